@@ -1,0 +1,62 @@
+package v1
+
+// Conditions of a CriticalService. Each lists its reasons per status value.
+const (
+	// ConditionReady is True while every matched Service that can be protected
+	// has its fallback prepared or answering.
+	//
+	//	True:  Protected, NoServices
+	//	False: NotProtected, NamespaceNotWatched
+	ConditionReady = "Ready"
+
+	// ConditionFallbackReady is False while something hinders the fallback of a
+	// matched Service, before or during an outage. The message names what,
+	// where, and what to do.
+	//
+	//	True:  FallbackPrepared
+	//	False: TemplateNotFound, PortMismatch, CreateDenied, NameTaken, FallbackFailing
+	ConditionFallbackReady = "FallbackReady"
+
+	// ConditionOutage is True while a matched Service has no ready endpoint of
+	// its own.
+	//
+	//	True:  Exposed, Covered
+	//	False: NoOutage
+	ConditionOutage = "Outage"
+
+	// ConditionOverridden is True while another CriticalService, first by name,
+	// governs a Service that this object matches.
+	//
+	//	True:  FirstByName
+	//	False: NotOverridden
+	ConditionOverridden = "Overridden"
+)
+
+// Reasons of ConditionReady.
+const (
+	// ConditionReasonProtected: every Service that can be protected is.
+	ConditionReasonProtected = "Protected"
+	// ConditionReasonNoServices: no Service matches, so nothing is to be done.
+	ConditionReasonNoServices = "NoServices"
+	// ConditionReasonNotProtected: at least one Service is Arming or Exposed.
+	ConditionReasonNotProtected = "NotProtected"
+	// ConditionReasonNamespaceNotWatched: spec.namespace is not among the
+	// namespaces that the operator was told to look at.
+	ConditionReasonNamespaceNotWatched = "NamespaceNotWatched"
+)
+
+// Reasons of the other conditions that are not also reasons of a state.
+const (
+	// ConditionReasonFallbackPrepared: nothing hinders any fallback.
+	ConditionReasonFallbackPrepared = "FallbackPrepared"
+	// ConditionReasonExposed: at least one Service is in outage and unanswered.
+	ConditionReasonExposed = "Exposed"
+	// ConditionReasonCovered: every Service in outage is answered by its fallback.
+	ConditionReasonCovered = "Covered"
+	// ConditionReasonNoOutage: every protected Service answers by itself.
+	ConditionReasonNoOutage = "NoOutage"
+	// ConditionReasonFirstByName: another CriticalService comes first.
+	ConditionReasonFirstByName = "FirstByName"
+	// ConditionReasonNotOverridden: this object governs all it matches.
+	ConditionReasonNotOverridden = "NotOverridden"
+)

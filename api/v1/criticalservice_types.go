@@ -1,0 +1,187 @@
+package v1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// CriticalService names Services that must always have something that answers.
+//
+// When a Service it matches has no ready endpoint left, the operator puts a
+// fallback in its place, and takes the fallback away when a real endpoint is
+// ready again. The Service itself is never written to.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Cluster,shortName=crisvc,path=criticalservices,singular=criticalservice
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="True while every matched Service is protected"
+// +kubebuilder:printcolumn:name="Services",type=integer,JSONPath=`.status.services.total`,description="Services this object matches"
+// +kubebuilder:printcolumn:name="Armed",type=integer,JSONPath=`.status.services.armed`,description="Services that answer by themselves and whose fallback is prepared"
+// +kubebuilder:printcolumn:name="Covered",type=integer,JSONPath=`.status.services.covered`,description="Services whose fallback answers"
+// +kubebuilder:printcolumn:name="Exposed",type=integer,JSONPath=`.status.services.exposed`,description="Services for which nothing answers"
+// +kubebuilder:printcolumn:name="Namespace",type=string,JSONPath=`.spec.namespace`,priority=1,description="The only namespace looked at; empty is all"
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1,description="Why Ready has its value"
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="What Ready means here"
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type CriticalService struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec says which Services are critical.
+	// +required
+	Spec CriticalServiceSpec `json:"spec"`
+
+	// status is what the operator observed; only the operator writes it.
+	// +optional
+	Status CriticalServiceStatus `json:"status,omitempty,omitzero"`
+}
+
+// CriticalServiceSpec selects Services by their own labels (not by those of
+// their Pods) and, optionally, by namespace.
+type CriticalServiceSpec struct {
+	// namespace restricts the selection to the Services of one namespace.
+	// Absent or empty means every namespace that the operator looks at.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="namespace must be a namespace's name: lower-case letters, digits and '-', for example 'shop'"
+	Namespace string `json:"namespace,omitempty"`
+
+	// matchLabels lists the labels that a Service must carry, all of them, to
+	// be critical. They are compared with the labels of the Service.
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:XValidation:rule="self.all(x, self.exists_one(y, y.key == x.key))",message="matchLabels must not name a key twice: a label has one value, so two entries for one key can never both match"
+	MatchLabels []LabelMatch `json:"matchLabels"`
+}
+
+// LabelMatch is one label that a Service must carry.
+type LabelMatch struct {
+	// key is the label's key, for example "role" or "app.kubernetes.io/name".
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')",message="key must be a label key, for example 'role' or 'app.kubernetes.io/name'"
+	Key string `json:"key"`
+
+	// value is the value that the label must have. An empty string matches a
+	// label that is present with an empty value.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$')",message="value must be a label value: at most 63 letters, digits, '-', '_' or '.', for example 'frontend'"
+	Value string `json:"value"`
+}
+
+// CriticalServiceStatus is the operator's last observation.
+type CriticalServiceStatus struct {
+	// observedGeneration is the generation of the spec that this status is about.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// conditions are Ready, FallbackReady, Outage and Overridden.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// services counts the matched Services by state.
+	// +optional
+	Services ServiceCounts `json:"services,omitempty,omitzero"`
+
+	// details lists the matched Services, sorted by namespace and name. It
+	// holds at most 100: where more match, those in outage come first, and
+	// services.total tells how many there are.
+	// +optional
+	// +listType=map
+	// +listMapKey=namespace
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=100
+	Details []ServiceStatus `json:"details,omitempty"`
+}
+
+// MaxDetails is the greatest number of Services listed in a status.
+const MaxDetails = 100
+
+// ServiceCounts counts the matched Services by state. The states add up to the
+// total.
+type ServiceCounts struct {
+	// total is the number of Services that this object matches.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Total int32 `json:"total"`
+
+	// ignored is the number of Services that cannot or must not be protected
+	// by this object.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Ignored int32 `json:"ignored"`
+
+	// arming is the number of Services that answer by themselves but whose
+	// fallback is not prepared.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Arming int32 `json:"arming"`
+
+	// armed is the number of Services that answer by themselves and whose
+	// fallback is prepared.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Armed int32 `json:"armed"`
+
+	// exposed is the number of Services in outage for which nothing answers.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Exposed int32 `json:"exposed"`
+
+	// covered is the number of Services in outage whose fallback answers.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Covered int32 `json:"covered"`
+}
+
+// ServiceStatus is what is known of one matched Service.
+type ServiceStatus struct {
+	// namespace of the Service.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace"`
+
+	// name of the Service.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+
+	// state is one of Ignored, Arming, Armed, Exposed and Covered.
+	// +required
+	State ServiceState `json:"state"`
+
+	// reason is a CamelCase word that says why the Service is in this state.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason"`
+
+	// message says the same for a person, with the names of the objects and
+	// what to do.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+
+	// since is when the Service was first seen in this state.
+	// +required
+	Since metav1.Time `json:"since"`
+}
+
+// CriticalServiceList is a list of CriticalServices.
+//
+// +kubebuilder:object:root=true
+type CriticalServiceList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []CriticalService `json:"items"`
+}

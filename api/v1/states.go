@@ -1,0 +1,82 @@
+package v1
+
+// ServiceState is the state of one matched Service. Status, events, metrics
+// and logs use these five words and no others.
+//
+//	Ignored   Arming ──▶ Armed ──▶ Exposed ──▶ Covered
+//	                       ▲          │           │
+//	                       └──────────┴───────────┘
+//
+// +kubebuilder:validation:Enum=Ignored;Arming;Armed;Exposed;Covered
+type ServiceState string
+
+const (
+	// StateIgnored means that the Service matches but is not protected by
+	// this object; the reason says why.
+	StateIgnored ServiceState = "Ignored"
+	// StateArming means that the Service answers by itself, and that its
+	// fallback would not work if it were needed now.
+	StateArming ServiceState = "Arming"
+	// StateArmed means that the Service answers by itself and that its
+	// fallback is prepared.
+	StateArmed ServiceState = "Armed"
+	// StateExposed means that the Service has no ready endpoint of its own and
+	// that nothing answers in its place yet.
+	StateExposed ServiceState = "Exposed"
+	// StateCovered means that the Service has no ready endpoint of its own and
+	// that its fallback answers.
+	StateCovered ServiceState = "Covered"
+)
+
+// Reasons of StateIgnored.
+const (
+	// ReasonNoSelector: the Service has no selector, so no Pod can join it.
+	ReasonNoSelector = "NoSelector"
+	// ReasonExternalName: the Service is a DNS alias and has no endpoints.
+	ReasonExternalName = "ExternalName"
+	// ReasonTerminating: the Service is being deleted.
+	ReasonTerminating = "Terminating"
+	// ReasonOptedOut: the Service carries the annotation
+	// mycrd.com/critical-service: ignore.
+	ReasonOptedOut = "OptedOut"
+	// ReasonReservedSelector: the Service selects by a label under mycrd.com/,
+	// which only fallbacks of the operator carry.
+	ReasonReservedSelector = "ReservedSelector"
+	// ReasonOverridden: another CriticalService, first by name, governs the
+	// Service.
+	ReasonOverridden = "Overridden"
+)
+
+// Reasons of StateArmed and StateCovered.
+const (
+	// ReasonEndpointsReady: the Service has a ready endpoint of its own.
+	ReasonEndpointsReady = "EndpointsReady"
+	// ReasonFallbackServing: the fallback is a ready endpoint of the Service.
+	ReasonFallbackServing = "FallbackServing"
+)
+
+// Reasons of StateArming and StateExposed, and of the condition FallbackReady
+// while it is False: what hinders the fallback.
+const (
+	// ReasonEndpointsUnknown: the cluster has not yet published an
+	// EndpointSlice for the Service, so nothing is known.
+	ReasonEndpointsUnknown = "EndpointsUnknown"
+	// ReasonTemplateNotFound: the PodTemplate does not exist.
+	ReasonTemplateNotFound = "TemplateNotFound"
+	// ReasonPortMismatch: the PodTemplate declares ports, and they do not serve
+	// a target port of the Service.
+	ReasonPortMismatch = "PortMismatch"
+	// ReasonCreateDenied: the API server refuses the fallback Pod: quota, limit
+	// range, Pod Security, admission, or a field that is not valid.
+	ReasonCreateDenied = "CreateDenied"
+	// ReasonNameTaken: a Pod that is not the operator's has the fallback's name.
+	ReasonNameTaken = "NameTaken"
+	// ReasonFallbackStarting: the fallback Pod exists and is not ready yet.
+	ReasonFallbackStarting = "FallbackStarting"
+	// ReasonFallbackFailing: the fallback Pod exists and cannot become ready as
+	// it is: image pull, crash loop, unschedulable, failed.
+	ReasonFallbackFailing = "FallbackFailing"
+	// ReasonRehearsalPending: the operator is about to ask the API server
+	// whether it would accept the fallback Pod.
+	ReasonRehearsalPending = "RehearsalPending"
+)
