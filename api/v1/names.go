@@ -20,4 +20,7 @@ const (
 	// AnnotationTemplate holds, on a fallback Pod, a hash of what it was made
 	// from, so that a mended PodTemplate replaces a Pod that fails.
 	AnnotationTemplate = ReservedPrefix + "template-hash"
+	// AnnotationSelector holds, on a fallback Pod, the selector whose labels it
+	// carries, so that they can be taken off when the Service's selector changes.
+	AnnotationSelector = ReservedPrefix + "selector"
 )
