@@ -1,0 +1,212 @@
+// Package prober asks one URL at a fixed rate and says who answered, and when nobody did.
+//
+// It is an open loop: the next request leaves when it is due, whether or not the earlier ones have
+// come back. A closed loop (ask, wait, ask again) stops asking while one request hangs, and so
+// hides exactly the outage it should measure.
+package prober
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// AnsweredByHeader names the response header in which a server says who it is.
+const AnsweredByHeader = "X-Answered-By"
+
+// maxName bounds the name taken from the body of a server that does not send AnsweredByHeader.
+const maxName = 64
+
+// Result is what became of one request.
+type Result struct {
+	// N counts the requests of a run from 0.
+	N int `json:"n"`
+	// Sent is the moment at which the request left.
+	Sent time.Time `json:"sent"`
+	// Latency is the time until the answer, or until the request was given up.
+	Latency time.Duration `json:"latencyNanos"`
+	// By is who answered; empty when nobody did.
+	By string `json:"by,omitempty"`
+	// Status is the HTTP status of the answer; 0 when nobody answered.
+	Status int `json:"status,omitempty"`
+	// Fault is why there was no answer; empty when there was one.
+	Fault Fault `json:"fault,omitempty"`
+	// Detail is the error in full for a fault that has no class of its own.
+	Detail string `json:"detail,omitempty"`
+}
+
+// Answered says whether somebody answered. Any HTTP status is an answer: a fallback says 503 on purpose.
+func (r Result) Answered() bool { return r.Fault == "" }
+
+// Prober is one run's target and pace.
+type Prober struct {
+	URL string
+	// Rate is how many requests leave per second.
+	Rate int
+	// Timeout is how long one request may take, connect included.
+	Timeout time.Duration
+}
+
+// Validate says what is wrong with the settings, in words for the person who gave them.
+func (p Prober) Validate() error {
+	target, err := url.Parse(p.URL)
+	switch {
+	case err != nil:
+		return fmt.Errorf("URL %q cannot be read: %w", p.URL, err)
+	case target.Scheme != "http" && target.Scheme != "https", target.Host == "":
+		return fmt.Errorf("URL %q is not complete: give it as http://HOST:PORT/PATH", p.URL)
+	case p.Rate < 1 || p.Rate > 1000:
+		return fmt.Errorf("rate %d is out of range: give 1 to 1000 requests per second", p.Rate)
+	case p.Timeout <= 0:
+		return fmt.Errorf("timeout %s is not positive: give for example 1s", p.Timeout)
+	}
+	return nil
+}
+
+// Run sends requests until ctx ends and then waits for those still in flight. It hands every result
+// to each, one at a time, in the order in which the requests were sent.
+func (p Prober) Run(ctx context.Context, each func(Result)) error {
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	// A request in flight keeps its own time limit when the run ends, so that it is still counted.
+	background := context.WithoutCancel(ctx)
+	client := p.client()
+	finished := make(chan Result, p.Rate)
+	delivered := make(chan struct{})
+	go func() {
+		defer close(delivered)
+		inOrder := sequencer{each: each}
+		for result := range finished {
+			inOrder.add(result)
+		}
+	}()
+
+	var inFlight sync.WaitGroup
+	p.pace(ctx, func(n int) {
+		inFlight.Go(func() { finished <- p.ask(background, client, n) })
+	})
+	inFlight.Wait()
+	close(finished)
+	<-delivered
+	return nil
+}
+
+// pace calls send at the fixed rate. The due times follow from the start, not from the previous
+// request, so that a delay does not lower the rate.
+func (p Prober) pace(ctx context.Context, send func(n int)) {
+	interval := time.Second / time.Duration(p.Rate)
+	start := time.Now()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for n := 0; ; n++ {
+		timer.Reset(time.Until(start.Add(time.Duration(n) * interval)))
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			send(n)
+		}
+	}
+}
+
+// client opens a new connection for each request: a kept-alive one would stay with the endpoint it
+// once reached, whatever the Service does meanwhile.
+func (p Prober) client() *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{}).DialContext},
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		},
+	}
+}
+
+func (p Prober) ask(ctx context.Context, client *http.Client, n int) Result {
+	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
+	defer cancel()
+	result := Result{N: n, Sent: time.Now()}
+	var err error
+	result.By, result.Status, err = get(ctx, client, p.URL)
+	result.Latency = time.Since(result.Sent)
+	if err == nil {
+		return result
+	}
+	result.By, result.Status = "", 0
+	result.Fault = Classify(err)
+	if result.Fault == Other {
+		result.Detail = err.Error()
+	}
+	return result
+}
+
+func get(ctx context.Context, client *http.Client, target string) (by string, status int, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if err != nil {
+		return "", 0, err
+	}
+	request.Header.Set("User-Agent", "critical-service-prober")
+	response, err := client.Do(request)
+	if err != nil {
+		return "", 0, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	// The body is read even when the header already names the server: an answer that breaks off is none.
+	first, err := firstLine(response.Body)
+	if err != nil {
+		return "", 0, err
+	}
+	if by = response.Header.Get(AnsweredByHeader); by == "" {
+		by = first
+	}
+	if by == "" {
+		by = "unnamed"
+	}
+	return by, response.StatusCode, nil
+}
+
+func firstLine(body io.Reader) (string, error) {
+	reader := bufio.NewReader(body)
+	line, err := reader.ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	if _, err := io.Copy(io.Discard, reader); err != nil {
+		return "", err
+	}
+	line = strings.TrimSpace(line)
+	if len(line) > maxName {
+		line = strings.ToValidUTF8(line[:maxName], "")
+	}
+	return line, nil
+}
+
+// sequencer hands results on in the order of N, holding back those that came early.
+type sequencer struct {
+	each  func(Result)
+	early map[int]Result
+	next  int
+}
+
+func (s *sequencer) add(result Result) {
+	if s.early == nil {
+		s.early = map[int]Result{}
+	}
+	s.early[result.N] = result
+	for {
+		due, found := s.early[s.next]
+		if !found {
+			return
+		}
+		delete(s.early, s.next)
+		s.next++
+		s.each(due)
+	}
+}

@@ -1,0 +1,150 @@
+package prober
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Nobody is who "answers" while no request is answered.
+const Nobody = ""
+
+// Segment is a stretch of consecutive requests with the same answerer.
+type Segment struct {
+	// Who answered; Nobody when no request of the stretch was answered.
+	Who string
+	// From is when the first request of the stretch was sent, To when the first one of the next
+	// stretch was; in the last stretch, when its own last request was.
+	From, To time.Time
+	Requests int
+	// Faults counts why requests were not answered.
+	Faults map[Fault]int
+}
+
+// Duration is how long the stretch lasted.
+func (s Segment) Duration() time.Duration { return s.To.Sub(s.From) }
+
+// Timeline builds segments from results given in the order in which the requests were sent.
+type Timeline struct {
+	segments []Segment
+}
+
+// Add takes the next result and says whether the answerer changed with it.
+func (t *Timeline) Add(result Result) (changed bool) {
+	who := Nobody
+	if result.Answered() {
+		who = result.By
+	}
+	last := len(t.segments) - 1
+	changed = last < 0 || t.segments[last].Who != who
+	if last >= 0 {
+		t.segments[last].To = result.Sent
+	}
+	if changed {
+		t.segments = append(t.segments, Segment{Who: who, From: result.Sent, To: result.Sent})
+		last++
+	}
+	segment := &t.segments[last]
+	segment.Requests++
+	if !result.Answered() {
+		if segment.Faults == nil {
+			segment.Faults = map[Fault]int{}
+		}
+		segment.Faults[result.Fault]++
+	}
+	return changed
+}
+
+// Segments are the stretches so far. The result is the caller's own.
+func (t *Timeline) Segments() []Segment {
+	segments := slices.Clone(t.segments)
+	for i := range segments {
+		segments[i].Faults = maps.Clone(segments[i].Faults)
+	}
+	return segments
+}
+
+// Segments orders results by the time at which they were sent and finds who answered from when to when.
+func Segments(results []Result) []Segment {
+	ordered := slices.Clone(results)
+	slices.SortStableFunc(ordered, func(a, b Result) int { return a.Sent.Compare(b.Sent) })
+	var timeline Timeline
+	for _, result := range ordered {
+		timeline.Add(result)
+	}
+	return timeline.segments
+}
+
+// Summary is the balance of a run.
+type Summary struct {
+	Requests int
+	// Answered counts the answers of each answerer.
+	Answered map[string]int
+	// Faults counts the requests without an answer.
+	Faults map[Fault]int
+	// Unanswered is the time, all stretches together, during which a request sent got no answer;
+	// LongestGap is the longest of these stretches.
+	Unanswered, LongestGap time.Duration
+}
+
+// Summarise adds segments up.
+func Summarise(segments []Segment) Summary {
+	summary := Summary{Answered: map[string]int{}, Faults: map[Fault]int{}}
+	for _, segment := range segments {
+		summary.Requests += segment.Requests
+		if segment.Who != Nobody {
+			summary.Answered[segment.Who] += segment.Requests
+			continue
+		}
+		for fault, count := range segment.Faults {
+			summary.Faults[fault] += count
+		}
+		summary.Unanswered += segment.Duration()
+		summary.LongestGap = max(summary.LongestGap, segment.Duration())
+	}
+	return summary
+}
+
+// Phase is a segment, or several short ones that alternate.
+type Phase struct {
+	From, To time.Time
+	// Requests counts by answerer, Nobody included.
+	Requests map[string]int
+	// Faults counts why requests were not answered.
+	Faults map[Fault]int
+}
+
+// Duration is how long the phase lasted.
+func (p Phase) Duration() time.Duration { return p.To.Sub(p.From) }
+
+// Who lists the answerers of the phase, the busiest first.
+func (p Phase) Who() []string {
+	return slices.SortedFunc(maps.Keys(p.Requests), func(a, b string) int {
+		if p.Requests[a] != p.Requests[b] {
+			return p.Requests[b] - p.Requests[a]
+		}
+		return strings.Compare(a, b)
+	})
+}
+
+// Phases makes segments fit to be read by people: while traffic changes over, requests go here and
+// there, and neighbouring segments all shorter than window become one mixed phase.
+func Phases(segments []Segment, window time.Duration) []Phase {
+	var phases []Phase
+	mixing := false
+	for _, segment := range segments {
+		short := segment.Duration() < window
+		if !(short && mixing) {
+			phases = append(phases, Phase{From: segment.From, Requests: map[string]int{}, Faults: map[Fault]int{}})
+		}
+		mixing = short
+		phase := &phases[len(phases)-1]
+		phase.To = segment.To
+		phase.Requests[segment.Who] += segment.Requests
+		for fault, count := range segment.Faults {
+			phase.Faults[fault] += count
+		}
+	}
+	return phases
+}
