@@ -1,0 +1,264 @@
+package decide
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	criticalv1 "github.com/critical-service/operator/api/v1"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
+)
+
+// Decide turns a Snapshot into a Plan.
+func Decide(s Snapshot) Plan {
+	s.Pods = slices.SortedFunc(slices.Values(s.Pods), func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	if s.Service == nil {
+		return Plan{Delete: s.withdraw(WhyUnprotected)}
+	}
+	governor := governor(s.Policies, s.Service)
+	if governor == nil {
+		return Plan{Delete: s.withdraw(WhyUnprotected)}
+	}
+	plan := Plan{Governor: governor}
+	if reason, message := ignored(s.Service); reason != "" {
+		plan.is(criticalv1.StateIgnored, reason, message)
+		plan.Delete = s.withdraw(WhyUnprotected)
+		return plan
+	}
+
+	switch {
+	case len(s.OwnReady()) > 0:
+		s.prepare(&plan)
+	case len(s.Slices) == 0:
+		// Kubernetes publishes a slice, if an empty one, for every Service that
+		// has a selector. Until it has, "no endpoint" is not yet known.
+		plan.is(criticalv1.StateArming, criticalv1.ReasonEndpointsUnknown,
+			"Kubernetes has not published an EndpointSlice for the Service yet.")
+	default:
+		s.cover(&plan)
+	}
+	return plan
+}
+
+func (p *Plan) is(state criticalv1.ServiceState, reason, message string) {
+	p.State, p.Reason, p.Message = state, reason, message
+}
+
+// prepare plans for a Service that answers by itself: its fallback steps aside,
+// and whether the next one would work is found out beforehand.
+func (s *Snapshot) prepare(plan *Plan) {
+	plan.Delete = s.withdraw(WhyRecovered)
+
+	if s.Template == nil {
+		plan.is(criticalv1.StateArming, criticalv1.ReasonTemplateNotFound, s.templateNotFound())
+		return
+	}
+	if missing := render.PortMismatches(s.Service, s.Template); len(missing) > 0 {
+		plan.is(criticalv1.StateArming, criticalv1.ReasonPortMismatch, s.portMismatch(missing))
+		return
+	}
+
+	pod := s.pod(plan)
+	attempt := s.attemptFor(pod)
+	switch {
+	case attempt == nil:
+		plan.is(criticalv1.StateArming, criticalv1.ReasonRehearsalPending,
+			"The API server is being asked whether it would accept the fallback Pod.")
+		plan.Provisional = true
+	case attempt.Reason != "":
+		plan.is(criticalv1.StateArming, attempt.Reason, attempt.Message)
+	default:
+		plan.is(criticalv1.StateArmed, criticalv1.ReasonEndpointsReady,
+			fmt.Sprintf("The Service answers by itself; Pod %q would be made from PodTemplate %s.", pod.Name, s.Settings.Template))
+	}
+
+	// A fallback that is still there holds the name that would be rehearsed.
+	if len(s.Pods) > 0 {
+		return
+	}
+	if wait := s.untilNextAttempt(attempt); wait > 0 {
+		plan.RecheckAfter = wait
+	} else {
+		plan.Rehearse = pod
+	}
+}
+
+// cover plans for a Service in outage.
+func (s *Snapshot) cover(plan *Plan) {
+	current := s.current()
+	for i := range s.Pods {
+		pod := &s.Pods[i]
+		if pod != current && pod.DeletionTimestamp == nil {
+			s.clear(plan, pod, current)
+		}
+	}
+	if current == nil {
+		s.replace(plan)
+		return
+	}
+	if rebound := render.Rebound(current, s.Service, plan.Governor); !sameBinding(current, rebound) {
+		plan.Rebind = append(plan.Rebind, rebound)
+	}
+	s.judge(plan, current)
+}
+
+// judge says what the fallback Pod is doing, and gives up one that cannot
+// become ready once its template is another.
+func (s *Snapshot) judge(plan *Plan, pod *corev1.Pod) {
+	if s.serves(pod) {
+		plan.is(criticalv1.StateCovered, criticalv1.ReasonFallbackServing,
+			fmt.Sprintf("The Service has no ready endpoint of its own; fallback Pod %q answers.", pod.Name))
+		s.warnOfPorts(plan)
+		return
+	}
+	trouble := podTrouble(pod)
+	if trouble == "" {
+		if left := pod.CreationTimestamp.Add(startWithin).Sub(s.Now); left > 0 {
+			plan.RecheckAfter = left
+		} else {
+			trouble = "it runs and does not become ready: look at its readiness probe"
+		}
+	}
+	if trouble == "" {
+		plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackStarting,
+			fmt.Sprintf("Fallback Pod %q is starting.", pod.Name))
+	} else {
+		plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackFailing,
+			fmt.Sprintf("Fallback Pod %q does not answer: %s. A change of PodTemplate %s replaces it.", pod.Name, trouble, s.Settings.Template))
+	}
+	outdated := s.Template != nil && render.TemplateHash(s.Template) != pod.Annotations[criticalv1.AnnotationTemplate]
+	if outdated && !isReady(pod) {
+		plan.Rebind = nil
+		plan.Delete = append(plan.Delete, Deletion{Pod: pod, Why: WhyOutdated})
+	}
+}
+
+// warnOfPorts lets a fallback that answers on some ports only say so.
+func (s *Snapshot) warnOfPorts(plan *Plan) {
+	if s.Template == nil {
+		return
+	}
+	if missing := render.PortMismatches(s.Service, s.Template); len(missing) > 0 {
+		plan.Reason = criticalv1.ReasonPortMismatch
+		plan.Message += " " + s.portMismatch(missing)
+	}
+}
+
+// replace plans a new fallback Pod where there is none, or says what hinders it.
+func (s *Snapshot) replace(plan *Plan) {
+	if s.Template == nil {
+		plan.is(criticalv1.StateExposed, criticalv1.ReasonTemplateNotFound, s.templateNotFound())
+		return
+	}
+	missing := render.PortMismatches(s.Service, s.Template)
+	if len(missing) > 0 && len(missing) == len(s.Service.Spec.Ports) {
+		// A Pod that serves none of the ports would be a dead endpoint that
+		// proxies believe in.
+		plan.is(criticalv1.StateExposed, criticalv1.ReasonPortMismatch, s.portMismatch(missing))
+		return
+	}
+	pod := s.pod(plan)
+	if len(s.Pods) > 0 {
+		s.awaitEnd(plan, &s.Pods[0])
+		return
+	}
+	attempt := s.attemptFor(pod)
+	if attempt != nil && attempt.Reason != "" {
+		plan.is(criticalv1.StateExposed, attempt.Reason, attempt.Message)
+		if wait := s.untilNextAttempt(attempt); wait > 0 {
+			plan.RecheckAfter = wait
+			return
+		}
+	} else {
+		plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackStarting, fmt.Sprintf("Fallback Pod %q is being made.", pod.Name))
+		plan.Provisional = true
+	}
+	plan.Create = pod
+}
+
+// awaitEnd says that a fallback Pod that is ending holds up its successor.
+func (s *Snapshot) awaitEnd(plan *Plan, pod *corev1.Pod) {
+	if hasEnded(pod) {
+		plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackFailing,
+			fmt.Sprintf("Fallback Pod %q ended (%s) and is being replaced.", pod.Name, cmp.Or(pod.Status.Reason, string(pod.Status.Phase))))
+		return
+	}
+	plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackStarting,
+		fmt.Sprintf("An earlier fallback Pod %q must be gone before the next can be made.", pod.Name))
+}
+
+// clear plans the end of a fallback Pod that is not the current one.
+func (s *Snapshot) clear(plan *Plan, pod, current *corev1.Pod) {
+	if !hasEnded(pod) {
+		plan.Delete = append(plan.Delete, Deletion{Pod: pod, Why: WhySurplus})
+		return
+	}
+	age := s.Now.Sub(pod.CreationTimestamp.Time)
+	if current == nil && age < replaceFailedAfter {
+		plan.RecheckAfter = replaceFailedAfter - age
+		return
+	}
+	plan.Delete = append(plan.Delete, Deletion{Pod: pod, Why: WhyFailed})
+}
+
+// current is the fallback Pod that stays: one that answers before one that does
+// not, then the oldest, then the first by name.
+func (s *Snapshot) current() *corev1.Pod {
+	var candidates []*corev1.Pod
+	for i := range s.Pods {
+		if pod := &s.Pods[i]; pod.DeletionTimestamp == nil && !hasEnded(pod) {
+			candidates = append(candidates, pod)
+		}
+	}
+	if len(candidates) == 0 {
+		return nil
+	}
+	return slices.MinFunc(candidates, func(a, b *corev1.Pod) int {
+		return cmp.Or(
+			-compareBool(s.serves(a), s.serves(b)),
+			a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+			strings.Compare(a.Name, b.Name),
+		)
+	})
+}
+
+// withdraw plans the end of every fallback Pod that is not ending already.
+func (s *Snapshot) withdraw(why Why) []Deletion {
+	var deletions []Deletion
+	for i := range s.Pods {
+		if pod := &s.Pods[i]; pod.DeletionTimestamp == nil {
+			deletions = append(deletions, Deletion{Pod: pod, Why: why})
+		}
+	}
+	return deletions
+}
+
+// PodName is the name that a new fallback Pod of the Service gets.
+func (s *Snapshot) PodName() string {
+	return render.PodName(s.Settings.PodNamePrefix, s.Service.Name)
+}
+
+func (s *Snapshot) pod(plan *Plan) *corev1.Pod {
+	return render.Pod(s.PodName(), s.Service, s.Template, plan.Governor)
+}
+
+func sameBinding(a, b *corev1.Pod) bool {
+	return equality.Semantic.DeepEqual(a.Labels, b.Labels) &&
+		equality.Semantic.DeepEqual(a.Annotations, b.Annotations) &&
+		equality.Semantic.DeepEqual(a.OwnerReferences, b.OwnerReferences)
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	default:
+		return -1
+	}
+}

@@ -1,0 +1,55 @@
+package decide
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// hasEnded tells whether a Pod will never run again: it was evicted, its node
+// gave it up, or its containers ended and its restart policy lets them.
+func hasEnded(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+}
+
+func isReady(pod *corev1.Pod) bool {
+	return conditionOf(pod, corev1.PodReady).Status == corev1.ConditionTrue
+}
+
+// startingReasons are the reasons for which a container waits in every start.
+var startingReasons = []string{"", "PodInitializing", "ContainerCreating"}
+
+// podTrouble says what keeps a Pod from becoming ready, and is empty while the
+// Pod is merely starting.
+func podTrouble(pod *corev1.Pod) string {
+	if scheduled := conditionOf(pod, corev1.PodScheduled); scheduled.Status == corev1.ConditionFalse {
+		return fmt.Sprintf("it is not scheduled (%s)", scheduled.Message)
+	}
+	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		// The end of the last run says more than "CrashLoopBackOff", and stays
+		// the same while the container waits and runs by turns.
+		if ended := status.LastTerminationState.Terminated; ended != nil && !status.Ready {
+			return fmt.Sprintf("container %q ended with exit code %d (%s)", status.Name, ended.ExitCode, ended.Reason)
+		}
+		waiting := status.State.Waiting
+		if waiting == nil || slices.Contains(startingReasons, waiting.Reason) {
+			continue
+		}
+		text := fmt.Sprintf("container %q waits in %s", status.Name, waiting.Reason)
+		if waiting.Message != "" {
+			text += fmt.Sprintf(" (%s)", waiting.Message)
+		}
+		return text
+	}
+	return ""
+}
+
+func conditionOf(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == kind {
+			return condition
+		}
+	}
+	return corev1.PodCondition{}
+}

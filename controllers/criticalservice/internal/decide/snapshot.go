@@ -1,0 +1,126 @@
+package decide
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	criticalv1 "github.com/critical-service/operator/api/v1"
+)
+
+// Snapshot is all that is known of one Service at one moment. Lists may be in
+// any order; nil means "does not exist".
+type Snapshot struct {
+	// Now is the time of the observation.
+	Now time.Time
+	// Settings are the operator's own.
+	Settings Settings
+	// Service is nil once it is gone.
+	Service *corev1.Service
+	// Policies are all the CriticalServices there are.
+	Policies []criticalv1.CriticalService
+	// Slices are the EndpointSlices of the Service.
+	Slices []discoveryv1.EndpointSlice
+	// Pods are the fallback Pods made for the Service.
+	Pods []corev1.Pod
+	// Namesake is a Pod that has the fallback's name and is not a fallback.
+	// It is looked up only where something hints that it exists.
+	Namesake *corev1.Pod
+	// Template is the PodTemplate of fallbacks.
+	Template *corev1.PodTemplate
+	// Attempt is what the API server last said of a fallback Pod for the Service.
+	Attempt *Attempt
+}
+
+// Settings are the operator's settings that matter to a decision.
+type Settings struct {
+	// Template names the PodTemplate of fallbacks.
+	Template types.NamespacedName
+	// PodNamePrefix begins the name of every fallback Pod.
+	PodNamePrefix string
+}
+
+// Attempt is the API server's last answer to a create of the fallback Pod, be
+// it real or a rehearsal (dry run).
+type Attempt struct {
+	// Hash identifies the Pod that was sent.
+	Hash string
+	// At is when the answer came.
+	At time.Time
+	// Reason is empty when the Pod was accepted; else it is one of
+	// CreateDenied and NameTaken.
+	Reason string
+	// Message is the API server's, and says what to do.
+	Message string
+}
+
+const (
+	// rehearseEvery is how old an accepted rehearsal may be. Quotas and
+	// admission change without telling us.
+	rehearseEvery = 10 * time.Minute
+	// retryDenied is how long the operator waits before it asks again for what
+	// a person must allow.
+	retryDenied = 30 * time.Second
+	// replaceFailedAfter is the least age at which a failed fallback Pod is
+	// replaced: a Pod that fails at once must not be made in a loop.
+	replaceFailedAfter = 10 * time.Second
+	// startWithin is how long a fallback Pod may start before that is called a
+	// failure to become ready.
+	startWithin = time.Minute
+)
+
+// Plan is what is to be done, and what the Service's state is until then.
+type Plan struct {
+	// Governor is the CriticalService that governs the Service, nil if none.
+	Governor *criticalv1.CriticalService
+	// State, Reason and Message describe the Service now, before the plan is
+	// carried out. They are empty where no CriticalService matches.
+	State   criticalv1.ServiceState
+	Reason  string
+	Message string
+	// Provisional is true while the state rests on an answer of the API server
+	// that this plan is about to ask for.
+	Provisional bool
+
+	// Create is the fallback Pod to create.
+	Create *corev1.Pod
+	// Rehearse is the fallback Pod to send as a dry run.
+	Rehearse *corev1.Pod
+	// Rebind lists the Pods whose labels, annotations or owner must change, as
+	// they must become.
+	Rebind []*corev1.Pod
+	// Delete lists the fallback Pods to delete.
+	Delete []Deletion
+	// RecheckAfter is when to look again though nothing tells; 0 is never.
+	RecheckAfter time.Duration
+}
+
+// Deletion is a fallback Pod to delete, and why.
+type Deletion struct {
+	Pod *corev1.Pod
+	Why Why
+}
+
+// Why is why a fallback Pod is deleted; it is also the word for logs.
+type Why string
+
+const (
+	// WhyRecovered: the Service has a ready endpoint of its own.
+	WhyRecovered Why = "Recovered"
+	// WhyUnprotected: no CriticalService asks for the fallback any more, or the
+	// Service is gone or cannot be protected.
+	WhyUnprotected Why = "Unprotected"
+	// WhySurplus: another fallback Pod of the Service stays.
+	WhySurplus Why = "Surplus"
+	// WhyFailed: the Pod ended and will not start again.
+	WhyFailed Why = "Failed"
+	// WhyOutdated: the Pod is not ready, and the template has changed since.
+	WhyOutdated Why = "Outdated"
+)
+
+// IsEmpty tells whether the plan writes nothing.
+func (p Plan) IsEmpty() bool {
+	return p.Create == nil && p.Rehearse == nil && len(p.Rebind) == 0 && len(p.Delete) == 0
+}

@@ -1,0 +1,144 @@
+// Package render makes the objects that the operator wants to exist, from the
+// objects they are made of. It is pure: the same input always gives the same
+// output, byte for byte, and nothing is read or written.
+package render
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	criticalv1 "github.com/critical-service/operator/api/v1"
+)
+
+// maxPodName is the length that a Pod's name may have for its hostname to be
+// the same: a DNS label (RFC 1123).
+const maxPodName = 63
+
+// PodName is the name of the fallback Pod of a Service. A name that would pass
+// 63 characters is cut, and a hash of the whole name keeps it unique.
+func PodName(prefix, service string) string {
+	name := prefix + "-" + service
+	if len(name) <= maxPodName {
+		return name
+	}
+	suffix := "-" + hash(name)
+	return name[:maxPodName-len(suffix)] + suffix
+}
+
+// Pod is the fallback Pod of a Service: the template's Pod, selected by the
+// Service and owned by the CriticalService that governs it.
+//
+// The controller owner reference keeps every ReplicaSet, ReplicationController
+// and DaemonSet from adopting the Pod, and lets the garbage collector remove it
+// with its owner, whether the operator runs or not. blockOwnerDeletion stays
+// unset, because setting it needs a permission on finalizers that the operator
+// does not ask for (admission plugin OwnerReferencesPermissionEnforcement).
+func Pod(name string, service *corev1.Service, template *corev1.PodTemplate, governor *criticalv1.CriticalService) *corev1.Pod {
+	made := template.Template.DeepCopy()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        name,
+			Namespace:   service.Namespace,
+			Labels:      made.Labels,
+			Annotations: made.Annotations,
+		},
+		Spec: made.Spec,
+	}
+	// A fallback answers clients; it has no business with the API server.
+	if pod.Spec.AutomountServiceAccountToken == nil {
+		pod.Spec.AutomountServiceAccountToken = ptr.To(false)
+	}
+	bind(pod, service, governor)
+	pod.Annotations[criticalv1.AnnotationTemplate] = TemplateHash(template)
+	return pod
+}
+
+// Rebound is the Pod as it must be for the Service and the governor as they are
+// now: after a change of the Service's selector, of the governor, or after
+// somebody edited the Pod's labels. Labels that an earlier selector put on the
+// Pod are taken off; all others stay. What runs in the Pod is not touched, so
+// that a fallback that answers goes on answering.
+func Rebound(pod *corev1.Pod, service *corev1.Service, governor *criticalv1.CriticalService) *corev1.Pod {
+	pod = pod.DeepCopy()
+	for key := range selectorOf(pod) {
+		delete(pod.Labels, key)
+	}
+	bind(pod, service, governor)
+	return pod
+}
+
+// bind writes on the Pod what ties it to its Service and its governor.
+func bind(pod *corev1.Pod, service *corev1.Service, governor *criticalv1.CriticalService) {
+	if pod.Labels == nil {
+		pod.Labels = map[string]string{}
+	}
+	maps.Copy(pod.Labels, service.Spec.Selector)
+	pod.Labels[criticalv1.LabelFallbackFor] = service.Name
+
+	if pod.Annotations == nil {
+		pod.Annotations = map[string]string{}
+	}
+	pod.Annotations[criticalv1.AnnotationOwned] = criticalv1.Owned
+	// Marshalling a map of strings cannot fail, and sorts the keys.
+	selector, _ := json.Marshal(service.Spec.Selector)
+	pod.Annotations[criticalv1.AnnotationSelector] = string(selector)
+
+	owners := []metav1.OwnerReference{*controllerRef(governor)}
+	for _, owner := range pod.OwnerReferences {
+		if !ptr.Deref(owner.Controller, false) && owner.UID != governor.UID {
+			owners = append(owners, owner)
+		}
+	}
+	pod.OwnerReferences = owners
+}
+
+// selectorOf is the selector whose labels the operator put on the Pod.
+func selectorOf(pod *corev1.Pod) map[string]string {
+	selector := map[string]string{}
+	if err := json.Unmarshal([]byte(pod.Annotations[criticalv1.AnnotationSelector]), &selector); err != nil {
+		return nil // Somebody edited the annotation: nothing is known, so nothing is taken off.
+	}
+	return selector
+}
+
+func controllerRef(governor *criticalv1.CriticalService) *metav1.OwnerReference {
+	ref := metav1.NewControllerRef(governor, criticalv1.CriticalServiceKind)
+	ref.BlockOwnerDeletion = nil
+	return ref
+}
+
+// IsFallback tells whether a Pod was made by the operator. The controller owner
+// reference decides: labels and annotations may be edited by anybody who copies
+// a Pod, but a controller reference to a CriticalService is not set by chance.
+func IsFallback(pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil || owner.Kind != criticalv1.CriticalServiceKind.Kind {
+		return false
+	}
+	group, _, _ := strings.Cut(owner.APIVersion, "/")
+	return group == criticalv1.GroupVersion.Group
+}
+
+// TemplateHash identifies the contents of a PodTemplate.
+func TemplateHash(template *corev1.PodTemplate) string {
+	return Hash(template.Template)
+}
+
+// Hash identifies a value by its JSON form.
+func Hash(value any) string {
+	// The values hashed here are API types, which always marshal.
+	data, _ := json.Marshal(value)
+	return hash(string(data))
+}
+
+func hash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:4])
+}

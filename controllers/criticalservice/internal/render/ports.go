@@ -1,0 +1,109 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// PortMismatch is a port of a Service that a template does not serve.
+type PortMismatch struct {
+	// Port is the Service's port.
+	Port corev1.ServicePort
+	// Declared lists the container ports that the template declares, as text.
+	Declared []string
+}
+
+// String names both ports: what the Service dials and what the template has.
+func (m PortMismatch) String() string {
+	declared := "declares no port"
+	if len(m.Declared) > 0 {
+		declared = "declares only " + strings.Join(m.Declared, ", ")
+	}
+	target := TargetPort(m.Port)
+	return fmt.Sprintf("port %s dials targetPort %s, but the template %s", portText(m.Port), target.String(), declared)
+}
+
+// PortMismatches lists the ports of the Service that the template would not
+// serve. A template that declares no port at all is trusted to listen on every
+// numeric target port; a named target port cannot be found without a declared
+// port of that name, and Kubernetes would publish an endpoint without it.
+func PortMismatches(service *corev1.Service, template *corev1.PodTemplate) []PortMismatch {
+	declared := declaredPorts(&template.Template.Spec)
+	texts := make([]string, 0, len(declared))
+	for _, port := range declared {
+		texts = append(texts, containerPortText(port))
+	}
+
+	var missing []PortMismatch
+	for _, port := range service.Spec.Ports {
+		target := TargetPort(port)
+		if len(declared) == 0 && target.Type == intstr.Int {
+			continue
+		}
+		if !slices.ContainsFunc(declared, func(c corev1.ContainerPort) bool { return serves(c, target, port.Protocol) }) {
+			missing = append(missing, PortMismatch{Port: port, Declared: texts})
+		}
+	}
+	return missing
+}
+
+// TargetPort is the port that the Service dials in its Pods; unset means the
+// same number as the Service's own port.
+func TargetPort(port corev1.ServicePort) intstr.IntOrString {
+	if port.TargetPort.Type == intstr.Int && port.TargetPort.IntVal == 0 {
+		return intstr.FromInt32(port.Port)
+	}
+	return port.TargetPort
+}
+
+// declaredPorts lists the ports among which Kubernetes looks for a target port:
+// those of the containers, and of init containers that keep running (sidecars).
+func declaredPorts(spec *corev1.PodSpec) []corev1.ContainerPort {
+	var ports []corev1.ContainerPort
+	for _, container := range spec.Containers {
+		ports = append(ports, container.Ports...)
+	}
+	for _, container := range spec.InitContainers {
+		if container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			ports = append(ports, container.Ports...)
+		}
+	}
+	return ports
+}
+
+func serves(declared corev1.ContainerPort, target intstr.IntOrString, protocol corev1.Protocol) bool {
+	if protocolOf(declared.Protocol) != protocolOf(protocol) {
+		return false
+	}
+	if target.Type == intstr.String {
+		return declared.Name == target.StrVal
+	}
+	return declared.ContainerPort == target.IntVal
+}
+
+func protocolOf(protocol corev1.Protocol) corev1.Protocol {
+	if protocol == "" {
+		return corev1.ProtocolTCP
+	}
+	return protocol
+}
+
+func portText(port corev1.ServicePort) string {
+	text := fmt.Sprintf("%d/%s", port.Port, protocolOf(port.Protocol))
+	if port.Name != "" {
+		text += fmt.Sprintf(" (%s)", port.Name)
+	}
+	return text
+}
+
+func containerPortText(port corev1.ContainerPort) string {
+	text := fmt.Sprintf("%d/%s", port.ContainerPort, protocolOf(port.Protocol))
+	if port.Name != "" {
+		text += fmt.Sprintf(" (%s)", port.Name)
+	}
+	return text
+}
