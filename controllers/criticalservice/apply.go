@@ -1,0 +1,174 @@
+package criticalservice
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	criticalv1 "github.com/critical-service/operator/api/v1"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
+	"github.com/critical-service/operator/controllers/internal/fault"
+	"github.com/critical-service/operator/controllers/internal/write"
+)
+
+// outcome is what came of a plan. It lists only what really happened.
+type outcome struct {
+	created *corev1.Pod
+	rebound []*corev1.Pod
+	deleted []decide.Deletion
+}
+
+// staleAfter is when to look again after a cache turned out to be behind.
+const staleAfter = 200 * time.Millisecond
+
+// apply carries a plan out. What adds comes before what takes away, and the
+// failure of one write does not hinder the others.
+func (r *ServiceReconciler) apply(ctx context.Context, key types.NamespacedName, plan decide.Plan) (outcome, error) {
+	var done outcome
+	var failures []error
+
+	for _, pod := range plan.Rebind {
+		if err := r.rebind(ctx, pod); err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		done.rebound = append(done.rebound, pod)
+	}
+	if plan.Create != nil {
+		created, err := r.create(ctx, key, plan.Create)
+		failures = append(failures, err)
+		done.created = created
+	}
+	if plan.Rehearse != nil {
+		failures = append(failures, r.rehearse(ctx, key, plan.Rehearse))
+	}
+	if len(plan.Delete) > 0 {
+		deleted, err := r.withdraw(ctx, key, plan.Delete)
+		failures = append(failures, err)
+		done.deleted = deleted
+	}
+	return done, fault.Join(failures...)
+}
+
+func (r *ServiceReconciler) rebind(ctx context.Context, to *corev1.Pod) error {
+	from := &corev1.Pod{}
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(to), from); err != nil {
+		return err
+	}
+	if from.UID != to.UID || from.ResourceVersion != to.ResourceVersion {
+		return fault.WaitFor(staleAfter, fmt.Sprintf("fallback Pod %q changed meanwhile", to.Name))
+	}
+	return write.Patch(ctx, r.client, from, to)
+}
+
+// create makes the fallback Pod. A refusal is not an error: it is the API
+// server's answer, is remembered as such, and the next plan takes it from there.
+func (r *ServiceReconciler) create(ctx context.Context, key types.NamespacedName, pod *corev1.Pod) (*corev1.Pod, error) {
+	err := write.Create(ctx, r.client, pod.DeepCopy())
+	if answered := r.record(key, pod, err); !answered {
+		return nil, err
+	}
+	if err != nil {
+		return nil, nil
+	}
+	return pod, nil
+}
+
+func (r *ServiceReconciler) rehearse(ctx context.Context, key types.NamespacedName, pod *corev1.Pod) error {
+	err := write.Rehearse(ctx, r.client, pod.DeepCopy())
+	if answered := r.record(key, pod, err); !answered {
+		return err
+	}
+	return nil
+}
+
+// record remembers the API server's answer to a create, and tells whether it
+// was one: a failure that may pass is none.
+func (r *ServiceReconciler) record(key types.NamespacedName, pod *corev1.Pod, err error) bool {
+	attempt := decide.Attempt{Hash: render.Hash(pod), At: r.clock.Now()}
+	switch {
+	case err == nil:
+	case apierrors.IsAlreadyExists(err):
+		attempt.Reason = criticalv1.ReasonNameTaken
+		attempt.Message = fmt.Sprintf("A Pod %q that is not a fallback holds the name: delete or rename it, or set POD_NAME_PREFIX.", pod.Name)
+	case fault.Of(err) == fault.UserMustAct:
+		attempt.Reason = criticalv1.ReasonCreateDenied
+		attempt.Message = fmt.Sprintf("The API server refuses fallback Pod %q: %v. %s", pod.Name, err, adviceOn(err))
+	default:
+		return false
+	}
+	r.attempts.set(key, attempt)
+	return true
+}
+
+// adviceOn says what to do about a refusal, so far as its kind tells.
+func adviceOn(err error) string {
+	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+		return "Mend the PodTemplate."
+	}
+	return "Allow it (quota, limit range, Pod Security level, admission policy or the operator's permissions), or mend the PodTemplate; the operator tries again by itself."
+}
+
+// withdraw deletes fallback Pods. The caches may be behind, so the API server is
+// asked first: a Pod goes only if the plan would be the same with what is true
+// now.
+func (r *ServiceReconciler) withdraw(ctx context.Context, key types.NamespacedName, deletions []decide.Deletion) ([]decide.Deletion, error) {
+	snap, err := r.observeLive(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	confirmed := map[types.UID]decide.Deletion{}
+	for _, deletion := range decide.Decide(snap).Delete {
+		confirmed[deletion.Pod.UID] = deletion
+	}
+
+	var deleted []decide.Deletion
+	var failures []error
+	for _, planned := range deletions {
+		deletion, found := confirmed[planned.Pod.UID]
+		if !found {
+			failures = append(failures, fault.WaitFor(staleAfter, fmt.Sprintf("fallback Pod %q must not go by what the API server says now", planned.Pod.Name)))
+			continue
+		}
+		if deletion.Why == decide.WhyRecovered {
+			if err := r.proveRecovered(ctx, &snap); err != nil {
+				failures = append(failures, err)
+				continue
+			}
+		}
+		if err := write.Delete(ctx, r.client, deletion.Pod); err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		deleted = append(deleted, deletion)
+	}
+	return deleted, fault.Join(failures...)
+}
+
+// proveRecovered makes sure that at least one endpoint that counts as the
+// Service's own is one. An EndpointSlice may for a while list a Pod that is
+// gone, and that Pod may have been a fallback under another name.
+func (r *ServiceReconciler) proveRecovered(ctx context.Context, snap *decide.Snapshot) error {
+	for _, endpoint := range snap.OwnReady() {
+		ref := endpoint.TargetRef
+		if ref == nil || ref.Kind != "Pod" {
+			return nil
+		}
+		pod := &corev1.Pod{}
+		key := types.NamespacedName{Namespace: snap.Service.Namespace, Name: ref.Name}
+		pod, err := found(pod, r.live.Get(ctx, key, pod))
+		if err != nil {
+			return err
+		}
+		if pod != nil && !render.IsFallback(pod) {
+			return nil
+		}
+	}
+	return fault.WaitFor(staleAfter, "the EndpointSlices list no Pod of the application that still exists")
+}

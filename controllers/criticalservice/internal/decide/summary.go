@@ -1,0 +1,214 @@
+package decide
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	criticalv1 "github.com/critical-service/operator/api/v1"
+	"github.com/critical-service/operator/controllers/internal/condition"
+)
+
+// Verdict is what was decided about one Service that a CriticalService matches.
+type Verdict struct {
+	Service *corev1.Service
+	Plan    Plan
+}
+
+// Summarize makes the status of a CriticalService from its Services. The old
+// status matters only for when a state began, and while a Plan is provisional.
+// watched tells whether the operator looks at the namespace of the spec.
+func Summarize(policy *criticalv1.CriticalService, verdicts []Verdict, watched bool, now time.Time) criticalv1.CriticalServiceStatus {
+	details := make([]criticalv1.ServiceStatus, 0, len(verdicts))
+	for _, verdict := range verdicts {
+		details = append(details, detailOf(policy, verdict, now))
+	}
+
+	status := criticalv1.CriticalServiceStatus{
+		ObservedGeneration: policy.Generation,
+		Conditions:         slices.Clone(policy.Status.Conditions),
+		Services:           count(details),
+	}
+	list := condition.List{Conditions: &status.Conditions, Generation: policy.Generation, Now: metav1.NewTime(now)}
+	setReady(list, policy, status.Services, watched)
+	setFallbackReady(list, details)
+	setOutage(list, details)
+	setOverridden(list, details)
+	status.Details = capped(details)
+	return status
+}
+
+func detailOf(policy *criticalv1.CriticalService, verdict Verdict, now time.Time) criticalv1.ServiceStatus {
+	detail := criticalv1.ServiceStatus{
+		Namespace: verdict.Service.Namespace, Name: verdict.Service.Name,
+		State: verdict.Plan.State, Reason: verdict.Plan.Reason, Message: shorten(verdict.Plan.Message),
+		Since: metav1.NewTime(now),
+	}
+	if governor := verdict.Plan.Governor; governor != nil && governor.Name != policy.Name {
+		detail.State, detail.Reason = criticalv1.StateIgnored, criticalv1.ReasonOverridden
+		detail.Message = fmt.Sprintf("CriticalService %q comes first by name and governs this Service.", governor.Name)
+	}
+	old := slices.IndexFunc(policy.Status.Details, func(d criticalv1.ServiceStatus) bool {
+		return d.Namespace == detail.Namespace && d.Name == detail.Name
+	})
+	if old < 0 {
+		return detail
+	}
+	was := policy.Status.Details[old]
+	// The API server is about to be asked; until it answers, what it said
+	// before (perhaps to an operator before this one) is the best that is known.
+	if verdict.Plan.Provisional && inOutage(was.State) == inOutage(detail.State) && was.State != criticalv1.StateIgnored {
+		return was
+	}
+	if was.State == detail.State {
+		detail.Since = was.Since
+	}
+	return detail
+}
+
+func inOutage(state criticalv1.ServiceState) bool {
+	return state == criticalv1.StateExposed || state == criticalv1.StateCovered
+}
+
+func count(details []criticalv1.ServiceStatus) criticalv1.ServiceCounts {
+	counts := criticalv1.ServiceCounts{Total: int32(min(len(details), 1<<31-1))}
+	for _, detail := range details {
+		switch detail.State {
+		case criticalv1.StateIgnored:
+			counts.Ignored++
+		case criticalv1.StateArming:
+			counts.Arming++
+		case criticalv1.StateArmed:
+			counts.Armed++
+		case criticalv1.StateExposed:
+			counts.Exposed++
+		case criticalv1.StateCovered:
+			counts.Covered++
+		}
+	}
+	return counts
+}
+
+func setReady(list condition.List, policy *criticalv1.CriticalService, counts criticalv1.ServiceCounts, watched bool) {
+	able := counts.Total - counts.Ignored
+	open := counts.Arming + counts.Exposed
+	switch {
+	case !watched:
+		list.Set(criticalv1.ConditionReady, false, criticalv1.ConditionReasonNamespaceNotWatched,
+			fmt.Sprintf("The operator does not look at namespace %q: add it to NAMESPACES, or name another in spec.namespace.", policy.Spec.Namespace))
+	case counts.Total == 0:
+		list.Set(criticalv1.ConditionReady, true, criticalv1.ConditionReasonNoServices, "No Service carries all of spec.matchLabels.")
+	case open > 0:
+		list.Set(criticalv1.ConditionReady, false, criticalv1.ConditionReasonNotProtected,
+			fmt.Sprintf("%d of %d Services are not protected: %d arming, %d exposed.", open, able, counts.Arming, counts.Exposed))
+	default:
+		list.Set(criticalv1.ConditionReady, true, criticalv1.ConditionReasonProtected,
+			fmt.Sprintf("%d of %d Services are protected: %d armed, %d covered.", able, able, counts.Armed, counts.Covered))
+	}
+}
+
+// hindrances are the reasons that make FallbackReady False, the most general
+// first: one missing PodTemplate explains many Services.
+var hindrances = []string{
+	criticalv1.ReasonTemplateNotFound,
+	criticalv1.ReasonCreateDenied,
+	criticalv1.ReasonNameTaken,
+	criticalv1.ReasonPortMismatch,
+	criticalv1.ReasonFallbackFailing,
+}
+
+// Hinders tells whether a reason says that a fallback does not work as it is,
+// and that a person must do something.
+func Hinders(reason string) bool { return slices.Contains(hindrances, reason) }
+
+func setFallbackReady(list condition.List, details []criticalv1.ServiceStatus) {
+	for _, reason := range hindrances {
+		if texts := describe(details, func(d criticalv1.ServiceStatus) bool { return d.Reason == reason }); texts != "" {
+			list.Set(criticalv1.ConditionFallbackReady, false, reason, texts)
+			return
+		}
+	}
+	list.Set(criticalv1.ConditionFallbackReady, true, criticalv1.ConditionReasonFallbackPrepared, "Nothing hinders a fallback.")
+}
+
+func setOutage(list condition.List, details []criticalv1.ServiceStatus) {
+	exposed := func(d criticalv1.ServiceStatus) bool { return d.State == criticalv1.StateExposed }
+	covered := func(d criticalv1.ServiceStatus) bool { return d.State == criticalv1.StateCovered }
+	if texts := describe(details, exposed); texts != "" {
+		list.Set(criticalv1.ConditionOutage, true, criticalv1.ConditionReasonExposed, texts)
+	} else if texts := describe(details, covered); texts != "" {
+		list.Set(criticalv1.ConditionOutage, true, criticalv1.ConditionReasonCovered, texts)
+	} else {
+		list.Set(criticalv1.ConditionOutage, false, criticalv1.ConditionReasonNoOutage, "No protected Service is in outage.")
+	}
+}
+
+func setOverridden(list condition.List, details []criticalv1.ServiceStatus) {
+	overridden := func(d criticalv1.ServiceStatus) bool { return d.Reason == criticalv1.ReasonOverridden }
+	if texts := describe(details, overridden); texts != "" {
+		list.Set(criticalv1.ConditionOverridden, true, criticalv1.ConditionReasonFirstByName, texts)
+	} else {
+		list.Set(criticalv1.ConditionOverridden, false, criticalv1.ConditionReasonNotOverridden,
+			"No other CriticalService governs a Service that this one matches.")
+	}
+}
+
+// describe says what holds for the first of the chosen Services, and how many
+// more there are.
+func describe(details []criticalv1.ServiceStatus, chosen func(criticalv1.ServiceStatus) bool) string {
+	var first *criticalv1.ServiceStatus
+	more := -1
+	for i := range details {
+		if !chosen(details[i]) {
+			continue
+		}
+		more++
+		if first == nil || byName(details[i], *first) < 0 {
+			first = &details[i]
+		}
+	}
+	if first == nil {
+		return ""
+	}
+	text := fmt.Sprintf("Service %s/%s: %s", first.Namespace, first.Name, first.Message)
+	if more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return text
+}
+
+// capped sorts the details by namespace and name, and keeps those that matter
+// most where there are too many.
+func capped(details []criticalv1.ServiceStatus) []criticalv1.ServiceStatus {
+	kept := slices.SortedFunc(slices.Values(details), func(a, b criticalv1.ServiceStatus) int {
+		return cmp.Or(cmp.Compare(urgency[a.State], urgency[b.State]), byName(a, b))
+	})
+	kept = kept[:min(len(kept), criticalv1.MaxDetails)]
+	slices.SortFunc(kept, byName)
+	return kept
+}
+
+var urgency = map[criticalv1.ServiceState]int{
+	criticalv1.StateExposed: 0, criticalv1.StateCovered: 1, criticalv1.StateArming: 2,
+	criticalv1.StateArmed: 3, criticalv1.StateIgnored: 4,
+}
+
+func byName(a, b criticalv1.ServiceStatus) int {
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+}
+
+// shorten keeps a message within the bound of the schema, which counts
+// characters.
+func shorten(message string) string {
+	const limit = 1024
+	runes := []rune(message)
+	if len(runes) <= limit {
+		return message
+	}
+	return string(runes[:limit-1]) + "…"
+}

@@ -1,0 +1,45 @@
+package criticalservice
+
+import (
+	"context"
+
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/internal/fault"
+)
+
+// ServiceReconciler protects one Service per key.
+type ServiceReconciler struct {
+	observer
+	client   client.Client
+	recorder events.EventRecorder
+	wake     wakeStatus
+}
+
+// +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch
+// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=podtemplates,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconcile observes the Service, decides what it needs, and does it.
+func (r *ServiceReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	snap, err := r.observe(ctx, req.NamespacedName)
+	if err != nil {
+		return fault.Result(err)
+	}
+	if snap.Service == nil {
+		r.attempts.forget(req.NamespacedName)
+	}
+	plan := decide.Decide(snap)
+	done, err := r.apply(ctx, req.NamespacedName, plan)
+	r.report(ctx, &snap, plan, done)
+	if err != nil {
+		return fault.Result(err)
+	}
+	return ctrl.Result{RequeueAfter: plan.RecheckAfter}, nil
+}

@@ -1,0 +1,98 @@
+package criticalservice
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	criticalv1 "github.com/critical-service/operator/api/v1"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+)
+
+// Options are the settings of this kind.
+type Options struct {
+	// Template names the core PodTemplate that fallback Pods are made from.
+	Template types.NamespacedName
+	// PodNamePrefix begins the name of every fallback Pod.
+	PodNamePrefix string
+	// Namespaces are those whose Services are looked at; empty is all.
+	Namespaces []string
+}
+
+// Back-off of failed reconciles. The library's own cap of 1,000 s is far too
+// long for a Service that is down.
+const (
+	firstRetry = 50 * time.Millisecond
+	lastRetry  = 30 * time.Second
+)
+
+// Setup adds the controllers of this kind to the manager.
+func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, indexServiceOfSlice, serviceOfSlice); err != nil {
+		return fmt.Errorf("index EndpointSlices by Service: %w", err)
+	}
+	observer := observer{
+		cached:   mgr.GetClient(),
+		live:     mgr.GetAPIReader(),
+		settings: decide.Settings{Template: options.Template, PodNamePrefix: options.PodNamePrefix},
+		attempts: newAttempts(),
+		clock:    clock.RealClock{},
+	}
+	recorder := mgr.GetEventRecorder("critical-service-operator")
+	wake := make(wakeStatus, 1024)
+
+	services := &ServiceReconciler{observer: observer, client: mgr.GetClient(), recorder: recorder, wake: wake}
+	if err := services.setup(mgr); err != nil {
+		return fmt.Errorf("set up the service controller: %w", err)
+	}
+	status := &StatusReconciler{observer: observer, client: mgr.GetClient(), recorder: recorder, namespaces: options.Namespaces}
+	if err := status.setup(mgr, wake); err != nil {
+		return fmt.Errorf("set up the status controller: %w", err)
+	}
+	return nil
+}
+
+func (r *ServiceReconciler) setup(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("service").
+		For(&corev1.Service{}).
+		Watches(&discoveryv1.EndpointSlice{}, eachState(serviceOfSliceEvent)).
+		Watches(&corev1.Pod{}, eachState(serviceOfFallback)).
+		Watches(&criticalv1.CriticalService{}, eachState(servicesOfPolicy(r.cached)), builder.WithPredicates(specChanged)).
+		Watches(&corev1.PodTemplate{}, eachState(everyMatchedService(r.cached))).
+		WithOptions(controllerOptions(8)).
+		Complete(r)
+}
+
+func (r *StatusReconciler) setup(mgr ctrl.Manager, wake <-chan event.TypedGenericEvent[*criticalv1.CriticalService]) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("status").
+		For(&criticalv1.CriticalService{}, builder.WithPredicates(specChanged)).
+		Watches(&corev1.Service{}, eachState(policiesOfService(r.cached)), builder.WithPredicates(labelsChanged)).
+		WatchesRawSource(source.Channel(wake, statusOfPolicy())).
+		WithOptions(controllerOptions(2)).
+		Complete(r)
+}
+
+// controllerOptions warm the queues of a replica that does not lead, so that a
+// new leader starts from full caches.
+func controllerOptions(workers int) controller.Options {
+	return controller.Options{
+		MaxConcurrentReconciles: workers,
+		EnableWarmup:            ptr.To(true),
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+	}
+}

@@ -1,0 +1,112 @@
+package criticalservice
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	criticalv1 "github.com/critical-service/operator/api/v1"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/internal/fault"
+	"github.com/critical-service/operator/controllers/internal/write"
+)
+
+// StatusReconciler summarises, per CriticalService, what was decided about the
+// Services it matches. It protects nothing.
+type StatusReconciler struct {
+	observer
+	client   client.Client
+	recorder events.EventRecorder
+	// namespaces are those that the operator looks at; empty is all.
+	namespaces []string
+}
+
+// +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices/status,verbs=patch
+
+// Reconcile writes the status where it differs, and then sends the events that
+// the difference is worth.
+func (r *StatusReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	policy := &criticalv1.CriticalService{}
+	if err := r.cached.Get(ctx, req.NamespacedName, policy); err != nil {
+		return fault.Result(err)
+	}
+	verdicts, err := r.judge(ctx, policy)
+	if err != nil {
+		return fault.Result(err)
+	}
+	updated := policy.DeepCopy()
+	updated.Status = decide.Summarize(policy, verdicts, r.watches(policy.Spec.Namespace), r.clock.Now())
+	wrote, err := write.Status(ctx, r.client, policy, updated.DeepCopy())
+	if apierrors.IsInvalid(err) {
+		return fault.Result(fault.BugFrom(err))
+	}
+	if err != nil {
+		return fault.Result(err)
+	}
+	if wrote {
+		r.announce(policy, updated, verdicts)
+	}
+	return ctrl.Result{}, nil
+}
+
+// judge decides about every Service that the CriticalService matches. It writes
+// nothing: the service controller does what the plans say.
+func (r *StatusReconciler) judge(ctx context.Context, policy *criticalv1.CriticalService) ([]decide.Verdict, error) {
+	var services corev1.ServiceList
+	if err := r.cached.List(ctx, &services, client.InNamespace(policy.Spec.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	var verdicts []decide.Verdict
+	for i := range services.Items {
+		service := &services.Items[i]
+		if !decide.Matches(policy, service) {
+			continue
+		}
+		snap, err := r.observe(ctx, client.ObjectKeyFromObject(service))
+		if err != nil {
+			return nil, err
+		}
+		if plan := decide.Decide(snap); plan.Governor != nil {
+			verdicts = append(verdicts, decide.Verdict{Service: service, Plan: plan})
+		}
+	}
+	return verdicts, nil
+}
+
+func (r *StatusReconciler) watches(namespace string) bool {
+	return namespace == "" || len(r.namespaces) == 0 || slices.Contains(r.namespaces, namespace)
+}
+
+// announce sends one Warning event for every hindrance that is new: on the
+// CriticalService if it is about all its Services, else on the Service.
+func (r *StatusReconciler) announce(before, after *criticalv1.CriticalService, verdicts []decide.Verdict) {
+	old := map[client.ObjectKey]string{}
+	for _, detail := range before.Status.Details {
+		old[client.ObjectKey{Namespace: detail.Namespace, Name: detail.Name}] = detail.Reason
+	}
+	services := map[client.ObjectKey]*corev1.Service{}
+	for _, verdict := range verdicts {
+		services[client.ObjectKeyFromObject(verdict.Service)] = verdict.Service
+	}
+	templateWasMissing := slices.ContainsFunc(before.Status.Details, func(d criticalv1.ServiceStatus) bool {
+		return d.Reason == criticalv1.ReasonTemplateNotFound
+	})
+	for _, detail := range after.Status.Details {
+		key := client.ObjectKey{Namespace: detail.Namespace, Name: detail.Name}
+		switch {
+		case !decide.Hinders(detail.Reason) || old[key] == detail.Reason:
+		case detail.Reason == criticalv1.ReasonTemplateNotFound:
+			if !templateWasMissing {
+				templateWasMissing = true
+				r.recorder.Eventf(after, nil, corev1.EventTypeWarning, detail.Reason, "PrepareFallback", "%s", detail.Message)
+			}
+		default:
+			r.recorder.Eventf(services[key], after, corev1.EventTypeWarning, detail.Reason, "PrepareFallback", "%s", detail.Message)
+		}
+	}
+}

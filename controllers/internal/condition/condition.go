@@ -1,0 +1,36 @@
+// Package condition sets conditions by the Kubernetes API conventions.
+package condition
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// List is the conditions of an object, for one generation of its spec.
+type List struct {
+	// Conditions is what the status holds.
+	Conditions *[]metav1.Condition
+	// Generation is the generation that the conditions are about.
+	Generation int64
+	// Now is the time of a transition.
+	Now metav1.Time
+}
+
+// Set sets one condition. Its transition time changes only with its status.
+func (l List) Set(kind string, is bool, reason, message string) {
+	status := metav1.ConditionFalse
+	if is {
+		status = metav1.ConditionTrue
+	}
+	meta.SetStatusCondition(l.Conditions, metav1.Condition{
+		Type: kind, Status: status, Reason: reason, Message: message,
+		ObservedGeneration: l.Generation, LastTransitionTime: transition(*l.Conditions, kind, status, l.Now),
+	})
+}
+
+func transition(conditions []metav1.Condition, kind string, status metav1.ConditionStatus, now metav1.Time) metav1.Time {
+	if old := meta.FindStatusCondition(conditions, kind); old != nil && old.Status == status {
+		return old.LastTransitionTime
+	}
+	return now
+}

@@ -1,0 +1,52 @@
+// Package write holds the few ways in which controllers write to the API
+// server: each says what it wrote, carries the operator's field manager, and
+// refuses to act on an object that has changed since it was read.
+package write
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// FieldManager is the name under which the operator owns fields.
+const FieldManager = "critical-service-operator"
+
+// Create creates an object. It never takes over one that exists, as an apply
+// would: the caller learns that the name is taken.
+func Create(ctx context.Context, c client.Client, object client.Object) error {
+	return c.Create(ctx, object, client.FieldOwner(FieldManager))
+}
+
+// Rehearse asks the API server whether it would create an object: admission,
+// quota and validation answer as they would in earnest, and nothing is stored.
+func Rehearse(ctx context.Context, c client.Client, object client.Object) error {
+	return c.Create(ctx, object, client.FieldOwner(FieldManager), client.DryRunAll)
+}
+
+// Patch writes the difference of two states of an object, provided that it is
+// still as it was read.
+func Patch(ctx context.Context, c client.Client, from, to client.Object) error {
+	return c.Patch(ctx, to, client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{}), client.FieldOwner(FieldManager))
+}
+
+// Delete deletes an object, provided that it is the very one that was read, and
+// still as it was read.
+func Delete(ctx context.Context, c client.Client, object client.Object) error {
+	uid, version := object.GetUID(), object.GetResourceVersion()
+	return c.Delete(ctx, object, client.Preconditions{UID: &uid, ResourceVersion: &version})
+}
+
+// Status writes the status of an object where it differs, and tells whether it
+// did. The two must differ in nothing but their status.
+func Status(ctx context.Context, c client.Client, from, to client.Object) (bool, error) {
+	if equality.Semantic.DeepEqual(from, to) {
+		return false, nil
+	}
+	patch := client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{})
+	if err := c.Status().Patch(ctx, to, patch, client.FieldOwner(FieldManager)); err != nil {
+		return false, err
+	}
+	return true, nil
+}
