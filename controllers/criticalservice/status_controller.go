@@ -57,6 +57,9 @@ func (r *StatusReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 // judge decides about every Service that the CriticalService matches. It writes
 // nothing: the service controller does what the plans say.
 func (r *StatusReconciler) judge(ctx context.Context, policy *criticalv1.CriticalService) ([]decide.Verdict, error) {
+	if !r.watches(policy.Spec.Namespace) {
+		return nil, nil // The cache knows nothing of that namespace.
+	}
 	var services corev1.ServiceList
 	if err := r.cached.List(ctx, &services, client.InNamespace(policy.Spec.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
