@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	criticalv1 "github.com/critical-service/operator/api/v1"
+	"github.com/critical-service/operator/test/internal/cluster"
+	"github.com/critical-service/operator/test/prober"
+)
+
+const (
+	fieldManager     = "critical-service-demo"
+	defaultDemoImage = "quay.io/critical-service/demo:dev"
+	templateName     = "critical-service-pod-template"
+	proberName       = "prober"
+
+	partOfLabel = "app.kubernetes.io/part-of"
+
+	shopManifest            = "shop.yaml"
+	fallbackManifest        = "fallback.yaml"
+	criticalServiceManifest = "critical-service.yaml"
+	proberManifest          = "prober.yaml"
+)
+
+//go:embed manifests
+var manifests embed.FS
+
+// objects reads one of the demo's manifests, with the image that was asked for.
+func (d *demo) objects(file string) ([]*unstructured.Unstructured, error) {
+	content, err := manifests.ReadFile("manifests/" + file)
+	if err != nil {
+		return nil, err
+	}
+	return cluster.Decode(bytes.ReplaceAll(content, []byte(defaultDemoImage), []byte(d.demoImage)))
+}
+
+func (d *demo) apply(ctx context.Context, file string) error {
+	objects, err := d.objects(file)
+	if err != nil {
+		return err
+	}
+	return d.cluster.Apply(ctx, fieldManager, objects...)
+}
+
+// templateIsOurs keeps the demo from overwriting the fallback of a cluster that is in real use.
+func (d *demo) templateIsOurs(ctx context.Context) error {
+	var template corev1.PodTemplate
+	err := d.cluster.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: templateName}, &template)
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if template.Labels[partOfLabel] == fieldManager {
+		return nil
+	}
+	return fmt.Errorf("PodTemplate %s/%s exists and is not the demo's; the demo would overwrite it: "+
+		"use another cluster, or delete it first", operatorNamespace, templateName)
+}
+
+func (d *demo) scale(ctx context.Context, watching *watcher, replicas int32) error {
+	watching.say("kubectl scale deployment/%s --replicas=%d", shop, replicas)
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: shop}}
+	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
+	return d.cluster.SubResource("scale").Update(ctx, deployment, client.WithSubResourceBody(scale))
+}
+
+// probe starts the prober's Pod and hands what it sees to watching, until stop is called.
+func (d *demo) probe(ctx context.Context, watching *watcher) (stop func(), err error) {
+	if err := d.removeProber(ctx); err != nil {
+		return nil, err
+	}
+	pod, err := d.proberPod(ctx)
+	if err != nil {
+		return nil, err
+	}
+	streaming, cancel := context.WithCancel(ctx)
+	stop = func() {
+		cancel()
+		// The run may end because ctx did: the prober is removed all the same.
+		cleanup, done := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer done()
+		if err := d.deleteProber(cleanup); err != nil {
+			d.printf("  Pod %s/%s is still there: %v\n", namespace, proberName, err)
+		}
+	}
+	if err := d.cluster.Apply(ctx, fieldManager, pod); err != nil {
+		stop()
+		return nil, err
+	}
+	if err := d.wait(ctx, "a prober runs inside the cluster", startLimit, d.proberRuns); err != nil {
+		stop()
+		return nil, err
+	}
+	lines, err := d.cluster.Clientset.CoreV1().Pods(namespace).
+		GetLogs(proberName, &corev1.PodLogOptions{Follow: true}).Stream(streaming)
+	if err != nil {
+		stop()
+		return nil, fmt.Errorf("cannot read the prober's output: %w", err)
+	}
+	go func() {
+		defer func() { _ = lines.Close() }()
+		watching.end(prober.ReadLines(lines, watching.add))
+	}()
+	return stop, nil
+}
+
+// proberPod is the prober with the URL of the shop. It is given the address and not the name, so
+// that only the Service is measured and not the DNS.
+func (d *demo) proberPod(ctx context.Context) (*unstructured.Unstructured, error) {
+	var service corev1.Service
+	if err := d.cluster.Get(ctx, client.ObjectKey{Namespace: namespace, Name: shop}, &service); err != nil {
+		return nil, fmt.Errorf("%w; run the demo itself first", err)
+	}
+	objects, err := d.objects(proberManifest)
+	if err != nil {
+		return nil, err
+	}
+	pod := objects[0]
+	containers, _, err := unstructured.NestedSlice(pod.Object, "spec", "containers")
+	if err != nil {
+		return nil, err
+	}
+	container, _ := containers[0].(map[string]any)
+	args, _ := container["args"].([]any)
+	container["args"] = append(args, "http://"+net.JoinHostPort(service.Spec.ClusterIP, "80")+"/")
+	return pod, unstructured.SetNestedSlice(pod.Object, containers, "spec", "containers")
+}
+
+func (d *demo) proberRuns(ctx context.Context) (bool, string, error) {
+	var pod corev1.Pod
+	if err := d.cluster.Get(ctx, client.ObjectKey{Namespace: namespace, Name: proberName}, &pod); err != nil {
+		return false, "", err
+	}
+	return pod.Status.Phase != corev1.PodPending, cluster.PodTrouble(&pod), nil
+}
+
+// removeProber takes away what an interrupted run may have left.
+func (d *demo) removeProber(ctx context.Context) error {
+	if err := d.deleteProber(ctx); err != nil {
+		return err
+	}
+	return d.until(ctx, "the prober of an earlier run is gone", func(ctx context.Context) (bool, string, error) {
+		err := d.cluster.Get(ctx, client.ObjectKey{Namespace: namespace, Name: proberName}, &corev1.Pod{})
+		return apierrors.IsNotFound(err), "", client.IgnoreNotFound(err)
+	})
+}
+
+func (d *demo) deleteProber(ctx context.Context) error {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: proberName}}
+	return client.IgnoreNotFound(d.cluster.Delete(ctx, pod))
+}
+
+// cleanUp removes the shop and its fallback; the operator stays.
+func (d *demo) cleanUp(ctx context.Context) error {
+	d.title("Clean up")
+	err := errors.Join(
+		client.IgnoreNotFound(d.cluster.Delete(ctx, &criticalv1.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: shop}})),
+		client.IgnoreNotFound(d.cluster.Delete(ctx, &corev1.PodTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: templateName}})),
+		client.IgnoreNotFound(d.cluster.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})),
+	)
+	if err != nil {
+		return err
+	}
+	return d.wait(ctx, "the shop is removed", startLimit, func(ctx context.Context) (bool, string, error) {
+		err := d.cluster.Get(ctx, client.ObjectKey{Name: namespace}, &corev1.Namespace{})
+		return apierrors.IsNotFound(err), "", client.IgnoreNotFound(err)
+	})
+}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	criticalv1 "github.com/critical-service/operator/api/v1"
+	"github.com/critical-service/operator/test/prober"
+)
+
+// showVerdict says who answered from when to when, and for how long nobody did.
+func (d *demo) showVerdict(segments []prober.Segment) {
+	start := segments[0].From
+	table := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	_, _ = fmt.Fprintf(table, "from\tto\trequests\t   answered by\n")
+	for _, phase := range prober.Phases(segments, settled) {
+		total := 0
+		for _, count := range phase.Requests {
+			total += count
+		}
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t   %s\n", seconds(phase.From.Sub(start)), seconds(phase.To.Sub(start)),
+			total, who(phase))
+	}
+	_ = table.Flush()
+	sum := prober.Summarise(segments)
+	d.printf("\n")
+	d.done("While the shop had no Pods, the fallback answered %d requests; it left when the shop was back.", sum.Answered[fallback])
+	d.done("Without an answer: %s (%d of %d requests), the longest gap %s.", seconds(sum.Unanswered),
+		sum.Requests-sum.Answered[shop]-sum.Answered[fallback], sum.Requests, seconds(sum.LongestGap))
+}
+
+func who(phase prober.Phase) string {
+	text := counts(phase.Requests)
+	if why := faults(phase.Faults); why != "" {
+		text += " (" + why + ")"
+	}
+	return text
+}
+
+// showStatus prints the CriticalServices as 'kubectl get crisvc -o wide' does.
+func (d *demo) showStatus(ctx context.Context) error {
+	d.printf("$ %s\n", d.paint(bold, "kubectl get crisvc -o wide"))
+	if kubectl := findKubectl(); kubectl != "" {
+		command := exec.CommandContext(ctx, kubectl, "get", "crisvc", "-o", "wide")
+		command.Env = os.Environ()
+		if d.kubeconfig != "" {
+			command.Env = append(command.Env, "KUBECONFIG="+d.kubeconfig)
+		}
+		if output, err := command.Output(); err == nil {
+			_, err = d.out.Write(output)
+			return err
+		}
+	}
+	// Without a kubectl that works, the server's own table is asked for, as kubectl does.
+	path := "/apis/" + criticalv1.GroupVersion.String() + "/criticalservices"
+	answer, err := d.cluster.Clientset.Discovery().RESTClient().Get().AbsPath(path).
+		SetHeader("Accept", "application/json;as=Table;g=meta.k8s.io;v=v1").DoRaw(ctx)
+	if err != nil {
+		return err
+	}
+	var table metav1.Table
+	if err := json.Unmarshal(answer, &table); err != nil {
+		return err
+	}
+	return printTable(d.out, &table)
+}
+
+func printTable(out io.Writer, table *metav1.Table) error {
+	writer := tabwriter.NewWriter(out, 6, 4, 3, ' ', 0)
+	var line []string
+	for _, column := range table.ColumnDefinitions {
+		line = append(line, strings.ToUpper(column.Name))
+	}
+	_, _ = fmt.Fprintln(writer, strings.Join(line, "\t"))
+	for _, row := range table.Rows {
+		line = nil
+		for _, cell := range row.Cells {
+			if cell == nil {
+				cell = ""
+			}
+			line = append(line, fmt.Sprint(cell))
+		}
+		_, _ = fmt.Fprintln(writer, strings.Join(line, "\t"))
+	}
+	return writer.Flush()
+}
+
+// findKubectl prefers the kubectl that was built with the cluster.
+func findKubectl() string {
+	built := filepath.Join("bin", "kubectl")
+	if info, err := os.Stat(built); err == nil && info.Mode()&0o111 != 0 {
+		return "." + string(filepath.Separator) + built
+	}
+	found, err := exec.LookPath("kubectl")
+	if err != nil {
+		return ""
+	}
+	return found
+}
+
+// showEvents prints the events of this run about the Service and its CriticalService.
+func (d *demo) showEvents(ctx context.Context) error {
+	var events []corev1.Event
+	// Events about an object without a namespace are kept in "default".
+	for _, place := range []string{namespace, metav1.NamespaceDefault} {
+		var list corev1.EventList
+		if err := d.cluster.List(ctx, &list, client.InNamespace(place)); err != nil {
+			return err
+		}
+		for _, event := range list.Items {
+			if d.relevant(event) {
+				events = append(events, event)
+			}
+		}
+	}
+	slices.SortStableFunc(events, func(a, b corev1.Event) int { return seen(a).Compare(seen(b)) })
+	d.printf("\n$ %s\n", d.paint(bold, "kubectl get events -n "+namespace))
+	var text bytes.Buffer
+	table := tabwriter.NewWriter(&text, 6, 4, 3, ' ', 0)
+	_, _ = fmt.Fprintln(table, "LAST SEEN\tTYPE\tREASON\tOBJECT\tMESSAGE")
+	for _, event := range events {
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s/%s\t%s\n", duration.HumanDuration(time.Since(seen(event))), event.Type,
+			event.Reason, strings.ToLower(event.InvolvedObject.Kind), event.InvolvedObject.Name, strings.TrimSpace(event.Message))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err := text.WriteTo(d.out)
+	return err
+}
+
+func (d *demo) relevant(event corev1.Event) bool {
+	object := event.InvolvedObject
+	ours := object.Name == shop && (object.Namespace == namespace || object.Namespace == "")
+	// Event times are cut to the second.
+	return ours && !seen(event).Before(d.began.Truncate(time.Second))
+}
+
+func seen(event corev1.Event) time.Time {
+	switch {
+	case event.Series != nil:
+		return event.Series.LastObservedTime.Time
+	case !event.LastTimestamp.IsZero():
+		return event.LastTimestamp.Time
+	}
+	return event.EventTime.Time
+}
+
+// showCommands says how to go on playing by hand.
+func (d *demo) showCommands() {
+	kubectl := "kubectl"
+	if config := d.kubeconfigPath(); config != "" {
+		d.printf("  export KUBECONFIG=%s\n", config)
+	}
+	if built := findKubectl(); strings.HasPrefix(built, ".") {
+		if folder, err := filepath.Abs(filepath.Dir(built)); err == nil {
+			d.printf("  export PATH=%s:$PATH\n", folder)
+		}
+	}
+	lines := [][2]string{
+		{"go run ./test/demo watch", "see live who answers (in a second terminal)"},
+		{kubectl + " scale -n " + namespace + " deployment/" + shop + " --replicas=0", "take the shop's Pods away"},
+		{kubectl + " get pods -n " + namespace + " -o wide", "see the fallback Pod"},
+		{kubectl + " describe crisvc " + shop, "read what the operator thinks"},
+		{kubectl + " scale -n " + namespace + " deployment/" + shop + " --replicas=2", "bring them back"},
+		{kubectl + " edit podtemplate -n " + operatorNamespace + " " + templateName, "change the fallback"},
+		{kubectl + " logs -n " + operatorNamespace + " deployment/" + operatorName + " -f", "follow the operator's log"},
+	}
+	width := 0
+	for _, line := range lines {
+		width = max(width, len(line[0]))
+	}
+	for _, line := range lines {
+		d.printf("  %-*s  %s\n", width, line[0], d.paint(dim, "# "+line[1]))
+	}
+}
+
+func (d *demo) kubeconfigPath() string {
+	path := d.kubeconfig
+	if path == "" {
+		path = os.Getenv("KUBECONFIG")
+	}
+	if path == "" {
+		return ""
+	}
+	if whole, err := filepath.Abs(path); err == nil && !strings.Contains(path, string(filepath.ListSeparator)) {
+		return whole
+	}
+	return path
+}
+
+// diagnose shows what helps to find out why the demo failed, and returns the reason.
+func (d *demo) diagnose(ctx context.Context, reason error) error {
+	if ctx.Err() != nil {
+		return reason
+	}
+	d.title("The demo failed. What the cluster says")
+	if err := d.showStatus(ctx); err != nil {
+		d.printf("%v\n", err)
+	}
+	if err := d.showEvents(ctx); err != nil {
+		d.printf("%v\n", err)
+	}
+	d.printf("\n$ %s\n", d.paint(bold, "kubectl logs -n "+operatorNamespace+" deployment/"+operatorName+" --tail=20"))
+	var pods corev1.PodList
+	if err := d.cluster.List(ctx, &pods, client.InNamespace(operatorNamespace)); err != nil {
+		d.printf("%v\n", err)
+	}
+	lines := int64(20)
+	for _, pod := range pods.Items {
+		log, err := d.cluster.Clientset.CoreV1().Pods(operatorNamespace).GetLogs(pod.Name, &corev1.PodLogOptions{TailLines: &lines}).DoRaw(ctx)
+		if err != nil {
+			d.printf("%v\n", err)
+			continue
+		}
+		d.printf("%s\n", bytes.TrimSpace(log))
+	}
+	return reason
+}
