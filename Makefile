@@ -4,36 +4,174 @@ SHELL := /usr/bin/env bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-# The operator's image, and the image of the workload that the demo and the end-to-end tests deploy.
-# Both are passed on to the scripts under hack/ only when the user sets them: see hack/images.sh.
+# The images of the operator, and of the workload that the demo and the end-to-end tests deploy.
+# Those two choose names of their own unless the user gives one: see hack/cluster.sh.
 IMG ?= quay.io/critical-service/operator:dev
-DEMO_IMG ?= quay.io/critical-service/demo:dev
+ifneq (,$(filter command line environment,$(origin IMG)))
+export IMG
+endif
+export DEMO_IMG
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+# The architecture of `make binaries` and of `make docker-build PREBUILT=1`.
+ARCH ?= $(shell go env GOARCH)
+# docker, podman or buildah: the first one that works.
+CONTAINER_TOOL ?= $(shell hack/container-tool.sh)
+KUBECTL ?= $(shell command -v kubectl || echo "$$(bin/devcluster assets)/kubectl")
 
 TOOLS := $(CURDIR)/bin/tools
+REPORTS := $(CURDIR)/bin/reports
+# For example TEST_ARGS="-run TestDecide".
+TEST_ARGS ?=
+
+# Static binaries, and one set of compiled packages for nearly everything.
+# The race detector of the unit tests needs a C compiler; without one they run without it.
+RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+export CGO_ENABLED = 0
+
+LDFLAGS := -s -w \
+  -X github.com/critical-service/operator/internal/version.Version=$(VERSION) \
+  -X github.com/critical-service/operator/internal/version.Commit=$(COMMIT)
+GO_BUILD := go build -buildvcs=false -ldflags "$(LDFLAGS)"
 
 ##@ General
 
 .PHONY: help
 help: ## Explain every target.
-	@awk 'BEGIN {FS = ":.*##"} \
-	  /^##@/ {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)} \
-	  /^[a-zA-Z0-9_-]+:.*##/ {printf "  \033[36m%-16s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} \
+	  /^##@ / {printf "\n%s\n", substr($$0, 5)} \
+	  /^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-##@ Generated files
+.PHONY: clean
+clean: ## Remove everything that was built (bin/ and dist/).
+	@if [[ -x bin/devcluster ]] && bin/devcluster status >/dev/null 2>&1; then \
+	  echo "the devcluster still runs from bin/: run 'make demo-down' first" >&2; exit 1; fi
+	rm -rf bin dist cover.out
+
+##@ Try it
+
+.PHONY: demo
+demo: bin/devcluster $(TOOLS)/kustomize ## Watch a Service that lost all its Pods keep answering (KUBECONFIG=... make demo: on your cluster).
+	hack/demo.sh up
+
+.PHONY: demo-down
+demo-down: bin/devcluster $(TOOLS)/kustomize ## Remove what the demo made.
+	hack/demo.sh down
+
+##@ Develop
+
+.PHONY: build
+build: ## Compile the operator into bin/manager.
+	$(GO_BUILD) -o bin/manager .
+
+.PHONY: run
+run: ## Run the operator on this machine against the current kubeconfig (first: make install).
+	POD_NAMESPACE=critical-service-system LEADER_ELECT=false LOG_FORMAT=text go run -ldflags "$(LDFLAGS)" .
 
 .PHONY: generate
 generate: $(TOOLS)/controller-gen ## Generate the DeepCopy methods of the API types.
 	$(TOOLS)/controller-gen object paths=./api/...
 
 .PHONY: manifests
-manifests: $(TOOLS)/controller-gen ## Generate the CRDs and the operator's role from the markers in the code.
+manifests: $(TOOLS)/controller-gen ## Generate the CRD and the operator's ClusterRole from the markers in the code.
 	$(TOOLS)/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
-	$(TOOLS)/controller-gen rbac:roleName=critical-service-operator paths=./controllers/... output:rbac:dir=config/rbac
+	$(TOOLS)/controller-gen rbac:roleName=critical-service-operator paths=./controllers/... paths=./internal/... output:rbac:dir=config/rbac
 
-##@ Tools
+.PHONY: fmt
+fmt: $(TOOLS)/golangci-lint ## Format all Go code and sort its imports.
+	$(TOOLS)/golangci-lint fmt
+
+.PHONY: tidy
+tidy: ## Tidy the module files of the operator, the devcluster and the tools.
+	@for mod in $$(git ls-files --cached --others --exclude-standard '*go.mod'); do \
+	  echo "go mod tidy: $$mod"; (cd "$$(dirname "$$mod")" && go mod tidy); done
+	@cd hack/tools && for mod in *.mod; do \
+	  [[ $$mod == go.mod ]] || { echo "go mod tidy: hack/tools/$$mod"; go mod tidy -modfile="$$mod"; }; done
+
+##@ Check
+
+.PHONY: test
+test: bin/devcluster $(TOOLS)/gotestsum ## Run the unit tests and the tests against a real API server. Needs only Go.
+	@mkdir -p $(REPORTS)
+	@echo "building etcd and kube-apiserver (once; the first time takes minutes)"
+	assets=$$(bin/devcluster assets); \
+	CGO_ENABLED=$(if $(RACE),1,0) KUBEBUILDER_ASSETS="$$assets" \
+	  $(TOOLS)/gotestsum --format pkgname-and-test-fails --junitfile $(REPORTS)/unit.xml -- $(RACE) -timeout 15m $(TEST_ARGS) ./...
+	cd hack/devcluster && $(TOOLS)/gotestsum --format pkgname-and-test-fails --junitfile $(REPORTS)/devcluster.xml -- -timeout 15m $(TEST_ARGS) ./...
+
+.PHONY: lint
+lint: $(TOOLS)/golangci-lint $(TOOLS)/kustomize ## Check code, scripts and kustomizations.
+	go vet -tags e2e ./...
+	cd hack/devcluster && go vet ./...
+	$(TOOLS)/golangci-lint run
+	cd hack/devcluster && $(TOOLS)/golangci-lint run
+	for dir in config/default config/samples; do $(TOOLS)/kustomize build "$$dir" >/dev/null; done
+	@if command -v shellcheck >/dev/null; then shellcheck -x hack/*.sh .ci/run; \
+	  else echo "note: shellcheck is not installed, the scripts were not checked"; fi
+
+.PHONY: verify
+verify: $(TOOLS)/controller-gen $(TOOLS)/golangci-lint ## Check that everything generated is up to date; says what to run if not.
+	hack/verify.sh
+
+.PHONY: vuln
+vuln: $(TOOLS)/govulncheck ## Look for known vulnerabilities in the code that is called (needs internet access).
+	hack/vuln.sh
+
+.PHONY: e2e
+e2e: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## Run the end-to-end tests on the devcluster, or on the cluster of KUBECONFIG.
+	hack/e2e.sh $(TEST_ARGS)
+
+##@ Image
+
+.PHONY: docker-build
+docker-build: $(if $(PREBUILT),binaries) ## Build the image IMG. PREBUILT=1 packs a binary compiled here on an empty base and needs no registry.
+	$(CONTAINER_TOOL) build --tag $(IMG) $(if $(PLATFORM),--platform $(PLATFORM)) \
+	  --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) \
+	  $(if $(PREBUILT),--target prebuilt --build-arg BASE=scratch) $(BUILD_ARGS) .
+
+.PHONY: docker-push
+docker-push: ## Push the image IMG.
+	$(CONTAINER_TOOL) push $(IMG)
+
+.PHONY: binaries
+binaries: ## Compile operator and demo workload for an image into bin/linux-ARCH.
+	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/manager .
+	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/workload ./test/workload
+
+##@ Install (into the current kubeconfig's cluster)
+
+.PHONY: install
+install: $(TOOLS)/kustomize ## Install the CRD only.
+	$(TOOLS)/kustomize build config/crd | $(KUBECTL) apply -f -
+
+.PHONY: uninstall
+uninstall: $(TOOLS)/kustomize ## Remove the CRD, and with it all CriticalServices and their fallbacks.
+	$(TOOLS)/kustomize build config/crd | $(KUBECTL) delete --ignore-not-found -f -
+
+.PHONY: deploy
+deploy: $(TOOLS)/kustomize ## Install everything, with the image IMG.
+	hack/render.sh $(IMG) | $(KUBECTL) apply -f -
+
+.PHONY: undeploy
+undeploy: $(TOOLS)/kustomize ## Remove everything that deploy installed, CriticalServices included.
+	hack/render.sh $(IMG) | $(KUBECTL) delete --ignore-not-found -f -
+
+.PHONY: build-installer
+build-installer: $(TOOLS)/kustomize ## Write dist/install.yaml: the whole install in one file, with the image IMG.
+	@mkdir -p dist
+	hack/render.sh $(IMG) > dist/install.yaml
+	@echo "kubectl apply -f dist/install.yaml"
+
+# What the targets above need.
 
 # Every tool is pinned by a module file of its own, and rebuilt when that file changes.
 $(TOOLS)/%: hack/tools/%.mod hack/tools/%.sum
 	@echo "building $* (once)"
-	cd hack/tools && go build -modfile=$*.mod -o $@ tool
+	@cd hack/tools && go build -modfile=$*.mod -o $@ tool
 	@touch $@
+
+# Always asked, because Go knows best what has changed; it takes a second.
+.PHONY: bin/devcluster
+bin/devcluster:
+	@cd hack/devcluster && go build -buildvcs=false -o $(CURDIR)/$@ .

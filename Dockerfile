@@ -1,0 +1,51 @@
+# The operator's image. Two ways to build it, both without privileges at run time:
+#
+#   docker build .                                              compiles inside; needs a registry for GO_IMAGE and BASE
+#   docker build --target prebuilt --build-arg BASE=scratch .   packs bin/linux-<arch>/manager; needs no registry
+#
+# `make docker-build` and `make docker-build PREBUILT=1` do one and the other,
+# with docker, podman or buildah.
+
+# Where the binary comes from and what lies below it. Any base does, as the binary is static.
+ARG GO_IMAGE=docker.io/library/golang:1.26
+ARG BASE=gcr.io/distroless/static:nonroot
+
+FROM ${BASE} AS base
+ARG VERSION=dev
+ARG COMMIT=unknown
+LABEL org.opencontainers.image.title="critical-service-operator" \
+      org.opencontainers.image.description="Makes sure that a critical Kubernetes Service always has something that answers" \
+      org.opencontainers.image.source="https://github.com/critical-service/operator" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${COMMIT}"
+# A number, because the kubelet cannot tell of a name that it is not root.
+USER 65532:65532
+ENTRYPOINT ["/manager"]
+
+# Before the stages that need a registry: some builders go through all stages up to their target.
+FROM base AS prebuilt
+ARG TARGETARCH
+COPY bin/linux-${TARGETARCH}/manager /manager
+
+FROM --platform=${BUILDPLATFORM} ${GO_IMAGE} AS build
+WORKDIR /src
+# The modules first: this layer stays valid while only sources change.
+COPY go.mod go.sum ./
+RUN go mod download
+COPY main.go ./
+COPY api api
+COPY controllers controllers
+COPY internal internal
+ARG TARGETOS
+ARG TARGETARCH
+ARG VERSION=dev
+ARG COMMIT=unknown
+RUN CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} go build -trimpath -buildvcs=false \
+      -ldflags "-s -w \
+        -X github.com/critical-service/operator/internal/version.Version=${VERSION} \
+        -X github.com/critical-service/operator/internal/version.Commit=${COMMIT}" \
+      -o /manager .
+
+FROM base
+COPY --from=build /manager /manager

@@ -1,0 +1,106 @@
+# Sourced by demo.sh and e2e.sh: the cluster they use, and how the images get there.
+#
+# Without KUBECONFIG it is the devcluster, started if need be. With KUBECONFIG it is
+# that cluster: kind and minikube get the images loaded, others pull them from the
+# registry of IMG and DEMO_IMG.
+# shellcheck shell=bash
+
+say() { printf '\n==> %s\n' "$*"; }
+
+fail() {
+  printf '\nerror: %s\n' "$*" >&2
+  exit 1
+}
+
+# use_cluster sets kubeconfig (and exports it), kubectl and provider.
+use_cluster() {
+  if [[ -z ${KUBECONFIG:-} ]]; then
+    say "Cluster: the devcluster on this machine (give KUBECONFIG=... for another one)"
+    bin/devcluster up
+    provider=devcluster
+    KUBECONFIG=$(bin/devcluster kubeconfig)
+  fi
+  export KUBECONFIG
+  find_kubectl
+  [[ ${provider:-} == devcluster ]] || use_foreign_cluster
+}
+
+find_kubectl() {
+  kubectl=$(command -v kubectl) || kubectl=$(bin/devcluster assets)/kubectl
+}
+
+use_foreign_cluster() {
+  local context
+  context=$("$kubectl" config current-context) || fail "no current context in KUBECONFIG=$KUBECONFIG"
+  node_fact() { "$kubectl" get nodes --output "jsonpath={.items[0]$1}"; }
+  node_fact .metadata.name >/dev/null || fail "the cluster of context $context does not answer"
+
+  # kind://docker/<cluster>/<node>
+  provider_id=$(node_fact .spec.providerID)
+  minikube_profile=$(node_fact '.metadata.labels.minikube\.k8s\.io/name')
+  if [[ $provider_id == kind://* ]]; then
+    provider=kind
+  elif [[ -n $minikube_profile ]]; then
+    provider=minikube
+  else
+    provider=registry
+  fi
+  say "Cluster: context $context ($provider), from KUBECONFIG=$KUBECONFIG"
+}
+
+# deliver_images builds both images, brings them to the cluster and sets IMG and DEMO_IMG to their names.
+deliver_images() {
+  local arch
+  arch=$("$kubectl" get nodes --output 'jsonpath={.items[0].status.nodeInfo.architecture}')
+  say "Building the binaries for linux/$arch"
+  make --no-print-directory binaries ARCH="$arch"
+
+  # A name that follows from the content: a node never runs an older image of the
+  # same name, and a Deployment is rolled out exactly if its image has changed.
+  IMG=${IMG:-quay.io/critical-service/operator:dev-$(content_of "bin/linux-$arch/manager")}
+  DEMO_IMG=${DEMO_IMG:-quay.io/critical-service/demo:dev-$(content_of "bin/linux-$arch/workload")}
+  export IMG DEMO_IMG
+
+  say "Building and delivering $IMG and $DEMO_IMG"
+  if [[ $provider != devcluster ]]; then
+    tool=${CONTAINER_TOOL:-$(hack/container-tool.sh)}
+  fi
+  # The base is empty, because the binaries are static: no registry is needed to build.
+  deliver "$IMG" --target prebuilt --build-arg BASE=scratch .
+  deliver "$DEMO_IMG" --file test/workload/Dockerfile "bin/linux-$arch"
+}
+
+content_of() { git hash-object "$1" | cut -c 1-12; }
+
+# deliver IMAGE BUILD-ARGUMENTS...
+deliver() {
+  local image=$1
+  shift
+  if [[ $provider == devcluster ]]; then
+    bin/devcluster image build --tag "$image" "$@"
+    return
+  fi
+  "$tool" build --platform "linux/$arch" --tag "$image" "$@"
+  case $provider in
+    kind) with_archive "$image" kind load image-archive --name "$(cut -d/ -f4 <<<"$provider_id")" ;;
+    minikube) with_archive "$image" minikube image load --profile "$minikube_profile" ;;
+    registry)
+      "$tool" push "$image" || fail "cannot push $image.
+Set IMG and DEMO_IMG to names in a registry that you may push to and the cluster can pull from, for example
+  KUBECONFIG=$KUBECONFIG IMG=registry.example.com/you/operator:demo DEMO_IMG=registry.example.com/you/demo:demo make demo"
+      ;;
+  esac
+}
+
+# with_archive IMAGE COMMAND...: runs the command with the image as a file, which all three tools can write.
+with_archive() {
+  local image=$1 archive status=0
+  shift
+  archive=$(mktemp -d)
+  case $tool in
+    buildah) buildah push "$image" "docker-archive:$archive/image.tar:$image" ;;
+    *) "$tool" save --output "$archive/image.tar" "$image" ;;
+  esac && "$@" "$archive/image.tar" || status=$?
+  rm -rf "$archive"
+  return $status
+}

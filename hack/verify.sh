@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Regenerates everything in a copy of the working tree, committed or not, and
+# fails if a file comes out different. The tree itself is not touched.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+mkdir "$copy/tree" "$copy/regenerated"
+
+git ls-files -z --cached --others --exclude-standard |
+  while IFS= read -r -d '' file; do
+    # A file may be deleted and not yet committed.
+    if [[ -e $file ]]; then printf '%s\0' "$file"; fi
+  done > "$copy/files"
+tar --create --null --files-from="$copy/files" | tar --extract --directory="$copy/tree"
+tar --create --null --files-from="$copy/files" | tar --extract --directory="$copy/regenerated"
+
+make --no-print-directory --directory="$copy/regenerated" TOOLS="$PWD/bin/tools" generate manifests tidy fmt
+
+if ! diff --unified --recursive --new-file "$copy/tree" "$copy/regenerated" > "$copy/diff"; then
+  sed -e "s#$copy/tree/#a/#; s#$copy/regenerated/#b/#" "$copy/diff" | head -n 200
+  echo
+  echo "These files are not what their sources generate:"
+  sed -n "s#^+++ $copy/regenerated/\([^\t]*\).*#  \1#p" "$copy/diff"
+  echo "Run 'make generate manifests tidy fmt' and commit the result."
+  exit 1
+fi
+echo "Everything that is generated is up to date."
