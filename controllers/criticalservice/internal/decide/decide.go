@@ -115,17 +115,10 @@ func (s *Snapshot) judge(plan *Plan, pod *corev1.Pod) {
 		s.warnOfPorts(plan)
 		return
 	}
-	trouble := podTrouble(pod)
-	if trouble == "" {
-		if left := pod.CreationTimestamp.Add(startWithin).Sub(s.Now); left > 0 {
-			plan.RecheckAfter = left
-		} else {
-			trouble = "it runs and does not become ready: look at its readiness probe"
-		}
-	}
-	if trouble == "" {
+	if trouble, wait := s.troubleOf(pod); trouble == "" {
 		plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackStarting,
 			fmt.Sprintf("Fallback Pod %q is starting.", pod.Name))
+		plan.RecheckAfter = wait
 	} else {
 		plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackFailing,
 			fmt.Sprintf("Fallback Pod %q does not answer: %s. A change of PodTemplate %s replaces it.", pod.Name, trouble, s.Settings.Template))

@@ -3,6 +3,7 @@ package decide
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -15,6 +16,19 @@ func hasEnded(pod *corev1.Pod) bool {
 
 func isReady(pod *corev1.Pod) bool {
 	return conditionOf(pod, corev1.PodReady).Status == corev1.ConditionTrue
+}
+
+// troubleOf says what keeps a fallback Pod from answering. It is empty while the
+// Pod is starting in good order, and then wait is how long it may still do so;
+// 0 is until something changes.
+func (s *Snapshot) troubleOf(pod *corev1.Pod) (trouble string, wait time.Duration) {
+	if trouble := podTrouble(pod); trouble != "" || isReady(pod) {
+		return trouble, 0
+	}
+	if left := pod.CreationTimestamp.Add(startWithin).Sub(s.Now); left > 0 {
+		return "", left
+	}
+	return "it runs and does not become ready: look at its readiness probe", 0
 }
 
 // startingReasons are the reasons for which a container waits in every start.

@@ -1,0 +1,356 @@
+package decide_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	criticalv1 "github.com/critical-service/operator/api/v1"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+)
+
+// story writes a Plan as one line: state and reason, what is done, and when to
+// look again.
+func story(plan decide.Plan) string {
+	parts := []string{strings.TrimSuffix(fmt.Sprintf("%s/%s", plan.State, plan.Reason), "/")}
+	if plan.Create != nil {
+		parts = append(parts, "create "+plan.Create.Name)
+	}
+	if plan.Rehearse != nil {
+		parts = append(parts, "rehearse "+plan.Rehearse.Name)
+	}
+	for _, pod := range plan.Rebind {
+		parts = append(parts, "rebind "+pod.Name)
+	}
+	for _, deletion := range plan.Delete {
+		parts = append(parts, fmt.Sprintf("delete %s (%s)", deletion.Pod.Name, deletion.Why))
+	}
+	if plan.RecheckAfter > 0 {
+		parts = append(parts, "recheck "+plan.RecheckAfter.String())
+	}
+	return strings.TrimPrefix(strings.Join(parts, ", "), ", ")
+}
+
+type table map[string]struct {
+	given decide.Snapshot
+	want  string
+}
+
+func (tests table) run(t *testing.T) {
+	t.Helper()
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(story(decide.Decide(test.given))).To(Equal(test.want))
+		})
+	}
+}
+
+func TestOutage(t *testing.T) {
+	table{
+		"a Service with an empty slice is down and gets a fallback": {
+			snapshot(), "Exposed/FallbackStarting, create service-watcher-shop",
+		},
+		"a Service whose only Pod is not ready is down": {
+			snapshot(endpoints(notReady("shop-1"))), "Exposed/FallbackStarting, create service-watcher-shop",
+		},
+		"a Service without any slice is not yet known to be down": {
+			snapshot(slices()), "Arming/EndpointsUnknown",
+		},
+		"a fallback that is not yet ready leaves the Service exposed": {
+			snapshot(fallback(aged(20*time.Second)), endpoints(notReady(fallbackName))), "Exposed/FallbackStarting, recheck 40s",
+		},
+		"a ready fallback covers the Service": {
+			snapshot(fallback(readyPod), endpoints(ready(fallbackName))), "Covered/FallbackServing",
+		},
+		"a real Pod that is not ready does not end the outage": {
+			snapshot(fallback(readyPod), endpoints(ready(fallbackName), notReady("shop-1"))), "Covered/FallbackServing",
+		},
+		"a fallback is kept though its template is gone": {
+			snapshot(noTemplate, fallback(readyPod), endpoints(ready(fallbackName))), "Covered/FallbackServing",
+		},
+		"a fallback that answers is kept though its template has changed": {
+			snapshot(fallback(readyPod, fromOldTemplate), endpoints(ready(fallbackName))), "Covered/FallbackServing",
+		},
+		"a fallback that is not ready is replaced once its template has changed": {
+			snapshot(fallback(fromOldTemplate, waiting("ImagePullBackOff", "")), endpoints(notReady(fallbackName))),
+			"Exposed/FallbackFailing, delete service-watcher-shop (Outdated)",
+		},
+		"a fallback that waits for its image is failing": {
+			snapshot(fallback(waiting("ErrImagePull", "no such image"))), "Exposed/FallbackFailing",
+		},
+		"a fallback that runs for long without being ready is failing": {
+			snapshot(fallback(aged(2*time.Minute)), endpoints(notReady(fallbackName))), "Exposed/FallbackFailing",
+		},
+		"a fallback of a Service that publishes addresses that are not ready covers only when it serves": {
+			snapshot(fallback(aged(5*time.Second)), endpoints(discoveryv1.Endpoint{
+				Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true), Serving: ptr.To(false)},
+				TargetRef:  &corev1.ObjectReference{Kind: "Pod", Name: fallbackName, UID: fallbackName},
+			})), "Exposed/FallbackStarting, recheck 55s",
+		},
+		"an evicted fallback is deleted to make room": {
+			snapshot(fallback(evicted)), "Exposed/FallbackFailing, delete service-watcher-shop (Failed)",
+		},
+		"a fallback that failed at once is not replaced in a loop": {
+			snapshot(fallback(evicted, aged(3*time.Second))), "Exposed/FallbackFailing, recheck 7s",
+		},
+		"a fallback that somebody deleted is awaited": {
+			snapshot(fallback(terminating)), "Exposed/FallbackStarting",
+		},
+		"of two fallbacks the one that answers stays": {
+			snapshot(fallback(aged(time.Hour)), fallback(named("old-prefix-shop"), readyPod), endpoints(ready("old-prefix-shop"))),
+			"Covered/FallbackServing, delete service-watcher-shop (Surplus)",
+		},
+		"a fallback under another prefix stays": {
+			snapshot(fallback(named("old-prefix-shop"), readyPod), endpoints(ready("old-prefix-shop"))), "Covered/FallbackServing",
+		},
+		"a changed selector is followed without a restart": {
+			snapshot(fallback(readyPod), service(func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "store"} })),
+			"Exposed/FallbackStarting, rebind service-watcher-shop",
+		},
+		"a governor that comes first takes the fallback over": {
+			snapshot(fallback(readyPod), endpoints(ready(fallbackName)), policies(policy("a0"), policy("A"))),
+			"Covered/FallbackServing, rebind service-watcher-shop",
+		},
+	}.run(t)
+}
+
+func TestRecovery(t *testing.T) {
+	table{
+		"a ready endpoint ends the outage, and the fallback goes": {
+			snapshot(fallback(readyPod), endpoints(ready(fallbackName), ready("shop-1")), accepted),
+			"Armed/EndpointsReady, delete service-watcher-shop (Recovered)",
+		},
+		"a fallback that is ending already is left alone": {
+			snapshot(fallback(terminating), endpoints(ready("shop-1")), accepted), "Armed/EndpointsReady",
+		},
+		"a ready endpoint counts in any slice": {
+			snapshot(slices(slice(notReady("shop-1")), slice(), slice(ready("shop-2"))), accepted),
+			"Armed/EndpointsReady, recheck 9m0s",
+		},
+		"a nil ready means ready": {
+			snapshot(endpoints(endpoint("shop-1", nil)), accepted), "Armed/EndpointsReady, recheck 9m0s",
+		},
+		"an endpoint that is no Pod is the Service's own": {
+			snapshot(endpoints(discoveryv1.Endpoint{}), accepted), "Armed/EndpointsReady, recheck 9m0s",
+		},
+		"an IPv6 endpoint alone keeps a dual-stack Service up": {
+			snapshot(slices(slice(), func() discoveryv1.EndpointSlice {
+				s := slice(ready("shop-1"))
+				s.AddressType = discoveryv1.AddressTypeIPv6
+				return s
+			}()), accepted), "Armed/EndpointsReady, recheck 9m0s",
+		},
+		"a slice of names carries no traffic": {
+			snapshot(slices(func() discoveryv1.EndpointSlice {
+				s := slice(ready("shop-1"))
+				s.AddressType = discoveryv1.AddressTypeFQDN
+				return s
+			}())), "Exposed/FallbackStarting, create service-watcher-shop",
+		},
+		"a Pod without the named target port carries no traffic": {
+			snapshot(slices(func() discoveryv1.EndpointSlice {
+				s := slice(ready("shop-1"))
+				s.Ports = nil
+				return s
+			}())), "Exposed/FallbackStarting, create service-watcher-shop",
+		},
+		"one port of several that answers keeps the Service up": {
+			snapshot(service(func(s *corev1.Service) {
+				s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "admin", Port: 90})
+			}), endpoints(ready("shop-1")), accepted), "Armed/EndpointsReady, recheck 9m0s",
+		},
+		"a headless Service without ports is up when a Pod is ready": {
+			snapshot(service(func(s *corev1.Service) { s.Spec.Ports = nil }), endpoints(ready("shop-1")), accepted),
+			"Armed/EndpointsReady, recheck 9m0s",
+		},
+	}.run(t)
+}
+
+func TestAnEndpointOfOursIsNeverTheServicesOwn(t *testing.T) {
+	table{
+		"a fallback that the cache does not know is told by its name": {
+			snapshot(endpoints(ready(fallbackName))), "Exposed/FallbackStarting, create service-watcher-shop",
+		},
+		"a fallback under another name is told by its UID": {
+			snapshot(fallback(named("old-prefix-shop")), endpoints(ready("old-prefix-shop"))), "Covered/FallbackServing",
+		},
+		"somebody else's Pod with the fallback's name is the Service's own": {
+			snapshot(endpoints(ready(fallbackName)), func(s *decide.Snapshot) {
+				s.Namesake = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fallbackName, UID: fallbackName}}
+			}, answered(time.Second, criticalv1.ReasonNameTaken, "taken")),
+			"Arming/NameTaken, recheck 29s",
+		},
+		"a slice that still lists the fallback before that Pod does not count": {
+			snapshot(endpoints(ready(fallbackName)), func(s *decide.Snapshot) {
+				s.Namesake = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fallbackName, UID: "another"}}
+			}), "Exposed/FallbackStarting, create service-watcher-shop",
+		},
+	}.run(t)
+}
+
+func TestBeforeAnOutage(t *testing.T) {
+	up := endpoints(ready("shop-1"))
+	table{
+		"a Service that is up is rehearsed": {
+			snapshot(up), "Arming/RehearsalPending, rehearse service-watcher-shop",
+		},
+		"an accepted rehearsal arms the Service": {
+			snapshot(up, accepted), "Armed/EndpointsReady, recheck 9m0s",
+		},
+		"an old rehearsal is repeated, and the Service stays armed": {
+			snapshot(up, answered(11*time.Minute, "", "")), "Armed/EndpointsReady, rehearse service-watcher-shop",
+		},
+		"an answer about another Pod does not count": {
+			snapshot(up, accepted, containerPort(80)), "Arming/RehearsalPending, rehearse service-watcher-shop",
+		},
+		"a denied rehearsal is known before the outage": {
+			snapshot(up, denied(10*time.Second)), "Arming/CreateDenied, recheck 20s",
+		},
+		"a denied rehearsal is repeated": {
+			snapshot(up, denied(31*time.Second)), "Arming/CreateDenied, rehearse service-watcher-shop",
+		},
+		"a missing template is known before the outage": {
+			snapshot(up, noTemplate), "Arming/TemplateNotFound",
+		},
+		"a template that declares another port is known before the outage": {
+			snapshot(up, containerPort(8080)), "Arming/PortMismatch",
+		},
+		"a fallback that is ending is not rehearsed against": {
+			snapshot(up, fallback(terminating)), "Arming/RehearsalPending",
+		},
+	}.run(t)
+}
+
+func TestWhatHindersAFallback(t *testing.T) {
+	table{
+		"a missing template": {
+			snapshot(noTemplate), "Exposed/TemplateNotFound",
+		},
+		"a template that serves no port makes no dead endpoint": {
+			snapshot(containerPort(8080)), "Exposed/PortMismatch",
+		},
+		"a template that serves some ports covers those, and says so": {
+			snapshot(containerPort(80), service(func(s *corev1.Service) {
+				s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "tls", Port: 443, TargetPort: intstr.FromString("tls")})
+			}), fallback(readyPod), endpoints(ready(fallbackName))), "Covered/PortMismatch",
+		},
+		"a denied create is not repeated at once": {
+			snapshot(denied(time.Second)), "Exposed/CreateDenied, recheck 29s",
+		},
+		"a denied create is repeated": {
+			snapshot(denied(30 * time.Second)), "Exposed/CreateDenied, create service-watcher-shop",
+		},
+		"a denied create is repeated at once when the template is mended": {
+			snapshot(denied(time.Second), containerPort(80)), "Exposed/FallbackStarting, create service-watcher-shop",
+		},
+	}.run(t)
+}
+
+func TestWhoIsProtected(t *testing.T) {
+	table{
+		"a Service that is gone leaves nothing of ours": {
+			snapshot(fallback(), noService), "delete service-watcher-shop (Unprotected)",
+		},
+		"a Service that nobody calls critical leaves nothing of ours": {
+			snapshot(fallback(), noPolicy), "delete service-watcher-shop (Unprotected)",
+		},
+		"a Service without the label is not matched": {
+			snapshot(service(func(s *corev1.Service) { s.Labels = nil })), "",
+		},
+		"a Service with another value is not matched": {
+			snapshot(service(func(s *corev1.Service) { s.Labels["role"] = "store" })), "",
+		},
+		"a Service of another namespace is not matched": {
+			snapshot(func(s *decide.Snapshot) { s.Policies[0].Spec.Namespace = "other" }), "",
+		},
+		"a Service of the named namespace is matched": {
+			snapshot(func(s *decide.Snapshot) { s.Policies[0].Spec.Namespace = "web" }),
+			"Exposed/FallbackStarting, create service-watcher-shop",
+		},
+		"a CriticalService that is being deleted matches nothing": {
+			snapshot(func(s *decide.Snapshot) { s.Policies[0].DeletionTimestamp = ptr.To(metav1.NewTime(now)) }), "",
+		},
+		"a CriticalService without labels matches nothing": {
+			snapshot(func(s *decide.Snapshot) { s.Policies[0].Spec.MatchLabels = nil }), "",
+		},
+		"a Service that opted out is ignored": {
+			snapshot(fallback(), service(func(s *corev1.Service) {
+				s.Annotations = map[string]string{"mycrd.com/critical-service": "ignore"}
+			})), "Ignored/OptedOut, delete service-watcher-shop (Unprotected)",
+		},
+		"another value of the annotation is no opting out": {
+			snapshot(service(func(s *corev1.Service) {
+				s.Annotations = map[string]string{"mycrd.com/critical-service": "yes"}
+			})), "Exposed/FallbackStarting, create service-watcher-shop",
+		},
+		"a Service that is being deleted is ignored": {
+			snapshot(fallback(), service(func(s *corev1.Service) { s.DeletionTimestamp = ptr.To(metav1.NewTime(now)) })),
+			"Ignored/Terminating, delete service-watcher-shop (Unprotected)",
+		},
+		"a Service without selector is ignored": {
+			snapshot(service(func(s *corev1.Service) { s.Spec.Selector = nil })), "Ignored/NoSelector",
+		},
+		"a DNS alias is ignored": {
+			snapshot(service(func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeExternalName })), "Ignored/ExternalName",
+		},
+		"a selector by our own labels is ignored": {
+			snapshot(service(func(s *corev1.Service) { s.Spec.Selector = map[string]string{criticalv1.LabelFallbackFor: "shop"} })),
+			"Ignored/ReservedSelector",
+		},
+	}.run(t)
+}
+
+func TestTheFirstByNameGoverns(t *testing.T) {
+	plan := decide.Decide(snapshot(policies(policy("c"), policy("a"), policy("b"))))
+	NewWithT(t).Expect(plan.Governor.Name).To(Equal("a"))
+	NewWithT(t).Expect(plan.Create.OwnerReferences[0].Name).To(Equal("a"))
+}
+
+func TestMessagesNameTheObjectsAndWhatToDo(t *testing.T) {
+	tests := map[string]struct {
+		given decide.Snapshot
+		want  []string
+	}{
+		"a missing template names it and the settings that choose it": {
+			snapshot(noTemplate), []string{`"page"`, `"system"`, "POD_TEMPLATE"},
+		},
+		"a port mismatch names both ports": {
+			snapshot(containerPort(8080)), []string{"80/TCP (http)", "8080/TCP", "system/page"},
+		},
+		"a crash names container, exit code and cause": {
+			snapshot(fallback(func(p *corev1.Pod) {
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{{
+					Name: "page", LastTerminationState: corev1.ContainerState{
+						Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"},
+					},
+				}}
+			})), []string{`"page"`, "137", "OOMKilled", fallbackName},
+		},
+		"a Pod that no node takes says why": {
+			snapshot(fallback(func(p *corev1.Pod) {
+				p.Status.Conditions = []corev1.PodCondition{{
+					Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes are available",
+				}}
+			})), []string{"not scheduled", "0/3 nodes"},
+		},
+		"a Pod that waits for its image says why": {
+			snapshot(fallback(waiting("ErrImagePull", "no such image"))), []string{"ErrImagePull", "no such image"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			message := decide.Decide(test.given).Message
+			for _, want := range test.want {
+				NewWithT(t).Expect(message).To(ContainSubstring(want))
+			}
+		})
+	}
+}

@@ -1,0 +1,190 @@
+package render_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/yaml"
+
+	criticalv1 "github.com/critical-service/operator/api/v1"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+type input struct {
+	Service  corev1.Service
+	Template corev1.PodTemplate
+	Governor criticalv1.CriticalService
+}
+
+func read(g Gomega, file string) input {
+	data, err := os.ReadFile(file)
+	g.Expect(err).NotTo(HaveOccurred())
+	var in input
+	g.Expect(yaml.UnmarshalStrict(data, &in)).To(Succeed())
+	return in
+}
+
+func TestPodIsTheTemplateBoundToTheService(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.input.yaml")
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	NewWithT(t).Expect(files).NotTo(BeEmpty())
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			g := NewWithT(t)
+			in := read(g, file)
+			name := render.PodName("service-watcher", in.Service.Name)
+
+			got, err := yaml.Marshal(render.Pod(name, &in.Service, &in.Template, &in.Governor))
+
+			g.Expect(err).NotTo(HaveOccurred())
+			golden := strings.Replace(file, ".input.", ".golden.", 1)
+			if *update {
+				g.Expect(os.WriteFile(golden, got, 0o600)).To(Succeed())
+			}
+			want, err := os.ReadFile(golden)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(string(got)).To(Equal(string(want)))
+			g.Expect(read(g, file)).To(Equal(in), "the input was changed")
+		})
+	}
+}
+
+func TestPodName(t *testing.T) {
+	long := strings.Repeat("a", 63)
+	tests := map[string]struct {
+		service, want string
+	}{
+		"a short name is prefix and Service":      {"frontend", "service-watcher-frontend"},
+		"63 characters are kept as they are":      {strings.Repeat("b", 47), "service-watcher-" + strings.Repeat("b", 47)},
+		"a longer name is cut and ends in a hash": {long, "service-watcher-" + strings.Repeat("a", 38) + "-5ab676b3"},
+		"another long name gets another hash":     {long[:62] + "b", "service-watcher-" + strings.Repeat("a", 38) + "-fded482c"},
+		"a cut name that is a prefix of no other": {strings.Repeat("b", 48), "service-watcher-" + strings.Repeat("b", 38) + "-7f5542af"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			got := render.PodName("service-watcher", test.service)
+			g.Expect(got).To(Equal(test.want))
+			g.Expect(len(got)).To(BeNumerically("<=", 63))
+		})
+	}
+}
+
+func TestRebound(t *testing.T) {
+	governor := func(name string) *criticalv1.CriticalService {
+		return &criticalv1.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
+	}
+	service := func(selector map[string]string) *corev1.Service {
+		return &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "web"},
+			Spec:       corev1.ServiceSpec{Selector: selector},
+		}
+	}
+	template := &corev1.PodTemplate{Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"team": "platform"}}}}
+	pod := func() *corev1.Pod {
+		return render.Pod("service-watcher-shop", service(map[string]string{"app": "shop", "tier": "web"}), template, governor("a"))
+	}
+	tests := map[string]struct {
+		pod        func() *corev1.Pod
+		service    *corev1.Service
+		governor   *criticalv1.CriticalService
+		wantLabels map[string]string
+		wantOwners []string
+	}{
+		"the same Service and governor change nothing": {
+			pod: pod, service: service(map[string]string{"app": "shop", "tier": "web"}), governor: governor("a"),
+			wantLabels: map[string]string{"app": "shop", "tier": "web", "team": "platform", criticalv1.LabelFallbackFor: "shop"},
+			wantOwners: []string{"a"},
+		},
+		"labels of the earlier selector go, those of the template stay": {
+			pod: pod, service: service(map[string]string{"app": "store"}), governor: governor("a"),
+			wantLabels: map[string]string{"app": "store", "team": "platform", criticalv1.LabelFallbackFor: "shop"},
+			wantOwners: []string{"a"},
+		},
+		"a label that somebody took off comes back": {
+			pod: func() *corev1.Pod {
+				p := pod()
+				delete(p.Labels, "app")
+				delete(p.Labels, criticalv1.LabelFallbackFor)
+				return p
+			},
+			service: service(map[string]string{"app": "shop", "tier": "web"}), governor: governor("a"),
+			wantLabels: map[string]string{"app": "shop", "tier": "web", "team": "platform", criticalv1.LabelFallbackFor: "shop"},
+			wantOwners: []string{"a"},
+		},
+		"another governor becomes the controller, and other owners stay": {
+			pod: func() *corev1.Pod {
+				p := pod()
+				p.OwnerReferences = append(p.OwnerReferences, metav1.OwnerReference{Name: "other", UID: "other"})
+				return p
+			},
+			service: service(map[string]string{"app": "shop", "tier": "web"}), governor: governor("b"),
+			wantLabels: map[string]string{"app": "shop", "tier": "web", "team": "platform", criticalv1.LabelFallbackFor: "shop"},
+			wantOwners: []string{"b", "other"},
+		},
+		"an annotation that somebody broke takes no label off": {
+			pod: func() *corev1.Pod {
+				p := pod()
+				p.Annotations[criticalv1.AnnotationSelector] = "{"
+				return p
+			},
+			service: service(map[string]string{"app": "store"}), governor: governor("a"),
+			wantLabels: map[string]string{"app": "store", "tier": "web", "team": "platform", criticalv1.LabelFallbackFor: "shop"},
+			wantOwners: []string{"a"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			before := test.pod()
+
+			rebound := render.Rebound(before, test.service, test.governor)
+
+			g.Expect(rebound.Labels).To(Equal(test.wantLabels))
+			var owners []string
+			for _, owner := range rebound.OwnerReferences {
+				owners = append(owners, owner.Name)
+			}
+			g.Expect(owners).To(Equal(test.wantOwners))
+			g.Expect(before).To(Equal(test.pod()), "the input was changed")
+			g.Expect(render.Rebound(rebound, test.service, test.governor)).To(Equal(rebound), "a second time changes nothing")
+		})
+	}
+}
+
+func TestIsFallback(t *testing.T) {
+	owned := func(kind, apiVersion string, controller *bool) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			OwnerReferences: []metav1.OwnerReference{{Kind: kind, APIVersion: apiVersion, Controller: controller}},
+		}}
+	}
+	tests := map[string]struct {
+		pod  *corev1.Pod
+		want bool
+	}{
+		"a Pod controlled by a CriticalService is one":       {owned("CriticalService", "mycrd.com/v1", ptr.To(true)), true},
+		"of whatever version of the API":                     {owned("CriticalService", "mycrd.com/v2", ptr.To(true)), true},
+		"an owner that is not the controller does not count": {owned("CriticalService", "mycrd.com/v1", nil), false},
+		"a CriticalService of another group does not count":  {owned("CriticalService", "example.com/v1", ptr.To(true)), false},
+		"a ReplicaSet's Pod is none":                         {owned("ReplicaSet", "apps/v1", ptr.To(true)), false},
+		"labels and annotations alone do not make one": {&corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Labels:      map[string]string{criticalv1.LabelFallbackFor: "shop"},
+			Annotations: map[string]string{criticalv1.AnnotationOwned: criticalv1.Owned},
+		}}, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(render.IsFallback(test.pod)).To(Equal(test.want))
+		})
+	}
+}
