@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/critical-service/operator/hack/devcluster/internal/cluster"
+	"github.com/critical-service/operator/hack/devcluster/internal/layout"
+	"github.com/critical-service/operator/hack/devcluster/internal/node"
+)
+
+func (a *app) clusterCommands() []*cobra.Command {
+	return []*cobra.Command{a.up(), a.down(), a.status(), a.kubeconfig(), a.image(), a.logs(), a.registry()}
+}
+
+// cluster returns the cluster for a command that only reads.
+func (a *app) cluster() (*cluster.Cluster, layout.State, error) {
+	state, err := layout.StateDir(a.stateDir)
+	if err != nil {
+		return nil, "", err
+	}
+	builder, err := a.builder()
+	if err != nil {
+		return nil, "", err
+	}
+	return cluster.New(state, builder, os.Stdout), state, nil
+}
+
+// clusterAsRoot returns the cluster for a command that changes the machine.
+func (a *app) clusterAsRoot() (*cluster.Cluster, error) {
+	if os.Geteuid() != 0 {
+		return nil, errors.New("a cluster with a real node needs root (network devices, mounts, cgroups).\n" + alternatives +
+			"\nOr as root, with the same PATH: sudo env \"PATH=$PATH\" " + os.Args[0] + " up")
+	}
+	c, _, err := a.cluster()
+	return c, err
+}
+
+func (a *app) up() *cobra.Command {
+	var mode string
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Build what is missing and start the cluster, or repair a running one",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			proxyMode, err := node.ParseProxyMode(mode)
+			if err != nil {
+				return err
+			}
+			if !cmd.Flags().Changed("proxy-mode") {
+				proxyMode = ""
+			}
+			c, err := a.clusterAsRoot()
+			if err != nil {
+				return err
+			}
+			return c.Up(cmd.Context(), proxyMode)
+		},
+	}
+	cmd.Flags().StringVar(&mode, "proxy-mode", string(node.NFTables), "how kube-proxy programs the kernel: nftables or iptables")
+	return cmd
+}
+
+func (a *app) down() *cobra.Command {
+	return &cobra.Command{
+		Use:   "down",
+		Short: "Stop the cluster and remove everything of it from the machine",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.clusterAsRoot()
+			if err != nil {
+				return err
+			}
+			return c.Down(cmd.Context())
+		},
+	}
+}
+
+func (a *app) status() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show the components; exit code 1 unless all is well",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.clusterAsRoot()
+			if err != nil {
+				return err
+			}
+			return c.Status(cmd.Context())
+		},
+	}
+}
+
+func (a *app) kubeconfig() *cobra.Command {
+	var content bool
+	cmd := &cobra.Command{
+		Use:   "kubeconfig",
+		Short: "Print the path of the administrator's kubeconfig",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, state, err := a.cluster()
+			if err != nil {
+				return err
+			}
+			if err := c.RequireRunning(); err != nil {
+				return err
+			}
+			if !content {
+				fmt.Fprintln(cmd.OutOrStdout(), state.Kubeconfig())
+				return nil
+			}
+			text, err := os.ReadFile(state.Kubeconfig())
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(text)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&content, "print", false, "print the content instead of the path")
+	return cmd
+}

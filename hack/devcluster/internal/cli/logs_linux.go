@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/critical-service/operator/hack/devcluster/internal/cluster"
+)
+
+func (a *app) logs() *cobra.Command {
+	var follow bool
+	var lines int
+	cmd := &cobra.Command{
+		Use:       "logs [COMPONENT]",
+		Short:     "Show the log of a component, or of all",
+		Long:      "Show the log of a component, or of all: " + strings.Join(cluster.Components(), ", ") + ".",
+		Args:      cobra.MaximumNArgs(1),
+		ValidArgs: cluster.Components(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.showLogs(cmd, args, follow, lines)
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on as the log grows")
+	cmd.Flags().IntVarP(&lines, "lines", "n", 50, "how many lines of each log")
+	return cmd
+}
+
+func (a *app) showLogs(cmd *cobra.Command, components []string, follow bool, lines int) error {
+	_, state, err := a.cluster()
+	if err != nil {
+		return err
+	}
+	if len(components) == 0 {
+		components = cluster.Components()
+	}
+	var files []string
+	for _, name := range components {
+		if !slices.Contains(cluster.Components(), name) {
+			return fmt.Errorf("there is no component %q: there are %s", name, strings.Join(cluster.Components(), ", "))
+		}
+		if _, err := os.Stat(state.Log(name)); err == nil {
+			files = append(files, state.Log(name))
+		}
+	}
+	if len(files) == 0 {
+		return fmt.Errorf("there are no logs in %s: start the cluster with `devcluster up`", state.Path("logs"))
+	}
+	args := []string{"--lines=" + strconv.Itoa(lines)}
+	if follow {
+		args = append(args, "--follow=name", "--retry")
+	}
+	tail := exec.CommandContext(cmd.Context(), "tail", append(args, files...)...)
+	tail.Stdout, tail.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+	return tail.Run()
+}

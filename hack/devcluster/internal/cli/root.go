@@ -1,0 +1,106 @@
+// Package cli is the command line of devcluster.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/critical-service/operator/hack/devcluster/internal/build"
+	"github.com/critical-service/operator/hack/devcluster/internal/layout"
+)
+
+// Run runs the command line and returns the exit code.
+func Run(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	root := newRoot()
+	root.SetArgs(args)
+	if err := root.ExecuteContext(ctx); err != nil {
+		if ctx.Err() != nil {
+			fmt.Fprintln(os.Stderr, "devcluster: interrupted")
+			return 130
+		}
+		fmt.Fprintln(os.Stderr, "devcluster:", err)
+		return 1
+	}
+	return 0
+}
+
+// app is what the commands have in common.
+type app struct{ stateDir string }
+
+func newRoot() *cobra.Command {
+	a := &app{}
+	root := &cobra.Command{
+		Use:   "devcluster",
+		Short: "A real one-node Kubernetes on this machine, built from Go modules",
+		Long: "devcluster builds Kubernetes from pinned Go modules and runs a real control plane and\n" +
+			"one real node on this machine: no container registry and no download but Go modules\n" +
+			"and Debian packages. It needs Linux and root; `devcluster assets` needs neither.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.PersistentFlags().StringVar(&a.stateDir, "state-dir", "",
+		fmt.Sprintf("folder of the running cluster (default $%s or %s)", layout.StateDirVariable, layout.DefaultStateDir))
+	root.AddCommand(a.build(), a.assets())
+	root.AddCommand(a.clusterCommands()...)
+	return root
+}
+
+func (a *app) builder() (*build.Builder, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	repo, err := layout.FindRepository(dir)
+	if err != nil {
+		return nil, err
+	}
+	return build.NewBuilder(repo, build.NewProgress(os.Stderr)), nil
+}
+
+func (a *app) build() *cobra.Command {
+	return &cobra.Command{
+		Use:   "build",
+		Short: "Build all components without starting them",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, err := a.builder()
+			if err != nil {
+				return err
+			}
+			if err := b.Ensure(cmd.Context(), build.All()...); err != nil {
+				return err
+			}
+			return b.Prune(build.All()...)
+		},
+	}
+}
+
+func (a *app) assets() *cobra.Command {
+	return &cobra.Command{
+		Use:   "assets",
+		Short: "Build etcd, kube-apiserver and kubectl, and print their folder for KUBEBUILDER_ASSETS",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, err := a.builder()
+			if err != nil {
+				return err
+			}
+			if err := b.Ensure(cmd.Context(), build.TestAssets()...); err != nil {
+				return err
+			}
+			folder, err := b.Folder(build.Etcd)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), folder)
+			return nil
+		},
+	}
+}

@@ -1,0 +1,51 @@
+//go:build linux
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/critical-service/operator/hack/devcluster/internal/image"
+	"github.com/critical-service/operator/hack/devcluster/internal/node"
+)
+
+// BuildImage builds a Dockerfile into the cluster's registry.
+func (c *Cluster) BuildImage(ctx context.Context, request image.BuildRequest, output io.Writer) error {
+	if err := c.RequireRunning(); err != nil {
+		return err
+	}
+	ref, err := image.Build(ctx, c.state, c.Environment(), request, output)
+	if err != nil {
+		return err
+	}
+	return c.publish(ctx, ref)
+}
+
+// LoadImages puts the images of an archive into the cluster's registry.
+func (c *Cluster) LoadImages(ctx context.Context, archive, name string) error {
+	if err := c.RequireRunning(); err != nil {
+		return err
+	}
+	refs, err := image.Load(ctx, archive, name)
+	if err != nil {
+		return err
+	}
+	for _, ref := range refs {
+		if err := c.publish(ctx, ref); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// publish makes the node take the new image at the next start of a container,
+// whatever the Pod's pull policy.
+func (c *Cluster) publish(ctx context.Context, ref image.Reference) error {
+	if err := node.ForgetImage(ctx, c.state, ref.Full); err != nil {
+		return fmt.Errorf("remove the node's old copy of %s: %w", ref.Full, err)
+	}
+	c.print("%s", ref.Full)
+	return nil
+}

@@ -1,0 +1,200 @@
+//go:build linux
+
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/critical-service/operator/hack/devcluster/internal/build"
+	"github.com/critical-service/operator/hack/devcluster/internal/dns"
+	"github.com/critical-service/operator/hack/devcluster/internal/image"
+	"github.com/critical-service/operator/hack/devcluster/internal/kubeapi"
+	"github.com/critical-service/operator/hack/devcluster/internal/process"
+	"github.com/critical-service/operator/hack/devcluster/internal/topology"
+)
+
+const (
+	// startTimeout allows for a slow, busy machine; a usual start takes seconds.
+	startTimeout  = 3 * time.Minute
+	repairTimeout = 45 * time.Second
+	pollInterval  = 100 * time.Millisecond
+)
+
+// launch starts the processes and waits until the cluster is of use.
+func (c *Cluster) launch(ctx context.Context, hasDNS bool) error {
+	if _, err := c.ensureStarted(foundation()); err != nil {
+		return err
+	}
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() error { return c.pushOwnImages(groupCtx) })
+	group.Go(func() error {
+		return c.timed("API server", func() error { return c.awaitAPIServer(groupCtx, startTimeout) })
+	})
+	group.Go(func() error {
+		return c.waitFor(groupCtx, "containerd", startTimeout, []string{containerdName}, func(context.Context) error {
+			conn, err := net.Dial("unix", c.state.ContainerdSocket())
+			if err == nil {
+				_ = conn.Close()
+			}
+			return err
+		})
+	})
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if _, err := c.ensureStarted(clients()); err != nil {
+		return err
+	}
+	if err := c.deployDNS(ctx, hasDNS); err != nil {
+		return err
+	}
+	return c.awaitReady(ctx, startTimeout)
+}
+
+// pushOwnImages puts the images of pause and CoreDNS into the registry.
+func (c *Cluster) pushOwnImages(ctx context.Context) error {
+	err := c.waitFor(ctx, "image registry", startTimeout, []string{registryName}, func(ctx context.Context) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+topology.RegistryAddress()+"/v2/", nil)
+		if err != nil {
+			return err
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return err
+		}
+		return response.Body.Close()
+	})
+	if err != nil {
+		return err
+	}
+	for name, component := range map[string]build.Component{topology.PauseImage: build.Pause, topology.CoreDNSImage: build.CoreDNS} {
+		binary, err := c.builder.Binary(component)
+		if err != nil {
+			return err
+		}
+		img, err := image.FromBinary(binary, component.Name)
+		if err != nil {
+			return err
+		}
+		ref, err := image.ParseReference(name)
+		if err != nil {
+			return err
+		}
+		if err := image.Push(ctx, ref, img); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deployDNS repeats until the API server has made the namespace kube-system,
+// which it does a moment after it has begun to serve.
+func (c *Cluster) deployDNS(ctx context.Context, hasDNS bool) error {
+	manifests, err := dns.Manifests(hasDNS)
+	if err != nil {
+		return err
+	}
+	kubectl, err := c.builder.Binary(build.Kubectl)
+	if err != nil {
+		return err
+	}
+	return c.waitFor(ctx, "the API server to accept CoreDNS", startTimeout, []string{apiServerName}, func(ctx context.Context) error {
+		cmd := exec.CommandContext(ctx, kubectl, "--kubeconfig", c.state.Kubeconfig(), "apply", "--server-side", "--force-conflicts", "-f", "-")
+		cmd.Env = c.supervisor.Environment(process.Spec{NoProxy: true})
+		cmd.Stdin = bytes.NewReader(manifests)
+		if output, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, output)
+		}
+		return nil
+	})
+}
+
+func (c *Cluster) awaitAPIServer(ctx context.Context, limit time.Duration) error {
+	client, err := kubeapi.NewClient(c.state)
+	if err != nil {
+		return err
+	}
+	return c.waitFor(ctx, "the API server", limit, []string{etcdName, apiServerName}, client.Ready)
+}
+
+// awaitReady waits for what makes a cluster useful: a node for Pods, the
+// ServiceAccount that they need, and names.
+func (c *Cluster) awaitReady(ctx context.Context, limit time.Duration) error {
+	client, err := kubeapi.NewClient(c.state)
+	if err != nil {
+		return err
+	}
+	if err := c.awaitAPIServer(ctx, limit); err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for what, check := range map[string]func(context.Context) error{
+		"Node ready":             client.NodeReady,
+		"default ServiceAccount": client.DefaultServiceAccount,
+		"Cluster DNS answers":    dns.Answers,
+	} {
+		group.Go(func() error {
+			return c.timed(what, func() error { return c.waitFor(ctx, what, limit, Components(), check) })
+		})
+	}
+	return group.Wait()
+}
+
+// timed reports a step that took noticeable time.
+func (c *Cluster) timed(what string, step func() error) error {
+	begin := time.Now()
+	err := step()
+	if took := time.Since(begin); err == nil && took > 500*time.Millisecond {
+		c.print("  %-24s %s", what, seconds(took))
+	}
+	return err
+}
+
+// waitFor repeats a check until it succeeds. It gives up at once when one of the
+// components that must run for it has ended, and shows why.
+func (c *Cluster) waitFor(ctx context.Context, what string, limit time.Duration, needed []string, check func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		err := check(ctx)
+		if err == nil {
+			return nil
+		}
+		for _, name := range needed {
+			if !c.supervisor.Alive(name) {
+				return fmt.Errorf("%s has ended while waiting for %s; the end of its log:\n%s", name, what, c.lastLines(name))
+			}
+		}
+		select {
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return fmt.Errorf("waited %s in vain for %s: %w", limit, what, err)
+			}
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+func (c *Cluster) lastLines(name string) string {
+	content, err := os.ReadFile(c.state.Log(name))
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
+	const shown = 10
+	return strings.Join(lines[max(0, len(lines)-shown):], "\n")
+}

@@ -1,0 +1,73 @@
+//go:build linux
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/critical-service/operator/hack/devcluster/internal/dns"
+	"github.com/critical-service/operator/hack/devcluster/internal/kubeapi"
+)
+
+// Status prints the condition of the cluster, and returns an error unless it is sound.
+func (c *Cluster) Status(ctx context.Context) error {
+	if err := c.RequireRunning(); err != nil {
+		return err
+	}
+	r, err := c.load()
+	if err != nil {
+		return err
+	}
+	c.print("Kubernetes %s, kube-proxy in %s mode, up for %s\n", r.Version, r.ProxyMode, time.Since(r.Started).Round(time.Second))
+
+	table := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "COMPONENT\tSTATE\tPID\tAGE\tLOG")
+	var ended []string
+	for _, name := range Components() {
+		id, known := c.supervisor.Find(name)
+		if known && id.Alive() {
+			fmt.Fprintf(table, "%s\trunning\t%d\t%s\t%s\n", name, id.PID, id.Age().Round(time.Second), c.state.Log(name))
+			continue
+		}
+		ended = append(ended, name)
+		fmt.Fprintf(table, "%s\tENDED\t-\t-\t%s\n", name, c.state.Log(name))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	c.print("")
+	if len(ended) > 0 {
+		return fmt.Errorf("%s ended: `devcluster up` starts what is missing", strings.Join(ended, ", "))
+	}
+	return c.checkServices(ctx)
+}
+
+func (c *Cluster) checkServices(ctx context.Context) error {
+	client, err := kubeapi.NewClient(c.state)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, check := range []struct {
+		what string
+		ask  func(context.Context) error
+	}{
+		{"API server", client.Ready}, {"Node", client.NodeReady}, {"Cluster DNS", dns.Answers},
+	} {
+		if err := check.ask(ctx); err != nil {
+			errs = append(errs, err)
+			c.print("%-12s not ready", check.what)
+			continue
+		}
+		c.print("%-12s ready", check.what)
+	}
+	if len(errs) == 0 {
+		c.printHints()
+	}
+	return errors.Join(errs...)
+}

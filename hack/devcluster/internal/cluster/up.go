@@ -1,0 +1,224 @@
+//go:build linux
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/critical-service/operator/hack/devcluster/internal/build"
+	"github.com/critical-service/operator/hack/devcluster/internal/certificate"
+	"github.com/critical-service/operator/hack/devcluster/internal/controlplane"
+	"github.com/critical-service/operator/hack/devcluster/internal/debian"
+	"github.com/critical-service/operator/hack/devcluster/internal/footprint"
+	"github.com/critical-service/operator/hack/devcluster/internal/network"
+	"github.com/critical-service/operator/hack/devcluster/internal/node"
+	"github.com/critical-service/operator/hack/devcluster/internal/process"
+)
+
+// Up brings the cluster up: it keeps one that runs, repairs one that lost a
+// component, and starts afresh otherwise. An empty mode is that of the existing
+// cluster, or the default.
+func (c *Cluster) Up(ctx context.Context, mode node.ProxyMode) error {
+	if err := c.builder.Ensure(ctx, build.All()...); err != nil {
+		return err
+	}
+	if err := c.builder.Prune(build.All()...); err != nil {
+		return err
+	}
+	unlock, err := c.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+
+	begin := time.Now()
+	existing, err := c.load()
+	if err != nil {
+		return err
+	}
+	if mode == "" {
+		mode = defaultMode(existing)
+	}
+	if err := debian.Ensure(ctx, debian.Requirements(mode == node.IPTables), c.out); err != nil {
+		return err
+	}
+	wanted, err := c.wanted(mode)
+	if err != nil {
+		return err
+	}
+	if obstacle := cannotKeep(existing, wanted); obstacle == "" {
+		err := c.repair(ctx, existing)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		c.print("The cluster does not recover (%v), starting it afresh", err)
+	} else if existing != nil {
+		c.print("Starting the cluster afresh: %s", obstacle)
+	}
+	// Also without a record: a crash may have come before it was written.
+	if err := c.clean(ctx); err != nil {
+		return fmt.Errorf("remove what is left of an earlier cluster: %w", err)
+	}
+	if err := c.start(ctx, wanted); err != nil {
+		return fmt.Errorf("%w\n(`devcluster logs` shows more, `devcluster up` tries again, `devcluster down` removes everything)", err)
+	}
+	c.print("Kubernetes %s is up after %s", wanted.Version, seconds(time.Since(begin)))
+	c.printHints()
+	return nil
+}
+
+func defaultMode(existing *record) node.ProxyMode {
+	if existing != nil {
+		return existing.ProxyMode
+	}
+	return node.NFTables
+}
+
+func (c *Cluster) wanted(mode node.ProxyMode) (record, error) {
+	binaries, err := c.builder.Folder(build.Kubelet)
+	if err != nil {
+		return record{}, err
+	}
+	version, err := c.builder.Version(build.Kubelet)
+	return record{
+		Phase: starting, BootID: process.BootID(), Binaries: filepath.Base(binaries),
+		Version: version, ProxyMode: mode, Started: time.Now(),
+	}, err
+}
+
+// cannotKeep says why the existing cluster cannot be kept, or nothing if it can.
+func cannotKeep(existing *record, wanted record) string {
+	switch {
+	case existing == nil:
+		return "there is none"
+	case existing.BootID != wanted.BootID:
+		return "the machine was rebooted"
+	case existing.Phase != running:
+		return "its last start was interrupted"
+	case existing.Binaries != wanted.Binaries:
+		return fmt.Sprintf("it runs %s, this checkout has %s", existing.Binaries, wanted.Binaries)
+	case existing.ProxyMode != wanted.ProxyMode:
+		return fmt.Sprintf("its proxy mode is %s", existing.ProxyMode)
+	}
+	return ""
+}
+
+// repair starts the components that ended.
+func (c *Cluster) repair(ctx context.Context, existing *record) error {
+	begin := time.Now()
+	if err := network.Up(ctx); err != nil {
+		return err
+	}
+	started, err := c.ensureStarted(Components())
+	if err != nil {
+		return err
+	}
+	if len(started) > 0 {
+		c.print("Started again: %s", strings.Join(started, ", "))
+	}
+	if err := c.awaitReady(ctx, repairTimeout); err != nil {
+		return err
+	}
+	c.print("Kubernetes %s is up already (%s)", existing.Version, seconds(time.Since(begin)))
+	c.printHints()
+	return nil
+}
+
+// start starts a cluster on a machine without one.
+func (c *Cluster) start(ctx context.Context, wanted record) error {
+	if err := c.checkMachine(ctx); err != nil {
+		return err
+	}
+	if err := c.save(wanted); err != nil {
+		return err
+	}
+	hasDNS, err := c.prepare(ctx, wanted.ProxyMode)
+	if err != nil {
+		return err
+	}
+	if err := c.launch(ctx, hasDNS); err != nil {
+		return err
+	}
+	wanted.Phase = running
+	return c.save(wanted)
+}
+
+// checkMachine refuses a machine on which something else uses what we need.
+func (c *Cluster) checkMachine(ctx context.Context) error {
+	tables, err := network.Tables(ctx)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(checkPorts(), network.CheckFree(), network.CheckNoKubeProxy(tables)); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(string(c.state), 0o755); err != nil {
+		return err
+	}
+	return footprint.Record(c.state, tables)
+}
+
+// prepare makes the folders, certificates and configuration files, and the network.
+func (c *Cluster) prepare(ctx context.Context, mode node.ProxyMode) (hasDNS bool, err error) {
+	for _, dir := range []string{"logs", "processes", "config", "registry", "pods"} {
+		if err := os.MkdirAll(c.state.Path(dir), 0o755); err != nil {
+			return false, err
+		}
+	}
+	// etcd insists on a folder that nobody else can read.
+	if err := os.MkdirAll(c.state.Path("etcd"), 0o700); err != nil {
+		return false, err
+	}
+	authority, err := certificate.NewAuthority(c.state.Path("pki"))
+	if err != nil {
+		return false, err
+	}
+	for _, request := range controlplane.Certificates() {
+		if err := authority.Issue(request); err != nil {
+			return false, err
+		}
+	}
+	if err := certificate.WriteKeyPair(c.state.Path("pki"), controlplane.ServiceAccountKey); err != nil {
+		return false, err
+	}
+	if err := controlplane.WriteKubeconfigs(c.state); err != nil {
+		return false, err
+	}
+	if err := giveToCaller(c.state.Kubeconfig()); err != nil {
+		return false, err
+	}
+	if err := node.WriteConfig(c.state, debian.CNIFolder(), mode); err != nil {
+		return false, err
+	}
+	hasDNS, err = node.WriteResolvConf(c.state)
+	if err != nil {
+		return false, err
+	}
+	return hasDNS, errors.Join(footprint.EnableForwarding(), footprint.CreateCgroups(), network.Up(ctx))
+}
+
+// giveToCaller lets the user who called sudo use the kubeconfig.
+func giveToCaller(path string) error {
+	uid, err := strconv.Atoi(os.Getenv("SUDO_UID"))
+	if err != nil {
+		return nil
+	}
+	gid, err := strconv.Atoi(os.Getenv("SUDO_GID"))
+	if err != nil {
+		return nil
+	}
+	return os.Chown(path, uid, gid)
+}
+
+func (c *Cluster) printHints() {
+	c.print("\nexport KUBECONFIG=%s\nexport PATH=%s:$PATH", c.state.Kubeconfig(), c.builder.Bin())
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.1fs", d.Seconds()) }

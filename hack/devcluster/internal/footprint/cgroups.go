@@ -1,0 +1,174 @@
+//go:build linux
+
+package footprint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/critical-service/operator/hack/devcluster/internal/process"
+	"github.com/critical-service/operator/hack/devcluster/internal/topology"
+)
+
+const cgroupMount = "/sys/fs/cgroup"
+
+// unified reports whether the machine has cgroup v2 alone.
+func unified() bool {
+	var fs unix.Statfs_t
+	return unix.Statfs(cgroupMount, &fs) == nil && fs.Type == unix.CGROUP2_SUPER_MAGIC
+}
+
+// cgroupRoots are the cluster's own cgroups, one per hierarchy. All Pods are in
+// them, and nothing of anybody else is.
+func cgroupRoots() []string {
+	if unified() {
+		return []string{filepath.Join(cgroupMount, topology.Name)}
+	}
+	controllers, err := filepath.Glob(filepath.Join(cgroupMount, "*", "cgroup.procs"))
+	if err != nil {
+		return nil
+	}
+	var roots []string
+	for _, file := range controllers {
+		// cpu and cpuacct may be two names of one hierarchy.
+		dir, err := filepath.EvalSymlinks(filepath.Dir(file))
+		if err == nil && !slices.Contains(roots, filepath.Join(dir, topology.Name)) {
+			roots = append(roots, filepath.Join(dir, topology.Name))
+		}
+	}
+	return roots
+}
+
+// CreateCgroups makes the cgroups under which the kubelet puts all Pods.
+func CreateCgroups() error {
+	if unified() {
+		if err := enableControllers(); err != nil {
+			return err
+		}
+	}
+	for _, dir := range cgroupRoots() {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("cgroup: %w", err)
+		}
+	}
+	return nil
+}
+
+// enableControllers makes the controllers that the kubelet needs available below
+// the root. systemd enables only those that its own units use.
+func enableControllers() error {
+	file := filepath.Join(cgroupMount, "cgroup.subtree_control")
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	for _, controller := range []string{"cpu", "cpuset", "memory", "pids"} {
+		if slices.Contains(strings.Fields(string(content)), controller) {
+			continue
+		}
+		if err := os.WriteFile(file, []byte("+"+controller), 0o644); err != nil {
+			return fmt.Errorf("enable the cgroup controller %s (inside a container the cluster needs a cgroup namespace "+
+				"whose root has no processes): %w", controller, err)
+		}
+	}
+	return nil
+}
+
+// KillPods ends every process in the cluster's cgroups.
+func KillPods(ctx context.Context) error {
+	var pods []process.Identity
+	for _, root := range cgroupRoots() {
+		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.Name() != "cgroup.procs" {
+				// What vanished meanwhile has no processes.
+				return nil
+			}
+			for _, pid := range readPIDs(path) {
+				if id, err := process.Identify(pid); err == nil && !slices.Contains(pods, id) {
+					pods = append(pods, id)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return process.Kill(ctx, pods)
+}
+
+func readPIDs(file string) []int {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, field := range strings.Fields(string(content)) {
+		if pid, err := strconv.Atoi(field); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// RemoveCgroups removes the cluster's cgroups, which must be empty of processes.
+func RemoveCgroups(ctx context.Context) error {
+	for _, root := range cgroupRoots() {
+		if err := removeCgroup(ctx, root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func removeCgroup(ctx context.Context, root string) error {
+	var dirs []string
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			dirs = append(dirs, path)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, dir := range slices.Backward(dirs) {
+		if err := removeCgroupFolder(ctx, dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeCgroupFolder waits a little: the kernel lets go of a cgroup only after
+// the last process in it has been torn down.
+func removeCgroupFolder(ctx context.Context, dir string) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := os.Remove(dir)
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if !errors.Is(err, unix.EBUSY) {
+			return fmt.Errorf("remove cgroup: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("remove cgroup %s: it is still in use", dir)
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,92 @@
+// Package kubeapi asks the API server the few questions on which the start of the
+// cluster waits. A client library would double the build time of this program.
+package kubeapi
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/critical-service/operator/hack/devcluster/internal/layout"
+	"github.com/critical-service/operator/hack/devcluster/internal/topology"
+)
+
+// Client is the administrator's.
+type Client struct{ http *http.Client }
+
+// NewClient reads the administrator's certificate from the state folder.
+func NewClient(state layout.State) (*Client, error) {
+	certificate, err := tls.LoadX509KeyPair(state.Path("pki", "admin.crt"), state.Path("pki", "admin.key"))
+	if err != nil {
+		return nil, err
+	}
+	ca, err := os.ReadFile(state.Path("pki", "ca.crt"))
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(ca) {
+		return nil, errors.New("the cluster's CA certificate is damaged")
+	}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, RootCAs: pool}}
+	return &Client{http: &http.Client{Transport: transport, Timeout: 5 * time.Second}}, nil
+}
+
+// Ready reports whether the API server serves.
+func (c *Client) Ready(ctx context.Context) error {
+	return c.get(ctx, "/readyz", nil)
+}
+
+// NodeReady reports whether the node can run Pods, and why not.
+func (c *Client) NodeReady(ctx context.Context) error {
+	var node struct {
+		Status struct {
+			Conditions []struct{ Type, Status, Message string }
+		}
+	}
+	if err := c.get(ctx, "/api/v1/nodes/"+topology.NodeName, &node); err != nil {
+		return err
+	}
+	for _, condition := range node.Status.Conditions {
+		if condition.Type != "Ready" {
+			continue
+		}
+		if condition.Status == "True" {
+			return nil
+		}
+		return fmt.Errorf("node %s is not ready: %s", topology.NodeName, condition.Message)
+	}
+	return fmt.Errorf("node %s has not reported its condition yet", topology.NodeName)
+}
+
+// DefaultServiceAccount reports whether Pods can be created in the namespace default.
+func (c *Client) DefaultServiceAccount(ctx context.Context) error {
+	return c.get(ctx, "/api/v1/namespaces/default/serviceaccounts/default", nil)
+}
+
+func (c *Client) get(ctx context.Context, path string, into any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, topology.APIServerURL()+path, nil)
+	if err != nil {
+		return err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(io.LimitReader(response.Body, 512))
+		return fmt.Errorf("API server: %s %s: %s", path, response.Status, body)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.NewDecoder(response.Body).Decode(into)
+}

@@ -1,0 +1,82 @@
+// Package layout knows where everything lives: the repository that the program
+// was built from, the binaries it caches there, and the state of the running cluster.
+package layout
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// DefaultStateDir holds everything of the running cluster. It is one folder per
+// machine, not per clone, because a machine can run one cluster only.
+const DefaultStateDir = "/var/lib/critical-service-devcluster"
+
+// StateDirVariable overrides DefaultStateDir.
+const StateDirVariable = "DEVCLUSTER_STATE_DIR"
+
+// Repository is a clone of the operator's repository.
+type Repository string
+
+// FindRepository walks up from dir to the folder that contains hack/devcluster.
+func FindRepository(dir string) (Repository, error) {
+	start, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	for d := start; ; d = filepath.Dir(d) {
+		if _, err := os.Stat(filepath.Join(d, "hack", "devcluster", "go.mod")); err == nil {
+			return Repository(d), nil
+		}
+		if d == filepath.Dir(d) {
+			return "", fmt.Errorf("%s is not inside a clone of the repository (no folder above it has hack/devcluster): change into the clone first", start)
+		}
+	}
+}
+
+// Bin is the git-ignored folder of everything that is built.
+func (r Repository) Bin() string { return filepath.Join(string(r), "bin") }
+
+// Module is the folder of devcluster's own Go module.
+func (r Repository) Module() string { return filepath.Join(string(r), "hack", "devcluster") }
+
+// State is the folder of the running cluster.
+type State string
+
+// StateDir returns the folder chosen by flag, by environment, or by default.
+func StateDir(flag string) (State, error) {
+	dir := flag
+	if dir == "" {
+		dir = os.Getenv(StateDirVariable)
+	}
+	if dir == "" {
+		dir = DefaultStateDir
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if abs == "/" {
+		return "", fmt.Errorf("the state folder may not be %s", abs)
+	}
+	return State(abs), nil
+}
+
+// Path joins elements to the state folder.
+func (s State) Path(elem ...string) string {
+	return filepath.Join(append([]string{string(s)}, elem...)...)
+}
+
+// Kubeconfig is the administrator's kubeconfig.
+func (s State) Kubeconfig() string { return s.Path("kubeconfig") }
+
+// ComponentKubeconfig is the kubeconfig of one component.
+func (s State) ComponentKubeconfig(name string) string {
+	return s.Path("kubeconfigs", name+".kubeconfig")
+}
+
+// Log is the log file of one component.
+func (s State) Log(component string) string { return s.Path("logs", component+".log") }
+
+// ContainerdSocket is where containerd listens.
+func (s State) ContainerdSocket() string { return s.Path("containerd", "containerd.sock") }

@@ -1,0 +1,162 @@
+//go:build linux
+
+// Package network is the host's side of the Pod network: the device that carries
+// the node's address, the way out for Pods, and the CNI configuration. Pods are
+// routed (CNI plugin ptp), not bridged: then traffic from Pod to Service passes the
+// host's firewall rules in both directions without the br_netfilter module.
+package network
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+
+	"github.com/critical-service/operator/hack/devcluster/internal/topology"
+)
+
+// CheckFree refuses addresses that something else on the machine uses.
+func CheckFree() error {
+	if link, err := netlink.LinkByName(topology.NetworkDevice); err == nil {
+		return fmt.Errorf("the network device %s (%s) exists already and is not of a running devcluster: "+
+			"if it is a leftover, remove it with `devcluster down`", topology.NetworkDevice, link.Type())
+	}
+	routes, err := netlink.RouteList(nil, netlink.FAMILY_V4)
+	if err != nil {
+		return fmt.Errorf("read the routing table: %w", err)
+	}
+	for _, cidr := range []string{topology.PodCIDR, topology.ServiceCIDR} {
+		if dst := overlapping(cidr, routes); dst != nil {
+			return fmt.Errorf("the machine routes %s already, which the cluster needs (%s): "+
+				"stop whatever uses it, such as another Kubernetes or a VPN", dst, cidr)
+		}
+	}
+	return nil
+}
+
+func overlapping(cidr string, routes []netlink.Route) *net.IPNet {
+	_, wanted, err := net.ParseCIDR(cidr)
+	if err != nil {
+		return nil
+	}
+	for _, route := range routes {
+		if route.Dst == nil {
+			continue
+		}
+		// The default route contains everything and is no conflict.
+		if ones, _ := route.Dst.Mask.Size(); ones == 0 {
+			continue
+		}
+		if wanted.Contains(route.Dst.IP) || route.Dst.Contains(wanted.IP) {
+			return route.Dst
+		}
+	}
+	return nil
+}
+
+// Up makes the device, the routes and the firewall rules. It may be repeated.
+func Up(ctx context.Context) error {
+	link, err := ensureDevice()
+	if err != nil {
+		return fmt.Errorf("network device %s: %w", topology.NetworkDevice, err)
+	}
+	_, services, err := net.ParseCIDR(topology.ServiceCIDR)
+	if err != nil {
+		return err
+	}
+	// Without this route a machine without default route could not reach ClusterIPs,
+	// and others would send those of no Service to their gateway.
+	route := &netlink.Route{LinkIndex: link.Attrs().Index, Dst: services, Src: net.ParseIP(topology.NodeIP), Scope: netlink.SCOPE_LINK}
+	if err := netlink.RouteReplace(route); err != nil {
+		return fmt.Errorf("route to %s: %w", services, err)
+	}
+	if err := nft(ctx, masqueradeRules()); err != nil {
+		return err
+	}
+	return allowForwarding(ctx)
+}
+
+// ensureDevice makes a bridge without ports, because not every kernel has dummy devices.
+func ensureDevice() (netlink.Link, error) {
+	link, err := netlink.LinkByName(topology.NetworkDevice)
+	var missing netlink.LinkNotFoundError
+	if errors.As(err, &missing) {
+		link = &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: topology.NetworkDevice}}
+		err = netlink.LinkAdd(link)
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, pods, err := net.ParseCIDR(topology.PodCIDR)
+	if err != nil {
+		return nil, err
+	}
+	address := &netlink.Addr{IPNet: &net.IPNet{IP: net.ParseIP(topology.NodeIP), Mask: pods.Mask}}
+	if err := netlink.AddrReplace(link, address); err != nil {
+		return nil, err
+	}
+	return link, netlink.LinkSetUp(link)
+}
+
+// Down removes what Up made and the host's ends of Pod networks that are left.
+func Down(ctx context.Context) error {
+	links, err := netlink.LinkList()
+	if err != nil {
+		return fmt.Errorf("list network devices: %w", err)
+	}
+	var errs []error
+	for _, link := range links {
+		if link.Attrs().Name == topology.NetworkDevice || isPodLink(link) {
+			var missing netlink.LinkNotFoundError
+			if err := netlink.LinkDel(link); err != nil && !errors.As(err, &missing) && !strings.Contains(err.Error(), "no such device") {
+				errs = append(errs, fmt.Errorf("remove network device %s: %w", link.Attrs().Name, err))
+			}
+		}
+	}
+	errs = append(errs, deleteTable(ctx, "ip", topology.Name), forbidForwarding(ctx))
+	return errors.Join(errs...)
+}
+
+// isPodLink recognises the host's end of a Pod's network: a veth with the node's address.
+func isPodLink(link netlink.Link) bool {
+	if link.Type() != "veth" {
+		return false
+	}
+	addresses, err := netlink.AddrList(link, netlink.FAMILY_V4)
+	if err != nil {
+		return false
+	}
+	for _, address := range addresses {
+		if address.IP.String() == topology.NodeIP {
+			return true
+		}
+	}
+	return false
+}
+
+// masqueradeRules let Pods reach the outside under the machine's address. The
+// table is ours alone, so that it can be replaced and removed as a whole.
+func masqueradeRules() string {
+	return fmt.Sprintf(`table ip %[1]s
+delete table ip %[1]s
+table ip %[1]s {
+	chain postrouting {
+		type nat hook postrouting priority srcnat; policy accept;
+		ip saddr %[2]s ip daddr != %[2]s masquerade
+	}
+}
+`, topology.Name, topology.PodCIDR)
+}
+
+func nft(ctx context.Context, rules string) error {
+	cmd := exec.CommandContext(ctx, "nft", "-f", "-")
+	cmd.Stdin = strings.NewReader(rules)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("nft: %w\n%s", err, output)
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+//go:build linux
+
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/critical-service/operator/hack/devcluster/internal/layout"
+)
+
+// Spec says how to start a component.
+type Spec struct {
+	Name string
+	Path string
+	Args []string
+	// Env is added to the environment of devcluster.
+	Env []string
+	// NoProxy removes the proxy variables: components that talk only to each
+	// other must not send that through a company's HTTP proxy.
+	NoProxy bool
+}
+
+// Supervisor starts, finds and stops the processes of one cluster.
+type Supervisor struct {
+	state layout.State
+}
+
+// NewSupervisor returns the supervisor of the cluster in this state folder.
+func NewSupervisor(state layout.State) *Supervisor { return &Supervisor{state: state} }
+
+// markerVariable is in the environment of every process of a cluster. It finds
+// those whose PID was never written down because devcluster was killed meanwhile,
+// and containerd's shims, which are not our children.
+const markerVariable = "DEVCLUSTER_OWNER"
+
+func (s *Supervisor) marker() string { return markerVariable + "=" + string(s.state) }
+
+// Environment returns the environment of a process of this cluster.
+func (s *Supervisor) Environment(spec Spec) []string {
+	var env []string
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		if spec.NoProxy && strings.HasSuffix(strings.ToLower(name), "_proxy") {
+			continue
+		}
+		if name == "KUBECONFIG" || name == markerVariable {
+			continue
+		}
+		env = append(env, kv)
+	}
+	return append(append(env, spec.Env...), s.marker())
+}
+
+// Start runs a component in a session of its own, with its output in its log file.
+func (s *Supervisor) Start(spec Spec) (Identity, error) {
+	logFile, err := os.OpenFile(s.state.Log(spec.Name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return Identity{}, err
+	}
+	defer func() { _ = logFile.Close() }()
+
+	cmd := exec.Command(spec.Path, spec.Args...)
+	cmd.Dir = string(s.state)
+	cmd.Env = s.Environment(spec)
+	cmd.Stdout, cmd.Stderr = logFile, logFile
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return Identity{}, fmt.Errorf("start %s: %w", spec.Name, err)
+	}
+	// Reaping keeps a component that fails at once from looking alive as a zombie.
+	go func() { _ = cmd.Wait() }()
+
+	id, err := Identify(cmd.Process.Pid)
+	if err != nil {
+		return Identity{}, fmt.Errorf("%s ended at once, see %s: %w", spec.Name, s.state.Log(spec.Name), err)
+	}
+	record, err := json.Marshal(id)
+	if err != nil {
+		return Identity{}, err
+	}
+	return id, os.WriteFile(s.recordFile(spec.Name), record, 0o644)
+}
+
+func (s *Supervisor) recordFile(name string) string { return s.state.Path("processes", name+".json") }
+
+// Find returns the recorded identity of a component, alive or not.
+func (s *Supervisor) Find(name string) (Identity, bool) {
+	content, err := os.ReadFile(s.recordFile(name))
+	if err != nil {
+		return Identity{}, false
+	}
+	var id Identity
+	if json.Unmarshal(content, &id) != nil {
+		return Identity{}, false
+	}
+	return id, true
+}
+
+// Alive reports whether a component runs.
+func (s *Supervisor) Alive(name string) bool {
+	id, ok := s.Find(name)
+	return ok && id.Alive()
+}
+
+// Stop ends a component: politely first, and by force after the grace period.
+func (s *Supervisor) Stop(ctx context.Context, name string, grace time.Duration) error {
+	id, ok := s.Find(name)
+	if !ok {
+		return nil
+	}
+	if err := id.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	if !waitGone(ctx, []Identity{id}, grace) {
+		if err := Kill(ctx, []Identity{id}); err != nil {
+			return err
+		}
+	}
+	return removeIfPresent(s.recordFile(name))
+}
+
+// Owned returns every process of this cluster that carries the marker.
+func (s *Supervisor) Owned() ([]Identity, error) {
+	environs, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		return nil, err
+	}
+	marker := s.marker()
+	var owned []Identity
+	for _, file := range environs {
+		var pid int
+		if _, err := fmt.Sscanf(file, "/proc/%d/environ", &pid); err != nil || pid == os.Getpid() {
+			continue
+		}
+		// The identity is taken before the environment is read: if the PID is
+		// reused in between, the identity no longer matches and nothing is signalled.
+		id, err := Identify(pid)
+		if err != nil {
+			continue
+		}
+		environ, err := os.ReadFile(file)
+		if err == nil && hasVariable(environ, marker) {
+			owned = append(owned, id)
+		}
+	}
+	return owned, nil
+}
+
+func hasVariable(environ []byte, variable string) bool {
+	for kv := range strings.SplitSeq(string(environ), "\x00") {
+		if kv == variable {
+			return true
+		}
+	}
+	return false
+}
+
+// Kill ends processes by force and waits until they have gone.
+func Kill(ctx context.Context, ids []Identity) error {
+	for _, id := range ids {
+		if err := id.Signal(syscall.SIGKILL); err != nil {
+			return err
+		}
+	}
+	if waitGone(ctx, ids, 10*time.Second) {
+		return nil
+	}
+	var left []int
+	for _, id := range ids {
+		if id.Alive() {
+			left = append(left, id.PID)
+		}
+	}
+	return fmt.Errorf("processes %v do not end even after SIGKILL (perhaps blocked on I/O)", left)
+}
+
+func waitGone(ctx context.Context, ids []Identity, limit time.Duration) bool {
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		alive := false
+		for _, id := range ids {
+			alive = alive || id.Alive()
+		}
+		if !alive {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-deadline.C:
+			return false
+		case <-tick.C:
+		}
+	}
+}
+
+func removeIfPresent(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

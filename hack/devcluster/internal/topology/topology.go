@@ -1,0 +1,63 @@
+// Package topology holds the fixed names, addresses and ports of the cluster,
+// so that no two packages can disagree about them.
+package topology
+
+import "fmt"
+
+const (
+	// Name is the name of everything on the host that could be confused with
+	// something of somebody else: network device, nftables table, CNI network, cgroup.
+	Name = "devcluster"
+
+	NodeName      = "node1"
+	ClusterDomain = "cluster.local"
+
+	PodCIDR     = "10.244.0.0/16"
+	ServiceCIDR = "10.96.0.0/16"
+	// NodeIP is the first address of PodCIDR. It sits on a device of our own, so
+	// that the cluster survives a change of the machine's network.
+	NodeIP       = "10.244.0.1"
+	APIServiceIP = "10.96.0.1"
+	DNSServiceIP = "10.96.0.10"
+
+	// NetworkDevice carries NodeIP; Pods are routed to it, not bridged.
+	NetworkDevice = Name + "0"
+
+	PauseImage   = "devcluster.local/pause:1"
+	CoreDNSImage = "devcluster.local/coredns:1"
+)
+
+// Port is a TCP port that a component of the cluster listens on.
+type Port struct {
+	Number int
+	User   string
+}
+
+// The ports of the cluster. They are Kubernetes' usual ones, so that tools that
+// know them keep working.
+var (
+	EtcdClient        = Port{2379, "etcd"}
+	EtcdPeer          = Port{2380, "etcd"}
+	APIServer         = Port{6443, "kube-apiserver"}
+	Registry          = Port{5000, "registry"}
+	KubeletHealth     = Port{10248, "kubelet"}
+	KubeProxyMetrics  = Port{10249, "kube-proxy"}
+	Kubelet           = Port{10250, "kubelet"}
+	KubeProxyHealth   = Port{10256, "kube-proxy"}
+	ControllerManager = Port{10257, "kube-controller-manager"}
+	Scheduler         = Port{10259, "kube-scheduler"}
+)
+
+// Ports lists every port that must be free before the cluster can start.
+func Ports() []Port {
+	return []Port{
+		EtcdClient, EtcdPeer, APIServer, Registry, KubeletHealth,
+		KubeProxyMetrics, Kubelet, KubeProxyHealth, ControllerManager, Scheduler,
+	}
+}
+
+// RegistryAddress is where the image registry is reached on the host.
+func RegistryAddress() string { return fmt.Sprintf("127.0.0.1:%d", Registry.Number) }
+
+// APIServerURL is where clients on the host reach the API server.
+func APIServerURL() string { return fmt.Sprintf("https://127.0.0.1:%d", APIServer.Number) }
