@@ -1,0 +1,76 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	criticalv1 "github.com/critical-service/operator/api/v1"
+)
+
+func TestAQuotaThatDeniesTheFallback(t *testing.T) {
+	t.Parallel()
+	w, other := newWorld(t), newWorld(t)
+	match := labels{"critical": w.name("everywhere")}
+	pod := w.pod("shop", labels{"app": "shop"})
+	shop, elsewhere := w.service("shop", labelled(match)), other.service("shop", labelled(match))
+	shop.answeredBy("shop")
+	quota := w.noPods()
+	policy := w.policy(w.name("everywhere"), "", match)
+	shop.policy, elsewhere.policy = policy, policy
+
+	// It is known before the outage.
+	shop.becomes(criticalv1.StateArming, criticalv1.ReasonCreateDenied, "exceeded quota", quota.Name)
+
+	// In the outage there is one warning that says what to do, and no other Service suffers.
+	w.remove(pod)
+	shop.becomes(criticalv1.StateExposed, criticalv1.ReasonCreateDenied, "exceeded quota", quota.Name)
+	shop.condition(criticalv1.ConditionFallbackReady, metav1.ConditionFalse, criticalv1.ReasonCreateDenied, "exceeded quota", "quota")
+	shop.condition(criticalv1.ConditionOutage, metav1.ConditionTrue, criticalv1.ConditionReasonExposed, "shop")
+	elsewhere.covered()
+	shop.staysWithoutFallback()
+	w.Expect(w.warnings("Service", "shop", criticalv1.ReasonCreateDenied)(w)).To(
+		HaveExactElements(And(ContainSubstring("exceeded quota"), ContainSubstring("Allow it"))), "one event, not one per try")
+
+	// When the cause is gone, the operator goes on by itself.
+	w.remove(quota)
+	shop.covered()
+	shop.condition(criticalv1.ConditionFallbackReady, metav1.ConditionTrue, criticalv1.ConditionReasonFallbackPrepared)
+}
+
+func (w *world) noPods() *corev1.ResourceQuota {
+	w.t.Helper()
+	quota := &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "no-pods"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}},
+	}
+	w.create(quota)
+	// A quota counts only once Kubernetes has written its status.
+	w.Eventually(func() corev1.ResourceList {
+		w.refresh(quota)
+		return quota.Status.Hard
+	}).Should(HaveKey(corev1.ResourcePods))
+	return quota
+}
+
+func TestPodSecurityThatDeniesTheFallback(t *testing.T) {
+	t.Parallel()
+	const enforce = "pod-security.kubernetes.io/enforce"
+	w, other := newWorld(t, labels{enforce: "restricted"}), newWorld(t)
+	shop, elsewhere := w.service("shop").critical(), other.service("shop").critical()
+
+	shop.becomes(criticalv1.StateExposed, criticalv1.ReasonCreateDenied, "violates PodSecurity")
+	shop.condition(criticalv1.ConditionFallbackReady, metav1.ConditionFalse, criticalv1.ReasonCreateDenied, "violates PodSecurity")
+	w.Eventually(w.warnings("Service", "shop", criticalv1.ReasonCreateDenied)).Should(
+		HaveExactElements(And(ContainSubstring("violates PodSecurity"), ContainSubstring("mend the PodTemplate"))))
+	elsewhere.covered()
+
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
+	change(w, namespace, func(n *corev1.Namespace) { delete(n.Labels, enforce) })
+	shop.covered()
+}

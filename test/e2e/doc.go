@@ -1,0 +1,16 @@
+// Package e2e tests the operator as its users meet it: deployed from its image in a real cluster,
+// with real Pods and real requests through ClusterIPs and NodePorts.
+//
+// The tests are behind the build tag "e2e", because they need a cluster; 'make e2e' provides one and
+// runs them. They must run on a node of the cluster (or where the Services' addresses are routed).
+//
+//	main_test.go      installs the operator, and finds out whether the tests can run at all
+//	world_test.go     a scenario's own namespace, and what can be put into it
+//	service_test.go   a Service, and what can be expected of it
+//	operator_test.go  the operator's own Pod: stop, start, kill
+//	report_test.go    what is printed when a scenario fails
+//
+// All other files are scenarios. Settings of the operator hold for the whole process, and so there
+// is one PodTemplate for all scenarios: its Pod answers as "fallback" on the ports 80 and 8080, and
+// runs as root, so that a namespace with Pod Security level "restricted" denies it.
+package e2e

@@ -1,0 +1,171 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/critical-service/operator/test/internal/cluster"
+)
+
+const (
+	operatorNamespace = "critical-service-system"
+	operatorName      = "critical-service-operator"
+	templateName      = "critical-service-pod-template"
+	fieldManager      = "critical-service-e2e"
+	partOfLabel       = "app.kubernetes.io/part-of"
+
+	// installLimit is generous: the image may have to be pulled first.
+	installLimit = 3 * time.Minute
+	// soon is how long a scenario waits for what must come about. The operator asks again after 30 s
+	// for what a person must allow, and starting a Pod takes its time on a busy machine.
+	soon = 90 * time.Second
+	// awhile is how long a scenario looks on to see that something does not come about.
+	awhile = 5 * time.Second
+
+	// scenariosAtOnce is the default of -parallel: scenarios wait more than they compute.
+	scenariosAtOnce = "6"
+)
+
+// shared is the cluster of all scenarios, and demoImage what their Pods run.
+var (
+	shared    *cluster.Cluster
+	demoImage string
+)
+
+func TestMain(m *testing.M) {
+	ctrllog.SetLogger(logr.Discard())
+	SetDefaultEventuallyTimeout(soon)
+	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
+	SetDefaultConsistentlyDuration(awhile)
+	SetDefaultConsistentlyPollingInterval(200 * time.Millisecond)
+	flag.Parse()
+	parallelByDefault()
+
+	ctx := context.Background()
+	if err := prepare(ctx); err != nil {
+		fmt.Fprintf(os.Stderr, "e2e: %v\n", err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	if err := deleteTemplate(ctx); err != nil {
+		fmt.Fprintf(os.Stderr, "e2e: PodTemplate %s/%s is left behind: %v\n", operatorNamespace, templateName, err)
+	}
+	os.Exit(code)
+}
+
+func parallelByDefault() {
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", scenariosAtOnce)
+	}
+}
+
+func prepare(ctx context.Context) error {
+	kubeconfig, manifest := os.Getenv("KUBECONFIG"), os.Getenv("E2E_MANIFEST")
+	demoImage = os.Getenv("DEMO_IMG")
+	if kubeconfig == "" || manifest == "" || demoImage == "" {
+		return errors.New("KUBECONFIG (the cluster), E2E_MANIFEST (the rendered config/default) and DEMO_IMG " +
+			"(the image of test/workload) must be set: run 'make e2e', which sets them")
+	}
+	var err error
+	if shared, err = cluster.Connect(ctx, kubeconfig); err != nil {
+		return err
+	}
+	if err := addressesAreRouted(ctx); err != nil {
+		return err
+	}
+	if err := install(ctx, manifest); err != nil {
+		return err
+	}
+	if err := templateIsOurs(ctx); err != nil {
+		return err
+	}
+	return applyTemplate(ctx)
+}
+
+// addressesAreRouted finds out whether this machine can reach a ClusterIP, as all scenarios must.
+func addressesAreRouted(ctx context.Context) error {
+	var service corev1.Service
+	if err := shared.Get(ctx, client.ObjectKey{Namespace: "default", Name: "kubernetes"}, &service); err != nil {
+		return err
+	}
+	address := net.JoinHostPort(service.Spec.ClusterIP, "443")
+	connection, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("the ClusterIP %s cannot be reached from here (%w): run the tests on a node of the cluster, "+
+			"for example on the devcluster", address, err)
+	}
+	return connection.Close()
+}
+
+func install(ctx context.Context, manifest string) error {
+	content, err := os.ReadFile(manifest)
+	if err != nil {
+		return fmt.Errorf("cannot read E2E_MANIFEST: %w", err)
+	}
+	objects, err := cluster.Decode(content)
+	if err != nil {
+		return err
+	}
+	if err := shared.Apply(ctx, fieldManager, objects...); err != nil {
+		return err
+	}
+	return operatorRuns(ctx)
+}
+
+func operatorRuns(ctx context.Context) error {
+	began := time.Now()
+	for {
+		done, state, err := shared.DeploymentAvailable(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: operatorName})
+		switch {
+		case err != nil:
+			return err
+		case done:
+			return nil
+		case time.Since(began) > installLimit:
+			return fmt.Errorf("the operator does not run after %s: %s", installLimit, state)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+// templateIsOurs keeps the tests from overwriting the fallback of a cluster that is in real use.
+func templateIsOurs(ctx context.Context) error {
+	var template corev1.PodTemplate
+	if err := shared.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: templateName}, &template); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if template.Labels[partOfLabel] == "critical-service-demo" {
+		return nil
+	}
+	return fmt.Errorf("PodTemplate %s/%s is in real use: run the tests on a cluster of their own", operatorNamespace, templateName)
+}
+
+func applyTemplate(ctx context.Context) error {
+	objects, err := readObjects("fallback.yaml")
+	if err != nil {
+		return err
+	}
+	return shared.Apply(ctx, fieldManager, objects...)
+}
+
+func deleteTemplate(ctx context.Context) error {
+	template := &corev1.PodTemplate{}
+	template.Namespace, template.Name = operatorNamespace, templateName
+	return client.IgnoreNotFound(shared.Delete(ctx, template))
+}

@@ -1,0 +1,83 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	criticalv1 "github.com/critical-service/operator/api/v1"
+	"github.com/critical-service/operator/test/prober"
+)
+
+// These scenarios take away what all others share, the operator or its PodTemplate. They are not
+// parallel: Go runs them one by one, before the parallel ones.
+
+func TestACriticalServiceDeletedWhileTheOperatorIsDownLeavesNoOrphan(t *testing.T) {
+	w := newWorld(t)
+	shop := w.service("shop").critical()
+	shop.covered()
+
+	start := w.stopOperator()
+	shop.answeredBy(fallbackName)
+	w.remove(shop.policy)
+	shop.noFallback()
+	shop.answeredByNobody()
+
+	start()
+	shop.staysWithoutFallback()
+}
+
+func TestAnOperatorThatIsKilledInMidOutageFindsEverythingAsItWas(t *testing.T) {
+	w := newWorld(t)
+	shop := w.service("shop").critical()
+	fallback := shop.covered()
+
+	stop := shop.probe()
+	w.killOperator()
+	shop.keeps(fallback)
+	w.Expect(prober.Summarise(stop()).Faults).To(BeEmpty(), "the fallback needs no operator to answer")
+
+	// The new one has taken over: it ends this outage, and sees the next.
+	app := w.pod("shop", labels{"app": "shop"})
+	shop.armed("shop")
+	w.remove(app)
+	w.Expect(shop.covered().UID).NotTo(Equal(fallback.UID))
+}
+
+func TestAnOutageThatBeginsWhileTheOperatorIsDownIsSeenAtItsStart(t *testing.T) {
+	w := newWorld(t)
+	app := w.pod("shop", labels{"app": "shop"})
+	shop := w.service("shop").critical()
+	shop.armed("shop")
+
+	start := w.stopOperator()
+	w.remove(app)
+	shop.answeredByNobody()
+	start()
+	shop.covered()
+}
+
+func TestAMissingPodTemplateIsAskedForAndUsedAsSoonAsItExists(t *testing.T) {
+	w := newWorld(t)
+	w.Expect(deleteTemplate(w.ctx)).To(Succeed())
+	restore := func() { w.Expect(applyTemplate(w.ctx)).To(Succeed()) }
+	t.Cleanup(restore)
+	shop := w.service("shop").critical()
+
+	shop.becomes(criticalv1.StateExposed, criticalv1.ReasonTemplateNotFound, templateName, operatorNamespace, "create it")
+	shop.condition(criticalv1.ConditionFallbackReady, metav1.ConditionFalse, criticalv1.ReasonTemplateNotFound, templateName)
+	w.Eventually(w.warnings("CriticalService", shop.policy.Name, criticalv1.ReasonTemplateNotFound)).Should(
+		HaveExactElements(And(ContainSubstring(templateName), ContainSubstring("create it"))))
+	shop.staysWithoutFallback()
+
+	// The operator watches for it: well before any retry, the fallback is made.
+	restore()
+	w.Eventually(shop.fallbacks, 5*time.Second).Should(HaveExactElements(
+		HaveField("Status.Phase", Or(Equal(corev1.PodPending), Equal(corev1.PodRunning)))))
+	shop.covered()
+}
