@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"flag"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +17,8 @@ import (
 
 // now is the time of every Snapshot that does not say otherwise.
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+var update = flag.Bool("update", false, "write the golden files anew")
 
 const fallbackName = "service-watcher-shop"
 
@@ -68,11 +71,11 @@ func slice(endpoints ...discoveryv1.Endpoint) discoveryv1.EndpointSlice {
 	}
 }
 
-func slices(list ...discoveryv1.EndpointSlice) option {
+func inSlices(list ...discoveryv1.EndpointSlice) option {
 	return func(s *decide.Snapshot) { s.Slices = append([]discoveryv1.EndpointSlice{}, list...) }
 }
 
-func endpoints(list ...discoveryv1.Endpoint) option { return slices(slice(list...)) }
+func endpoints(list ...discoveryv1.Endpoint) option { return inSlices(slice(list...)) }
 
 // endpoint is that of a Pod whose name and UID are the same.
 func endpoint(pod string, ready *bool) discoveryv1.Endpoint {
@@ -112,12 +115,16 @@ func aged(age time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(now.Add(-age)) }
 }
 func terminating(p *corev1.Pod) { p.DeletionTimestamp = ptr.To(metav1.NewTime(now)) }
-func evicted(p *corev1.Pod)     { p.Status.Phase, p.Status.Reason = corev1.PodFailed, "Evicted" }
+func evicted(p *corev1.Pod) {
+	p.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted"}
+}
 func fromOldTemplate(p *corev1.Pod) {
 	p.Annotations[criticalv1.AnnotationTemplate] = "00000000"
 }
 func readyPod(p *corev1.Pod) {
-	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	if p.Status.Phase != corev1.PodFailed {
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	}
 }
 func waiting(reason, message string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {

@@ -65,11 +65,11 @@ func (s *Snapshot) prepare(plan *Plan) {
 	pod := s.pod(plan)
 	attempt := s.attemptFor(pod)
 	switch {
-	case attempt == nil:
+	case attempt == nil && len(s.Pods) == 0:
 		plan.is(criticalv1.StateArming, criticalv1.ReasonRehearsalPending,
 			"The API server is being asked whether it would accept the fallback Pod.")
 		plan.Provisional = true
-	case attempt.Reason != "":
+	case attempt != nil && attempt.Reason != "":
 		plan.is(criticalv1.StateArming, attempt.Reason, attempt.Message)
 	default:
 		plan.is(criticalv1.StateArmed, criticalv1.ReasonEndpointsReady,

@@ -62,7 +62,7 @@ func TestOutage(t *testing.T) {
 			snapshot(endpoints(notReady("shop-1"))), "Exposed/FallbackStarting, create service-watcher-shop",
 		},
 		"a Service without any slice is not yet known to be down": {
-			snapshot(slices()), "Arming/EndpointsUnknown",
+			snapshot(inSlices()), "Arming/EndpointsUnknown",
 		},
 		"a fallback that is not yet ready leaves the Service exposed": {
 			snapshot(fallback(aged(20*time.Second)), endpoints(notReady(fallbackName))), "Exposed/FallbackStarting, recheck 40s",
@@ -132,7 +132,7 @@ func TestRecovery(t *testing.T) {
 			snapshot(fallback(terminating), endpoints(ready("shop-1")), accepted), "Armed/EndpointsReady",
 		},
 		"a ready endpoint counts in any slice": {
-			snapshot(slices(slice(notReady("shop-1")), slice(), slice(ready("shop-2"))), accepted),
+			snapshot(inSlices(slice(notReady("shop-1")), slice(), slice(ready("shop-2"))), accepted),
 			"Armed/EndpointsReady, recheck 9m0s",
 		},
 		"a nil ready means ready": {
@@ -142,21 +142,21 @@ func TestRecovery(t *testing.T) {
 			snapshot(endpoints(discoveryv1.Endpoint{}), accepted), "Armed/EndpointsReady, recheck 9m0s",
 		},
 		"an IPv6 endpoint alone keeps a dual-stack Service up": {
-			snapshot(slices(slice(), func() discoveryv1.EndpointSlice {
+			snapshot(inSlices(slice(), func() discoveryv1.EndpointSlice {
 				s := slice(ready("shop-1"))
 				s.AddressType = discoveryv1.AddressTypeIPv6
 				return s
 			}()), accepted), "Armed/EndpointsReady, recheck 9m0s",
 		},
 		"a slice of names carries no traffic": {
-			snapshot(slices(func() discoveryv1.EndpointSlice {
+			snapshot(inSlices(func() discoveryv1.EndpointSlice {
 				s := slice(ready("shop-1"))
 				s.AddressType = discoveryv1.AddressTypeFQDN
 				return s
 			}())), "Exposed/FallbackStarting, create service-watcher-shop",
 		},
 		"a Pod without the named target port carries no traffic": {
-			snapshot(slices(func() discoveryv1.EndpointSlice {
+			snapshot(inSlices(func() discoveryv1.EndpointSlice {
 				s := slice(ready("shop-1"))
 				s.Ports = nil
 				return s
@@ -224,7 +224,7 @@ func TestBeforeAnOutage(t *testing.T) {
 			snapshot(up, containerPort(8080)), "Arming/PortMismatch",
 		},
 		"a fallback that is ending is not rehearsed against": {
-			snapshot(up, fallback(terminating)), "Arming/RehearsalPending",
+			snapshot(up, fallback(terminating)), "Armed/EndpointsReady",
 		},
 	}.run(t)
 }

@@ -33,7 +33,7 @@ func randomSnapshot(random *rand.Rand) decide.Snapshot {
 	chance := func(percent int) bool { return random.IntN(100) < percent }
 	bool3 := func() *bool { return []*bool{nil, ptr.To(true), ptr.To(false)}[random.IntN(3)] }
 
-	options := []option{slices()}
+	options := []option{inSlices()}
 	if chance(15) {
 		options = append(options, noTemplate)
 	}

@@ -1,0 +1,242 @@
+package decide_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	criticalv1 "github.com/critical-service/operator/api/v1"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
+)
+
+// world is a little cluster around one Service. Its neighbours act when they are
+// told to, in any order, and the operator sees each kind as it was when that
+// kind was last delivered to it.
+type world struct {
+	now   time.Time
+	truth decide.Snapshot
+	// pods are all the Pods there are, by name.
+	pods map[string]*corev1.Pod
+	// seen is what the operator's caches hold.
+	seen decide.Snapshot
+	// deny makes the API server refuse fallback Pods.
+	deny bool
+	// uids counts the Pods that ever were, so that each has its own UID.
+	uids int
+	log  []string
+}
+
+func newWorld() *world {
+	w := &world{now: now, truth: snapshot(), pods: map[string]*corev1.Pod{}}
+	w.publish()
+	w.deliverAll()
+	return w
+}
+
+func (w *world) note(format string, args ...any) { w.log = append(w.log, fmt.Sprintf(format, args...)) }
+
+// The neighbours.
+
+func (w *world) addReal(name string) {
+	if w.pods[name] == nil {
+		w.put(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: maps.Clone(w.truth.Service.Spec.Selector)}})
+	}
+}
+
+func (w *world) put(pod *corev1.Pod) {
+	w.uids++
+	pod.UID, pod.CreationTimestamp = types.UID(fmt.Sprintf("%s-%d", pod.Name, w.uids)), metav1.NewTime(w.now)
+	w.pods[pod.Name] = pod
+}
+
+// change lets the kubelet, or somebody, change a Pod that exists.
+func (w *world) change(name string, f func(*corev1.Pod)) {
+	if pod := w.pods[name]; pod != nil {
+		f(pod)
+	}
+}
+
+// publish is the endpoint slice controller at work.
+func (w *world) publish() {
+	part := slice()
+	selector := labels.SelectorFromSet(w.truth.Service.Spec.Selector)
+	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
+		pod := w.pods[name]
+		if !selector.Matches(labels.Set(pod.Labels)) || pod.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		isReady := len(pod.Status.Conditions) > 0 && pod.DeletionTimestamp == nil
+		entry := endpoint(name, &isReady)
+		entry.TargetRef.UID = pod.UID
+		part.Endpoints = append(part.Endpoints, entry)
+	}
+	w.truth.Slices = []discoveryv1.EndpointSlice{part}
+}
+
+// The watches.
+
+func (w *world) deliverSlices()   { w.seen.Slices = copied(w.truth).Slices }
+func (w *world) deliverPods()     { w.seen.Pods = w.fallbacks() }
+func (w *world) deliverService()  { w.seen.Service = w.truth.Service.DeepCopy() }
+func (w *world) deliverTemplate() { w.seen.Template = w.truth.Template.DeepCopy() }
+func (w *world) deliverPolicies() { w.seen.Policies = copied(w.truth).Policies }
+
+func (w *world) deliverAll() {
+	w.seen.Settings = w.truth.Settings
+	w.deliverSlices()
+	w.deliverPods()
+	w.deliverService()
+	w.deliverTemplate()
+	w.deliverPolicies()
+}
+
+func (w *world) fallbacks() []corev1.Pod {
+	var list []corev1.Pod
+	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
+		if render.IsFallback(w.pods[name]) {
+			list = append(list, *w.pods[name].DeepCopy())
+		}
+	}
+	return list
+}
+
+// live is what the API server would say now.
+func (w *world) live() decide.Snapshot {
+	s := copied(w.truth)
+	s.Pods, s.Now, s.Attempt = w.fallbacks(), w.now, w.seen.Attempt
+	return s
+}
+
+// The operator.
+
+// reconcile observes what was delivered, decides and applies, as the service
+// controller does: what takes away is asked of the API server first.
+func (w *world) reconcile() decide.Plan {
+	s := copied(w.seen)
+	s.Now = w.now
+	plan := decide.Decide(s)
+	if text := story(plan); len(w.log) == 0 || w.log[len(w.log)-1] != "  operator: "+text {
+		w.note("  operator: %s", text)
+	}
+	for _, pod := range plan.Rebind {
+		if current := w.pods[pod.Name]; current != nil && current.UID == pod.UID {
+			w.pods[pod.Name] = pod.DeepCopy()
+		}
+	}
+	if plan.Create != nil {
+		w.answer(plan.Create, true)
+	}
+	if plan.Rehearse != nil {
+		w.answer(plan.Rehearse, false)
+	}
+	w.withdraw(plan)
+	return plan
+}
+
+func (w *world) withdraw(plan decide.Plan) {
+	confirmed := decide.Decide(w.live()).Delete
+	for _, planned := range plan.Delete {
+		for _, deletion := range confirmed {
+			if deletion.Pod.UID == planned.Pod.UID {
+				w.change(planned.Pod.Name, func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: w.now} })
+			}
+		}
+	}
+}
+
+func (w *world) answer(pod *corev1.Pod, create bool) {
+	attempt := &decide.Attempt{Hash: render.Hash(pod), At: w.now}
+	switch {
+	case w.pods[pod.Name] != nil:
+		attempt = nil // The next delivery tells; a live look says it is ours.
+	case w.deny:
+		attempt.Reason = criticalv1.ReasonCreateDenied
+	case create:
+		w.put(pod.DeepCopy())
+	}
+	w.seen.Attempt = attempt
+}
+
+// step lets one randomly chosen neighbour act.
+func (w *world) step(random *rand.Rand) {
+	w.now = w.now.Add(time.Duration(random.IntN(8000)) * time.Millisecond)
+	acts := []struct {
+		text string
+		do   func()
+	}{
+		{"a real Pod is made", func() { w.addReal("shop-1") }},
+		{"a real Pod gets ready", func() { w.change("shop-1", readyPod) }},
+		{"a real Pod loses readiness", func() { w.change("shop-1", func(p *corev1.Pod) { p.Status.Conditions = nil }) }},
+		{"the real Pods are gone", func() { delete(w.pods, "shop-1") }},
+		{"the fallback gets ready", func() { w.change(fallbackName, readyPod) }},
+		{"the fallback is evicted", func() { w.change(fallbackName, evicted) }},
+		{"somebody deletes the fallback", func() { w.change(fallbackName, terminating) }},
+		{"a Pod that is ending is gone", w.reap},
+		{"the selector changes", func() {
+			w.truth.Service.Spec.Selector = map[string]string{"app": []string{"shop", "store"}[random.IntN(2)]}
+		}},
+		{"the template changes", func() {
+			w.truth.Template.Template.Spec.Containers[0].Image = fmt.Sprintf("page:%d", random.IntN(3))
+		}},
+		{"the policy goes", func() { w.truth.Policies = nil }},
+		{"the policy comes", func() { w.truth.Policies = []criticalv1.CriticalService{policy("a")} }},
+		{"the quota is full", func() { w.deny = true }},
+		{"the quota has room", func() { w.deny = false }},
+		{"slices are published", w.publish},
+		{"slices are published", w.publish},
+		{"slices are delivered", w.deliverSlices},
+		{"slices are delivered", w.deliverSlices},
+		{"Pods are delivered", w.deliverPods},
+		{"Pods are delivered", w.deliverPods},
+		{"the Service is delivered", w.deliverService},
+		{"the template is delivered", w.deliverTemplate},
+		{"policies are delivered", w.deliverPolicies},
+		{"the operator restarts", func() { w.deliverAll(); w.seen.Attempt = nil }},
+	}
+	act := acts[random.IntN(len(acts))]
+	w.note("%s", act.text)
+	act.do()
+}
+
+func (w *world) reap() {
+	for name, pod := range w.pods {
+		if pod.DeletionTimestamp != nil {
+			delete(w.pods, name)
+		}
+	}
+}
+
+// settle lets everybody finish: nothing new happens, and all that happened is
+// seen. It tells how many rounds the operator needed, or -1 if it never rests.
+func (w *world) settle() int {
+	w.deny = false
+	for round := range 12 {
+		w.reap()
+		w.now = w.now.Add(time.Minute)
+		w.change(fallbackName, readyPod)
+		w.publish()
+		w.deliverAll()
+		if w.reconcile().IsEmpty() && !w.ending() {
+			return round
+		}
+	}
+	return -1
+}
+
+func (w *world) ending() bool {
+	for _, pod := range w.pods {
+		if pod.DeletionTimestamp != nil {
+			return true
+		}
+	}
+	return false
+}
