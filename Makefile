@@ -84,7 +84,7 @@ fmt: $(TOOLS)/golangci-lint ## Format all Go code and sort its imports.
 
 .PHONY: tidy
 tidy: ## Tidy the module files of the operator, the devcluster and the tools.
-	@for mod in $$(git ls-files --cached --others --exclude-standard '*go.mod'); do \
+	@for mod in $$(find . -name go.mod -not -path './bin/*'); do \
 	  echo "go mod tidy: $$mod"; (cd "$$(dirname "$$mod")" && go mod tidy); done
 	@cd hack/tools && for mod in *.mod; do \
 	  [[ $$mod == go.mod ]] || { echo "go mod tidy: hack/tools/$$mod"; go mod tidy -modfile="$$mod"; }; done

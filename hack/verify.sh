@@ -16,14 +16,15 @@ git ls-files -z --cached --others --exclude-standard |
 tar --create --null --files-from="$copy/files" | tar --extract --directory="$copy/tree"
 tar --create --null --files-from="$copy/files" | tar --extract --directory="$copy/regenerated"
 
-make --no-print-directory --directory="$copy/regenerated" TOOLS="$PWD/bin/tools" generate manifests tidy fmt
+make --no-print-directory --directory="$copy/regenerated" TOOLS="$PWD/bin/tools" tidy generate manifests fmt ||
+  { echo "Nothing could be generated: run 'make tidy generate manifests fmt' and mend what it says." >&2; exit 1; }
 
 if ! diff --unified --recursive --new-file "$copy/tree" "$copy/regenerated" > "$copy/diff"; then
-  sed -e "s#$copy/tree/#a/#; s#$copy/regenerated/#b/#" "$copy/diff" | head -n 200
+  sed -e "s#$copy/tree/#a/#; s#$copy/regenerated/#b/#" "$copy/diff" | head -n 100
   echo
   echo "These files are not what their sources generate:"
   sed -n "s#^+++ $copy/regenerated/\([^\t]*\).*#  \1#p" "$copy/diff"
-  echo "Run 'make generate manifests tidy fmt' and commit the result."
+  echo "Run 'make tidy generate manifests fmt' and commit the result."
   exit 1
 fi
 echo "Everything that is generated is up to date."
