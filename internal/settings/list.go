@@ -108,7 +108,7 @@ var all = []setting{
 		allowed: "a number above 0, or -1 to leave limits to the API server",
 		parse: func(s *Settings, text string) error {
 			qps, err := strconv.ParseFloat(text, 32)
-			if err != nil || (qps <= 0 && qps != -1) || qps > 1e6 {
+			if inRange := qps > 0 && qps <= 1e6; err != nil || !inRange && qps != -1 {
 				return errors.New("not such a number")
 			}
 			s.KubeAPIQPS = float32(qps)

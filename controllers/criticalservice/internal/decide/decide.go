@@ -80,10 +80,8 @@ func (s *Snapshot) prepare(plan *Plan) {
 	if len(s.Pods) > 0 {
 		return
 	}
-	if wait := s.untilNextAttempt(attempt); wait > 0 {
-		plan.RecheckAfter = wait
-	} else {
-		plan.Rehearse = pod
+	if plan.RecheckAfter = s.untilNextAttempt(attempt); plan.RecheckAfter <= 0 {
+		plan.Rehearse, plan.RecheckAfter = pod, retryDenied
 	}
 }
 
@@ -162,15 +160,14 @@ func (s *Snapshot) replace(plan *Plan) {
 	attempt := s.attemptFor(pod)
 	if attempt != nil && attempt.Reason != "" {
 		plan.is(criticalv1.StateExposed, attempt.Reason, attempt.Message)
-		if wait := s.untilNextAttempt(attempt); wait > 0 {
-			plan.RecheckAfter = wait
+		if plan.RecheckAfter = s.untilNextAttempt(attempt); plan.RecheckAfter > 0 {
 			return
 		}
 	} else {
 		plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackStarting, fmt.Sprintf("Fallback Pod %q is being made.", pod.Name))
 		plan.Provisional = true
 	}
-	plan.Create = pod
+	plan.Create, plan.RecheckAfter = pod, retryDenied
 }
 
 // awaitEnd says that a fallback Pod that is ending holds up its successor.

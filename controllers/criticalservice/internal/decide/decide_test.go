@@ -56,10 +56,10 @@ func (tests table) run(t *testing.T) {
 func TestOutage(t *testing.T) {
 	table{
 		"a Service with an empty slice is down and gets a fallback": {
-			snapshot(), "Exposed/FallbackStarting, create service-watcher-shop",
+			snapshot(), "Exposed/FallbackStarting, create service-watcher-shop, recheck 30s",
 		},
 		"a Service whose only Pod is not ready is down": {
-			snapshot(endpoints(notReady("shop-1"))), "Exposed/FallbackStarting, create service-watcher-shop",
+			snapshot(endpoints(notReady("shop-1"))), "Exposed/FallbackStarting, create service-watcher-shop, recheck 30s",
 		},
 		"a Service without any slice is not yet known to be down": {
 			snapshot(inSlices()), "Arming/EndpointsUnknown",
@@ -153,14 +153,14 @@ func TestRecovery(t *testing.T) {
 				s := slice(ready("shop-1"))
 				s.AddressType = discoveryv1.AddressTypeFQDN
 				return s
-			}())), "Exposed/FallbackStarting, create service-watcher-shop",
+			}())), "Exposed/FallbackStarting, create service-watcher-shop, recheck 30s",
 		},
 		"a Pod without the named target port carries no traffic": {
 			snapshot(inSlices(func() discoveryv1.EndpointSlice {
 				s := slice(ready("shop-1"))
 				s.Ports = nil
 				return s
-			}())), "Exposed/FallbackStarting, create service-watcher-shop",
+			}())), "Exposed/FallbackStarting, create service-watcher-shop, recheck 30s",
 		},
 		"one port of several that answers keeps the Service up": {
 			snapshot(service(func(s *corev1.Service) {
@@ -177,7 +177,7 @@ func TestRecovery(t *testing.T) {
 func TestAnEndpointOfOursIsNeverTheServicesOwn(t *testing.T) {
 	table{
 		"a fallback that the cache does not know is told by its name": {
-			snapshot(endpoints(ready(fallbackName))), "Exposed/FallbackStarting, create service-watcher-shop",
+			snapshot(endpoints(ready(fallbackName))), "Exposed/FallbackStarting, create service-watcher-shop, recheck 30s",
 		},
 		"a fallback under another name is told by its UID": {
 			snapshot(fallback(named("old-prefix-shop")), endpoints(ready("old-prefix-shop"))), "Covered/FallbackServing",
@@ -191,7 +191,7 @@ func TestAnEndpointOfOursIsNeverTheServicesOwn(t *testing.T) {
 		"a slice that still lists the fallback before that Pod does not count": {
 			snapshot(endpoints(ready(fallbackName)), func(s *decide.Snapshot) {
 				s.Namesake = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fallbackName, UID: "another"}}
-			}), "Exposed/FallbackStarting, create service-watcher-shop",
+			}), "Exposed/FallbackStarting, create service-watcher-shop, recheck 30s",
 		},
 	}.run(t)
 }
@@ -200,22 +200,22 @@ func TestBeforeAnOutage(t *testing.T) {
 	up := endpoints(ready("shop-1"))
 	table{
 		"a Service that is up is rehearsed": {
-			snapshot(up), "Arming/RehearsalPending, rehearse service-watcher-shop",
+			snapshot(up), "Arming/RehearsalPending, rehearse service-watcher-shop, recheck 30s",
 		},
 		"an accepted rehearsal arms the Service": {
 			snapshot(up, accepted), "Armed/EndpointsReady, recheck 9m0s",
 		},
 		"an old rehearsal is repeated, and the Service stays armed": {
-			snapshot(up, answered(11*time.Minute, "", "")), "Armed/EndpointsReady, rehearse service-watcher-shop",
+			snapshot(up, answered(11*time.Minute, "", "")), "Armed/EndpointsReady, rehearse service-watcher-shop, recheck 30s",
 		},
 		"an answer about another Pod does not count": {
-			snapshot(up, accepted, containerPort(80)), "Arming/RehearsalPending, rehearse service-watcher-shop",
+			snapshot(up, accepted, containerPort(80)), "Arming/RehearsalPending, rehearse service-watcher-shop, recheck 30s",
 		},
 		"a denied rehearsal is known before the outage": {
 			snapshot(up, denied(10*time.Second)), "Arming/CreateDenied, recheck 20s",
 		},
 		"a denied rehearsal is repeated": {
-			snapshot(up, denied(31*time.Second)), "Arming/CreateDenied, rehearse service-watcher-shop",
+			snapshot(up, denied(31*time.Second)), "Arming/CreateDenied, rehearse service-watcher-shop, recheck 30s",
 		},
 		"a missing template is known before the outage": {
 			snapshot(up, noTemplate), "Arming/TemplateNotFound",
@@ -246,10 +246,10 @@ func TestWhatHindersAFallback(t *testing.T) {
 			snapshot(denied(time.Second)), "Exposed/CreateDenied, recheck 29s",
 		},
 		"a denied create is repeated": {
-			snapshot(denied(30 * time.Second)), "Exposed/CreateDenied, create service-watcher-shop",
+			snapshot(denied(30 * time.Second)), "Exposed/CreateDenied, create service-watcher-shop, recheck 30s",
 		},
 		"a denied create is repeated at once when the template is mended": {
-			snapshot(denied(time.Second), containerPort(80)), "Exposed/FallbackStarting, create service-watcher-shop",
+			snapshot(denied(time.Second), containerPort(80)), "Exposed/FallbackStarting, create service-watcher-shop, recheck 30s",
 		},
 	}.run(t)
 }
@@ -273,7 +273,7 @@ func TestWhoIsProtected(t *testing.T) {
 		},
 		"a Service of the named namespace is matched": {
 			snapshot(func(s *decide.Snapshot) { s.Policies[0].Spec.Namespace = "web" }),
-			"Exposed/FallbackStarting, create service-watcher-shop",
+			"Exposed/FallbackStarting, create service-watcher-shop, recheck 30s",
 		},
 		"a CriticalService that is being deleted matches nothing": {
 			snapshot(func(s *decide.Snapshot) { s.Policies[0].DeletionTimestamp = ptr.To(metav1.NewTime(now)) }), "",
@@ -289,7 +289,7 @@ func TestWhoIsProtected(t *testing.T) {
 		"another value of the annotation is no opting out": {
 			snapshot(service(func(s *corev1.Service) {
 				s.Annotations = map[string]string{"mycrd.com/critical-service": "yes"}
-			})), "Exposed/FallbackStarting, create service-watcher-shop",
+			})), "Exposed/FallbackStarting, create service-watcher-shop, recheck 30s",
 		},
 		"a Service that is being deleted is ignored": {
 			snapshot(fallback(), service(func(s *corev1.Service) { s.DeletionTimestamp = ptr.To(metav1.NewTime(now)) })),

@@ -173,3 +173,15 @@ func TestWhereNobodyAsksNothingOfOursRemains(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatOnlyAskingTellsIsAskedAgain(t *testing.T) {
+	forRandomSnapshots(t, func(g Gomega, _ *rand.Rand, s decide.Snapshot) {
+		plan := decide.Decide(s)
+		asks := plan.Create != nil || plan.Rehearse != nil
+		// While a fallback is still there, its end is what wakes the Service.
+		rests := plan.Reason == criticalv1.ReasonCreateDenied || plan.State == criticalv1.StateArmed
+		if asks || rests && len(s.Pods) == 0 {
+			g.Expect(plan.RecheckAfter).To(BeNumerically(">", 0), story(plan))
+		}
+	})
+}

@@ -61,7 +61,9 @@ const (
 	// admission change without telling us.
 	rehearseEvery = 10 * time.Minute
 	// retryDenied is how long the operator waits before it asks again for what
-	// a person must allow.
+	// a person must allow: no watch tells of a quota or of an admission policy.
+	// It is also when a plan that asks the API server is looked at again, because
+	// the answer comes after the plan.
 	retryDenied = 30 * time.Second
 	// replaceFailedAfter is the least age at which a failed fallback Pod is
 	// replaced: a Pod that fails at once must not be made in a loop.

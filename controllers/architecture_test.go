@@ -1,0 +1,218 @@
+package controllers_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/critical-service/operator/"
+
+// rule is one sentence about who may import whom. Folders are relative to the
+// root of the repository; test files are not held to it.
+type rule struct {
+	sentence string
+	// in tells whether the rule is about a folder.
+	in func(folder string) bool
+	// forbids tells whether a file of that folder must not import a package.
+	forbids func(folder, imported string) bool
+}
+
+var rules = []rule{
+	{
+		sentence: "api holds types and names: it imports no client and nothing of the operator",
+		in:       under("api"),
+		forbids: func(_, imported string) bool {
+			return anyOf("k8s.io/client-go", "sigs.k8s.io/controller-runtime")(imported) ||
+				strings.HasPrefix(imported, module) && !strings.HasPrefix(imported, module+"api/")
+		},
+	},
+	{
+		sentence: "decide and render are pure: they import no client, no log and no I/O",
+		in: func(folder string) bool {
+			return strings.HasSuffix(folder, "/internal/decide") || strings.HasSuffix(folder, "/internal/render")
+		},
+		forbids: func(_, imported string) bool {
+			return anyOf("k8s.io/client-go", "sigs.k8s.io/controller-runtime", "github.com/go-logr", "k8s.io/klog",
+				"context", "os", "net", "io", "log", "sync", "math/rand")(imported)
+		},
+	},
+	{
+		sentence: "render knows nothing of decide: what is wanted does not depend on what is there",
+		in:       func(folder string) bool { return strings.HasSuffix(folder, "/internal/render") },
+		forbids:  func(_, imported string) bool { return strings.HasSuffix(imported, "/internal/decide") },
+	},
+	{
+		sentence: "kinds never import each other: they talk through API objects",
+		in:       func(folder string) bool { return kindOf(folder) != "" },
+		forbids: func(folder, imported string) bool {
+			other, isOurs := strings.CutPrefix(imported, module)
+			return isOurs && kindOf(other) != "" && kindOf(other) != kindOf(folder)
+		},
+	},
+	{
+		sentence: "shared mechanics know no kind: controllers/internal imports neither a kind nor its API",
+		in:       under("controllers/internal"),
+		forbids: func(_, imported string) bool {
+			ours, isOurs := strings.CutPrefix(imported, module)
+			return isOurs && (kindOf(ours) != "" || under("api")(ours))
+		},
+	},
+	{
+		sentence: "controllers know nothing of flags, logging set-up or main: settings reach them as values",
+		in:       under("controllers"),
+		forbids: func(_, imported string) bool {
+			return anyOf("github.com/spf13", "go.uber.org/zap", module+"internal")(imported)
+		},
+	},
+}
+
+// testenv is shared by the tests of all kinds, and starts what production runs.
+const testenv = "controllers/internal/testenv"
+
+func TestArchitecture(t *testing.T) {
+	eachFile(t, func(path string, file *ast.File) {
+		folder := filepath.ToSlash(filepath.Dir(path))
+		if folder == testenv {
+			return
+		}
+		for _, spec := range file.Imports {
+			imported, _ := strconv.Unquote(spec.Path.Value)
+			for _, rule := range rules {
+				if rule.in(folder) && rule.forbids(folder, imported) {
+					t.Errorf("%s imports %s, but %s", path, imported, rule.sentence)
+				}
+			}
+		}
+	})
+}
+
+// TestTimeIsAValue keeps the clock out of decisions: time reaches them in the
+// Snapshot.
+func TestTimeIsAValue(t *testing.T) {
+	eachFile(t, func(path string, file *ast.File) {
+		if !strings.Contains(path, "/internal/decide/") && !strings.Contains(path, "/internal/render/") {
+			return
+		}
+		ast.Inspect(file, func(node ast.Node) bool {
+			selector, isSelector := node.(*ast.SelectorExpr)
+			if !isSelector {
+				return true
+			}
+			if name, isName := selector.X.(*ast.Ident); isName && (name.Name == "time" || name.Name == "metav1") &&
+				slices.Contains([]string{"Now", "Since", "Until", "After", "Sleep"}, selector.Sel.Name) {
+				t.Errorf("%s calls %s.%s, but time is a value of the Snapshot", path, name.Name, selector.Sel.Name)
+			}
+			return true
+		})
+	})
+}
+
+// TestNobodyWaitsByTheClock keeps sleeps and blind requeues out of controllers:
+// a watch or a reasoned RequeueAfter wakes them.
+func TestNobodyWaitsByTheClock(t *testing.T) {
+	eachFile(t, func(path string, file *ast.File) {
+		if !strings.HasPrefix(path, "controllers/") {
+			return
+		}
+		ast.Inspect(file, func(node ast.Node) bool {
+			switch node := node.(type) {
+			case *ast.SelectorExpr:
+				if name, isName := node.X.(*ast.Ident); isName && name.Name == "time" && node.Sel.Name == "Sleep" {
+					t.Errorf("%s sleeps, but a controller is woken", path)
+				}
+			case *ast.KeyValueExpr:
+				if key, isName := node.Key.(*ast.Ident); isName && key.Name == "Requeue" {
+					t.Errorf("%s sets Requeue, but says not when: use RequeueAfter, or a watch", path)
+				}
+			}
+			return true
+		})
+	})
+}
+
+// TestEveryRoomOpensWithItsStory wants a package comment in every package.
+func TestEveryRoomOpensWithItsStory(t *testing.T) {
+	documented := map[string]bool{}
+	eachFile(t, func(path string, file *ast.File) {
+		folder := filepath.Dir(path)
+		documented[folder] = documented[folder] || file.Doc.Text() != ""
+	})
+	for folder, hasDoc := range documented {
+		if !hasDoc {
+			t.Errorf("package %s has no package comment that says what it is for", folder)
+		}
+	}
+}
+
+// TestTheRulesBite makes sure that every rule forbids something.
+func TestTheRulesBite(t *testing.T) {
+	offences := []struct{ folder, imported string }{
+		{"api/v1", "sigs.k8s.io/controller-runtime/pkg/client"},
+		{"controllers/criticalservice/internal/decide", "github.com/go-logr/logr"},
+		{"controllers/criticalservice/internal/render", module + "controllers/criticalservice/internal/decide"},
+		{"controllers/criticalservice", module + "controllers/database"},
+		{"controllers/internal/fault", module + "api/v1"},
+		{"controllers/criticalservice", module + "internal/settings"},
+	}
+	for i, offence := range offences {
+		if rule := rules[i]; !rule.in(offence.folder) || !rule.forbids(offence.folder, offence.imported) {
+			t.Errorf("%s may import %s, but %s", offence.folder, offence.imported, rule.sentence)
+		}
+	}
+	if len(offences) != len(rules) {
+		t.Errorf("%d offences for %d rules", len(offences), len(rules))
+	}
+}
+
+// eachFile calls f with every product file of the main module: no test, nothing
+// generated.
+func eachFile(t *testing.T, f func(path string, file *ast.File)) {
+	t.Helper()
+	for _, top := range []string{"main.go", "api", "controllers", "internal"} {
+		err := fs.WalkDir(os.DirFS(".."), top, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") ||
+				strings.HasSuffix(path, "_test.go") || strings.HasPrefix(entry.Name(), "zz_generated") {
+				return err
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", path), nil, parser.ParseComments)
+			if err == nil {
+				f(path, file)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func under(folder string) func(string) bool {
+	return func(path string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }
+}
+
+func anyOf(packages ...string) func(string) bool {
+	return func(imported string) bool {
+		return slices.ContainsFunc(packages, func(p string) bool { return under(p)(imported) })
+	}
+}
+
+// kindOf is the kind that a folder under controllers belongs to, or empty.
+func kindOf(folder string) string {
+	rest, found := strings.CutPrefix(folder, "controllers/")
+	if !found {
+		return ""
+	}
+	kind, _, _ := strings.Cut(rest, "/")
+	if kind == "internal" {
+		return ""
+	}
+	return kind
+}

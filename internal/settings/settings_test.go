@@ -1,0 +1,115 @@
+package settings_test
+
+import (
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"github.com/spf13/pflag"
+
+	"github.com/critical-service/operator/internal/settings"
+)
+
+func read(arguments []string, environment map[string]string) (*settings.Settings, error) {
+	flags := pflag.NewFlagSet("manager", pflag.ContinueOnError)
+	finish := settings.Bind(flags, func(name string) (string, bool) {
+		value, found := environment[name]
+		return value, found
+	})
+	if err := flags.Parse(arguments); err != nil {
+		return nil, err
+	}
+	return finish()
+}
+
+func TestDefaults(t *testing.T) {
+	g := NewWithT(t)
+	s, err := read(nil, nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(*s).To(Equal(settings.Settings{
+		LogLevel: "info", LogFormat: "json",
+		PodTemplate: "critical-service-pod-template", PodTemplateNamespace: "critical-service-system",
+		PodNamePrefix: "service-watcher", OperatorNamespace: "critical-service-system",
+		MetricsBindAddress: ":8080", HealthProbeBindAddress: ":8081",
+		LeaderElect: true, KubeAPIQPS: -1, KubeAPIBurst: 100,
+	}))
+}
+
+func TestWhereAValueComesFrom(t *testing.T) {
+	prefix := func(s *settings.Settings) string { return s.PodNamePrefix }
+	tests := map[string]struct {
+		arguments   []string
+		environment map[string]string
+		of          func(*settings.Settings) string
+		want        string
+	}{
+		"a variable wins over the default": {nil, map[string]string{"POD_NAME_PREFIX": "env"}, prefix, "env"},
+		"a flag wins over a variable":      {[]string{"--pod-name-prefix=flag"}, map[string]string{"POD_NAME_PREFIX": "env"}, prefix, "flag"},
+		"an empty variable is none":        {nil, map[string]string{"POD_NAME_PREFIX": ""}, prefix, "service-watcher"},
+		"a level may be written in capitals, as the source document does": {
+			nil, map[string]string{"LOG_LEVEL": "INFO"}, func(s *settings.Settings) string { return s.LogLevel }, "info",
+		},
+		"namespaces are trimmed, sorted and named once": {
+			nil, map[string]string{"NAMESPACES": "web, default,web"},
+			func(s *settings.Settings) string { return strings.Join(s.Namespaces, ",") }, "default,web",
+		},
+		"templates are looked for in the operator's own namespace": {
+			nil, map[string]string{"POD_NAMESPACE": "ops"},
+			func(s *settings.Settings) string { return s.PodTemplateNamespace }, "ops",
+		},
+		"unless another is named": {
+			nil, map[string]string{"POD_NAMESPACE": "ops", "POD_TEMPLATE_NS": "linux-mag"},
+			func(s *settings.Settings) string { return s.PodTemplateNamespace }, "linux-mag",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			s, err := read(test.arguments, test.environment)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(test.of(s)).To(Equal(test.want))
+		})
+	}
+}
+
+func TestAFlagWithoutValueElectsALeader(t *testing.T) {
+	g := NewWithT(t)
+	s, err := read([]string{"--leader-elect"}, map[string]string{"LEADER_ELECT": "false"})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(s.LeaderElect).To(BeTrue())
+}
+
+func TestAValueThatIsNotAllowedStopsTheStart(t *testing.T) {
+	tests := map[string]struct {
+		arguments   []string
+		environment map[string]string
+		want        []string
+	}{
+		"an unknown level":              {nil, map[string]string{"LOG_LEVEL": "loud"}, []string{`LOG_LEVEL="loud"`, "debug, info, warn or error"}},
+		"an unknown format":             {nil, map[string]string{"LOG_FORMAT": "xml"}, []string{`LOG_FORMAT="xml"`, "json or text"}},
+		"a namespace that cannot be":    {nil, map[string]string{"NAMESPACES": "web,Shop"}, []string{"NAMESPACES=", `"Shop"`}},
+		"a comma too many":              {nil, map[string]string{"NAMESPACES": "web,,shop"}, []string{"NAMESPACES=", `""`}},
+		"a template that cannot be":     {nil, map[string]string{"POD_TEMPLATE": "a/b"}, []string{`POD_TEMPLATE="a/b"`}},
+		"a prefix in capitals":          {nil, map[string]string{"POD_NAME_PREFIX": "Watcher"}, []string{`POD_NAME_PREFIX="Watcher"`, "lower-case"}},
+		"a prefix that is too long":     {nil, map[string]string{"POD_NAME_PREFIX": strings.Repeat("a", 41)}, []string{"41 characters", "at most 40"}},
+		"a word for a switch":           {nil, map[string]string{"LEADER_ELECT": "maybe"}, []string{`LEADER_ELECT="maybe"`, "true or false"}},
+		"no requests at all":            {nil, map[string]string{"KUBE_API_QPS": "0"}, []string{`KUBE_API_QPS="0"`, "-1"}},
+		"no number of requests":         {nil, map[string]string{"KUBE_API_QPS": "NaN"}, []string{`KUBE_API_QPS="NaN"`}},
+		"a burst of nothing":            {nil, map[string]string{"KUBE_API_BURST": "0"}, []string{`KUBE_API_BURST="0"`}},
+		"an address without port":       {nil, map[string]string{"METRICS_BIND_ADDRESS": "localhost"}, []string{`METRICS_BIND_ADDRESS="localhost"`, "host:port"}},
+		"a port that cannot be":         {nil, map[string]string{"HEALTH_PROBE_BIND_ADDRESS": ":99999"}, []string{`"99999" is not a port`}},
+		"a flag is named as it is used": {[]string{"--log-level=loud"}, nil, []string{`--log-level="loud"`}},
+		"all problems are named at once": {
+			nil, map[string]string{"LOG_LEVEL": "loud", "POD_TEMPLATE_NS": "Linux"}, []string{"LOG_LEVEL", "POD_TEMPLATE_NS"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			_, err := read(test.arguments, test.environment)
+			for _, want := range test.want {
+				g.Expect(err).To(MatchError(ContainSubstring(want)))
+			}
+		})
+	}
+}
