@@ -36,7 +36,8 @@ const (
 const (
 	// ConditionReasonProtected: every Service that can be protected is.
 	ConditionReasonProtected = "Protected"
-	// ConditionReasonNoServices: no Service matches, so nothing is to be done.
+	// ConditionReasonNoServices: no Service matches, or all that match are
+	// Ignored, so nothing is to be done.
 	ConditionReasonNoServices = "NoServices"
 	// ConditionReasonNotProtected: at least one Service is Arming or Exposed.
 	ConditionReasonNotProtected = "NotProtected"

@@ -23,4 +23,8 @@ const (
 	// AnnotationSelector holds, on a fallback Pod, the selector whose labels it
 	// carries, so that they can be taken off when the Service's selector changes.
 	AnnotationSelector = ReservedPrefix + "selector"
+	// AnnotationReleased holds, on a fallback Pod that has left its Service, when
+	// it did (RFC 3339). The Pod goes on answering for a moment, for those proxies
+	// that have not followed yet.
+	AnnotationReleased = ReservedPrefix + "released-at"
 )

@@ -47,7 +47,8 @@ const (
 	ReasonOverridden = "Overridden"
 )
 
-// Reasons of StateArmed and StateCovered.
+// Reasons of StateArmed and StateCovered. A Service may also be Covered with the
+// reason PortMismatch, where its fallback answers on some of its ports only.
 const (
 	// ReasonEndpointsReady: the Service has a ready endpoint of its own.
 	ReasonEndpointsReady = "EndpointsReady"

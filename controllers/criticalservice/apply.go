@@ -3,6 +3,7 @@ package criticalservice
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,9 +20,10 @@ import (
 
 // outcome is what came of a plan. It lists only what really happened.
 type outcome struct {
-	created *corev1.Pod
-	rebound []*corev1.Pod
-	deleted []decide.Deletion
+	created  *corev1.Pod
+	rebound  []*corev1.Pod
+	released []*corev1.Pod
+	deleted  []decide.Deletion
 }
 
 // staleAfter is when to look again after a cache turned out to be behind.
@@ -34,7 +36,7 @@ func (r *ServiceReconciler) apply(ctx context.Context, key types.NamespacedName,
 	var failures []error
 
 	for _, pod := range plan.Rebind {
-		if err := r.rebind(ctx, pod); err != nil {
+		if err := r.relabel(ctx, pod); err != nil {
 			failures = append(failures, err)
 			continue
 		}
@@ -48,15 +50,14 @@ func (r *ServiceReconciler) apply(ctx context.Context, key types.NamespacedName,
 	if plan.Rehearse != nil {
 		failures = append(failures, r.rehearse(ctx, key, plan.Rehearse))
 	}
-	if len(plan.Delete) > 0 {
-		deleted, err := r.withdraw(ctx, key, plan.Delete)
-		failures = append(failures, err)
-		done.deleted = deleted
+	if len(plan.Release)+len(plan.Delete) > 0 {
+		failures = append(failures, r.withdraw(ctx, key, plan, &done))
 	}
 	return done, fault.Join(failures...)
 }
 
-func (r *ServiceReconciler) rebind(ctx context.Context, to *corev1.Pod) error {
+// relabel writes a Pod's labels, annotations and owners as they must become.
+func (r *ServiceReconciler) relabel(ctx context.Context, to *corev1.Pod) error {
 	from := &corev1.Pod{}
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(to), from); err != nil {
 		return err
@@ -92,12 +93,18 @@ func (r *ServiceReconciler) rehearse(ctx context.Context, key types.NamespacedNa
 // was one: a failure that may pass is none.
 func (r *ServiceReconciler) record(key types.NamespacedName, pod *corev1.Pod, err error) bool {
 	attempt := decide.Attempt{Hash: render.Hash(pod), At: r.clock.Now()}
+	if last := r.attempts.get(key); last != nil && last.Hash == attempt.Hash {
+		attempt.Refusals = last.Refusals
+	}
 	switch {
 	case err == nil:
+		attempt.Refusals = 0
 	case apierrors.IsAlreadyExists(err):
+		attempt.Refusals++
 		attempt.Reason = criticalv1.ReasonNameTaken
 		attempt.Message = fmt.Sprintf("A Pod %q that is not a fallback holds the name: delete or rename it, or set POD_NAME_PREFIX.", pod.Name)
 	case fault.Of(err) == fault.UserMustAct:
+		attempt.Refusals++
 		attempt.Reason = criticalv1.ReasonCreateDenied
 		attempt.Message = fmt.Sprintf("The API server refuses fallback Pod %q: %v. %s", pod.Name, err, adviceOn(err))
 	default:
@@ -115,40 +122,64 @@ func adviceOn(err error) string {
 	return "Allow it (quota, limit range, Pod Security level, admission policy or the operator's permissions), or mend the PodTemplate; the operator tries again by itself."
 }
 
-// withdraw deletes fallback Pods. The caches may be behind, so the API server is
-// asked first: a Pod goes only if the plan would be the same with what is true
-// now.
-func (r *ServiceReconciler) withdraw(ctx context.Context, key types.NamespacedName, deletions []decide.Deletion) ([]decide.Deletion, error) {
+// withdraw takes fallback Pods away: out of their Service, or altogether. The
+// caches may be behind, so the API server is asked first: a Pod goes only if the
+// plan would be the same with what is true now.
+func (r *ServiceReconciler) withdraw(ctx context.Context, key types.NamespacedName, plan decide.Plan, done *outcome) error {
 	snap, err := r.observeLive(ctx, key)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	confirmed := map[types.UID]decide.Deletion{}
-	for _, deletion := range decide.Decide(snap).Delete {
-		confirmed[deletion.Pod.UID] = deletion
-	}
-
-	var deleted []decide.Deletion
+	live := decide.Decide(snap)
 	var failures []error
-	for _, planned := range deletions {
-		deletion, found := confirmed[planned.Pod.UID]
-		if !found {
-			failures = append(failures, fault.WaitFor(staleAfter, fmt.Sprintf("fallback Pod %q must not go by what the API server says now", planned.Pod.Name)))
-			continue
+
+	for _, planned := range plan.Release {
+		pod, err := confirmed(planned, live.Release, func(pod *corev1.Pod) *corev1.Pod { return pod })
+		if err == nil {
+			err = r.proveRecovered(ctx, &snap)
 		}
-		if deletion.Why == decide.WhyRecovered {
-			if err := r.proveRecovered(ctx, &snap); err != nil {
-				failures = append(failures, err)
-				continue
-			}
+		if err == nil {
+			err = r.relabel(ctx, pod)
 		}
-		if err := write.Delete(ctx, r.client, deletion.Pod); err != nil {
-			failures = append(failures, err)
-			continue
+		if err == nil {
+			done.released = append(done.released, pod)
 		}
-		deleted = append(deleted, deletion)
+		failures = append(failures, err)
 	}
-	return deleted, fault.Join(failures...)
+	for _, planned := range plan.Delete {
+		deletion, err := confirmed(planned.Pod, live.Delete, func(d decide.Deletion) *corev1.Pod { return d.Pod })
+		if err == nil {
+			err = r.delete(ctx, &snap, deletion)
+		}
+		if err == nil {
+			done.deleted = append(done.deleted, deletion)
+		}
+		failures = append(failures, err)
+	}
+	return fault.Join(failures...)
+}
+
+func (r *ServiceReconciler) delete(ctx context.Context, snap *decide.Snapshot, deletion decide.Deletion) error {
+	switch deletion.Why {
+	case decide.WhyStuck:
+		return write.DeleteNow(ctx, r.client, deletion.Pod)
+	case decide.WhyRecovered:
+		if err := r.proveRecovered(ctx, snap); err != nil {
+			return err
+		}
+	}
+	return write.Delete(ctx, r.client, deletion.Pod)
+}
+
+// confirmed finds, in what would be decided from live knowledge, the step that
+// was planned for a Pod.
+func confirmed[S any](planned *corev1.Pod, live []S, podOf func(S) *corev1.Pod) (S, error) {
+	i := slices.IndexFunc(live, func(step S) bool { return podOf(step).UID == planned.UID })
+	if i < 0 {
+		var none S
+		return none, fault.WaitFor(staleAfter, fmt.Sprintf("fallback Pod %q is to stay by what the API server says now", planned.Name))
+	}
+	return live[i], nil
 }
 
 // proveRecovered makes sure that at least one endpoint that counts as the

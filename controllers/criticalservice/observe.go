@@ -109,6 +109,8 @@ func (o *observer) lookUpNamesake(ctx context.Context, snap *decide.Snapshot) er
 		snap.Pods = append(snap.Pods, *pod)
 	}
 	if nameTaken {
+		// The name is free, or ours: the answer is out of date.
+		o.attempts.forget(client.ObjectKeyFromObject(snap.Service))
 		snap.Attempt = nil
 	}
 	return nil

@@ -18,6 +18,8 @@ const (
 	eventFallbackCreated = "FallbackCreated"
 	// eventFallbackRebound: labels or owner of a fallback Pod were corrected.
 	eventFallbackRebound = "FallbackRebound"
+	// eventFallbackReleased: the Service has recovered, and the fallback Pod left it.
+	eventFallbackReleased = "FallbackReleased"
 	// eventFallbackRemoved: a fallback Pod was deleted; the note says why.
 	eventFallbackRemoved = "FallbackRemoved"
 )
@@ -50,6 +52,10 @@ func (r *ServiceReconciler) announce(service *corev1.Service, plan decide.Plan, 
 		r.recorder.Eventf(service, plan.Governor, corev1.EventTypeNormal, eventFallbackRebound, "RebindFallback",
 			"Fallback Pod %q follows the Service's selector and CriticalService %q", pod.Name, plan.Governor.Name)
 	}
+	for _, pod := range done.released {
+		r.recorder.Eventf(service, plan.Governor, corev1.EventTypeNormal, eventFallbackReleased, "ReleaseFallback",
+			"The Service has a ready endpoint of its own: fallback Pod %q left it", pod.Name)
+	}
 	for _, deletion := range done.deleted {
 		r.recorder.Eventf(service, plan.Governor, corev1.EventTypeNormal, eventFallbackRemoved, "RemoveFallback",
 			"Removed fallback Pod %q: %s", deletion.Pod.Name, whyText[deletion.Why])
@@ -61,6 +67,7 @@ var whyText = map[decide.Why]string{
 	decide.WhyUnprotected: "the Service is not to be protected any more",
 	decide.WhySurplus:     "another fallback Pod stays",
 	decide.WhyFailed:      "it ended and is replaced",
+	decide.WhyStuck:       "its node does not say that it has ended",
 	decide.WhyOutdated:    "it did not become ready, and its PodTemplate has changed",
 }
 
@@ -71,6 +78,9 @@ func (r *ServiceReconciler) log(ctx context.Context, plan decide.Plan, done outc
 	}
 	for _, pod := range done.rebound {
 		log.Info("rebound fallback Pod", "pod", pod.Name, "state", plan.State)
+	}
+	for _, pod := range done.released {
+		log.Info("released fallback Pod", "pod", pod.Name, "state", plan.State)
 	}
 	for _, deletion := range done.deleted {
 		log.Info("deleted fallback Pod", "pod", deletion.Pod.Name, "why", deletion.Why)

@@ -25,7 +25,7 @@ func (s *Snapshot) untilNextAttempt(attempt *Attempt) time.Duration {
 	}
 	interval := rehearseEvery
 	if attempt.Reason != "" {
-		interval = retryDenied
+		interval = min(firstRetry<<min(attempt.Refusals-1, 5), lastRetry)
 	}
 	return attempt.At.Add(interval).Sub(s.Now)
 }

@@ -115,6 +115,9 @@ func aged(age time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(now.Add(-age)) }
 }
 func terminating(p *corev1.Pod) { p.DeletionTimestamp = ptr.To(metav1.NewTime(now)) }
+func released(ago time.Duration) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { *p = *render.Released(p, now.Add(-ago)) }
+}
 func evicted(p *corev1.Pod) {
 	p.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted"}
 }
@@ -157,7 +160,7 @@ func containerPort(port int32) option {
 func answered(ago time.Duration, reason, message string) option {
 	return func(s *decide.Snapshot) {
 		pod := render.Pod(fallbackName, s.Service, s.Template, &s.Policies[0])
-		s.Attempt = &decide.Attempt{Hash: render.Hash(pod), At: now.Add(-ago), Reason: reason, Message: message}
+		s.Attempt = &decide.Attempt{Hash: render.Hash(pod), At: now.Add(-ago), Reason: reason, Message: message, Refusals: 6}
 	}
 }
 

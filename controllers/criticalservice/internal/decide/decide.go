@@ -51,7 +51,7 @@ func (p *Plan) is(state criticalv1.ServiceState, reason, message string) {
 // prepare plans for a Service that answers by itself: its fallback steps aside,
 // and whether the next one would work is found out beforehand.
 func (s *Snapshot) prepare(plan *Plan) {
-	plan.Delete = s.withdraw(WhyRecovered)
+	s.stepAside(plan)
 
 	if s.Template == nil {
 		plan.is(criticalv1.StateArming, criticalv1.ReasonTemplateNotFound, s.templateNotFound())
@@ -80,8 +80,31 @@ func (s *Snapshot) prepare(plan *Plan) {
 	if len(s.Pods) > 0 {
 		return
 	}
-	if plan.RecheckAfter = s.untilNextAttempt(attempt); plan.RecheckAfter <= 0 {
-		plan.Rehearse, plan.RecheckAfter = pod, retryDenied
+	plan.RecheckAfter = s.untilNextAttempt(attempt)
+	if plan.RecheckAfter <= 0 {
+		plan.Rehearse, plan.RecheckAfter = pod, firstRetry
+	}
+}
+
+// stepAside plans the end of the fallback of a Service that has recovered: it
+// leaves the Service, answers a moment longer, and is deleted.
+func (s *Snapshot) stepAside(plan *Plan) {
+	for i := range s.Pods {
+		pod := &s.Pods[i]
+		if pod.DeletionTimestamp != nil {
+			continue
+		}
+		releasedAt, released := render.ReleasedAt(pod)
+		drained := releasedAt.Add(drainFor).Sub(s.Now)
+		switch {
+		case !released && s.serves(pod):
+			plan.Release = append(plan.Release, render.Released(pod, s.Now))
+			plan.RecheckAfter = drainFor
+		case released && drained > 0:
+			plan.RecheckAfter = drained
+		default:
+			plan.Delete = append(plan.Delete, Deletion{Pod: pod, Why: WhyRecovered})
+		}
 	}
 }
 
@@ -160,25 +183,31 @@ func (s *Snapshot) replace(plan *Plan) {
 	attempt := s.attemptFor(pod)
 	if attempt != nil && attempt.Reason != "" {
 		plan.is(criticalv1.StateExposed, attempt.Reason, attempt.Message)
-		if plan.RecheckAfter = s.untilNextAttempt(attempt); plan.RecheckAfter > 0 {
+		plan.RecheckAfter = s.untilNextAttempt(attempt)
+		if plan.RecheckAfter > 0 {
 			return
 		}
 	} else {
 		plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackStarting, fmt.Sprintf("Fallback Pod %q is being made.", pod.Name))
 		plan.Provisional = true
 	}
-	plan.Create, plan.RecheckAfter = pod, retryDenied
+	plan.Create, plan.RecheckAfter = pod, firstRetry
 }
 
 // awaitEnd says that a fallback Pod that is ending holds up its successor.
 func (s *Snapshot) awaitEnd(plan *Plan, pod *corev1.Pod) {
-	if hasEnded(pod) {
+	if pod.DeletionTimestamp == nil {
 		plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackFailing,
 			fmt.Sprintf("Fallback Pod %q ended (%s) and is being replaced.", pod.Name, cmp.Or(pod.Status.Reason, string(pod.Status.Phase))))
 		return
 	}
 	plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackStarting,
 		fmt.Sprintf("An earlier fallback Pod %q must be gone before the next can be made.", pod.Name))
+	// A deletion timestamp lies at the end of the grace period.
+	plan.RecheckAfter = pod.DeletionTimestamp.Add(stuckAfter).Sub(s.Now)
+	if plan.RecheckAfter <= 0 {
+		plan.Delete, plan.RecheckAfter = append(plan.Delete, Deletion{Pod: pod, Why: WhyStuck}), firstRetry
+	}
 }
 
 // clear plans the end of a fallback Pod that is not the current one.

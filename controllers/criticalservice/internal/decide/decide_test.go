@@ -30,6 +30,9 @@ func story(plan decide.Plan) string {
 	for _, pod := range plan.Rebind {
 		parts = append(parts, "rebind "+pod.Name)
 	}
+	for _, pod := range plan.Release {
+		parts = append(parts, "release "+pod.Name)
+	}
 	for _, deletion := range plan.Delete {
 		parts = append(parts, fmt.Sprintf("delete %s (%s)", deletion.Pod.Name, deletion.Why))
 	}
@@ -56,10 +59,10 @@ func (tests table) run(t *testing.T) {
 func TestOutage(t *testing.T) {
 	table{
 		"a Service with an empty slice is down and gets a fallback": {
-			snapshot(), "Exposed/FallbackStarting, create service-watcher-shop, recheck 30s",
+			snapshot(), "Exposed/FallbackStarting, create service-watcher-shop, recheck 1s",
 		},
 		"a Service whose only Pod is not ready is down": {
-			snapshot(endpoints(notReady("shop-1"))), "Exposed/FallbackStarting, create service-watcher-shop, recheck 30s",
+			snapshot(endpoints(notReady("shop-1"))), "Exposed/FallbackStarting, create service-watcher-shop, recheck 1s",
 		},
 		"a Service without any slice is not yet known to be down": {
 			snapshot(inSlices()), "Arming/EndpointsUnknown",
@@ -102,7 +105,11 @@ func TestOutage(t *testing.T) {
 			snapshot(fallback(evicted, aged(3*time.Second))), "Exposed/FallbackFailing, recheck 7s",
 		},
 		"a fallback that somebody deleted is awaited": {
-			snapshot(fallback(terminating)), "Exposed/FallbackStarting",
+			snapshot(fallback(terminating)), "Exposed/FallbackStarting, recheck 30s",
+		},
+		"a fallback whose node is lost does not keep the next one waiting for ever": {
+			snapshot(fallback(func(p *corev1.Pod) { p.DeletionTimestamp = ptr.To(metav1.NewTime(now.Add(-31 * time.Second))) })),
+			"Exposed/FallbackStarting, delete service-watcher-shop (Stuck), recheck 1s",
 		},
 		"of two fallbacks the one that answers stays": {
 			snapshot(fallback(aged(time.Hour)), fallback(named("old-prefix-shop"), readyPod), endpoints(ready("old-prefix-shop"))),
@@ -124,9 +131,28 @@ func TestOutage(t *testing.T) {
 
 func TestRecovery(t *testing.T) {
 	table{
-		"a ready endpoint ends the outage, and the fallback goes": {
+		"a ready endpoint ends the outage, and the fallback leaves the Service": {
 			snapshot(fallback(readyPod), endpoints(ready(fallbackName), ready("shop-1")), accepted),
+			"Armed/EndpointsReady, release service-watcher-shop, recheck 3s",
+		},
+		"a fallback that has left goes on answering for a moment": {
+			snapshot(fallback(readyPod, released(time.Second)), endpoints(ready(fallbackName), ready("shop-1")), accepted),
+			"Armed/EndpointsReady, recheck 2s",
+		},
+		"a fallback that has left long enough is deleted": {
+			snapshot(fallback(readyPod, released(3*time.Second)), endpoints(ready("shop-1")), accepted),
 			"Armed/EndpointsReady, delete service-watcher-shop (Recovered)",
+		},
+		"a fallback that left at a time nobody can read is deleted": {
+			snapshot(fallback(func(p *corev1.Pod) { p.Annotations[criticalv1.AnnotationReleased] = "noon" }), endpoints(ready("shop-1")), accepted),
+			"Armed/EndpointsReady, delete service-watcher-shop (Recovered)",
+		},
+		"a fallback that never answered need not drain": {
+			snapshot(fallback(), endpoints(notReady(fallbackName), ready("shop-1")), accepted),
+			"Armed/EndpointsReady, delete service-watcher-shop (Recovered)",
+		},
+		"a fallback that has left comes back at once in the next outage": {
+			snapshot(fallback(readyPod, released(time.Second))), "Exposed/FallbackStarting, rebind service-watcher-shop",
 		},
 		"a fallback that is ending already is left alone": {
 			snapshot(fallback(terminating), endpoints(ready("shop-1")), accepted), "Armed/EndpointsReady",
@@ -153,14 +179,14 @@ func TestRecovery(t *testing.T) {
 				s := slice(ready("shop-1"))
 				s.AddressType = discoveryv1.AddressTypeFQDN
 				return s
-			}())), "Exposed/FallbackStarting, create service-watcher-shop, recheck 30s",
+			}())), "Exposed/FallbackStarting, create service-watcher-shop, recheck 1s",
 		},
 		"a Pod without the named target port carries no traffic": {
 			snapshot(inSlices(func() discoveryv1.EndpointSlice {
 				s := slice(ready("shop-1"))
 				s.Ports = nil
 				return s
-			}())), "Exposed/FallbackStarting, create service-watcher-shop, recheck 30s",
+			}())), "Exposed/FallbackStarting, create service-watcher-shop, recheck 1s",
 		},
 		"one port of several that answers keeps the Service up": {
 			snapshot(service(func(s *corev1.Service) {
@@ -177,7 +203,7 @@ func TestRecovery(t *testing.T) {
 func TestAnEndpointOfOursIsNeverTheServicesOwn(t *testing.T) {
 	table{
 		"a fallback that the cache does not know is told by its name": {
-			snapshot(endpoints(ready(fallbackName))), "Exposed/FallbackStarting, create service-watcher-shop, recheck 30s",
+			snapshot(endpoints(ready(fallbackName))), "Exposed/FallbackStarting, create service-watcher-shop, recheck 1s",
 		},
 		"a fallback under another name is told by its UID": {
 			snapshot(fallback(named("old-prefix-shop")), endpoints(ready("old-prefix-shop"))), "Covered/FallbackServing",
@@ -191,7 +217,7 @@ func TestAnEndpointOfOursIsNeverTheServicesOwn(t *testing.T) {
 		"a slice that still lists the fallback before that Pod does not count": {
 			snapshot(endpoints(ready(fallbackName)), func(s *decide.Snapshot) {
 				s.Namesake = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fallbackName, UID: "another"}}
-			}), "Exposed/FallbackStarting, create service-watcher-shop, recheck 30s",
+			}), "Exposed/FallbackStarting, create service-watcher-shop, recheck 1s",
 		},
 	}.run(t)
 }
@@ -200,22 +226,22 @@ func TestBeforeAnOutage(t *testing.T) {
 	up := endpoints(ready("shop-1"))
 	table{
 		"a Service that is up is rehearsed": {
-			snapshot(up), "Arming/RehearsalPending, rehearse service-watcher-shop, recheck 30s",
+			snapshot(up), "Arming/RehearsalPending, rehearse service-watcher-shop, recheck 1s",
 		},
 		"an accepted rehearsal arms the Service": {
 			snapshot(up, accepted), "Armed/EndpointsReady, recheck 9m0s",
 		},
 		"an old rehearsal is repeated, and the Service stays armed": {
-			snapshot(up, answered(11*time.Minute, "", "")), "Armed/EndpointsReady, rehearse service-watcher-shop, recheck 30s",
+			snapshot(up, answered(11*time.Minute, "", "")), "Armed/EndpointsReady, rehearse service-watcher-shop, recheck 1s",
 		},
 		"an answer about another Pod does not count": {
-			snapshot(up, accepted, containerPort(80)), "Arming/RehearsalPending, rehearse service-watcher-shop, recheck 30s",
+			snapshot(up, accepted, containerPort(80)), "Arming/RehearsalPending, rehearse service-watcher-shop, recheck 1s",
 		},
 		"a denied rehearsal is known before the outage": {
 			snapshot(up, denied(10*time.Second)), "Arming/CreateDenied, recheck 20s",
 		},
 		"a denied rehearsal is repeated": {
-			snapshot(up, denied(31*time.Second)), "Arming/CreateDenied, rehearse service-watcher-shop, recheck 30s",
+			snapshot(up, denied(31*time.Second)), "Arming/CreateDenied, rehearse service-watcher-shop, recheck 1s",
 		},
 		"a missing template is known before the outage": {
 			snapshot(up, noTemplate), "Arming/TemplateNotFound",
@@ -245,11 +271,17 @@ func TestWhatHindersAFallback(t *testing.T) {
 		"a denied create is not repeated at once": {
 			snapshot(denied(time.Second)), "Exposed/CreateDenied, recheck 29s",
 		},
+		"a first denial is repeated soon": {
+			snapshot(denied(300*time.Millisecond), func(s *decide.Snapshot) { s.Attempt.Refusals = 1 }), "Exposed/CreateDenied, recheck 700ms",
+		},
+		"the time between repetitions doubles": {
+			snapshot(denied(time.Second), func(s *decide.Snapshot) { s.Attempt.Refusals = 4 }), "Exposed/CreateDenied, recheck 7s",
+		},
 		"a denied create is repeated": {
-			snapshot(denied(30 * time.Second)), "Exposed/CreateDenied, create service-watcher-shop, recheck 30s",
+			snapshot(denied(30 * time.Second)), "Exposed/CreateDenied, create service-watcher-shop, recheck 1s",
 		},
 		"a denied create is repeated at once when the template is mended": {
-			snapshot(denied(time.Second), containerPort(80)), "Exposed/FallbackStarting, create service-watcher-shop, recheck 30s",
+			snapshot(denied(time.Second), containerPort(80)), "Exposed/FallbackStarting, create service-watcher-shop, recheck 1s",
 		},
 	}.run(t)
 }
@@ -273,7 +305,7 @@ func TestWhoIsProtected(t *testing.T) {
 		},
 		"a Service of the named namespace is matched": {
 			snapshot(func(s *decide.Snapshot) { s.Policies[0].Spec.Namespace = "web" }),
-			"Exposed/FallbackStarting, create service-watcher-shop, recheck 30s",
+			"Exposed/FallbackStarting, create service-watcher-shop, recheck 1s",
 		},
 		"a CriticalService that is being deleted matches nothing": {
 			snapshot(func(s *decide.Snapshot) { s.Policies[0].DeletionTimestamp = ptr.To(metav1.NewTime(now)) }), "",
@@ -289,7 +321,7 @@ func TestWhoIsProtected(t *testing.T) {
 		"another value of the annotation is no opting out": {
 			snapshot(service(func(s *corev1.Service) {
 				s.Annotations = map[string]string{"mycrd.com/critical-service": "yes"}
-			})), "Exposed/FallbackStarting, create service-watcher-shop, recheck 30s",
+			})), "Exposed/FallbackStarting, create service-watcher-shop, recheck 1s",
 		},
 		"a Service that is being deleted is ignored": {
 			snapshot(fallback(), service(func(s *corev1.Service) { s.DeletionTimestamp = ptr.To(metav1.NewTime(now)) })),

@@ -51,11 +51,15 @@ func expectNothingLost(g Gomega, w *world, reconcile func()) {
 
 	for _, pod := range before.Pods {
 		now := w.pods[pod.Name]
-		taken := pod.DeletionTimestamp == nil && now != nil && now.UID == pod.UID && now.DeletionTimestamp != nil
-		if !taken || len(w.truth.Policies) == 0 || len(pod.Status.Conditions) == 0 {
+		if now == nil || now.UID != pod.UID || len(w.truth.Policies) == 0 || len(pod.Status.Conditions) == 0 {
 			continue
 		}
-		g.Expect(w.realReady(before)).To(BeTrue(), "a ready fallback was taken away in an outage:\n%s", w.text())
+		_, wasReleased := render.ReleasedAt(&pod)
+		_, isReleased := render.ReleasedAt(now)
+		deleted := pod.DeletionTimestamp == nil && now.DeletionTimestamp != nil
+		if deleted || isReleased && !wasReleased {
+			g.Expect(w.realReady(before)).To(BeTrue(), "a ready fallback was taken away in an outage:\n%s", w.text())
+		}
 	}
 }
 
@@ -106,18 +110,22 @@ func TestStories(t *testing.T) {
 		realReady = act{"a real Pod gets ready", func(w *world) { w.addReal("shop-1"); w.change("shop-1", readyPod) }}
 		realGone  = act{"the real Pod is gone", func(w *world) { delete(w.pods, "shop-1") }}
 		covered   = act{"the fallback gets ready", func(w *world) { w.change(fallbackName, readyPod) }}
+		drained   = act{"three seconds go by", func(w *world) { w.now = w.now.Add(3e9) }}
 		reaped    = act{"what is ending has gone", func(w *world) { w.reap() }}
 	)
 	stories := map[string][]act{
 		"outage and recovery": {
-			realGone, published, covered, published, realReady, published, reaped, published,
+			realGone, published, covered, published, realReady, published, drained, published, reaped, published,
+		},
+		"an outage again before the fallback has gone": {
+			realGone, published, covered, published, realReady, published, realGone, published, published,
 		},
 		"the slices are late": {
 			realGone,
 			{"only Pods are seen", func(w *world) { w.deliverPods() }},
 			published, covered, published, realReady,
 			{"the operator restarts on old slices", func(w *world) { w.deliverAll(); w.seen.Attempt = nil }},
-			published, reaped, published,
+			published, drained, published, reaped, published,
 		},
 		"denied, then allowed": {
 			realGone,

@@ -54,17 +54,27 @@ type Attempt struct {
 	Reason string
 	// Message is the API server's, and says what to do.
 	Message string
+	// Refusals is how often in a row the API server has said so.
+	Refusals int
 }
 
 const (
 	// rehearseEvery is how old an accepted rehearsal may be. Quotas and
 	// admission change without telling us.
 	rehearseEvery = 10 * time.Minute
-	// retryDenied is how long the operator waits before it asks again for what
-	// a person must allow: no watch tells of a quota or of an admission policy.
-	// It is also when a plan that asks the API server is looked at again, because
-	// the answer comes after the plan.
-	retryDenied = 30 * time.Second
+	// firstRetry is how soon the API server is asked again for what it refused;
+	// the time doubles up to lastRetry. No watch tells of a quota or of an
+	// admission policy, and a namespace that is new refuses for a moment only.
+	// firstRetry is also when a plan that asks is looked at again, because the
+	// answer comes after the plan.
+	firstRetry = time.Second
+	lastRetry  = 30 * time.Second
+	// drainFor is how long a fallback goes on answering after it has left its
+	// Service: two syncs of kube-proxy, and the time of the slice controller.
+	drainFor = 3 * time.Second
+	// stuckAfter is how long a Pod may be overdue before it is deleted without
+	// waiting for its node, which is then most likely lost.
+	stuckAfter = 30 * time.Second
 	// replaceFailedAfter is the least age at which a failed fallback Pod is
 	// replaced: a Pod that fails at once must not be made in a loop.
 	replaceFailedAfter = 10 * time.Second
@@ -93,6 +103,9 @@ type Plan struct {
 	// Rebind lists the Pods whose labels, annotations or owner must change, as
 	// they must become.
 	Rebind []*corev1.Pod
+	// Release lists the Pods that leave their Service before they are deleted, as
+	// they must become.
+	Release []*corev1.Pod
 	// Delete lists the fallback Pods to delete.
 	Delete []Deletion
 	// RecheckAfter is when to look again though nothing tells; 0 is never.
@@ -118,11 +131,14 @@ const (
 	WhySurplus Why = "Surplus"
 	// WhyFailed: the Pod ended and will not start again.
 	WhyFailed Why = "Failed"
+	// WhyStuck: the Pod should have ended long ago; its node does not say that it
+	// has, and the next fallback needs its name.
+	WhyStuck Why = "Stuck"
 	// WhyOutdated: the Pod is not ready, and the template has changed since.
 	WhyOutdated Why = "Outdated"
 )
 
 // IsEmpty tells whether the plan writes nothing.
 func (p Plan) IsEmpty() bool {
-	return p.Create == nil && p.Rehearse == nil && len(p.Rebind) == 0 && len(p.Delete) == 0
+	return p.Create == nil && p.Rehearse == nil && len(p.Rebind) == 0 && len(p.Release) == 0 && len(p.Delete) == 0
 }

@@ -103,6 +103,9 @@ func setReady(list condition.List, policy *criticalv1.CriticalService, counts cr
 			fmt.Sprintf("The operator does not look at namespace %q: add it to NAMESPACES, or name another in spec.namespace.", policy.Spec.Namespace))
 	case counts.Total == 0:
 		list.Set(criticalv1.ConditionReady, true, criticalv1.ConditionReasonNoServices, "No Service carries all of spec.matchLabels.")
+	case able == 0:
+		list.Set(criticalv1.ConditionReady, true, criticalv1.ConditionReasonNoServices,
+			fmt.Sprintf("None of the %d Services that match is to be protected by this object; status.details says why.", counts.Total))
 	case open > 0:
 		list.Set(criticalv1.ConditionReady, false, criticalv1.ConditionReasonNotProtected,
 			fmt.Sprintf("%d of %d Services are not protected: %d arming, %d exposed.", open, able, counts.Arming, counts.Exposed))

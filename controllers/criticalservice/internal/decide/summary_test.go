@@ -77,7 +77,7 @@ func TestConditions(t *testing.T) {
 		},
 		"what another governs is not ours to worry about": {
 			verdicts: []decide.Verdict{overridden},
-			want:     "Ready=True/Protected FallbackReady=True/FallbackPrepared Outage=False/NoOutage Overridden=True/FirstByName",
+			want:     "Ready=True/NoServices FallbackReady=True/FallbackPrepared Outage=False/NoOutage Overridden=True/FirstByName",
 		},
 		"a namespace that is not looked at is said": {
 			unwatched: true,

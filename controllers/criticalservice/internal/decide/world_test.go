@@ -143,9 +143,16 @@ func (w *world) reconcile() decide.Plan {
 }
 
 func (w *world) withdraw(plan decide.Plan) {
-	confirmed := decide.Decide(w.live()).Delete
+	live := decide.Decide(w.live())
+	for _, planned := range plan.Release {
+		for _, pod := range live.Release {
+			if pod.UID == planned.UID {
+				w.pods[pod.Name] = pod.DeepCopy()
+			}
+		}
+	}
 	for _, planned := range plan.Delete {
-		for _, deletion := range confirmed {
+		for _, deletion := range live.Delete {
 			if deletion.Pod.UID == planned.Pod.UID {
 				w.change(planned.Pod.Name, func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: w.now} })
 			}
@@ -159,7 +166,7 @@ func (w *world) answer(pod *corev1.Pod, create bool) {
 	case w.pods[pod.Name] != nil:
 		attempt = nil // The next delivery tells; a live look says it is ours.
 	case w.deny:
-		attempt.Reason = criticalv1.ReasonCreateDenied
+		attempt.Reason, attempt.Refusals = criticalv1.ReasonCreateDenied, 6
 	case create:
 		w.put(pod.DeepCopy())
 	}

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"maps"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -74,6 +75,33 @@ func Rebound(pod *corev1.Pod, service *corev1.Service, governor *criticalv1.Crit
 	return pod
 }
 
+// Released is the Pod as it must be to leave its Service and go on answering:
+// without the labels of the selector. Proxies learn of a recovery one by one
+// (kube-proxy syncs once a second), and a Pod that stopped at once would let
+// those down that have not.
+func Released(pod *corev1.Pod, at time.Time) *corev1.Pod {
+	pod = pod.DeepCopy()
+	for key := range selectorOf(pod) {
+		delete(pod.Labels, key)
+	}
+	pod.Annotations[criticalv1.AnnotationReleased] = at.UTC().Format(time.RFC3339)
+	return pod
+}
+
+// ReleasedAt is when a Pod left its Service; found is false if it has not. A
+// time that cannot be read is long ago.
+func ReleasedAt(pod *corev1.Pod) (at time.Time, found bool) {
+	text, found := pod.Annotations[criticalv1.AnnotationReleased]
+	if !found {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, true
+	}
+	return at, true
+}
+
 // bind writes on the Pod what ties it to its Service and its governor.
 func bind(pod *corev1.Pod, service *corev1.Service, governor *criticalv1.CriticalService) {
 	if pod.Labels == nil {
@@ -85,6 +113,7 @@ func bind(pod *corev1.Pod, service *corev1.Service, governor *criticalv1.Critica
 	if pod.Annotations == nil {
 		pod.Annotations = map[string]string{}
 	}
+	delete(pod.Annotations, criticalv1.AnnotationReleased)
 	pod.Annotations[criticalv1.AnnotationOwned] = criticalv1.Owned
 	// Marshalling a map of strings cannot fail, and sorts the keys.
 	selector, _ := json.Marshal(service.Spec.Selector)

@@ -1,0 +1,59 @@
+package criticalservice_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	. "github.com/onsi/gomega/gstruct"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	criticalv1 "github.com/critical-service/operator/api/v1"
+)
+
+// The story of one outage, from before it to after it.
+func TestAFallbackStandsInUntilARealEndpointIsReady(t *testing.T) {
+	w := sideBySide(t)
+	policy := w.policy("shop")
+	service, real := w.up("web")
+	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/EndpointsReady"))
+	w.Expect(w.fallbacks(service)).To(BeEmpty())
+
+	w.Delete(real)
+	w.PublishEndpoints(service)
+	fallback := w.fallback(service)
+	w.Expect(fallback.Name).To(Equal("service-watcher-web"))
+	w.Expect(fallback.Labels).To(Equal(map[string]string{
+		"app": "web", "app.kubernetes.io/component": "fallback", criticalv1.LabelFallbackFor: "web",
+	}))
+	w.Expect(fallback.Annotations).To(MatchKeys(IgnoreExtras, Keys{
+		"service-watcher": Equal("owned"), "example.com/page": Equal("sorry"),
+	}))
+	w.Expect(fallback.OwnerReferences).To(ConsistOf(*metav1.NewControllerRef(policy, criticalv1.CriticalServiceKind)))
+	w.Eventually(w.stateOf(policy, service)).Should(Equal("Exposed/FallbackStarting"))
+	w.Expect(w.conditionOf(policy, "Ready")()).To(Equal("False/NotProtected"))
+	w.Expect(w.conditionOf(policy, "Outage")()).To(Equal("True/Exposed"))
+
+	w.answer(service, fallback)
+	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
+	w.Expect(w.conditionOf(policy, "Ready")()).To(Equal("True/Protected"))
+	w.Expect(w.conditionOf(policy, "Outage")()).To(Equal("True/Covered"))
+	w.settle()
+	w.Expect(w.fallback(service).UID).To(Equal(fallback.UID), "its own ready endpoint must not end it")
+
+	real = w.Pod("web-real", service)
+	w.MakeUnready(real)
+	w.look(service, func() { w.PublishEndpoints(service) })
+	w.Expect(w.fallback(service).UID).To(Equal(fallback.UID), "a real Pod that is not ready ends nothing")
+
+	w.MakeReady(real)
+	w.PublishEndpoints(service)
+	w.gone(service)
+	w.PublishEndpoints(service)
+	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/EndpointsReady"))
+	w.Expect(w.conditionOf(policy, "Outage")()).To(Equal("False/NoOutage"))
+
+	w.Expect(w.Events(service, "FallbackCreated")).To(HaveLen(1))
+	w.Expect(w.Events(service, "FallbackCreated")[0].Type).To(Equal(corev1.EventTypeWarning))
+	w.Eventually(func() []corev1.Event { return w.Events(service, "FallbackRemoved") }).Should(HaveLen(1))
+}
