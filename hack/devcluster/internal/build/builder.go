@@ -131,6 +131,9 @@ func (b *Builder) buildOne(ctx context.Context, c Component, label string) error
 
 	cmd := exec.CommandContext(ctx, goTool, "build", "-v", "-buildvcs=false", "-ldflags", s.ldflags, "-o", partial, c.pkg)
 	cmd.Dir = s.dir
+	// An interrupted go ends its compilers too; a killed one would leave them running.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
 	// No -trimpath and no cgo: so the packages that the operator has in common
 	// with Kubernetes are compiled once for both.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOOS="+s.goos, "GOARCH="+runtime.GOARCH)

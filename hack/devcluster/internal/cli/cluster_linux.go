@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -33,7 +34,7 @@ func (a *app) cluster() (*cluster.Cluster, layout.State, error) {
 func (a *app) clusterAsRoot() (*cluster.Cluster, error) {
 	if os.Geteuid() != 0 {
 		return nil, errors.New("a cluster with a real node needs root (network devices, mounts, cgroups).\n" + alternatives +
-			"\nOr as root, with the same PATH: sudo env \"PATH=$PATH\" " + os.Args[0] + " up")
+			"\nOr as root, with the same PATH: sudo env \"PATH=$PATH\" " + strings.Join(os.Args, " "))
 	}
 	c, _, err := a.cluster()
 	return c, err
@@ -57,7 +58,11 @@ func (a *app) up() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.Up(cmd.Context(), proxyMode)
+			err = c.Up(cmd.Context(), proxyMode)
+			if cmd.Context().Err() != nil {
+				return errors.New("interrupted: `devcluster up` begins again, `devcluster down` removes what was started")
+			}
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&mode, "proxy-mode", string(node.NFTables), "how kube-proxy programs the kernel: nftables or iptables")

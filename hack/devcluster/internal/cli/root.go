@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -21,11 +22,11 @@ func Run(args []string) int {
 	root := newRoot()
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
-		if ctx.Err() != nil {
-			fmt.Fprintln(os.Stderr, "devcluster: interrupted")
-			return 130
-		}
 		fmt.Fprintln(os.Stderr, "devcluster:", err)
+		if ctx.Err() != nil {
+			const interrupted = 130 // What shells report for SIGINT.
+			return interrupted
+		}
 		return 1
 	}
 	return 0
@@ -53,11 +54,15 @@ func newRoot() *cobra.Command {
 }
 
 func (a *app) builder() (*build.Builder, error) {
-	dir, err := os.Getwd()
+	here, err := os.Getwd()
 	if err != nil {
 		return nil, err
 	}
-	repo, err := layout.FindRepository(dir)
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	repo, err := layout.FindRepository(here, filepath.Dir(self))
 	if err != nil {
 		return nil, err
 	}

@@ -28,12 +28,16 @@ func (c *Cluster) LoadImages(ctx context.Context, archive, name string) error {
 	if err := c.RequireRunning(); err != nil {
 		return err
 	}
-	refs, err := image.Load(ctx, archive, name)
+	opened, err := image.OpenArchive(archive, name)
 	if err != nil {
 		return err
 	}
-	for _, ref := range refs {
-		if err := c.publish(ctx, ref); err != nil {
+	defer func() { _ = opened.Close() }()
+	for _, archived := range opened.Images {
+		if err := image.Push(ctx, archived.Reference, archived.Content); err != nil {
+			return err
+		}
+		if err := c.publish(ctx, archived.Reference); err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,11 @@ func (c *Cluster) lock() (unlock func(), err error) {
 		}
 		// `down` removes the folder: the lock may be on one that is gone by now.
 		if isSameFolder(dir, string(c.state)) {
-			return func() { _ = dir.Close() }, c.claim()
+			if err := c.claim(); err != nil {
+				_ = dir.Close()
+				return nil, err
+			}
+			return func() { _ = dir.Close() }, nil
 		}
 		_ = dir.Close()
 	}

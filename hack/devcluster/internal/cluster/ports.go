@@ -12,9 +12,9 @@ import (
 )
 
 // checkPorts refuses ports that another program listens on.
-func checkPorts() error {
+func checkPorts(ports []topology.Port) error {
 	var errs []error
-	for _, port := range topology.Ports() {
+	for _, port := range ports {
 		listener, err := net.Listen("tcp", ":"+strconv.Itoa(port.Number))
 		if err != nil {
 			errs = append(errs, fmt.Errorf("port %d, which %s needs, is in use by another program (who: ss -ltnp 'sport = :%d'): stop that first",

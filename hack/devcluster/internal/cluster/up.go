@@ -20,6 +20,7 @@ import (
 	"github.com/critical-service/operator/hack/devcluster/internal/network"
 	"github.com/critical-service/operator/hack/devcluster/internal/node"
 	"github.com/critical-service/operator/hack/devcluster/internal/process"
+	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
 // Up brings the cluster up: it keeps one that runs, repairs one that lost a
@@ -156,7 +157,7 @@ func (c *Cluster) checkMachine(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(checkPorts(), network.CheckFree(), network.CheckNoKubeProxy(tables)); err != nil {
+	if err := errors.Join(checkPorts(topology.Ports()), network.CheckFree(), network.CheckNoKubeProxy(tables)); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(string(c.state), 0o755); err != nil {

@@ -115,6 +115,7 @@ func ControllerManager(state layout.State, binary string) process.Spec {
 		"--cluster-signing-cert-file="+pki("ca.crt"),
 		"--cluster-signing-key-file="+pki("ca.key"),
 		"--use-service-account-credentials",
+		"--flex-volume-plugin-dir="+state.Path("kubelet", "volume-plugins"),
 	)
 	return process.Spec{Name: name, Path: binary, NoProxy: true, Args: args}
 }

@@ -3,23 +3,25 @@
 package footprint
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/critical-service/operator/hack/devcluster/internal/layout"
-	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
-// These folders are fixed in containerd, libcni and the kubelet; everything else
-// of theirs is directed into the state folder.
+// These folders are fixed in containerd, libcni, the kubelet and buildah;
+// everything else of theirs is directed into the state folder.
 const (
 	shimSockets    = "/run/containerd/s"
 	cniResults     = "/var/lib/cni/results"
 	devicePlugins  = "/var/lib/kubelet/device-plugins"
 	containerLinks = "/var/log/containers"
+	blobCache      = "/var/lib/containers/cache"
 )
 
 // sharedFolders lists the fixed folders with those above them that may be missing too.
@@ -29,6 +31,7 @@ func sharedFolders() []string {
 		"/var/lib/cni", cniResults,
 		"/var/lib/kubelet", devicePlugins,
 		containerLinks,
+		"/var/lib/containers", blobCache,
 	}
 }
 
@@ -38,23 +41,34 @@ func sharedFolders() []string {
 func (f Footprint) CleanFolders(state layout.State) error {
 	errs := []error{
 		removeShimSockets(state),
-		removeMatching(filepath.Join(cniResults, topology.Name+"-*")),
-		removeContainerLinks(state),
+		removeCNIResults(state),
+		removeLinksInto(filepath.Join(containerLinks, "*.log"), state),
 	}
-	if f.absent(devicePlugins) {
-		errs = append(errs, removeMatching(filepath.Join(devicePlugins, "*")))
+	// In these nothing tells whose a file is, except that nobody else used them.
+	for _, dir := range []string{devicePlugins, blobCache} {
+		if slices.Contains(f.AbsentFolders, dir) {
+			errs = append(errs, removeMatching(filepath.Join(dir, "*")))
+		}
 	}
 	f.removeFolders()
 	return errors.Join(errs...)
 }
 
-func (f Footprint) absent(dir string) bool {
-	for _, d := range f.AbsentFolders {
-		if d == dir {
-			return true
+// removeCNIResults removes the records of our Pods' networks: those of a network
+// namespace under the state folder.
+func removeCNIResults(state layout.State) error {
+	files, err := filepath.Glob(filepath.Join(cniResults, "*"))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err == nil && bytes.Contains(content, []byte(state.Path()+"/")) {
+			errs = append(errs, remove(file))
 		}
 	}
-	return false
+	return errors.Join(errs...)
 }
 
 // removeShimSockets removes the sockets of shims that were killed. Their names
@@ -78,9 +92,10 @@ func removeShimSockets(state layout.State) error {
 	return errors.Join(errs...)
 }
 
-// removeContainerLinks removes the kubelet's links to the logs of our Pods.
-func removeContainerLinks(state layout.State) error {
-	links, err := filepath.Glob(filepath.Join(containerLinks, "*.log"))
+// removeLinksInto removes the links into the state folder: the kubelet's to the
+// logs of our Pods.
+func removeLinksInto(pattern string, state layout.State) error {
+	links, err := filepath.Glob(pattern)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // DefaultStateDir holds everything of the running cluster. It is one folder per
@@ -18,18 +19,25 @@ const StateDirVariable = "DEVCLUSTER_STATE_DIR"
 // Repository is a clone of the operator's repository.
 type Repository string
 
-// FindRepository walks up from dir to the folder that contains hack/devcluster.
-func FindRepository(dir string) (Repository, error) {
-	start, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
+// FindRepository returns the first clone that one of the folders is in. The
+// folders are in order of preference: where the user is, and where the program is.
+func FindRepository(dirs ...string) (Repository, error) {
+	for _, dir := range dirs {
+		if repo, ok := cloneAbove(dir); ok {
+			return repo, nil
+		}
 	}
-	for d := start; ; d = filepath.Dir(d) {
+	return "", fmt.Errorf("not inside a clone of the repository (no folder above %s has hack/devcluster): change into the clone first",
+		strings.Join(dirs, " or "))
+}
+
+func cloneAbove(dir string) (Repository, bool) {
+	for d := dir; ; d = filepath.Dir(d) {
 		if _, err := os.Stat(filepath.Join(d, "hack", "devcluster", "go.mod")); err == nil {
-			return Repository(d), nil
+			return Repository(d), true
 		}
 		if d == filepath.Dir(d) {
-			return "", fmt.Errorf("%s is not inside a clone of the repository (no folder above it has hack/devcluster): change into the clone first", start)
+			return "", false
 		}
 	}
 }

@@ -87,8 +87,8 @@ func hasRules(listing string) bool {
 	for line := range strings.Lines(listing) {
 		line = strings.TrimSpace(line)
 		switch {
-		case line == "", line == "}", strings.HasPrefix(line, "#"),
-			strings.HasPrefix(line, "table "), strings.HasPrefix(line, "type "):
+		case line == "", line == "}", strings.HasPrefix(line, "#"), strings.HasPrefix(line, "table "):
+		case strings.HasPrefix(line, "type ") && strings.HasSuffix(line, "policy accept;"):
 		case strings.HasPrefix(line, "chain "):
 			// A chain that is not one of netfilter's hooks was made by somebody.
 			if !slices.Contains([]string{"PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"}, strings.Fields(line)[1]) {

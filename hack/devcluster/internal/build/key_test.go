@@ -1,0 +1,63 @@
+package build
+
+import (
+	"testing"
+
+	"github.com/critical-service/operator/hack/devcluster/internal/layout"
+)
+
+func TestKeyOf(t *testing.T) {
+	names := []string{"go.mod", "go.sum"}
+	files := map[string][]byte{"go.mod": []byte("module m"), "go.sum": []byte("sum")}
+	base := keyOf(names, files, "-s", "go1.26", "linux/amd64")
+
+	if again := keyOf(names, files, "-s", "go1.26", "linux/amd64"); again != base {
+		t.Errorf("the same input gave %s and %s: nothing would ever be found built", base, again)
+	}
+	for change, key := range map[string]string{
+		"another module file": keyOf(names, map[string][]byte{"go.mod": []byte("module n"), "go.sum": []byte("sum")}, "-s", "go1.26", "linux/amd64"),
+		"content moved from one file to the next": keyOf(names,
+			map[string][]byte{"go.mod": []byte("module ms"), "go.sum": []byte("um")}, "-s", "go1.26", "linux/amd64"),
+		"another linker flag":                 keyOf(names, files, "-w", "go1.26", "linux/amd64"),
+		"another Go":                          keyOf(names, files, "-s", "go1.27", "linux/amd64"),
+		"another platform":                    keyOf(names, files, "-s", "go1.26", "linux/arm64"),
+		"the same settings divided otherwise": keyOf(names, files, "-sgo1.26", "linux/amd64"),
+	} {
+		if key == base {
+			t.Errorf("%s does not change the key: a stale binary would be used", change)
+		}
+	}
+}
+
+func TestKubernetesVersionFlags(t *testing.T) {
+	const want = "-X k8s.io/component-base/version.gitVersion=v1.37.1" +
+		" -X k8s.io/component-base/version.gitMajor=1" +
+		" -X k8s.io/component-base/version.gitMinor=37" +
+		" -X k8s.io/component-base/version.gitTreeState=clean" +
+		" -X k8s.io/client-go/pkg/version.gitVersion=v1.37.1" +
+		" -X k8s.io/client-go/pkg/version.gitMajor=1" +
+		" -X k8s.io/client-go/pkg/version.gitMinor=37"
+	if got := kubernetesVersionFlags("v1.37.1"); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// The repository's own module files are the input here: a version that cannot be
+// read from them would otherwise be noticed only after minutes of building.
+func TestComponentsOfThisRepository(t *testing.T) {
+	b := NewBuilder(layout.Repository("../../../.."), nil)
+	folders := map[string]string{}
+	for _, c := range All() {
+		folder, err := b.Folder(c)
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		folders[c.Name] = folder
+	}
+	if folders["etcd"] != folders["kube-apiserver"] || folders["etcd"] != folders["kubectl"] {
+		t.Errorf("envtest needs etcd, kube-apiserver and kubectl in one folder, got %v", folders)
+	}
+	if folders["coredns"] == folders["etcd"] || folders["pause"] == folders["etcd"] {
+		t.Errorf("components of different modules share a folder: %v", folders)
+	}
+}

@@ -1,0 +1,115 @@
+//go:build linux
+
+package cluster
+
+import (
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/critical-service/operator/hack/devcluster/internal/layout"
+	"github.com/critical-service/operator/hack/devcluster/internal/node"
+	"github.com/critical-service/operator/hack/devcluster/internal/topology"
+)
+
+func TestCannotKeep(t *testing.T) {
+	wanted := record{Phase: starting, BootID: "boot", Binaries: "v1-key", ProxyMode: node.NFTables}
+	sound := wanted
+	sound.Phase = running
+	changed := func(change func(*record)) *record {
+		r := sound
+		change(&r)
+		return &r
+	}
+	for name, tc := range map[string]struct {
+		existing *record
+		want     string
+	}{
+		"a sound cluster is kept":       {&sound, ""},
+		"no cluster":                    {nil, "none"},
+		"a start that was interrupted":  {changed(func(r *record) { r.Phase = starting }), "interrupted"},
+		"a reboot":                      {changed(func(r *record) { r.BootID = "earlier" }), "rebooted"},
+		"another version of Kubernetes": {changed(func(r *record) { r.Binaries = "v0-key" }), "v0-key"},
+		"another proxy mode was asked":  {changed(func(r *record) { r.ProxyMode = node.IPTables }), "iptables"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := cannotKeep(tc.existing, wanted)
+			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("got %q, want something with %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestUpWithoutAModeKeepsThatOfTheCluster(t *testing.T) {
+	for name, tc := range map[string]struct {
+		existing *record
+		want     node.ProxyMode
+	}{
+		"a new cluster":   {nil, node.NFTables},
+		"an existing one": {&record{ProxyMode: node.IPTables}, node.IPTables},
+	} {
+		if got := defaultMode(tc.existing); got != tc.want {
+			t.Errorf("%s: got %s, want %s", name, got, tc.want)
+		}
+	}
+}
+
+func TestTheStateFolderIsNeverSomebodyElses(t *testing.T) {
+	dir := t.TempDir()
+	for name, prepare := range map[string]func(state string) error{
+		"a folder with files": func(state string) error {
+			return os.WriteFile(filepath.Join(state, "thesis.txt"), []byte("precious"), 0o644)
+		},
+		"an empty folder": func(string) error { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			state := filepath.Join(dir, strings.ReplaceAll(name, " ", "-"))
+			if err := os.Mkdir(state, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := prepare(state); err != nil {
+				t.Fatal(err)
+			}
+			unlock, err := New(layout.State(state), nil, io.Discard).lock()
+			if refused := err != nil; refused != (name == "a folder with files") {
+				t.Errorf("got %v", err)
+			}
+			if unlock != nil {
+				unlock()
+			}
+			if err == nil {
+				// What has been claimed once is recognised with files in it.
+				if err := os.WriteFile(filepath.Join(state, "cluster.json"), nil, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				unlock, err := New(layout.State(state), nil, io.Discard).lock()
+				if err != nil {
+					t.Fatal(err)
+				}
+				unlock()
+			}
+		})
+	}
+}
+
+func TestAForeignListenerIsNamedByPort(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	port := topology.Port{Number: listener.Addr().(*net.TCPAddr).Port, User: "etcd"}
+	if err := checkPorts([]topology.Port{port}); err == nil || !strings.Contains(err.Error(), "etcd") {
+		t.Errorf("got %v", err)
+	}
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkPorts([]topology.Port{port}); err != nil {
+		t.Errorf("a free port was refused: %v", err)
+	}
+}

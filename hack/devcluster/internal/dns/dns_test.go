@@ -1,0 +1,23 @@
+package dns
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestManifestsForwardOnlyWhereThereIsAServer(t *testing.T) {
+	for name, forward := range map[string]bool{"a machine with DNS servers": true, "a machine without": false} {
+		t.Run(name, func(t *testing.T) {
+			got, err := Manifests(forward)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(got), "forward .") != forward {
+				t.Errorf("CoreDNS would not start:\n%s", got)
+			}
+			if !strings.Contains(string(got), "\n        prometheus :9153\n") || strings.Contains(string(got), "\n\n") {
+				t.Errorf("the template's own lines show:\n%s", got)
+			}
+		})
+	}
+}

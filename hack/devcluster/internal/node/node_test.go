@@ -1,0 +1,70 @@
+//go:build linux
+
+package node
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestRenderedConfiguration(t *testing.T) {
+	values := newSettings("/state", "/usr/lib/cni", NFTables)
+	// These two depend on the machine that the test runs on.
+	values.Snapshotter, values.RestrictOOMScore = "overlayfs", false
+	for _, name := range []string{"containerd.toml", "hosts.toml", "cni.conflist", "kubelet.yaml", "kube-proxy.yaml"} {
+		t.Run(name, func(t *testing.T) {
+			got, err := render(name, values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden := filepath.Join("testdata", name)
+			if *update {
+				if err := os.WriteFile(golden, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(got) != string(want) {
+				t.Errorf("differs from %s (go test ./internal/node -update rewrites it):\n%s", golden, got)
+			}
+		})
+	}
+}
+
+func TestParseProxyMode(t *testing.T) {
+	for text, valid := range map[string]bool{"nftables": true, "iptables": true, "ipvs": false, "": false} {
+		if mode, err := ParseProxyMode(text); (err == nil) != valid || valid && string(mode) != text {
+			t.Errorf("ParseProxyMode(%q) = %q, %v", text, mode, err)
+		}
+	}
+}
+
+func TestReachableServers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		resolvConf, want string
+		hasServers       bool
+	}{
+		"real servers are kept with everything else": {
+			"search example.org\nnameserver 192.0.2.1\noptions ndots:1\n",
+			"search example.org\nnameserver 192.0.2.1\noptions ndots:1\n", true,
+		},
+		"a stub on a loopback address is of no use in a Pod": {"nameserver 127.0.0.53\noptions edns0\n", "options edns0\n", false},
+		"the real one beside a stub is":                      {"nameserver 127.0.0.53\nnameserver 192.0.2.1\n", "nameserver 192.0.2.1\n", true},
+		"loopback has an IPv6 form too":                      {"nameserver ::1\n", "", false},
+		"an address that is none is dropped":                 {"nameserver here\n", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, hasServers := reachableServers(tc.resolvConf)
+			if got != tc.want || hasServers != tc.hasServers {
+				t.Errorf("got %q, %v", got, hasServers)
+			}
+		})
+	}
+}
