@@ -55,22 +55,29 @@ deliver_images() {
   say "Building the binaries for linux/$arch"
   make --no-print-directory binaries ARCH="$arch"
 
-  # A name that follows from the content: a node never runs an older image of the
-  # same name, and a Deployment is rolled out exactly if its image has changed.
-  IMG=${IMG:-quay.io/critical-service/operator:dev-$(content_of "bin/linux-$arch/manager")}
-  DEMO_IMG=${DEMO_IMG:-quay.io/critical-service/demo:dev-$(content_of "bin/linux-$arch/workload")}
+  IMG=$(tagged "${IMG:-quay.io/critical-service/operator}" "bin/linux-$arch/manager")
+  DEMO_IMG=$(tagged "${DEMO_IMG:-quay.io/critical-service/demo}" "bin/linux-$arch/workload")
   export IMG DEMO_IMG
 
   say "Building and delivering $IMG and $DEMO_IMG"
   if [[ $provider != devcluster ]]; then
     tool=${CONTAINER_TOOL:-$(hack/container-tool.sh)}
+    # Images are imported more easily without what docker adds about their origin.
+    export BUILDX_NO_DEFAULT_ATTESTATIONS=1
   fi
   # The base is empty, because the binaries are static: no registry is needed to build.
   deliver "$IMG" --target prebuilt --build-arg BASE=scratch .
   deliver "$DEMO_IMG" --file test/workload/Dockerfile "bin/linux-$arch"
 }
 
-content_of() { git hash-object "$1" | cut -c 1-12; }
+# tagged IMAGE BINARY: an image without a tag gets one that follows from its content. So no node
+# runs an older image of the same name, and a Deployment is rolled out exactly if its image has changed.
+tagged() {
+  case ${1##*/} in
+    *[:@]*) echo "$1" ;;
+    *) echo "$1:dev-$(git hash-object "$2" | cut -c 1-12)" ;;
+  esac
+}
 
 # deliver IMAGE BUILD-ARGUMENTS...
 deliver() {
@@ -87,7 +94,7 @@ deliver() {
     registry)
       "$tool" push "$image" || fail "cannot push $image.
 Set IMG and DEMO_IMG to names in a registry that you may push to and the cluster can pull from, for example
-  KUBECONFIG=$KUBECONFIG IMG=registry.example.com/you/operator:demo DEMO_IMG=registry.example.com/you/demo:demo make demo"
+  KUBECONFIG=$KUBECONFIG IMG=registry.example.com/you/operator DEMO_IMG=registry.example.com/you/demo make demo"
       ;;
   esac
 }

@@ -11,10 +11,10 @@ up() {
   hack/render.sh "$IMG" > bin/demo-install.yaml
   go build -o bin/demo ./test/demo
 
-  local mode=()
-  [[ -t 0 && -t 1 ]] || mode=(--non-interactive)
+  local unattended=true
+  if [[ -t 0 && -t 1 ]]; then unattended=false; fi
   say "The demo"
-  bin/demo --kubeconfig "$KUBECONFIG" --manifest bin/demo-install.yaml --image "$IMG" --demo-image "$DEMO_IMG" "${mode[@]}"
+  bin/demo --kubeconfig "$KUBECONFIG" --manifest bin/demo-install.yaml --image "$IMG" --demo-image "$DEMO_IMG" --non-interactive=$unattended
 }
 
 down() {

@@ -20,10 +20,10 @@ make --no-print-directory --directory="$copy/regenerated" TOOLS="$PWD/bin/tools"
   { echo "Nothing could be generated: run 'make tidy generate manifests fmt' and mend what it says." >&2; exit 1; }
 
 if ! diff --unified --recursive --new-file "$copy/tree" "$copy/regenerated" > "$copy/diff"; then
-  sed -e "s#$copy/tree/#a/#; s#$copy/regenerated/#b/#" "$copy/diff" | head -n 100
+  sed -e "s#$copy/tree/#a/#; s#$copy/regenerated/#b/#" -e 100q "$copy/diff"
   echo
   echo "These files are not what their sources generate:"
-  sed -n "s#^+++ $copy/regenerated/\([^\t]*\).*#  \1#p" "$copy/diff"
+  awk -F '\t' -v root="$copy/regenerated/" '/^\+\+\+ / {print "  " substr($1, length(root) + 5)}' "$copy/diff"
   echo "Run 'make tidy generate manifests fmt' and commit the result."
   exit 1
 fi
