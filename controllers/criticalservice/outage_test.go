@@ -6,7 +6,6 @@ import (
 	. "github.com/onsi/gomega"
 	. "github.com/onsi/gomega/gstruct"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 )
@@ -29,7 +28,9 @@ func TestAFallbackStandsInUntilARealEndpointIsReady(t *testing.T) {
 	w.Expect(fallback.Annotations).To(MatchKeys(IgnoreExtras, Keys{
 		"service-watcher": Equal("owned"), "example.com/page": Equal("sorry"),
 	}))
-	w.Expect(fallback.OwnerReferences).To(ConsistOf(*metav1.NewControllerRef(policy, criticalv1.CriticalServiceKind)))
+	w.Expect(fallback.OwnerReferences).To(ConsistOf(MatchFields(IgnoreExtras, Fields{
+		"Kind": Equal("CriticalService"), "UID": Equal(policy.UID), "Controller": HaveValue(BeTrue()), "BlockOwnerDeletion": BeNil(),
+	})))
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Exposed/FallbackStarting"))
 	w.Expect(w.conditionOf(policy, "Ready")()).To(Equal("False/NotProtected"))
 	w.Expect(w.conditionOf(policy, "Outage")()).To(Equal("True/Exposed"))
@@ -48,8 +49,10 @@ func TestAFallbackStandsInUntilARealEndpointIsReady(t *testing.T) {
 
 	w.MakeReady(real)
 	w.PublishEndpoints(service)
-	w.gone(service)
+	w.Eventually(func() map[string]string { return w.fallback(service).Labels }).ShouldNot(HaveKey("app"), "it leaves the Service first")
+	w.Expect(w.fallback(service).UID).To(Equal(fallback.UID), "and answers a moment longer")
 	w.PublishEndpoints(service)
+	w.gone(service)
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/EndpointsReady"))
 	w.Expect(w.conditionOf(policy, "Outage")()).To(Equal("False/NoOutage"))
 

@@ -1,0 +1,114 @@
+package testenv
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// atOnce is how many tests of a package run at the same time. They wait far more
+// than they compute, so that the number of CPUs says nothing.
+const atOnce = "12"
+
+// Cluster is an API server that knows the project's kinds.
+type Cluster struct {
+	// Client may do everything.
+	Client client.WithWatch
+	// Admin is the configuration of Client.
+	Admin *rest.Config
+
+	scheme      *apiruntime.Scheme
+	operator    *rest.Config
+	environment *envtest.Environment
+}
+
+// Main runs the tests of a package with a cluster. It is all that a TestMain does.
+func Main(m *testing.M, scheme func() (*apiruntime.Scheme, error), cluster **Cluster) {
+	flag.Parse()
+	if flag.Lookup("test.parallel").Value.String() == fmt.Sprint(runtime.GOMAXPROCS(0)) {
+		if err := flag.Set("test.parallel", atOnce); err != nil {
+			log.Fatal(err)
+		}
+	}
+	known, err := scheme()
+	if err != nil {
+		log.Fatal(err)
+	}
+	if *cluster, err = start(known); err != nil {
+		log.Fatal(err)
+	}
+	code := m.Run()
+	if err := (*cluster).environment.Stop(); err != nil {
+		log.Print(err)
+	}
+	os.Exit(code)
+}
+
+func start(scheme *apiruntime.Scheme) (*Cluster, error) {
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		return nil, errors.New("these tests need etcd and kube-apiserver: run them with `make test`, " +
+			"or set KUBEBUILDER_ASSETS to the folder that holds both")
+	}
+	environment := &envtest.Environment{
+		Scheme:                   scheme,
+		CRDDirectoryPaths:        []string{Path("config/crd/bases")},
+		ErrorIfCRDPathMissing:    true,
+		ControlPlaneStartTimeout: time.Minute,
+		ControlPlaneStopTimeout:  time.Minute,
+	}
+	// OpenShift turns this plug-in on; it asks for more permissions of whoever
+	// sets owner references.
+	environment.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
+
+	config, err := environment.Start()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start etcd and kube-apiserver: %w", err), environment.Stop())
+	}
+	cluster := &Cluster{Admin: unlimited(config), scheme: scheme, environment: environment}
+	if err := cluster.prepare(); err != nil {
+		return nil, errors.Join(err, environment.Stop())
+	}
+	return cluster, nil
+}
+
+// prepare makes the clients, and the operator's user with its permissions.
+func (c *Cluster) prepare() error {
+	var err error
+	if c.Client, err = client.NewWithWatch(c.Admin, client.Options{Scheme: c.scheme}); err != nil {
+		return err
+	}
+	if err := c.grant(context.Background()); err != nil {
+		return fmt.Errorf("give the operator its permissions: %w", err)
+	}
+	user, err := c.environment.AddUser(operatorUser, &rest.Config{})
+	if err != nil {
+		return err
+	}
+	c.operator = unlimited(user.Config())
+	return nil
+}
+
+// unlimited leaves the rate of requests to the API server, as production does.
+func unlimited(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst = -1, 0
+	return config
+}
+
+// Path is the path of a file of the repository.
+func Path(name string) string {
+	_, thisFile, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(thisFile), "../../..", name)
+}

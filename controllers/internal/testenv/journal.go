@@ -1,0 +1,59 @@
+package testenv
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+)
+
+// journal keeps a log in memory, to be shown when a test fails.
+type journal struct {
+	mu      sync.Mutex
+	entries []entry
+}
+
+type entry struct {
+	at   time.Time
+	text string
+}
+
+// debug is the level at which controller-runtime tells of every reconcile.
+const debug = 5
+
+func (j *journal) logger() logr.Logger {
+	return funcr.New(func(_, line string) {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.entries = append(j.entries, entry{at: time.Now(), text: line})
+	}, funcr.Options{Verbosity: debug})
+}
+
+// holding lists the entries that hold all of some texts.
+func (j *journal) holding(texts ...string) []entry {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var kept []entry
+	for _, entry := range j.entries {
+		if !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(entry.text, text) }) {
+			kept = append(kept, entry)
+		}
+	}
+	return kept
+}
+
+// text shows the entries about something, without those about every reconcile.
+func (j *journal) text(about string) string {
+	var lines strings.Builder
+	for _, entry := range j.holding(about) {
+		if strings.HasPrefix(entry.text, fmt.Sprintf(`"level"=%d`, debug)) {
+			continue
+		}
+		lines.WriteString(entry.at.Format("15:04:05.000 ") + entry.text + "\n")
+	}
+	return lines.String()
+}

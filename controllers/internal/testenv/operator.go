@@ -1,0 +1,105 @@
+package testenv
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+)
+
+// stopWithin is far more than an operator needs to stop.
+const stopWithin = 20 * time.Second
+
+// Program is what a test package runs: production's own pieces.
+type Program struct {
+	// Cache narrows the caches.
+	Cache cache.Options
+	// Setup adds the controllers.
+	Setup func(ctx context.Context, mgr ctrl.Manager) error
+	// Interfere is asked about every request before it is sent; nil lets all pass.
+	Interfere func(Request) Verdict
+}
+
+// Operator is a running Program.
+type Operator struct {
+	// Traffic is what it asked of the API server.
+	Traffic *Traffic
+
+	log    *journal
+	cancel context.CancelFunc
+	ended  chan error
+}
+
+// Start runs a program under the operator's permissions, until Stop.
+func (c *Cluster) Start(t testing.TB, program Program) *Operator {
+	t.Helper()
+	operator := &Operator{Traffic: &Traffic{interfere: program.Interfere}, log: &journal{}, ended: make(chan error, 1)}
+	user := rest.CopyConfig(c.operator)
+	user.Wrap(operator.Traffic.through)
+	mgr, err := ctrl.NewManager(user, ctrl.Options{
+		Scheme:                  c.scheme,
+		Cache:                   program.Cache,
+		Metrics:                 metricsserver.Options{BindAddress: "0"},
+		Logger:                  operator.log.logger(),
+		GracefulShutdownTimeout: ptr.To(stopWithin / 2),
+		// One process runs many operators, one after the other.
+		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+	})
+	if err != nil {
+		t.Fatalf("make the manager: %v", err)
+	}
+	var ctx context.Context
+	ctx, operator.cancel = context.WithCancel(context.WithoutCancel(t.Context()))
+	if err := program.Setup(ctx, mgr); err != nil {
+		t.Fatalf("set up the controllers: %v", err)
+	}
+	go func() { operator.ended <- mgr.Start(ctx) }()
+
+	synced, cancel := context.WithTimeout(ctx, stopWithin)
+	defer cancel()
+	if !mgr.GetCache().WaitForCacheSync(synced) {
+		operator.Stop(t)
+		t.Fatalf("the caches did not fill; the operator's log:\n%s", operator.Log(""))
+	}
+	return operator
+}
+
+// Stop ends the operator, and returns when nothing of it runs any more.
+func (o *Operator) Stop(t testing.TB) {
+	t.Helper()
+	o.cancel()
+	select {
+	case err := <-o.ended:
+		if err != nil {
+			t.Errorf("the operator ended with an error: %v", err)
+		}
+	case <-time.After(stopWithin):
+		t.Errorf("the operator did not stop within %s; its log:\n%s", stopWithin, o.Log(""))
+	}
+}
+
+// Log is what the operator logged, only the lines that hold a text.
+func (o *Operator) Log(about string) string { return o.log.text(about) }
+
+// Reconciles counts how often a controller has come to the end of a reconcile.
+func (o *Operator) Reconciles(controller, namespace, name string) int {
+	return len(o.log.holding(`"msg"="Reconcile`, fmt.Sprintf(`"controller"=%q`, controller),
+		fmt.Sprintf(`"namespace"=%q "name"=%q`, namespace, name)))
+}
+
+// Idle is how long the operator has logged nothing about something. It logs
+// every reconcile.
+func (o *Operator) Idle(about string) time.Duration {
+	entries := o.log.holding(about)
+	if len(entries) == 0 {
+		return 0
+	}
+	return time.Since(entries[len(entries)-1].at)
+}

@@ -1,0 +1,129 @@
+package testenv
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+)
+
+// Request is one request that the operator sent.
+type Request struct {
+	Method string
+	Path   string
+	Query  url.Values
+}
+
+// String is how a failed test names the request.
+func (r Request) String() string {
+	text := r.Method + " " + r.Path
+	if len(r.Query) > 0 {
+		text += "?" + r.Query.Encode()
+	}
+	return text
+}
+
+// Writes tells whether the request changes something. A dry run does not.
+func (r Request) Writes() bool {
+	return r.Method != http.MethodGet && !r.Query.Has("dryRun")
+}
+
+// Resource is the resource that the request is about, with its subresource, for
+// example "pods" or "criticalservices/status".
+func (r Request) Resource() string {
+	parts := strings.Split(strings.TrimPrefix(r.Path, "/"), "/")
+	skip := 3 // apis/GROUP/VERSION
+	if parts[0] == "api" {
+		skip = 2
+	}
+	if len(parts) < skip {
+		return ""
+	}
+	parts = parts[skip:]
+	if len(parts) > 2 && parts[0] == "namespaces" {
+		parts = parts[2:]
+	}
+	switch len(parts) {
+	case 0:
+		return ""
+	case 3:
+		return parts[0] + "/" + parts[2]
+	default:
+		return parts[0]
+	}
+}
+
+// Verdict is what becomes of a request.
+type Verdict int
+
+const (
+	// Pass lets the request through.
+	Pass Verdict = iota
+	// Lose fails the request before it reaches the API server.
+	Lose
+	// LoseAnswer lets the API server do what is asked, and loses its answer.
+	LoseAnswer
+)
+
+// errLost stands for a broken connection.
+var errLost = errors.New("testenv: the connection broke")
+
+// Traffic records an operator's requests, and may interfere with them.
+type Traffic struct {
+	interfere func(Request) Verdict
+
+	mu       sync.Mutex
+	requests []Request
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+
+func (t *Traffic) through(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(request *http.Request) (*http.Response, error) { return t.send(request, next) })
+}
+
+func (t *Traffic) send(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+	seen := Request{Method: request.Method, Path: request.URL.Path, Query: request.URL.Query()}
+	t.record(seen)
+	verdict := Pass
+	if t.interfere != nil {
+		verdict = t.interfere(seen)
+	}
+	if verdict == Lose {
+		if request.Body != nil {
+			_ = request.Body.Close()
+		}
+		return nil, errLost
+	}
+	response, err := next.RoundTrip(request)
+	if err == nil && verdict == LoseAnswer {
+		_, _ = io.Copy(io.Discard, response.Body)
+		_ = response.Body.Close()
+		return nil, errLost
+	}
+	return response, err
+}
+
+func (t *Traffic) record(request Request) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.requests = append(t.requests, request)
+}
+
+// Requests lists what was sent so far, in order, where a condition holds.
+func (t *Traffic) Requests(where func(Request) bool) []Request {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var chosen []Request
+	for _, request := range t.requests {
+		if where(request) {
+			chosen = append(chosen, request)
+		}
+	}
+	return chosen
+}

@@ -1,0 +1,154 @@
+package testenv
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// How long a test waits for what must come. What comes takes milliseconds; the
+// rest is for a machine that is busy.
+const (
+	patience = 20 * time.Second
+	pollEach = 20 * time.Millisecond
+)
+
+// World is one test's own namespace, and the hands that do there what kubelet,
+// endpoint controller and users do.
+type World struct {
+	*gomega.WithT
+	T testing.TB
+	// Cluster is where the namespace is.
+	Cluster *Cluster
+	// Namespace is the test's own, with a name that is unique.
+	Namespace string
+}
+
+// NewWorld makes a namespace, and empties it when the test ends: a namespace
+// cannot be deleted where no controller does it.
+func (c *Cluster) NewWorld(t testing.TB) *World {
+	t.Helper()
+	g := gomega.NewWithT(t)
+	g.SetDefaultEventuallyTimeout(patience)
+	g.SetDefaultEventuallyPollingInterval(pollEach)
+	w := &World{WithT: g, T: t, Cluster: c, Namespace: "test-" + rand.String(8)}
+	w.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}})
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		for _, kind := range []client.Object{&corev1.Service{}, &discoveryv1.EndpointSlice{}, &corev1.Pod{}} {
+			g.Expect(client.IgnoreNotFound(c.Client.DeleteAllOf(ctx, kind, client.InNamespace(w.Namespace),
+				client.GracePeriodSeconds(0)))).To(gomega.Succeed())
+		}
+	})
+	return w
+}
+
+// Create creates an object, in the world's namespace unless it says another.
+func (w *World) Create(object client.Object) {
+	w.T.Helper()
+	if object.GetNamespace() == "" && w.namespaced(object) {
+		object.SetNamespace(w.Namespace)
+	}
+	w.Expect(w.Cluster.Client.Create(w.T.Context(), object)).To(gomega.Succeed())
+}
+
+func (w *World) namespaced(object client.Object) bool {
+	w.T.Helper()
+	namespaced, err := w.Cluster.Client.IsObjectNamespaced(object)
+	w.Expect(err).NotTo(gomega.HaveOccurred())
+	return namespaced
+}
+
+// Update changes an object as it is now; others may change it meanwhile.
+func Update[T client.Object](w *World, object T, change func(T)) {
+	w.T.Helper()
+	w.Eventually(func() error {
+		if err := w.Cluster.Client.Get(w.T.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+			return err
+		}
+		change(object)
+		return w.Cluster.Client.Update(w.T.Context(), object)
+	}).Should(gomega.Succeed())
+}
+
+// Delete deletes an object at once.
+func (w *World) Delete(object client.Object) {
+	w.T.Helper()
+	w.Expect(w.Cluster.Client.Delete(w.T.Context(), object, client.GracePeriodSeconds(0))).To(gomega.Succeed())
+}
+
+// Exists tells whether an object of this name exists, and reads it.
+func (w *World) Exists(object client.Object) bool {
+	w.T.Helper()
+	err := w.Cluster.Client.Get(w.T.Context(), client.ObjectKeyFromObject(object), object)
+	if apierrors.IsNotFound(err) {
+		return false
+	}
+	w.Expect(err).NotTo(gomega.HaveOccurred())
+	return true
+}
+
+// Service makes a Service with one port, 80 to 8080, that selects app=<name>.
+func (w *World) Service(name string, changes ...func(*corev1.Service)) *corev1.Service {
+	w.T.Helper()
+	service := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: w.Namespace},
+		Spec: corev1.ServiceSpec{
+			Selector: map[string]string{"app": name},
+			Ports:    []corev1.ServicePort{{Name: "http", Port: 80, TargetPort: TargetPort}},
+		},
+	}
+	for _, change := range changes {
+		change(service)
+	}
+	w.Create(service)
+	return service
+}
+
+// Slice makes one more EndpointSlice of a Service, as the endpoint controller
+// would, with endpoints that a test chooses.
+func (w *World) Slice(service *corev1.Service, suffix string, changes ...func(*discoveryv1.EndpointSlice)) *discoveryv1.EndpointSlice {
+	w.T.Helper()
+	slice := newSlice(service, 0)
+	slice.Name = service.Name + "-" + suffix
+	slice.Ports = []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: ptr.To(TargetPort.IntVal), Protocol: ptr.To(corev1.ProtocolTCP)}}
+	for _, change := range changes {
+		change(slice)
+	}
+	w.Create(slice)
+	return slice
+}
+
+// Events lists the events about an object that have a reason.
+func (w *World) Events(about client.Object, reason string) []corev1.Event {
+	w.T.Helper()
+	namespace := about.GetNamespace()
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault
+	}
+	var list corev1.EventList
+	w.Expect(w.Cluster.Client.List(w.T.Context(), &list, client.InNamespace(namespace))).To(gomega.Succeed())
+	var events []corev1.Event
+	for _, event := range list.Items {
+		if event.Reason == reason && event.InvolvedObject.Name == about.GetName() && event.InvolvedObject.UID == about.GetUID() {
+			events = append(events, event)
+		}
+	}
+	return events
+}
+
+// Unique is a name that no other test uses, for objects that have no namespace.
+// Names made of prefixes in order are in order.
+func (w *World) Unique(prefix string) string {
+	return strings.Join([]string{prefix, w.Namespace}, "-")
+}
