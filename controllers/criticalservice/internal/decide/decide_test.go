@@ -263,6 +263,11 @@ func TestWhatHindersAFallback(t *testing.T) {
 		"a template that serves no port makes no dead endpoint": {
 			snapshot(containerPort(8080)), "Exposed/PortMismatch",
 		},
+		"a template that serves some ports is better than nothing": {
+			snapshot(containerPort(80), service(func(s *corev1.Service) {
+				s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "tls", Port: 443})
+			})), "Exposed/FallbackStarting, create service-watcher-shop, recheck 1s",
+		},
 		"a template that serves some ports covers those, and says so": {
 			snapshot(containerPort(80), service(func(s *corev1.Service) {
 				s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "tls", Port: 443, TargetPort: intstr.FromString("tls")})

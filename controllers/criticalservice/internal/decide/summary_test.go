@@ -161,6 +161,11 @@ func TestSinceIsWhenTheStateBegan(t *testing.T) {
 			provisional(verdict("x", criticalv1.StateArming, criticalv1.ReasonRehearsalPending)),
 			criticalv1.ReasonEndpointsReady, earlier.Time,
 		},
+		"a Service that is no longer opted out is not called so until the API server has answered": {
+			was(criticalv1.StateIgnored, criticalv1.ReasonOptedOut),
+			provisional(verdict("x", criticalv1.StateArming, criticalv1.ReasonRehearsalPending)),
+			criticalv1.ReasonRehearsalPending, now,
+		},
 		"a recovery is not hidden by a rehearsal that is still to come": {
 			was(criticalv1.StateCovered, criticalv1.ReasonFallbackServing),
 			provisional(verdict("x", criticalv1.StateArming, criticalv1.ReasonRehearsalPending)),

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -160,6 +161,32 @@ func TestRebound(t *testing.T) {
 			g.Expect(render.Rebound(rebound, test.service, test.governor)).To(Equal(rebound), "a second time changes nothing")
 		})
 	}
+}
+
+func TestReleased(t *testing.T) {
+	g := NewWithT(t)
+	service := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "web"},
+		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "shop"}},
+	}
+	template := &corev1.PodTemplate{Template: corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "maintenance", "team": "platform"}},
+	}}
+	governor := &criticalv1.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "a"}}
+	pod := render.Pod("service-watcher-shop", service, template, governor)
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+	left := render.Released(pod, at)
+
+	g.Expect(left.Labels).To(Equal(map[string]string{"team": "platform", criticalv1.LabelFallbackFor: "shop"}),
+		"it carries no label of the selector, not even one that the template has too")
+	when, isReleased := render.ReleasedAt(left)
+	g.Expect(isReleased).To(BeTrue())
+	g.Expect(when).To(Equal(at))
+	g.Expect(render.IsFallback(left)).To(BeTrue())
+
+	back := render.Rebound(left, service, governor)
+	g.Expect(back).To(Equal(pod), "a rebound Pod is as it was")
 }
 
 func TestIsFallback(t *testing.T) {
