@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command pause holds the namespaces of a Pod open: it is the process of the
 // sandbox container. As PID 1 of a shared PID namespace it also reaps orphans.
 package main

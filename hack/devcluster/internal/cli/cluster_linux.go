@@ -30,11 +30,11 @@ func (a *app) cluster() (*cluster.Cluster, layout.State, error) {
 	return cluster.New(state, builder, os.Stdout), state, nil
 }
 
-// clusterAsRoot returns the cluster for a command that changes the machine.
+// clusterAsRoot returns the cluster for a command that changes the machine or
+// reads what only root may.
 func (a *app) clusterAsRoot() (*cluster.Cluster, error) {
 	if os.Geteuid() != 0 {
-		return nil, errors.New("a cluster with a real node needs root (network devices, mounts, cgroups).\n" + alternatives +
-			"\nOr as root, with the same PATH: sudo env \"PATH=$PATH\" " + strings.Join(os.Args, " "))
+		return nil, fmt.Errorf("this needs root: sudo env \"PATH=$PATH\" %s", strings.Join(os.Args, " "))
 	}
 	c, _, err := a.cluster()
 	return c, err
@@ -56,7 +56,7 @@ func (a *app) up() *cobra.Command {
 			}
 			c, err := a.clusterAsRoot()
 			if err != nil {
-				return err
+				return fmt.Errorf("%w\n(a real node has network devices, mounts and cgroups)\n%s", err, alternatives)
 			}
 			err = c.Up(cmd.Context(), proxyMode)
 			if cmd.Context().Err() != nil {
