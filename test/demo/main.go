@@ -55,10 +55,10 @@ func command() *cobra.Command {
 	}
 	persistent := root.PersistentFlags()
 	persistent.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig file of the cluster (default: $KUBECONFIG, else ~/.kube/config)")
-	persistent.StringVar(&o.demoImage, "demo-image", defaultDemoImage, "image of the shop, the fallback and the prober")
 	persistent.BoolVar(&o.nonInteractive, "non-interactive", false, "ask nothing and draw plainly, also on a terminal")
 	flags := root.Flags()
 	flags.StringVar(&o.image, "image", "", "image of the operator, to be shown only: the manifest decides")
+	flags.StringVar(&o.demoImage, "demo-image", defaultDemoImage, "image of the shop, the fallback and the prober")
 	flags.StringVar(&o.manifest, "manifest", "", "manifest that installs the operator; without it, the operator must be there")
 	flags.BoolVar(&o.keep, "keep", true, "leave the shop in the cluster, to play on by hand")
 	root.AddCommand(watchCommand(&o))

@@ -56,15 +56,26 @@ func (d *demo) apply(ctx context.Context, file string) error {
 	return d.cluster.Apply(ctx, fieldManager, objects...)
 }
 
-// templateIsOurs keeps the demo from overwriting the fallback of a cluster that is in real use.
-func (d *demo) templateIsOurs(ctx context.Context) error {
+// useImageOfTheShop lets the prober run the image that the demo has deployed, whatever its name.
+func (d *demo) useImageOfTheShop(ctx context.Context) error {
+	var deployment appsv1.Deployment
+	if err := d.cluster.Get(ctx, client.ObjectKey{Namespace: namespace, Name: shop}, &deployment); err != nil {
+		return fmt.Errorf("%w; run the demo itself first", err)
+	}
+	d.demoImage = deployment.Spec.Template.Spec.Containers[0].Image
+	return nil
+}
+
+// clearTemplate makes room for the demo's fallback, whole and unmixed. It keeps the demo from
+// overwriting the fallback of a cluster that is in real use.
+func (d *demo) clearTemplate(ctx context.Context) error {
 	var template corev1.PodTemplate
 	err := d.cluster.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: templateName}, &template)
 	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	if template.Labels[partOfLabel] == fieldManager {
-		return nil
+		return client.IgnoreNotFound(d.cluster.Delete(ctx, &template))
 	}
 	return fmt.Errorf("PodTemplate %s/%s exists and is not the demo's; the demo would overwrite it: "+
 		"use another cluster, or delete it first", operatorNamespace, templateName)
@@ -122,7 +133,7 @@ func (d *demo) probe(ctx context.Context, watching *watcher) (stop func(), err e
 func (d *demo) proberPod(ctx context.Context) (*unstructured.Unstructured, error) {
 	var service corev1.Service
 	if err := d.cluster.Get(ctx, client.ObjectKey{Namespace: namespace, Name: shop}, &service); err != nil {
-		return nil, fmt.Errorf("%w; run the demo itself first", err)
+		return nil, err
 	}
 	objects, err := d.objects(proberManifest)
 	if err != nil {

@@ -163,7 +163,6 @@ func seen(event corev1.Event) time.Time {
 
 // showCommands says how to go on playing by hand.
 func (d *demo) showCommands() {
-	kubectl := "kubectl"
 	if config := d.kubeconfigPath(); config != "" {
 		d.printf("  export KUBECONFIG=%s\n", config)
 	}
@@ -172,22 +171,23 @@ func (d *demo) showCommands() {
 			d.printf("  export PATH=%s:$PATH\n", folder)
 		}
 	}
-	lines := [][2]string{
-		{"go run ./test/demo watch", "see live who answers (in a second terminal)"},
-		{kubectl + " scale -n " + namespace + " deployment/" + shop + " --replicas=0", "take the shop's Pods away"},
-		{kubectl + " get pods -n " + namespace + " -o wide", "see the fallback Pod"},
-		{kubectl + " describe crisvc " + shop, "read what the operator thinks"},
-		{kubectl + " scale -n " + namespace + " deployment/" + shop + " --replicas=2", "bring them back"},
-		{kubectl + " edit podtemplate -n " + operatorNamespace + " " + templateName, "change the fallback"},
-		{kubectl + " logs -n " + operatorNamespace + " deployment/" + operatorName + " -f", "follow the operator's log"},
+	for _, line := range [][2]string{
+		{"See live who answers, in a second terminal:", thisCommand() + " watch"},
+		{"Take the shop's Pods away, and bring them back:", "kubectl scale -n " + namespace + " deployment/" + shop + " --replicas=0   # and then 2"},
+		{"See the fallback Pod, and what the operator thinks:", "kubectl get pods -n " + namespace + "; kubectl describe crisvc " + shop},
+		{"Change what the fallback answers, next time it is needed:", "kubectl edit podtemplate -n " + operatorNamespace + " " + templateName},
+		{"Follow the operator's log:", "kubectl logs -n " + operatorNamespace + " deployment/" + operatorName + " -f"},
+	} {
+		d.printf("\n  %s\n  %s\n", d.paint(dim, "# "+line[0]), line[1])
 	}
-	width := 0
-	for _, line := range lines {
-		width = max(width, len(line[0]))
+}
+
+// thisCommand is how this program was started; 'go run' leaves no file that could be started again.
+func thisCommand() string {
+	if strings.Contains(os.Args[0], "go-build") {
+		return "go run ./test/demo"
 	}
-	for _, line := range lines {
-		d.printf("  %-*s  %s\n", width, line[0], d.paint(dim, "# "+line[1]))
-	}
+	return os.Args[0]
 }
 
 func (d *demo) kubeconfigPath() string {

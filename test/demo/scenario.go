@@ -95,7 +95,7 @@ func (d *demo) install(ctx context.Context) error {
 
 func (d *demo) deploy(ctx context.Context) error {
 	d.title("2. Deploy a web shop, and declare its Service critical")
-	if err := d.templateIsOurs(ctx); err != nil {
+	if err := d.clearTemplate(ctx); err != nil {
 		return err
 	}
 	if err := d.apply(ctx, shopManifest); err != nil {
@@ -184,6 +184,9 @@ func (d *demo) until(ctx context.Context, what string, look check) error {
 
 // watch shows live who answers, until ctx ends.
 func (d *demo) watch(ctx context.Context) error {
+	if err := d.useImageOfTheShop(ctx); err != nil {
+		return err
+	}
 	d.title("Who answers for the shop? (Ctrl-C ends)")
 	watching := newWatcher(newStrip(d.out, d.painter))
 	stop, err := d.probe(ctx, watching)

@@ -156,7 +156,11 @@ func templateIsOurs(ctx context.Context) error {
 	return fmt.Errorf("PodTemplate %s/%s is in real use: run the tests on a cluster of their own", operatorNamespace, templateName)
 }
 
+// applyTemplate replaces what there is: the fields of an earlier template must not stay.
 func applyTemplate(ctx context.Context) error {
+	if err := deleteTemplate(ctx); err != nil {
+		return err
+	}
 	objects, err := readObjects("fallback.yaml")
 	if err != nil {
 		return err

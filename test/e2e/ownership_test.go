@@ -21,6 +21,7 @@ import (
 // must not adopt the fallback: it would then count it, and take a real Pod away for it.
 
 func TestAControllerWithTheSameLabelsDoesNotAdoptTheFallback(t *testing.T) {
+	t.Parallel()
 	replicas := int32(0)
 	selector := &metav1.LabelSelector{MatchLabels: labels{"app": "shop"}}
 	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels{"app": "shop"}}}

@@ -128,23 +128,69 @@ func (p Phase) Who() []string {
 	})
 }
 
-// Phases makes segments fit to be read by people: while traffic changes over, requests go here and
-// there, and neighbouring segments all shorter than window become one mixed phase.
+// Phases makes segments fit to be read by people. While traffic changes over, requests go here and
+// there: neighbouring segments all shorter than window become one mixed phase. A phase that is short
+// even so, such as one lost request, joins the phase before it.
 func Phases(segments []Segment, window time.Duration) []Phase {
 	var phases []Phase
+	for _, group := range groups(segments, window) {
+		phase := newPhase(group)
+		last := len(phases) - 1
+		if last >= 0 && (phase.Duration() < window || phases[last].continuedBy(phase)) {
+			phases[last].absorb(phase)
+			continue
+		}
+		phases = append(phases, phase)
+	}
+	return phases
+}
+
+// groups puts short segments that follow one another together.
+func groups(segments []Segment, window time.Duration) [][]Segment {
+	var grouped [][]Segment
 	mixing := false
 	for _, segment := range segments {
 		short := segment.Duration() < window
-		if !(short && mixing) {
-			phases = append(phases, Phase{From: segment.From, Requests: map[string]int{}, Faults: map[Fault]int{}})
+		if short && mixing {
+			last := len(grouped) - 1
+			grouped[last] = append(grouped[last], segment)
+		} else {
+			grouped = append(grouped, []Segment{segment})
 		}
 		mixing = short
-		phase := &phases[len(phases)-1]
+	}
+	return grouped
+}
+
+func newPhase(segments []Segment) Phase {
+	phase := Phase{From: segments[0].From, Requests: map[string]int{}, Faults: map[Fault]int{}}
+	for _, segment := range segments {
 		phase.To = segment.To
 		phase.Requests[segment.Who] += segment.Requests
 		for fault, count := range segment.Faults {
 			phase.Faults[fault] += count
 		}
 	}
-	return phases
+	return phase
+}
+
+// continuedBy says whether the same answerer answers alone in the next phase as does, but for a
+// few requests, in this one.
+func (p Phase) continuedBy(next Phase) bool {
+	who, total := p.Who()[0], 0
+	for _, count := range p.Requests {
+		total += count
+	}
+	const mostly = 0.9
+	return len(next.Requests) == 1 && next.Who()[0] == who && float64(p.Requests[who]) >= mostly*float64(total)
+}
+
+func (p *Phase) absorb(next Phase) {
+	p.To = next.To
+	for who, count := range next.Requests {
+		p.Requests[who] += count
+	}
+	for fault, count := range next.Faults {
+		p.Faults[fault] += count
+	}
 }

@@ -135,12 +135,26 @@ func TestPhases(t *testing.T) {
 				{From: at(4), To: at(8), Requests: map[string]int{"b": 5}, Faults: none},
 			},
 		},
-		"one short segment stays by itself": {
+		"one lost request does not cut a phase in two": {
+			script: "aaaaaaaaaa.aaaabbbbb",
+			want: []Phase{
+				{From: at(0), To: at(15), Requests: map[string]int{"a": 14, Nobody: 1}, Faults: map[Fault]int{Refused: 1}},
+				{From: at(15), To: at(19), Requests: map[string]int{"b": 5}, Faults: none},
+			},
+		},
+		"a short stretch between two others joins the one before it": {
 			script: "aaaa.bbbbb",
 			want: []Phase{
-				{From: at(0), To: at(4), Requests: map[string]int{"a": 4}, Faults: none},
-				{From: at(4), To: at(5), Requests: map[string]int{Nobody: 1}, Faults: map[Fault]int{Refused: 1}},
+				{From: at(0), To: at(5), Requests: map[string]int{"a": 4, Nobody: 1}, Faults: map[Fault]int{Refused: 1}},
 				{From: at(5), To: at(9), Requests: map[string]int{"b": 5}, Faults: none},
+			},
+		},
+		"an outage stays a phase of its own, and what comes after it too": {
+			script: "aaaa...aaaaa",
+			want: []Phase{
+				{From: at(0), To: at(4), Requests: map[string]int{"a": 4}, Faults: none},
+				{From: at(4), To: at(7), Requests: map[string]int{Nobody: 3}, Faults: map[Fault]int{Refused: 3}},
+				{From: at(7), To: at(11), Requests: map[string]int{"a": 5}, Faults: none},
 			},
 		},
 		"short neighbours are one mixed phase": {
