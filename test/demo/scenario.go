@@ -132,6 +132,8 @@ func (d *demo) pause(context.Context) error {
 // outage takes the Pods away and brings them back while the prober watches. It returns only when
 // each answerer has been seen in its turn.
 func (d *demo) outage(ctx context.Context) ([]prober.Segment, error) {
+	// From here on, events are part of the story.
+	d.began = time.Now()
 	d.title("3. Take all Pods of the shop away, and bring them back: who answers 100 requests per second?")
 	watching := newWatcher(newStrip(d.out, d.painter))
 	stop, err := d.probe(ctx, watching)

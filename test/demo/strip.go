@@ -19,6 +19,10 @@ const (
 	// settled is for how long an answerer must hold before its coming is announced: while traffic
 	// changes over, requests go here and there.
 	settled = 100 * time.Millisecond
+
+	// coast is for how many cells the last answer is taken to hold although no request was sent: on a
+	// busy machine the prober is late at times.
+	coast = int(settled / cellTime)
 )
 
 // strip draws the live timeline: one row per second, one character per cellTime.
@@ -30,9 +34,12 @@ type strip struct {
 	row     int
 	cell    []prober.Result
 	cells   int
-	counts  map[string]int
-	notes   []note
-	told    announcer
+	// idle counts the cells since the last request, and mark is what that one showed.
+	idle   int
+	mark   string
+	counts map[string]int
+	notes  []note
+	told   announcer
 }
 
 // note is a line between the rows.
@@ -96,11 +103,14 @@ func (s *strip) begun() bool { return s.cells > 0 || len(s.cell) > 0 }
 
 func (s *strip) closeCell() {
 	s.begin()
-	mark := " "
+	s.idle++
 	if len(s.cell) > 0 {
-		mark = s.paint.cell(worst(s.cell))
+		s.idle, s.mark = 0, s.paint.cell(worst(s.cell))
 	}
-	_, _ = io.WriteString(s.out, mark)
+	if s.idle > coast {
+		s.mark = " "
+	}
+	_, _ = io.WriteString(s.out, s.mark)
 	s.cell = nil
 	s.cells++
 	if s.cells == rowCells {

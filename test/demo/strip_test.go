@@ -82,14 +82,14 @@ func TestStrip(t *testing.T) {
 				"         ▸  0.00 s  shop answers",
 			},
 		},
-		"a note stands after the row of its moment, and a time without requests is blank": {
+		"a note stands after the row of its moment, and a long time without requests is blank": {
 			story: func(s *strip) {
 				feed(s, requests(0, 50, shop))
 				s.say(start.Add(1500*time.Millisecond), "look")
 				feed(s, requests(2*time.Second, 100, shop))
 			},
 			want: []string{
-				"    0 s  " + strings.Repeat("█", 25) + strings.Repeat(" ", 25) + "  shop",
+				"    0 s  " + strings.Repeat("█", 30) + strings.Repeat(" ", 20) + "  shop",
 				"         ▸  0.00 s  shop answers",
 				"    1 s  " + strings.Repeat(" ", 50) + "  ",
 				"         ▸  1.50 s  look",

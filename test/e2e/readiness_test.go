@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -29,7 +30,10 @@ func TestAPodThatRunsButIsNeverReady(t *testing.T) {
 	stop := shop.probe()
 	change(w, app, func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Args = []string{"web", "--name=shop"} })
 	shop.armed("shop")
-	w.Expect(prober.Summarise(stop()).Answered).To(HaveKey("shop"))
+	w.Expect(prober.Summarise(stop())).To(And(
+		HaveField("Answered", HaveKey("shop")),
+		HaveField("LongestGap", BeNumerically("<", 200*time.Millisecond)),
+	), "the fallback leaves without a gap, although its server stops as soon as it is told to")
 }
 
 func TestAPodThatCrashesAgainAndAgain(t *testing.T) {
