@@ -72,7 +72,7 @@ func (r *ServiceReconciler) relabel(ctx context.Context, to *corev1.Pod) error {
 // server's answer, is remembered as such, and the next plan takes it from there.
 func (r *ServiceReconciler) create(ctx context.Context, key types.NamespacedName, pod *corev1.Pod) (*corev1.Pod, error) {
 	err := write.Create(ctx, r.client, pod.DeepCopy())
-	if answered := r.record(key, pod, err); !answered {
+	if answered := r.record(key, pod, false, err); !answered {
 		return nil, err
 	}
 	if err != nil {
@@ -83,7 +83,10 @@ func (r *ServiceReconciler) create(ctx context.Context, key types.NamespacedName
 
 func (r *ServiceReconciler) rehearse(ctx context.Context, key types.NamespacedName, pod *corev1.Pod) error {
 	err := write.Rehearse(ctx, r.client, pod.DeepCopy())
-	if answered := r.record(key, pod, err); !answered {
+	if fault.IsDryRunUnsupported(err) {
+		err = nil // Nobody can tell before the outage, which is no reason for alarm.
+	}
+	if answered := r.record(key, pod, true, err); !answered {
 		return err
 	}
 	return nil
@@ -91,9 +94,9 @@ func (r *ServiceReconciler) rehearse(ctx context.Context, key types.NamespacedNa
 
 // record remembers the API server's answer to a create, and tells whether it
 // was one: a failure that may pass is none.
-func (r *ServiceReconciler) record(key types.NamespacedName, pod *corev1.Pod, err error) bool {
-	attempt := decide.Attempt{Hash: render.Hash(pod), At: r.clock.Now()}
-	if last := r.attempts.get(key); last != nil && last.Hash == attempt.Hash {
+func (r *ServiceReconciler) record(key types.NamespacedName, pod *corev1.Pod, rehearsal bool, err error) bool {
+	attempt := decide.Attempt{Hash: render.Hash(pod), At: r.clock.Now(), Rehearsal: rehearsal}
+	if last := r.attempts.get(key); last != nil && last.Hash == attempt.Hash && last.Rehearsal == rehearsal {
 		attempt.Refusals = last.Refusals
 	}
 	switch {

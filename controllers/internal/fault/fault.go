@@ -5,6 +5,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -103,6 +104,13 @@ func refused(err error) bool {
 	default:
 		return code >= 400 && code < 500
 	}
+}
+
+// IsDryRunUnsupported tells whether a dry run was refused because an admission
+// webhook has side effects. The API server gives this no reason of its own, only
+// a text (k8s.io/apiserver, webhook errors, NewDryRunUnsupportedErr).
+func IsDryRunUnsupported(err error) bool {
+	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
 }
 
 func delayOf(err error) time.Duration {

@@ -89,3 +89,10 @@ func TestJoin(t *testing.T) {
 		})
 	}
 }
+
+func TestIsDryRunUnsupported(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(fault.IsDryRunUnsupported(apierrors.NewBadRequest(`admission webhook "x" does not support dry run`))).To(BeTrue())
+	g.Expect(fault.IsDryRunUnsupported(apierrors.NewBadRequest("spec is not valid"))).To(BeFalse())
+	g.Expect(fault.IsDryRunUnsupported(nil)).To(BeFalse())
+}

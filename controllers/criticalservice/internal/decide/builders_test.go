@@ -166,6 +166,11 @@ func answered(ago time.Duration, reason, message string) option {
 
 func accepted(s *decide.Snapshot) { answered(time.Minute, "", "")(s) }
 
+func refusedRehearsal(s *decide.Snapshot) {
+	denied(time.Second)(s)
+	s.Attempt.Rehearsal = true
+}
+
 func denied(ago time.Duration) option {
 	return answered(ago, criticalv1.ReasonCreateDenied, "exceeded quota")
 }

@@ -183,8 +183,11 @@ func (s *Snapshot) replace(plan *Plan) {
 	attempt := s.attemptFor(pod)
 	if attempt != nil && attempt.Reason != "" {
 		plan.is(criticalv1.StateExposed, attempt.Reason, attempt.Message)
+		// A rehearsal may have been refused for what the outage has ended, such
+		// as a quota that the Service's own Pods filled: only a refusal in
+		// earnest is worth waiting after.
 		plan.RecheckAfter = s.untilNextAttempt(attempt)
-		if plan.RecheckAfter > 0 {
+		if plan.RecheckAfter > 0 && !attempt.Rehearsal {
 			return
 		}
 	} else {

@@ -285,6 +285,9 @@ func TestWhatHindersAFallback(t *testing.T) {
 		"a denied create is repeated": {
 			snapshot(denied(30 * time.Second)), "Exposed/CreateDenied, create service-watcher-shop, recheck 1s",
 		},
+		"a refused rehearsal does not hold up a create": {
+			snapshot(refusedRehearsal), "Exposed/CreateDenied, create service-watcher-shop, recheck 1s",
+		},
 		"a denied create is repeated at once when the template is mended": {
 			snapshot(denied(time.Second), containerPort(80)), "Exposed/FallbackStarting, create service-watcher-shop, recheck 1s",
 		},
@@ -370,6 +373,12 @@ func TestMessagesNameTheObjectsAndWhatToDo(t *testing.T) {
 					},
 				}}
 			})), []string{`"page"`, "137", "OOMKilled", fallbackName},
+		},
+		"a Pod that runs and is not ready points to its probe": {
+			snapshot(fallback(func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning })), []string{"readiness probe"},
+		},
+		"a Pod that does not even run points to what it waits for": {
+			snapshot(fallback(func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending })), []string{"kubectl describe pod"},
 		},
 		"a Pod that no node takes says why": {
 			snapshot(fallback(func(p *corev1.Pod) {

@@ -28,7 +28,10 @@ func (s *Snapshot) troubleOf(pod *corev1.Pod) (trouble string, wait time.Duratio
 	if left := pod.CreationTimestamp.Add(startWithin).Sub(s.Now); left > 0 {
 		return "", left
 	}
-	return "it runs and does not become ready: look at its readiness probe", 0
+	if pod.Status.Phase == corev1.PodRunning {
+		return "it runs and does not become ready: look at its readiness probe", 0
+	}
+	return "its containers have not started: `kubectl describe pod` says what they wait for (an image, a volume)", 0
 }
 
 // startingReasons are the reasons for which a container waits in every start.

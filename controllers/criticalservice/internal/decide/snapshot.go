@@ -49,6 +49,8 @@ type Attempt struct {
 	Hash string
 	// At is when the answer came.
 	At time.Time
+	// Rehearsal is true when nothing was to be stored.
+	Rehearsal bool
 	// Reason is empty when the Pod was accepted; else it is one of
 	// CreateDenied and NameTaken.
 	Reason string
