@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
@@ -216,3 +217,15 @@ func (w *world) settle() {
 	w.T.Helper()
 	w.Eventually(func() time.Duration { return w.operator.Idle(w.Namespace) }).Should(BeNumerically(">", quiet))
 }
+
+// release takes the finalizers off a Service that a test held.
+func (w *world) release(service *corev1.Service) {
+	w.T.Helper()
+	ctx := context.WithoutCancel(w.T.Context())
+	if client.IgnoreNotFound(w.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(service), service)) == nil && service.UID != "" {
+		service.Finalizers = nil
+		w.Expect(client.IgnoreNotFound(w.Cluster.Client.Update(ctx, service))).To(Succeed())
+	}
+}
+
+func portNumber(number int32) intstr.IntOrString { return intstr.FromInt32(number) }

@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
@@ -42,6 +44,7 @@ func Main(m *testing.M, scheme func() (*apiruntime.Scheme, error), cluster **Clu
 			log.Fatal(err)
 		}
 	}
+	ctrl.SetLogger(logr.Discard()) // Operators have logs of their own.
 	known, err := scheme()
 	if err != nil {
 		log.Fatal(err)

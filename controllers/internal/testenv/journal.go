@@ -46,14 +46,17 @@ func (j *journal) holding(texts ...string) []entry {
 	return kept
 }
 
-// text shows the entries about something, without those about every reconcile.
+// lastLines is how much of a log a failed test shows.
+const lastLines = 40
+
+// text shows the last entries about something, without those about every
+// reconcile.
 func (j *journal) text(about string) string {
-	var lines strings.Builder
+	var lines []string
 	for _, entry := range j.holding(about) {
-		if strings.HasPrefix(entry.text, fmt.Sprintf(`"level"=%d`, debug)) {
-			continue
+		if !strings.HasPrefix(entry.text, fmt.Sprintf(`"level"=%d`, debug)) {
+			lines = append(lines, entry.at.Format("15:04:05.000 ")+entry.text)
 		}
-		lines.WriteString(entry.at.Format("15:04:05.000 ") + entry.text + "\n")
 	}
-	return lines.String()
+	return strings.Join(lines[max(0, len(lines)-lastLines):], "\n")
 }
