@@ -25,6 +25,8 @@ type Cluster struct {
 	supervisor *process.Supervisor
 	builder    *build.Builder
 	out        io.Writer
+	// expected are the components that run unless something is wrong with them.
+	expected []string
 }
 
 // New returns the cluster of a state folder, which may or may not run.

@@ -71,6 +71,7 @@ func (c *Cluster) spec(name string) (process.Spec, error) {
 
 // ensureStarted starts those of the components that do not run, and names them.
 func (c *Cluster) ensureStarted(names []string) (started []string, err error) {
+	c.expected = append(c.expected, names...)
 	for _, name := range names {
 		if c.supervisor.Alive(name) {
 			continue

@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -33,23 +31,17 @@ const (
 
 // launch starts the processes and waits until the cluster is of use.
 func (c *Cluster) launch(ctx context.Context, hasDNS bool) error {
+	client, err := kubeapi.NewClient(c.state)
+	if err != nil {
+		return err
+	}
 	if _, err := c.ensureStarted(foundation()); err != nil {
 		return err
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
-	group.Go(func() error { return c.pushOwnImages(groupCtx) })
-	group.Go(func() error {
-		return c.timed("API server", func() error { return c.awaitAPIServer(groupCtx, startTimeout) })
-	})
-	group.Go(func() error {
-		return c.waitFor(groupCtx, "containerd", startTimeout, []string{containerdName}, func(context.Context) error {
-			conn, err := net.Dial("unix", c.state.ContainerdSocket())
-			if err == nil {
-				_ = conn.Close()
-			}
-			return err
-		})
-	})
+	group.Go(func() error { return c.pushOwnImages(groupCtx, client) })
+	group.Go(func() error { return c.awaitHealthy(groupCtx, client, apiServerName, startTimeout) })
+	group.Go(func() error { return c.awaitHealthy(groupCtx, client, containerdName, startTimeout) })
 	if err := group.Wait(); err != nil {
 		return err
 	}
@@ -59,23 +51,12 @@ func (c *Cluster) launch(ctx context.Context, hasDNS bool) error {
 	if err := c.deployDNS(ctx, hasDNS); err != nil {
 		return err
 	}
-	return c.awaitReady(ctx, startTimeout)
+	return c.awaitReady(ctx, client, startTimeout)
 }
 
 // pushOwnImages puts the images of pause and CoreDNS into the registry.
-func (c *Cluster) pushOwnImages(ctx context.Context) error {
-	err := c.waitFor(ctx, "image registry", startTimeout, []string{registryName}, func(ctx context.Context) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+topology.RegistryAddress()+"/v2/", nil)
-		if err != nil {
-			return err
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return err
-		}
-		return response.Body.Close()
-	})
-	if err != nil {
+func (c *Cluster) pushOwnImages(ctx context.Context, client *kubeapi.Client) error {
+	if err := c.awaitHealthy(ctx, client, registryName, startTimeout); err != nil {
 		return err
 	}
 	for name, component := range map[string]build.Component{topology.PauseImage: build.Pause, topology.CoreDNSImage: build.CoreDNS} {
@@ -109,7 +90,7 @@ func (c *Cluster) deployDNS(ctx context.Context, hasDNS bool) error {
 	if err != nil {
 		return err
 	}
-	return c.waitFor(ctx, "the API server to accept CoreDNS", startTimeout, []string{apiServerName}, func(ctx context.Context) error {
+	return c.waitFor(ctx, "CoreDNS accepted by the API server", startTimeout, func(ctx context.Context) error {
 		cmd := exec.CommandContext(ctx, kubectl, "--kubeconfig", c.state.Kubeconfig(), "apply", "--server-side", "--force-conflicts", "-f", "-")
 		cmd.Env = c.supervisor.Environment(process.Spec{NoProxy: true})
 		cmd.Stdin = bytes.NewReader(manifests)
@@ -120,50 +101,40 @@ func (c *Cluster) deployDNS(ctx context.Context, hasDNS bool) error {
 	})
 }
 
-func (c *Cluster) awaitAPIServer(ctx context.Context, limit time.Duration) error {
-	client, err := kubeapi.NewClient(c.state)
-	if err != nil {
-		return err
-	}
-	return c.waitFor(ctx, "the API server", limit, []string{etcdName, apiServerName}, client.Ready)
+func (c *Cluster) awaitHealthy(ctx context.Context, client *kubeapi.Client, name string, limit time.Duration) error {
+	return c.await(ctx, name, limit, func(ctx context.Context) error { return c.healthy(ctx, client, name) })
 }
 
-// awaitReady waits for what makes a cluster useful: a node for Pods, the
-// ServiceAccount that they need, and names.
-func (c *Cluster) awaitReady(ctx context.Context, limit time.Duration) error {
-	client, err := kubeapi.NewClient(c.state)
-	if err != nil {
-		return err
-	}
-	if err := c.awaitAPIServer(ctx, limit); err != nil {
-		return err
-	}
+// awaitReady waits for what makes a cluster useful: components that work, a node
+// for Pods, the ServiceAccount that they need, and names.
+func (c *Cluster) awaitReady(ctx context.Context, client *kubeapi.Client, limit time.Duration) error {
 	group, ctx := errgroup.WithContext(ctx)
+	for _, name := range Components() {
+		group.Go(func() error { return c.awaitHealthy(ctx, client, name, limit) })
+	}
 	for what, check := range map[string]func(context.Context) error{
-		"Node ready":             client.NodeReady,
+		"Node":                   client.NodeReady,
 		"default ServiceAccount": client.DefaultServiceAccount,
-		"Cluster DNS answers":    dns.Answers,
+		"Cluster DNS":            dns.Answers,
 	} {
-		group.Go(func() error {
-			return c.timed(what, func() error { return c.waitFor(ctx, what, limit, Components(), check) })
-		})
+		group.Go(func() error { return c.await(ctx, what, limit, check) })
 	}
 	return group.Wait()
 }
 
-// timed reports a step that took noticeable time.
-func (c *Cluster) timed(what string, step func() error) error {
+// await waits for one thing, and reports it if it took noticeable time.
+func (c *Cluster) await(ctx context.Context, what string, limit time.Duration, check func(context.Context) error) error {
 	begin := time.Now()
-	err := step()
+	err := c.waitFor(ctx, what, limit, check)
 	if took := time.Since(begin); err == nil && took > 500*time.Millisecond {
-		c.print("  %-24s %s", what, seconds(took))
+		c.print("  %-24s ready after %s", what, seconds(took))
 	}
 	return err
 }
 
-// waitFor repeats a check until it succeeds. It gives up at once when one of the
-// components that must run for it has ended, and shows why.
-func (c *Cluster) waitFor(ctx context.Context, what string, limit time.Duration, needed []string, check func(context.Context) error) error {
+// waitFor repeats a check until it succeeds. It gives up at once when a component
+// that was started has ended, and shows why.
+func (c *Cluster) waitFor(ctx context.Context, what string, limit time.Duration, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	tick := time.NewTicker(pollInterval)
@@ -173,7 +144,7 @@ func (c *Cluster) waitFor(ctx context.Context, what string, limit time.Duration,
 		if err == nil {
 			return nil
 		}
-		for _, name := range needed {
+		for _, name := range c.expected {
 			if !c.supervisor.Alive(name) {
 				return fmt.Errorf("%s has ended while waiting for %s; the end of its log:\n%s", name, what, c.lastLines(name))
 			}

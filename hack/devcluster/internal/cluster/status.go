@@ -25,33 +25,37 @@ func (c *Cluster) Status(ctx context.Context) error {
 	}
 	c.print("Kubernetes %s, kube-proxy in %s mode, up for %s\n", r.Version, r.ProxyMode, time.Since(r.Started).Round(time.Second))
 
-	table := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "COMPONENT\tSTATE\tPID\tAGE\tLOG")
-	var ended []string
-	for _, name := range Components() {
-		id, known := c.supervisor.Find(name)
-		if known && id.Alive() {
-			fmt.Fprintf(table, "%s\trunning\t%d\t%s\t%s\n", name, id.PID, id.Age().Round(time.Second), c.state.Log(name))
-			continue
-		}
-		ended = append(ended, name)
-		fmt.Fprintf(table, "%s\tENDED\t-\t-\t%s\n", name, c.state.Log(name))
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	c.print("")
-	if len(ended) > 0 {
-		return fmt.Errorf("%s ended: `devcluster up` starts what is missing", strings.Join(ended, ", "))
-	}
-	return c.checkServices(ctx)
-}
-
-func (c *Cluster) checkServices(ctx context.Context) error {
 	client, err := kubeapi.NewClient(c.state)
 	if err != nil {
 		return err
 	}
+	if ended, err := c.printComponents(ctx, client); err != nil || len(ended) > 0 {
+		return errors.Join(err, fmt.Errorf("%s ended: `devcluster up` starts what is missing", strings.Join(ended, ", ")))
+	}
+	return c.checkServices(ctx, client)
+}
+
+func (c *Cluster) printComponents(ctx context.Context, client *kubeapi.Client) (ended []string, err error) {
+	table := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "COMPONENT\tSTATE\tPID\tAGE\tLOG")
+	for _, name := range Components() {
+		id, known := c.supervisor.Find(name)
+		if !known || !id.Alive() {
+			ended = append(ended, name)
+			fmt.Fprintf(table, "%s\tended\t-\t-\t%s\n", name, c.state.Log(name))
+			continue
+		}
+		condition := "healthy"
+		if c.healthy(ctx, client, name) != nil {
+			condition = "unhealthy"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\n", name, condition, id.PID, id.Age().Round(time.Second), c.state.Log(name))
+	}
+	fmt.Fprintln(table)
+	return ended, table.Flush()
+}
+
+func (c *Cluster) checkServices(ctx context.Context, client *kubeapi.Client) error {
 	var errs []error
 	for _, check := range []struct {
 		what string

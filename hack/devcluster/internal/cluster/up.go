@@ -17,6 +17,7 @@ import (
 	"github.com/critical-service/operator/hack/devcluster/internal/controlplane"
 	"github.com/critical-service/operator/hack/devcluster/internal/debian"
 	"github.com/critical-service/operator/hack/devcluster/internal/footprint"
+	"github.com/critical-service/operator/hack/devcluster/internal/kubeapi"
 	"github.com/critical-service/operator/hack/devcluster/internal/network"
 	"github.com/critical-service/operator/hack/devcluster/internal/node"
 	"github.com/critical-service/operator/hack/devcluster/internal/process"
@@ -114,17 +115,29 @@ func cannotKeep(existing *record, wanted record) string {
 // repair starts the components that ended.
 func (c *Cluster) repair(ctx context.Context, existing *record) error {
 	begin := time.Now()
-	if err := network.Up(ctx); err != nil {
-		return err
-	}
-	started, err := c.ensureStarted(Components())
+	client, err := kubeapi.NewClient(c.state)
 	if err != nil {
 		return err
 	}
-	if len(started) > 0 {
-		c.print("Started again: %s", strings.Join(started, ", "))
+	if err := network.Up(ctx); err != nil {
+		return err
 	}
-	if err := c.awaitReady(ctx, repairTimeout); err != nil {
+	// The clients end if they do not find an API server, so that comes first.
+	restarted, err := c.ensureStarted(foundation())
+	if err != nil {
+		return err
+	}
+	if err := c.awaitHealthy(ctx, client, apiServerName, repairTimeout); err != nil {
+		return err
+	}
+	more, err := c.ensureStarted(clients())
+	if err != nil {
+		return err
+	}
+	if restarted = append(restarted, more...); len(restarted) > 0 {
+		c.print("Started again: %s", strings.Join(restarted, ", "))
+	}
+	if err := c.awaitReady(ctx, client, repairTimeout); err != nil {
 		return err
 	}
 	c.print("Kubernetes %s is up already (%s)", existing.Version, seconds(time.Since(begin)))
@@ -134,6 +147,7 @@ func (c *Cluster) repair(ctx context.Context, existing *record) error {
 
 // start starts a cluster on a machine without one.
 func (c *Cluster) start(ctx context.Context, wanted record) error {
+	c.expected = nil
 	if err := c.checkMachine(ctx); err != nil {
 		return err
 	}

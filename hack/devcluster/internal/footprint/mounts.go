@@ -31,7 +31,7 @@ func Unmount(state layout.State) error {
 	}
 	points, err := mountPoints(state)
 	if err == nil && len(points) > 0 {
-		err = fmt.Errorf("cannot unmount %s", strings.Join(points, ", "))
+		err = fmt.Errorf("cannot unmount %s (%d mounts are left in all, see /proc/self/mountinfo)", points[len(points)-1], len(points))
 	}
 	return err
 }

@@ -1,5 +1,6 @@
-// Package kubeapi asks the API server the few questions on which the start of the
-// cluster waits. A client library would double the build time of this program.
+// Package kubeapi asks the API server and the other components the few questions
+// on which the start of the cluster waits. A client library would double the build
+// time of this program.
 package kubeapi
 
 import (
@@ -44,6 +45,11 @@ func (c *Client) Ready(ctx context.Context) error {
 	return c.get(ctx, "/readyz", nil)
 }
 
+// Healthy asks a component about itself.
+func (c *Client) Healthy(ctx context.Context, url string) error {
+	return c.getURL(ctx, url, nil)
+}
+
 // NodeReady reports whether the node can run Pods, and why not.
 func (c *Client) NodeReady(ctx context.Context) error {
 	var node struct {
@@ -72,7 +78,11 @@ func (c *Client) DefaultServiceAccount(ctx context.Context) error {
 }
 
 func (c *Client) get(ctx context.Context, path string, into any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, topology.APIServerURL()+path, nil)
+	return c.getURL(ctx, topology.APIServerURL()+path, into)
+}
+
+func (c *Client) getURL(ctx context.Context, url string, into any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
 	}
@@ -83,7 +93,7 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
 		body, _ := io.ReadAll(io.LimitReader(response.Body, 512))
-		return fmt.Errorf("API server: %s %s: %s", path, response.Status, body)
+		return fmt.Errorf("%s: %s: %s", url, response.Status, body)
 	}
 	if into == nil {
 		return nil
