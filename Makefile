@@ -22,6 +22,7 @@ KUBECTL ?= $(shell command -v kubectl || echo "$$(bin/devcluster assets)/kubectl
 
 TOOLS := $(CURDIR)/bin/tools
 REPORTS := $(CURDIR)/bin/reports
+GOTESTSUM := $(TOOLS)/gotestsum --format pkgname-and-test-fails
 # For example TEST_ARGS="-run TestDecide".
 TEST_ARGS ?=
 
@@ -95,10 +96,11 @@ tidy: ## Tidy the module files of the operator, the devcluster and the tools.
 test: bin/devcluster $(TOOLS)/gotestsum ## Run the unit tests and the tests against a real API server. Needs only Go.
 	@mkdir -p $(REPORTS)
 	@echo "building etcd and kube-apiserver (once; the first time takes minutes)"
-	assets=$$(bin/devcluster assets); \
+	@assets=$$(bin/devcluster assets); status=0; \
 	CGO_ENABLED=$(if $(RACE),1,0) KUBEBUILDER_ASSETS="$$assets" \
-	  $(TOOLS)/gotestsum --format pkgname-and-test-fails --junitfile $(REPORTS)/unit.xml -- $(RACE) -timeout 15m $(TEST_ARGS) ./...
-	cd hack/devcluster && $(TOOLS)/gotestsum --format pkgname-and-test-fails --junitfile $(REPORTS)/devcluster.xml -- -timeout 15m $(TEST_ARGS) ./...
+	  $(GOTESTSUM) --junitfile $(REPORTS)/unit.xml -- $(RACE) -timeout 15m $(TEST_ARGS) ./... || status=1; \
+	(cd hack/devcluster && $(GOTESTSUM) --junitfile $(REPORTS)/devcluster.xml -- -timeout 15m $(TEST_ARGS) ./...) || status=1; \
+	exit $$status
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint $(TOOLS)/kustomize ## Check code, scripts and kustomizations.
