@@ -38,6 +38,13 @@ func Delete(ctx context.Context, c client.Client, object client.Object) error {
 	return c.Delete(ctx, object, client.Preconditions{UID: &uid, ResourceVersion: &version})
 }
 
+// DeleteNow is Delete without waiting for the node that the Pod is on: for a Pod
+// whose node does not answer any more.
+func DeleteNow(ctx context.Context, c client.Client, object client.Object) error {
+	uid := object.GetUID()
+	return c.Delete(ctx, object, client.Preconditions{UID: &uid}, client.GracePeriodSeconds(0))
+}
+
 // Status writes the status of an object where it differs, and tells whether it
 // did. The two must differ in nothing but their status.
 func Status(ctx context.Context, c client.Client, from, to client.Object) (bool, error) {
