@@ -145,7 +145,7 @@ binaries: ## Compile operator and demo workload for an image into bin/linux-ARCH
 
 .PHONY: install
 install: $(TOOLS)/kustomize ## Install the CRD only.
-	$(TOOLS)/kustomize build config/crd | $(KUBECTL) apply -f -
+	$(TOOLS)/kustomize build config/crd | $(KUBECTL) apply --server-side --force-conflicts -f -
 
 .PHONY: uninstall
 uninstall: $(TOOLS)/kustomize ## Remove the CRD, and with it all CriticalServices and their fallbacks.
@@ -153,7 +153,7 @@ uninstall: $(TOOLS)/kustomize ## Remove the CRD, and with it all CriticalService
 
 .PHONY: deploy
 deploy: $(TOOLS)/kustomize ## Install everything, with the image IMG.
-	hack/render.sh $(IMG) | $(KUBECTL) apply -f -
+	hack/render.sh $(IMG) | $(KUBECTL) apply --server-side --force-conflicts -f -
 
 .PHONY: undeploy
 undeploy: $(TOOLS)/kustomize ## Remove everything that deploy installed, CriticalServices included.
