@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/rand"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
@@ -207,9 +208,18 @@ func (w *world) look(service *corev1.Service, change func()) {
 	w.T.Helper()
 	before := w.operator.Reconciles("service", service.Namespace, service.Name)
 	change()
+	w.poke(service)
 	w.Eventually(func() int { return w.operator.Reconciles("service", service.Namespace, service.Name) }).
 		Should(BeNumerically(">", before), "the change must wake the operator")
 	w.settle()
+}
+
+// poke wakes the operator by a change that means nothing.
+func (w *world) poke(service *corev1.Service) {
+	w.T.Helper()
+	testenv.Update(w.World, service.DeepCopy(), func(s *corev1.Service) {
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, "example.com/poke", rand.String(8))
+	})
 }
 
 // settle waits until the operator has nothing left to do in the world.

@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -49,13 +50,16 @@ func (j *journal) holding(texts ...string) []entry {
 // lastLines is how much of a log a failed test shows.
 const lastLines = 40
 
+// noise is what controller-runtime says twice, or that tells a person nothing.
+var noise = regexp.MustCompile(`"(controllerGroup|controllerKind|Service|CriticalService|reconcileID)"=({[^}]*}|"[^"]*") ?`)
+
 // text shows the last entries about something, without those about every
 // reconcile.
 func (j *journal) text(about string) string {
 	var lines []string
 	for _, entry := range j.holding(about) {
 		if !strings.HasPrefix(entry.text, fmt.Sprintf(`"level"=%d`, debug)) {
-			lines = append(lines, entry.at.Format("15:04:05.000 ")+entry.text)
+			lines = append(lines, entry.at.Format("15:04:05.000 ")+noise.ReplaceAllString(entry.text, ""))
 		}
 	}
 	return strings.Join(lines[max(0, len(lines)-lastLines):], "\n")
