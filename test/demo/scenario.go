@@ -117,16 +117,24 @@ func (d *demo) deploy(ctx context.Context) error {
 }
 
 // pause lets the person at the terminal decide when it begins: the build before may have been long.
-func (d *demo) pause(context.Context) error {
+func (d *demo) pause(ctx context.Context) error {
 	if !d.live || !term.IsTerminal(int(os.Stdin.Fd())) {
 		return nil
 	}
 	d.printf("\n  Press Enter to take all Pods of the shop away. ")
-	_, err := bufio.NewReader(os.Stdin).ReadString('\n')
-	if err != nil {
+	entered := make(chan struct{})
+	go func() {
+		defer close(entered)
+		// An input that ends says as much as Enter.
+		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+	}()
+	select {
+	case <-entered:
+		return nil
+	case <-ctx.Done():
 		d.printf("\n")
+		return errors.New("interrupted before the outage")
 	}
-	return nil
 }
 
 // outage takes the Pods away and brings them back while the prober watches. It returns only when

@@ -4,11 +4,13 @@ package e2e
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 )
@@ -20,7 +22,7 @@ func TestAQuotaThatDeniesTheFallback(t *testing.T) {
 	pod := w.pod("shop", labels{"app": "shop"})
 	shop, elsewhere := w.service("shop", labelled(match)), other.service("shop", labelled(match))
 	shop.answeredBy("shop")
-	quota := w.noPods()
+	quota := w.quota(0)
 	policy := w.policy(w.name("everywhere"), "", match)
 	shop.policy, elsewhere.policy = policy, policy
 
@@ -43,11 +45,12 @@ func TestAQuotaThatDeniesTheFallback(t *testing.T) {
 	shop.condition(criticalv1.ConditionFallbackReady, metav1.ConditionTrue, criticalv1.ConditionReasonFallbackPrepared)
 }
 
-func (w *world) noPods() *corev1.ResourceQuota {
+// quota allows so many Pods in the scenario's namespace, those that are there included.
+func (w *world) quota(pods int64) *corev1.ResourceQuota {
 	w.t.Helper()
 	quota := &corev1.ResourceQuota{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "no-pods"},
-		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "few-pods"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(pods, resource.DecimalSI)}},
 	}
 	w.create(quota)
 	// A quota counts only once Kubernetes has written its status.
@@ -56,6 +59,32 @@ func (w *world) noPods() *corev1.ResourceQuota {
 		return quota.Status.Hard
 	}).Should(HaveKey(corev1.ResourcePods))
 	return quota
+}
+
+func TestAQuotaThatTheApplicationFillsIsFreeWhenItsPodsAreGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	pod := w.pod("shop", labels{"app": "shop"})
+	shop := w.service("shop")
+	shop.answeredBy("shop")
+	w.quota(1)
+	shop.critical().becomes(criticalv1.StateArming, criticalv1.ReasonCreateDenied, "exceeded quota")
+
+	// What was refused while the Service was well must not hold up the fallback when it is needed.
+	w.remove(pod)
+	w.Eventually(shop.fallbacks, 15*time.Second).Should(HaveLen(1))
+	shop.covered()
+}
+
+func TestNamespaceServiceAndCriticalServiceAppliedInOneGo(t *testing.T) {
+	t.Parallel()
+	w := worldIn(t, "e2e-in-one-go-"+utilrand.String(5))
+	// A new namespace denies every Pod until Kubernetes has made its service account.
+	w.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}})
+	w.reportFailure()
+	shop := w.service("shop").critical()
+	w.Eventually(shop.fallbacks, 15*time.Second).Should(HaveLen(1))
+	shop.covered()
 }
 
 func TestPodSecurityThatDeniesTheFallback(t *testing.T) {

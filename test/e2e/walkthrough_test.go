@@ -46,8 +46,10 @@ func TestTheWalkThroughOfTheArticle(t *testing.T) {
 
 	// And once more, as the article would have gone on: the Pod goes, the fallback comes back.
 	w.remove(nginx)
-	w.Expect(frontend.covered().UID).NotTo(Equal(fallback.UID))
+	again := frontend.covered()
+	w.Expect(again.UID).NotTo(Equal(fallback.UID))
 	w.Eventually(ask).WithArguments(frontend.nodePortURL()).Should(Equal(fallbackName))
+	frontend.keeps(again)
 	stop()
 }
 
@@ -58,13 +60,13 @@ func (w *world) existingService(name string) *service {
 	return s
 }
 
-// nginx stands for the article's nginx-pod.yaml: it has the Service's labels and listens on port 80,
-// for which it must be root.
+// nginx stands for the article's nginx-pod.yaml: it has the Service's labels, listens on port 80, for
+// which it must be root, and stops as soon as it is told to.
 func (w *world) nginx() *corev1.Pod {
 	w.t.Helper()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "nginx", Labels: labels{"role": "frontend"}},
-		Spec:       webPod("nginx", "--port=80"),
+		Spec:       webPod("nginx", "--port=80", "--drain=0s"),
 	}
 	pod.Spec.SecurityContext = nil
 	container := &pod.Spec.Containers[0]
