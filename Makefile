@@ -104,13 +104,15 @@ test: bin/devcluster $(TOOLS)/gotestsum ## Run the unit tests and the tests agai
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint $(TOOLS)/kustomize ## Check code, scripts and kustomizations.
-	go vet -tags e2e ./...
-	cd hack/devcluster && go vet ./...
-	$(TOOLS)/golangci-lint run
-	cd hack/devcluster && $(TOOLS)/golangci-lint run
-	for dir in config/default config/samples; do $(TOOLS)/kustomize build "$$dir" >/dev/null; done
-	@if command -v shellcheck >/dev/null; then shellcheck -x hack/*.sh .ci/run; \
-	  else echo "note: shellcheck is not installed, the scripts were not checked"; fi
+	@status=0; check() { echo "$$*"; "$$@" || status=1; }; \
+	check go vet -tags e2e ./...; \
+	check go -C hack/devcluster vet ./...; \
+	check $(TOOLS)/golangci-lint run; \
+	(cd hack/devcluster && check $(TOOLS)/golangci-lint run; exit $$status) || status=1; \
+	for dir in config/default config/samples; do check $(TOOLS)/kustomize build -o /dev/null "$$dir"; done; \
+	if command -v shellcheck >/dev/null; then check shellcheck -x hack/*.sh .ci/run; \
+	else echo "note: shellcheck is not installed, the scripts were not checked"; fi; \
+	exit $$status
 
 .PHONY: verify
 verify: $(TOOLS)/controller-gen $(TOOLS)/golangci-lint ## Check that everything generated is up to date; says what to run if not.
