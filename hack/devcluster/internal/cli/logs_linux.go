@@ -57,5 +57,9 @@ func (a *app) showLogs(cmd *cobra.Command, components []string, follow bool, lin
 	}
 	tail := exec.CommandContext(cmd.Context(), "tail", append(args, files...)...)
 	tail.Stdout, tail.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
-	return tail.Run()
+	if err := tail.Run(); cmd.Context().Err() == nil {
+		return err
+	}
+	// Ending the log with Ctrl-C is how one leaves it.
+	return nil
 }

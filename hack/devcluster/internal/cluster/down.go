@@ -7,12 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 
-	"github.com/critical-service/operator/hack/devcluster/internal/build"
 	"github.com/critical-service/operator/hack/devcluster/internal/footprint"
 	"github.com/critical-service/operator/hack/devcluster/internal/network"
-	"github.com/critical-service/operator/hack/devcluster/internal/node"
 	"github.com/critical-service/operator/hack/devcluster/internal/process"
 )
 
@@ -23,19 +20,21 @@ func (c *Cluster) Down(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	if err := c.clean(ctx); err != nil {
+	existing, err := c.load()
+	if err != nil {
+		return err
+	}
+	if err := c.clean(ctx, existing != nil); err != nil {
 		return fmt.Errorf("%w\n(`devcluster down` may be repeated)", err)
 	}
 	return os.RemoveAll(string(c.state))
 }
 
 // clean removes everything but the state folder itself, in whatever condition it
-// finds the cluster. All of it may be repeated, so that a crash in between is harmless.
-func (c *Cluster) clean(ctx context.Context) error {
-	existing, err := c.load()
-	if err != nil {
-		return err
-	}
+// finds the cluster. All of it may be repeated, so that a crash in between is
+// harmless. What cannot be told from another cluster's by its name is removed only
+// where a record says that ours was there.
+func (c *Cluster) clean(ctx context.Context, recorded bool) error {
 	before, err := footprint.Load(c.state)
 	if err != nil {
 		return err
@@ -43,14 +42,15 @@ func (c *Cluster) clean(ctx context.Context) error {
 	if err := c.killAll(ctx); err != nil {
 		return err
 	}
-	errs := []error{
-		footprint.Unmount(c.state),
-		network.Down(ctx),
-		c.removeProxyRules(ctx, existing, before),
+	errs := []error{footprint.Unmount(c.state), network.Down(ctx)}
+	if recorded {
+		errs = append(errs, network.RemovePodLinks(), network.RemoveKubeProxyRules(ctx, before.Tables))
+	}
+	errs = append(errs,
 		footprint.RemoveCgroups(ctx),
 		before.CleanFolders(c.state),
 		before.RestoreKernelSettings(),
-	}
+	)
 	// The record of the machine must outlive a failure, for the next attempt.
 	if err := errors.Join(errs...); err != nil {
 		return err
@@ -76,27 +76,6 @@ func (c *Cluster) killAll(ctx context.Context) error {
 		return err
 	}
 	return footprint.KillPods(ctx)
-}
-
-// removeProxyRules removes kube-proxy's rules from the kernel.
-func (c *Cluster) removeProxyRules(ctx context.Context, existing *record, before footprint.Footprint) error {
-	if existing == nil {
-		return nil
-	}
-	if existing.ProxyMode != node.IPTables {
-		return network.RemoveKubeProxyTables(ctx)
-	}
-	kubeProxy, err := c.builder.Binary(build.KubeProxy)
-	if err != nil {
-		return err
-	}
-	if _, err := os.Stat(kubeProxy); err != nil {
-		return fmt.Errorf("kube-proxy is needed to remove its iptables rules: build it with `devcluster build`: %w", err)
-	}
-	if output, err := exec.CommandContext(ctx, kubeProxy, "--cleanup").CombinedOutput(); err != nil {
-		return fmt.Errorf("kube-proxy --cleanup: %w\n%s", err, output)
-	}
-	return network.RemoveEmptyTables(ctx, before.Tables)
 }
 
 // empty removes the content of the state folder, which stays for the lock on it.

@@ -55,18 +55,15 @@ func (c *Cluster) Up(ctx context.Context, mode node.ProxyMode) error {
 	if err != nil {
 		return err
 	}
-	if obstacle := cannotKeep(existing, wanted); obstacle == "" {
-		err := c.repair(ctx, existing)
-		if err == nil || ctx.Err() != nil {
+	if existing != nil {
+		done, err := c.reuse(ctx, existing, wanted)
+		if err != nil || done {
 			return err
 		}
-		c.print("The cluster does not recover (%v), starting it afresh", err)
-	} else if existing != nil {
-		c.print("Starting the cluster afresh: %s", obstacle)
 	}
-	// Also without a record: a crash may have come before it was written.
-	if err := c.clean(ctx); err != nil {
-		return fmt.Errorf("remove what is left of an earlier cluster: %w", err)
+	if err := c.checkMachine(ctx); err != nil {
+		// Nothing has been changed yet, so nothing is left behind.
+		return errors.Join(err, os.RemoveAll(string(c.state)))
 	}
 	if err := c.start(ctx, wanted); err != nil {
 		return fmt.Errorf("%w\n(`devcluster logs` shows more, `devcluster up` tries again, `devcluster down` removes everything)", err)
@@ -96,10 +93,8 @@ func (c *Cluster) wanted(mode node.ProxyMode) (record, error) {
 }
 
 // cannotKeep says why the existing cluster cannot be kept, or nothing if it can.
-func cannotKeep(existing *record, wanted record) string {
+func cannotKeep(existing, wanted record) string {
 	switch {
-	case existing == nil:
-		return "there is none"
 	case existing.BootID != wanted.BootID:
 		return "the machine was rebooted"
 	case existing.Phase != running:
@@ -110,6 +105,24 @@ func cannotKeep(existing *record, wanted record) string {
 		return fmt.Sprintf("its proxy mode is %s", existing.ProxyMode)
 	}
 	return ""
+}
+
+// reuse keeps the existing cluster, or removes it if that is not possible. Where
+// there is no record nothing has been changed yet, and nothing is to be removed.
+func (c *Cluster) reuse(ctx context.Context, existing *record, wanted record) (done bool, err error) {
+	obstacle := cannotKeep(*existing, wanted)
+	if obstacle == "" {
+		err := c.repair(ctx, existing)
+		if err == nil || ctx.Err() != nil {
+			return true, err
+		}
+		obstacle = "it does not recover: " + err.Error()
+	}
+	c.print("Starting the cluster afresh: %s", obstacle)
+	if err := c.clean(ctx, true); err != nil {
+		return false, fmt.Errorf("remove the earlier cluster: %w", err)
+	}
+	return false, nil
 }
 
 // repair starts the components that ended.
@@ -145,10 +158,23 @@ func (c *Cluster) repair(ctx context.Context, existing *record) error {
 	return nil
 }
 
+// checkMachine refuses a machine on which something else uses what we need.
+func (c *Cluster) checkMachine(ctx context.Context) error {
+	tables, err := network.Tables(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(checkPorts(topology.Ports()), network.CheckFree(), network.CheckNoKubeProxy(ctx, tables))
+}
+
 // start starts a cluster on a machine without one.
 func (c *Cluster) start(ctx context.Context, wanted record) error {
 	c.expected = nil
-	if err := c.checkMachine(ctx); err != nil {
+	tables, err := network.Tables(ctx)
+	if err != nil {
+		return err
+	}
+	if err := footprint.Record(c.state, tables); err != nil {
 		return err
 	}
 	if err := c.save(wanted); err != nil {
@@ -163,21 +189,6 @@ func (c *Cluster) start(ctx context.Context, wanted record) error {
 	}
 	wanted.Phase = running
 	return c.save(wanted)
-}
-
-// checkMachine refuses a machine on which something else uses what we need.
-func (c *Cluster) checkMachine(ctx context.Context) error {
-	tables, err := network.Tables(ctx)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(checkPorts(topology.Ports()), network.CheckFree(), network.CheckNoKubeProxy(tables)); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(string(c.state), 0o755); err != nil {
-		return err
-	}
-	return footprint.Record(c.state, tables)
 }
 
 // prepare makes the folders, certificates and configuration files, and the network.

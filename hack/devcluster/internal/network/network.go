@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
@@ -102,22 +103,31 @@ func ensureDevice() (netlink.Link, error) {
 	return link, netlink.LinkSetUp(link)
 }
 
-// Down removes what Up made and the host's ends of Pod networks that are left.
+// Down removes what Up made.
 func Down(ctx context.Context) error {
+	isOurs := func(link netlink.Link) bool { return link.Attrs().Name == topology.NetworkDevice }
+	return errors.Join(removeLinks(isOurs), deleteTable(ctx, "ip", topology.Name), forbidForwarding(ctx))
+}
+
+// RemovePodLinks removes the host's ends of Pod networks that are left. Another
+// cluster's look the same, so this is only for a machine on which ours ran.
+func RemovePodLinks() error { return removeLinks(isPodLink) }
+
+func removeLinks(matches func(netlink.Link) bool) error {
 	links, err := netlink.LinkList()
 	if err != nil {
 		return fmt.Errorf("list network devices: %w", err)
 	}
 	var errs []error
 	for _, link := range links {
-		if link.Attrs().Name == topology.NetworkDevice || isPodLink(link) {
-			var missing netlink.LinkNotFoundError
-			if err := netlink.LinkDel(link); err != nil && !errors.As(err, &missing) && !strings.Contains(err.Error(), "no such device") {
-				errs = append(errs, fmt.Errorf("remove network device %s: %w", link.Attrs().Name, err))
-			}
+		if !matches(link) {
+			continue
+		}
+		// One end of a pair goes with the other, so that a device may have gone by now.
+		if err := netlink.LinkDel(link); err != nil && !errors.Is(err, unix.ENODEV) {
+			errs = append(errs, fmt.Errorf("remove network device %s: %w", link.Attrs().Name, err))
 		}
 	}
-	errs = append(errs, deleteTable(ctx, "ip", topology.Name), forbidForwarding(ctx))
 	return errors.Join(errs...)
 }
 

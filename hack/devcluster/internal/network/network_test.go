@@ -57,11 +57,33 @@ func TestHasRules(t *testing.T) {
 	}
 }
 
-func TestCheckNoKubeProxy(t *testing.T) {
-	if err := CheckNoKubeProxy([]string{"ip nat", "inet firewalld"}); err != nil {
+func TestCheckNoKubeTables(t *testing.T) {
+	if err := checkNoKubeTables([]string{"ip nat", "inet firewalld"}); err != nil {
 		t.Errorf("other tables are no obstacle: %v", err)
 	}
-	if err := CheckNoKubeProxy([]string{"ip nat", "ip6 kube-proxy"}); err == nil {
+	if err := checkNoKubeTables([]string{"ip nat", "ip6 kube-proxy"}); err == nil {
 		t.Error("the rules of another kube-proxy would be overwritten")
+	}
+}
+
+func TestRemoval(t *testing.T) {
+	for name, tc := range map[string]struct{ saved, want string }{
+		"a machine without kube-proxy": {
+			"*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -j DOCKER\nCOMMIT\n", "",
+		},
+		"only kube-proxy's chains and the jumps to them go": {
+			"# comment\n*filter\n:INPUT ACCEPT [6:2]\n:DOCKER - [0:0]\n:KUBE-A - [0:0]\n:KUBE-B - [0:0]\n" +
+				"-A INPUT -m comment --comment \"to us\" -j KUBE-A\n-A INPUT -j DOCKER\n-A KUBE-A -j KUBE-B\nCOMMIT\n" +
+				"*nat\n:OUTPUT ACCEPT [0:0]\n-A OUTPUT -j DOCKER\nCOMMIT\n" +
+				"*mangle\n:KUBE-HINT - [0:0]\nCOMMIT\n",
+			"*filter\n-F KUBE-A\n-F KUBE-B\n-D INPUT -m comment --comment \"to us\" -j KUBE-A\n-X KUBE-A\n-X KUBE-B\nCOMMIT\n" +
+				"*mangle\n-F KUBE-HINT\n-X KUBE-HINT\nCOMMIT\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := removal(tc.saved); got != tc.want {
+				t.Errorf("got\n%s\nwant\n%s", got, tc.want)
+			}
+		})
 	}
 }

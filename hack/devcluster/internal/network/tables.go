@@ -37,7 +37,11 @@ func Tables(ctx context.Context) ([]string, error) {
 }
 
 // CheckNoKubeProxy refuses a machine on which another kube-proxy is at work.
-func CheckNoKubeProxy(tables []string) error {
+func CheckNoKubeProxy(ctx context.Context, tables []string) error {
+	return errors.Join(checkNoKubeTables(tables), checkNoKubeChains(ctx))
+}
+
+func checkNoKubeTables(tables []string) error {
 	for _, family := range families {
 		if slices.Contains(tables, family+" "+kubeProxyTable) {
 			return fmt.Errorf("the nftables table %q exists already: another kube-proxy runs on this machine, "+
@@ -47,18 +51,20 @@ func CheckNoKubeProxy(tables []string) error {
 	return nil
 }
 
-// RemoveKubeProxyTables removes kube-proxy's rules in nftables mode.
-func RemoveKubeProxyTables(ctx context.Context) error {
+// RemoveKubeProxyRules removes what kube-proxy programmed in either mode, and the
+// tables that this made.
+func RemoveKubeProxyRules(ctx context.Context, tablesBefore []string) error {
 	var errs []error
 	for _, family := range families {
 		errs = append(errs, deleteTable(ctx, family, kubeProxyTable))
 	}
+	errs = append(errs, removeKubeChains(ctx), removeEmptyTables(ctx, tablesBefore))
 	return errors.Join(errs...)
 }
 
-// RemoveEmptyTables removes the tables that the iptables command made when
-// kube-proxy ran in iptables mode, if nothing is in them and they were not there before.
-func RemoveEmptyTables(ctx context.Context, before []string) error {
+// removeEmptyTables removes the tables that the iptables command makes for
+// kube-proxy, if nothing is in them and they were not there before.
+func removeEmptyTables(ctx context.Context, before []string) error {
 	tables, err := Tables(ctx)
 	if err != nil {
 		return err

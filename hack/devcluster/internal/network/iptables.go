@@ -1,0 +1,102 @@
+//go:build linux
+
+package network
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+// chainPrefix begins the name of every iptables chain of kube-proxy.
+const chainPrefix = "KUBE-"
+
+// iptablesFamilies are the command prefixes for IPv4 and IPv6.
+var iptablesFamilies = []string{"iptables", "ip6tables"}
+
+// checkNoKubeChains refuses a machine on which a kube-proxy or kubelet has
+// iptables chains: ours could not be told from them.
+func checkNoKubeChains(ctx context.Context) error {
+	for _, family := range iptablesFamilies {
+		rules, err := saveRules(ctx, family)
+		if err != nil {
+			return err
+		}
+		if removal(rules) != "" {
+			return fmt.Errorf("there are %s chains of another Kubernetes on this machine (%s-save | grep %s): stop that first",
+				family, family, chainPrefix)
+		}
+	}
+	return nil
+}
+
+// removeKubeChains removes the rules of kube-proxy in iptables mode. Its own
+// --cleanup leaves the chains that it shares with the kubelet.
+func removeKubeChains(ctx context.Context) error {
+	var errs []error
+	for _, family := range iptablesFamilies {
+		rules, err := saveRules(ctx, family)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		commands := removal(rules)
+		if commands == "" {
+			continue
+		}
+		restore := exec.CommandContext(ctx, family+"-restore", "--wait", "--noflush")
+		restore.Stdin = strings.NewReader(commands)
+		if output, err := restore.CombinedOutput(); err != nil {
+			errs = append(errs, fmt.Errorf("%s-restore: %w\n%s", family, err, output))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// saveRules returns nothing where there is no iptables.
+func saveRules(ctx context.Context, family string) (string, error) {
+	if _, err := exec.LookPath(family + "-save"); err != nil {
+		return "", nil
+	}
+	output, err := exec.CommandContext(ctx, family+"-save").Output()
+	if err != nil {
+		return "", fmt.Errorf("%s-save: %w", family, err)
+	}
+	return string(output), nil
+}
+
+// removal turns the output of iptables-save into the input of iptables-restore
+// that removes kube-proxy's chains and the jumps to them; nothing if there are none.
+func removal(saved string) string {
+	var result, table strings.Builder
+	var chains []string
+	for line := range strings.Lines(saved) {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, "*"):
+			table.Reset()
+			table.WriteString(line + "\n")
+			chains = nil
+		case strings.HasPrefix(line, ":"+chainPrefix):
+			chain := strings.Fields(line)[0][1:]
+			chains = append(chains, chain)
+			table.WriteString("-F " + chain + "\n")
+		case isJumpFromOutside(line):
+			table.WriteString("-D " + strings.TrimPrefix(line, "-A ") + "\n")
+		case line == "COMMIT" && len(chains) > 0:
+			for _, chain := range chains {
+				table.WriteString("-X " + chain + "\n")
+			}
+			result.WriteString(table.String() + "COMMIT\n")
+		}
+	}
+	return result.String()
+}
+
+// isJumpFromOutside recognises a rule in a chain of somebody else's that jumps to
+// one of kube-proxy's.
+func isJumpFromOutside(line string) bool {
+	return strings.HasPrefix(line, "-A ") && !strings.HasPrefix(line, "-A "+chainPrefix) && strings.Contains(line, "-j "+chainPrefix)
+}
