@@ -4,13 +4,9 @@ SHELL := /usr/bin/env bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-# The images of the operator, and of the workload that the demo and the end-to-end tests deploy.
-# Those two choose names of their own unless the user gives one: see hack/cluster.sh.
+# The operator's image. The demo and the end-to-end tests see it, and DEMO_IMG, only if the user
+# gives them, and choose names that follow from the content otherwise: see hack/cluster.sh.
 IMG ?= quay.io/critical-service/operator:dev
-ifneq (,$(filter command line environment,$(origin IMG)))
-export IMG
-endif
-export DEMO_IMG
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
