@@ -26,8 +26,14 @@ type outcome struct {
 	deleted  []decide.Deletion
 }
 
-// staleAfter is when to look again after a cache turned out to be behind.
-const staleAfter = 200 * time.Millisecond
+// When to look again after something turned out to be behind. Both end sooner by
+// themselves: what is late wakes the Service when it comes.
+const (
+	// cacheBehind: the operator's cache does not show yet what the API server has.
+	cacheBehind = time.Second
+	// slicesBehind: the EndpointSlices do not show yet which Pods there are.
+	slicesBehind = 30 * time.Second
+)
 
 // apply carries a plan out. What adds comes before what takes away, and the
 // failure of one write does not hinder the others.
@@ -63,7 +69,7 @@ func (r *ServiceReconciler) relabel(ctx context.Context, to *corev1.Pod) error {
 		return err
 	}
 	if from.UID != to.UID || from.ResourceVersion != to.ResourceVersion {
-		return fault.WaitFor(staleAfter, fmt.Sprintf("fallback Pod %q changed meanwhile", to.Name))
+		return fault.WaitFor(cacheBehind, fmt.Sprintf("fallback Pod %q changed meanwhile", to.Name))
 	}
 	return write.Patch(ctx, r.client, from, to)
 }
@@ -180,7 +186,7 @@ func confirmed[S any](planned *corev1.Pod, live []S, podOf func(S) *corev1.Pod) 
 	i := slices.IndexFunc(live, func(step S) bool { return podOf(step).UID == planned.UID })
 	if i < 0 {
 		var none S
-		return none, fault.WaitFor(staleAfter, fmt.Sprintf("fallback Pod %q is to stay by what the API server says now", planned.Name))
+		return none, fault.WaitFor(cacheBehind, fmt.Sprintf("fallback Pod %q is to stay by what the API server says now", planned.Name))
 	}
 	return live[i], nil
 }
@@ -204,5 +210,5 @@ func (r *ServiceReconciler) proveRecovered(ctx context.Context, snap *decide.Sna
 			return nil
 		}
 	}
-	return fault.WaitFor(staleAfter, "the EndpointSlices list no Pod of the application that still exists")
+	return fault.WaitFor(slicesBehind, "the EndpointSlices list no Pod of the application that still exists")
 }

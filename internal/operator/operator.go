@@ -31,7 +31,8 @@ const (
 	stopWithin    = 5 * time.Second
 )
 
-// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=critical-service-system,resources=leases,verbs=get;create;update
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=critical-service-system,resources=leases,verbs=create
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=critical-service-system,resources=leases,resourceNames=critical-service-operator,verbs=get;update
 
 // Run runs the operator with the cluster of the current kubeconfig, or the one
 // it runs in, until the context ends.

@@ -143,16 +143,17 @@ func controllerRef(governor *criticalv1.CriticalService) *metav1.OwnerReference 
 	return ref
 }
 
-// IsFallback tells whether a Pod was made by the operator. The controller owner
-// reference decides: labels and annotations may be edited by anybody who copies
-// a Pod, but a controller reference to a CriticalService is not set by chance.
+// IsFallback tells whether a Pod was made by the operator. Its controller
+// decides: a CriticalService is set by nobody else, and a Pod of any other
+// controller is not ours, whatever labels were copied onto it. A Pod without a
+// controller is known by its marks: `kubectl delete --cascade=orphan` and restored
+// backups take the owner away.
 func IsFallback(pod *corev1.Pod) bool {
-	owner := metav1.GetControllerOf(pod)
-	if owner == nil || owner.Kind != criticalv1.CriticalServiceKind.Kind {
-		return false
+	if owner := metav1.GetControllerOf(pod); owner != nil {
+		group, _, _ := strings.Cut(owner.APIVersion, "/")
+		return owner.Kind == criticalv1.CriticalServiceKind.Kind && group == criticalv1.GroupVersion.Group
 	}
-	group, _, _ := strings.Cut(owner.APIVersion, "/")
-	return group == criticalv1.GroupVersion.Group
+	return pod.Labels[criticalv1.LabelFallbackFor] != "" && pod.Annotations[criticalv1.AnnotationOwned] == criticalv1.Owned
 }
 
 // TemplateHash identifies the contents of a PodTemplate.

@@ -195,6 +195,13 @@ func TestIsFallback(t *testing.T) {
 			OwnerReferences: []metav1.OwnerReference{{Kind: kind, APIVersion: apiVersion, Controller: controller}},
 		}}
 	}
+	marked := func(owners ...metav1.OwnerReference) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Labels:          map[string]string{criticalv1.LabelFallbackFor: "shop"},
+			Annotations:     map[string]string{criticalv1.AnnotationOwned: criticalv1.Owned},
+			OwnerReferences: owners,
+		}}
+	}
 	tests := map[string]struct {
 		pod  *corev1.Pod
 		want bool
@@ -204,10 +211,13 @@ func TestIsFallback(t *testing.T) {
 		"an owner that is not the controller does not count": {owned("CriticalService", "mycrd.com/v1", nil), false},
 		"a CriticalService of another group does not count":  {owned("CriticalService", "example.com/v1", ptr.To(true)), false},
 		"a ReplicaSet's Pod is none":                         {owned("ReplicaSet", "apps/v1", ptr.To(true)), false},
-		"labels and annotations alone do not make one": {&corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Labels:      map[string]string{criticalv1.LabelFallbackFor: "shop"},
-			Annotations: map[string]string{criticalv1.AnnotationOwned: criticalv1.Owned},
+		"a Pod whose owner was taken away is known by its marks": {marked(), true},
+		"one mark alone does not make one": {&corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Labels: map[string]string{criticalv1.LabelFallbackFor: "shop"},
 		}}, false},
+		"a Pod with the marks that another controller owns is none": {marked(metav1.OwnerReference{
+			Kind: "ReplicaSet", APIVersion: "apps/v1", Controller: ptr.To(true),
+		}), false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
