@@ -64,7 +64,7 @@ func sharedOperator(t *testing.T) *testenv.Operator {
 }
 
 // provideTemplate makes sure that a PodTemplate exists.
-func provideTemplate(t *testing.T, name types.NamespacedName) *corev1.PodTemplate {
+func provideTemplate(t testing.TB, name types.NamespacedName) *corev1.PodTemplate {
 	t.Helper()
 	template := &corev1.PodTemplate{
 		ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name},

@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
-	"github.com/critical-service/operator/controllers/criticalservice"
 	"github.com/critical-service/operator/controllers/internal/testenv"
 )
 
@@ -36,8 +35,8 @@ func sideBySide(t *testing.T) *world {
 	return w
 }
 
-// alone is a world under an operator of its own, started with these options.
-func alone(t *testing.T, options criticalservice.Options) *world {
+// alone is a world without an operator yet.
+func alone(t *testing.T) *world {
 	t.Helper()
 	w := &world{World: cluster.NewWorld(t)}
 	t.Cleanup(func() {
@@ -45,11 +44,11 @@ func alone(t *testing.T, options criticalservice.Options) *world {
 			w.stop()
 		}
 	})
-	w.start(program(options))
 	w.tellOnFailure()
 	return w
 }
 
+// start starts an operator of the world's own.
 func (w *world) start(program testenv.Program) {
 	w.T.Helper()
 	w.operator, w.running = w.Cluster.Start(w.T, program), true
@@ -63,7 +62,7 @@ func (w *world) stop() {
 
 func (w *world) tellOnFailure() {
 	w.T.Cleanup(func() {
-		if w.T.Failed() {
+		if w.T.Failed() && w.operator != nil {
 			w.T.Logf("the operator's log:\n%s", w.operator.Log(w.Namespace))
 		}
 	})

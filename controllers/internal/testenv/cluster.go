@@ -95,7 +95,7 @@ func (c *Cluster) prepare() error {
 	if err := c.grant(context.Background()); err != nil {
 		return fmt.Errorf("give the operator its permissions: %w", err)
 	}
-	user, err := c.environment.AddUser(operatorUser, &rest.Config{})
+	user, err := c.environment.AddUser(OperatorUser, &rest.Config{})
 	if err != nil {
 		return err
 	}

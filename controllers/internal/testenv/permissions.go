@@ -19,14 +19,11 @@ import (
 // OperatorNamespace is where config/ installs the operator.
 const OperatorNamespace = "critical-service-system"
 
-// operatorUser is who the operator is in a cluster: its ServiceAccount.
-var operatorUser = envtest.User{
+// OperatorUser is who the operator is in a cluster: its ServiceAccount.
+var OperatorUser = envtest.User{
 	Name:   "system:serviceaccount:" + OperatorNamespace + ":critical-service-operator",
 	Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + OperatorNamespace},
 }
-
-// OperatorUser is the name under which controllers run.
-func OperatorUser() string { return operatorUser.Name }
 
 // grant installs what config/ installs, but for the Deployment: the namespace and
 // the permissions.
