@@ -24,10 +24,16 @@ func (c *Cluster) Down(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.clean(ctx, existing != nil); err != nil {
+	others, err := c.supervisor.OtherClusters()
+	if err != nil {
+		return err
+	}
+	if existing == nil && len(others) > 0 {
+		c.print("There is no cluster with the state folder %s, but one with %s: remove it with --state-dir %[2]s", c.state, others[0])
+	} else if err := c.clean(ctx, existing != nil); err != nil {
 		return fmt.Errorf("%w\n(`devcluster down` may be repeated)", err)
 	}
-	return os.RemoveAll(string(c.state))
+	return c.disclaim()
 }
 
 // clean removes everything but the state folder itself, in whatever condition it

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+
+	"github.com/critical-service/operator/hack/devcluster/internal/layout"
 )
 
 // lock keeps two commands from changing the cluster at once. It is on the state
@@ -61,8 +63,22 @@ func (c *Cluster) claim() error {
 	if err != nil {
 		return err
 	}
-	if len(entries) > 0 {
+	// The default folder is ours by its name, whatever has become of its content.
+	if len(entries) > 0 && c.state != layout.DefaultStateDir {
 		return fmt.Errorf("%s has files that are not of devcluster: choose a new or empty folder as state folder", c.state)
 	}
 	return os.WriteFile(marker, []byte("Everything in this folder is removed by `devcluster down`.\n"), 0o644)
+}
+
+// disclaim removes the state folder if nothing is in it any more. What else is
+// there may be mounted from elsewhere, and is left alone.
+func (c *Cluster) disclaim() error {
+	entries, err := os.ReadDir(string(c.state))
+	if err != nil || len(entries) > 1 {
+		return err
+	}
+	if err := os.Remove(c.state.Path(markerFile)); err != nil {
+		return err
+	}
+	return os.Remove(string(c.state))
 }

@@ -63,7 +63,7 @@ func (c *Cluster) Up(ctx context.Context, mode node.ProxyMode) error {
 	}
 	if err := c.checkMachine(ctx); err != nil {
 		// Nothing has been changed yet, so nothing is left behind.
-		return errors.Join(err, os.RemoveAll(string(c.state)))
+		return errors.Join(err, c.disclaim())
 	}
 	if err := c.start(ctx, wanted); err != nil {
 		return fmt.Errorf("%w\n(`devcluster logs` shows more, `devcluster up` tries again, `devcluster down` removes everything)", err)
@@ -160,6 +160,14 @@ func (c *Cluster) repair(ctx context.Context, existing *record) error {
 
 // checkMachine refuses a machine on which something else uses what we need.
 func (c *Cluster) checkMachine(ctx context.Context) error {
+	others, err := c.supervisor.OtherClusters()
+	if err != nil {
+		return err
+	}
+	if len(others) > 0 {
+		return fmt.Errorf("a devcluster with the state folder %[1]s runs on this machine, which can have only one: "+
+			"use that (--state-dir %[1]s), or remove it with `devcluster down --state-dir %[1]s`", others[0])
+	}
 	tables, err := network.Tables(ctx)
 	if err != nil {
 		return err

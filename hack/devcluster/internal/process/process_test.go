@@ -96,6 +96,10 @@ func TestOwnedFindsProcessesByTheirMarker(t *testing.T) {
 	if slices.Contains(owned, theirs) || slices.Contains(owned, unmarked) {
 		t.Error("a process of somebody else was found: `down` would kill it")
 	}
+	others, err := s.OtherClusters()
+	if err != nil || !slices.Contains(others, string(s.state)+"-2") || slices.Contains(others, string(s.state)) {
+		t.Errorf("the other clusters are %v, %v", others, err)
+	}
 }
 
 func newState(t *testing.T) layout.State {

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -131,12 +133,24 @@ func (s *Supervisor) Stop(ctx context.Context, name string, grace time.Duration)
 
 // Owned returns every process of this cluster that carries the marker.
 func (s *Supervisor) Owned() ([]Identity, error) {
+	all, err := marked()
+	return all[string(s.state)], err
+}
+
+// OtherClusters returns the state folders of other clusters that run on the machine.
+func (s *Supervisor) OtherClusters() ([]string, error) {
+	all, err := marked()
+	delete(all, string(s.state))
+	return slices.Sorted(maps.Keys(all)), err
+}
+
+// marked returns the processes that carry a marker, by the state folder in it.
+func marked() (map[string][]Identity, error) {
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {
 		return nil, err
 	}
-	marker := s.marker()
-	var owned []Identity
+	found := map[string][]Identity{}
 	for _, file := range environs {
 		var pid int
 		if _, err := fmt.Sscanf(file, "/proc/%d/environ", &pid); err != nil || pid == os.Getpid() {
@@ -149,20 +163,23 @@ func (s *Supervisor) Owned() ([]Identity, error) {
 			continue
 		}
 		environ, err := os.ReadFile(file)
-		if err == nil && hasVariable(environ, marker) {
-			owned = append(owned, id)
+		if err != nil {
+			continue
+		}
+		if owner := ownerIn(environ); owner != "" {
+			found[owner] = append(found[owner], id)
 		}
 	}
-	return owned, nil
+	return found, nil
 }
 
-func hasVariable(environ []byte, variable string) bool {
+func ownerIn(environ []byte) string {
 	for kv := range strings.SplitSeq(string(environ), "\x00") {
-		if kv == variable {
-			return true
+		if owner, ok := strings.CutPrefix(kv, markerVariable+"="); ok {
+			return owner
 		}
 	}
-	return false
+	return ""
 }
 
 // Kill ends processes by force and waits until they have gone.
