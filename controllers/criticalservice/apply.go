@@ -169,10 +169,10 @@ func (r *ServiceReconciler) withdraw(ctx context.Context, key types.NamespacedNa
 }
 
 func (r *ServiceReconciler) delete(ctx context.Context, snap *decide.Snapshot, deletion decide.Deletion) error {
-	switch deletion.Why {
-	case decide.WhyStuck:
+	if deletion.Why == decide.WhyStuck {
 		return write.DeleteNow(ctx, r.client, deletion.Pod)
-	case decide.WhyRecovered:
+	}
+	if deletion.Why == decide.WhyRecovered {
 		if err := r.proveRecovered(ctx, snap); err != nil {
 			return err
 		}

@@ -79,7 +79,8 @@ func (o *observer) snapshot(ctx context.Context, from client.Reader, key types.N
 	}
 	snap.Pods = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !render.IsFallback(&pod) })
 
-	return snap, o.lookUpNamesake(ctx, &snap)
+	err = o.lookUpNamesake(ctx, &snap)
+	return snap, err
 }
 
 // lookUpNamesake finds out whose Pod has the fallback's name, where something

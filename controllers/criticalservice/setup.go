@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -92,7 +91,7 @@ func (r *StatusReconciler) setup(mgr ctrl.Manager, wake <-chan event.TypedGeneri
 func controllerOptions(workers int) controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: workers,
-		EnableWarmup:            ptr.To(true),
+		EnableWarmup:            new(true),
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 	}
 }

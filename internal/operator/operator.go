@@ -33,6 +33,7 @@ const (
 
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=critical-service-system,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=critical-service-system,resources=leases,resourceNames=critical-service-operator,verbs=get;update
+// +kubebuilder:rbac:groups="",namespace=critical-service-system,resources=events,verbs=create;patch
 
 // Run runs the operator with the cluster of the current kubeconfig, or the one
 // it runs in, until the context ends.
@@ -62,10 +63,10 @@ func Run(ctx context.Context, s *settings.Settings) error {
 		LeaderElectionID:              "critical-service-operator",
 		LeaderElectionNamespace:       s.OperatorNamespace,
 		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 ptr.To(leaseDuration),
-		RenewDeadline:                 ptr.To(renewDeadline),
-		RetryPeriod:                   ptr.To(retryPeriod),
-		GracefulShutdownTimeout:       ptr.To(stopWithin),
+		LeaseDuration:                 new(leaseDuration),
+		RenewDeadline:                 new(renewDeadline),
+		RetryPeriod:                   new(retryPeriod),
+		GracefulShutdownTimeout:       new(stopWithin),
 	})
 	if err != nil {
 		return fmt.Errorf("make the manager: %w", err)

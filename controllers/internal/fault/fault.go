@@ -114,8 +114,7 @@ func IsDryRunUnsupported(err error) bool {
 }
 
 func delayOf(err error) time.Duration {
-	var wait *waitError
-	if errors.As(err, &wait) {
+	if wait, ok := errors.AsType[*waitError](err); ok {
 		return wait.after
 	}
 	if seconds, suggested := apierrors.SuggestsClientDelay(err); suggested {

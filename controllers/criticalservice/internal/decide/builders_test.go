@@ -66,7 +66,7 @@ func policy(name string) criticalv1.CriticalService {
 func slice(endpoints ...discoveryv1.Endpoint) discoveryv1.EndpointSlice {
 	return discoveryv1.EndpointSlice{
 		AddressType: discoveryv1.AddressTypeIPv4,
-		Ports:       []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: ptr.To[int32](80)}},
+		Ports:       []discoveryv1.EndpointPort{{Name: new("http"), Port: ptr.To[int32](80)}},
 		Endpoints:   endpoints,
 	}
 }
@@ -85,8 +85,8 @@ func endpoint(pod string, ready *bool) discoveryv1.Endpoint {
 	}
 }
 
-func ready(pod string) discoveryv1.Endpoint    { return endpoint(pod, ptr.To(true)) }
-func notReady(pod string) discoveryv1.Endpoint { return endpoint(pod, ptr.To(false)) }
+func ready(pod string) discoveryv1.Endpoint    { return endpoint(pod, new(true)) }
+func notReady(pod string) discoveryv1.Endpoint { return endpoint(pod, new(false)) }
 
 // fallback is a Pod as the operator would have made it a minute and a half ago.
 func fallback(changes ...func(*corev1.Pod)) option {
@@ -114,7 +114,7 @@ func named(name string) func(*corev1.Pod) {
 func aged(age time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(now.Add(-age)) }
 }
-func terminating(p *corev1.Pod) { p.DeletionTimestamp = ptr.To(metav1.NewTime(now)) }
+func terminating(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(now)) }
 func released(ago time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { *p = *render.Released(p, now.Add(-ago)) }
 }

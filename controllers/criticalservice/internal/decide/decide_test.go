@@ -94,7 +94,7 @@ func TestOutage(t *testing.T) {
 		},
 		"a fallback of a Service that publishes addresses that are not ready covers only when it serves": {
 			snapshot(fallback(aged(5*time.Second)), endpoints(discoveryv1.Endpoint{
-				Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true), Serving: ptr.To(false)},
+				Conditions: discoveryv1.EndpointConditions{Ready: new(true), Serving: new(false)},
 				TargetRef:  &corev1.ObjectReference{Kind: "Pod", Name: fallbackName, UID: fallbackName},
 			})), "Exposed/FallbackStarting, recheck 55s",
 		},
@@ -108,7 +108,7 @@ func TestOutage(t *testing.T) {
 			snapshot(fallback(terminating)), "Exposed/FallbackStarting, recheck 30s",
 		},
 		"a fallback whose node is lost does not keep the next one waiting for ever": {
-			snapshot(fallback(func(p *corev1.Pod) { p.DeletionTimestamp = ptr.To(metav1.NewTime(now.Add(-31 * time.Second))) })),
+			snapshot(fallback(func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(now.Add(-31 * time.Second))) })),
 			"Exposed/FallbackStarting, delete service-watcher-shop (Stuck), recheck 1s",
 		},
 		"of two fallbacks the one that answers stays": {
@@ -316,7 +316,7 @@ func TestWhoIsProtected(t *testing.T) {
 			"Exposed/FallbackStarting, create service-watcher-shop, recheck 1s",
 		},
 		"a CriticalService that is being deleted matches nothing": {
-			snapshot(func(s *decide.Snapshot) { s.Policies[0].DeletionTimestamp = ptr.To(metav1.NewTime(now)) }), "",
+			snapshot(func(s *decide.Snapshot) { s.Policies[0].DeletionTimestamp = new(metav1.NewTime(now)) }), "",
 		},
 		"a CriticalService without labels matches nothing": {
 			snapshot(func(s *decide.Snapshot) { s.Policies[0].Spec.MatchLabels = nil }), "",
@@ -332,7 +332,7 @@ func TestWhoIsProtected(t *testing.T) {
 			})), "Exposed/FallbackStarting, create service-watcher-shop, recheck 1s",
 		},
 		"a Service that is being deleted is ignored": {
-			snapshot(fallback(), service(func(s *corev1.Service) { s.DeletionTimestamp = ptr.To(metav1.NewTime(now)) })),
+			snapshot(fallback(), service(func(s *corev1.Service) { s.DeletionTimestamp = new(metav1.NewTime(now)) })),
 			"Ignored/Terminating, delete service-watcher-shop (Unprotected)",
 		},
 		"a Service without selector is ignored": {

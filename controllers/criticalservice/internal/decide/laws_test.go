@@ -31,7 +31,7 @@ func forRandomSnapshots(t *testing.T, law func(g Gomega, random *rand.Rand, s de
 
 func randomSnapshot(random *rand.Rand) decide.Snapshot {
 	chance := func(percent int) bool { return random.IntN(100) < percent }
-	bool3 := func() *bool { return []*bool{nil, ptr.To(true), ptr.To(false)}[random.IntN(3)] }
+	bool3 := func() *bool { return []*bool{nil, new(true), new(false)}[random.IntN(3)] }
 
 	options := []option{inSlices()}
 	if chance(15) {

@@ -141,6 +141,6 @@ const (
 )
 
 // IsEmpty tells whether the plan writes nothing.
-func (p Plan) IsEmpty() bool {
+func (p *Plan) IsEmpty() bool {
 	return p.Create == nil && p.Rehearse == nil && len(p.Rebind) == 0 && len(p.Release) == 0 && len(p.Delete) == 0
 }

@@ -232,7 +232,7 @@ func (w *world) settle() int {
 		w.change(fallbackName, readyPod)
 		w.publish()
 		w.deliverAll()
-		if w.reconcile().IsEmpty() && !w.ending() {
+		if plan := w.reconcile(); plan.IsEmpty() && !w.ending() {
 			return round
 		}
 	}

@@ -54,7 +54,7 @@ func Pod(name string, service *corev1.Service, template *corev1.PodTemplate, gov
 	}
 	// A fallback answers clients; it has no business with the API server.
 	if pod.Spec.AutomountServiceAccountToken == nil {
-		pod.Spec.AutomountServiceAccountToken = ptr.To(false)
+		pod.Spec.AutomountServiceAccountToken = new(false)
 	}
 	bind(pod, service, governor)
 	pod.Annotations[criticalv1.AnnotationTemplate] = TemplateHash(template)

@@ -206,17 +206,17 @@ func TestIsFallback(t *testing.T) {
 		pod  *corev1.Pod
 		want bool
 	}{
-		"a Pod controlled by a CriticalService is one":       {owned("CriticalService", "mycrd.com/v1", ptr.To(true)), true},
-		"of whatever version of the API":                     {owned("CriticalService", "mycrd.com/v2", ptr.To(true)), true},
-		"an owner that is not the controller does not count": {owned("CriticalService", "mycrd.com/v1", nil), false},
-		"a CriticalService of another group does not count":  {owned("CriticalService", "example.com/v1", ptr.To(true)), false},
-		"a ReplicaSet's Pod is none":                         {owned("ReplicaSet", "apps/v1", ptr.To(true)), false},
+		"a Pod controlled by a CriticalService is one":           {owned("CriticalService", "mycrd.com/v1", new(true)), true},
+		"of whatever version of the API":                         {owned("CriticalService", "mycrd.com/v2", new(true)), true},
+		"an owner that is not the controller does not count":     {owned("CriticalService", "mycrd.com/v1", nil), false},
+		"a CriticalService of another group does not count":      {owned("CriticalService", "example.com/v1", new(true)), false},
+		"a ReplicaSet's Pod is none":                             {owned("ReplicaSet", "apps/v1", new(true)), false},
 		"a Pod whose owner was taken away is known by its marks": {marked(), true},
 		"one mark alone does not make one": {&corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Labels: map[string]string{criticalv1.LabelFallbackFor: "shop"},
 		}}, false},
 		"a Pod with the marks that another controller owns is none": {marked(metav1.OwnerReference{
-			Kind: "ReplicaSet", APIVersion: "apps/v1", Controller: ptr.To(true),
+			Kind: "ReplicaSet", APIVersion: "apps/v1", Controller: new(true),
 		}), false},
 	}
 	for name, test := range tests {
