@@ -11,7 +11,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
