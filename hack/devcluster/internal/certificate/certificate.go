@@ -64,7 +64,10 @@ func NewAuthority(dir string) (*Authority, error) {
 		return nil, err
 	}
 	a := &Authority{dir: dir, cert: cert, key: key}
-	return a, a.write("ca", der, key)
+	if err := a.write("ca", der, key); err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
 // Issue writes a certificate and its key.

@@ -113,7 +113,7 @@ func readPIDs(file string) []int {
 		return nil
 	}
 	var pids []int
-	for _, field := range strings.Fields(string(content)) {
+	for field := range strings.FieldsSeq(string(content)) {
 		if pid, err := strconv.Atoi(field); err == nil {
 			pids = append(pids, pid)
 		}

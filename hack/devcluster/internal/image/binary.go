@@ -3,6 +3,7 @@ package image
 import (
 	"archive/tar"
 	"bytes"
+	"io"
 	"os"
 	"runtime"
 
@@ -32,7 +33,9 @@ func FromBinary(path, name string) (v1.Image, error) {
 		return nil, err
 	}
 	// Uncompressed would be faster still, but registries and runtimes agree only on gzip.
-	layer, err := tarball.LayerFromReader(&archive, tarball.WithCompressionLevel(1))
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(archive.Bytes())), nil
+	}, tarball.WithCompressionLevel(1))
 	if err != nil {
 		return nil, err
 	}

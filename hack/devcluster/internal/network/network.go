@@ -84,8 +84,7 @@ func Up(ctx context.Context) error {
 // ensureDevice makes a bridge without ports, because not every kernel has dummy devices.
 func ensureDevice() (netlink.Link, error) {
 	link, err := netlink.LinkByName(topology.NetworkDevice)
-	var missing netlink.LinkNotFoundError
-	if errors.As(err, &missing) {
+	if _, missing := errors.AsType[netlink.LinkNotFoundError](err); missing {
 		link = &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: topology.NetworkDevice}}
 		err = netlink.LinkAdd(link)
 	}

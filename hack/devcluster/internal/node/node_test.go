@@ -3,6 +3,7 @@
 package node
 
 import (
+	"bytes"
 	"flag"
 	"os"
 	"path/filepath"
@@ -31,7 +32,7 @@ func TestRenderedConfiguration(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if string(got) != string(want) {
+			if !bytes.Equal(got, want) {
 				t.Errorf("differs from %s (go test ./internal/node -update rewrites it):\n%s", golden, got)
 			}
 		})

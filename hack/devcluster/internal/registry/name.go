@@ -6,6 +6,7 @@ package registry
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -20,10 +21,8 @@ const namespaceParameter = "ns"
 // is pulled as such. A colon may not be in a repository name, so a port is
 // joined by an underscore, which may not be in a host name.
 func Repository(host, repository string, ownAddresses ...string) string {
-	for _, own := range ownAddresses {
-		if host == own {
-			return repository
-		}
+	if slices.Contains(ownAddresses, host) {
+		return repository
 	}
 	return strings.ReplaceAll(host, ":", "_") + "/" + repository
 }

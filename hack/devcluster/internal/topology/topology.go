@@ -9,21 +9,29 @@ const (
 	// something of somebody else: network device, nftables table, CNI network, cgroup.
 	Name = "devcluster"
 
-	NodeName      = "node1"
+	// NodeName is the only node's, whatever the machine is called.
+	NodeName = "node1"
+	// ClusterDomain is what the names of all Services end in.
 	ClusterDomain = "cluster.local"
 
-	PodCIDR     = "10.244.0.0/16"
+	// PodCIDR has the addresses of the Pods.
+	PodCIDR = "10.244.0.0/16"
+	// ServiceCIDR has the ClusterIPs.
 	ServiceCIDR = "10.96.0.0/16"
 	// NodeIP is the first address of PodCIDR. It sits on a device of our own, so
 	// that the cluster survives a change of the machine's network.
-	NodeIP       = "10.244.0.1"
+	NodeIP = "10.244.0.1"
+	// APIServiceIP is the ClusterIP of the API server.
 	APIServiceIP = "10.96.0.1"
+	// DNSServiceIP is the ClusterIP of CoreDNS.
 	DNSServiceIP = "10.96.0.10"
 
 	// NetworkDevice carries NodeIP; Pods are routed to it, not bridged.
 	NetworkDevice = Name + "0"
 
-	PauseImage   = "devcluster.local/pause:1"
+	// PauseImage is of the sandbox of each Pod.
+	PauseImage = "devcluster.local/pause:1"
+	// CoreDNSImage is of the cluster's DNS.
 	CoreDNSImage = "devcluster.local/coredns:1"
 )
 
