@@ -221,6 +221,9 @@ func (d *demo) diagnose(ctx context.Context, reason error) error {
 	if err := d.cluster.List(ctx, &pods, client.InNamespace(operatorNamespace)); err != nil {
 		d.printf("%v\n", err)
 	}
+	if len(pods.Items) == 0 {
+		d.printf("namespace %s has no Pods: the operator does not run\n", operatorNamespace)
+	}
 	lines := int64(20)
 	for _, pod := range pods.Items {
 		log, err := d.cluster.Clientset.CoreV1().Pods(operatorNamespace).GetLogs(pod.Name, &corev1.PodLogOptions{TailLines: &lines}).DoRaw(ctx)

@@ -44,7 +44,6 @@ func TestDecode(t *testing.T) {
 }
 
 func TestRolledOut(t *testing.T) {
-	two := int32(2)
 	tests := map[string]struct {
 		change func(*appsv1.Deployment)
 		want   bool
@@ -53,10 +52,14 @@ func TestRolledOut(t *testing.T) {
 		"the controller has not yet seen the newest generation": {change: func(d *appsv1.Deployment) { d.Generation = 8 }},
 		"a replica of the older generation is still there":      {change: func(d *appsv1.Deployment) { d.Status.Replicas = 3 }},
 		"a replica is not up to date":                           {change: func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 1 }},
-		"a replica is not available":                            {change: func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 1 }},
+		"a Deployment without replicas does nothing": {change: func(d *appsv1.Deployment) {
+			*d.Spec.Replicas, d.Status.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas = 0, 0, 0, 0
+		}},
+		"a replica is not available": {change: func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 1 }},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			two := int32(2)
 			deployment := &appsv1.Deployment{
 				ObjectMeta: metav1.ObjectMeta{Generation: 7},
 				Spec:       appsv1.DeploymentSpec{Replicas: &two},

@@ -35,7 +35,8 @@ func (c *Cluster) DeploymentAvailable(ctx context.Context, key client.ObjectKey)
 func rolledOut(deployment *appsv1.Deployment) bool {
 	wanted := replicas(deployment)
 	status := deployment.Status
-	return status.ObservedGeneration >= deployment.Generation &&
+	// A Deployment that somebody has scaled to nothing has all it wants, and does nothing.
+	return wanted > 0 && status.ObservedGeneration >= deployment.Generation &&
 		status.UpdatedReplicas == wanted && status.Replicas == wanted &&
 		status.AvailableReplicas == wanted
 }
