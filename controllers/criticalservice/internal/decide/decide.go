@@ -95,13 +95,13 @@ func (s *Snapshot) stepAside(plan *Plan) {
 			continue
 		}
 		releasedAt, released := render.ReleasedAt(pod)
-		drained := releasedAt.Add(drainFor).Sub(s.Now)
+		left := releasedAt.Add(drainFor).Sub(s.Now)
 		switch {
 		case !released && s.serves(pod):
 			plan.Release = append(plan.Release, render.Released(pod, s.Now))
 			plan.RecheckAfter = drainFor
-		case released && drained > 0:
-			plan.RecheckAfter = drained
+		case released && left > 0 && left <= drainFor: // Else the clock was set meanwhile.
+			plan.RecheckAfter = left
 		default:
 			plan.Delete = append(plan.Delete, Deletion{Pod: pod, Why: WhyRecovered})
 		}

@@ -142,6 +142,10 @@ func TestRecovery(t *testing.T) {
 			snapshot(fallback(readyPod, released(3*time.Second)), endpoints(ready("shop-1")), accepted),
 			"Armed/EndpointsReady, delete service-watcher-shop (Recovered)",
 		},
+		"a fallback that left in the future is not kept until then": {
+			snapshot(fallback(released(-time.Hour)), endpoints(ready("shop-1")), accepted),
+			"Armed/EndpointsReady, delete service-watcher-shop (Recovered)",
+		},
 		"a fallback that left at a time nobody can read is deleted": {
 			snapshot(fallback(func(p *corev1.Pod) { p.Annotations[criticalv1.AnnotationReleased] = "noon" }), endpoints(ready("shop-1")), accepted),
 			"Armed/EndpointsReady, delete service-watcher-shop (Recovered)",

@@ -84,7 +84,7 @@ func Released(pod *corev1.Pod, at time.Time) *corev1.Pod {
 	for key := range selectorOf(pod) {
 		delete(pod.Labels, key)
 	}
-	pod.Annotations[criticalv1.AnnotationReleased] = at.UTC().Format(time.RFC3339)
+	pod.Annotations[criticalv1.AnnotationReleased] = at.UTC().Format(time.RFC3339Nano)
 	return pod
 }
 
@@ -95,7 +95,7 @@ func ReleasedAt(pod *corev1.Pod) (at time.Time, found bool) {
 	if !found {
 		return time.Time{}, false
 	}
-	at, err := time.Parse(time.RFC3339, text)
+	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
 		return time.Time{}, true
 	}
