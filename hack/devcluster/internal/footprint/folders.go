@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -71,22 +72,27 @@ func removeCNIResults(state layout.State) error {
 	return errors.Join(errs...)
 }
 
+// shimAddress is a shim's socket, in either form in which containerd writes it.
+var shimAddress = regexp.MustCompile(regexp.QuoteMeta("unix://"+shimSockets+"/") + `[0-9a-f]+`)
+
 // removeShimSockets removes the sockets of shims that were killed. Their names
 // are hashes, and only the bundles in our containerd's state tell which are ours.
 func removeShimSockets(state layout.State) error {
-	addresses, err := filepath.Glob(state.Path("containerd", "state", "io.containerd.runtime.v2.task", "*", "*", "address"))
-	if err != nil {
-		return err
-	}
 	var errs []error
-	for _, file := range addresses {
-		address, err := os.ReadFile(file)
+	// The first is containerd 1's, the second containerd 2's.
+	for _, name := range []string{"address", "bootstrap.json"} {
+		files, err := filepath.Glob(state.Path("containerd", "state", "io.containerd.runtime.v2.task", "*", "*", name))
 		if err != nil {
-			continue
+			return err
 		}
-		socket := strings.TrimPrefix(strings.TrimSpace(string(address)), "unix://")
-		if filepath.Dir(socket) == shimSockets {
-			errs = append(errs, remove(socket))
+		for _, file := range files {
+			content, err := os.ReadFile(file)
+			if err != nil {
+				continue
+			}
+			for _, address := range shimAddress.FindAllString(string(content), -1) {
+				errs = append(errs, remove(strings.TrimPrefix(address, "unix://")))
+			}
 		}
 	}
 	return errors.Join(errs...)
