@@ -46,7 +46,7 @@ func command() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(command *cobra.Command, _ []string) error {
-			d, err := connect(command.Context(), o)
+			d, err := connect(o)
 			if err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ func watchCommand(o *options) *cobra.Command {
 		Short: "Show live who answers for the shop of the demo, until Ctrl-C",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			d, err := connect(command.Context(), *o)
+			d, err := connect(*o)
 			if err != nil {
 				return err
 			}
@@ -80,8 +80,8 @@ func watchCommand(o *options) *cobra.Command {
 	}
 }
 
-func connect(ctx context.Context, o options) (*demo, error) {
-	found, err := cluster.Connect(ctx, o.kubeconfig)
+func connect(o options) (*demo, error) {
+	found, err := cluster.Connect(o.kubeconfig)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -83,7 +84,7 @@ func prepare(ctx context.Context) error {
 			"(the image of test/workload) must be set: run 'make e2e', which sets them")
 	}
 	var err error
-	if shared, err = cluster.Connect(ctx, kubeconfig); err != nil {
+	if shared, err = cluster.Connect(kubeconfig); err != nil {
 		return err
 	}
 	if err := addressesAreRouted(ctx); err != nil {
@@ -129,19 +130,15 @@ func install(ctx context.Context, manifest string) error {
 }
 
 func operatorRuns(ctx context.Context) error {
-	began := time.Now()
-	for {
-		done, state, err := shared.DeploymentAvailable(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: operatorName})
-		switch {
-		case err != nil:
-			return err
-		case done:
-			return nil
-		case time.Since(began) > installLimit:
-			return fmt.Errorf("the operator does not run after %s: %s", installLimit, state)
-		}
-		time.Sleep(200 * time.Millisecond)
+	state := ""
+	look := func(ctx context.Context) (done bool, err error) {
+		done, state, err = shared.DeploymentAvailable(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: operatorName})
+		return done, err
 	}
+	if err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, installLimit, true, look); err != nil {
+		return fmt.Errorf("the operator does not run after %s (%s): %w", installLimit, state, err)
+	}
+	return nil
 }
 
 // templateIsOurs keeps the tests from overwriting the fallback of a cluster that is in real use.

@@ -35,10 +35,10 @@ func TestAControllerWithTheSameLabelsDoesNotAdoptTheFallback(t *testing.T) {
 			}}
 		},
 	}
-	for name, make := range tests {
+	for name, controller := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			doesNotAdopt(newWorld(t), make())
+			doesNotAdopt(newWorld(t), controller())
 		})
 	}
 }

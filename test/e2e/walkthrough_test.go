@@ -70,8 +70,7 @@ func (w *world) nginx() *corev1.Pod {
 	}
 	pod.Spec.SecurityContext = nil
 	container := &pod.Spec.Containers[0]
-	root := int64(0)
-	container.SecurityContext = &corev1.SecurityContext{RunAsUser: &root}
+	container.SecurityContext = &corev1.SecurityContext{RunAsUser: new(int64(0))}
 	container.Ports[0].ContainerPort = 80
 	container.ReadinessProbe.HTTPGet.Port = intstr.FromInt32(80)
 	w.create(pod)

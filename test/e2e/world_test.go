@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
@@ -146,7 +145,7 @@ func (w *world) deployment(name string, args ...string) *appsv1.Deployment {
 	deployment := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
 		Spec: appsv1.DeploymentSpec{
-			Replicas: ptr.To[int32](1),
+			Replicas: new(int32(1)),
 			Selector: &metav1.LabelSelector{MatchLabels: labels{"app": name}},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels{"app": name}},
@@ -168,10 +167,10 @@ func (w *world) scale(object client.Object, replicas int32) {
 // webPod is a Pod of the demo's image on port 8080. It would be admitted in a restricted namespace.
 func webPod(name string, args ...string) corev1.PodSpec {
 	return corev1.PodSpec{
-		AutomountServiceAccountToken:  ptr.To(false),
-		TerminationGracePeriodSeconds: ptr.To[int64](5),
+		AutomountServiceAccountToken:  new(false),
+		TerminationGracePeriodSeconds: new(int64(5)),
 		SecurityContext: &corev1.PodSecurityContext{
-			RunAsNonRoot:   ptr.To(true),
+			RunAsNonRoot:   new(true),
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
 		Containers: []corev1.Container{{
@@ -184,7 +183,7 @@ func webPod(name string, args ...string) corev1.PodSpec {
 				PeriodSeconds: 1,
 			},
 			SecurityContext: &corev1.SecurityContext{
-				AllowPrivilegeEscalation: ptr.To(false),
+				AllowPrivilegeEscalation: new(false),
 				Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 			},
 		}},

@@ -137,7 +137,7 @@ func Phases(segments []Segment, window time.Duration) []Phase {
 		phase := newPhase(group)
 		last := len(phases) - 1
 		if last >= 0 && (phase.Duration() < window || phases[last].continuedBy(phase)) {
-			phases[last].absorb(phase)
+			phases[last] = phases[last].with(phase)
 			continue
 		}
 		phases = append(phases, phase)
@@ -185,12 +185,14 @@ func (p Phase) continuedBy(next Phase) bool {
 	return len(next.Requests) == 1 && next.Who()[0] == who && float64(p.Requests[who]) >= mostly*float64(total)
 }
 
-func (p *Phase) absorb(next Phase) {
-	p.To = next.To
+// with is the phase that two which follow one another make together.
+func (p Phase) with(next Phase) Phase {
+	both := Phase{From: p.From, To: next.To, Requests: maps.Clone(p.Requests), Faults: maps.Clone(p.Faults)}
 	for who, count := range next.Requests {
-		p.Requests[who] += count
+		both.Requests[who] += count
 	}
 	for fault, count := range next.Faults {
-		p.Faults[fault] += count
+		both.Faults[fault] += count
 	}
+	return both
 }

@@ -3,7 +3,6 @@
 package cluster
 
 import (
-	"context"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,7 +29,7 @@ type Cluster struct {
 
 // Connect finds the cluster as kubectl does: the file given, else $KUBECONFIG, else ~/.kube/config.
 // It asks for the server's version, so that a wrong address is known at once.
-func Connect(ctx context.Context, kubeconfig string) (*Cluster, error) {
+func Connect(kubeconfig string) (*Cluster, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
