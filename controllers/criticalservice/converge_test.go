@@ -59,7 +59,9 @@ func TestTheEndIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
 						happened.Add(1)
 						return mishap.verdict
 					}, mishap.dies)
-					NewWithT(t).Expect(got).To(Equal(end))
+					if got != end {
+						t.Errorf("the end is another one:\n%s\nwithout a mishap it is:\n%s", got, end)
+					}
 				})
 			}
 		}

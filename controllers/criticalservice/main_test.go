@@ -2,6 +2,8 @@ package criticalservice_test
 
 import (
 	"context"
+	"log"
+	"os"
 	"sync"
 	"testing"
 
@@ -18,7 +20,15 @@ import (
 
 var cluster *testenv.Cluster
 
-func TestMain(m *testing.M) { testenv.Main(m, controllers.Scheme, &cluster) }
+func TestMain(m *testing.M) {
+	if os.Getenv(runAsOperator) != "" {
+		if err := shipped(); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	testenv.Main(m, controllers.Scheme, &cluster)
+}
 
 // standard are the settings of an operator that nobody has set up.
 var standard = criticalservice.Options{

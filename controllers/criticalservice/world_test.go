@@ -23,14 +23,14 @@ type world struct {
 	*testenv.World
 	operator *testenv.Operator
 	running  bool
+	earlier  []*testenv.Operator
 }
 
 // sideBySide is a world under the shared operator.
 func sideBySide(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
-	w := &world{World: cluster.NewWorld(t)}
-	w.operator = sharedOperator(t)
+	w := &world{World: cluster.NewWorld(t), operator: sharedOperator(t), running: true}
 	w.tellOnFailure()
 	return w
 }
@@ -39,12 +39,12 @@ func sideBySide(t *testing.T) *world {
 func alone(t *testing.T) *world {
 	t.Helper()
 	w := &world{World: cluster.NewWorld(t)}
+	w.tellOnFailure()
 	t.Cleanup(func() {
 		if w.running {
 			w.stop()
 		}
 	})
-	w.tellOnFailure()
 	return w
 }
 
@@ -58,12 +58,20 @@ func (w *world) stop() {
 	w.T.Helper()
 	w.operator.Stop(w.T)
 	w.running = false
+	w.earlier = append(w.earlier, w.operator)
 }
 
 func (w *world) tellOnFailure() {
 	w.T.Cleanup(func() {
-		if w.T.Failed() && w.operator != nil {
-			w.T.Logf("the operator's log:\n%s", w.operator.Log(w.Namespace))
+		if !w.T.Failed() {
+			return
+		}
+		operators := w.earlier
+		if w.running {
+			operators = append(operators, w.operator)
+		}
+		for _, operator := range operators {
+			w.T.Logf("the operator's log:\n%s", operator.Log(w.Namespace))
 		}
 	})
 }

@@ -22,7 +22,7 @@ import (
 
 // atOnce is how many tests of a package run at the same time. They wait far more
 // than they compute, so that the number of CPUs says nothing.
-const atOnce = "12"
+const atOnce = "24"
 
 // Cluster is an API server that knows the project's kinds.
 type Cluster struct {
@@ -30,6 +30,8 @@ type Cluster struct {
 	Client client.WithWatch
 	// Admin is the configuration of Client.
 	Admin *rest.Config
+	// OperatorKubeconfig is a kubeconfig file with the operator's permissions.
+	OperatorKubeconfig []byte
 
 	scheme      *apiruntime.Scheme
 	operator    *rest.Config
@@ -100,7 +102,8 @@ func (c *Cluster) prepare() error {
 		return err
 	}
 	c.operator = unlimited(user.Config())
-	return nil
+	c.OperatorKubeconfig, err = user.KubeConfig()
+	return err
 }
 
 // unlimited leaves the rate of requests to the API server, as production does.
