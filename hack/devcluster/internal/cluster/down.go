@@ -53,7 +53,7 @@ func (c *Cluster) clean(ctx context.Context, recorded bool) error {
 		errs = append(errs, network.RemovePodLinks(), network.RemoveKubeProxyRules(ctx, before.Tables))
 	}
 	errs = append(errs,
-		footprint.RemoveCgroups(ctx),
+		before.RemoveCgroups(ctx),
 		before.CleanFolders(c.state),
 		before.RestoreKernelSettings(),
 	)

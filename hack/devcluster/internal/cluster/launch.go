@@ -24,7 +24,7 @@ import (
 
 const (
 	// startTimeout allows for a slow, busy machine; a usual start takes seconds.
-	startTimeout  = 3 * time.Minute
+	startTimeout  = 5 * time.Minute
 	repairTimeout = 45 * time.Second
 	pollInterval  = 100 * time.Millisecond
 )

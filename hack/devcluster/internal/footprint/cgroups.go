@@ -64,24 +64,51 @@ func CreateCgroups() error {
 	return nil
 }
 
-// enableControllers makes the controllers that the kubelet needs available below
-// the root. systemd enables only those that its own units use.
-func enableControllers() error {
-	file := filepath.Join(cgroupMount, "cgroup.subtree_control")
-	content, err := os.ReadFile(file)
+// kubeletControllers are those that the kubelet insists on where the kernel has them.
+var kubeletControllers = []string{"cpu", "cpuset", "hugetlb", "memory", "pids"}
+
+// enabledControllers are those that cgroup v2 offers below the root.
+func enabledControllers() []string { return readControllers("cgroup.subtree_control") }
+
+func readControllers(file string) []string {
+	content, err := os.ReadFile(filepath.Join(cgroupMount, file))
 	if err != nil {
-		return err
+		return nil
 	}
-	for _, controller := range []string{"cpu", "cpuset", "memory", "pids"} {
-		if slices.Contains(strings.Fields(string(content)), controller) {
+	return strings.Fields(string(content))
+}
+
+func switchController(sign, controller string) error {
+	return os.WriteFile(filepath.Join(cgroupMount, "cgroup.subtree_control"), []byte(sign+controller), 0o644)
+}
+
+// enableControllers makes the kubelet's controllers available below the root:
+// systemd enables only those that its own units use.
+func enableControllers() error {
+	available, enabled := readControllers("cgroup.controllers"), enabledControllers()
+	for _, controller := range kubeletControllers {
+		if !slices.Contains(available, controller) || slices.Contains(enabled, controller) {
 			continue
 		}
-		if err := os.WriteFile(file, []byte("+"+controller), 0o644); err != nil {
+		if err := switchController("+", controller); err != nil {
 			return fmt.Errorf("enable the cgroup controller %s (inside a container the cluster needs a cgroup namespace "+
 				"whose root has no processes): %w", controller, err)
 		}
 	}
 	return nil
+}
+
+// disableControllers takes back what enableControllers did. The kernel refuses
+// it for what somebody else uses by now, which is as it should be.
+func (f Footprint) disableControllers() {
+	if !unified() || f.Controllers == nil {
+		return
+	}
+	for _, controller := range enabledControllers() {
+		if slices.Contains(kubeletControllers, controller) && !slices.Contains(f.Controllers, controller) {
+			_ = switchController("-", controller)
+		}
+	}
 }
 
 // KillPods ends every process in the cluster's cgroups.
@@ -122,12 +149,13 @@ func readPIDs(file string) []int {
 }
 
 // RemoveCgroups removes the cluster's cgroups, which must be empty of processes.
-func RemoveCgroups(ctx context.Context) error {
+func (f Footprint) RemoveCgroups(ctx context.Context) error {
 	for _, root := range cgroupRoots() {
 		if err := removeCgroup(ctx, root); err != nil {
 			return err
 		}
 	}
+	f.disableControllers()
 	return nil
 }
 

@@ -36,6 +36,8 @@ type Footprint struct {
 	AbsentFolders []string `json:"absentFolders"`
 	// Tables are the nftables tables that existed.
 	Tables []string `json:"tables"`
+	// Controllers are those of cgroup v2 that were enabled.
+	Controllers []string `json:"controllers,omitempty"`
 }
 
 func file(state layout.State) string { return state.Path("machine.json") }
@@ -46,7 +48,7 @@ func Record(state layout.State, tables []string) error {
 	if _, err := os.Stat(file(state)); err == nil {
 		return nil
 	}
-	f := Footprint{KernelSettings: map[string]string{}, Tables: tables}
+	f := Footprint{KernelSettings: map[string]string{}, Tables: tables, Controllers: enabledControllers()}
 	for name := range kernelSettings {
 		if value, err := readSetting(name); err == nil {
 			f.KernelSettings[name] = value
