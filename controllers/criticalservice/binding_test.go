@@ -34,6 +34,7 @@ func TestAFallbackFollowsTheSelectorInMidOutage(t *testing.T) {
 // Whatever somebody does to a fallback Pod, it goes on covering and never counts
 // as the Service's own.
 func TestAFallbackIsMendedWhenSomebodyTakesOff(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*corev1.Pod){
 		"the operator's label":                   func(p *corev1.Pod) { delete(p.Labels, criticalv1.LabelFallbackFor) },
 		"the label that the Service selects":     func(p *corev1.Pod) { delete(p.Labels, "app") },

@@ -33,6 +33,7 @@ func with(conditions discoveryv1.EndpointConditions, changes ...func(*discoveryv
 }
 
 func TestAServiceIsDownWhenNoEndpointOfItsOwnIsReady(t *testing.T) {
+	t.Parallel()
 	empty := func(*discoveryv1.EndpointSlice) {}
 	secure := corev1.ServicePort{Name: "https", Port: 443, TargetPort: portNumber(8443)}
 	for name, test := range map[string]struct {

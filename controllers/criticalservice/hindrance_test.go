@@ -77,6 +77,7 @@ func (w *world) label(labels map[string]string) {
 }
 
 func TestADeniedFallbackIsReportedOnceAndTriedAgainAfter(t *testing.T) {
+	t.Parallel()
 	for name, refusal := range refusals {
 		t.Run(name, func(t *testing.T) {
 			w := sideBySide(t)
@@ -110,6 +111,7 @@ func TestADeniedFallbackIsReportedOnceAndTriedAgainAfter(t *testing.T) {
 // The operator asks the API server beforehand, so that a refusal is known before
 // it matters.
 func TestARefusalIsKnownBeforeTheOutage(t *testing.T) {
+	t.Parallel()
 	for name, refusal := range refusals {
 		t.Run(name, func(t *testing.T) {
 			w := sideBySide(t)
@@ -185,6 +187,7 @@ func TestAForeignPodThatHoldsTheNameAndIsReadyIsTheServicesOwn(t *testing.T) {
 }
 
 func TestAPortThatTheTemplateDoesNotServeIsNamed(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		target  intstr.IntOrString
 		message string

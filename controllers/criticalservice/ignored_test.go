@@ -12,6 +12,7 @@ import (
 // A Service that cannot or must not be protected gets no fallback, and the
 // status says why.
 func TestAServiceIsIgnoredWhich(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		service func(*corev1.Service)
 		reason  string

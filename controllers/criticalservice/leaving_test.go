@@ -13,6 +13,7 @@ import (
 
 // A fallback leaves though the outage lasts when nobody asks for it any more.
 func TestAFallbackLeavesInMidOutageWhen(t *testing.T) {
+	t.Parallel()
 	type scene struct {
 		*world
 		policy  *criticalv1.CriticalService

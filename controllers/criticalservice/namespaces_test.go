@@ -14,7 +14,6 @@ import (
 func TestAnOperatorOfSomeNamespacesLeavesTheOthersAlone(t *testing.T) {
 	w := alone(t)
 	elsewhere := w.Cluster.NewWorld(t)
-	provideTemplate(t, standard.Template)
 	options := standard
 	options.Namespaces = []string{w.Namespace}
 	w.start(program(options))

@@ -13,9 +13,8 @@ import (
 )
 
 func TestARestartInMidOutageChangesNothing(t *testing.T) {
-	w := alone(t)
-	provideTemplate(t, standard.Template)
-	w.start(program(standard))
+	w := apart(t)
+	w.start(w.confined(standard))
 	policy := w.policy("shop")
 	service, fallback := w.covered("web")
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
@@ -23,7 +22,7 @@ func TestARestartInMidOutageChangesNothing(t *testing.T) {
 	before := w.detailOf(policy, service)
 
 	w.stop()
-	w.start(program(standard))
+	w.start(w.confined(standard))
 	w.look(service, func() {})
 	w.Expect(w.writes()).To(BeEmpty(), "there is nothing to do, and nothing to say")
 	w.Expect(w.detailOf(policy, service)).To(Equal(before))
@@ -42,7 +41,7 @@ func (w *world) writes() []testenv.Request {
 // What happens while the operator is down is made good when it is back. No
 // garbage collector runs here, so that the operator does it all.
 func TestARestartCatchesUpWhenMeanwhile(t *testing.T) {
-	provideTemplate(t, standard.Template)
+	t.Parallel()
 	for name, test := range map[string]struct {
 		meanwhile func(w *world, policy *criticalv1.CriticalService, service *corev1.Service)
 		stays     bool
@@ -87,13 +86,13 @@ func TestARestartCatchesUpWhenMeanwhile(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := alone(t)
-			w.start(program(standard))
+			w := apart(t)
+			w.start(w.confined(standard))
 			policy := w.policy("shop")
 			service, _ := w.covered("web")
 			w.stop()
 			test.meanwhile(w, policy, service)
-			w.start(program(standard))
+			w.start(w.confined(standard))
 
 			if !test.stays {
 				w.gone(service)
@@ -116,9 +115,8 @@ func (w *world) wantedLabels(service *corev1.Service) map[string]string {
 
 // A fallback under an earlier name is the fallback all the same.
 func TestARestartWithAnotherPrefixKeepsTheFallbackThatAnswers(t *testing.T) {
-	w := alone(t)
-	provideTemplate(t, standard.Template)
-	w.start(program(standard))
+	w := apart(t)
+	w.start(w.confined(standard))
 	policy := w.policy("shop")
 	service, fallback := w.covered("web")
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
@@ -126,7 +124,7 @@ func TestARestartWithAnotherPrefixKeepsTheFallbackThatAnswers(t *testing.T) {
 
 	renamed := standard
 	renamed.PodNamePrefix = "stand-in"
-	w.start(program(renamed))
+	w.start(w.confined(renamed))
 	w.look(service, func() { w.PublishEndpoints(service) })
 	w.Expect(w.stateOf(policy, service)()).To(Equal("Covered/FallbackServing"))
 	w.Expect(w.fallback(service).UID).To(Equal(fallback.UID))
@@ -148,9 +146,8 @@ func TestARestartWithAnotherPrefixKeepsTheFallbackThatAnswers(t *testing.T) {
 
 // A start deletes nothing by what its caches do not hold yet.
 func TestAStartDeletesNothingItHasNotSeen(t *testing.T) {
-	w := alone(t)
-	provideTemplate(t, standard.Template)
-	w.start(program(standard))
+	w := apart(t)
+	w.start(w.confined(standard))
 	w.policy("shop")
 	var services []*corev1.Service
 	for _, name := range []string{"one", "two", "three", "four", "five"} {
@@ -159,7 +156,7 @@ func TestAStartDeletesNothingItHasNotSeen(t *testing.T) {
 	}
 	for range 3 {
 		w.stop()
-		w.start(program(standard))
+		w.start(w.confined(standard))
 		w.look(services[0], func() {
 			for _, service := range services[1:] {
 				w.poke(service)

@@ -112,7 +112,6 @@ func get(address, path string) func() string {
 // ServiceAccount's permissions, probes and metrics.
 func TestAReplicaThatIsKilledIsReplacedByTheNext(t *testing.T) {
 	w := alone(t)
-	provideTemplate(t, standard.Template)
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: testenv.OperatorNamespace, Name: "critical-service-operator"}}
 	holder := func() string {
 		if !w.Exists(lease) || lease.Spec.HolderIdentity == nil {

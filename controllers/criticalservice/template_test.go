@@ -10,10 +10,10 @@ import (
 )
 
 func TestAMissingTemplateIsReportedOnceAndMissedNoLonger(t *testing.T) {
-	w := alone(t)
+	w := apart(t)
 	options := standard
 	options.Template.Name = w.Unique("template")
-	w.start(program(options))
+	w.start(w.confined(options))
 	policy := w.policy("shop")
 	running, _ := w.up("running")
 	down := w.down("down")
@@ -30,7 +30,8 @@ func TestAMissingTemplateIsReportedOnceAndMissedNoLonger(t *testing.T) {
 	w.Expect(w.Events(policy, "TemplateNotFound")).To(HaveLen(1), "one event tells it for all the Services")
 	w.Expect(w.Events(down, "TemplateNotFound")).To(BeEmpty())
 
-	template := provideTemplate(t, options.Template)
+	template := newTemplate(options.Template)
+	w.Create(template)
 	w.answer(down, w.fallback(down))
 	w.Eventually(w.stateOf(policy, down)).Should(Equal("Covered/FallbackServing"))
 	w.Eventually(w.stateOf(policy, running)).Should(Equal("Armed/EndpointsReady"))
@@ -45,11 +46,12 @@ func TestAMissingTemplateIsReportedOnceAndMissedNoLonger(t *testing.T) {
 }
 
 func TestAMendedTemplateReplacesAFallbackThatFailsAndNoOther(t *testing.T) {
-	w := alone(t)
+	w := apart(t)
 	options := standard
 	options.Template.Name = w.Unique("template")
-	template := provideTemplate(t, options.Template)
-	w.start(program(options))
+	template := newTemplate(options.Template)
+	w.Create(template)
+	w.start(w.confined(options))
 	policy := w.policy("shop")
 	good, answering := w.covered("good")
 	bad := w.down("bad")
@@ -77,10 +79,11 @@ func TestAMendedTemplateReplacesAFallbackThatFailsAndNoOther(t *testing.T) {
 
 // All that a template says of the Pod is kept.
 func TestATemplateIsKeptAsItIs(t *testing.T) {
-	w := alone(t)
+	w := apart(t)
 	options := standard
 	options.Template.Name = w.Unique("template")
-	template := provideTemplate(t, options.Template)
+	template := newTemplate(options.Template)
+	w.Create(template)
 	testenv.Update(w.World, template, func(o *corev1.PodTemplate) {
 		spec := &o.Template.Spec
 		spec.InitContainers = []corev1.Container{{Name: "fetch", Image: "example.com/fetch:1"}}
@@ -88,7 +91,7 @@ func TestATemplateIsKeptAsItIs(t *testing.T) {
 		spec.Volumes = []corev1.Volume{{Name: "pages", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
 		spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "pages", MountPath: "/pages"}}
 	})
-	w.start(program(options))
+	w.start(w.confined(options))
 	w.policy("shop")
 	pod := w.fallback(w.down("web"))
 

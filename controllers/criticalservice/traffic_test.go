@@ -16,9 +16,8 @@ import (
 
 // A world that stands still, whatever its state, costs no write.
 func TestInASettledWorldNothingIsWritten(t *testing.T) {
-	w := alone(t)
-	provideTemplate(t, standard.Template)
-	w.start(program(standard))
+	w := apart(t)
+	w.start(w.confined(standard))
 	first, second := w.policy("a"), w.policy("b")
 	armed, real := w.up("armed")
 	covered, fallback := w.covered("covered")
@@ -46,9 +45,8 @@ func TestInASettledWorldNothingIsWritten(t *testing.T) {
 
 // What the operator reads grows with Services, and not with Pods.
 func TestTheOperatorReadsNoPodsButItsOwn(t *testing.T) {
-	w := alone(t)
-	provideTemplate(t, standard.Template)
-	w.start(program(standard))
+	w := apart(t)
+	w.start(w.confined(standard))
 	policy := w.policy("shop")
 	service, real := w.up("web")
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/EndpointsReady"))
@@ -80,9 +78,8 @@ func TestTheOperatorReadsNoPodsButItsOwn(t *testing.T) {
 // Between the news of an outage and the fallback Pod lies one request, the
 // create: what must be known is in the caches.
 func TestNothingIsReadOnTheWayToAFallback(t *testing.T) {
-	w := alone(t)
-	provideTemplate(t, standard.Template)
-	w.start(program(standard))
+	w := apart(t)
+	w.start(w.confined(standard))
 	policy := w.policy("shop")
 	service, real := w.up("web")
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/EndpointsReady"))

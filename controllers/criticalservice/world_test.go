@@ -3,7 +3,6 @@ package criticalservice_test
 import (
 	"context"
 	"fmt"
-	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
@@ -24,28 +23,6 @@ type world struct {
 	operator *testenv.Operator
 	running  bool
 	earlier  []*testenv.Operator
-}
-
-// sideBySide is a world under the shared operator.
-func sideBySide(t *testing.T) *world {
-	t.Helper()
-	t.Parallel()
-	w := &world{World: cluster.NewWorld(t), operator: sharedOperator(t), running: true}
-	w.tellOnFailure()
-	return w
-}
-
-// alone is a world without an operator yet.
-func alone(t *testing.T) *world {
-	t.Helper()
-	w := &world{World: cluster.NewWorld(t)}
-	w.tellOnFailure()
-	t.Cleanup(func() {
-		if w.running {
-			w.stop()
-		}
-	})
-	return w
 }
 
 // start starts an operator of the world's own.
@@ -76,11 +53,14 @@ func (w *world) tellOnFailure() {
 	})
 }
 
+// labelWorld names, on a policy, the world it belongs to.
+const labelWorld = "world"
+
 // policy makes a CriticalService for the critical Services of the world.
 func (w *world) policy(name string, changes ...func(*criticalv1.CriticalService)) *criticalv1.CriticalService {
 	w.T.Helper()
 	policy := &criticalv1.CriticalService{
-		ObjectMeta: metav1.ObjectMeta{Name: w.Unique(name)},
+		ObjectMeta: metav1.ObjectMeta{Name: w.Unique(name), Labels: map[string]string{labelWorld: w.Namespace}},
 		Spec:       criticalv1.CriticalServiceSpec{MatchLabels: []criticalv1.LabelMatch{{Key: "role", Value: w.Namespace}}},
 	}
 	for _, change := range changes {

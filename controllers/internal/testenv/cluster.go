@@ -22,7 +22,7 @@ import (
 
 // atOnce is how many tests of a package run at the same time. They wait far more
 // than they compute, so that the number of CPUs says nothing.
-const atOnce = "24"
+const atOnce = "16"
 
 // Cluster is an API server that knows the project's kinds.
 type Cluster struct {
@@ -38,8 +38,9 @@ type Cluster struct {
 	environment *envtest.Environment
 }
 
-// Main runs the tests of a package with a cluster. It is all that a TestMain does.
-func Main(m *testing.M, scheme func() (*apiruntime.Scheme, error), cluster **Cluster) {
+// Main runs the tests of a package with a cluster, after it has been prepared. It
+// is all that a TestMain does.
+func Main(m *testing.M, scheme func() (*apiruntime.Scheme, error), cluster **Cluster, prepare func(context.Context) error) {
 	flag.Parse()
 	if flag.Lookup("test.parallel").Value.String() == fmt.Sprint(runtime.GOMAXPROCS(0)) {
 		if err := flag.Set("test.parallel", atOnce); err != nil {
@@ -54,7 +55,12 @@ func Main(m *testing.M, scheme func() (*apiruntime.Scheme, error), cluster **Clu
 	if *cluster, err = start(known); err != nil {
 		log.Fatal(err)
 	}
-	code := m.Run()
+	code := 1
+	if err := prepare(context.Background()); err != nil {
+		log.Print(err)
+	} else {
+		code = m.Run()
+	}
 	if err := (*cluster).environment.Stop(); err != nil {
 		log.Print(err)
 	}

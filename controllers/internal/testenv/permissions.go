@@ -71,4 +71,3 @@ func ReadYAML(file string) ([]*unstructured.Unstructured, error) {
 		}
 	}
 }
-
