@@ -52,12 +52,23 @@ func (w *World) PublishEndpoints(service *corev1.Service) {
 			return err
 		}).WithContext(ctx).Should(gomega.Succeed())
 	}
-	for number := len(wanted); ; number++ {
-		superfluous := newSlice(service, number)
-		if !w.Exists(superfluous) {
+	w.deleteSlices(service, len(wanted))
+}
+
+// UnpublishEndpoints deletes the slices that PublishEndpoints made.
+func (w *World) UnpublishEndpoints(service *corev1.Service) {
+	w.T.Helper()
+	w.deleteSlices(service, 0)
+}
+
+func (w *World) deleteSlices(service *corev1.Service, from int) {
+	w.T.Helper()
+	for number := from; ; number++ {
+		slice := newSlice(service, number)
+		if !w.Exists(slice) {
 			return
 		}
-		w.Delete(superfluous)
+		w.Delete(slice)
 	}
 }
 
