@@ -36,7 +36,7 @@ var mishaps = map[string]mishap{
 // The same story is lived again and again; each time another write of the
 // operator goes wrong. Every scene must be reached and the end must be the same.
 func TestTheEndIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
-	var writes atomic.Int32
+	var writes atomic.Int64
 	var end string
 	t.Run("when all goes well", func(t *testing.T) {
 		end = alone(t).live(func(testenv.Request) testenv.Verdict { writes.Add(1); return testenv.Pass }, false)
@@ -45,12 +45,12 @@ func TestTheEndIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
 		t.Fatalf("the story has only %d writes: it tests too little", writes.Load())
 	}
 
-	var happened atomic.Int32
+	var happened atomic.Int64
 	t.Run("when write", func(t *testing.T) {
-		for number := int32(1); number <= writes.Load(); number++ {
+		for number := int64(1); number <= writes.Load(); number++ {
 			for name, mishap := range mishaps {
 				t.Run(fmt.Sprintf("%d %s", number, name), func(t *testing.T) {
-					var count atomic.Int32
+					var count atomic.Int64
 					got := apart(t).live(func(testenv.Request) testenv.Verdict {
 						if count.Add(1) != number {
 							return testenv.Pass
@@ -66,7 +66,7 @@ func TestTheEndIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
 		}
 	})
 	// A story may take a write less than the first one, where two news come at once.
-	if expected := writes.Load() * int32(len(mishaps)); happened.Load() < expected*3/4 {
+	if expected := writes.Load() * int64(len(mishaps)); happened.Load() < expected*3/4 {
 		t.Errorf("only %d of %d mishaps happened", happened.Load(), expected)
 	}
 }
@@ -161,7 +161,7 @@ func (w *world) watchThatThereIsOnlyOne() func() {
 	w.Expect(err).NotTo(HaveOccurred())
 	most := make(chan int, 1)
 	go func() {
-		live, max := map[string]bool{}, 0
+		live, atOnce := map[string]bool{}, 0
 		for event := range watcher.ResultChan() {
 			pod, isPod := event.Object.(*corev1.Pod)
 			if !isPod {
@@ -171,11 +171,9 @@ func (w *world) watchThatThereIsOnlyOne() func() {
 			if event.Type != watch.Deleted && pod.DeletionTimestamp == nil {
 				live[pod.Name] = true
 			}
-			if len(live) > max {
-				max = len(live)
-			}
+			atOnce = max(atOnce, len(live))
 		}
-		most <- max
+		most <- atOnce
 	}()
 	return func() {
 		w.T.Helper()

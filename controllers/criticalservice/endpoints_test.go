@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 )
 
 func endpoint(conditions discoveryv1.EndpointConditions) discoveryv1.Endpoint {
@@ -18,8 +17,8 @@ func endpoint(conditions discoveryv1.EndpointConditions) discoveryv1.Endpoint {
 }
 
 var (
-	ready   = discoveryv1.EndpointConditions{Ready: ptr.To(true), Serving: ptr.To(true), Terminating: ptr.To(false)}
-	unready = discoveryv1.EndpointConditions{Ready: ptr.To(false), Serving: ptr.To(false), Terminating: ptr.To(false)}
+	ready   = discoveryv1.EndpointConditions{Ready: new(true), Serving: new(true), Terminating: new(false)}
+	unready = discoveryv1.EndpointConditions{Ready: new(false), Serving: new(false), Terminating: new(false)}
 )
 
 // with is a slice that lists one endpoint.
@@ -52,7 +51,7 @@ func TestAServiceIsDownWhenNoEndpointOfItsOwnIsReady(t *testing.T) {
 		},
 		"its endpoint still serves, but ends": {
 			slices: []func(*discoveryv1.EndpointSlice){with(discoveryv1.EndpointConditions{
-				Ready: ptr.To(false), Serving: ptr.To(true), Terminating: ptr.To(true),
+				Ready: new(false), Serving: new(true), Terminating: new(true),
 			})}, isDown: true,
 		},
 		"its endpoint is ready": {
@@ -88,7 +87,7 @@ func TestAServiceIsDownWhenNoEndpointOfItsOwnIsReady(t *testing.T) {
 			slices: []func(*discoveryv1.EndpointSlice){with(ready, func(s *discoveryv1.EndpointSlice) { s.Ports = nil })}, isDown: true,
 		},
 		"its ready endpoint has a port of another name": {
-			slices: []func(*discoveryv1.EndpointSlice){with(ready, func(s *discoveryv1.EndpointSlice) { s.Ports[0].Name = ptr.To("admin") })}, isDown: true,
+			slices: []func(*discoveryv1.EndpointSlice){with(ready, func(s *discoveryv1.EndpointSlice) { s.Ports[0].Name = new("admin") })}, isDown: true,
 		},
 		"one of its two ports answers": {
 			service: func(s *corev1.Service) { s.Spec.Ports = append(s.Spec.Ports, secure) },
@@ -97,13 +96,13 @@ func TestAServiceIsDownWhenNoEndpointOfItsOwnIsReady(t *testing.T) {
 		"its two ports are in two slices, and both are not ready": {
 			service: func(s *corev1.Service) { s.Spec.Ports = append(s.Spec.Ports, secure) },
 			slices: []func(*discoveryv1.EndpointSlice){with(unready), with(unready, func(s *discoveryv1.EndpointSlice) {
-				s.Ports[0].Name, s.Ports[0].Port = ptr.To("https"), ptr.To[int32](8443)
+				s.Ports[0].Name, s.Ports[0].Port = new("https"), new(int32(8443))
 			})}, isDown: true,
 		},
 		"it publishes addresses that are not ready, and has one": {
 			service: func(s *corev1.Service) { s.Spec.PublishNotReadyAddresses = true },
 			slices: []func(*discoveryv1.EndpointSlice){with(discoveryv1.EndpointConditions{
-				Ready: ptr.To(true), Serving: ptr.To(false), Terminating: ptr.To(false),
+				Ready: new(true), Serving: new(false), Terminating: new(false),
 			})},
 		},
 		"it publishes addresses that are not ready, and has none": {

@@ -95,7 +95,8 @@ func sharedOperator(t *testing.T) *testenv.Operator {
 	t.Cleanup(func() {
 		shared.Lock()
 		defer shared.Unlock()
-		if shared.users--; shared.users == 0 {
+		shared.users--
+		if shared.users == 0 {
 			shared.operator.Stop(t)
 		}
 	})

@@ -1,6 +1,7 @@
 package criticalservice_test
 
 import (
+	"maps"
 	"net/http"
 	"testing"
 
@@ -107,9 +108,7 @@ func TestARestartCatchesUpWhenMeanwhile(t *testing.T) {
 
 func (w *world) wantedLabels(service *corev1.Service) map[string]string {
 	labels := map[string]string{"app.kubernetes.io/component": "fallback", criticalv1.LabelFallbackFor: service.Name}
-	for key, value := range service.Spec.Selector {
-		labels[key] = value
-	}
+	maps.Copy(labels, service.Spec.Selector)
 	return labels
 }
 

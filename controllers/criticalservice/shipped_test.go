@@ -69,7 +69,11 @@ func startReplica(t *testing.T, name string) *replica {
 	if err := os.WriteFile(kubeconfig, cluster.OperatorKubeconfig, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := &replica{Cmd: exec.CommandContext(t.Context(), os.Args[0]), health: freeAddress(t), metrics: freeAddress(t), output: &lockedBuffer{}}
+	itself, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &replica{Cmd: exec.CommandContext(t.Context(), itself), health: freeAddress(t), metrics: freeAddress(t), output: &lockedBuffer{}}
 	r.Env = append(os.Environ(), runAsOperator+"=1", "KUBECONFIG="+kubeconfig, "POD_NAMESPACE="+testenv.OperatorNamespace,
 		"LOG_LEVEL=debug", "LOG_FORMAT=json", "HEALTH_PROBE_BIND_ADDRESS="+r.health, "METRICS_BIND_ADDRESS="+r.metrics)
 	r.Stdout, r.Stderr = r.output, r.output

@@ -6,7 +6,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	"github.com/critical-service/operator/controllers/internal/testenv"
@@ -79,7 +78,7 @@ func TestAPodOfAnotherControllerIsTheServicesOwn(t *testing.T) {
 		p.Labels = map[string]string{"app": "web", criticalv1.LabelFallbackFor: "web"}
 		p.Annotations = map[string]string{criticalv1.AnnotationOwned: criticalv1.Owned}
 		p.OwnerReferences = []metav1.OwnerReference{{
-			APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "web", Controller: ptr.To(true),
+			APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "web", Controller: new(true),
 		}}
 	})
 	w.MakeReady(pod)
@@ -102,6 +101,16 @@ func TestAServiceThatLosesItsSlicesIsLeftAsItIs(t *testing.T) {
 	w.look(up, func() { w.UnpublishEndpoints(up) })
 	w.Expect(w.fallback(down).UID).To(Equal(fallback.UID))
 	w.Expect(w.fallbacks(up)).To(BeEmpty())
+}
+
+// An EndpointSlice may for a while list a Pod that is gone.
+func TestAnEndpointWithoutItsPodIsNoRecovery(t *testing.T) {
+	w := sideBySide(t)
+	w.policy("shop")
+	service, fallback := w.covered("web")
+	w.look(service, func() { w.Slice(service, "stale", with(ready)) })
+	w.Expect(w.fallback(service).UID).To(Equal(fallback.UID))
+	w.Expect(w.fallback(service).Labels).To(HaveKeyWithValue("app", "web"))
 }
 
 func TestAServiceThatOptsInAgainIsProtectedAgain(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
@@ -128,7 +127,7 @@ func portsOf(service *corev1.Service, pod *corev1.Pod) []discoveryv1.EndpointPor
 		}
 		if number != 0 {
 			ports = append(ports, discoveryv1.EndpointPort{
-				Name: &port.Name, Port: &number, Protocol: ptr.To(cmp.Or(port.Protocol, corev1.ProtocolTCP)),
+				Name: &port.Name, Port: &number, Protocol: new(cmp.Or(port.Protocol, corev1.ProtocolTCP)),
 			})
 		}
 	}

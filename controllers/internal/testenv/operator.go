@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -48,9 +47,9 @@ func (c *Cluster) Start(t testing.TB, program Program) *Operator {
 		Cache:                   program.Cache,
 		Metrics:                 metricsserver.Options{BindAddress: "0"},
 		Logger:                  operator.log.logger(),
-		GracefulShutdownTimeout: ptr.To(stopWithin / 2),
+		GracefulShutdownTimeout: new(stopWithin / 2),
 		// One process runs many operators, one after the other.
-		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	if err != nil {
 		t.Fatalf("make the manager: %v", err)

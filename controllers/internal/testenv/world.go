@@ -2,7 +2,6 @@ package testenv
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -121,7 +119,7 @@ func (w *World) Slice(service *corev1.Service, suffix string, changes ...func(*d
 	w.T.Helper()
 	slice := newSlice(service, 0)
 	slice.Name = service.Name + "-" + suffix
-	slice.Ports = []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: ptr.To(TargetPort.IntVal), Protocol: ptr.To(corev1.ProtocolTCP)}}
+	slice.Ports = []discoveryv1.EndpointPort{{Name: new("http"), Port: new(TargetPort.IntVal), Protocol: new(corev1.ProtocolTCP)}}
 	for _, change := range changes {
 		change(slice)
 	}
@@ -150,5 +148,5 @@ func (w *World) Events(about client.Object, reason string) []corev1.Event {
 // Unique is a name that no other test uses, for objects that have no namespace.
 // Names made of prefixes in order are in order.
 func (w *World) Unique(prefix string) string {
-	return strings.Join([]string{prefix, w.Namespace}, "-")
+	return prefix + "-" + w.Namespace
 }
