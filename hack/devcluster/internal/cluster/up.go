@@ -252,7 +252,7 @@ func giveToCaller(path string) error {
 }
 
 func (c *Cluster) printHints() {
-	c.print("\nexport KUBECONFIG=%s\nexport PATH=%s:$PATH", c.state.Kubeconfig(), c.builder.Bin())
+	c.print("\nexport KUBECONFIG=%q\nexport PATH=\"%s:$PATH\"", c.state.Kubeconfig(), c.builder.Bin())
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1fs", d.Seconds()) }

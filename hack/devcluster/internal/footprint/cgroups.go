@@ -98,14 +98,14 @@ func enableControllers() error {
 	return nil
 }
 
-// disableControllers takes back what enableControllers did. The kernel refuses
-// it for what somebody else uses by now, which is as it should be.
+// disableControllers takes back what enableControllers and the container runtime
+// did. The kernel refuses it for what somebody else uses by now, as it should.
 func (f Footprint) disableControllers() {
 	if !unified() || f.Controllers == nil {
 		return
 	}
 	for _, controller := range enabledControllers() {
-		if slices.Contains(kubeletControllers, controller) && !slices.Contains(f.Controllers, controller) {
+		if !slices.Contains(f.Controllers, controller) {
 			_ = switchController("-", controller)
 		}
 	}
