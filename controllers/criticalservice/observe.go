@@ -74,10 +74,18 @@ func (o *observer) snapshot(ctx context.Context, from client.Reader, key types.N
 	snap.Slices = endpoints.Items
 
 	var pods corev1.PodList
-	if err := from.List(ctx, &pods, client.InNamespace(key.Namespace), client.MatchingLabels{criticalv1.LabelFallbackFor: key.Name}); err != nil {
+	if err := from.List(ctx, &pods, client.InNamespace(key.Namespace), client.HasLabels{criticalv1.LabelFallbackFor}, client.UnsafeDisableDeepCopy); err != nil {
 		return snap, err
 	}
-	snap.Pods = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !render.IsFallback(&pod) })
+	for _, pod := range pods.Items {
+		switch {
+		case !render.IsFallback(&pod):
+		case pod.Labels[criticalv1.LabelFallbackFor] == key.Name:
+			snap.Pods = append(snap.Pods, pod)
+		default:
+			snap.Strangers = append(snap.Strangers, pod.UID)
+		}
+	}
 
 	err = o.lookUpNamesake(ctx, &snap)
 	return snap, err

@@ -65,7 +65,7 @@ func TestAnOrphanOfTheOperatorIsRemoved(t *testing.T) {
 	}
 	w.Create(orphan)
 	w.Eventually(func() bool { return w.Exists(orphan) }).Should(BeFalse())
-	w.Expect(w.stateOf(policy, service)()).To(Equal("/"))
+	w.Eventually(w.stateOf(policy, service)).Should(Equal("/"))
 }
 
 // Labels and annotations are copied easily; what another controller made is its

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
@@ -210,6 +211,11 @@ func TestAnEndpointOfOursIsNeverTheServicesOwn(t *testing.T) {
 		},
 		"a fallback under another name is told by its UID": {
 			snapshot(fallback(named("old-prefix-shop")), endpoints(ready("old-prefix-shop"))), "Covered/FallbackServing",
+		},
+		"the fallback of another Service with the same selector is no end of the outage": {
+			snapshot(fallback(readyPod), endpoints(ready(fallbackName), ready("service-watcher-shop-headless")), func(s *decide.Snapshot) {
+				s.Strangers = []types.UID{"service-watcher-shop-headless"}
+			}), "Covered/FallbackServing",
 		},
 		"somebody else's Pod with the fallback's name is the Service's own": {
 			snapshot(endpoints(ready(fallbackName)), func(s *decide.Snapshot) {

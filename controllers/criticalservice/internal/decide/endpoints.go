@@ -71,7 +71,7 @@ func (s *Snapshot) carriesTraffic(slice *discoveryv1.EndpointSlice) bool {
 }
 
 // isFallback tells whether an endpoint is a fallback Pod of ours: one that is
-// known, or one with the fallback's name, which a slice may list for a while
+// known, made for this Service or for another whose selector overlaps, or one with the fallback's name, which a slice may list for a while
 // after the Pod has gone. Only a namesake that was looked up and is somebody
 // else's Pod is not ours.
 func (s *Snapshot) isFallback(endpoint *discoveryv1.Endpoint) bool {
@@ -79,7 +79,7 @@ func (s *Snapshot) isFallback(endpoint *discoveryv1.Endpoint) bool {
 	if ref == nil || ref.Kind != "Pod" {
 		return false
 	}
-	if s.knows(ref.UID) {
+	if s.knows(ref.UID) || slices.Contains(s.Strangers, ref.UID) {
 		return true
 	}
 	if ref.Name != s.PodName() {

@@ -25,6 +25,9 @@ type Snapshot struct {
 	Slices []discoveryv1.EndpointSlice
 	// Pods are the fallback Pods made for the Service.
 	Pods []corev1.Pod
+	// Strangers are the UIDs of fallback Pods made for other Services of the
+	// namespace. They are endpoints of this one too where selectors overlap.
+	Strangers []types.UID
 	// Namesake is a Pod that has the fallback's name and is not a fallback.
 	// It is looked up only where something hints that it exists.
 	Namesake *corev1.Pod
