@@ -49,7 +49,7 @@ func (c *Cluster) Up(ctx context.Context, mode node.ProxyMode) error {
 		mode = defaultMode(existing)
 	}
 	if err := debian.Ensure(ctx, debian.Requirements(mode == node.IPTables), c.out); err != nil {
-		return err
+		return errors.Join(err, c.disclaim())
 	}
 	wanted, err := c.wanted(mode)
 	if err != nil {

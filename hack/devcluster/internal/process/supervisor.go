@@ -5,9 +5,7 @@ package process
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -25,8 +23,6 @@ type Spec struct {
 	Name string
 	Path string
 	Args []string
-	// Env is added to the environment of devcluster.
-	Env []string
 	// NoProxy removes the proxy variables: components that talk only to each
 	// other must not send that through a company's HTTP proxy.
 	NoProxy bool
@@ -60,7 +56,7 @@ func (s *Supervisor) Environment(spec Spec) []string {
 		}
 		env = append(env, kv)
 	}
-	return append(append(env, spec.Env...), s.marker())
+	return append(env, s.marker())
 }
 
 // Start runs a component in a session of its own, with its output in its log file.
@@ -112,23 +108,6 @@ func (s *Supervisor) Find(name string) (Identity, bool) {
 func (s *Supervisor) Alive(name string) bool {
 	id, ok := s.Find(name)
 	return ok && id.Alive()
-}
-
-// Stop ends a component: politely first, and by force after the grace period.
-func (s *Supervisor) Stop(ctx context.Context, name string, grace time.Duration) error {
-	id, ok := s.Find(name)
-	if !ok {
-		return nil
-	}
-	if err := id.Signal(syscall.SIGTERM); err != nil {
-		return err
-	}
-	if !waitGone(ctx, []Identity{id}, grace) {
-		if err := Kill(ctx, []Identity{id}); err != nil {
-			return err
-		}
-	}
-	return removeIfPresent(s.recordFile(name))
 }
 
 // Owned returns every process of this cluster that carries the marker.
@@ -222,11 +201,4 @@ func waitGone(ctx context.Context, ids []Identity, limit time.Duration) bool {
 		case <-tick.C:
 		}
 	}
-}
-
-func removeIfPresent(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }
