@@ -1,6 +1,7 @@
 package criticalservice_test
 
 import (
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -91,9 +92,13 @@ func TestADeniedFallbackIsReportedOnceAndTriedAgainAfter(t *testing.T) {
 				ContainSubstring(refusal.message), ContainSubstring("Allow it"), ContainSubstring("tries again by itself")))
 
 			// However often the operator looks, it says so once.
-			for range 3 {
-				w.look(service, func() {})
+			for i := range 3 {
+				w.look(service, func() {
+					// Another Service, so that there is a status to write.
+					w.critical(fmt.Sprintf("other-%d", i), func(s *corev1.Service) { s.Spec.Selector = nil })
+				})
 			}
+			w.Expect(w.statusOf(policy).Services.Total).To(BeEquivalentTo(4))
 			w.Expect(w.Events(service, "CreateDenied")).To(HaveLen(1))
 			event := w.Events(service, "CreateDenied")[0]
 			w.Expect(event.Type).To(Equal(corev1.EventTypeWarning))
