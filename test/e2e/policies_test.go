@@ -41,6 +41,17 @@ func TestServicesOfTheSameNameInTwoNamespacesAreIndependent(t *testing.T) {
 	shops[south].answeredBy(fallbackName)
 }
 
+func TestACriticalServiceOfOneNamespaceLeavesTheOthersAlone(t *testing.T) {
+	t.Parallel()
+	north, south := newWorld(t), newWorld(t)
+	named, other := north.service("shop"), south.service("shop")
+	other.policy = named.critical().policy
+
+	named.covered()
+	other.staysWithoutFallback()
+	north.Expect(other.detail(other.policy)()).To(BeZero(), "what the status says of the other Service")
+}
+
 func TestASelectorThatChangesInMidOutageIsFollowed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
