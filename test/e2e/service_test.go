@@ -146,11 +146,11 @@ func (s *service) becomes(state criticalv1.ServiceState, reason string, words ..
 
 func (s *service) becomesBy(policy *criticalv1.CriticalService, state criticalv1.ServiceState, reason string, words ...string) {
 	s.t.Helper()
-	s.Eventually(s.detail(policy)).Should(
-		And(HaveField("State", state), HaveField("Reason", reason)), "status of Service %s", s.object.Name)
+	match := []gomegatypes.GomegaMatcher{HaveField("State", state), HaveField("Reason", reason)}
 	for _, word := range words {
-		s.Expect(s.detail(policy)().Message).To(ContainSubstring(word))
+		match = append(match, HaveField("Message", ContainSubstring(word)))
 	}
+	s.Eventually(s.detail(policy)).Should(And(match...), "status of Service %s", s.object.Name)
 }
 
 // condition waits for a condition of the Service's CriticalService.
@@ -189,10 +189,15 @@ func (s *service) covered() *corev1.Pod {
 	s.t.Helper()
 	s.becomes(criticalv1.StateCovered, criticalv1.ReasonFallbackServing)
 	s.answeredBy(fallbackName)
-	pods := s.fallbacks(s)
-	s.Expect(pods).To(HaveLen(1))
-	s.Expect(s.readyEndpoints(s)).To(HaveExactElements(pods[0].Name))
-	return &pods[0]
+	var fallback corev1.Pod
+	// The status may be of a moment before: after a change, the cluster needs a while to follow.
+	s.Eventually(func(g Gomega) {
+		pods := s.fallbacks(g)
+		g.Expect(pods).To(HaveLen(1))
+		fallback = pods[0]
+		g.Expect(s.readyEndpoints(g)).To(HaveExactElements(fallback.Name))
+	}).Should(Succeed(), "the fallback is the only endpoint of Service %s", s.object.Name)
+	return &fallback
 }
 
 // armed waits until the fallback is gone, the Service's own Pods answer, and the status says so.

@@ -41,7 +41,7 @@ func TestTheWalkThroughOfTheArticle(t *testing.T) {
 	// "ajoutons maintenant un POD qui possède les labels attendus": the fallback gives way to it.
 	nginx := w.nginx()
 	frontend.armed("nginx")
-	w.Expect(frontend.readyEndpoints(w)).To(HaveExactElements("nginx"))
+	w.Eventually(frontend.readyEndpoints).Should(HaveExactElements("nginx"))
 	w.Eventually(ask).WithArguments(frontend.nodePortURL()).Should(Equal("nginx"))
 
 	// And once more, as the article would have gone on: the Pod goes, the fallback comes back.
