@@ -127,9 +127,7 @@ func TestARestartWithAnotherPrefixKeepsTheFallbackThatAnswers(t *testing.T) {
 	w.look(service, func() { w.PublishEndpoints(service) })
 	w.Expect(w.stateOf(policy, service)()).To(Equal("Covered/FallbackServing"))
 	w.Expect(w.fallback(service).UID).To(Equal(fallback.UID))
-	w.Expect(w.operator.Traffic.Requests(func(r testenv.Request) bool {
-		return r.Writes() && r.Resource() == "pods"
-	})).To(BeEmpty())
+	w.Expect(w.writesOfPods()).To(BeEmpty())
 
 	real := w.Pod("web-real", service)
 	w.MakeReady(real)
