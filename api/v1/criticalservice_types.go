@@ -92,7 +92,7 @@ type CriticalServiceStatus struct {
 
 	// services counts the matched Services by state.
 	// +optional
-	Services ServiceCounts `json:"services,omitempty,omitzero"`
+	Services ServiceCounts `json:"services"`
 
 	// details lists the matched Services, sorted by namespace and name. It
 	// holds at most 100: where more match, those in outage come first, and

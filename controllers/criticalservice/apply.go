@@ -87,8 +87,23 @@ func (r *ServiceReconciler) create(ctx context.Context, key types.NamespacedName
 	return pod, nil
 }
 
+// Rehearsals must not hold up what an outage needs: only so many run at once, and
+// an admission webhook that does not answer is not waited for.
+const (
+	rehearsalsAtOnce = 2
+	rehearseWithin   = 5 * time.Second
+)
+
 func (r *ServiceReconciler) rehearse(ctx context.Context, key types.NamespacedName, pod *corev1.Pod) error {
-	err := write.Rehearse(ctx, r.client, pod.DeepCopy())
+	select {
+	case r.rehearsals <- struct{}{}:
+		defer func() { <-r.rehearsals }()
+	default:
+		return fault.WaitFor(cacheBehind, "other rehearsals are under way")
+	}
+	limited, cancel := context.WithTimeout(ctx, rehearseWithin)
+	defer cancel()
+	err := write.Rehearse(limited, r.client, pod.DeepCopy())
 	if fault.IsDryRunUnsupported(err) {
 		err = nil // Nobody can tell before the outage, which is no reason for alarm.
 	}
@@ -99,7 +114,7 @@ func (r *ServiceReconciler) rehearse(ctx context.Context, key types.NamespacedNa
 }
 
 // record remembers the API server's answer to a create, and tells whether it
-// was one: a failure that may pass is none.
+// was one: a connection that broke, or a request to come back later, is none.
 func (r *ServiceReconciler) record(key types.NamespacedName, pod *corev1.Pod, rehearsal bool, err error) bool {
 	attempt := decide.Attempt{Hash: render.Hash(pod), At: r.clock.Now(), Rehearsal: rehearsal}
 	if last := r.attempts.get(key); last != nil && last.Hash == attempt.Hash && last.Rehearsal == rehearsal {
@@ -112,10 +127,10 @@ func (r *ServiceReconciler) record(key types.NamespacedName, pod *corev1.Pod, re
 		attempt.Refusals++
 		attempt.Reason = criticalv1.ReasonNameTaken
 		attempt.Message = fmt.Sprintf("A Pod %q that is not a fallback holds the name: delete or rename it, or set POD_NAME_PREFIX.", pod.Name)
-	case fault.Of(err) == fault.UserMustAct:
+	case fault.Of(err) == fault.UserMustAct, fault.IsServerFailure(err):
 		attempt.Refusals++
 		attempt.Reason = criticalv1.ReasonCreateDenied
-		attempt.Message = fmt.Sprintf("The API server refuses fallback Pod %q: %v. %s", pod.Name, err, adviceOn(err))
+		attempt.Message = fmt.Sprintf("The API server does not accept fallback Pod %q: %.600s. %s", pod.Name, err.Error(), adviceOn(err))
 	default:
 		return false
 	}
@@ -127,6 +142,9 @@ func (r *ServiceReconciler) record(key types.NamespacedName, pod *corev1.Pod, re
 func adviceOn(err error) string {
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
 		return "Mend the PodTemplate."
+	}
+	if fault.IsServerFailure(err) {
+		return "Look at the API server, or at the admission webhook that it names; the operator tries again by itself."
 	}
 	return "Allow it (quota, limit range, Pod Security level, admission policy or the operator's permissions), or mend the PodTemplate; the operator tries again by itself."
 }

@@ -5,23 +5,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
-)
-
-// Reasons of the events that the operator sends. An event is sent only after
-// the write it tells of succeeded.
-const (
-	// eventFallbackCreated: the Service is down, and a fallback Pod was made.
-	eventFallbackCreated = "FallbackCreated"
-	// eventFallbackRebound: labels or owner of a fallback Pod were corrected.
-	eventFallbackRebound = "FallbackRebound"
-	// eventFallbackReleased: the Service has recovered, and the fallback Pod left it.
-	eventFallbackReleased = "FallbackReleased"
-	// eventFallbackRemoved: a fallback Pod was deleted; the note says why.
-	eventFallbackRemoved = "FallbackRemoved"
 )
 
 // report tells what was done, in events on the Service, and wakes the status of
@@ -31,11 +19,7 @@ func (r *ServiceReconciler) report(ctx context.Context, snap *decide.Snapshot, p
 	if snap.Service == nil {
 		return
 	}
-	// The garbage collector and the user do what they do without us; an event
-	// needs a CriticalService to be about.
-	if plan.Governor != nil {
-		r.announce(snap.Service, plan, done)
-	}
+	r.announce(snap.Service, plan, done)
 	for i := range snap.Policies {
 		if policy := &snap.Policies[i]; decide.Matches(policy, snap.Service) {
 			r.wake.of(ctx, policy)
@@ -44,20 +28,24 @@ func (r *ServiceReconciler) report(ctx context.Context, snap *decide.Snapshot, p
 }
 
 func (r *ServiceReconciler) announce(service *corev1.Service, plan decide.Plan, done outcome) {
+	var governor client.Object
+	if plan.Governor != nil {
+		governor = plan.Governor
+	}
 	if done.created != nil {
-		r.recorder.Eventf(service, plan.Governor, corev1.EventTypeWarning, eventFallbackCreated, "CreateFallback",
+		r.tell(service, governor, corev1.EventTypeWarning, eventFallbackCreated, "CreateFallback",
 			"No ready endpoint: created fallback Pod %q (CriticalService %q)", done.created.Name, plan.Governor.Name)
 	}
 	for _, pod := range done.rebound {
-		r.recorder.Eventf(service, plan.Governor, corev1.EventTypeNormal, eventFallbackRebound, "RebindFallback",
+		r.tell(service, governor, corev1.EventTypeNormal, eventFallbackRebound, "RebindFallback",
 			"Fallback Pod %q follows the Service's selector and CriticalService %q", pod.Name, plan.Governor.Name)
 	}
 	for _, pod := range done.released {
-		r.recorder.Eventf(service, plan.Governor, corev1.EventTypeNormal, eventFallbackReleased, "ReleaseFallback",
+		r.tell(service, governor, corev1.EventTypeNormal, eventFallbackReleased, "ReleaseFallback",
 			"The Service has a ready endpoint of its own: fallback Pod %q left it", pod.Name)
 	}
 	for _, deletion := range done.deleted {
-		r.recorder.Eventf(service, plan.Governor, corev1.EventTypeNormal, eventFallbackRemoved, "RemoveFallback",
+		r.tell(service, governor, corev1.EventTypeNormal, eventFallbackRemoved, "Remove"+string(deletion.Why),
 			"Removed fallback Pod %q: %s", deletion.Pod.Name, whyText[deletion.Why])
 	}
 }

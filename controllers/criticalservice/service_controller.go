@@ -3,10 +3,10 @@ package criticalservice
 import (
 	"context"
 
-	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	criticalv1 "github.com/critical-service/operator/api/v1"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/internal/fault"
 )
@@ -14,9 +14,11 @@ import (
 // ServiceReconciler protects one Service per key.
 type ServiceReconciler struct {
 	observer
-	client   client.Client
-	recorder events.EventRecorder
-	wake     wakeStatus
+	announcer
+	client client.Client
+	wake   wakeStatus
+	// rehearsals holds a place for every rehearsal that is under way.
+	rehearsals chan struct{}
 }
 
 // +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices,verbs=get;list;watch
@@ -41,5 +43,11 @@ func (r *ServiceReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ct
 	if err != nil {
 		return fault.Result(err)
 	}
-	return ctrl.Result{RequeueAfter: plan.RecheckAfter}, nil
+	// Looking again is as urgent as the state is: without this, the queue would
+	// keep for ever the priority that an outage once had.
+	priority := 0
+	if plan.State == criticalv1.StateExposed {
+		priority = outagePriority
+	}
+	return ctrl.Result{RequeueAfter: plan.RecheckAfter, Priority: &priority}, nil
 }

@@ -50,14 +50,17 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		attempts: newAttempts(),
 		clock:    clock.RealClock{},
 	}
-	recorder := mgr.GetEventRecorder("critical-service-operator")
+	announcer := announcer{recorder: mgr.GetEventRecorder("critical-service-operator"), scheme: mgr.GetScheme()}
 	wake := make(wakeStatus, 1024)
 
-	services := &ServiceReconciler{observer: observer, client: mgr.GetClient(), recorder: recorder, wake: wake}
+	services := &ServiceReconciler{
+		observer: observer, announcer: announcer, client: mgr.GetClient(), wake: wake,
+		rehearsals: make(chan struct{}, rehearsalsAtOnce),
+	}
 	if err := services.setup(mgr); err != nil {
 		return fmt.Errorf("set up the service controller: %w", err)
 	}
-	status := &StatusReconciler{observer: observer, client: mgr.GetClient(), recorder: recorder, namespaces: options.Namespaces}
+	status := &StatusReconciler{observer: observer, announcer: announcer, client: mgr.GetClient(), namespaces: options.Namespaces}
 	if err := status.setup(mgr, wake); err != nil {
 		return fmt.Errorf("set up the status controller: %w", err)
 	}

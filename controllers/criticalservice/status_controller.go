@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,8 +19,8 @@ import (
 // Services it matches. It protects nothing.
 type StatusReconciler struct {
 	observer
-	client   client.Client
-	recorder events.EventRecorder
+	announcer
+	client client.Client
 	// namespaces are those that the operator looks at; empty is all.
 	namespaces []string
 }
@@ -85,31 +84,31 @@ func (r *StatusReconciler) watches(namespace string) bool {
 	return namespace == "" || len(r.namespaces) == 0 || slices.Contains(r.namespaces, namespace)
 }
 
-// announce sends one Warning event for every hindrance that is new: on the
-// CriticalService if it is about all its Services, else on the Service.
+// announce sends one Warning event for every hindrance that is new, and for every
+// outage that begins hindered: on the CriticalService if it is about all its
+// Services, else on the Service.
 func (r *StatusReconciler) announce(before, after *criticalv1.CriticalService, verdicts []decide.Verdict) {
-	old := map[client.ObjectKey]string{}
-	for _, detail := range before.Status.Details {
-		old[client.ObjectKey{Namespace: detail.Namespace, Name: detail.Name}] = detail.Reason
-	}
 	services := map[client.ObjectKey]*corev1.Service{}
 	for _, verdict := range verdicts {
 		services[client.ObjectKeyFromObject(verdict.Service)] = verdict.Service
 	}
-	templateWasMissing := slices.ContainsFunc(before.Status.Details, func(d criticalv1.ServiceStatus) bool {
-		return d.Reason == criticalv1.ReasonTemplateNotFound
-	})
+	said := map[client.ObjectKey]criticalv1.ServiceStatus{}
+	templateMissing := false
+	for _, detail := range before.Status.Details {
+		said[client.ObjectKey{Namespace: detail.Namespace, Name: detail.Name}] = detail
+		templateMissing = templateMissing || detail.Reason == criticalv1.ReasonTemplateNotFound
+	}
 	for _, detail := range after.Status.Details {
 		key := client.ObjectKey{Namespace: detail.Namespace, Name: detail.Name}
-		switch {
-		case !decide.Hinders(detail.Reason) || old[key] == detail.Reason:
-		case detail.Reason == criticalv1.ReasonTemplateNotFound:
-			if !templateWasMissing {
-				templateWasMissing = true
-				r.recorder.Eventf(after, nil, corev1.EventTypeWarning, detail.Reason, "PrepareFallback", "%s", detail.Message)
-			}
-		default:
-			r.recorder.Eventf(services[key], after, corev1.EventTypeWarning, detail.Reason, "PrepareFallback", "%s", detail.Message)
+		begins := detail.State == criticalv1.StateExposed && said[key].State != criticalv1.StateExposed
+		if !decide.Hinders(detail.Reason) || detail.Reason == said[key].Reason && !begins {
+			continue
+		}
+		if detail.Reason != criticalv1.ReasonTemplateNotFound || templateMissing && begins {
+			r.tell(services[key], after, corev1.EventTypeWarning, detail.Reason, "PrepareFallback", "%s", detail.Message)
+		} else if !templateMissing {
+			r.tell(after, nil, corev1.EventTypeWarning, detail.Reason, "PrepareFallback", "%s", detail.Message)
+			templateMissing = true
 		}
 	}
 }

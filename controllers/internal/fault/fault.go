@@ -3,6 +3,7 @@
 package fault
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -104,6 +105,16 @@ func refused(err error) bool {
 	default:
 		return code >= 400 && code < 500
 	}
+}
+
+// IsServerFailure tells whether the API server, or an admission webhook that it
+// asked, failed to answer a request: it may pass, but a person should know.
+func IsServerFailure(err error) bool {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return status.Status().Code >= 500 && delayOf(err) == 0
+	}
+	return errors.Is(err, context.DeadlineExceeded)
 }
 
 // IsDryRunUnsupported tells whether a dry run was refused because an admission

@@ -1,6 +1,7 @@
 package fault_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -88,6 +89,15 @@ func TestJoin(t *testing.T) {
 			NewWithT(t).Expect(fault.Of(fault.Join(test.failures...))).To(Equal(test.want))
 		})
 	}
+}
+
+func TestIsServerFailure(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(fault.IsServerFailure(apierrors.NewInternalError(errors.New("failed calling webhook")))).To(BeTrue())
+	g.Expect(fault.IsServerFailure(fmt.Errorf("create: %w", context.DeadlineExceeded))).To(BeTrue())
+	g.Expect(fault.IsServerFailure(apierrors.NewServerTimeout(pods, "create", 1))).To(BeFalse(), "it says when to come back")
+	g.Expect(fault.IsServerFailure(apierrors.NewConflict(pods, "x", nil))).To(BeFalse())
+	g.Expect(fault.IsServerFailure(errors.New("connection refused"))).To(BeFalse(), "nobody answered at all")
 }
 
 func TestIsDryRunUnsupported(t *testing.T) {

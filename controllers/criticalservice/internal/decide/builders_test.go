@@ -116,7 +116,7 @@ func aged(age time.Duration) func(*corev1.Pod) {
 }
 func terminating(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(now)) }
 func released(ago time.Duration) func(*corev1.Pod) {
-	return func(p *corev1.Pod) { *p = *render.Released(p, now.Add(-ago)) }
+	return func(p *corev1.Pod) { *p = *render.Released(p, snapshot().Service, now.Add(-ago)) }
 }
 func evicted(p *corev1.Pod) {
 	p.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted"}

@@ -98,7 +98,7 @@ func (s *Snapshot) stepAside(plan *Plan) {
 		left := releasedAt.Add(drainFor).Sub(s.Now)
 		switch {
 		case !released && s.serves(pod):
-			plan.Release = append(plan.Release, render.Released(pod, s.Now))
+			plan.Release = append(plan.Release, render.Released(pod, s.Service, s.Now))
 			plan.RecheckAfter = drainFor
 		case released && left > 0 && left <= drainFor: // Else the clock was set meanwhile.
 			plan.RecheckAfter = left
@@ -136,7 +136,8 @@ func (s *Snapshot) judge(plan *Plan, pod *corev1.Pod) {
 		s.warnOfPorts(plan)
 		return
 	}
-	if trouble, wait := s.troubleOf(pod); trouble == "" {
+	trouble, wait := s.troubleOf(pod)
+	if trouble == "" {
 		plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackStarting,
 			fmt.Sprintf("Fallback Pod %q is starting.", pod.Name))
 		plan.RecheckAfter = wait
@@ -145,7 +146,7 @@ func (s *Snapshot) judge(plan *Plan, pod *corev1.Pod) {
 			fmt.Sprintf("Fallback Pod %q does not answer: %s. A change of PodTemplate %s replaces it.", pod.Name, trouble, s.Settings.Template))
 	}
 	outdated := s.Template != nil && render.TemplateHash(s.Template) != pod.Annotations[criticalv1.AnnotationTemplate]
-	if outdated && !isReady(pod) {
+	if outdated && trouble != "" {
 		plan.Rebind = nil
 		plan.Delete = append(plan.Delete, Deletion{Pod: pod, Why: WhyOutdated})
 	}
@@ -176,8 +177,8 @@ func (s *Snapshot) replace(plan *Plan) {
 		return
 	}
 	pod := s.pod(plan)
-	if len(s.Pods) > 0 {
-		s.awaitEnd(plan, &s.Pods[0])
+	if holder := s.holder(); holder != nil {
+		s.awaitEnd(plan, holder)
 		return
 	}
 	attempt := s.attemptFor(pod)
@@ -197,6 +198,18 @@ func (s *Snapshot) replace(plan *Plan) {
 	plan.Create, plan.RecheckAfter = pod, firstRetry
 }
 
+// holder is the fallback Pod that the next one must wait for: it has ended and is
+// not yet deleted, or is ending and holds the name.
+func (s *Snapshot) holder() *corev1.Pod {
+	i := slices.IndexFunc(s.Pods, func(pod corev1.Pod) bool {
+		return pod.DeletionTimestamp == nil || pod.Name == s.PodName()
+	})
+	if i < 0 {
+		return nil
+	}
+	return &s.Pods[i]
+}
+
 // awaitEnd says that a fallback Pod that is ending holds up its successor.
 func (s *Snapshot) awaitEnd(plan *Plan, pod *corev1.Pod) {
 	if pod.DeletionTimestamp == nil {
@@ -204,12 +217,21 @@ func (s *Snapshot) awaitEnd(plan *Plan, pod *corev1.Pod) {
 			fmt.Sprintf("Fallback Pod %q ended (%s) and is being replaced.", pod.Name, cmp.Or(pod.Status.Reason, string(pod.Status.Phase))))
 		return
 	}
-	plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackStarting,
-		fmt.Sprintf("An earlier fallback Pod %q must be gone before the next can be made.", pod.Name))
 	// A deletion timestamp lies at the end of the grace period.
-	plan.RecheckAfter = pod.DeletionTimestamp.Add(stuckAfter).Sub(s.Now)
-	if plan.RecheckAfter <= 0 {
-		plan.Delete, plan.RecheckAfter = append(plan.Delete, Deletion{Pod: pod, Why: WhyStuck}), firstRetry
+	overdue := pod.DeletionTimestamp.Add(stuckAfter).Sub(s.Now)
+	switch {
+	case overdue > 0:
+		plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackStarting,
+			fmt.Sprintf("An earlier fallback Pod %q must be gone before the next can be made.", pod.Name))
+		plan.RecheckAfter = overdue
+	case len(pod.Finalizers) > 0:
+		plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackFailing,
+			fmt.Sprintf("An earlier fallback Pod %q cannot go, because of its finalizers %s: let their owner finish, or take them off.",
+				pod.Name, strings.Join(pod.Finalizers, ", ")))
+	default:
+		plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackFailing,
+			fmt.Sprintf("An earlier fallback Pod %q should have ended, and its node does not say that it has: it is deleted without its node.", pod.Name))
+		plan.Delete, plan.RecheckAfter = append(plan.Delete, Deletion{Pod: pod, Why: WhyStuck}), lastRetry
 	}
 }
 

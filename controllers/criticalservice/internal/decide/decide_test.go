@@ -109,7 +109,22 @@ func TestOutage(t *testing.T) {
 		},
 		"a fallback whose node is lost does not keep the next one waiting for ever": {
 			snapshot(fallback(func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(now.Add(-31 * time.Second))) })),
-			"Exposed/FallbackStarting, delete service-watcher-shop (Stuck), recheck 1s",
+			"Exposed/FallbackFailing, delete service-watcher-shop (Stuck), recheck 30s",
+		},
+		"a fallback that a finalizer holds is left to whoever set it": {
+			snapshot(fallback(func(p *corev1.Pod) {
+				p.DeletionTimestamp, p.Finalizers = new(metav1.NewTime(now.Add(-31*time.Second))), []string{"example.com/wait"}
+			})), "Exposed/FallbackFailing",
+		},
+		"a fallback that is ending under another name holds nothing up": {
+			snapshot(fallback(terminating, named("old-prefix-shop"))), "Exposed/FallbackStarting, create service-watcher-shop, recheck 1s",
+		},
+		"a fallback that misses one probe is given time, though its template has changed": {
+			snapshot(fallback(fromOldTemplate, aged(time.Hour), func(p *corev1.Pod) {
+				p.Status.Conditions = []corev1.PodCondition{{
+					Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(now.Add(-time.Second)),
+				}}
+			}), endpoints(notReady(fallbackName))), "Exposed/FallbackStarting, recheck 59s",
 		},
 		"of two fallbacks the one that answers stays": {
 			snapshot(fallback(aged(time.Hour)), fallback(named("old-prefix-shop"), readyPod), endpoints(ready("old-prefix-shop"))),

@@ -25,7 +25,12 @@ func (s *Snapshot) troubleOf(pod *corev1.Pod) (trouble string, wait time.Duratio
 	if trouble := podTrouble(pod); trouble != "" || isReady(pod) {
 		return trouble, 0
 	}
-	if left := pod.CreationTimestamp.Add(startWithin).Sub(s.Now); left > 0 {
+	// A Pod that was ready has as long to become so again as a new one has.
+	began := pod.CreationTimestamp.Time
+	if since := conditionOf(pod, corev1.PodReady).LastTransitionTime.Time; since.After(began) {
+		began = since
+	}
+	if left := began.Add(startWithin).Sub(s.Now); left > 0 {
 		return "", left
 	}
 	if pod.Status.Phase == corev1.PodRunning {

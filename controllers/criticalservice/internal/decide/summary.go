@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,17 +63,14 @@ func detailOf(policy *criticalv1.CriticalService, verdict Verdict, now time.Time
 	was := policy.Status.Details[old]
 	// The API server is about to be asked; until it answers, what it said
 	// before (perhaps to an operator before this one) is the best that is known.
-	if verdict.Plan.Provisional && inOutage(was.State) == inOutage(detail.State) && was.State != criticalv1.StateIgnored {
+	armed := was.State == criticalv1.StateArmed && detail.State == criticalv1.StateArming
+	if verdict.Plan.Provisional && (was.State == detail.State || armed) {
 		return was
 	}
 	if was.State == detail.State {
 		detail.Since = was.Since
 	}
 	return detail
-}
-
-func inOutage(state criticalv1.ServiceState) bool {
-	return state == criticalv1.StateExposed || state == criticalv1.StateCovered
 }
 
 func count(details []criticalv1.ServiceStatus) criticalv1.ServiceCounts {
@@ -205,13 +203,16 @@ func byName(a, b criticalv1.ServiceStatus) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
-// shorten keeps a message within the bound of the schema, which counts
-// characters.
+// shorten keeps a message within the bounds of the schema, which counts
+// characters, and of an event's note, which counts bytes.
 func shorten(message string) string {
-	const limit = 1024
-	runes := []rune(message)
-	if len(runes) <= limit {
+	const limit, ellipsis = 1024, "…"
+	if len(message) <= limit {
 		return message
 	}
-	return string(runes[:limit-1]) + "…"
+	end := limit - len(ellipsis)
+	for !utf8.RuneStart(message[end]) {
+		end--
+	}
+	return message[:end] + ellipsis
 }

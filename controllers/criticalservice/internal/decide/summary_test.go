@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -171,6 +172,11 @@ func TestSinceIsWhenTheStateBegan(t *testing.T) {
 			provisional(verdict("x", criticalv1.StateArming, criticalv1.ReasonRehearsalPending)),
 			criticalv1.ReasonRehearsalPending, now,
 		},
+		"a fallback that is gone is not said to answer until the next one is made": {
+			was(criticalv1.StateCovered, criticalv1.ReasonFallbackServing),
+			provisional(verdict("x", criticalv1.StateExposed, criticalv1.ReasonFallbackStarting)),
+			criticalv1.ReasonFallbackStarting, now,
+		},
 		"an outage is not hidden by a create that is still to come": {
 			was(criticalv1.StateArmed, criticalv1.ReasonEndpointsReady),
 			provisional(verdict("x", criticalv1.StateExposed, criticalv1.ReasonFallbackStarting)),
@@ -202,7 +208,10 @@ func TestLongMessagesFitTheSchema(t *testing.T) {
 	p, v := policy("a"), verdict("x", criticalv1.StateArming, "r")
 	v.Plan.Message = strings.Repeat("é", 5000)
 	status := decide.Summarize(&p, []decide.Verdict{v}, true, now)
-	g.Expect([]rune(status.Details[0].Message)).To(HaveLen(1024))
+	message := status.Details[0].Message
+	g.Expect(len(message)).To(BeNumerically("~", 1024, 3), "an event's note has at most 1024 bytes")
+	g.Expect(len(message)).To(BeNumerically("<=", 1024))
+	g.Expect(utf8.ValidString(message)).To(BeTrue())
 	for _, condition := range status.Conditions {
 		g.Expect(len(condition.Message)).To(BeNumerically("<", 32768))
 	}

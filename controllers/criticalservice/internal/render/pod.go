@@ -79,10 +79,15 @@ func Rebound(pod *corev1.Pod, service *corev1.Service, governor *criticalv1.Crit
 // without the labels of the selector. Proxies learn of a recovery one by one
 // (kube-proxy syncs once a second), and a Pod that stopped at once would let
 // those down that have not.
-func Released(pod *corev1.Pod, at time.Time) *corev1.Pod {
+func Released(pod *corev1.Pod, service *corev1.Service, at time.Time) *corev1.Pod {
 	pod = pod.DeepCopy()
-	for key := range selectorOf(pod) {
-		delete(pod.Labels, key)
+	for _, selector := range []map[string]string{selectorOf(pod), service.Spec.Selector} {
+		for key := range selector {
+			delete(pod.Labels, key)
+		}
+	}
+	if pod.Annotations == nil {
+		pod.Annotations = map[string]string{}
 	}
 	pod.Annotations[criticalv1.AnnotationReleased] = at.UTC().Format(time.RFC3339Nano)
 	return pod

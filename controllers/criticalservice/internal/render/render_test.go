@@ -175,7 +175,7 @@ func TestReleased(t *testing.T) {
 	pod := render.Pod("service-watcher-shop", service, template, governor)
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-	left := render.Released(pod, at)
+	left := render.Released(pod, service, at)
 
 	g.Expect(left.Labels).To(Equal(map[string]string{"team": "platform", criticalv1.LabelFallbackFor: "shop"}),
 		"it carries no label of the selector, not even one that the template has too")
@@ -186,6 +186,9 @@ func TestReleased(t *testing.T) {
 
 	back := render.Rebound(left, service, governor)
 	g.Expect(back).To(Equal(pod), "a rebound Pod is as it was")
+
+	pod.Annotations = nil
+	g.Expect(render.Released(pod, service, at).Labels).To(Equal(left.Labels), "it leaves though somebody took its annotations")
 }
 
 func TestIsFallback(t *testing.T) {
