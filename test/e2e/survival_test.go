@@ -64,11 +64,17 @@ func TestAnOutageThatBeginsWhileTheOperatorIsDownIsSeenAtItsStart(t *testing.T) 
 
 func TestAMissingPodTemplateIsAskedForAndUsedAsSoonAsItExists(t *testing.T) {
 	w := newWorld(t)
-	w.Expect(deleteTemplate(w.ctx)).To(Succeed())
+	app := w.pod("shop", labels{"app": "shop"})
+	shop := w.service("shop").critical()
+	shop.armed("shop")
+
+	// It is known before the outage.
 	restore := func() { w.Expect(applyTemplate(w.ctx)).To(Succeed()) }
 	t.Cleanup(restore)
-	shop := w.service("shop").critical()
+	w.Expect(deleteTemplate(w.ctx)).To(Succeed())
+	shop.becomes(criticalv1.StateArming, criticalv1.ReasonTemplateNotFound, templateName, operatorNamespace, "create it")
 
+	w.remove(app)
 	shop.becomes(criticalv1.StateExposed, criticalv1.ReasonTemplateNotFound, templateName, operatorNamespace, "create it")
 	shop.condition(criticalv1.ConditionFallbackReady, metav1.ConditionFalse, criticalv1.ReasonTemplateNotFound, templateName)
 	w.Eventually(w.warnings("CriticalService", shop.policy.Name, criticalv1.ReasonTemplateNotFound)).Should(
