@@ -65,8 +65,13 @@ func (b *lockedBuffer) String() string {
 
 func startReplica(t *testing.T, name string) *replica {
 	t.Helper()
+	return startReplicaWith(t, name, cluster.OperatorKubeconfig)
+}
+
+func startReplicaWith(t *testing.T, name string, config []byte) *replica {
+	t.Helper()
 	kubeconfig := filepath.Join(t.TempDir(), name+".kubeconfig")
-	if err := os.WriteFile(kubeconfig, cluster.OperatorKubeconfig, 0o600); err != nil {
+	if err := os.WriteFile(kubeconfig, config, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	itself, err := os.Executable()

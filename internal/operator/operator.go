@@ -8,7 +8,11 @@ import (
 	"net/http"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -28,6 +32,8 @@ const (
 	renewDeadline = 4 * time.Second
 	retryPeriod   = 1 * time.Second
 	stopWithin    = 5 * time.Second
+	// answerWithin is how long one look for the API server may take.
+	answerWithin = 5 * time.Second
 )
 
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=critical-service-system,resources=leases,verbs=create
@@ -44,6 +50,9 @@ func Run(ctx context.Context, s *settings.Settings) error {
 	}
 	config.QPS, config.Burst = s.KubeAPIQPS, s.KubeAPIBurst
 	config.UserAgent = "critical-service-operator/" + version.Version
+	if err := awaitAPIServer(ctx, config); err != nil {
+		return err
+	}
 	scheme, err := controllers.Scheme()
 	if err != nil {
 		return err
@@ -78,6 +87,30 @@ func Run(ctx context.Context, s *settings.Settings) error {
 	}
 	ctrl.Log.Info("starting", "version", version.Version, "commit", version.Commit, "settings", s)
 	return mgr.Start(ctx)
+}
+
+// awaitAPIServer waits until the API server answers, be it with a refusal. A
+// process that ended each time it does not would be started more and more rarely
+// (CrashLoopBackOff), and be late when the API server is back.
+func awaitAPIServer(ctx context.Context, config *rest.Config) error {
+	config = rest.CopyConfig(config)
+	config.Timeout = answerWithin
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return fmt.Errorf("find the cluster: %w", err)
+	}
+	err = wait.PollUntilContextCancel(ctx, retryPeriod, true, func(context.Context) (bool, error) {
+		_, err := client.ServerVersion()
+		if answer := apierrors.APIStatus(nil); err == nil || errors.As(err, &answer) {
+			return true, nil
+		}
+		ctrl.Log.Info("the API server does not answer, looking again", "server", config.Host, "error", err.Error())
+		return false, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for the API server %s: %w", config.Host, err)
+	}
+	return nil
 }
 
 // synced tells whether the caches hold the cluster, so that a rollout does not
