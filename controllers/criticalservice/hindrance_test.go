@@ -1,10 +1,12 @@
 package criticalservice_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -70,6 +72,35 @@ var refusals = map[string]refusal{
 		},
 		message: "maximum memory usage per Pod is 1Gi",
 	},
+	"an admission webhook that is dead": {
+		forbid: func(w *world) {
+			w.Expect(w.Cluster.Client.Create(w.T.Context(), deadWebhook(w))).To(Succeed())
+			w.T.Cleanup(func() {
+				_ = w.Cluster.Client.Delete(context.Background(), deadWebhook(w)) // It may be gone already.
+			})
+		},
+		allow:   func(w *world) { w.Expect(w.Cluster.Client.Delete(w.T.Context(), deadWebhook(w))).To(Succeed()) },
+		message: "failed calling webhook",
+	},
+}
+
+// deadWebhook must be asked about every new Pod of the world, and never answers.
+func deadWebhook(w *world) *admissionv1.ValidatingWebhookConfiguration {
+	return &admissionv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "dead-" + w.Namespace},
+		Webhooks: []admissionv1.ValidatingWebhook{{
+			Name:                    "dead.example.com",
+			ClientConfig:            admissionv1.WebhookClientConfig{URL: new("https://127.0.0.1:1/")},
+			FailurePolicy:           new(admissionv1.Fail),
+			SideEffects:             new(admissionv1.SideEffectClassNone),
+			AdmissionReviewVersions: []string{"v1"},
+			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.Namespace}},
+			Rules: []admissionv1.RuleWithOperations{{
+				Operations: []admissionv1.OperationType{admissionv1.Create},
+				Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+			}},
+		}},
+	}
 }
 
 func (w *world) label(labels map[string]string) {
@@ -89,7 +120,8 @@ func TestADeniedFallbackIsReportedOnceAndTriedAgainAfter(t *testing.T) {
 			w.Eventually(w.stateOf(policy, service)).Should(Equal("Exposed/CreateDenied"))
 			w.Expect(w.conditionOf(policy, "FallbackReady")()).To(Equal("False/CreateDenied"))
 			w.Expect(w.detailOf(policy, service).Message).To(And(
-				ContainSubstring(refusal.message), ContainSubstring("Allow it"), ContainSubstring("tries again by itself")))
+				ContainSubstring(refusal.message), Or(ContainSubstring("Allow it"), ContainSubstring("Look at the API server")),
+				ContainSubstring("tries again by itself")))
 
 			// However often the operator looks, it says so once.
 			for i := range 3 {
