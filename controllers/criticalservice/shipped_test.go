@@ -46,21 +46,22 @@ type replica struct {
 	output          *lockedBuffer
 }
 
+// lockedBuffer embeds nothing: exec would write past the lock by ReadFrom.
 type lockedBuffer struct {
-	sync.Mutex
-	bytes.Buffer
+	mu   sync.Mutex
+	data bytes.Buffer
 }
 
 func (b *lockedBuffer) Write(data []byte) (int, error) {
-	b.Lock()
-	defer b.Unlock()
-	return b.Buffer.Write(data)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.data.Write(data)
 }
 
 func (b *lockedBuffer) String() string {
-	b.Lock()
-	defer b.Unlock()
-	return b.Buffer.String()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.data.String()
 }
 
 func startReplica(t *testing.T, name string) *replica {

@@ -16,9 +16,8 @@ func TestAMissingTemplateIsReportedOnceAndMissedNoLonger(t *testing.T) {
 	w.start(w.confined(options))
 	policy := w.policy("shop")
 	running, _ := w.up("running")
-	down := w.down("down")
-
 	w.Eventually(w.stateOf(policy, running)).Should(Equal("Arming/TemplateNotFound"))
+	down := w.down("down")
 	w.Eventually(w.stateOf(policy, down)).Should(Equal("Exposed/TemplateNotFound"))
 	w.Expect(w.conditionOf(policy, "FallbackReady")()).To(Equal("False/TemplateNotFound"))
 	w.Expect(w.detailOf(policy, down).Message).To(And(
@@ -28,7 +27,9 @@ func TestAMissingTemplateIsReportedOnceAndMissedNoLonger(t *testing.T) {
 		w.look(down, func() {})
 	}
 	w.Expect(w.Events(policy, "TemplateNotFound")).To(HaveLen(1), "one event tells it for all the Services")
-	w.Expect(w.Events(down, "TemplateNotFound")).To(BeEmpty())
+	w.Expect(w.Events(running, "TemplateNotFound")).To(BeEmpty())
+	w.Eventually(func() []corev1.Event { return w.Events(down, "TemplateNotFound") }).Should(HaveLen(1),
+		"an outage that nothing answers is told on its Service")
 
 	template := newTemplate(options.Template)
 	w.Create(template)
