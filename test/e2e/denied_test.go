@@ -36,9 +36,9 @@ func TestAQuotaThatDeniesTheFallback(t *testing.T) {
 	shop.condition(criticalv1.ConditionOutage, metav1.ConditionTrue, criticalv1.ConditionReasonExposed, "shop")
 	elsewhere.covered()
 	shop.staysWithoutFallback()
-	warnings := w.warnings("Service", "shop", criticalv1.ReasonCreateDenied)(w)
-	w.Expect(warnings).To(HaveEach(And(ContainSubstring("exceeded quota"), ContainSubstring("Allow it"))))
-	w.Expect(warnings).To(Or(HaveLen(1), HaveLen(2)), "a warning when it was known, perhaps one more in the outage, and not one per try")
+	w.Eventually(w.warnings("Service", "shop", criticalv1.ReasonCreateDenied)).Should(And(
+		HaveLen(2), HaveEach(And(ContainSubstring("exceeded quota"), ContainSubstring("Allow it"))),
+	), "one warning when it was known, one when the outage began, and not one per try")
 
 	// When the cause is gone, the operator goes on by itself.
 	w.remove(quota)

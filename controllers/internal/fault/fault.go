@@ -35,6 +35,10 @@ const (
 	Bug Class = "Bug"
 )
 
+// conflictWait is when to look again after a write to an object that has changed
+// meanwhile. It is no error: the cache was behind, and is not for long.
+const conflictWait = 200 * time.Millisecond
+
 // Of is the class of an error.
 func Of(err error) Class {
 	var wait *waitError
@@ -92,8 +96,7 @@ func Join(failures ...error) error {
 }
 
 // refused tells whether the API server answered that the request itself is not
-// acceptable. Answers that a moment later may be others are not refusals: a
-// conflict, a name in use, a time-out, too many requests, an expired token.
+// acceptable. Answers that a moment later may be others are not refusals: a name in use, a time-out, too many requests, an expired token.
 func refused(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -127,6 +130,9 @@ func IsDryRunUnsupported(err error) bool {
 func delayOf(err error) time.Duration {
 	if wait, ok := errors.AsType[*waitError](err); ok {
 		return wait.after
+	}
+	if apierrors.IsConflict(err) {
+		return conflictWait
 	}
 	if seconds, suggested := apierrors.SuggestsClientDelay(err); suggested {
 		return time.Duration(seconds) * time.Second
