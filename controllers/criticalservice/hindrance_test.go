@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,19 +85,19 @@ var refusals = map[string]refusal{
 }
 
 // deadWebhook must be asked about every new Pod of the world, and never answers.
-func deadWebhook(w *world) *admissionv1.ValidatingWebhookConfiguration {
-	return &admissionv1.ValidatingWebhookConfiguration{
+func deadWebhook(w *world) *admissionregistrationv1.ValidatingWebhookConfiguration {
+	return &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "dead-" + w.Namespace},
-		Webhooks: []admissionv1.ValidatingWebhook{{
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name:                    "dead.example.com",
-			ClientConfig:            admissionv1.WebhookClientConfig{URL: new("https://127.0.0.1:1/")},
-			FailurePolicy:           new(admissionv1.Fail),
-			SideEffects:             new(admissionv1.SideEffectClassNone),
+			ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: new("https://127.0.0.1:1/")},
+			FailurePolicy:           new(admissionregistrationv1.Fail),
+			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
 			AdmissionReviewVersions: []string{"v1"},
 			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.Namespace}},
-			Rules: []admissionv1.RuleWithOperations{{
-				Operations: []admissionv1.OperationType{admissionv1.Create},
-				Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
 			}},
 		}},
 	}
