@@ -92,6 +92,7 @@ func (r *ServiceReconciler) create(ctx context.Context, key types.NamespacedName
 const (
 	rehearsalsAtOnce = 2
 	rehearseWithin   = 5 * time.Second
+	rehearseLater    = time.Second
 )
 
 func (r *ServiceReconciler) rehearse(ctx context.Context, key types.NamespacedName, pod *corev1.Pod) error {
@@ -99,7 +100,7 @@ func (r *ServiceReconciler) rehearse(ctx context.Context, key types.NamespacedNa
 	case r.rehearsals <- struct{}{}:
 		defer func() { <-r.rehearsals }()
 	default:
-		return fault.WaitFor(cacheBehind, "other rehearsals are under way")
+		return fault.WaitFor(rehearseLater, "other rehearsals are under way")
 	}
 	limited, cancel := context.WithTimeout(ctx, rehearseWithin)
 	defer cancel()
