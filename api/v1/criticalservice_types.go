@@ -2,6 +2,8 @@ package v1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
 // CriticalService names Services that must always have something that answers.
@@ -35,7 +37,7 @@ type CriticalService struct {
 
 	// status is what the operator observed; only the operator writes it.
 	// +optional
-	Status CriticalServiceStatus `json:"status,omitempty,omitzero"`
+	Status criticalv2.CriticalServiceStatus `json:"status,omitempty,omitzero"`
 }
 
 // CriticalServiceSpec selects Services by their own labels (not by those of
@@ -74,108 +76,6 @@ type LabelMatch struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$')",message="value must be a label value: at most 63 letters, digits, '-', '_' or '.', for example 'frontend'"
 	Value string `json:"value"`
-}
-
-// CriticalServiceStatus is the operator's last observation.
-type CriticalServiceStatus struct {
-	// observedGeneration is the generation of the spec that this status is about.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-
-	// conditions are Ready, FallbackReady, Outage and Overridden.
-	// +optional
-	// +listType=map
-	// +listMapKey=type
-	// +kubebuilder:validation:MaxItems=16
-	Conditions []metav1.Condition `json:"conditions,omitempty"`
-
-	// services counts the matched Services by state.
-	// +optional
-	Services ServiceCounts `json:"services"`
-
-	// details lists the matched Services, sorted by namespace and name. It
-	// holds at most 100: where more match, those in outage come first, and
-	// services.total tells how many there are.
-	// +optional
-	// +listType=map
-	// +listMapKey=namespace
-	// +listMapKey=name
-	// +kubebuilder:validation:MaxItems=100
-	Details []ServiceStatus `json:"details,omitempty"`
-}
-
-// MaxDetails is the greatest number of Services listed in a status.
-const MaxDetails = 100
-
-// ServiceCounts counts the matched Services by state. The states add up to the
-// total.
-type ServiceCounts struct {
-	// total is the number of Services that this object matches.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	Total int32 `json:"total"`
-
-	// ignored is the number of Services that cannot or must not be protected
-	// by this object.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	Ignored int32 `json:"ignored"`
-
-	// arming is the number of Services that answer by themselves but whose
-	// fallback is not prepared.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	Arming int32 `json:"arming"`
-
-	// armed is the number of Services that answer by themselves and whose
-	// fallback is prepared.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	Armed int32 `json:"armed"`
-
-	// exposed is the number of Services in outage for which nothing answers.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	Exposed int32 `json:"exposed"`
-
-	// covered is the number of Services in outage whose fallback answers.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	Covered int32 `json:"covered"`
-}
-
-// ServiceStatus is what is known of one matched Service.
-type ServiceStatus struct {
-	// namespace of the Service.
-	// +required
-	// +kubebuilder:validation:MaxLength=63
-	Namespace string `json:"namespace"`
-
-	// name of the Service.
-	// +required
-	// +kubebuilder:validation:MaxLength=63
-	Name string `json:"name"`
-
-	// state is one of Ignored, Arming, Armed, Exposed and Covered.
-	// +required
-	State ServiceState `json:"state"`
-
-	// reason is a CamelCase word that says why the Service is in this state.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=64
-	Reason string `json:"reason"`
-
-	// message says the same for a person, with the names of the objects and
-	// what to do.
-	// +optional
-	// +kubebuilder:validation:MaxLength=1024
-	Message string `json:"message,omitempty"`
-
-	// since is when the Service was first seen in this state.
-	// +required
-	Since metav1.Time `json:"since"`
 }
 
 // CriticalServiceList is a list of CriticalServices.

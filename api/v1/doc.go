@@ -1,9 +1,6 @@
-// Package v1 is the contract of the CriticalService kind: which Services are
-// critical, and what the operator reports about them.
-//
-// It holds types, the vocabulary of states, reasons and conditions, and the
-// names that the operator writes on other objects. It imports no client, so
-// that anybody may use it.
+// Package v1 is the first version of the CriticalService kind, as the source
+// article has it: which Services are critical. It stays served, and converts to
+// v2 and back without loss.
 //
 // +kubebuilder:object:generate=true
 // +groupName=mycrd.com

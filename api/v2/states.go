@@ -1,11 +1,14 @@
-package v1
+package v2
 
 // ServiceState is the state of one matched Service. Status, events, metrics
 // and logs use these five words and no others.
 //
-//	Ignored   Arming ──▶ Armed ──▶ Exposed ──▶ Covered
-//	                       ▲          │           │
-//	                       └──────────┴───────────┘
+//	Ignored     Arming ───────┬───────────▶ Exposed   nothing answers: only a Pod on demand,
+//	             ▲  │         ▲ on demand     │       or when it was Arming
+//	             │  ▼         │               ▼
+//	            Armed ────────┴───────────▶ Covered   the fallback answers: a standby at once
+//	              ▲                           │
+//	              └─── a ready endpoint ◀─────┘
 //
 // +kubebuilder:validation:Enum=Ignored;Arming;Armed;Exposed;Covered
 type ServiceState string
@@ -45,11 +48,20 @@ const (
 	// ReasonOverridden: another CriticalService, first by name, governs the
 	// Service.
 	ReasonOverridden = "Overridden"
+	// ReasonNoTCPPort: the Service has no TCP port, and the page answers TCP only.
+	ReasonNoTCPPort = "NoTCPPort"
 )
 
-// Reasons of StateArmed and StateCovered. A Service may also be Covered with the
-// reason PortMismatch, where its fallback answers on some of its ports only.
+// Reasons of StateArmed and StateCovered. They may also have one of these reasons
+// of a hindrance: PortMismatch, where the fallback answers on some ports only,
+// and TemplateNotFound or PageContentInvalid, where the built-in page stands in
+// for what was wanted.
 const (
+	// ReasonStandbyReady: a standby endpoint is published and ready to answer.
+	ReasonStandbyReady = "StandbyReady"
+	// ReasonStandbyServing: the standby endpoint answers where proxies use
+	// serving endpoints (kube-proxy, Cilium); it is not promoted yet.
+	ReasonStandbyServing = "StandbyServing"
 	// ReasonEndpointsReady: the Service has a ready endpoint of its own.
 	ReasonEndpointsReady = "EndpointsReady"
 	// ReasonFallbackServing: the fallback is a ready endpoint of the Service.
@@ -70,7 +82,8 @@ const (
 	// ReasonCreateDenied: the API server refuses the fallback Pod: quota, limit
 	// range, Pod Security, admission, or a field that is not valid.
 	ReasonCreateDenied = "CreateDenied"
-	// ReasonNameTaken: a Pod that is not the operator's has the fallback's name.
+	// ReasonNameTaken: a Pod that is not the operator's has the fallback's name, or
+	// an EndpointSlice that of the standby slice.
 	ReasonNameTaken = "NameTaken"
 	// ReasonFallbackStarting: the fallback Pod exists and is not ready yet.
 	ReasonFallbackStarting = "FallbackStarting"
@@ -80,4 +93,31 @@ const (
 	// ReasonRehearsalPending: the operator is about to ask the API server
 	// whether it would accept the fallback Pod.
 	ReasonRehearsalPending = "RehearsalPending"
+	// ReasonResponderStarting: the responder of the namespace does not listen on
+	// the Service's ports yet.
+	ReasonResponderStarting = "ResponderStarting"
+	// ReasonResponderFailing: the responder of the namespace cannot become ready
+	// as it is: its Pods are refused, or do not run.
+	ReasonResponderFailing = "ResponderFailing"
+	// ReasonPageContentInvalid: the ConfigMap with the page's content does not
+	// exist, does not carry the label, or is not valid.
+	ReasonPageContentInvalid = "PageContentInvalid"
+	// ReasonHeadlessUnsupported: clients of a headless Service dial the port of
+	// the Pod itself, on which only a podTemplate fallback can listen.
+	ReasonHeadlessUnsupported = "HeadlessUnsupported"
+	// ReasonTemplateForbidden: the PodTemplate is in a namespace that is neither
+	// the operator's nor the Service's.
+	ReasonTemplateForbidden = "TemplateForbidden"
+	// ReasonBackupNotFound: the backup Service does not exist.
+	ReasonBackupNotFound = "BackupNotFound"
+	// ReasonBackupNotReady: the backup Service has no ready endpoint of its own.
+	ReasonBackupNotReady = "BackupNotReady"
+	// ReasonBackupUnsuitable: the backup Service is the Service itself, has no
+	// fitting port, or its endpoints are not Pods of its namespace.
+	ReasonBackupUnsuitable = "BackupUnsuitable"
+	// ReasonFamilyMissing: the Service is dual-stack, and the fallback has no address
+	// of one of its IP families.
+	ReasonFamilyMissing = "FamilyMissing"
+	// ReasonSlicePending: the standby slice is about to be written.
+	ReasonSlicePending = "SlicePending"
 )

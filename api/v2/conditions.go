@@ -1,4 +1,4 @@
-package v1
+package v2
 
 // Conditions of a CriticalService. Each lists its reasons per status value.
 const (
@@ -6,7 +6,7 @@ const (
 	// has its fallback prepared or answering.
 	//
 	//	True:  Protected, NoServices
-	//	False: NotProtected, NamespaceNotWatched
+	//	False: NotProtected, NamespaceNotWatched, SelectorInvalid
 	ConditionReady = "Ready"
 
 	// ConditionFallbackReady is False while something hinders the fallback of a
@@ -14,7 +14,9 @@ const (
 	// where, and what to do.
 	//
 	//	True:  FallbackPrepared
-	//	False: TemplateNotFound, PortMismatch, CreateDenied, NameTaken, FallbackFailing
+	//	False: TemplateNotFound, TemplateForbidden, ResponderFailing, CreateDenied,
+	//	       NameTaken, BackupNotFound, BackupUnsuitable, BackupNotReady,
+	//	       HeadlessUnsupported, PortMismatch, FallbackFailing, PageContentInvalid
 	ConditionFallbackReady = "FallbackReady"
 
 	// ConditionOutage is True while a matched Service has no ready endpoint of
@@ -41,7 +43,10 @@ const (
 	ConditionReasonNoServices = "NoServices"
 	// ConditionReasonNotProtected: at least one Service is Arming or Exposed.
 	ConditionReasonNotProtected = "NotProtected"
-	// ConditionReasonNamespaceNotWatched: spec.namespace is not among the
+	// ConditionReasonSelectorInvalid: a selector of the spec cannot be read, so that
+	// it matches nothing: the schema cannot check the characters of a label.
+	ConditionReasonSelectorInvalid = "SelectorInvalid"
+	// ConditionReasonNamespaceNotWatched: one of spec.namespaces is not among the
 	// namespaces that the operator was told to look at.
 	ConditionReasonNamespaceNotWatched = "NamespaceNotWatched"
 )

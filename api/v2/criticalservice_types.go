@@ -1,0 +1,271 @@
+package v2
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// CriticalService names Services that must always have something that answers,
+// and says what.
+//
+// The operator publishes a standby endpoint for every Service it matches, ahead
+// of time. Proxies use it by themselves in the instant in which the Service has
+// no ready endpoint left (KEP-1669). The Service itself is never written to.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:storageversion
+// +kubebuilder:resource:scope=Cluster,shortName=crisvc,path=criticalservices,singular=criticalservice
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="True while every matched Service is protected"
+// +kubebuilder:printcolumn:name="Services",type=integer,JSONPath=`.status.services.total`,description="Services this object matches"
+// +kubebuilder:printcolumn:name="Armed",type=integer,JSONPath=`.status.services.armed`,description="Services that answer by themselves and whose fallback is prepared"
+// +kubebuilder:printcolumn:name="Covered",type=integer,JSONPath=`.status.services.covered`,description="Services whose fallback answers"
+// +kubebuilder:printcolumn:name="Exposed",type=integer,JSONPath=`.status.services.exposed`,description="Services for which nothing answers"
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1,description="Why Ready has its value"
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="What Ready means here"
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type CriticalService struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec says which Services are critical and what answers in their place.
+	// +required
+	Spec CriticalServiceSpec `json:"spec"`
+
+	// status is what the operator observed; only the operator writes it.
+	// +optional
+	Status CriticalServiceStatus `json:"status,omitempty,omitzero"`
+}
+
+// CriticalServiceSpec selects Services and says what answers in their place.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.namespaceSelector) || !has(self.namespaces) || size(self.namespaces) == 0",message="name the namespaces in namespaces, or select them with namespaceSelector, not both"
+type CriticalServiceSpec struct {
+	// namespaces restricts the selection to Services of these namespaces.
+	// Absent or empty means every namespace that the operator looks at, unless
+	// namespaceSelector restricts them.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="each of namespaces must be a namespace's name: lower-case letters, digits and '-', for example 'shop'"
+	Namespaces []string `json:"namespaces,omitempty"`
+
+	// namespaceSelector restricts the selection to Services of namespaces that
+	// carry these labels. It excludes namespaces. An empty selector selects every
+	// namespace.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="(!has(self.matchLabels) || size(self.matchLabels) <= 16) && (!has(self.matchExpressions) || size(self.matchExpressions) <= 16)",message="namespaceSelector must not have more than 16 matchLabels and 16 matchExpressions"
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchLabels) || self.matchLabels.all(k, size(k) >= 1 && size(k) <= 317 && size(self.matchLabels[k]) <= 63)",message="namespaceSelector.matchLabels must have label keys of 1 to 317 characters and label values of at most 63"
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, size(e.key) >= 1 && size(e.key) <= 317 && (!has(e.values) || size(e.values) <= 16))",message="namespaceSelector.matchExpressions must have label keys of 1 to 317 characters and at most 16 values each"
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || size(e.values) == 0))",message="namespaceSelector.matchExpressions must have the operator In or NotIn with values, or Exists or DoesNotExist without"
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+
+	// serviceSelector chooses Services by their own labels (not by those of
+	// their Pods). It may not be empty.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="(has(self.matchLabels) && size(self.matchLabels) > 0) || (has(self.matchExpressions) && size(self.matchExpressions) > 0)",message="an empty selector would make every Service of the cluster critical: name at least one label in matchLabels or matchExpressions"
+	// +kubebuilder:validation:XValidation:rule="(!has(self.matchLabels) || size(self.matchLabels) <= 16) && (!has(self.matchExpressions) || size(self.matchExpressions) <= 16)",message="serviceSelector must not have more than 16 matchLabels and 16 matchExpressions"
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchLabels) || self.matchLabels.all(k, size(k) >= 1 && size(k) <= 317 && size(self.matchLabels[k]) <= 63)",message="serviceSelector.matchLabels must have label keys of 1 to 317 characters and label values of at most 63"
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, size(e.key) >= 1 && size(e.key) <= 317 && (!has(e.values) || size(e.values) <= 16))",message="serviceSelector.matchExpressions must have label keys of 1 to 317 characters and at most 16 values each"
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || size(e.values) == 0))",message="serviceSelector.matchExpressions must have the operator In or NotIn with values, or Exists or DoesNotExist without"
+	ServiceSelector metav1.LabelSelector `json:"serviceSelector"`
+
+	// activationDelay is how long a Service must have no ready endpoint before
+	// its standby is promoted to a ready endpoint, which consumers that look at
+	// ready endpoints only (most ingress controllers, DNS of headless Services)
+	// need. kube-proxy and Cilium use the standby at once, whatever the delay.
+	// From 0s to 1h.
+	// +optional
+	// +kubebuilder:default="0s"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) <= duration('1h')",message="activationDelay must be a duration from 0s to 1h, for example '30s' or '1m30s'"
+	ActivationDelay metav1.Duration `json:"activationDelay,omitempty,omitzero"`
+
+	// deactivationDelay is how long a Service must have had a ready endpoint of
+	// its own before a promoted standby is demoted. Meanwhile both answer.
+	// From 0s to 1h.
+	// +optional
+	// +kubebuilder:default="0s"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) <= duration('1h')",message="deactivationDelay must be a duration from 0s to 1h, for example '30s' or '1m30s'"
+	DeactivationDelay metav1.Duration `json:"deactivationDelay,omitempty,omitzero"`
+
+	// fallback is what answers: exactly one of page, podTemplate and service.
+	// Absent means the page with its defaults.
+	// +optional
+	// +structType=atomic
+	// +kubebuilder:default={page: {}}
+	Fallback Fallback `json:"fallback,omitempty,omitzero"`
+}
+
+// Fallback is what answers in a Service's place. Exactly one member is set.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.page), has(self.podTemplate), has(self.service)].exists_one(x, x)",message="fallback must have exactly one of page, podTemplate and service; leave fallback out altogether for the built-in page; where the page was stored by default, kubectl apply needs page: null beside the other member"
+type Fallback struct {
+	// page is the built-in responder: it answers each protocol with its own
+	// "not available now", for HTTP with a page.
+	// +optional
+	Page *PageFallback `json:"page,omitempty"`
+
+	// podTemplate is a Pod made from a core PodTemplate.
+	// +optional
+	PodTemplate *PodTemplateFallback `json:"podTemplate,omitempty"`
+
+	// service is a backup Service in the namespace of the critical one.
+	// +optional
+	Service *ServiceFallback `json:"service,omitempty"`
+}
+
+// PageFallback says what the built-in responder answers.
+type PageFallback struct {
+	// statusCode of HTTP answers.
+	// +optional
+	// +kubebuilder:default=503
+	// +kubebuilder:validation:Minimum=400
+	// +kubebuilder:validation:Maximum=599
+	StatusCode int32 `json:"statusCode,omitempty"`
+
+	// retryAfterSeconds is when clients are told to try again, in seconds; 0
+	// tells them nothing. A date in the team's content (key "eta") wins over it.
+	// +optional
+	// +kubebuilder:default=30
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=86400
+	RetryAfterSeconds *int32 `json:"retryAfterSeconds,omitempty"`
+
+	// message is a sentence for people, shown on the built-in page and in the
+	// answers of the other protocols. It is one line of text.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="!self.matches('[\\x00-\\x1f\\x7f]')",message="message must be one line of text, without line breaks and other control characters"
+	Message string `json:"message,omitempty"`
+
+	// configMapName names a ConfigMap with the team's own content, in the
+	// namespace of the Service. It must carry the label
+	// mycrd.com/responder: content, by which its owner agrees that it is
+	// published. Where it is missing or not valid, the built-in page answers.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="configMapName must be a ConfigMap's name: lower-case letters, digits, '-' and '.', for example 'storefront-page'"
+	ConfigMapName string `json:"configMapName,omitempty"`
+
+	// replicas is how many responder Pods the namespace has at least; the
+	// greatest number among the pages of a namespace holds.
+	// +optional
+	// +kubebuilder:default=2
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// probes are requests that get the status 200 though the Service is in
+	// outage, so that a load balancer does not eject the one that still answers.
+	// +optional
+	// +kubebuilder:default={}
+	Probes *Probes `json:"probes,omitempty"`
+}
+
+// Probes tells the requests of load balancers and kubelets from those of
+// clients. A request is a probe if its path or its user agent is listed.
+type Probes struct {
+	// paths are the request paths of probes, compared as a whole, without the
+	// query. An empty list means that no path makes a request a probe.
+	// +optional
+	// +listType=set
+	// +kubebuilder:default={"/healthz","/livez","/readyz","/health","/healthcheck","/ping"}
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=256
+	// +kubebuilder:validation:items:XValidation:rule="self.matches('^/[!-~]*$') && !self.contains('?') && !self.contains('#')",message="each of probes.paths must be the path of a URL that begins with '/', without query and fragment, for example '/healthz'"
+	Paths []string `json:"paths,omitzero"`
+
+	// userAgents are what the User-Agent header of probes begins with. An empty
+	// list means that no user agent makes a request a probe.
+	// +optional
+	// +listType=set
+	// +kubebuilder:default={"kube-probe/","ELB-HealthChecker/","GoogleHC/","Edge Health Probe","Envoy/HC","Consul Health Check"}
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=128
+	// +kubebuilder:validation:items:XValidation:rule="self.matches('^[!-~]([ -~]*[!-~])?$')",message="each of probes.userAgents must be the printable beginning of a User-Agent header, for example 'kube-probe/'; an empty one would make every request a probe"
+	UserAgents []string `json:"userAgents,omitzero"`
+}
+
+// PodTemplateFallback names the PodTemplate of fallback Pods, and how they join
+// the Service.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.__namespace__) || size(self.__namespace__) == 0 || (has(self.name) && size(self.name) > 0)",message="podTemplate.namespace needs podTemplate.name: a namespace alone names no PodTemplate"
+// +kubebuilder:validation:XValidation:rule="!has(self.publish) || self.publish != 'SelectorLabels' || !has(self.activation) || self.activation == 'OnDemand'",message="publish SelectorLabels needs activation OnDemand: a standby Pod with the application's labels would take its traffic before any outage"
+type PodTemplateFallback struct {
+	// name of the core PodTemplate. Absent means the operator's settings
+	// POD_TEMPLATE and POD_TEMPLATE_NS.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="podTemplate.name must be a PodTemplate's name: lower-case letters, digits, '-' and '.', for example 'storefront-fallback'"
+	Name string `json:"name,omitempty"`
+
+	// namespace of the PodTemplate: the operator's namespace (the default) or
+	// the Service's own. No other is allowed. It needs a name.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="podTemplate.namespace must be a namespace's name: lower-case letters, digits and '-', for example 'shop'"
+	Namespace string `json:"namespace,omitempty"`
+
+	// activation is OnDemand (the Pod is made in an outage) or Standby (the Pod
+	// runs before the outage).
+	// +optional
+	// +kubebuilder:default=OnDemand
+	Activation Activation `json:"activation,omitempty"`
+
+	// publish is EndpointSlice (the Pod is published in a slice of the
+	// operator's, and carries none of the application's labels) or
+	// SelectorLabels (the Pod carries the labels of the Service's selector; only
+	// with OnDemand).
+	// +optional
+	// +kubebuilder:default=EndpointSlice
+	Publish Publish `json:"publish,omitempty"`
+}
+
+// Activation is when a fallback Pod is made.
+// +kubebuilder:validation:Enum=OnDemand;Standby
+type Activation string
+
+const (
+	// ActivationOnDemand makes the Pod in an outage.
+	ActivationOnDemand Activation = "OnDemand"
+	// ActivationStandby keeps the Pod running before the outage.
+	ActivationStandby Activation = "Standby"
+)
+
+// Publish is how a fallback Pod becomes an endpoint of the Service.
+// +kubebuilder:validation:Enum=EndpointSlice;SelectorLabels
+type Publish string
+
+const (
+	// PublishEndpointSlice publishes the Pod in a slice of the operator's.
+	PublishEndpointSlice Publish = "EndpointSlice"
+	// PublishSelectorLabels lets the Service select the Pod by its labels.
+	PublishSelectorLabels Publish = "SelectorLabels"
+)
+
+// ServiceFallback names a backup Service.
+type ServiceFallback struct {
+	// name of the backup Service. Its own ready endpoints become the standby,
+	// port by port name, or the single port of both.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="service.name must be a Service's name: lower-case letters, digits and '-', for example 'storefront-static'"
+	Name string `json:"name"`
+}
+
+// CriticalServiceList is a list of CriticalServices.
+//
+// +kubebuilder:object:root=true
+type CriticalServiceList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []CriticalService `json:"items"`
+}
