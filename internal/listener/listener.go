@@ -1,0 +1,77 @@
+// Package listener is the contract between the operator and the responder: the
+// table that says which port of a responder Pod stands in for which port of
+// which Service. The operator writes it into a ConfigMap; the responder reads it
+// as a mounted file.
+package listener
+
+import (
+	"fmt"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+)
+
+const (
+	// First is the lowest port of a listener.
+	First int32 = 20000
+	// Last is the highest port of a listener. Linux takes ports for outgoing
+	// connections from those above.
+	Last int32 = 32767
+
+	// Key is the key of the table in the ConfigMap, and the name of the file.
+	Key = "listeners.json"
+)
+
+// Table is all that the responder of one namespace stands in for, sorted by port.
+type Table struct {
+	Listeners []Listener `json:"listeners"`
+	// Next is where the operator looks for a free port first, so that a port that
+	// was given back is used again last. The responder does not need it.
+	Next int32 `json:"next,omitempty"`
+}
+
+// Listener is one port of the responder.
+type Listener struct {
+	// Port of the responder Pod.
+	Port int32 `json:"port"`
+	// Service whose port it stands in for.
+	Service string `json:"service"`
+	// PortName is the name of the Service's port; the port of a Service with a
+	// single port may have none.
+	PortName string `json:"portName,omitempty"`
+	// ServicePort is the number of the Service's port.
+	ServicePort int32 `json:"servicePort"`
+	// AppProtocol is the Service port's, and may be empty.
+	AppProtocol string `json:"appProtocol,omitempty"`
+	// Page is what to answer.
+	Page criticalv2.PageFallback `json:"page"`
+}
+
+// Find is the port that stands in for a port of a Service.
+func (t *Table) Find(service, portName string) (port int32, found bool) {
+	for i := range t.Listeners {
+		if l := &t.Listeners[i]; l.Service == service && l.PortName == portName {
+			return l.Port, true
+		}
+	}
+	return 0, false
+}
+
+// Range is an unbroken range of listener ports.
+type Range struct{ First, Last int32 }
+
+// ParseRange reads "first-last".
+func ParseRange(text string) (Range, error) {
+	var r Range
+	var rest string
+	n, _ := fmt.Sscanf(text, "%d-%d%s", &r.First, &r.Last, &rest)
+	if n != 2 || r.First < 1 || r.Last > 65535 || r.Last < r.First {
+		return Range{}, fmt.Errorf("%q is not a range of ports, such as %q", text, Range{First: First, Last: First + 63})
+	}
+	return r, nil
+}
+
+// String is the form that ParseRange reads.
+func (r Range) String() string { return fmt.Sprintf("%d-%d", r.First, r.Last) }
+
+// Contains tells whether a port is within the range.
+func (r Range) Contains(port int32) bool { return r.First <= port && port <= r.Last }
