@@ -1,0 +1,50 @@
+package responder
+
+import (
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Limits of requests to the admin port, which only the kubelet and a Prometheus
+// send.
+const (
+	adminTimeout     = 10 * time.Second
+	adminHeaderBytes = 8 << 10
+)
+
+// state is what /readyz says.
+type state struct{ text atomic.Pointer[string] }
+
+// ready is the only state in which /readyz succeeds.
+const ready = "ok"
+
+func (s *state) set(text string) { s.text.Store(&text) }
+
+func adminHandler(readiness *state, m *metrics) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		text := *readiness.text.Load()
+		if text != ready {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		fmt.Fprintln(w, text)
+	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, DisableCompression: true}))
+	return mux
+}
+
+func adminServer(readiness *state, m *metrics) *http.Server {
+	return &http.Server{
+		Handler:           adminHandler(readiness, m),
+		ReadHeaderTimeout: adminTimeout,
+		ReadTimeout:       adminTimeout,
+		WriteTimeout:      adminTimeout,
+		IdleTimeout:       adminTimeout,
+		MaxHeaderBytes:    adminHeaderBytes,
+	}
+}

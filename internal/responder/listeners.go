@@ -1,0 +1,109 @@
+package responder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/critical-service/operator/internal/listener"
+)
+
+// breather is how long a listener waits when the process or the node has no
+// room for another connection.
+const breather = 20 * time.Millisecond
+
+// gate counts connections and keeps them within bounds.
+type gate struct {
+	total       atomic.Int64
+	perListener []atomic.Int64
+	ports       listener.Range
+	// most and mostPerListener may be open.
+	most, mostPerListener int64
+	// http2 are those of total that speak HTTP/2.
+	http2 atomic.Int64
+}
+
+// mostHTTP2 connections may be open: each can hold as much memory as several
+// others, by its streams.
+const mostHTTP2 = 128
+
+// enter takes a place, if there is one; leave gives it back.
+func (g *gate) enter(port int32) (leave func(), ok bool) {
+	own := &g.perListener[port-g.ports.First]
+	leave = func() {
+		own.Add(-1)
+		g.total.Add(-1)
+	}
+	// Both are counted before either is compared, or a crowd would get in between.
+	if all, here := g.total.Add(1), own.Add(1); all > g.most || here > g.mostPerListener {
+		leave()
+		return nil, false
+	}
+	return leave, true
+}
+
+// enterHTTP2 takes one of the places for HTTP/2, if there is one, besides the
+// one that the connection has; leave gives it back.
+func (g *gate) enterHTTP2() (leave func(), ok bool) {
+	leave = func() { g.http2.Add(-1) }
+	if g.http2.Add(1) > mostHTTP2 {
+		leave()
+		return nil, false
+	}
+	return leave, true
+}
+
+// bind listens on every port of a range. If one cannot be had, none is kept.
+func bind(ctx context.Context, address string, ports listener.Range) ([]*net.TCPListener, error) {
+	config := net.ListenConfig{}
+	bound := make([]*net.TCPListener, 0, ports.Last-ports.First+1)
+	for port := ports.First; port <= ports.Last; port++ {
+		l, err := config.Listen(ctx, "tcp", net.JoinHostPort(address, strconv.Itoa(int(port))))
+		if err != nil {
+			for _, l := range bound {
+				_ = l.Close() // It has no connection yet.
+			}
+			if errors.Is(err, syscall.EMFILE) {
+				err = fmt.Errorf("%w: the process may have too few files open (ulimit -n) for %d listeners", err, cap(bound))
+			}
+			return nil, fmt.Errorf("listen on all ports of %s: %w", ports, err)
+		}
+		if own, isTCP := l.(*net.TCPListener); isTCP { // As every listener of "tcp" is.
+			bound = append(bound, own)
+		}
+	}
+	return bound, nil
+}
+
+// accept gives every connection of all listeners, which have the ports from first
+// on, to handle, until the listeners are closed.
+func accept(listeners []*net.TCPListener, first int32, log logr.Logger, handle func(*net.TCPConn, int32)) {
+	var running sync.WaitGroup
+	for i, l := range listeners {
+		port := first + int32(i)
+		running.Go(func() {
+			for {
+				c, err := l.AcceptTCP()
+				switch {
+				case err == nil:
+					handle(c, port)
+				case errors.Is(err, net.ErrClosed):
+					return
+				default:
+					// No room for another, or a client that went before it was accepted.
+					log.Info("a connection could not be accepted", "port", port, "error", err.Error())
+					<-time.After(breather)
+				}
+			}
+		})
+	}
+	running.Wait()
+}

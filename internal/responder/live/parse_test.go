@@ -1,0 +1,27 @@
+package live
+
+import "testing"
+
+// FuzzParse wants that a table either is refused or gives each port once.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(`{"listeners": [{"port": 20000, "service": "shop", "page": {"statusCode": 503, "probes": {"paths": ["/"]}}}]}`))
+	f.Add([]byte(`{"listeners": [{"port": 1}, {"port": 1}]}`))
+	f.Add([]byte(`{"listeners": null`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		table, err := parse(data)
+		if (table == nil) == (err == nil) {
+			t.Fatalf("table %v and error %v", table, err)
+		}
+		if err != nil {
+			return
+		}
+		taken := map[int32]bool{}
+		for _, l := range table.Listeners {
+			if taken[l.Port] {
+				t.Errorf("port %d is given twice", l.Port)
+			}
+			taken[l.Port] = true
+			newEntry(l, nil)
+		}
+	})
+}

@@ -1,0 +1,193 @@
+package responder_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/critical-service/operator/internal/listener"
+)
+
+// mostResident is what the responder of 50 Services may have in memory.
+const mostResident = 20 << 20
+
+// TestTheResponderIsSmall runs the binary that ships, with 50 Services on 64
+// listeners: the operator's packages are part of it, and must cost little.
+func TestTheResponderIsSmall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the binary")
+	}
+	g := NewWithT(t)
+	w, process := fifty(t, built(t))
+	g.Eventually(func() int { return memory(process, "VmRSS:") }, patience).Should(BeNumerically("<", mostResident), "at rest")
+	for i := range int32(200) {
+		g.Expect(w.text(i % 50)).To(ContainSubstring("closed"))
+	}
+	g.Eventually(func() int { return memory(process, "VmRSS:") }, patience).Should(BeNumerically("<", mostResident), "after it answered for every Service")
+
+	g.Expect(process.Process.Signal(syscall.SIGTERM)).To(Succeed())
+	g.Expect(process.Wait()).To(Succeed(), "it ends well")
+}
+
+// mostUnderAttack is the memory limit of the container, and softLimit its
+// GOMEMLIMIT.
+const (
+	mostUnderAttack = 128 << 20
+	softLimit       = "115MiB"
+)
+
+// TestTheResponderUnderAttackFitsItsPod takes all the memory that clients can
+// take of the binary that ships, with the limits that it has by default.
+func TestTheResponderUnderAttackFitsItsPod(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the binary")
+	}
+	binary := built(t)
+	// By far most of what may be open at once: 128 of HTTP/2, 512 of one listener,
+	// and 1024 in all, of which some are left to those who behave.
+	const ofHTTP2, ofOne, ofOther = 128, 512, 380
+	for sentence, c := range map[string]struct{ http1, http2 string }{
+		"with long lines": {
+			"GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", 8<<10),
+			streams(t, hpack.HeaderField{Name: "x", Value: strings.Repeat("~", 7<<10)}),
+		},
+		"with many short lines": {
+			"GET / HTTP/1.1\r\nHost: a\r\n" + lines(120),
+			streams(t, fields(200)...),
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			w, process := fifty(t, binary)
+			attack := func(n int32, times int, opening string) {
+				for range times {
+					_, _ = io.WriteString(w.dial(n), opening) // It may be cut off.
+				}
+			}
+			taken := func(service, count int, protocol string) string {
+				return fmt.Sprintf(`connections_total{port="80",protocol=%q,service="service-%d"} %d`, protocol, service, count)
+			}
+			attack(0, ofHTTP2, c.http2)
+			g.Eventually(w.metrics, patience).Should(ContainSubstring(taken(0, ofHTTP2, "http2")))
+			attack(1, 1, c.http2)
+			g.Eventually(w.metrics, patience).Should(ContainSubstring("connections_rejected_total 1\n"), "one more of HTTP/2, of any listener")
+			attack(1, ofOne, c.http1)
+			g.Eventually(w.metrics, patience).Should(ContainSubstring(taken(1, ofOne, "http1")))
+			attack(1, 1, c.http1)
+			g.Eventually(w.metrics, patience).Should(ContainSubstring("connections_rejected_total 2\n"), "one more of this listener")
+			attack(2, ofOther, c.http1)
+			g.Eventually(w.metrics, patience).Should(ContainSubstring(taken(2, ofOther, "http1")))
+			g.Eventually(w.metrics, patience).Should(ContainSubstring("connections_open %d\n", ofHTTP2+ofOne+ofOther), "nobody has left")
+			g.Expect(w.text(3)).To(ContainSubstring("closed"), "others are answered")
+			t.Logf("%d MiB at most, now %d MiB", memory(process, "VmHWM:")>>20, memory(process, "VmRSS:")>>20)
+			g.Expect(memory(process, "VmHWM:")).To(BeNumerically("<", mostUnderAttack))
+		})
+	}
+}
+
+// lines are n lines of a header; no two names are the same.
+func lines(n int) string {
+	text := &strings.Builder{}
+	for i := range n {
+		fmt.Fprintf(text, "X%d:%s\r\n", i, strings.Repeat("x", 50))
+	}
+	return text.String()
+}
+
+// fields are as many of HTTP/2.
+func fields(n int) []hpack.HeaderField {
+	made := make([]hpack.HeaderField, n)
+	for i := range made {
+		made[i] = hpack.HeaderField{Name: fmt.Sprint("x", i), Value: "x"}
+	}
+	return made
+}
+
+// streams is a client of HTTP/2 that asks much, and lets no answer in.
+func streams(t *testing.T, fields ...hpack.HeaderField) string {
+	t.Helper()
+	g := NewWithT(t)
+	text := &bytes.Buffer{}
+	text.WriteString(http2.ClientPreface)
+	framer := http2.NewFramer(text, nil)
+	g.Expect(framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})).To(Succeed())
+	block := &bytes.Buffer{}
+	encoder := hpack.NewEncoder(block)
+	for stream := range uint32(100) {
+		block.Reset()
+		for _, field := range append([]hpack.HeaderField{
+			{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "http"}, {Name: ":authority", Value: "a"}, {Name: ":path", Value: "/"},
+		}, fields...) {
+			field.Sensitive = true // So that each stream holds its own.
+			g.Expect(encoder.WriteField(field)).To(Succeed())
+		}
+		g.Expect(framer.WriteHeaders(http2.HeadersFrameParam{
+			StreamID: 2*stream + 1, EndStream: true, EndHeaders: true, BlockFragment: block.Bytes(),
+		})).To(Succeed())
+	}
+	return text.String()
+}
+
+// built is the binary that ships.
+func built(t *testing.T) (binary string) {
+	t.Helper()
+	binary = filepath.Join(t.TempDir(), "manager")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", binary, "../..")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	NewWithT(t).Expect(err).NotTo(HaveOccurred(), string(out))
+	return binary
+}
+
+// fifty runs the binary with 50 Services on 64 listeners.
+func fifty(t *testing.T, binary string) (*world, *exec.Cmd) {
+	t.Helper()
+	g := NewWithT(t)
+	folder := t.TempDir()
+	w := &world{t: t, ports: freeRange(t, 65), table: filepath.Join(folder, "listeners", listener.Key)}
+	w.ports.Last--
+	w.admin = fmt.Sprintf("127.0.0.1:%d", w.ports.Last+1)
+	table := []listener.Listener{}
+	for i := range int32(50) {
+		table = append(table, listener.Listener{Port: w.ports.First + i, Service: fmt.Sprintf("service-%d", i), ServicePort: 80, Page: says("closed")})
+	}
+	w.writeTable(table)
+	process := exec.CommandContext(t.Context(), binary, "responder", "--listeners", w.ports.String(), "--table", w.table,
+		"--content", folder, "--admin-bind-address", w.admin, "--bind-address", "127.0.0.1", "--drain", "0s")
+	process.Env = append(os.Environ(), "GOMEMLIMIT="+softLimit)
+	process.Stderr = os.Stderr
+	g.Expect(process.Start()).To(Succeed())
+	t.Cleanup(func() {
+		if process.ProcessState == nil {
+			_ = process.Wait() // The end of the test's context has killed it.
+		}
+	})
+	g.Eventually(func() int { return w.adminStatus("/readyz") }, patience).Should(Equal(http.StatusOK))
+	return w, process
+}
+
+// memory is a line of a process's status, in bytes: VmRSS is what it has in memory
+// now, VmHWM what it had at most. It is no size while there is no such process.
+func memory(process *exec.Cmd, name string) int {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", process.Process.Pid))
+	for line := range strings.Lines(string(status)) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == name {
+			kib, _ := strconv.Atoi(fields[1])
+			return kib << 10
+		}
+	}
+	return math.MaxInt
+}

@@ -1,0 +1,146 @@
+package protocol
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+// startup is a packet with which a client of PostgreSQL begins.
+func startup(code uint32, body string) string {
+	packet := binary.BigEndian.AppendUint32(nil, uint32(startupHeader+len(body))) //nolint:gosec // Tests write little.
+	packet = binary.BigEndian.AppendUint32(packet, code)
+	return string(packet) + body
+}
+
+const (
+	version30 = 3 << 16
+	version32 = 3<<16 | 2
+	// hello10 and hello13 begin a ClientHello as clients of TLS 1.0 and 1.3 send it.
+	hello10 = "\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x01"
+	hello13 = "\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03"
+)
+
+func TestDetect(t *testing.T) {
+	tests := map[string]struct {
+		first string
+		want  Kind
+		more  bool // bytes are needed
+	}{
+		"nothing says nothing":                          {first: "", want: Unknown, more: true},
+		"a GET is HTTP/1":                               {first: "GET / HTTP/1.1\r\n", want: HTTP1},
+		"a GET is known by the slash":                   {first: "GET /", want: HTTP1},
+		"a method alone could be of Redis":              {first: "GET ", want: Unknown, more: true},
+		"a GET of Redis is not HTTP":                    {first: "GET key\r\n", want: Unknown},
+		"a GET through a proxy is HTTP/1":               {first: "GET http://shop/ HTTP/1.1", want: HTTP1},
+		"a method of somebody's own is HTTP/1":          {first: "PURGE /a HTTP/1.1", want: HTTP1},
+		"a method with a dash is HTTP/1":                {first: "VERSION-CONTROL /a HTTP/1.1", want: HTTP1},
+		"OPTIONS of a server is HTTP/1":                 {first: "OPTIONS * HTTP/1.1", want: HTTP1},
+		"a star is no target of other methods":          {first: "KEYS *\r\n", want: Unknown},
+		"CONNECT of a host is HTTP/1":                   {first: "CONNECT shop:443 HTTP/1.1", want: HTTP1},
+		"CONNECT of NATS is not":                        {first: "CONNECT {\"verbose\":false}\r\n", want: Unknown},
+		"RTSP is not HTTP":                              {first: "DESCRIBE rtsp://camera/1 RTSP/1.0\r\n", want: Unknown},
+		"a method in small letters is none":             {first: "get / HTTP/1.1\r\n", want: Unknown},
+		"an endless method is none":                     {first: strings.Repeat("A", 21), want: Unknown},
+		"the preface is HTTP/2":                         {first: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", want: HTTP2},
+		"half the preface is not enough":                {first: "PRI * HTTP", want: Unknown, more: true},
+		"a handshake of TLS 1.0 is TLS":                 {first: hello10, want: TLS},
+		"a handshake of TLS 1.3 is TLS":                 {first: hello13, want: TLS},
+		"TLS is known by three bytes":                   {first: "\x16\x03\x03", want: TLS},
+		"two bytes of TLS are not enough":               {first: "\x16\x03", want: Unknown, more: true},
+		"TLS of a version that never was is none":       {first: "\x16\x03\x20", want: Unknown},
+		"a startup of protocol 3.0 is PostgreSQL":       {first: startup(version30, "user\x00me\x00\x00"), want: PostgreSQL},
+		"a startup of protocol 3.2 is PostgreSQL":       {first: startup(version32, "user\x00me\x00\x00"), want: PostgreSQL},
+		"a startup of a protocol to come is PostgreSQL": {first: startup(3<<16|9999, "user\x00me\x00\x00"), want: PostgreSQL},
+		"an SSLRequest is PostgreSQL":                   {first: startup(sslRequest, ""), want: PostgreSQL},
+		"a GSSENCRequest is PostgreSQL":                 {first: startup(gssRequest, ""), want: PostgreSQL},
+		"a CancelRequest is PostgreSQL":                 {first: startup(cancelRequest, "\x00\x00\x00\x01\x00\x00\x00\x02"), want: PostgreSQL},
+		"half an SSLRequest is not enough":              {first: startup(sslRequest, "")[:5], want: Unknown, more: true},
+		"a startup that is too long is none":            {first: "\x00\x00\xff\xff\x00\x03\x00\x00", want: Unknown},
+		"a startup shorter than its header is none":     {first: "\x00\x00\x00\x04\x00\x03\x00\x00", want: Unknown},
+		"a startup of protocol 2.0 is none":             {first: "\x00\x00\x01\x28\x00\x02\x00\x00", want: Unknown},
+		"an array of RESP is Redis":                     {first: "*1\r\n$4\r\nPING\r\n", want: Redis},
+		"an array of RESP is known by two bytes":        {first: "*3", want: Redis},
+		"a star alone is not enough":                    {first: "*", want: Unknown, more: true},
+		"a star before anything else is not Redis":      {first: "*a", want: Unknown},
+		"PING is Redis":                                 {first: "PING\r\n", want: Redis},
+		"PING in small letters is Redis":                {first: "ping\n", want: Redis},
+		"PING without its end could be a method":        {first: "PING", want: Unknown, more: true},
+		"AUTH is Redis, whatever the password":          {first: "AUTH /secret\r\n", want: Redis},
+		"a command in small letters needs its end":      {first: "inf", want: Unknown, more: true},
+		"a letter whose capital is in ASCII is not":     {first: "ſ", want: Unknown},
+		"a command that Redis lacks is unknown":         {first: "MAIL FROM:<me@example.com>\r\n", want: Unknown},
+		"MQTT is unknown":                               {first: "\x10\x10\x00\x04MQTT\x04\x02", want: Unknown},
+		"SSH is unknown":                                {first: "SSH-2.0-OpenSSH_9.2\r\n", want: Unknown},
+		"zeros are unknown":                             {first: strings.Repeat("\x00", DetectLimit), want: Unknown},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			kind, enough := Detect([]byte(test.first))
+			g.Expect(kind).To(Equal(test.want))
+			g.Expect(enough).To(Equal(!test.more))
+		})
+	}
+}
+
+func TestFromAppProtocol(t *testing.T) {
+	tests := map[string]struct {
+		appProtocol string
+		want        Kind
+	}{
+		"nothing is said":                   {"", Unknown},
+		"tcp says nothing":                  {"tcp", Unknown},
+		"http is HTTP/1":                    {"http", HTTP1},
+		"capitals do not matter":            {"HTTP", HTTP1},
+		"WebSocket begins as HTTP/1":        {"kubernetes.io/ws", HTTP1},
+		"h2c is HTTP/2":                     {"kubernetes.io/h2c", HTTP2},
+		"gRPC is HTTP/2":                    {"grpc", HTTP2},
+		"https is TLS":                      {"https", TLS},
+		"WebSocket over TLS is TLS":         {"kubernetes.io/wss", TLS},
+		"postgresql is PostgreSQL":          {"postgresql", PostgreSQL},
+		"mysql is MySQL":                    {"mysql", MySQL},
+		"mariadb is MySQL":                  {"mariadb", MySQL},
+		"redis is Redis":                    {"redis", Redis},
+		"an unknown appProtocol is sniffed": {"example.com/own", Unknown},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			kind, ok := FromAppProtocol(test.appProtocol)
+			g.Expect(kind).To(Equal(test.want))
+			g.Expect(ok).To(Equal(test.want != Unknown))
+		})
+	}
+}
+
+func TestMayBeMySQL(t *testing.T) {
+	tests := map[string]struct {
+		appProtocol string
+		port        int32
+		portName    string
+		want        bool
+	}{
+		"nothing is said":                              {"", 80, "", false},
+		"an appProtocol goes before name and port":     {"http", 3306, "mysql", false},
+		"an unknown appProtocol does so, too":          {"amqp", 3306, "mysql", false},
+		"tcp says nothing, so that the name counts":    {"tcp", 80, "mysql", true},
+		"tcp says nothing, so that the number counts":  {"TCP", 3306, "", true},
+		"the name is the protocol":                     {"", 80, "mariadb", true},
+		"the name begins with the protocol":            {"", 80, "mysql-primary", true},
+		"the name ends with the protocol":              {"", 80, "tcp-mysql", true},
+		"a word of the name merely begins as it":       {"", 80, "mysqlx", false},
+		"the name of another protocol":                 {"", 80, "redis-commander", false},
+		"the well-known port":                          {"", 3306, "", true},
+		"the well-known port, whatever it is called":   {"", 3306, "http-web", true},
+		"the well-known port of another protocol":      {"", 5432, "postgres-rw", false},
+		"a name of an interface, for which bytes tell": {"", 80, "mysql-api", true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(MayBeMySQL(test.appProtocol, test.port, test.portName)).To(Equal(test.want))
+		})
+	}
+}

@@ -1,0 +1,38 @@
+// Package protocol says "not available now" in the words of the protocol that a
+// client speaks, so that it fails at once, or tries again, instead of hanging.
+//
+// Which protocol it is, is known before the first byte, by the appProtocol of the
+// Service's port (FromAppProtocol), or is seen in the first bytes of the client
+// (Detect). Only MySQL has to be known: there the server speaks first, and a client
+// that waits for it sends nothing to detect. Where no more than the port's name or
+// number speaks for it (MayBeMySQL), silence has to, too. Refuse then gives the answer and ends the
+// connection so that the client reads the answer and an end, never a reset:
+//
+//	PostgreSQL   no to encryption, then FATAL 57P03 (cannot_connect_now)
+//	MySQL        error 1053 (ER_SERVER_SHUTDOWN) in place of the greeting
+//	Redis        -LOADING to every command, for a short while
+//	TLS          the fatal alert internal_error
+//	others       nothing but the end
+//
+// HTTP is only told apart here; it is answered elsewhere.
+//
+// The few bytes of each protocol are written and read here rather than by its
+// library: a library speaks to well-behaved peers, has a say in what versions
+// there are (a PostgreSQL client of tomorrow shall be refused as well), and holds
+// more memory per connection than the answer is long.
+package protocol
+
+// Kind is a protocol that clients of a Service speak. The value is fit for a
+// label of a metric.
+type Kind string
+
+// The kinds that are told apart.
+const (
+	HTTP1      Kind = "http1"
+	HTTP2      Kind = "http2" // without TLS: h2c
+	TLS        Kind = "tls"
+	PostgreSQL Kind = "postgresql"
+	MySQL      Kind = "mysql"
+	Redis      Kind = "redis"
+	Unknown    Kind = "unknown"
+)

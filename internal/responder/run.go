@@ -1,0 +1,154 @@
+package responder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/critical-service/operator/internal/listener"
+	"github.com/critical-service/operator/internal/responder/live"
+	"github.com/critical-service/operator/internal/version"
+)
+
+const (
+	// finish is how long open connections may take after the listeners closed.
+	finish = 5 * time.Second
+	// spareFiles are open besides listeners and connections.
+	spareFiles = 64
+	// trimEvery is how often the executable's part of memory is looked at, and
+	// freeEvery how often the heap's is given back.
+	trimEvery = time.Second
+	freeEvery = time.Minute
+	// gcPercent lets the heap grow by half, and not to twice its size: there is
+	// little of it, and little garbage.
+	gcPercent = 50
+	// fewestConnections are worth starting for.
+	fewestConnections = 16
+)
+
+// Run answers until the context ends, and for the time of draining beyond.
+func Run(ctx context.Context, options Options) error {
+	ports, err := options.validate()
+	if err != nil {
+		return err
+	}
+	log := options.settings().Logger()
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	if options.MemoryLimit > 0 {
+		debug.SetMemoryLimit(options.MemoryLimit)
+	}
+	room := &gate{ports: ports, perListener: make([]atomic.Int64, ports.Last-ports.First+1), mostPerListener: int64(options.MaxConnectionsPerListener)}
+	if room.most, err = roomForConnections(&options, ports, log); err != nil {
+		return err
+	}
+	measured := newMetrics(func() float64 { return float64(room.total.Load()) })
+	table := live.NewTable(live.Options{
+		Table: options.Table, Content: options.Content, MaxContentBytes: options.MaxContentBytes,
+		Recheck: options.Recheck, Log: log, Observer: measured,
+	})
+	table.Load()
+
+	readiness := &state{}
+	readiness.set("starting: not all ports are bound yet")
+	stopAdmin, err := serveAdmin(ctx, options.AdminBindAddress, adminServer(readiness, measured), log)
+	if err != nil {
+		return err
+	}
+	defer stopAdmin()
+	// What serves goes on after ctx, until it is drained.
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	listeners, err := bind(ctx, options.BindAddress, ports)
+	if err != nil {
+		return err
+	}
+	measured.listeners.WithLabelValues("bound").Set(float64(len(listeners)))
+	s := newServer(serving, &options, table, room, measured, log)
+	go table.Run(serving)
+	go func() { _ = s.http.Serve(s.toHTTP) }() // It ends when the server does, with an error that says so.
+	accepted := make(chan struct{})
+	go func() {
+		defer close(accepted)
+		accept(listeners, ports.First, log, s.admit)
+	}()
+	readiness.set(ready)
+	log.Info("listening", "listeners", ports.String(), "maxConnections", room.most, "version", version.Version, "commit", version.Commit)
+	trim(ctx, log)
+	readiness.set("ending: other Pods answer from now on")
+	log.Info("ending, and answering while the proxies follow", "for", options.Drain.String())
+	<-time.After(options.Drain)
+	return finishUp(serving, s, listeners, accepted)
+}
+
+// trim keeps the process small until the context ends.
+func trim(ctx context.Context, log logr.Logger) {
+	often, seldom := time.NewTicker(trimEvery), time.NewTicker(freeEvery)
+	defer often.Stop()
+	defer seldom.Stop()
+	debug.FreeOSMemory() // The garbage of the start.
+	for {
+		trimExecutable(log)
+		select {
+		case <-ctx.Done():
+			return
+		case <-often.C:
+		case <-seldom.C:
+			debug.FreeOSMemory()
+		}
+	}
+}
+
+// finishUp ends the listeners and waits for what is open, but not for ever.
+func finishUp(ctx context.Context, s *server, listeners []*net.TCPListener, accepted <-chan struct{}) error {
+	ctx, cancel := context.WithTimeout(ctx, finish)
+	defer cancel()
+	err := s.end(ctx, listeners)
+	<-accepted
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.log.Info("ended with connections open", "connections", s.gate.total.Load())
+		return nil
+	}
+	return err
+}
+
+// serveAdmin serves the admin port. The returned function ends that.
+func serveAdmin(ctx context.Context, address string, server *http.Server, log logr.Logger) (stop func(), err error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on --admin-bind-address=%s: %w", address, err)
+	}
+	go func() {
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			log.Error(err, "the admin port is not served any more")
+		}
+	}()
+	return func() { _ = server.Close() }, nil // Nobody waits for its answers at the end.
+}
+
+// roomForConnections is how many connections may be open: as many as asked for,
+// or fewer if the process may not have that many files open.
+func roomForConnections(options *Options, ports listener.Range, log logr.Logger) (int64, error) {
+	most, known := openFiles()
+	needed := int64(ports.Last-ports.First+1) + spareFiles
+	wanted := int64(options.MaxConnections)
+	if !known || most >= needed+wanted {
+		return wanted, nil
+	}
+	if most < needed+fewestConnections {
+		return 0, fmt.Errorf("--listeners=%s needs at least %d open files, and the process may have %d (ulimit -n)",
+			ports, needed+fewestConnections, most)
+	}
+	log.Info("fewer connections than --max-connections, as the process may have few files open (ulimit -n)",
+		"asked", wanted, "connections", most-needed, "openFiles", most)
+	return most - needed, nil
+}
