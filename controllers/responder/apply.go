@@ -1,0 +1,162 @@
+package responder
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/internal/fault"
+	"github.com/critical-service/operator/controllers/internal/write"
+	"github.com/critical-service/operator/controllers/responder/internal/decide"
+	"github.com/critical-service/operator/controllers/responder/internal/render"
+)
+
+// outcome is what came of a plan. It lists only what really happened.
+type outcome struct {
+	// created, updated and removed are objects as the API server has, or had, them.
+	created, updated, removed []client.Object
+	poked                     []*corev1.Pod
+	// taken are objects of others that have the name of one of ours.
+	taken []client.Object
+	// refused are the API server's refusals, until a person changes something.
+	refused []error
+}
+
+// cacheBehind is when to look again where the operator's cache does not show yet
+// what the API server has. It ends sooner by itself: what is late wakes the
+// namespace when it comes.
+const cacheBehind = time.Second
+
+// apply carries a plan out. The failure of one write does not hinder the others;
+// only without a table nothing else would be of use.
+func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan decide.Plan) (outcome, error) {
+	var done outcome
+	if plan.Remove {
+		err := r.remove(ctx, snap.Namespace, &done)
+		return done, err
+	}
+	failures := []error{put(ctx, r, snap.Table, plan.Table, &done)}
+	if len(done.taken) > 0 {
+		return done, nil
+	}
+	failures = append(failures,
+		put(ctx, r, snap.Deployment, plan.Deployment, &done),
+		put(ctx, r, snap.Budget, plan.Budget, &done),
+	)
+	for _, poke := range plan.Poke {
+		err := write.Patch(ctx, r.client, poke.From, poke.To)
+		if err == nil {
+			done.poked = append(done.poked, poke.To)
+		}
+		failures = append(failures, err)
+	}
+	for _, err := range failures {
+		if fault.Of(err) == fault.UserMustAct {
+			done.refused = append(done.refused, err)
+		}
+	}
+	return done, fault.Join(failures...)
+}
+
+// put writes an object as it is wanted. Nil stays as it is.
+func put[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, r *Reconciler, cached, wanted P, done *outcome) error {
+	if wanted == nil {
+		return nil
+	}
+	existing := cached
+	if existing == nil {
+		var err error
+		if existing, err = found(ctx, r.live, P(new(T)), client.ObjectKeyFromObject(wanted)); err != nil {
+			return err
+		}
+		role := wanted.GetLabels()[criticalv2.LabelResponder]
+		switch {
+		case existing == nil:
+		case !render.IsOurs(existing, role):
+			done.taken = append(done.taken, existing)
+			return nil
+		case existing.GetLabels()[criticalv2.LabelResponder] == role:
+			return fault.WaitFor(cacheBehind, fmt.Sprintf("%T %q is not in the cache yet", wanted, wanted.GetName()))
+		}
+	}
+	result, err := r.applyOne(ctx, wanted, uidOf(existing))
+	if err != nil {
+		return err
+	}
+	stored := P(new(T))
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(result.Object, stored); err != nil {
+		return fault.BugFrom(err)
+	}
+	r.answers.set(stored.GetUID(), decide.Digest(wanted, stored))
+	if existing == nil {
+		done.created = append(done.created, stored)
+	} else {
+		done.updated = append(done.updated, stored)
+	}
+	return nil
+}
+
+// applyOne applies an object: the one with the UID, or, if that is empty, one
+// that does not exist. In the latter case conflicts are not forced, so that an
+// object which somebody made in the same instant is not taken over.
+func (r *Reconciler) applyOne(ctx context.Context, wanted client.Object, uid types.UID) (*unstructured.Unstructured, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(wanted)
+	if err != nil {
+		return nil, fault.BugFrom(err)
+	}
+	object := &unstructured.Unstructured{Object: content}
+	unstructured.RemoveNestedField(object.Object, "status")
+	options := []client.ApplyOption{client.FieldOwner(write.FieldManager)}
+	if uid != "" {
+		object.SetUID(uid)
+		options = append(options, client.ForceOwnership)
+	}
+	err = r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), options...)
+	return object, err
+}
+
+// remove takes the responder away. The caches may be behind, so the API server is
+// asked first: it goes only if no slice asks for it now, and only what is ours.
+func (r *Reconciler) remove(ctx context.Context, namespace string, done *outcome) error {
+	asking, err := askingSlices(ctx, r.live, namespace)
+	if err != nil {
+		return err
+	}
+	if len(asking) > 0 {
+		return fault.WaitFor(cacheBehind, "a standby slice asks for the responder by what the API server says now")
+	}
+	key := types.NamespacedName{Namespace: namespace, Name: criticalv2.ResponderName}
+	failures := []error{
+		r.removeOne(ctx, key, &appsv1.Deployment{}, criticalv2.ResponderServer, done),
+		r.removeOne(ctx, key, &policyv1.PodDisruptionBudget{}, criticalv2.ResponderServer, done),
+		r.removeOne(ctx, key, &corev1.ConfigMap{}, criticalv2.ResponderListeners, done),
+	}
+	return fault.Join(failures...)
+}
+
+func (r *Reconciler) removeOne(ctx context.Context, key types.NamespacedName, object client.Object, role string, done *outcome) error {
+	if err := r.live.Get(ctx, key, object); err != nil {
+		return err
+	}
+	if !render.IsOurs(object, role) || object.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	if err := write.Delete(ctx, r.client, object); err != nil {
+		return err
+	}
+	r.answers.forget(object.GetUID())
+	done.removed = append(done.removed, object)
+	return nil
+}

@@ -1,0 +1,45 @@
+// Package responder keeps, in every namespace that asks for it, the responder:
+// the Pods that answer in the place of critical Services.
+//
+// # Terms
+//
+// A standby slice is an EndpointSlice of the operator's that says what answers
+// for a Service when nothing of its own does. Where that is a page, the slice
+// carries the page and asks for the responder. The responder listens on a range
+// of ports; a listener is one of them, and stands in for one port of one Service.
+// The table, in a ConfigMap, says which for which. Content is what a team wants
+// to be shown, in a ConfigMap of its own.
+//
+// # Who wakes whom
+//
+//	EndpointSlice (standby, page) ──┐
+//	Service (ports) ────────────────┤                        ConfigMap (table)
+//	ConfigMap (table, content) ─────┼──▶ responder ────────▶ Deployment
+//	Deployment, PodDisruptionBudget ┤    controller          PodDisruptionBudget
+//	Pod (the responder's) ──────────┘    key: the Namespace  Pod (one annotation)
+//
+// The controller of Services publishes the slices. It takes the ports from the
+// table and the endpoints from the responder's Pods; neither controller knows the
+// other, they talk through these objects. This one never writes a slice.
+//
+// The four verbs are those of every kind:
+//
+//	observe   read everything that matters into a Snapshot
+//	decide    turn the Snapshot into a Plan (pure, internal/decide)
+//	apply     write what the Plan says
+//	report    tell people: events, logs
+//
+// # What a Pod listens on
+//
+// From its start, a Pod listens on every port of the range that its annotation
+// names, and is ready only when it does. So a new Service needs no rollout, and
+// "ready" tells that the Service's port is open. Only a range that is full is
+// doubled, by a rollout that starts the new Pods before it ends the old ones.
+//
+// # What is remembered, and where
+//
+// Which port stands in for what is remembered in the table, and if that is lost
+// in the slices; the range in the Deployment. Only what the API server made of
+// the last write is kept in memory (answers.go), because it can be found out
+// again.
+package responder

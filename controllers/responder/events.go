@@ -1,0 +1,37 @@
+package responder
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Reasons of the events. What was done is told after the write succeeded. A name
+// that is taken has the reason of the states, NameTaken.
+const (
+	// eventResponderCreated: a namespace got its responder.
+	eventResponderCreated = "ResponderCreated"
+	// eventResponderUpdated: the Deployment was changed, which rolls its Pods.
+	eventResponderUpdated = "ResponderUpdated"
+	// eventResponderRemoved: nothing asks for the responder any more.
+	eventResponderRemoved = "ResponderRemoved"
+	// eventResponderDenied: the API server refuses an object of the responder.
+	eventResponderDenied = "ResponderDenied"
+	// eventImageUnknown: the responder cannot be made, as its image is not known.
+	eventImageUnknown = "ResponderImageUnknown"
+	// eventNoListenerLeft: the responder has no port left for a Service.
+	eventNoListenerLeft = "NoListenerLeft"
+)
+
+// owner names a CriticalService that asks for the responder.
+func owner(ref metav1.OwnerReference) runtime.Object {
+	return &corev1.ObjectReference{APIVersion: ref.APIVersion, Kind: ref.Kind, Name: ref.Name, UID: ref.UID}
+}
+
+// firstOwner names the first of them, or nothing.
+func firstOwner(owners []metav1.OwnerReference) runtime.Object {
+	if len(owners) == 0 {
+		return nil
+	}
+	return owner(owners[0])
+}

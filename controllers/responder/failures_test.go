@@ -1,0 +1,111 @@
+package responder_test
+
+import (
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/internal/testenv"
+)
+
+func TestEachWriteMayFail(t *testing.T) {
+	is := func(method, resource string) func(testenv.Request) bool {
+		return func(r testenv.Request) bool { return r.Method == method && r.Resource() == resource }
+	}
+	for name, matches := range map[string]func(testenv.Request) bool{
+		"the table is applied":      is(http.MethodPatch, "configmaps"),
+		"the Deployment is applied": is(http.MethodPatch, "deployments"),
+		"the budget is applied":     is(http.MethodPatch, "poddisruptionbudgets"),
+		"a Pod is poked":            is(http.MethodPatch, "pods"),
+		"the table is deleted":      is(http.MethodDelete, "configmaps"),
+		"the Deployment is deleted": is(http.MethodDelete, "deployments"),
+		"the budget is deleted":     is(http.MethodDelete, "poddisruptionbudgets"),
+		"something is looked up":    is(http.MethodGet, "deployments"),
+	} {
+		for how, verdict := range map[string]testenv.Verdict{"it does not arrive": testenv.Lose, "its answer is lost": testenv.LoseAnswer} {
+			t.Run(name+", and "+how, func(t *testing.T) {
+				w := newWorld(t)
+				var failed atomic.Int32
+				w.start(standard, func(r testenv.Request) testenv.Verdict {
+					if !r.Query.Has("watch") && r.Query.Get("limit") == "" && matches(r) && failed.Add(1) <= 2 {
+						return verdict
+					}
+					return testenv.Pass
+				})
+				_, slice := w.critical("web", criticalv2.PageFallback{})
+				w.Eventually(w.there).Should(beComplete())
+				w.Eventually(w.numbers).Should(Equal([]string{"20000 web/http"}))
+				pod := w.pod("responder-1")
+				w.Eventually(func() string {
+					w.Exists(pod)
+					return pod.Annotations[criticalv2.AnnotationContentVersion]
+				}).ShouldNot(BeEmpty())
+
+				w.Delete(slice)
+				w.Eventually(w.there).Should(BeEmpty())
+				w.Expect(failed.Load()).To(BeNumerically(">=", 1), "something must have failed")
+			})
+		}
+	}
+}
+
+// A refusal is told to those who asked for the responder.
+func TestARefusalIsTold(t *testing.T) {
+	w := newWorld(t)
+	w.Create(&corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Name: "none", Namespace: w.Namespace},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/deployments.apps": resource.MustParse("0")}},
+	})
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none", Namespace: w.Namespace}}
+	w.Eventually(func() error {
+		if err := w.Cluster.Client.Get(w.T.Context(), client.ObjectKeyFromObject(quota), quota); err != nil {
+			return err
+		}
+		quota.Status.Hard = quota.Spec.Hard
+		quota.Status.Used = corev1.ResourceList{"count/deployments.apps": resource.MustParse("0")}
+		return w.Cluster.Client.Status().Update(w.T.Context(), quota)
+	}).Should(Succeed())
+	w.start(standard)
+	w.critical("web", criticalv2.PageFallback{})
+	w.Eventually(func() []string {
+		return w.events(metav1.NamespaceDefault, w.Unique("shop"), "ResponderDenied")
+	}).Should(ContainElement(ContainSubstring("exceeded quota")))
+	w.Expect(w.there()).To(ConsistOf("ConfigMap", "PodDisruptionBudget"), "one refusal does not hinder the other writes")
+
+	w.Delete(quota)
+	w.Eventually(w.there).Should(beComplete())
+}
+
+// A slice that the cache does not show yet keeps the responder.
+func TestNothingIsRemovedOnOldKnowledge(t *testing.T) {
+	w := newWorld(t)
+	var armed, arrived atomic.Bool
+	letGo := make(chan struct{})
+	w.start(standard, func(r testenv.Request) testenv.Verdict {
+		isLook := r.Method == http.MethodGet && r.Resource() == "endpointslices" && !r.Query.Has("watch")
+		if isLook && armed.Load() && arrived.CompareAndSwap(false, true) {
+			<-letGo
+		}
+		return testenv.Pass
+	})
+	_, slice := w.critical("web", criticalv2.PageFallback{})
+	w.Eventually(w.there).Should(beComplete())
+	w.settle()
+	before := w.deployment().UID
+
+	armed.Store(true)
+	w.Delete(slice)
+	w.Eventually(arrived.Load).Should(BeTrue(), "the API server must be asked before anything goes")
+	w.asking("web", criticalv2.PageFallback{})
+	close(letGo)
+	w.look()
+	w.Expect(w.there()).To(beComplete())
+	w.Expect(w.deployment().UID).To(Equal(before))
+}

@@ -1,0 +1,200 @@
+package decide_test
+
+import (
+	"encoding/json"
+	"fmt"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/responder/internal/decide"
+	"github.com/critical-service/operator/internal/listener"
+)
+
+const namespace = "shop"
+
+// snapshot is a namespace in which nothing is made yet, as it is changed.
+func snapshot(changes ...func(*decide.Snapshot)) decide.Snapshot {
+	s := decide.Snapshot{Namespace: namespace, Settings: decide.Settings{Image: "quay.io/operator:1"}}
+	for _, change := range changes {
+		change(&s)
+	}
+	return s
+}
+
+// port is a TCP port of a Service.
+func port(name string, number int32) corev1.ServicePort {
+	return corev1.ServicePort{Name: name, Port: number, Protocol: corev1.ProtocolTCP}
+}
+
+// service adds a Service without its slice.
+func service(name string, ports ...corev1.ServicePort) func(*decide.Snapshot) {
+	return func(s *decide.Snapshot) {
+		s.Services = append(s.Services, corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, UID: types.UID("uid-" + name)},
+			Spec:       corev1.ServiceSpec{Ports: ports},
+		})
+	}
+}
+
+// slice adds the slice of a Service for one IP family.
+func slice(name, family string, changes ...func(*discoveryv1.EndpointSlice)) func(*decide.Snapshot) {
+	return func(s *decide.Snapshot) {
+		added := discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
+			Name: name + "-standby-" + family, Namespace: namespace,
+			Labels:          map[string]string{discoveryv1.LabelServiceName: name},
+			Annotations:     map[string]string{criticalv2.AnnotationPage: `{"statusCode":503}`},
+			OwnerReferences: []metav1.OwnerReference{policy("storefront")},
+		}}
+		for _, change := range changes {
+			change(&added)
+		}
+		s.Slices = append(s.Slices, added)
+	}
+}
+
+// critical adds a Service and its slice.
+func critical(name string, ports ...corev1.ServicePort) func(*decide.Snapshot) {
+	return func(s *decide.Snapshot) {
+		service(name, ports...)(s)
+		slice(name, "ipv4")(s)
+	}
+}
+
+func policy(name string) metav1.OwnerReference {
+	return metav1.OwnerReference{
+		APIVersion: "mycrd.com/v2", Kind: "CriticalService", Name: name, UID: types.UID("uid-" + name), Controller: new(true),
+	}
+}
+
+func ownedBy(name string) func(*discoveryv1.EndpointSlice) {
+	return func(s *discoveryv1.EndpointSlice) { s.OwnerReferences = []metav1.OwnerReference{policy(name)} }
+}
+
+func page(page criticalv2.PageFallback) func(*discoveryv1.EndpointSlice) {
+	return func(s *discoveryv1.EndpointSlice) {
+		data, _ := json.Marshal(page)
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, criticalv2.AnnotationPage, string(data))
+	}
+}
+
+func publishes(name string, number int32) func(*discoveryv1.EndpointSlice) {
+	return func(s *discoveryv1.EndpointSlice) {
+		s.Ports = append(s.Ports, discoveryv1.EndpointPort{Name: new(name), Port: new(number)})
+	}
+}
+
+// content adds a ConfigMap of a team.
+func content(name string) func(*decide.Snapshot) {
+	return func(s *decide.Snapshot) {
+		s.Contents = append(s.Contents, corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Name: name, Namespace: namespace, UID: types.UID("uid-" + name), ResourceVersion: "1",
+			Labels: map[string]string{criticalv2.LabelResponder: criticalv2.ResponderContent},
+		}})
+	}
+}
+
+// pod adds a Pod of the responder.
+func pod(name string) func(*decide.Snapshot) {
+	return func(s *decide.Snapshot) {
+		s.Pods = append(s.Pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}})
+	}
+}
+
+// apply does to a Snapshot what a Plan does to the world.
+func apply(s decide.Snapshot, plan decide.Plan) decide.Snapshot {
+	if plan.Remove {
+		s.Table, s.Deployment, s.Budget = nil, nil, nil
+	}
+	if plan.Table != nil {
+		s.Table = plan.Table.DeepCopy()
+		s.Table.UID = "uid-table"
+	}
+	if plan.Deployment != nil {
+		s.Deployment = plan.Deployment.DeepCopy()
+		s.Deployment.UID = "uid-deployment"
+		s.Deployment.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyAlways // A default.
+	}
+	if plan.Budget != nil {
+		s.Budget = plan.Budget.DeepCopy()
+		s.Budget.UID = "uid-budget"
+	}
+	pods := append([]corev1.Pod(nil), s.Pods...)
+	for i := range pods {
+		for _, poke := range plan.Poke {
+			if poke.To.Name == pods[i].Name {
+				pods[i] = *poke.To
+			}
+		}
+	}
+	s.Pods = pods
+	return s
+}
+
+// settled is the world after the operator has done all it wants to.
+func settled(g Gomega, s decide.Snapshot) decide.Snapshot {
+	for range 5 {
+		plan := decide.Decide(s)
+		if idle(plan) {
+			return s
+		}
+		s = apply(s, plan)
+	}
+	g.Expect(decide.Decide(s)).To(Satisfy(idle), "the operator must come to an end")
+	return s
+}
+
+func idle(plan decide.Plan) bool {
+	return !plan.Remove && plan.Table == nil && plan.Deployment == nil && plan.Budget == nil && len(plan.Poke) == 0
+}
+
+// publish does what the controller of Services does: it lets each slice publish
+// what the table says.
+func publish(g Gomega, s decide.Snapshot) decide.Snapshot {
+	table := tableOf(g, s)
+	slices := append([]discoveryv1.EndpointSlice(nil), s.Slices...)
+	for i := range slices {
+		slices[i].Ports = nil
+		for _, service := range s.Services {
+			if service.Name != slices[i].Labels[discoveryv1.LabelServiceName] {
+				continue
+			}
+			for _, p := range service.Spec.Ports {
+				if number, found := table.Find(service.Name, p.Name); found {
+					publishes(p.Name, number)(&slices[i])
+				}
+			}
+		}
+	}
+	s.Slices = slices
+	return s
+}
+
+func tableOf(g Gomega, s decide.Snapshot) *listener.Table {
+	if s.Table == nil {
+		return &listener.Table{}
+	}
+	table, err := listener.Parse([]byte(s.Table.Data[listener.Key]))
+	g.Expect(err).NotTo(HaveOccurred())
+	return table
+}
+
+// numbers is a table as texts, "number service/port", which a failed test shows.
+func numbers(table *listener.Table) []string {
+	texts := []string{}
+	for _, l := range table.Listeners {
+		texts = append(texts, fmt.Sprintf("%d %s/%s", l.Port, l.Service, l.PortName))
+	}
+	return texts
+}
+
+// write replaces the table as the operator has recorded it.
+func write(s decide.Snapshot, data string) decide.Snapshot {
+	s.Table = s.Table.DeepCopy()
+	s.Table.Data = map[string]string{listener.Key: data}
+	return s
+}

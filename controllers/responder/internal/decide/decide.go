@@ -1,0 +1,119 @@
+package decide
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/responder/internal/render"
+	"github.com/critical-service/operator/internal/listener"
+)
+
+// Decide says what is to be written so that the namespace's responder stands in
+// for every Service whose standby slice asks for a page.
+func Decide(s Snapshot) Plan {
+	plan := Plan{Owners: s.owners()}
+	if len(s.Slices) == 0 {
+		plan.Remove = s.Table != nil || s.Deployment != nil || s.Budget != nil
+		return plan
+	}
+	image := s.image()
+	if image == "" {
+		plan.NoImage = true
+		return plan
+	}
+	pages := s.pages()
+	table := s.table(pages)
+	plan.Ports, plan.Listeners, plan.Unassigned = table.ports, len(table.listeners), table.unassigned
+
+	contents := s.contents(pages)
+	responder := render.Responder{
+		Namespace:        s.Namespace,
+		Owners:           plan.Owners,
+		Image:            image,
+		ImagePullSecrets: s.Settings.ImagePullSecrets,
+		PriorityClass:    s.Settings.PriorityClass,
+		Replicas:         replicas(pages),
+		Ports:            table.ports,
+		Contents:         names(contents),
+	}
+	plan.Table = due(&s, s.Table, responder.ConfigMap(&listener.Table{Listeners: table.listeners, Next: table.next}))
+	plan.Deployment = due(&s, s.Deployment, responder.Deployment())
+	plan.Budget = due(&s, s.Budget, responder.Budget())
+	if plan.Table == nil {
+		plan.Poke = s.pokes(contents)
+	}
+	return plan
+}
+
+// image is the operator's, as far as it is known; otherwise a responder that is
+// there keeps its own.
+func (s *Snapshot) image() string {
+	if s.Settings.Image == "" && s.Deployment != nil {
+		return render.ImageOf(&s.Deployment.Spec.Template.Spec)
+	}
+	return s.Settings.Image
+}
+
+// owners are the controllers of the slices, as owners that control nothing.
+func (s *Snapshot) owners() []metav1.OwnerReference {
+	byUID := map[string]metav1.OwnerReference{}
+	for i := range s.Slices {
+		if owner := metav1.GetControllerOf(&s.Slices[i]); owner != nil {
+			// One of several versions of the API, where slices differ in it.
+			if known, found := byUID[string(owner.UID)]; !found || known.APIVersion < owner.APIVersion {
+				byUID[string(owner.UID)] = metav1.OwnerReference{
+					APIVersion: owner.APIVersion, Kind: owner.Kind, Name: owner.Name, UID: owner.UID,
+				}
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Values(byUID), func(a, b metav1.OwnerReference) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+	})
+}
+
+// pokes are the Pods that do not know yet what the table and the content are now.
+// The version is made of what the cache has seen, so that a kubelet, which
+// watches the same objects, has most likely seen it as well.
+func (s *Snapshot) pokes(contents []*corev1.ConfigMap) []Poke {
+	parts := []string{s.Table.Data[listener.Key]}
+	for _, content := range contents {
+		parts = append(parts, content.Name, string(content.UID), content.ResourceVersion)
+	}
+	version := render.Hash(parts)
+	var pokes []Poke
+	for i := range s.Pods {
+		pod := &s.Pods[i]
+		over := pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+		if over || pod.Annotations[criticalv2.AnnotationContentVersion] == version {
+			continue
+		}
+		to := pod.DeepCopy()
+		metav1.SetMetaDataAnnotation(&to.ObjectMeta, criticalv2.AnnotationContentVersion, version)
+		pokes = append(pokes, Poke{From: pod, To: to})
+	}
+	slices.SortFunc(pokes, func(a, b Poke) int { return cmp.Compare(a.To.Name, b.To.Name) })
+	return pokes
+}
+
+// due is the object to be applied, or nil if what is there is as it must be.
+func due[T any, P interface {
+	*T
+	metav1.Object
+}](s *Snapshot, existing, wanted P) P {
+	switch {
+	case existing == nil:
+		return wanted
+	case existing.GetAnnotations()[render.AnnotationApplied] == wanted.GetAnnotations()[render.AnnotationApplied] && covers(existing, wanted):
+		return nil
+	case s.Answers[existing.GetUID()] == Digest(wanted, existing):
+		return nil
+	default:
+		return wanted
+	}
+}

@@ -1,0 +1,74 @@
+package decide
+
+import (
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/critical-service/operator/controllers/responder/internal/render"
+)
+
+// covers tells whether an object has all that is wanted of it. What it has
+// besides, such as defaults, is not looked at: fields that must go are told by
+// the hash of what was applied.
+func covers(existing, wanted any) bool {
+	return hasAll(fields(existing), fields(wanted))
+}
+
+func hasAll(has, wants any) bool {
+	switch wants := wants.(type) {
+	case map[string]any:
+		has, isMap := has.(map[string]any)
+		if !isMap && len(wants) > 0 {
+			return false
+		}
+		for key, value := range wants {
+			if !hasAll(has[key], value) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		has, isList := has.([]any)
+		return isList && hasEach(has, wants)
+	default:
+		return reflect.DeepEqual(has, wants)
+	}
+}
+
+// hasEach compares lists: of objects, others may have added some, and the API
+// server keeps their order as it likes; anything else must be the same.
+func hasEach(has, wants []any) bool {
+	for i, want := range wants {
+		if _, isObject := want.(map[string]any); !isObject {
+			return reflect.DeepEqual(has, wants)
+		}
+		sameAs := func(one any) bool { return hasAll(one, want) }
+		if !(i < len(has) && sameAs(has[i])) && !slices.ContainsFunc(has, sameAs) {
+			return false
+		}
+	}
+	return true
+}
+
+// fields are the fields of an object that somebody wants: no status, and nothing
+// that the API server counts.
+func fields(object any) map[string]any {
+	// The objects are API types, which always convert.
+	content, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	delete(content, "status")
+	delete(content, "apiVersion")
+	delete(content, "kind")
+	if meta, isMap := content["metadata"].(map[string]any); isMap {
+		for _, counted := range []string{"resourceVersion", "generation", "managedFields", "creationTimestamp"} {
+			delete(meta, counted)
+		}
+	}
+	return content
+}
+
+// Digest identifies what was wanted together with what came of it.
+func Digest(wanted, existing any) string {
+	return render.Hash([]any{fields(wanted), fields(existing)})
+}

@@ -1,0 +1,94 @@
+package decide
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+)
+
+// defaultReplicas is how many Pods a responder has if no page says more.
+const defaultReplicas = 2
+
+// pages are the pages that the slices ask for, by Service. A slice for each IP
+// family says the same; while one of them is behind, the first by name holds. A
+// page that cannot be read, because somebody edited the slice, stays as it was
+// until the slice is mended.
+func (s *Snapshot) pages() map[string]*criticalv2.PageFallback {
+	pages := map[string]*criticalv2.PageFallback{}
+	for _, slice := range s.sortedSlices() {
+		service := slice.Labels[discoveryv1.LabelServiceName]
+		if pages[service] != nil {
+			continue
+		}
+		page := &criticalv2.PageFallback{}
+		if err := json.Unmarshal([]byte(slice.Annotations[criticalv2.AnnotationPage]), page); err != nil {
+			page = nil
+		}
+		pages[service] = page
+	}
+	recorded, _ := s.recorded()
+	for i := range recorded.Listeners {
+		if page, asked := pages[recorded.Listeners[i].Service]; asked && page == nil {
+			pages[recorded.Listeners[i].Service] = recorded.Listeners[i].Page.DeepCopy()
+		}
+	}
+	for service, page := range pages {
+		if page == nil {
+			pages[service] = criticalv2.DefaultPage()
+		}
+	}
+	return pages
+}
+
+func (s *Snapshot) sortedSlices() []*discoveryv1.EndpointSlice {
+	sorted := make([]*discoveryv1.EndpointSlice, 0, len(s.Slices))
+	for i := range s.Slices {
+		sorted = append(sorted, &s.Slices[i])
+	}
+	slices.SortFunc(sorted, func(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(a.Name, b.Name) })
+	return sorted
+}
+
+// replicas is the greatest number among the pages.
+func replicas(pages map[string]*criticalv2.PageFallback) int32 {
+	most := int32(0)
+	for _, page := range pages {
+		if page.Replicas == nil {
+			most = max(most, defaultReplicas)
+		} else {
+			most = max(most, *page.Replicas)
+		}
+	}
+	return max(most, 1)
+}
+
+// contents are the ConfigMaps that a page names and whose owners agree that they
+// are published, sorted by name.
+func (s *Snapshot) contents(pages map[string]*criticalv2.PageFallback) []*corev1.ConfigMap {
+	named := map[string]bool{}
+	for _, page := range pages {
+		named[page.ConfigMapName] = true
+	}
+	var contents []*corev1.ConfigMap
+	for i := range s.Contents {
+		content := &s.Contents[i]
+		if named[content.Name] && content.Labels[criticalv2.LabelResponder] == criticalv2.ResponderContent {
+			contents = append(contents, content)
+		}
+	}
+	slices.SortFunc(contents, func(a, b *corev1.ConfigMap) int { return cmp.Compare(a.Name, b.Name) })
+	return contents
+}
+
+func names(configMaps []*corev1.ConfigMap) []string {
+	var names []string
+	for _, configMap := range configMaps {
+		names = append(names, configMap.Name)
+	}
+	return names
+}

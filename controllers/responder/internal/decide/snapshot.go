@@ -1,0 +1,75 @@
+package decide
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/critical-service/operator/internal/listener"
+)
+
+// Settings are what the operator was told, the same for every namespace.
+type Settings struct {
+	// Image of the responder; empty if it is not known.
+	Image string
+	// ImagePullSecrets are names of Secrets of the responder's namespace.
+	ImagePullSecrets []string
+	// PriorityClass of the responder's Pods, or empty.
+	PriorityClass string
+}
+
+// Snapshot is all that matters about one namespace, at one moment. Nothing in it
+// is changed, and the order of its lists does not matter.
+type Snapshot struct {
+	Namespace string
+	Settings  Settings
+
+	// Slices are the standby slices with a page as their fallback.
+	Slices []discoveryv1.EndpointSlice
+	// Services are those that the slices name, so far as they exist.
+	Services []corev1.Service
+	// Contents are the ConfigMaps with content of the teams.
+	Contents []corev1.ConfigMap
+
+	// Table, Deployment and Budget are what the operator keeps; nil if not there.
+	Table      *corev1.ConfigMap
+	Deployment *appsv1.Deployment
+	Budget     *policyv1.PodDisruptionBudget
+	// Pods are the responder's.
+	Pods []corev1.Pod
+
+	// Answers are, by the UID of an object, the digest of what was last applied
+	// and of what the API server made of it (Digest). What it made of it is not
+	// applied again: an admission webhook may want it so.
+	Answers map[types.UID]string
+}
+
+// Plan is what is to be written. An object that is nil is as it must be.
+type Plan struct {
+	// Remove says that nothing asks for the responder any more.
+	Remove bool
+	// NoImage says that the responder cannot be made, as its image is not known.
+	NoImage bool
+
+	Table      *corev1.ConfigMap
+	Deployment *appsv1.Deployment
+	Budget     *policyv1.PodDisruptionBudget
+	// Poke are Pods, as they must become, whose mounts the kubelet is to refresh.
+	Poke []Poke
+
+	// Owners are the CriticalServices that ask for the responder.
+	Owners []metav1.OwnerReference
+	// Ports are those on which the responder listens.
+	Ports listener.Range
+	// Listeners is how many of them have something to stand in for.
+	Listeners int
+	// Unassigned are Services of which a port has no listener, because there is
+	// none left, sorted by name.
+	Unassigned []*corev1.Service
+}
+
+// Poke is a Pod as it is, and as it must become.
+type Poke struct{ From, To *corev1.Pod }

@@ -1,0 +1,304 @@
+package decide
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/utils/ptr"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/responder/internal/render"
+	"github.com/critical-service/operator/internal/listener"
+)
+
+const (
+	// firstRange is how many ports a responder listens on to begin with.
+	firstRange = 64
+	// maxTable is how many bytes a table may have. A ConfigMap takes 1 MiB.
+	maxTable = 1_000_000
+)
+
+// key is what a listener stands in for: a port of a Service, by its name.
+type key struct{ service, port string }
+
+func compareKeys(a, b key) int {
+	return cmp.Or(cmp.Compare(a.service, b.service), cmp.Compare(a.port, b.port))
+}
+
+// claim says that a number stands in for something.
+type claim struct {
+	key
+	number int32
+}
+
+// tablePlan is the table as it must be.
+type tablePlan struct {
+	listeners  []listener.Listener
+	next       int32
+	ports      listener.Range
+	unassigned []*corev1.Service
+}
+
+// table gives every TCP port of every Service a listener.
+//
+// What has a number keeps it as long as it is in use. The recorded table is the
+// memory; if somebody edited it, what the slices publish counts first, because
+// clients are sent there. A number that any slice publishes is not given to
+// anything else. A number that was given back is used again last: a proxy or a
+// client may still have it.
+func (s *Snapshot) table(pages map[string]*criticalv2.PageFallback) tablePlan {
+	recorded, trusted := s.recorded()
+	published := s.published()
+	held := s.held(pages, recorded, published)
+	claims := [][]claim{claimsOf(recorded), published}
+	if !trusted {
+		slices.Reverse(claims)
+	}
+	numbers := settle(claims, held)
+	free := s.pool(numbers, published, recorded.Next)
+
+	plan := tablePlan{}
+	size, written := 0, map[string]bool{}
+	refused := map[string]bool{}
+	add := func(k key, number int32) bool {
+		l := held[k]
+		l.Port = number
+		text := pageText(l)
+		bytes := sizeOf(l)
+		if !written[text] {
+			bytes += len(text)
+		}
+		if size+bytes > maxTable {
+			return false
+		}
+		size += bytes
+		written[text] = true
+		plan.listeners = append(plan.listeners, l)
+		return true
+	}
+	var unnumbered []key
+	for _, k := range slices.SortedFunc(maps.Keys(held), compareKeys) {
+		if number, found := numbers[k]; !found {
+			unnumbered = append(unnumbered, k)
+		} else if !add(k, number) {
+			refused[k.service] = true
+		}
+	}
+	for _, k := range unnumbered {
+		number, found := free.first()
+		if !found || !add(k, number) {
+			refused[k.service] = true
+			continue
+		}
+		free.take(number)
+	}
+	plan.next, plan.ports = free.next, free.ports
+	slices.SortFunc(plan.listeners, func(a, b listener.Listener) int { return cmp.Compare(a.Port, b.Port) })
+	for i := range s.Services {
+		if refused[s.Services[i].Name] {
+			plan.unassigned = append(plan.unassigned, &s.Services[i])
+		}
+	}
+	slices.SortFunc(plan.unassigned, func(a, b *corev1.Service) int { return cmp.Compare(a.Name, b.Name) })
+	return plan
+}
+
+// recorded is the table as it is written, and whether the operator wrote it so.
+func (s *Snapshot) recorded() (table *listener.Table, trusted bool) {
+	if s.Table == nil {
+		return &listener.Table{}, true
+	}
+	data := s.Table.Data[listener.Key]
+	table, err := listener.Parse([]byte(data))
+	if err != nil {
+		return &listener.Table{}, false
+	}
+	return table, s.Table.Annotations[render.AnnotationTable] == render.Hash(data)
+}
+
+func claimsOf(table *listener.Table) []claim {
+	claims := make([]claim, 0, len(table.Listeners))
+	for _, l := range table.Listeners {
+		claims = append(claims, claim{key{l.Service, l.PortName}, l.Port})
+	}
+	return sortedClaims(claims)
+}
+
+// published are the numbers that the slices publish.
+func (s *Snapshot) published() []claim {
+	var claims []claim
+	for i := range s.Slices {
+		for _, port := range s.Slices[i].Ports {
+			if port.Port != nil {
+				k := key{s.Slices[i].Labels[discoveryv1.LabelServiceName], ptr.Deref(port.Name, "")}
+				claims = append(claims, claim{k, *port.Port})
+			}
+		}
+	}
+	return sortedClaims(claims)
+}
+
+// sortedClaims are the claims to numbers that are listeners' at all, each once.
+func sortedClaims(claims []claim) []claim {
+	claims = slices.DeleteFunc(claims, func(c claim) bool { return c.number < listener.First || c.number > listener.Last })
+	slices.SortFunc(claims, func(a, b claim) int {
+		return cmp.Or(cmp.Compare(a.number, b.number), compareKeys(a.key, b.key))
+	})
+	return slices.Compact(claims)
+}
+
+// held are the listeners that there must be, but for their numbers: one for each
+// TCP port of the Services, and those to which clients are still sent though the
+// Service, or its port, is gone.
+func (s *Snapshot) held(pages map[string]*criticalv2.PageFallback, recorded *listener.Table, published []claim) map[key]listener.Listener {
+	isPublished := map[claim]bool{}
+	for _, c := range published {
+		isPublished[c] = true
+	}
+	held := map[key]listener.Listener{}
+	for _, l := range recorded.Listeners {
+		k := key{l.Service, l.PortName}
+		if page := pages[l.Service]; page != nil && isPublished[claim{k, l.Port}] {
+			l.Page = *page
+			held[k] = l
+		}
+	}
+	maps.Copy(held, s.wanted(pages))
+	return held
+}
+
+// wanted are the TCP ports of the Services.
+func (s *Snapshot) wanted(pages map[string]*criticalv2.PageFallback) map[key]listener.Listener {
+	wanted := map[key]listener.Listener{}
+	for i := range s.Services {
+		service := &s.Services[i]
+		page := pages[service.Name]
+		if page == nil {
+			continue
+		}
+		for _, port := range service.Spec.Ports {
+			if port.Protocol == corev1.ProtocolTCP || port.Protocol == "" {
+				wanted[key{service.Name, port.Name}] = listener.Listener{
+					Service: service.Name, PortName: port.Name, ServicePort: port.Port,
+					AppProtocol: ptr.Deref(port.AppProtocol, ""), Page: *page,
+				}
+			}
+		}
+	}
+	return wanted
+}
+
+// settle gives every key that is held at most one number, and no number twice.
+// Earlier claims win.
+func settle(claims [][]claim, held map[key]listener.Listener) map[key]int32 {
+	numbers, owners := map[key]int32{}, map[int32]key{}
+	for _, some := range claims {
+		for _, c := range some {
+			_, isHeld := held[c.key]
+			_, numbered := numbers[c.key]
+			_, owned := owners[c.number]
+			if isHeld && !numbered && !owned {
+				numbers[c.key], owners[c.number] = c.number, c.key
+			}
+		}
+	}
+	return numbers
+}
+
+// pool is the numbers that are free.
+type pool struct {
+	taken map[int32]bool
+	ports listener.Range
+	next  int32
+}
+
+// pool leaves out what is taken: by what keeps its number, and by whatever the
+// slices publish. The range never shrinks, because that would take a rollout
+// and bring nothing but a few kilobytes.
+func (s *Snapshot) pool(numbers map[key]int32, published []claim, next int32) *pool {
+	p := &pool{
+		taken: map[int32]bool{},
+		ports: listener.Range{First: listener.First, Last: listener.First + firstRange - 1},
+		next:  next,
+	}
+	for _, c := range published {
+		p.taken[c.number] = true
+	}
+	for _, number := range numbers {
+		p.taken[number] = true
+	}
+	last := listener.First
+	for number := range p.taken {
+		last = max(last, number)
+	}
+	if p.next < listener.First || p.next > listener.Last {
+		p.next = listener.First
+		if len(p.taken) > 0 {
+			p.next = last + 1
+		}
+	}
+	if s.Deployment != nil {
+		now, err := listener.ParseRange(s.Deployment.Spec.Template.Annotations[criticalv2.AnnotationListeners])
+		if err == nil && now.First == listener.First && now.Last <= listener.Last {
+			last = max(last, now.Last)
+		}
+	}
+	for p.ports.Last < last {
+		p.double()
+	}
+	return p
+}
+
+// double doubles the range, as far as there are ports.
+func (p *pool) double() {
+	count := 2 * (p.ports.Last - p.ports.First + 1)
+	p.ports.Last = min(p.ports.First+count-1, listener.Last)
+}
+
+// first is the next free number, going round in the range; only if it is full, it
+// grows.
+func (p *pool) first() (number int32, found bool) {
+	for {
+		if int64(len(p.taken)) < int64(p.ports.Last-p.ports.First)+1 {
+			number = p.next
+			for {
+				if !p.ports.Contains(number) {
+					number = p.ports.First
+				}
+				if !p.taken[number] {
+					return number, true
+				}
+				number++
+			}
+		}
+		if p.ports.Last == listener.Last {
+			return 0, false
+		}
+		p.next = p.ports.Last + 1
+		p.double()
+	}
+}
+
+// take makes a number one that is not free.
+func (p *pool) take(number int32) {
+	p.taken[number] = true
+	p.next = number + 1
+}
+
+// sizeOf is about how many bytes a listener takes in the table, without its page.
+func sizeOf(l listener.Listener) int {
+	l.Page = criticalv2.PageFallback{}
+	// Texts and numbers always marshal. The table is indented by a space a level.
+	data, _ := json.MarshalIndent(l, "  ", " ")
+	return len(data) + len(",\n  ")
+}
+
+// pageText is about what a page takes in the table, where each is written once.
+func pageText(l listener.Listener) string {
+	data, _ := json.MarshalIndent(l.Page, "  ", " ")
+	return string(data) + ",\n  "
+}

@@ -1,0 +1,246 @@
+package decide_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/responder/internal/decide"
+	"github.com/critical-service/operator/internal/listener"
+)
+
+func TestNumbers(t *testing.T) {
+	udp := corev1.ServicePort{Name: "dns", Port: 53, Protocol: corev1.ProtocolUDP}
+	tests := map[string]struct {
+		world decide.Snapshot
+		// then changes the settled world, in which the slices publish the table.
+		then func(g Gomega, s *decide.Snapshot)
+		want []string
+	}{
+		"each TCP port of each Service gets a number, by name": {
+			world: snapshot(critical("web", port("http", 80), udp, port("admin", 81)), critical("db", port("", 5432))),
+			want:  []string{"20000 db/", "20001 web/admin", "20002 web/http"},
+		},
+		"a port that names no protocol is a TCP port": {
+			world: snapshot(critical("web", corev1.ServicePort{Name: "http", Port: 80})),
+			want:  []string{"20000 web/http"},
+		},
+		"a Service of two IP families has one number for both": {
+			world: snapshot(critical("web", port("http", 80)), slice("web", "ipv6")),
+			want:  []string{"20000 web/http"},
+		},
+		"a Service that no slice asks for gets none": {
+			world: snapshot(critical("web", port("http", 80)), service("other", port("http", 80))),
+			want:  []string{"20000 web/http"},
+		},
+		"a new Service changes no other's number": {
+			world: snapshot(critical("web", port("http", 80))),
+			then:  func(_ Gomega, s *decide.Snapshot) { critical("api", port("http", 80))(s) },
+			want:  []string{"20000 web/http", "20001 api/http"},
+		},
+		"a port that gets another number of its own keeps its listener": {
+			world: snapshot(critical("web", port("http", 80))),
+			then:  func(_ Gomega, s *decide.Snapshot) { s.Services[0].Spec.Ports[0].Port = 8080 },
+			want:  []string{"20000 web/http"},
+		},
+		"a port that is gone stays for as long as its slice publishes it": {
+			world: snapshot(critical("web", port("http", 80), port("old", 81))),
+			then: func(_ Gomega, s *decide.Snapshot) {
+				s.Services[0].Spec.Ports = []corev1.ServicePort{port("http", 80), port("new", 82)}
+			},
+			want: []string{"20000 web/http", "20001 web/old", "20002 web/new"},
+		},
+		"a Service that is gone stays for as long as its slice is there": {
+			world: snapshot(critical("web", port("http", 80)), critical("api", port("http", 80))),
+			then:  func(_ Gomega, s *decide.Snapshot) { s.Services = s.Services[:1] },
+			want:  []string{"20000 api/http", "20001 web/http"},
+		},
+		"a number that was given back is used again last": {
+			world: snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))),
+			then: func(g Gomega, s *decide.Snapshot) {
+				s.Services, s.Slices = s.Services[:1], s.Slices[:1]
+				*s = settled(g, *s)
+				critical("c", port("http", 80))(s)
+			},
+			want: []string{"20000 a/http", "20002 c/http"},
+		},
+		"a number that a slice still publishes is not given away": {
+			world: snapshot(critical("a", port("http", 80)), slice("b", "ipv4", publishes("http", 20000))),
+			want:  []string{"20001 a/http"},
+		},
+		"a table that is gone is made again from what the slices publish": {
+			world: snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))),
+			then: func(_ Gomega, s *decide.Snapshot) {
+				s.Slices[0].Ports, s.Slices[1].Ports = s.Slices[1].Ports, s.Slices[0].Ports
+				s.Table = nil
+			},
+			want: []string{"20000 b/http", "20001 a/http"},
+		},
+		"a table that somebody broke is made again from what the slices publish": {
+			world: snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))),
+			then:  func(_ Gomega, s *decide.Snapshot) { *s = write(*s, "{") },
+			want:  []string{"20000 a/http", "20001 b/http"},
+		},
+		"a table that somebody edited yields to what the slices publish": {
+			world: snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))),
+			then: func(_ Gomega, s *decide.Snapshot) {
+				*s = write(*s, `{"listeners":[{"port":20001,"service":"a","portName":"http"},{"port":20001,"service":"b","portName":"http"}]}`)
+			},
+			want: []string{"20000 a/http", "20001 b/http"},
+		},
+		"what nothing publishes is taken from an edited table, once": {
+			world: snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))),
+			then: func(_ Gomega, s *decide.Snapshot) {
+				s.Slices[0].Ports, s.Slices[1].Ports = nil, nil
+				*s = write(*s, `{"listeners":[{"port":20005,"service":"a","portName":"http"},{"port":20005,"service":"b","portName":"http"},{"port":80,"service":"b","portName":"http"}]}`)
+			},
+			want: []string{"20005 a/http", "20006 b/http"},
+		},
+		"a slice that says another thing than the operator's own table does not count": {
+			world: snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))),
+			then: func(_ Gomega, s *decide.Snapshot) {
+				s.Slices[0].Ports[0].Port = new(int32(20001))
+				s.Slices[1].Ports[0].Port = new(int32(20009))
+			},
+			want: []string{"20000 a/http", "20001 b/http"},
+		},
+		"a number that is no listener's is no memory": {
+			world: snapshot(service("a", port("http", 80)), slice("a", "ipv4", publishes("http", 8080))),
+			want:  []string{"20000 a/http"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			s := settled(g, test.world)
+			if test.then != nil {
+				s = publish(g, s)
+				test.then(g, &s)
+				s = settled(g, s)
+			}
+			g.Expect(numbers(tableOf(g, s))).To(Equal(test.want))
+		})
+	}
+}
+
+// many adds Services with a port each, named a0000, a0001 and so on.
+func many(count int, name string) func(*decide.Snapshot) {
+	return func(s *decide.Snapshot) {
+		for i := range count {
+			critical(fmt.Sprintf("%s%05d", name, i), port("http", 80))(s)
+		}
+	}
+}
+
+// annotated lets somebody edit the Deployment.
+func annotated(ports string) func(Gomega, *decide.Snapshot) {
+	return func(_ Gomega, s *decide.Snapshot) {
+		s.Deployment.Spec.Template.Annotations[criticalv2.AnnotationListeners] = ports
+	}
+}
+
+func TestTheRange(t *testing.T) {
+	tests := map[string]struct {
+		world decide.Snapshot
+		then  func(g Gomega, s *decide.Snapshot)
+		want  string
+	}{
+		"it begins with 64 ports":            {world: snapshot(many(1, "a")), want: "20000-20063"},
+		"64 listeners fit":                   {world: snapshot(many(64, "a")), want: "20000-20063"},
+		"with the 65th it doubles":           {world: snapshot(many(65, "a")), want: "20000-20127"},
+		"more than a thousand listeners fit": {world: snapshot(many(1100, "a")), want: "20000-22047"},
+		"it ends where ports of other sorts begin": {
+			world: snapshot(many(1, "a"), slice("gone", "ipv4", publishes("http", 28192))),
+			want:  "20000-32767",
+		},
+		"it does not shrink": {
+			world: snapshot(many(65, "a")),
+			then:  func(_ Gomega, s *decide.Snapshot) { s.Services, s.Slices = s.Services[:1], s.Slices[:1] },
+			want:  "20000-20127",
+		},
+		"a Deployment that is gone is made again with what is in use": {
+			world: snapshot(many(65, "a")),
+			then:  func(_ Gomega, s *decide.Snapshot) { s.Deployment = nil },
+			want:  "20000-20127",
+		},
+		"an annotation that somebody widened does not matter": {
+			world: snapshot(many(65, "a")),
+			then:  annotated("1-65535"),
+			want:  "20000-20127",
+		},
+		"an annotation that somebody moved does not matter": {
+			world: snapshot(many(65, "a")),
+			then:  annotated("30000-30063"),
+			want:  "20000-20127",
+		},
+		"numbers that come and go do not make it grow": {
+			world: snapshot(many(40, "a")),
+			then: func(g Gomega, s *decide.Snapshot) {
+				for i := range 5 {
+					s.Services, s.Slices = nil, nil
+					many(40, fmt.Sprint("x", i))(s)
+					*s = settled(g, *s)
+				}
+			},
+			want: "20000-20063",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := NewWithT(t)
+			s := settled(g, test.world)
+			if test.then != nil {
+				test.then(g, &s)
+				s = settled(g, s)
+			}
+			g.Expect(s.Deployment.Spec.Template.Annotations[criticalv2.AnnotationListeners]).To(Equal(test.want))
+			g.Expect(s.Deployment.Spec.Template.Spec.Containers[0].Args).To(ContainElement("--listeners=" + test.want))
+		})
+	}
+}
+
+func TestWhatDoesNotFit(t *testing.T) {
+	g := NewWithT(t)
+
+	long := func(name string) func(*discoveryv1.EndpointSlice) {
+		return page(criticalv2.PageFallback{Message: name + strings.Repeat("m", 1024-len(name))})
+	}
+	s := snapshot()
+	for i := range 1000 {
+		name := fmt.Sprintf("a%03d", i)
+		service(name, port("", 80))(&s)
+		slice(name, "ipv4", long(name))(&s)
+	}
+	plan := decide.Decide(s)
+	g.Expect(len(plan.Table.Data[listener.Key])).To(BeNumerically("<", 1<<20), "a ConfigMap takes no more")
+	g.Expect(plan.Listeners+len(plan.Unassigned)).To(Equal(len(s.Services)), "each Service has a listener or is named")
+	g.Expect(plan.Unassigned[0].Name > "a500").To(BeTrue(), "the last ones by name are left without")
+
+	s = settled(g, s)
+	before := numbers(tableOf(g, s))
+	service("a-new-one", port("http", 80))(&s)
+	slice("a-new-one", "ipv4", long("a-new-one"))(&s)
+	s = settled(g, s)
+	g.Expect(numbers(tableOf(g, s))).To(Equal(before), "who comes last does not push out anybody")
+}
+
+func TestNoPortIsLeft(t *testing.T) {
+	g := NewWithT(t)
+	s := snapshot(critical("web", port("http", 80)))
+	for number := listener.First; number <= listener.Last; number++ {
+		slice(fmt.Sprint("gone-", number), "ipv4", publishes("http", number))(&s)
+	}
+	plan := decide.Decide(s)
+	g.Expect(plan.Listeners).To(BeZero())
+	g.Expect(plan.Unassigned).To(HaveLen(1))
+	g.Expect(plan.Unassigned[0].Name).To(Equal("web"))
+
+	s.Slices = s.Slices[:len(s.Slices)-1]
+	g.Expect(numbers(tableOf(g, settled(g, s)))).To(Equal([]string{"32767 web/http"}), "the one that becomes free")
+}

@@ -1,0 +1,151 @@
+package responder
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/responder/internal/decide"
+	"github.com/critical-service/operator/controllers/responder/internal/render"
+)
+
+// observer makes Snapshots. It is the only place that reads caches.
+type observer struct {
+	cached   client.Reader
+	settings decide.Settings
+	answers  *answers
+}
+
+// pageSlices are the labels of the standby slices that ask for the responder.
+var pageSlices = client.MatchingLabels{
+	discoveryv1.LabelManagedBy:   criticalv2.ManagedBy,
+	criticalv2.LabelFallbackKind: criticalv2.FallbackKindPage,
+}
+
+// observe makes a Snapshot from the caches. Nothing in it may be changed: it
+// shares memory with them.
+func (o *observer) observe(ctx context.Context, namespace string) (decide.Snapshot, error) {
+	snap := decide.Snapshot{Namespace: namespace, Settings: o.settings, Answers: map[types.UID]string{}}
+
+	asking, err := askingSlices(ctx, o.cached, namespace)
+	if err != nil {
+		return snap, err
+	}
+	snap.Slices = asking
+	if err := o.services(ctx, &snap); err != nil {
+		return snap, err
+	}
+	if err := o.objects(ctx, &snap); err != nil {
+		return snap, err
+	}
+	var contents corev1.ConfigMapList
+	if err := o.list(ctx, namespace, &contents, criticalv2.ResponderContent); err != nil {
+		return snap, err
+	}
+	var pods corev1.PodList
+	if err := o.list(ctx, namespace, &pods, criticalv2.ResponderServer); err != nil {
+		return snap, err
+	}
+	snap.Contents, snap.Pods = contents.Items, pods.Items
+	return snap, nil
+}
+
+// askingSlices are the slices of a namespace that ask for the responder.
+func askingSlices(ctx context.Context, from client.Reader, namespace string) ([]discoveryv1.EndpointSlice, error) {
+	var list discoveryv1.EndpointSliceList
+	err := from.List(ctx, &list, client.InNamespace(namespace), pageSlices, client.UnsafeDisableDeepCopy)
+	return list.Items, err
+}
+
+// services reads the Services that the slices name, each once.
+func (o *observer) services(ctx context.Context, snap *decide.Snapshot) error {
+	seen := map[string]bool{}
+	for i := range snap.Slices {
+		name := snap.Slices[i].Labels[discoveryv1.LabelServiceName]
+		if name == "" || seen[name] {
+			continue
+		}
+		seen[name] = true
+		service, err := found(ctx, o.cached, &corev1.Service{}, types.NamespacedName{Namespace: snap.Namespace, Name: name})
+		if err != nil {
+			return err
+		}
+		if service != nil {
+			snap.Services = append(snap.Services, *service)
+		}
+	}
+	return nil
+}
+
+// objects reads what the operator keeps in the namespace. What others made under
+// the same name counts as not there; apply meets it.
+func (o *observer) objects(ctx context.Context, snap *decide.Snapshot) error {
+	key := types.NamespacedName{Namespace: snap.Namespace, Name: criticalv2.ResponderName}
+	var err error
+	if snap.Table, err = ours(ctx, o.cached, &corev1.ConfigMap{}, key, criticalv2.ResponderListeners); err != nil {
+		return err
+	}
+	if snap.Deployment, err = ours(ctx, o.cached, &appsv1.Deployment{}, key, criticalv2.ResponderServer); err != nil {
+		return err
+	}
+	if snap.Budget, err = ours(ctx, o.cached, &policyv1.PodDisruptionBudget{}, key, criticalv2.ResponderServer); err != nil {
+		return err
+	}
+	for _, uid := range []types.UID{uidOf(snap.Table), uidOf(snap.Deployment), uidOf(snap.Budget)} {
+		if digest, known := o.answers.of(uid); known {
+			snap.Answers[uid] = digest
+		}
+	}
+	return nil
+}
+
+func (o *observer) list(ctx context.Context, namespace string, list client.ObjectList, role string) error {
+	return o.cached.List(ctx, list, client.InNamespace(namespace),
+		client.MatchingLabels{criticalv2.LabelResponder: role}, client.UnsafeDisableDeepCopy)
+}
+
+// found reads an object, and turns "not found" into nil, which is how a Snapshot
+// says it.
+func found[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, from client.Reader, object P, key types.NamespacedName) (P, error) {
+	err := from.Get(ctx, key, object)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	default:
+		return object, nil
+	}
+}
+
+// ours is found, but for an object of somebody else.
+func ours[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, from client.Reader, object P, key types.NamespacedName, role string) (P, error) {
+	object, err := found(ctx, from, object, key)
+	if err != nil || object == nil || !render.IsOurs(object, role) {
+		return nil, err
+	}
+	return object, nil
+}
+
+func uidOf[T any, P interface {
+	*T
+	client.Object
+}](object P) types.UID {
+	if object == nil {
+		return ""
+	}
+	return object.GetUID()
+}

@@ -1,0 +1,107 @@
+package responder
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/responder/internal/decide"
+)
+
+// mostTold is of how many Services one look tells that nothing is left for them.
+const mostTold = 10
+
+// adviceOnImage says what to do where the responder's image is not known.
+const adviceOnImage = "set RESPONDER_IMAGE, or POD_NAME and POD_NAMESPACE, for the operator"
+
+// report tells what was done, and what hinders: in events on the responder's
+// objects, or, where there are none, on the CriticalServices that ask for it.
+func (r *Reconciler) report(ctx context.Context, snap *decide.Snapshot, plan decide.Plan, done outcome) {
+	r.log(ctx, snap, plan, done)
+	r.announce(plan, done)
+	r.complain(snap, plan, done)
+}
+
+// announce tells what was done. Of all that was written, the Deployment speaks
+// for the responder; the table changes with every Service, which is for the log.
+func (r *Reconciler) announce(plan decide.Plan, done outcome) {
+	for _, object := range deployments(done.created) {
+		r.Tell(object, firstOwner(plan.Owners), corev1.EventTypeNormal, eventResponderCreated, "CreateResponder",
+			"A CriticalService wants a page in this namespace: created the responder, which listens on ports %s", plan.Ports)
+	}
+	for _, object := range deployments(done.updated) {
+		r.Tell(object, firstOwner(plan.Owners), corev1.EventTypeNormal, eventResponderUpdated, "UpdateResponder",
+			"Changed the responder, which now listens on ports %s", plan.Ports)
+	}
+	for _, object := range deployments(done.removed) {
+		r.Tell(object, nil, corev1.EventTypeNormal, eventResponderRemoved, "RemoveResponder",
+			"No CriticalService wants a page in this namespace any more: removed the responder")
+	}
+}
+
+// complain tells what a person must know of or act upon.
+func (r *Reconciler) complain(snap *decide.Snapshot, plan decide.Plan, done outcome) {
+	for _, object := range done.taken {
+		r.Tell(object, firstOwner(plan.Owners), corev1.EventTypeWarning, criticalv2.ReasonNameTaken, "CreateResponder",
+			"The responder of this namespace needs the name %q, and this object is not the operator's: delete or rename it", object.GetName())
+	}
+	for _, err := range done.refused {
+		r.complainTo(plan, eventResponderDenied,
+			"The API server does not accept the responder of namespace %q: %.600s. "+
+				"Allow it (quota, admission policy or the operator's permissions); the operator tries again by itself",
+			snap.Namespace, err.Error())
+	}
+	if plan.NoImage {
+		r.complainTo(plan, eventImageUnknown,
+			"The responder of namespace %q cannot be made, because its image is not known: "+adviceOnImage, snap.Namespace)
+	}
+	for _, service := range plan.Unassigned[:min(len(plan.Unassigned), mostTold)] {
+		r.Tell(service, firstOwner(plan.Owners), corev1.EventTypeWarning, eventNoListenerLeft, "AssignListener",
+			"The responder of this namespace can stand in for no more ports: %d Services are left without. "+
+				"Protect fewer, or in more namespaces, or shorten their pages", len(plan.Unassigned))
+	}
+}
+
+// complainTo tells every CriticalService that asks for the responder.
+func (r *Reconciler) complainTo(plan decide.Plan, reason, note string, args ...any) {
+	for _, ref := range plan.Owners {
+		r.Tell(owner(ref), nil, corev1.EventTypeWarning, reason, "CreateResponder", note, args...)
+	}
+}
+
+func (r *Reconciler) log(ctx context.Context, snap *decide.Snapshot, plan decide.Plan, done outcome) {
+	log := ctrl.LoggerFrom(ctx)
+	for verb, objects := range map[string][]client.Object{"created": done.created, "updated": done.updated, "removed": done.removed} {
+		for _, object := range objects {
+			log.Info(verb, "object", fmt.Sprintf("%T", object), "ports", plan.Ports.String(), "listeners", plan.Listeners)
+		}
+	}
+	for _, pod := range done.poked {
+		log.V(1).Info("asked the kubelet to refresh the mounts", "pod", pod.Name)
+	}
+	for _, object := range done.taken {
+		log.Info("the name is taken by an object of somebody else", "object", fmt.Sprintf("%T", object), "name", object.GetName())
+	}
+	if plan.NoImage {
+		log.Info("the responder cannot be made, because its image is not known: " + adviceOnImage)
+	}
+	if len(plan.Unassigned) > 0 {
+		log.Info("no listener is left for some Services", "services", len(plan.Unassigned), "first", plan.Unassigned[0].Name)
+	}
+	log.V(1).Info("decided", "slices", len(snap.Slices), "listeners", plan.Listeners, "ports", plan.Ports.String())
+}
+
+func deployments(objects []client.Object) []client.Object {
+	var chosen []client.Object
+	for _, object := range objects {
+		if _, isDeployment := object.(*appsv1.Deployment); isDeployment {
+			chosen = append(chosen, object)
+		}
+	}
+	return chosen
+}

@@ -1,0 +1,58 @@
+package responder
+
+import (
+	"context"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/controllers/internal/announce"
+	"github.com/critical-service/operator/controllers/internal/fault"
+	"github.com/critical-service/operator/controllers/responder/internal/decide"
+)
+
+// Reconciler keeps the responder of one namespace per key.
+type Reconciler struct {
+	observer
+	announce.Announcer
+	client client.Client
+	// live asks the API server, before something is made or taken away.
+	live client.Reader
+}
+
+// lookAtName is when to look again whether a name that somebody else holds has
+// become free. Nothing tells: only objects with our label are watched.
+const lookAtName = time.Minute
+
+// What the operator may write bears one name, so that no other object of a
+// namespace can be read by itself, changed or deleted.
+//
+// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=list;watch;create
+// +kubebuilder:rbac:groups="",resources=configmaps,resourceNames=critical-service-responder,verbs=get;patch;delete
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;watch;create
+// +kubebuilder:rbac:groups=apps,resources=deployments,resourceNames=critical-service-responder,verbs=get;patch;delete
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=list;watch;create
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,resourceNames=critical-service-responder,verbs=get;patch;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconcile observes the namespace, decides what its responder needs, and does it.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	snap, err := r.observe(ctx, req.Name)
+	if err != nil {
+		return fault.Result(err)
+	}
+	plan := decide.Decide(snap)
+	done, err := r.apply(ctx, &snap, plan)
+	r.report(ctx, &snap, plan, done)
+	if err != nil {
+		return fault.Result(err)
+	}
+	if len(done.taken) > 0 {
+		return ctrl.Result{RequeueAfter: lookAtName}, nil
+	}
+	return ctrl.Result{}, nil
+}

@@ -1,0 +1,76 @@
+package responder
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/critical-service/operator/controllers/internal/announce"
+	"github.com/critical-service/operator/controllers/responder/internal/decide"
+)
+
+// Options are the settings of this kind.
+type Options struct {
+	// Image of the responder, which is the operator's own; empty if it is not
+	// known, and then no responder is made.
+	Image string
+	// ImagePullSecrets are names of Secrets in the namespaces of the responders.
+	ImagePullSecrets []string
+	// PriorityClass of the responder's Pods, or empty.
+	PriorityClass string
+	// Namespaces are those that are looked at; empty is all.
+	Namespaces []string
+}
+
+// Back-off of failed reconciles, as for Services.
+const (
+	firstRetry = 50 * time.Millisecond
+	lastRetry  = 30 * time.Second
+	// atOnce is how many namespaces are worked on at the same time.
+	atOnce = 4
+)
+
+// Setup adds the controller of this kind to the manager.
+func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
+	answers := newAnswers()
+	r := &Reconciler{
+		observer: observer{
+			cached: mgr.GetClient(),
+			settings: decide.Settings{
+				Image: options.Image, ImagePullSecrets: options.ImagePullSecrets, PriorityClass: options.PriorityClass,
+			},
+			answers: answers,
+		},
+		Announcer: announce.Announcer{Recorder: mgr.GetEventRecorder("critical-service-operator"), Scheme: mgr.GetScheme()},
+		client:    mgr.GetClient(),
+		live:      mgr.GetAPIReader(),
+	}
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("responder").
+		Watches(&discoveryv1.EndpointSlice{}, namespaceOf(), builder.WithPredicates(askingChanged)).
+		Watches(&corev1.Service{}, namespaceOf(), builder.WithPredicates(portsChanged)).
+		Watches(&corev1.ConfigMap{}, namespaceOf()).
+		Watches(&appsv1.Deployment{}, namespaceOf(), builder.WithPredicates(wishChanged)).
+		Watches(&policyv1.PodDisruptionBudget{}, namespaceOf(), builder.WithPredicates(wishChanged)).
+		Watches(&corev1.Pod{}, namespaceOf(), builder.WithPredicates(isResponder, mountsMayBeOld)).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: atOnce,
+			EnableWarmup:            new(true),
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+		}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("set up the responder controller: %w", err)
+	}
+	return nil
+}
