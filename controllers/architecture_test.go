@@ -69,9 +69,28 @@ var rules = []rule{
 		sentence: "controllers know nothing of flags, logging set-up or main: settings reach them as values",
 		in:       under("controllers"),
 		forbids: func(_, imported string) bool {
-			return anyOf("github.com/spf13", "go.uber.org/zap", module+"internal")(imported)
+			return anyOf("github.com/spf13", "go.uber.org/zap", module+"internal")(imported) && !isContract(imported)
 		},
 	},
+	{
+		sentence: "contracts between operator and responder are pure: listener and page import no client, no log and no I/O",
+		in:       func(folder string) bool { return isContract(module + folder) },
+		forbids: func(_, imported string) bool {
+			return anyOf("k8s.io/client-go", "sigs.k8s.io/controller-runtime", "github.com/go-logr", "context", "os", "log", "sync")(imported)
+		},
+	},
+	{
+		sentence: "the responder is no client of the API server: it reads mounted files and answers",
+		in:       under("internal/responder"),
+		forbids: func(_, imported string) bool {
+			return anyOf("k8s.io/client-go", "sigs.k8s.io/controller-runtime/pkg/client", module+"controllers")(imported)
+		},
+	},
+}
+
+// isContract tells whether a package is one that operator and responder share.
+func isContract(imported string) bool {
+	return anyOf(module+"internal/listener", module+"internal/page")(imported)
 }
 
 // testenv is shared by the tests of all kinds, and starts what production runs.
@@ -161,6 +180,8 @@ func TestTheRulesBite(t *testing.T) {
 		{"controllers/criticalservice", module + "controllers/database"},
 		{"controllers/internal/fault", module + "api/v1"},
 		{"controllers/criticalservice", module + "internal/settings"},
+		{"internal/page", "os"},
+		{"internal/responder", module + "controllers"},
 	}
 	for i, offence := range offences {
 		if rule := rules[i]; !rule.in(offence.folder) || !rule.forbids(offence.folder, offence.imported) {

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/internal/testenv"
 )
 
@@ -19,7 +19,7 @@ func TestAFallbackFollowsTheSelectorInMidOutage(t *testing.T) {
 
 	testenv.Update(w.World, service, func(s *corev1.Service) { s.Spec.Selector = map[string]string{"tier": "front", "track": "stable"} })
 	want := map[string]string{
-		"tier": "front", "track": "stable", "app.kubernetes.io/component": "fallback", criticalv1.LabelFallbackFor: "web",
+		"tier": "front", "track": "stable", "app.kubernetes.io/component": "fallback", criticalv2.LabelFallbackFor: "web",
 	}
 	w.Eventually(func() map[string]string { return w.fallback(service).Labels }).Should(Equal(want),
 		"the labels of the old selector must go, those of the template must stay")
@@ -36,10 +36,10 @@ func TestAFallbackFollowsTheSelectorInMidOutage(t *testing.T) {
 func TestAFallbackIsMendedWhenSomebodyTakesOff(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*corev1.Pod){
-		"the operator's label":                   func(p *corev1.Pod) { delete(p.Labels, criticalv1.LabelFallbackFor) },
+		"the operator's label":                   func(p *corev1.Pod) { delete(p.Labels, criticalv2.LabelFallbackFor) },
 		"the label that the Service selects":     func(p *corev1.Pod) { delete(p.Labels, "app") },
-		"the annotation that marks it":           func(p *corev1.Pod) { delete(p.Annotations, criticalv1.AnnotationOwned) },
-		"the annotation that keeps the selector": func(p *corev1.Pod) { delete(p.Annotations, criticalv1.AnnotationSelector) },
+		"the annotation that marks it":           func(p *corev1.Pod) { delete(p.Annotations, criticalv2.AnnotationOwned) },
+		"the annotation that keeps the selector": func(p *corev1.Pod) { delete(p.Annotations, criticalv2.AnnotationSelector) },
 		"every label":                            func(p *corev1.Pod) { p.Labels = nil },
 		"every label and annotation":             func(p *corev1.Pod) { p.Labels, p.Annotations = nil, nil },
 		"its owner":                              func(p *corev1.Pod) { p.OwnerReferences = nil },
@@ -55,7 +55,7 @@ func TestAFallbackIsMendedWhenSomebodyTakesOff(t *testing.T) {
 				w.PublishEndpoints(service)
 			})
 			w.Eventually(func() map[string]string { return w.fallback(service).Labels }).Should(And(
-				HaveKeyWithValue("app", "web"), HaveKeyWithValue(criticalv1.LabelFallbackFor, "web")))
+				HaveKeyWithValue("app", "web"), HaveKeyWithValue(criticalv2.LabelFallbackFor, "web")))
 			mended := w.fallback(service)
 			w.Expect(mended.UID).To(Equal(fallback.UID))
 			w.Expect(mended.Annotations).To(HaveKeyWithValue("service-watcher", "owned"))

@@ -1,43 +1,47 @@
 package criticalservice
 
 import (
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 )
 
 // CacheByObject says what this kind needs of each watched kind, and drops the
-// rest: only fallback Pods, only the one PodTemplate, and of Services and
-// EndpointSlices only the fields that a decision reads. What the operator holds
-// in memory grows with Services and their endpoints, and not with Pods.
+// rest: only Pods of ours, and of Services, EndpointSlices and Namespaces only the
+// fields that a decision reads. What the operator holds in memory grows with
+// Services and their endpoints, and not with Pods.
 func CacheByObject(options Options) map[client.Object]cache.ByObject {
 	namespaces := map[string]cache.Config{}
 	for _, namespace := range options.Namespaces {
 		namespaces[namespace] = cache.Config{}
 	}
+	templates := maps.Clone(namespaces)
+	if len(templates) > 0 {
+		templates[options.Template.Namespace] = cache.Config{}
+		templates[options.OperatorNamespace] = cache.Config{}
+	}
 	return map[client.Object]cache.ByObject{
-		&corev1.Service{}:            {Namespaces: namespaces, Transform: slimService},
-		&discoveryv1.EndpointSlice{}: {Namespaces: namespaces, Transform: slimSlice},
-		&corev1.Pod{}:                {Namespaces: namespaces, Label: fallbacksOnly(), Transform: cache.TransformStripManagedFields()},
-		&corev1.PodTemplate{}: {
-			Namespaces: map[string]cache.Config{options.Template.Namespace: {}},
-			Field:      fields.OneTermEqualSelector("metadata.name", options.Template.Name),
-			Transform:  cache.TransformStripManagedFields(),
-		},
-		&criticalv1.CriticalService{}: {Transform: cache.TransformStripManagedFields()},
+		&corev1.Service{}:             {Namespaces: namespaces, Transform: slimService},
+		&discoveryv1.EndpointSlice{}:  {Namespaces: namespaces, Transform: slimSlice},
+		&corev1.Pod{}:                 {Namespaces: namespaces, Label: fallbacksOnly(), Transform: cache.TransformStripManagedFields()},
+		&corev1.PodTemplate{}:         {Namespaces: templates, Transform: cache.TransformStripManagedFields()},
+		&corev1.Namespace{}:           {Transform: slimNamespace},
+		&criticalv2.CriticalService{}: {Transform: cache.TransformStripManagedFields()},
 	}
 }
 
 func fallbacksOnly() labels.Selector {
 	// The key is a constant and valid, so that no error can come.
-	hasLabel, _ := labels.NewRequirement(criticalv1.LabelFallbackFor, selection.Exists, nil)
+	hasLabel, _ := labels.NewRequirement(criticalv2.LabelFallbackFor, selection.Exists, nil)
 	return labels.NewSelector().Add(*hasLabel)
 }
 
@@ -50,10 +54,11 @@ func slimService(object any) (any, error) {
 		ObjectMeta: slimMeta(service.ObjectMeta),
 		Spec: corev1.ServiceSpec{
 			Type: service.Spec.Type, Selector: service.Spec.Selector, Ports: service.Spec.Ports,
+			ClusterIP: service.Spec.ClusterIP, IPFamilies: service.Spec.IPFamilies,
 		},
 	}
-	if value, found := service.Annotations[criticalv1.AnnotationCriticalService]; found {
-		slim.Annotations = map[string]string{criticalv1.AnnotationCriticalService: value}
+	if value, found := service.Annotations[criticalv2.AnnotationCriticalService]; found {
+		slim.Annotations = map[string]string{criticalv2.AnnotationCriticalService: value}
 	}
 	return slim, nil
 }
@@ -63,14 +68,27 @@ func slimSlice(object any) (any, error) {
 	if !isSlice {
 		return object, nil
 	}
+	if render.IsStandby(slice) {
+		return cache.TransformStripManagedFields()(object)
+	}
 	slim := &discoveryv1.EndpointSlice{
 		ObjectMeta: slimMeta(slice.ObjectMeta), AddressType: slice.AddressType, Ports: slice.Ports,
 		Endpoints: make([]discoveryv1.Endpoint, len(slice.Endpoints)),
 	}
 	for i, endpoint := range slice.Endpoints {
-		slim.Endpoints[i] = discoveryv1.Endpoint{Conditions: endpoint.Conditions, TargetRef: endpoint.TargetRef}
+		slim.Endpoints[i] = discoveryv1.Endpoint{
+			Addresses: endpoint.Addresses, Conditions: endpoint.Conditions, TargetRef: endpoint.TargetRef, NodeName: endpoint.NodeName,
+		}
 	}
 	return slim, nil
+}
+
+func slimNamespace(object any) (any, error) {
+	namespace, isNamespace := object.(*corev1.Namespace)
+	if !isNamespace {
+		return object, nil
+	}
+	return &corev1.Namespace{ObjectMeta: slimMeta(namespace.ObjectMeta)}, nil
 }
 
 func slimMeta(meta metav1.ObjectMeta) metav1.ObjectMeta {

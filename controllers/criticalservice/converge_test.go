@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/internal/testenv"
 )
 
@@ -76,7 +76,7 @@ func TestTheEndIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
 func (w *world) live(befall func(testenv.Request) testenv.Verdict, dies bool) string {
 	w.T.Helper()
 	one := w.watchThatThereIsOnlyOne()
-	w.startWith(befall, dies)
+	w.startWith(func() testenv.Program { return w.confined(standard) }, befall, dies)
 
 	second := w.policy("b")
 	service, real := w.up("web")
@@ -110,9 +110,9 @@ func (w *world) live(befall func(testenv.Request) testenv.Verdict, dies bool) st
 // startWith starts an operator that sees nothing of the stories beside it, and
 // lets something befall its writes. If the operator dies of it, a second one,
 // which nothing befalls, takes its place.
-func (w *world) startWith(befall func(testenv.Request) testenv.Verdict, dies bool) {
+func (w *world) startWith(program func() testenv.Program, befall func(testenv.Request) testenv.Verdict, dies bool) {
 	w.T.Helper()
-	mortal := w.confined(standard)
+	mortal := program()
 	dead := make(chan struct{})
 	var once sync.Once
 	mortal.Interfere = func(r testenv.Request) testenv.Verdict {
@@ -133,19 +133,19 @@ func (w *world) startWith(befall func(testenv.Request) testenv.Verdict, dies boo
 	}
 	w.start(mortal)
 	if dies {
-		w.succeed(dead)
+		w.succeed(program, dead)
 	}
 }
 
 // succeed starts the next operator when the first has died.
-func (w *world) succeed(dead <-chan struct{}) {
+func (w *world) succeed(program func() testenv.Program, dead <-chan struct{}) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		select {
 		case <-dead:
 			w.stop()
-			w.start(w.confined(standard))
+			w.start(program())
 		case <-over:
 		}
 	}()
@@ -157,7 +157,7 @@ func (w *world) succeed(dead <-chan struct{}) {
 func (w *world) watchThatThereIsOnlyOne() func() {
 	w.T.Helper()
 	ctx, cancel := context.WithCancel(w.T.Context())
-	watcher, err := w.Cluster.Client.Watch(ctx, &corev1.PodList{}, client.InNamespace(w.Namespace), client.HasLabels{criticalv1.LabelFallbackFor})
+	watcher, err := w.Cluster.Client.Watch(ctx, &corev1.PodList{}, client.InNamespace(w.Namespace), client.HasLabels{criticalv2.LabelFallbackFor})
 	w.Expect(err).NotTo(HaveOccurred())
 	most := make(chan int, 1)
 	go func() {
@@ -184,11 +184,11 @@ func (w *world) watchThatThereIsOnlyOne() func() {
 
 // describe says all about the end that is not chance: times, versions and the
 // name of the world.
-func (w *world) describe(policies ...*criticalv1.CriticalService) string {
+func (w *world) describe(policies ...*criticalv2.CriticalService) string {
 	w.T.Helper()
 	var end struct {
 		Pods     []map[string]any
-		Policies []criticalv1.CriticalServiceStatus
+		Policies []criticalv2.CriticalServiceStatus
 	}
 	var pods corev1.PodList
 	w.Expect(w.Cluster.Client.List(w.T.Context(), &pods, client.InNamespace(w.Namespace))).To(Succeed())

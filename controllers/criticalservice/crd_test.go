@@ -3,6 +3,7 @@ package criticalservice_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,30 +12,48 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/discovery"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/internal/testenv"
 )
 
 func TestValidFilesAreAcceptedAsTheyAre(t *testing.T) {
-	for _, file := range yamlFiles(t, "testdata/valid") {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+	for _, file := range yamlFiles(t, "testdata/*/valid") {
+		t.Run(nameOf(file), func(t *testing.T) {
 			g := NewWithT(t)
 			sent := readOne(t, file)
 			stored := sent.DeepCopy()
 			g.Expect(submit(t, stored)).To(Succeed())
-			g.Expect(stored.Object["spec"]).To(Equal(sent.Object["spec"]))
+			g.Expect(holds(stored.Object["spec"], sent.Object["spec"])).To(BeTrue(), "sent %v\nstored %v", sent.Object["spec"], stored.Object["spec"])
 		})
 	}
+}
+
+// holds tells whether a stored value is what was sent, with nothing changed but
+// defaults added. An empty string may be left out.
+func holds(stored, sent any) bool {
+	fields, isObject := sent.(map[string]any)
+	if !isObject {
+		return fmt.Sprint(stored) == fmt.Sprint(sent)
+	}
+	got, _ := stored.(map[string]any)
+	for name, value := range fields {
+		if current, found := got[name]; (found || value != "") && !holds(current, value) {
+			return false
+		}
+	}
+	return true
 }
 
 // Every invalid file says in its first line which message must come: a file that
 // is refused for another reason tests nothing.
 func TestInvalidFilesAreRefusedForTheReasonTheyName(t *testing.T) {
-	for _, file := range yamlFiles(t, "testdata/invalid") {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+	for _, file := range yamlFiles(t, "testdata/*/invalid") {
+		t.Run(nameOf(file), func(t *testing.T) {
 			want, found := strings.CutPrefix(firstLine(t, file), "# want: ")
 			if !found || want == "" {
 				t.Fatalf("the first line of %s must be `# want: ` and a message", file)
@@ -44,9 +63,124 @@ func TestInvalidFilesAreRefusedForTheReasonTheyName(t *testing.T) {
 	}
 }
 
-func TestTheSampleIsValid(t *testing.T) {
+func TestDefaultsAreVisibleInTheStoredObject(t *testing.T) {
+	const page = `{statusCode: 503, retryAfterSeconds: 30, replicas: 2, probes: {
+		paths: [/healthz, /livez, /readyz, /health, /healthcheck, /ping],
+		userAgents: [kube-probe/, ELB-HealthChecker/, GoogleHC/, Edge Health Probe, Envoy/HC, Consul Health Check]}}`
+	for sentence, test := range map[string]struct{ sent, want string }{
+		"A selector is all it takes: the built-in page answers at once.": {
+			sent: `{serviceSelector: {matchLabels: {a: b}}}`,
+			want: `{serviceSelector: {matchLabels: {a: b}}, activationDelay: 0s, deactivationDelay: 0s, fallback: {page: ` + page + `}}`,
+		},
+		"An empty page has the same defaults.": {
+			sent: `{serviceSelector: {matchLabels: {a: b}}, fallback: {page: {}}}`,
+			want: `{serviceSelector: {matchLabels: {a: b}}, activationDelay: 0s, deactivationDelay: 0s, fallback: {page: ` + page + `}}`,
+		},
+		"A list of probes takes the place of the default list, an empty one too; the other list keeps its default.": {
+			sent: `{serviceSelector: {matchLabels: {a: b}}, fallback: {page: {probes: {paths: [/up], userAgents: []}}}}`,
+			want: `{serviceSelector: {matchLabels: {a: b}}, activationDelay: 0s, deactivationDelay: 0s, fallback: {page:
+				{statusCode: 503, retryAfterSeconds: 30, replicas: 2, probes: {paths: [/up], userAgents: []}}}}`,
+		},
+		"A Pod is made on demand and published in a slice.": {
+			sent: `{serviceSelector: {matchLabels: {a: b}}, fallback: {podTemplate: {}}}`,
+			want: `{serviceSelector: {matchLabels: {a: b}}, activationDelay: 0s, deactivationDelay: 0s, fallback: {podTemplate: {activation: OnDemand, publish: EndpointSlice}}}`,
+		},
+		"A standby Pod is published in a slice.": {
+			sent: `{serviceSelector: {matchLabels: {a: b}}, fallback: {podTemplate: {name: x, activation: Standby}}}`,
+			want: `{serviceSelector: {matchLabels: {a: b}}, activationDelay: 0s, deactivationDelay: 0s, fallback: {podTemplate: {name: x, activation: Standby, publish: EndpointSlice}}}`,
+		},
+		"A backup Service has no defaults.": {
+			sent: `{serviceSelector: {matchLabels: {a: b}}, fallback: {service: {name: x}}, activationDelay: 5s}`,
+			want: `{serviceSelector: {matchLabels: {a: b}}, activationDelay: 5s, deactivationDelay: 0s, fallback: {service: {name: x}}}`,
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			object := newObject(t, test.sent)
+			g.Expect(submit(t, object)).To(Succeed())
+			g.Expect(encodeYAML(t, object.Object["spec"])).To(MatchYAML(test.want))
+		})
+	}
+}
+
+func TestTheDefaultPageOfTheCodeIsThatOfTheSchema(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(submit(t, readOne(t, testenv.Path("config/samples/mycrd.com_v1_criticalservice.yaml")))).To(Succeed())
+	object := newObject(t, `{serviceSelector: {matchLabels: {a: b}}}`)
+	g.Expect(submit(t, object)).To(Succeed())
+	stored := &criticalv2.CriticalService{}
+	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, stored)).To(Succeed())
+	g.Expect(stored.Spec.Fallback.Page).To(Equal(criticalv2.DefaultPage()))
+}
+
+// The API server holds an object to the schema of the version in which it is
+// written, and not to that of the version in which it is stored. So a v2 spec in
+// an annotation of a v1 object must not bring in what the schema of v2 refuses.
+func TestNoAnnotationBringsInWhatTheSchemaRefuses(t *testing.T) {
+	for _, file := range yamlFiles(t, "testdata/v2/invalid") {
+		t.Run(nameOf(file), func(t *testing.T) {
+			annotation, err := json.Marshal(readOne(t, file).Object["spec"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			object := &criticalv1.CriticalService{}
+			object.Name, object.Annotations = "storefront", map[string]string{criticalv1.AnnotationV2Spec: string(annotation)}
+			object.Spec.MatchLabels = []criticalv1.LabelMatch{{Key: "role", Value: "frontend"}}
+			NewWithT(t).Expect(submit(t, converted(t, object))).To(Succeed())
+		})
+	}
+}
+
+func TestTheConversionKeepsWhatTheSchemaAccepts(t *testing.T) {
+	for _, file := range yamlFiles(t, "testdata/v2/valid") {
+		t.Run(nameOf(file), func(t *testing.T) {
+			g := NewWithT(t)
+			object := readOne(t, file)
+			g.Expect(submit(t, object)).To(Succeed())
+			sent, spoke := &criticalv2.CriticalService{}, &criticalv1.CriticalService{}
+			g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, sent)).To(Succeed())
+			g.Expect(criticalv1.ConvertFromV2(sent, spoke)).To(Succeed())
+			returned := converted(t, spoke)
+			g.Expect(submit(t, returned)).To(Succeed())
+			g.Expect(returned.Object["spec"]).To(Equal(normal(t, object).Object["spec"]))
+		})
+	}
+}
+
+// converted is a v1 object as the conversion makes a v2 one of it.
+func converted(t *testing.T, from *criticalv1.CriticalService) *unstructured.Unstructured {
+	t.Helper()
+	to := &criticalv2.CriticalService{}
+	if err := criticalv1.ConvertToV2(from, to); err != nil {
+		t.Fatal(err)
+	}
+	to.ObjectMeta = metav1.ObjectMeta{Name: to.Name}
+	return untyped(t, to)
+}
+
+// normal is an object as the API server has it after a client of v2 wrote it.
+func normal(t *testing.T, object *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	known := &criticalv2.CriticalService{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, known); err != nil {
+		t.Fatal(err)
+	}
+	known.ObjectMeta = metav1.ObjectMeta{Name: known.Name}
+	result := untyped(t, known)
+	if err := submit(t, result); err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func untyped(t *testing.T, object *criticalv2.CriticalService) *unstructured.Unstructured {
+	t.Helper()
+	object.SetGroupVersionKind(criticalv2.CriticalServiceKind)
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(content, "status")
+	return &unstructured.Unstructured{Object: content}
 }
 
 // submit sends an object as kubectl does, which asks for strict validation.
@@ -56,86 +190,16 @@ func submit(t *testing.T, object *unstructured.Unstructured) error {
 	return client.WithFieldValidation(cluster.Client, metav1.FieldValidationStrict).Create(t.Context(), object, client.DryRunAll)
 }
 
-func TestTheKindIsServedAsDocumented(t *testing.T) {
-	g := NewWithT(t)
-	served, err := discovery.NewDiscoveryClientForConfigOrDie(cluster.Admin).ServerResourcesForGroupVersion("mycrd.com/v1")
-	g.Expect(err).NotTo(HaveOccurred())
-	byName := map[string]metav1.APIResource{}
-	for _, resource := range served.APIResources {
-		byName[resource.Name] = resource
-	}
-	g.Expect(byName).To(HaveLen(2))
-	g.Expect(byName).To(HaveKey("criticalservices/status"))
-	resource := byName["criticalservices"]
-	g.Expect(resource.Kind).To(Equal("CriticalService"))
-	g.Expect(resource.SingularName).To(Equal("criticalservice"))
-	g.Expect(resource.ShortNames).To(ConsistOf("crisvc"))
-	g.Expect(resource.Namespaced).To(BeFalse())
-}
-
-func TestSpecAndStatusAreWrittenApart(t *testing.T) {
-	w := sideBySide(t)
-	policy := w.policy("shop")
-	w.Eventually(w.conditionOf(policy, "Ready")).Should(Equal("True/NoServices"))
-	w.settle()
-
-	w.Expect(w.Cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(policy), policy)).To(Succeed())
-	changed := policy.DeepCopy()
-	changed.Spec.MatchLabels[0].Value = "other"
-	w.Expect(w.Cluster.Client.Status().Update(t.Context(), changed)).To(Succeed())
-	w.Expect(changed.Spec).To(Equal(policy.Spec), "a write to the status must not touch the spec")
-	w.Expect(changed.Generation).To(Equal(policy.Generation))
-
-	changed = policy.DeepCopy()
-	changed.Status.Services.Total = 99
-	w.Expect(w.Cluster.Client.Update(t.Context(), changed)).To(Succeed())
-	w.Expect(changed.Status).To(Equal(policy.Status), "a write of the object must not touch the status")
-}
-
-func TestKubectlGetShowsTheColumns(t *testing.T) {
-	w := sideBySide(t)
-	policy := w.policy("shop", func(p *criticalv1.CriticalService) { p.Spec.Namespace = w.Namespace })
-	w.up("armed")
-	w.down("exposed")
-	w.covered("covered")
-	w.Eventually(func() criticalv1.ServiceCounts { return w.statusOf(policy).Services }).
-		Should(Equal(criticalv1.ServiceCounts{Total: 3, Armed: 1, Exposed: 1, Covered: 1}))
-
-	table := tableOf(t, policy.Name)
-	var usual, wide []string
-	cells := map[string]any{}
-	for i, column := range table.ColumnDefinitions {
-		if column.Priority == 0 {
-			usual = append(usual, column.Name)
-		} else {
-			wide = append(wide, column.Name)
-		}
-		cells[column.Name] = table.Rows[0].Cells[i]
-	}
-	w.Expect(usual).To(Equal([]string{"Name", "Ready", "Services", "Armed", "Covered", "Exposed", "Age"}))
-	w.Expect(wide).To(Equal([]string{"Namespace", "Reason", "Message"}))
-	delete(cells, "Age")
-	w.Expect(cells).To(Equal(map[string]any{
-		"Name": policy.Name, "Ready": "False", "Services": 3.0, "Armed": 1.0, "Covered": 1.0, "Exposed": 1.0,
-		"Namespace": w.Namespace, "Reason": "NotProtected", "Message": "1 of 3 Services are not protected: 0 arming, 1 exposed.",
-	}))
-}
-
-// tableOf asks for an object as kubectl does before it prints it.
-func tableOf(t *testing.T, name string) *metav1.Table {
+func newObject(t *testing.T, spec string) *unstructured.Unstructured {
 	t.Helper()
-	data, err := discovery.NewDiscoveryClientForConfigOrDie(cluster.Admin).RESTClient().Get().
-		AbsPath("/apis/mycrd.com/v1/criticalservices/"+name).
-		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").
-		DoRaw(t.Context())
-	if err != nil {
+	content := map[string]any{}
+	if err := yaml.Unmarshal([]byte(spec), &content); err != nil {
 		t.Fatal(err)
 	}
-	table := &metav1.Table{}
-	if err := json.Unmarshal(data, table); err != nil {
-		t.Fatal(err)
-	}
-	return table
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": criticalv2.GroupVersion.String(), "kind": "CriticalService",
+		"metadata": map[string]any{"name": "storefront"}, "spec": content,
+	}}
 }
 
 func yamlFiles(t *testing.T, folder string) []string {
@@ -145,6 +209,10 @@ func yamlFiles(t *testing.T, folder string) []string {
 		t.Fatalf("no files in %s: %v", folder, err)
 	}
 	return files
+}
+
+func nameOf(file string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(file, "testdata/"), ".yaml")
 }
 
 func readOne(t *testing.T, file string) *unstructured.Unstructured {

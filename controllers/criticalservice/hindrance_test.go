@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/internal/testenv"
 )
 
@@ -277,5 +277,5 @@ func TestANamespaceThatEndsIsNoHindrance(t *testing.T) {
 		w.PublishEndpoints(service)
 	})
 	w.Expect(w.stateOf(policy, service)()).To(Equal("Exposed/FallbackStarting"))
-	w.Expect(w.Events(service, criticalv1.ReasonCreateDenied)).To(BeEmpty())
+	w.Expect(w.Events(service, criticalv2.ReasonCreateDenied)).To(BeEmpty())
 }

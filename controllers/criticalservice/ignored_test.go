@@ -6,7 +6,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
 // A Service that cannot or must not be protected gets no fallback, and the
@@ -23,19 +23,19 @@ func TestAServiceIsIgnoredWhich(t *testing.T) {
 			service: func(s *corev1.Service) {
 				s.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "shop.example.com"}
 			},
-			reason: criticalv1.ReasonExternalName, message: "DNS alias",
+			reason: criticalv2.ReasonExternalName, message: "DNS alias",
 		},
 		"has no selector": {
 			service: func(s *corev1.Service) { s.Spec.Selector = nil },
-			reason:  criticalv1.ReasonNoSelector, message: "no selector",
+			reason:  criticalv2.ReasonNoSelector, message: "no selector",
 		},
 		"opted out": {
 			service: func(s *corev1.Service) { s.Annotations = map[string]string{"mycrd.com/critical-service": "ignore"} },
-			reason:  criticalv1.ReasonOptedOut, message: "mycrd.com/critical-service: ignore",
+			reason:  criticalv2.ReasonOptedOut, message: "mycrd.com/critical-service: ignore",
 		},
 		"selects by a label of the operator": {
 			service: func(s *corev1.Service) { s.Spec.Selector = map[string]string{"mycrd.com/fallback-for": "web"} },
-			reason:  criticalv1.ReasonReservedSelector, message: "reserved for fallbacks",
+			reason:  criticalv2.ReasonReservedSelector, message: "reserved for fallbacks",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestAServiceIsIgnoredWhich(t *testing.T) {
 			}
 			w.Eventually(w.stateOf(policy, service)).Should(Equal("Ignored/" + test.reason))
 			w.Expect(w.detailOf(policy, service).Message).To(ContainSubstring(test.message))
-			w.Expect(w.statusOf(policy).Services).To(Equal(criticalv1.ServiceCounts{Total: 1, Ignored: 1}))
+			w.Expect(w.statusOf(policy).Services).To(Equal(criticalv2.ServiceCounts{Total: 1, Ignored: 1}))
 			w.settle()
 			w.Expect(w.fallbacks(service)).To(BeEmpty())
 		})

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/internal/testenv"
 )
 
@@ -16,7 +16,7 @@ func TestAFallbackLeavesInMidOutageWhen(t *testing.T) {
 	t.Parallel()
 	type scene struct {
 		*world
-		policy  *criticalv1.CriticalService
+		policy  *criticalv2.CriticalService
 		service *corev1.Service
 	}
 	for name, test := range map[string]struct {
@@ -29,21 +29,21 @@ func TestAFallbackLeavesInMidOutageWhen(t *testing.T) {
 		},
 		"the CriticalService asks for another label": {
 			change: func(s scene) {
-				testenv.Update(s.World, s.policy, func(p *criticalv1.CriticalService) { p.Spec.MatchLabels[0].Value = "other" })
+				testenv.Update(s.World, s.policy, func(p *criticalv2.CriticalService) { p.Spec.ServiceSelector.MatchLabels["role"] = "other" })
 			},
 			want: "/",
 		},
 		"the CriticalService asks for one more label": {
 			change: func(s scene) {
-				testenv.Update(s.World, s.policy, func(p *criticalv1.CriticalService) {
-					p.Spec.MatchLabels = append(p.Spec.MatchLabels, criticalv1.LabelMatch{Key: "tier", Value: "gold"})
+				testenv.Update(s.World, s.policy, func(p *criticalv2.CriticalService) {
+					p.Spec.ServiceSelector.MatchLabels["tier"] = "gold"
 				})
 			},
 			want: "/",
 		},
 		"the CriticalService names another namespace": {
 			change: func(s scene) {
-				testenv.Update(s.World, s.policy, func(p *criticalv1.CriticalService) { p.Spec.Namespace = "elsewhere" })
+				testenv.Update(s.World, s.policy, func(p *criticalv2.CriticalService) { p.Spec.Namespaces = []string{"elsewhere"} })
 			},
 			want: "/",
 		},

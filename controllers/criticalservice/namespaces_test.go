@@ -7,7 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/internal/testenv"
 )
 
@@ -19,13 +19,13 @@ func TestAnOperatorOfSomeNamespacesLeavesTheOthersAlone(t *testing.T) {
 	w.start(program(options))
 
 	everywhere := w.policy("everywhere")
-	there := w.policy("there", func(p *criticalv1.CriticalService) { p.Spec.Namespace = elsewhere.Namespace })
+	there := w.policy("there", func(p *criticalv2.CriticalService) { p.Spec.Namespaces = []string{elsewhere.Namespace} })
 	unwatched := elsewhere.Service("web", func(s *corev1.Service) { s.Labels = map[string]string{"role": w.Namespace} })
 	elsewhere.PublishEndpoints(unwatched)
 	watched, _ := w.covered("web")
 
 	w.Eventually(w.stateOf(everywhere, watched)).Should(Equal("Covered/FallbackServing"))
-	w.Expect(w.statusOf(everywhere).Services).To(Equal(criticalv1.ServiceCounts{Total: 1, Covered: 1}))
+	w.Expect(w.statusOf(everywhere).Services).To(Equal(criticalv2.ServiceCounts{Total: 1, Covered: 1}))
 	w.Eventually(w.conditionOf(there, "Ready")).Should(Equal("False/NamespaceNotWatched"))
 	ready := w.statusOf(there).Conditions[0]
 	w.Expect(ready.Message).To(And(ContainSubstring(elsewhere.Namespace), ContainSubstring("add it to NAMESPACES")))
@@ -43,7 +43,7 @@ func TestAnOperatorOfSomeNamespacesLeavesTheOthersAlone(t *testing.T) {
 // A policy for one namespace of several that are watched.
 func TestAPolicyForOneNamespaceConcernsNoOther(t *testing.T) {
 	w := sideBySide(t)
-	policy := w.policy("shop", func(p *criticalv1.CriticalService) { p.Spec.Namespace = w.Namespace })
+	policy := w.policy("shop", func(p *criticalv2.CriticalService) { p.Spec.Namespaces = []string{w.Namespace} })
 	other := &world{World: w.Cluster.NewWorld(t), operator: w.operator}
 	outside := other.down("web", func(s *corev1.Service) { s.Labels["role"] = w.Namespace })
 	inside, _ := w.covered("web")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,7 +12,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 )
@@ -22,12 +23,26 @@ type observer struct {
 	cached, live client.Reader
 	settings     decide.Settings
 	attempts     *attempts
-	clock        clock.PassiveClock
+	tables       *tables
+	// namespaces are those that the operator looks at; empty is all.
+	namespaces []string
+	clock      clock.PassiveClock
 }
 
 // indexServiceOfSlice is the cache's index of EndpointSlices by their Service,
 // so that one Service is looked up without a walk over its whole namespace.
 const indexServiceOfSlice = "service"
+
+// indexBackupOfSlice is the cache's index of standby slices by the backup Service
+// that they publish.
+const indexBackupOfSlice = "backup"
+
+func backupOfSlice(object client.Object) []string {
+	if name := object.GetAnnotations()[criticalv2.AnnotationBackup]; name != "" {
+		return []string{name}
+	}
+	return nil
+}
 
 func serviceOfSlice(object client.Object) []string {
 	if name := object.GetLabels()[discoveryv1.LabelServiceName]; name != "" {
@@ -50,45 +65,147 @@ func (o *observer) observeLive(ctx context.Context, key types.NamespacedName) (d
 }
 
 func (o *observer) snapshot(ctx context.Context, from client.Reader, key types.NamespacedName, slicesOf ...client.ListOption) (decide.Snapshot, error) {
-	snap := decide.Snapshot{Now: o.clock.Now(), Settings: o.settings, Attempt: o.attempts.get(key)}
-
-	service, template := &corev1.Service{}, &corev1.PodTemplate{}
-	var err error
-	if snap.Service, err = found(service, from.Get(ctx, key, service)); err != nil {
-		return snap, err
+	snap := decide.Snapshot{Now: o.clock.Now(), Settings: o.settings, Attempt: o.attempts.get(key), Refusal: o.attempts.refusal(key)}
+	for _, read := range []func(context.Context, client.Reader, types.NamespacedName, *decide.Snapshot) error{
+		o.readService, o.readPolicies, o.readPods, o.readResponder,
+	} {
+		if err := read(ctx, from, key, &snap); err != nil {
+			return snap, err
+		}
 	}
-	if snap.Template, err = found(template, from.Get(ctx, o.settings.Template, template)); err != nil {
-		return snap, err
-	}
-
-	var policies criticalv1.CriticalServiceList
-	if err := from.List(ctx, &policies, client.UnsafeDisableDeepCopy); err != nil {
-		return snap, err
-	}
-	snap.Policies = policies.Items
-
 	var endpoints discoveryv1.EndpointSliceList
 	if err := from.List(ctx, &endpoints, append(slicesOf, client.InNamespace(key.Namespace))...); err != nil {
 		return snap, err
 	}
-	snap.Slices = endpoints.Items
-
-	var pods corev1.PodList
-	if err := from.List(ctx, &pods, client.InNamespace(key.Namespace), client.HasLabels{criticalv1.LabelFallbackFor}, client.UnsafeDisableDeepCopy); err != nil {
+	for _, slice := range endpoints.Items {
+		if render.IsStandby(&slice) {
+			snap.Standby = append(snap.Standby, slice)
+		} else {
+			snap.Slices = append(snap.Slices, slice)
+		}
+	}
+	if err := o.readNeeds(ctx, from, &snap); err != nil {
 		return snap, err
+	}
+	err := o.lookUpNamesake(ctx, &snap)
+	return snap, err
+}
+
+func (o *observer) readService(ctx context.Context, from client.Reader, key types.NamespacedName, snap *decide.Snapshot) error {
+	service, namespace := &corev1.Service{}, &corev1.Namespace{}
+	service, err := found(service, from.Get(ctx, key, service))
+	if err != nil {
+		return err
+	}
+	snap.Service = service
+	namespace, err = found(namespace, from.Get(ctx, types.NamespacedName{Name: key.Namespace}, namespace))
+	if namespace != nil {
+		snap.NamespaceLabels = namespace.Labels
+	}
+	return err
+}
+
+func (o *observer) readPolicies(ctx context.Context, from client.Reader, _ types.NamespacedName, snap *decide.Snapshot) error {
+	var policies criticalv2.CriticalServiceList
+	err := from.List(ctx, &policies, client.UnsafeDisableDeepCopy)
+	snap.Policies = policies.Items
+	return err
+}
+
+// readPods sorts the Pods of ours into those of the Service, the responder's, and
+// those of other Services.
+func (o *observer) readPods(ctx context.Context, from client.Reader, key types.NamespacedName, snap *decide.Snapshot) error {
+	var pods corev1.PodList
+	if err := from.List(ctx, &pods, client.InNamespace(key.Namespace), client.HasLabels{criticalv2.LabelFallbackFor}, client.UnsafeDisableDeepCopy); err != nil {
+		return err
 	}
 	for _, pod := range pods.Items {
 		switch {
+		case render.IsResponder(&pod):
+			snap.Responder.Pods = append(snap.Responder.Pods, pod)
+			snap.Strangers = append(snap.Strangers, pod.UID)
 		case !render.IsFallback(&pod):
-		case pod.Labels[criticalv1.LabelFallbackFor] == key.Name:
+		case pod.Labels[criticalv2.LabelFallbackFor] == key.Name:
 			snap.Pods = append(snap.Pods, pod)
 		default:
 			snap.Strangers = append(snap.Strangers, pod.UID)
 		}
 	}
+	return nil
+}
 
-	err = o.lookUpNamesake(ctx, &snap)
-	return snap, err
+func (o *observer) readResponder(ctx context.Context, from client.Reader, key types.NamespacedName, snap *decide.Snapshot) error {
+	name := types.NamespacedName{Namespace: key.Namespace, Name: criticalv2.ResponderName}
+	deployment, listeners := &appsv1.Deployment{}, &corev1.ConfigMap{}
+	deployment, err := found(deployment, from.Get(ctx, name, deployment))
+	if err != nil {
+		return err
+	}
+	if deployment != nil && deployment.Labels[criticalv2.LabelResponder] == criticalv2.ResponderServer {
+		snap.Responder.Deployment = deployment
+	}
+	listeners, err = found(listeners, from.Get(ctx, name, listeners))
+	if listeners != nil && listeners.Labels[criticalv2.LabelResponder] == criticalv2.ResponderListeners {
+		snap.Responder.Table = o.tables.of(listeners)
+	}
+	return err
+}
+
+// readNeeds reads what the fallback of the Service rests on.
+func (o *observer) readNeeds(ctx context.Context, from client.Reader, snap *decide.Snapshot) error {
+	needs := snap.Needs()
+	if needs.Template.Name != "" && o.mayRead(needs.Template.Namespace) {
+		template := &corev1.PodTemplate{}
+		var err error
+		if snap.Template, err = found(template, from.Get(ctx, needs.Template, template)); err != nil {
+			return err
+		}
+	}
+	if needs.Content.Name != "" {
+		// Nothing is taken away for its sake, so that the cache is always enough, and
+		// no permission to read just any ConfigMap is needed.
+		content := &corev1.ConfigMap{}
+		content, err := found(content, o.cached.Get(ctx, needs.Content, content))
+		if err != nil {
+			return err
+		}
+		if content != nil && content.Labels[criticalv2.LabelResponder] == criticalv2.ResponderContent {
+			snap.Content = content
+		}
+	}
+	for _, name := range needs.Backups {
+		if err := o.readBackup(ctx, from, name, snap); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *observer) readBackup(ctx context.Context, from client.Reader, name types.NamespacedName, snap *decide.Snapshot) error {
+	service := &corev1.Service{}
+	service, err := found(service, from.Get(ctx, name, service))
+	if err != nil {
+		return err
+	}
+	var endpoints discoveryv1.EndpointSliceList
+	if err := from.List(ctx, &endpoints, client.InNamespace(name.Namespace), client.MatchingLabels{discoveryv1.LabelServiceName: name.Name}); err != nil {
+		return err
+	}
+	if snap.Backups == nil {
+		snap.Backups = map[string]decide.Backup{}
+	}
+	snap.Backups[name.Name] = decide.Backup{
+		Service: service,
+		Slices:  slices.DeleteFunc(endpoints.Items, func(slice discoveryv1.EndpointSlice) bool { return render.IsStandby(&slice) }),
+	}
+	return nil
+}
+
+// mayRead tells whether a PodTemplate may be used: those of other namespaces than
+// these the operator does not even look at.
+func (o *observer) mayRead(namespace string) bool {
+	return len(o.namespaces) == 0 || slices.Contains(o.namespaces, namespace) ||
+		namespace == o.settings.Template.Namespace || namespace == o.settings.OperatorNamespace
 }
 
 // lookUpNamesake finds out whose Pod has the fallback's name, where something
@@ -99,7 +216,7 @@ func (o *observer) lookUpNamesake(ctx context.Context, snap *decide.Snapshot) er
 	if snap.Service == nil {
 		return nil
 	}
-	nameTaken := snap.Attempt != nil && snap.Attempt.Reason == criticalv1.ReasonNameTaken
+	nameTaken := snap.Attempt != nil && snap.Attempt.Reason == criticalv2.ReasonNameTaken
 	if !nameTaken && !snap.Namesakes() {
 		return nil
 	}

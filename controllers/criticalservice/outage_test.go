@@ -7,7 +7,7 @@ import (
 	. "github.com/onsi/gomega/gstruct"
 	corev1 "k8s.io/api/core/v1"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
 // The story of one outage, from before it to after it.
@@ -23,7 +23,7 @@ func TestAFallbackStandsInUntilARealEndpointIsReady(t *testing.T) {
 	fallback := w.fallback(service)
 	w.Expect(fallback.Name).To(Equal("service-watcher-web"))
 	w.Expect(fallback.Labels).To(Equal(map[string]string{
-		"app": "web", "app.kubernetes.io/component": "fallback", criticalv1.LabelFallbackFor: "web",
+		"app": "web", "app.kubernetes.io/component": "fallback", criticalv2.LabelFallbackFor: "web",
 	}))
 	w.Expect(fallback.Annotations).To(MatchKeys(IgnoreExtras, Keys{
 		"service-watcher": Equal("owned"), "example.com/page": Equal("sorry"),

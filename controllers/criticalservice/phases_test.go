@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers"
 	"github.com/critical-service/operator/controllers/criticalservice"
 	"github.com/critical-service/operator/controllers/internal/testenv"
@@ -68,7 +68,7 @@ func (w *world) confined(options criticalservice.Options) testenv.Program {
 	options.Namespaces = []string{w.Namespace}
 	confined := program(options)
 	for object, by := range confined.Cache.ByObject {
-		if _, isPolicy := object.(*criticalv1.CriticalService); isPolicy {
+		if _, isPolicy := object.(*criticalv2.CriticalService); isPolicy {
 			by.Label = labels.SelectorFromSet(labels.Set{labelWorld: w.Namespace})
 			confined.Cache.ByObject[object] = by
 		}

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
 func TestOfTwoPoliciesTheFirstByNameGoverns(t *testing.T) {
@@ -54,10 +54,10 @@ func TestAStatusFollowsTheServicesThatComeAndGo(t *testing.T) {
 
 	service, _ := w.up("web")
 	w.Eventually(w.conditionOf(policy, "Ready")).Should(Equal("True/Protected"))
-	w.Expect(w.statusOf(policy).Services).To(Equal(criticalv1.ServiceCounts{Total: 1, Armed: 1}))
+	w.Expect(w.statusOf(policy).Services).To(Equal(criticalv2.ServiceCounts{Total: 1, Armed: 1}))
 	w.Delete(service)
 	w.Eventually(w.conditionOf(policy, "Ready")).Should(Equal("True/NoServices"))
-	w.Expect(w.statusOf(policy).Services).To(Equal(criticalv1.ServiceCounts{}))
+	w.Expect(w.statusOf(policy).Services).To(Equal(criticalv2.ServiceCounts{}))
 }
 
 // "Since" is when a state began: news about a state do not move it.

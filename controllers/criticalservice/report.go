@@ -2,13 +2,15 @@ package criticalservice
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 )
 
@@ -19,41 +21,65 @@ func (r *ServiceReconciler) report(ctx context.Context, snap *decide.Snapshot, p
 	if snap.Service == nil {
 		return
 	}
-	r.announce(snap.Service, plan, done)
+	r.announce(snap, plan, done)
 	for i := range snap.Policies {
-		if policy := &snap.Policies[i]; decide.Matches(policy, snap.Service) {
+		if policy := &snap.Policies[i]; decide.Matches(policy, snap.Service, snap.NamespaceLabels) {
 			r.wake.of(ctx, policy)
 		}
 	}
 }
 
-func (r *ServiceReconciler) announce(service *corev1.Service, plan decide.Plan, done outcome) {
+func (r *ServiceReconciler) announce(snap *decide.Snapshot, plan decide.Plan, done outcome) {
+	service := snap.Service
 	var governor client.Object
 	if plan.Governor != nil {
 		governor = plan.Governor
 	}
 	if done.created != nil {
-		r.tell(service, governor, corev1.EventTypeWarning, eventFallbackCreated, "CreateFallback",
+		r.Tell(service, governor, corev1.EventTypeWarning, eventFallbackCreated, "CreateFallback",
 			"No ready endpoint: created fallback Pod %q (CriticalService %q)", done.created.Name, plan.Governor.Name)
 	}
+	if slice := turned(done.published, snap.Standby, true); slice != nil {
+		r.Tell(service, governor, corev1.EventTypeWarning, eventFallbackPromoted, "PromoteFallback",
+			"No ready endpoint: promoted the standby of EndpointSlice %q (CriticalService %q)", slice.Name, plan.Governor.Name)
+	}
+	if slice := turned(done.retracted, snap.Standby, false); slice != nil {
+		r.Tell(service, governor, corev1.EventTypeNormal, eventFallbackDemoted, "DemoteFallback",
+			"The Service has a ready endpoint of its own: EndpointSlice %q is standby again", slice.Name)
+	}
 	for _, pod := range done.rebound {
-		r.tell(service, governor, corev1.EventTypeNormal, eventFallbackRebound, "RebindFallback",
+		r.Tell(service, governor, corev1.EventTypeNormal, eventFallbackRebound, "RebindFallback",
 			"Fallback Pod %q follows the Service's selector and CriticalService %q", pod.Name, plan.Governor.Name)
 	}
-	for _, pod := range done.released {
-		r.tell(service, governor, corev1.EventTypeNormal, eventFallbackReleased, "ReleaseFallback",
-			"The Service has a ready endpoint of its own: fallback Pod %q left it", pod.Name)
+	for _, removal := range done.released {
+		r.Tell(service, governor, corev1.EventTypeNormal, eventFallbackReleased, "ReleaseFallback",
+			"Fallback Pod %q left the Service: %s", removal.Pod.Name, whyText[removal.Why])
 	}
-	for _, deletion := range done.deleted {
-		r.tell(service, governor, corev1.EventTypeNormal, eventFallbackRemoved, "Remove"+string(deletion.Why),
-			"Removed fallback Pod %q: %s", deletion.Pod.Name, whyText[deletion.Why])
+	for _, removal := range done.deleted {
+		r.Tell(service, governor, corev1.EventTypeNormal, eventFallbackRemoved, "Remove"+string(removal.Why),
+			"Removed fallback Pod %q: %s", removal.Pod.Name, whyText[removal.Why])
 	}
+}
+
+// turned finds a slice whose write promoted the standby, or ended that. One event
+// tells of all the IP families of a Service.
+func turned(written []*discoveryv1.EndpointSlice, before []discoveryv1.EndpointSlice, promoted bool) *discoveryv1.EndpointSlice {
+	was := slices.ContainsFunc(before, func(slice discoveryv1.EndpointSlice) bool { return decide.IsPromoted(&slice) })
+	i := slices.IndexFunc(written, func(slice *discoveryv1.EndpointSlice) bool {
+		return len(slice.Endpoints) > 0 && decide.IsPromoted(slice) == promoted
+	})
+	if was == promoted || i < 0 {
+		return nil
+	}
+	return written[i]
 }
 
 var whyText = map[decide.Why]string{
 	decide.WhyRecovered:   "the Service has a ready endpoint of its own",
 	decide.WhyUnprotected: "the Service is not to be protected any more",
 	decide.WhySurplus:     "another fallback Pod stays",
+	decide.WhySuperseded:  "another kind of fallback answers instead",
+	decide.WhyRenewed:     "its PodTemplate has changed",
 	decide.WhyFailed:      "it ended and is replaced",
 	decide.WhyStuck:       "its node does not say that it has ended",
 	decide.WhyOutdated:    "it did not become ready, and its PodTemplate has changed",
@@ -67,22 +93,29 @@ func (r *ServiceReconciler) log(ctx context.Context, plan decide.Plan, done outc
 	for _, pod := range done.rebound {
 		log.Info("rebound fallback Pod", "pod", pod.Name, "state", plan.State)
 	}
-	for _, pod := range done.released {
-		log.Info("released fallback Pod", "pod", pod.Name, "state", plan.State)
+	for _, removal := range done.released {
+		log.Info("released fallback Pod", "pod", removal.Pod.Name, "why", removal.Why, "state", plan.State)
 	}
-	for _, deletion := range done.deleted {
-		log.Info("deleted fallback Pod", "pod", deletion.Pod.Name, "why", deletion.Why)
+	for _, removal := range done.deleted {
+		log.Info("deleted fallback Pod", "pod", removal.Pod.Name, "why", removal.Why)
+	}
+	for verb, list := range map[string][]*discoveryv1.EndpointSlice{
+		"published": done.published, "retracted": done.retracted, "unpublished": done.unpublished,
+	} {
+		for _, slice := range list {
+			log.Info(verb+" standby slice", "slice", slice.Name, "endpoints", len(slice.Endpoints), "promoted", decide.IsPromoted(slice), "state", plan.State)
+		}
 	}
 	log.V(1).Info("decided", "state", plan.State, "reason", plan.Reason, "message", plan.Message, "recheckAfter", plan.RecheckAfter)
 }
 
 // wakeStatus tells the status controller that a Service of a CriticalService may
 // have changed.
-type wakeStatus chan event.TypedGenericEvent[*criticalv1.CriticalService]
+type wakeStatus chan event.TypedGenericEvent[*criticalv2.CriticalService]
 
-func (w wakeStatus) of(ctx context.Context, policy *criticalv1.CriticalService) {
+func (w wakeStatus) of(ctx context.Context, policy *criticalv2.CriticalService) {
 	select {
-	case w <- event.TypedGenericEvent[*criticalv1.CriticalService]{Object: policy}:
+	case w <- event.TypedGenericEvent[*criticalv2.CriticalService]{Object: policy}:
 	case <-ctx.Done():
 	}
 }

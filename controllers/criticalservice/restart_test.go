@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/internal/testenv"
 )
 
@@ -44,44 +44,44 @@ func (w *world) writes() []testenv.Request {
 func TestARestartCatchesUpWhenMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		meanwhile func(w *world, policy *criticalv1.CriticalService, service *corev1.Service)
+		meanwhile func(w *world, policy *criticalv2.CriticalService, service *corev1.Service)
 		stays     bool
 	}{
 		"the CriticalService was deleted": {
-			meanwhile: func(w *world, policy *criticalv1.CriticalService, _ *corev1.Service) { w.Delete(policy) },
+			meanwhile: func(w *world, policy *criticalv2.CriticalService, _ *corev1.Service) { w.Delete(policy) },
 		},
 		"the Service was deleted": {
-			meanwhile: func(w *world, _ *criticalv1.CriticalService, service *corev1.Service) { w.Delete(service) },
+			meanwhile: func(w *world, _ *criticalv2.CriticalService, service *corev1.Service) { w.Delete(service) },
 		},
 		"the Service opted out": {
-			meanwhile: func(w *world, _ *criticalv1.CriticalService, service *corev1.Service) {
+			meanwhile: func(w *world, _ *criticalv2.CriticalService, service *corev1.Service) {
 				testenv.Update(w.World, service, func(s *corev1.Service) {
-					metav1.SetMetaDataAnnotation(&s.ObjectMeta, criticalv1.AnnotationCriticalService, criticalv1.OptOut)
+					metav1.SetMetaDataAnnotation(&s.ObjectMeta, criticalv2.AnnotationCriticalService, criticalv2.OptOut)
 				})
 			},
 		},
 		"the Service recovered": {
-			meanwhile: func(w *world, _ *criticalv1.CriticalService, service *corev1.Service) {
+			meanwhile: func(w *world, _ *criticalv2.CriticalService, service *corev1.Service) {
 				w.MakeReady(w.Pod("web-real", service))
 				w.PublishEndpoints(service)
 			},
 		},
 		"the Service's selector changed": {
-			meanwhile: func(w *world, _ *criticalv1.CriticalService, service *corev1.Service) {
+			meanwhile: func(w *world, _ *criticalv2.CriticalService, service *corev1.Service) {
 				testenv.Update(w.World, service, func(s *corev1.Service) { s.Spec.Selector = map[string]string{"tier": "front"} })
 				w.PublishEndpoints(service)
 			},
 			stays: true,
 		},
 		"somebody deleted the fallback": {
-			meanwhile: func(w *world, _ *criticalv1.CriticalService, service *corev1.Service) {
+			meanwhile: func(w *world, _ *criticalv2.CriticalService, service *corev1.Service) {
 				w.Delete(w.fallback(service))
 			},
 			stays: true,
 		},
 		"somebody took the operator's label off the fallback": {
-			meanwhile: func(w *world, _ *criticalv1.CriticalService, service *corev1.Service) {
-				testenv.Update(w.World, w.fallback(service), func(p *corev1.Pod) { delete(p.Labels, criticalv1.LabelFallbackFor) })
+			meanwhile: func(w *world, _ *criticalv2.CriticalService, service *corev1.Service) {
+				testenv.Update(w.World, w.fallback(service), func(p *corev1.Pod) { delete(p.Labels, criticalv2.LabelFallbackFor) })
 			},
 			stays: true,
 		},
@@ -107,7 +107,7 @@ func TestARestartCatchesUpWhenMeanwhile(t *testing.T) {
 }
 
 func (w *world) wantedLabels(service *corev1.Service) map[string]string {
-	labels := map[string]string{"app.kubernetes.io/component": "fallback", criticalv1.LabelFallbackFor: service.Name}
+	labels := map[string]string{"app.kubernetes.io/component": "fallback", criticalv2.LabelFallbackFor: service.Name}
 	maps.Copy(labels, service.Spec.Selector)
 	return labels
 }

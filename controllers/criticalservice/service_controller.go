@@ -6,15 +6,16 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/internal/announce"
 	"github.com/critical-service/operator/controllers/internal/fault"
 )
 
 // ServiceReconciler protects one Service per key.
 type ServiceReconciler struct {
 	observer
-	announcer
+	announce.Announcer
 	client client.Client
 	wake   wakeStatus
 	// rehearsals holds a place for every rehearsal that is under way.
@@ -22,8 +23,7 @@ type ServiceReconciler struct {
 }
 
 // +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch
-// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=services;namespaces,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=podtemplates,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
@@ -36,6 +36,7 @@ func (r *ServiceReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ct
 	}
 	if snap.Service == nil {
 		r.attempts.forget(req.NamespacedName)
+		r.attempts.accept(req.NamespacedName)
 	}
 	plan := decide.Decide(snap)
 	done, err := r.apply(ctx, req.NamespacedName, plan)
@@ -46,7 +47,7 @@ func (r *ServiceReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ct
 	// Looking again is as urgent as the state is: without this, the queue would
 	// keep for ever the priority that an outage once had.
 	priority := 0
-	if plan.State == criticalv1.StateExposed {
+	if plan.State == criticalv2.StateExposed {
 		priority = outagePriority
 	}
 	return ctrl.Result{RequeueAfter: plan.RecheckAfter, Priority: &priority}, nil

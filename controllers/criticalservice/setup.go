@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,14 +18,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/internal/announce"
 )
 
 // Options are the settings of this kind.
 type Options struct {
-	// Template names the core PodTemplate that fallback Pods are made from.
+	// Template names the core PodTemplate of fallback Pods that name none.
 	Template types.NamespacedName
+	// OperatorNamespace is where PodTemplates are looked for that are named without
+	// a namespace.
+	OperatorNamespace string
+	// NoResponder says why no page can be served; empty where one can.
+	NoResponder string
 	// PodNamePrefix begins the name of every fallback Pod.
 	PodNamePrefix string
 	// Namespaces are those whose Services are looked at; empty is all.
@@ -43,24 +50,32 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, indexServiceOfSlice, serviceOfSlice); err != nil {
 		return fmt.Errorf("index EndpointSlices by Service: %w", err)
 	}
-	observer := observer{
-		cached:   mgr.GetClient(),
-		live:     mgr.GetAPIReader(),
-		settings: decide.Settings{Template: options.Template, PodNamePrefix: options.PodNamePrefix},
-		attempts: newAttempts(),
-		clock:    clock.RealClock{},
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, indexBackupOfSlice, backupOfSlice); err != nil {
+		return fmt.Errorf("index EndpointSlices by backup: %w", err)
 	}
-	announcer := announcer{recorder: mgr.GetEventRecorder("critical-service-operator"), scheme: mgr.GetScheme()}
+	observer := observer{
+		cached: mgr.GetClient(),
+		live:   mgr.GetAPIReader(),
+		settings: decide.Settings{
+			Template: options.Template, OperatorNamespace: options.OperatorNamespace,
+			PodNamePrefix: options.PodNamePrefix, NoResponder: options.NoResponder,
+		},
+		attempts:   newAttempts(),
+		tables:     newTables(),
+		clock:      clock.RealClock{},
+		namespaces: options.Namespaces,
+	}
+	announcer := announce.Announcer{Recorder: mgr.GetEventRecorder("critical-service-operator"), Scheme: mgr.GetScheme()}
 	wake := make(wakeStatus, 1024)
 
 	services := &ServiceReconciler{
-		observer: observer, announcer: announcer, client: mgr.GetClient(), wake: wake,
+		observer: observer, Announcer: announcer, client: mgr.GetClient(), wake: wake,
 		rehearsals: make(chan struct{}, rehearsalsAtOnce),
 	}
 	if err := services.setup(mgr); err != nil {
 		return fmt.Errorf("set up the service controller: %w", err)
 	}
-	status := &StatusReconciler{observer: observer, announcer: announcer, client: mgr.GetClient(), namespaces: options.Namespaces}
+	status := &StatusReconciler{observer: observer, Announcer: announcer, client: mgr.GetClient()}
 	if err := status.setup(mgr, wake); err != nil {
 		return fmt.Errorf("set up the status controller: %w", err)
 	}
@@ -71,19 +86,24 @@ func (r *ServiceReconciler) setup(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("service").
 		For(&corev1.Service{}).
-		Watches(&discoveryv1.EndpointSlice{}, eachState(serviceOfSliceEvent)).
-		Watches(&corev1.Pod{}, eachState(serviceOfFallback)).
-		Watches(&criticalv1.CriticalService{}, eachState(servicesOfPolicy(r.cached)), builder.WithPredicates(specChanged)).
+		Watches(&discoveryv1.EndpointSlice{}, eachState(serviceOfSliceEvent(r.cached))).
+		Watches(&corev1.Service{}, eachState(backupChanged(r.cached))).
+		Watches(&corev1.Pod{}, eachState(serviceOfFallback(r.cached))).
+		Watches(&appsv1.Deployment{}, eachState(servicesWithPage(r.cached))).
+		Watches(&corev1.ConfigMap{}, eachState(servicesWithPage(r.cached))).
+		Watches(&corev1.Namespace{}, eachState(servicesOfNamespace(r.cached)), builder.WithPredicates(labelsChanged)).
+		Watches(&criticalv2.CriticalService{}, eachState(servicesOfPolicy(r.cached)), builder.WithPredicates(specChanged)).
 		Watches(&corev1.PodTemplate{}, eachState(everyMatchedService(r.cached))).
 		WithOptions(controllerOptions(8)).
 		Complete(r)
 }
 
-func (r *StatusReconciler) setup(mgr ctrl.Manager, wake <-chan event.TypedGenericEvent[*criticalv1.CriticalService]) error {
+func (r *StatusReconciler) setup(mgr ctrl.Manager, wake <-chan event.TypedGenericEvent[*criticalv2.CriticalService]) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("status").
-		For(&criticalv1.CriticalService{}, builder.WithPredicates(specChanged)).
+		For(&criticalv2.CriticalService{}, builder.WithPredicates(specChanged)).
 		Watches(&corev1.Service{}, eachState(policiesOfService(r.cached)), builder.WithPredicates(labelsChanged)).
+		Watches(&corev1.Namespace{}, eachState(policiesBySelector(r.cached)), builder.WithPredicates(labelsChanged)).
 		WatchesRawSource(source.Channel(wake, statusOfPolicy())).
 		WithOptions(controllerOptions(2)).
 		Complete(r)

@@ -80,7 +80,11 @@ func startReplicaWith(t *testing.T, name string, config []byte) *replica {
 		t.Fatal(err)
 	}
 	r := &replica{Cmd: exec.CommandContext(t.Context(), itself), health: freeAddress(t), metrics: freeAddress(t), output: &lockedBuffer{}}
-	r.Env = append(os.Environ(), runAsOperator+"=1", "KUBECONFIG="+kubeconfig, "POD_NAMESPACE="+testenv.OperatorNamespace,
+	_, webhookPort, err := net.SplitHostPort(freeAddress(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Env = append(os.Environ(), "WEBHOOK_PORT="+webhookPort, "WEBHOOK_CERT_DIR="+cluster.CertDir(), runAsOperator+"=1", "KUBECONFIG="+kubeconfig, "POD_NAMESPACE="+testenv.OperatorNamespace,
 		"LOG_LEVEL=debug", "LOG_FORMAT=json", "HEALTH_PROBE_BIND_ADDRESS="+r.health, "METRICS_BIND_ADDRESS="+r.metrics)
 	r.Stdout, r.Stderr = r.output, r.output
 	if err := r.Start(); err != nil {

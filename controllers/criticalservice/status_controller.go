@@ -9,8 +9,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/internal/announce"
 	"github.com/critical-service/operator/controllers/internal/fault"
 	"github.com/critical-service/operator/controllers/internal/write"
 )
@@ -19,10 +20,8 @@ import (
 // Services it matches. It protects nothing.
 type StatusReconciler struct {
 	observer
-	announcer
+	announce.Announcer
 	client client.Client
-	// namespaces are those that the operator looks at; empty is all.
-	namespaces []string
 }
 
 // +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices/status,verbs=patch
@@ -30,7 +29,7 @@ type StatusReconciler struct {
 // Reconcile writes the status where it differs, and then sends the events that
 // the difference is worth.
 func (r *StatusReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	policy := &criticalv1.CriticalService{}
+	policy := &criticalv2.CriticalService{}
 	if err := r.cached.Get(ctx, req.NamespacedName, policy); err != nil {
 		return fault.Result(err)
 	}
@@ -39,7 +38,7 @@ func (r *StatusReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 		return fault.Result(err)
 	}
 	updated := policy.DeepCopy()
-	updated.Status = decide.Summarize(policy, verdicts, r.watches(policy.Spec.Namespace), r.clock.Now())
+	updated.Status = decide.Summarize(policy, verdicts, r.unwatched(policy), r.clock.Now())
 	wrote, err := write.Status(ctx, r.client, policy, updated.DeepCopy())
 	if apierrors.IsInvalid(err) {
 		return fault.Result(fault.BugFrom(err))
@@ -55,20 +54,17 @@ func (r *StatusReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 
 // judge decides about every Service that the CriticalService matches. It writes
 // nothing: the service controller does what the plans say.
-func (r *StatusReconciler) judge(ctx context.Context, policy *criticalv1.CriticalService) ([]decide.Verdict, error) {
-	if !r.watches(policy.Spec.Namespace) {
-		return nil, nil // The cache knows nothing of that namespace.
+func (r *StatusReconciler) judge(ctx context.Context, policy *criticalv2.CriticalService) ([]decide.Verdict, error) {
+	var matched []*corev1.Service
+	watched := policy.DeepCopy()
+	watched.Spec.Namespaces = slices.DeleteFunc(watched.Spec.Namespaces, func(name string) bool { return !r.watches(name) })
+	if len(policy.Spec.Namespaces) > 0 && len(watched.Spec.Namespaces) == 0 {
+		return nil, nil // The caches know nothing of these namespaces.
 	}
-	var services corev1.ServiceList
-	if err := r.cached.List(ctx, &services, client.InNamespace(policy.Spec.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, err
-	}
+	eachMatched(ctx, r.cached, watched, func(service *corev1.Service) { matched = append(matched, service) })
+
 	var verdicts []decide.Verdict
-	for i := range services.Items {
-		service := &services.Items[i]
-		if !decide.Matches(policy, service) {
-			continue
-		}
+	for _, service := range matched {
 		snap, err := r.observe(ctx, client.ObjectKeyFromObject(service))
 		if err != nil {
 			return nil, err
@@ -80,34 +76,39 @@ func (r *StatusReconciler) judge(ctx context.Context, policy *criticalv1.Critica
 	return verdicts, nil
 }
 
+// unwatched lists the namespaces of the spec that the operator does not look at.
+func (r *StatusReconciler) unwatched(policy *criticalv2.CriticalService) []string {
+	return slices.DeleteFunc(slices.Clone(policy.Spec.Namespaces), r.watches)
+}
+
 func (r *StatusReconciler) watches(namespace string) bool {
-	return namespace == "" || len(r.namespaces) == 0 || slices.Contains(r.namespaces, namespace)
+	return len(r.namespaces) == 0 || slices.Contains(r.namespaces, namespace)
 }
 
 // announce sends one Warning event for every hindrance that is new, and for every
 // outage that begins hindered: on the CriticalService if it is about all its
 // Services, else on the Service.
-func (r *StatusReconciler) announce(before, after *criticalv1.CriticalService, verdicts []decide.Verdict) {
+func (r *StatusReconciler) announce(before, after *criticalv2.CriticalService, verdicts []decide.Verdict) {
 	services := map[client.ObjectKey]*corev1.Service{}
 	for _, verdict := range verdicts {
 		services[client.ObjectKeyFromObject(verdict.Service)] = verdict.Service
 	}
-	said := map[client.ObjectKey]criticalv1.ServiceStatus{}
+	said := map[client.ObjectKey]criticalv2.ServiceStatus{}
 	templateMissing := false
 	for _, detail := range before.Status.Details {
 		said[client.ObjectKey{Namespace: detail.Namespace, Name: detail.Name}] = detail
-		templateMissing = templateMissing || detail.Reason == criticalv1.ReasonTemplateNotFound
+		templateMissing = templateMissing || detail.Reason == criticalv2.ReasonTemplateNotFound
 	}
 	for _, detail := range after.Status.Details {
 		key := client.ObjectKey{Namespace: detail.Namespace, Name: detail.Name}
-		begins := detail.State == criticalv1.StateExposed && said[key].State != criticalv1.StateExposed
+		begins := detail.State == criticalv2.StateExposed && said[key].State != criticalv2.StateExposed
 		if !decide.Hinders(detail.Reason) || detail.Reason == said[key].Reason && !begins {
 			continue
 		}
-		if detail.Reason != criticalv1.ReasonTemplateNotFound || templateMissing && begins {
-			r.tell(services[key], after, corev1.EventTypeWarning, detail.Reason, "PrepareFallback", "%s", detail.Message)
+		if detail.Reason != criticalv2.ReasonTemplateNotFound || templateMissing && begins {
+			r.Tell(services[key], after, corev1.EventTypeWarning, detail.Reason, "PrepareFallback", "%s", detail.Message)
 		} else if !templateMissing {
-			r.tell(after, nil, corev1.EventTypeWarning, detail.Reason, "PrepareFallback", "%s", detail.Message)
+			r.Tell(after, nil, corev1.EventTypeWarning, detail.Reason, "PrepareFallback", "%s", detail.Message)
 			templateMissing = true
 		}
 	}

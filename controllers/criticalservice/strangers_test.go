@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/internal/testenv"
 )
 
@@ -57,7 +57,7 @@ func TestAnOrphanOfTheOperatorIsRemoved(t *testing.T) {
 	policy := w.policy("shop")
 	service, fallback := w.covered("web")
 	testenv.Update(w.World, service, func(s *corev1.Service) { s.Labels = nil })
-	w.gone(service)
+	w.Eventually(func() bool { return w.Exists(fallback) }).Should(BeFalse())
 
 	orphan := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: fallback.Name, Labels: fallback.Labels, Annotations: fallback.Annotations},
@@ -75,8 +75,8 @@ func TestAPodOfAnotherControllerIsTheServicesOwn(t *testing.T) {
 	policy := w.policy("shop")
 	service := w.critical("web")
 	pod := w.Pod("web-real", service, func(p *corev1.Pod) {
-		p.Labels = map[string]string{"app": "web", criticalv1.LabelFallbackFor: "web"}
-		p.Annotations = map[string]string{criticalv1.AnnotationOwned: criticalv1.Owned}
+		p.Labels = map[string]string{"app": "web", criticalv2.LabelFallbackFor: "web"}
+		p.Annotations = map[string]string{criticalv2.AnnotationOwned: criticalv2.Owned}
 		p.OwnerReferences = []metav1.OwnerReference{{
 			APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "web", Controller: new(true),
 		}}
@@ -117,7 +117,7 @@ func TestAServiceThatOptsInAgainIsProtectedAgain(t *testing.T) {
 	w := sideBySide(t)
 	policy := w.policy("shop")
 	service := w.down("web", func(s *corev1.Service) {
-		s.Annotations = map[string]string{criticalv1.AnnotationCriticalService: criticalv1.OptOut}
+		s.Annotations = map[string]string{criticalv2.AnnotationCriticalService: criticalv2.OptOut}
 	})
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Ignored/OptedOut"))
 	testenv.Update(w.World, service, func(s *corev1.Service) { s.Annotations = nil })
@@ -131,10 +131,10 @@ func TestAPolicyThatIsMadeAnewOwnsTheFallback(t *testing.T) {
 	w := sideBySide(t)
 	old := w.policy("shop")
 	service, _ := w.covered("web")
-	testenv.Update(w.World, old, func(p *criticalv1.CriticalService) { p.Finalizers = []string{"example.com/hold"} })
+	testenv.Update(w.World, old, func(p *criticalv2.CriticalService) { p.Finalizers = []string{"example.com/hold"} })
 	w.Delete(old)
 	w.gone(service)
-	testenv.Update(w.World, old, func(p *criticalv1.CriticalService) { p.Finalizers = nil })
+	testenv.Update(w.World, old, func(p *criticalv2.CriticalService) { p.Finalizers = nil })
 	again := w.policy("shop")
 	w.Expect(metav1.IsControlledBy(w.fallback(service), again)).To(BeTrue())
 }

@@ -10,7 +10,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/internal/testenv"
 )
 
@@ -23,8 +23,8 @@ func TestInASettledWorldNothingIsWritten(t *testing.T) {
 	covered, fallback := w.covered("covered")
 	exposed := w.down("exposed")
 	ignored := w.critical("ignored", func(s *corev1.Service) { s.Spec.Selector = nil })
-	want := criticalv1.ServiceCounts{Total: 4, Ignored: 1, Armed: 1, Exposed: 1, Covered: 1}
-	w.Eventually(func() criticalv1.ServiceCounts { return w.statusOf(first).Services }).Should(Equal(want))
+	want := criticalv2.ServiceCounts{Total: 4, Ignored: 1, Armed: 1, Exposed: 1, Covered: 1}
+	w.Eventually(func() criticalv2.ServiceCounts { return w.statusOf(first).Services }).Should(Equal(want))
 	w.Eventually(func() int32 { return w.statusOf(second).Services.Ignored }).Should(BeEquivalentTo(4))
 	w.settle()
 	before := len(w.writes())
@@ -36,7 +36,7 @@ func TestInASettledWorldNothingIsWritten(t *testing.T) {
 	}
 	w.look(covered, func() {
 		testenv.Update(w.World, real, func(p *corev1.Pod) { touch(p) })
-		testenv.Update(w.World, first, func(p *criticalv1.CriticalService) { touch(p) })
+		testenv.Update(w.World, first, func(p *criticalv2.CriticalService) { touch(p) })
 		w.PodStatus(fallback, func(s *corev1.PodStatus) { s.Message = "touched" })
 		w.Slice(covered, "more", func(s *discoveryv1.EndpointSlice) { s.Ports = nil })
 	})
@@ -64,15 +64,13 @@ func TestTheOperatorReadsNoPodsButItsOwn(t *testing.T) {
 	}
 	w.Expect(w.operator.Traffic.Requests(ofPods)).NotTo(BeEmpty())
 	w.Expect(w.operator.Traffic.Requests(func(r testenv.Request) bool {
-		return ofPods(r) && !strings.HasPrefix(r.Query.Get("labelSelector"), criticalv1.LabelFallbackFor)
+		return ofPods(r) && !strings.HasPrefix(r.Query.Get("labelSelector"), criticalv2.LabelFallbackFor)
 	})).To(BeEmpty(), "every list and watch of Pods is limited to fallbacks")
 	w.Expect(w.operator.Traffic.Requests(func(r testenv.Request) bool {
-		return r.Method == http.MethodGet && strings.HasSuffix(r.Path, "/podtemplates") &&
-			r.Query.Get("fieldSelector") != "metadata.name="+standard.Template.Name
-	})).To(BeEmpty(), "of PodTemplates only the one is read")
-	w.Expect(w.operator.Traffic.Requests(func(r testenv.Request) bool {
-		return strings.Contains(r.Path, "secrets") || strings.Contains(r.Path, "configmaps")
-	})).To(BeEmpty())
+		isList := strings.HasSuffix(r.Path, "/configmaps") || strings.HasSuffix(r.Path, "/deployments")
+		return isList && !strings.HasPrefix(r.Query.Get("labelSelector"), criticalv2.LabelResponder)
+	})).To(BeEmpty(), "of ConfigMaps and Deployments only the responder's are read")
+	w.Expect(w.operator.Traffic.Requests(func(r testenv.Request) bool { return strings.Contains(r.Path, "secrets") })).To(BeEmpty())
 }
 
 // Between the news of an outage and the fallback Pod lies one request, the

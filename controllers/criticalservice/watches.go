@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -17,8 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 )
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -49,20 +49,46 @@ func eachState(f func(ctx context.Context, object client.Object, q queue)) handl
 }
 
 // serviceOfSliceEvent wakes the Service of an EndpointSlice, at once where the
-// slice has no ready endpoint.
-func serviceOfSliceEvent(_ context.Context, object client.Object, q queue) {
-	slice, isSlice := object.(*discoveryv1.EndpointSlice)
-	names := serviceOfSlice(object)
-	if !isSlice || len(names) == 0 {
-		return
-	}
-	priority := outagePriority
-	for _, endpoint := range slice.Endpoints {
-		if ptr.Deref(endpoint.Conditions.Ready, true) {
-			priority = 0
+// slice has no ready endpoint, and the Services that it is the backup of.
+func serviceOfSliceEvent(reader client.Reader) func(context.Context, client.Object, queue) {
+	return func(ctx context.Context, object client.Object, q queue) {
+		slice, isSlice := object.(*discoveryv1.EndpointSlice)
+		names := serviceOfSlice(object)
+		if !isSlice || len(names) == 0 {
+			return
 		}
+		priority := 0
+		if !render.IsStandby(slice) && !decide.IsPromoted(slice) {
+			priority = outagePriority
+		}
+		add(q, request(slice.Namespace, names[0]), priority)
+		servicesOfBackup(ctx, reader, slice.Namespace, names[0], q)
 	}
-	add(q, request(slice.Namespace, names[0]), priority)
+}
+
+// servicesOfBackup wakes the Services whose standby slices publish a backup, and
+// those that want it while a former one is still published.
+func servicesOfBackup(ctx context.Context, reader client.Reader, namespace, backup string, q queue) {
+	eachStandby(ctx, reader, namespace, client.MatchingFields{indexBackupOfSlice: backup}, func(slice *discoveryv1.EndpointSlice) {
+		q.Add(request(namespace, serviceOfSlice(slice)[0]))
+	})
+	for _, policy := range policiesIn(ctx, reader) {
+		if policy.Spec.Fallback.Service == nil || policy.Spec.Fallback.Service.Name != backup {
+			continue
+		}
+		eachMatched(ctx, reader, &policy, func(service *corev1.Service) {
+			if service.Namespace == namespace {
+				q.Add(request(namespace, service.Name))
+			}
+		})
+	}
+}
+
+// backupChanged wakes the Services that a Service is the backup of.
+func backupChanged(reader client.Reader) func(context.Context, client.Object, queue) {
+	return func(ctx context.Context, object client.Object, q queue) {
+		servicesOfBackup(ctx, reader, object.GetNamespace(), object.GetName(), q)
+	}
 }
 
 func add(q queue, req reconcile.Request, priority int) {
@@ -73,17 +99,70 @@ func add(q queue, req reconcile.Request, priority int) {
 	q.Add(req)
 }
 
-// serviceOfFallback wakes the Service that a fallback Pod stands in for.
-func serviceOfFallback(_ context.Context, object client.Object, q queue) {
-	if name := object.GetLabels()[criticalv1.LabelFallbackFor]; name != "" {
-		q.Add(request(object.GetNamespace(), name))
+// serviceOfFallback wakes the Service that a fallback Pod stands in for; a Pod of
+// the responder stands in for all that have a page.
+func serviceOfFallback(reader client.Reader) func(context.Context, client.Object, queue) {
+	pages := servicesWithPage(reader)
+	return func(ctx context.Context, object client.Object, q queue) {
+		if name := object.GetLabels()[criticalv2.LabelFallbackFor]; name != "" {
+			q.Add(request(object.GetNamespace(), name))
+		} else {
+			pages(ctx, object, q)
+		}
+	}
+}
+
+// servicesWithPage wakes every Service of a namespace that has a standby slice of
+// a page: something about the responder, or about content, has changed.
+func servicesWithPage(reader client.Reader) func(context.Context, client.Object, queue) {
+	return func(ctx context.Context, object client.Object, q queue) {
+		eachStandby(ctx, reader, object.GetNamespace(), client.MatchingLabels{
+			discoveryv1.LabelManagedBy: criticalv2.ManagedBy, criticalv2.LabelFallbackKind: criticalv2.FallbackKindPage,
+		}, func(slice *discoveryv1.EndpointSlice) {
+			q.Add(request(slice.Namespace, serviceOfSlice(slice)[0]))
+		})
+	}
+}
+
+// eachStandby calls f with every standby slice of a namespace that is chosen and
+// names its Service.
+func eachStandby(ctx context.Context, reader client.Reader, namespace string, chosen client.ListOption, f func(*discoveryv1.EndpointSlice)) {
+	var list discoveryv1.EndpointSliceList
+	if err := reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy, chosen); err != nil {
+		return
+	}
+	for i := range list.Items {
+		if len(serviceOfSlice(&list.Items[i])) > 0 {
+			f(&list.Items[i])
+		}
+	}
+}
+
+// servicesOfNamespace wakes the Services of a namespace whose labels changed.
+func servicesOfNamespace(reader client.Reader) func(context.Context, client.Object, queue) {
+	return func(ctx context.Context, object client.Object, q queue) {
+		eachService(ctx, reader, object.GetName(), func(service *corev1.Service) {
+			q.Add(request(service.Namespace, service.Name))
+		})
+	}
+}
+
+// policiesBySelector wakes the status of every CriticalService that chooses
+// namespaces by their labels.
+func policiesBySelector(reader client.Reader) func(context.Context, client.Object, queue) {
+	return func(ctx context.Context, _ client.Object, q queue) {
+		for _, policy := range policiesIn(ctx, reader) {
+			if policy.Spec.NamespaceSelector != nil {
+				q.AddAfter(request("", policy.Name), settle)
+			}
+		}
 	}
 }
 
 // servicesOfPolicy wakes every Service that a CriticalService matches.
 func servicesOfPolicy(reader client.Reader) func(context.Context, client.Object, queue) {
 	return func(ctx context.Context, object client.Object, q queue) {
-		policy, isPolicy := object.(*criticalv1.CriticalService)
+		policy, isPolicy := object.(*criticalv2.CriticalService)
 		if !isPolicy {
 			return
 		}
@@ -91,10 +170,8 @@ func servicesOfPolicy(reader client.Reader) func(context.Context, client.Object,
 		// match must be looked at.
 		policy = policy.DeepCopy()
 		policy.DeletionTimestamp = nil
-		eachService(ctx, reader, policy.Spec.Namespace, func(service *corev1.Service) {
-			if decide.Matches(policy, service) {
-				q.Add(request(service.Namespace, service.Name))
-			}
+		eachMatched(ctx, reader, policy, func(service *corev1.Service) {
+			q.Add(request(service.Namespace, service.Name))
 		})
 	}
 }
@@ -103,15 +180,11 @@ func servicesOfPolicy(reader client.Reader) func(context.Context, client.Object,
 // PodTemplate concerns them all.
 func everyMatchedService(reader client.Reader) func(context.Context, client.Object, queue) {
 	return func(ctx context.Context, _ client.Object, q queue) {
-		policies := policiesIn(ctx, reader)
-		eachService(ctx, reader, "", func(service *corev1.Service) {
-			for i := range policies {
-				if decide.Matches(&policies[i], service) {
-					q.Add(request(service.Namespace, service.Name))
-					return
-				}
-			}
-		})
+		for _, policy := range policiesIn(ctx, reader) {
+			eachMatched(ctx, reader, &policy, func(service *corev1.Service) {
+				q.Add(request(service.Namespace, service.Name))
+			})
+		}
 	}
 }
 
@@ -123,9 +196,9 @@ func policiesOfService(reader client.Reader) func(context.Context, client.Object
 		if !isService {
 			return
 		}
-		policies := policiesIn(ctx, reader)
+		policies, labels := policiesIn(ctx, reader), namespaceLabels(ctx, reader, service.Namespace)
 		for i := range policies {
-			if decide.Matches(&policies[i], service) {
+			if decide.Matches(&policies[i], service, labels) {
 				q.AddAfter(request("", policies[i].Name), settle)
 			}
 		}
@@ -134,9 +207,9 @@ func policiesOfService(reader client.Reader) func(context.Context, client.Object
 
 // statusOfPolicy wakes the status of a CriticalService that the service
 // controller has spoken of.
-func statusOfPolicy() handler.TypedEventHandler[*criticalv1.CriticalService, reconcile.Request] {
-	return handler.TypedFuncs[*criticalv1.CriticalService, reconcile.Request]{
-		GenericFunc: func(_ context.Context, e event.TypedGenericEvent[*criticalv1.CriticalService], q queue) {
+func statusOfPolicy() handler.TypedEventHandler[*criticalv2.CriticalService, reconcile.Request] {
+	return handler.TypedFuncs[*criticalv2.CriticalService, reconcile.Request]{
+		GenericFunc: func(_ context.Context, e event.TypedGenericEvent[*criticalv2.CriticalService], q queue) {
 			q.AddAfter(request("", e.Object.Name), settle)
 		},
 	}
@@ -144,6 +217,35 @@ func statusOfPolicy() handler.TypedEventHandler[*criticalv1.CriticalService, rec
 
 // Lists in event handlers read the cache, which fails only while the operator
 // stops or has not started; every object is looked at again at the next start.
+
+// eachMatched calls f with every Service that a CriticalService matches.
+func eachMatched(ctx context.Context, reader client.Reader, policy *criticalv2.CriticalService, f func(*corev1.Service)) {
+	labels := map[string]map[string]string{}
+	visit := func(service *corev1.Service) {
+		known, found := labels[service.Namespace]
+		if !found && policy.Spec.NamespaceSelector != nil {
+			known = namespaceLabels(ctx, reader, service.Namespace)
+			labels[service.Namespace] = known
+		}
+		if decide.Matches(policy, service, known) {
+			f(service)
+		}
+	}
+	for _, namespace := range policy.Spec.Namespaces {
+		eachService(ctx, reader, namespace, visit)
+	}
+	if len(policy.Spec.Namespaces) == 0 {
+		eachService(ctx, reader, "", visit)
+	}
+}
+
+func namespaceLabels(ctx context.Context, reader client.Reader, name string) map[string]string {
+	namespace := &corev1.Namespace{}
+	if err := reader.Get(ctx, client.ObjectKey{Name: name}, namespace); err != nil {
+		return nil
+	}
+	return namespace.Labels
+}
 
 func eachService(ctx context.Context, reader client.Reader, namespace string, f func(*corev1.Service)) {
 	var services corev1.ServiceList
@@ -155,8 +257,8 @@ func eachService(ctx context.Context, reader client.Reader, namespace string, f 
 	}
 }
 
-func policiesIn(ctx context.Context, reader client.Reader) []criticalv1.CriticalService {
-	var policies criticalv1.CriticalServiceList
+func policiesIn(ctx context.Context, reader client.Reader) []criticalv2.CriticalService {
+	var policies criticalv2.CriticalServiceList
 	if err := reader.List(ctx, &policies, client.UnsafeDisableDeepCopy); err != nil {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/internal/testenv"
 )
 
@@ -57,11 +57,14 @@ func (w *world) tellOnFailure() {
 const labelWorld = "world"
 
 // policy makes a CriticalService for the critical Services of the world.
-func (w *world) policy(name string, changes ...func(*criticalv1.CriticalService)) *criticalv1.CriticalService {
+func (w *world) policy(name string, changes ...func(*criticalv2.CriticalService)) *criticalv2.CriticalService {
 	w.T.Helper()
-	policy := &criticalv1.CriticalService{
+	policy := &criticalv2.CriticalService{
 		ObjectMeta: metav1.ObjectMeta{Name: w.Unique(name), Labels: map[string]string{labelWorld: w.Namespace}},
-		Spec:       criticalv1.CriticalServiceSpec{MatchLabels: []criticalv1.LabelMatch{{Key: "role", Value: w.Namespace}}},
+		Spec: criticalv2.CriticalServiceSpec{
+			ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"role": w.Namespace}},
+			Fallback:        byLabels(),
+		},
 	}
 	for _, change := range changes {
 		change(policy)
@@ -72,6 +75,13 @@ func (w *world) policy(name string, changes ...func(*criticalv1.CriticalService)
 		w.Expect(client.IgnoreNotFound(w.Cluster.Client.Delete(ctx, policy))).To(Succeed())
 	})
 	return policy
+}
+
+// byLabels is the fallback that an object of version 1 asks for.
+func byLabels() criticalv2.Fallback {
+	return criticalv2.Fallback{PodTemplate: &criticalv2.PodTemplateFallback{
+		Activation: criticalv2.ActivationOnDemand, Publish: criticalv2.PublishSelectorLabels,
+	}}
 }
 
 // critical makes a Service that the world's policies match.
@@ -126,7 +136,7 @@ func (w *world) fallbacks(service *corev1.Service) []corev1.Pod {
 	for _, pod := range pods.Items {
 		owner := metav1.GetControllerOf(&pod)
 		if owner != nil && owner.Kind == "CriticalService" && pod.DeletionTimestamp == nil &&
-			pod.Labels[criticalv1.LabelFallbackFor] == service.Name {
+			pod.Labels[criticalv2.LabelFallbackFor] == service.Name {
 			live = append(live, pod)
 		}
 	}
@@ -149,7 +159,7 @@ func (w *world) gone(service *corev1.Service) {
 }
 
 // stateOf is what a policy's status says of a Service, as "State/Reason".
-func (w *world) stateOf(policy *criticalv1.CriticalService, service *corev1.Service) func() string {
+func (w *world) stateOf(policy *criticalv2.CriticalService, service *corev1.Service) func() string {
 	return func() string {
 		detail := w.detailOf(policy, service)
 		return fmt.Sprintf("%s/%s", detail.State, detail.Reason)
@@ -157,23 +167,23 @@ func (w *world) stateOf(policy *criticalv1.CriticalService, service *corev1.Serv
 }
 
 // detailOf is what a policy's status says of a Service; it is empty if nothing.
-func (w *world) detailOf(policy *criticalv1.CriticalService, service *corev1.Service) criticalv1.ServiceStatus {
+func (w *world) detailOf(policy *criticalv2.CriticalService, service *corev1.Service) criticalv2.ServiceStatus {
 	for _, detail := range w.statusOf(policy).Details {
 		if detail.Namespace == service.Namespace && detail.Name == service.Name {
 			return detail
 		}
 	}
-	return criticalv1.ServiceStatus{}
+	return criticalv2.ServiceStatus{}
 }
 
-func (w *world) statusOf(policy *criticalv1.CriticalService) criticalv1.CriticalServiceStatus {
-	now := &criticalv1.CriticalService{}
+func (w *world) statusOf(policy *criticalv2.CriticalService) criticalv2.CriticalServiceStatus {
+	now := &criticalv2.CriticalService{}
 	w.Expect(w.Cluster.Client.Get(w.T.Context(), types.NamespacedName{Name: policy.Name}, now)).To(Succeed())
 	return now.Status
 }
 
 // conditionOf is a condition of a policy, as "Status/Reason".
-func (w *world) conditionOf(policy *criticalv1.CriticalService, kind string) func() string {
+func (w *world) conditionOf(policy *criticalv2.CriticalService, kind string) func() string {
 	return func() string {
 		for _, condition := range w.statusOf(policy).Conditions {
 			if condition.Type == kind {

@@ -76,6 +76,7 @@ func start(scheme *apiruntime.Scheme) (*Cluster, error) {
 		Scheme:                   scheme,
 		CRDDirectoryPaths:        []string{Path("config/crd/bases")},
 		ErrorIfCRDPathMissing:    true,
+		WebhookInstallOptions:    envtest.WebhookInstallOptions{IgnoreSchemeConvertible: true},
 		ControlPlaneStartTimeout: time.Minute,
 		ControlPlaneStopTimeout:  time.Minute,
 	}
@@ -88,7 +89,7 @@ func start(scheme *apiruntime.Scheme) (*Cluster, error) {
 		return nil, errors.Join(fmt.Errorf("start etcd and kube-apiserver: %w", err), environment.Stop())
 	}
 	cluster := &Cluster{Admin: unlimited(config), scheme: scheme, environment: environment}
-	if err := cluster.prepare(); err != nil {
+	if err := errors.Join(serveConversion(environment.WebhookInstallOptions), cluster.prepare()); err != nil {
 		return nil, errors.Join(err, environment.Stop())
 	}
 	return cluster, nil

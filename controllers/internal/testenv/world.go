@@ -17,7 +17,7 @@ import (
 // How long a test waits for what must come. What comes takes milliseconds; the
 // rest is for a machine that is busy.
 const (
-	patience = 20 * time.Second
+	patience = time.Minute
 	pollEach = 20 * time.Millisecond
 )
 

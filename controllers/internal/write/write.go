@@ -28,6 +28,8 @@ func Rehearse(ctx context.Context, c client.Client, object client.Object) error 
 // Patch writes the difference of two states of an object, provided that it is
 // still as it was read.
 func Patch(ctx context.Context, c client.Client, from, to client.Object) error {
+	// A Get from the cache says the kind, a List does not; it is no difference.
+	to.GetObjectKind().SetGroupVersionKind(from.GetObjectKind().GroupVersionKind())
 	return c.Patch(ctx, to, client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{}), client.FieldOwner(FieldManager))
 }
 

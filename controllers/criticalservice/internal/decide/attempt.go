@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 )
@@ -30,9 +31,12 @@ func (s *Snapshot) untilNextAttempt(attempt *Attempt) time.Duration {
 	return attempt.At.Add(interval).Sub(s.Now)
 }
 
-func (s *Snapshot) templateNotFound() string {
-	return fmt.Sprintf("PodTemplate %q does not exist in namespace %q: create it, or name another with POD_TEMPLATE and POD_TEMPLATE_NS.",
-		s.Settings.Template.Name, s.Settings.Template.Namespace)
+func (s *Snapshot) templateNotFound(name types.NamespacedName) string {
+	advice := "name another in spec.fallback.podTemplate"
+	if name == s.Settings.Template {
+		advice = "name another with POD_TEMPLATE and POD_TEMPLATE_NS"
+	}
+	return fmt.Sprintf("PodTemplate %q does not exist in namespace %q: create it, or %s.", name.Name, name.Namespace, advice)
 }
 
 func (s *Snapshot) portMismatch(missing []render.PortMismatch) string {
@@ -40,6 +44,6 @@ func (s *Snapshot) portMismatch(missing []render.PortMismatch) string {
 	for _, mismatch := range missing {
 		texts = append(texts, mismatch.String())
 	}
-	return fmt.Sprintf("PodTemplate %s does not serve the Service: %s. Let a container listen there and declare that containerPort.",
-		s.Settings.Template, strings.Join(texts, "; "))
+	return fmt.Sprintf("PodTemplate %s/%s does not serve the Service: %s. Let a container listen there and declare that containerPort.",
+		s.Template.Namespace, s.Template.Name, strings.Join(texts, "; "))
 }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 )
@@ -32,7 +32,7 @@ func snapshot(options ...option) decide.Snapshot {
 		Now: now,
 		Settings: decide.Settings{
 			Template:      types.NamespacedName{Namespace: "system", Name: "page"},
-			PodNamePrefix: "service-watcher",
+			PodNamePrefix: "service-watcher", OperatorNamespace: "system",
 		},
 		Service: &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "web", UID: "shop", Labels: map[string]string{"role": "shop"}},
@@ -41,7 +41,7 @@ func snapshot(options ...option) decide.Snapshot {
 				Ports:    []corev1.ServicePort{{Name: "http", Port: 80}},
 			},
 		},
-		Policies: []criticalv1.CriticalService{policy("a")},
+		Policies: []criticalv2.CriticalService{policy("a")},
 		Template: &corev1.PodTemplate{
 			ObjectMeta: metav1.ObjectMeta{Name: "page", Namespace: "system"},
 			Template:   corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "page", Image: "page"}}}},
@@ -56,11 +56,21 @@ func snapshot(options ...option) decide.Snapshot {
 	return s
 }
 
-func policy(name string) criticalv1.CriticalService {
-	return criticalv1.CriticalService{
+func policy(name string) criticalv2.CriticalService {
+	return criticalv2.CriticalService{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)},
-		Spec:       criticalv1.CriticalServiceSpec{MatchLabels: []criticalv1.LabelMatch{{Key: "role", Value: "shop"}}},
+		Spec: criticalv2.CriticalServiceSpec{
+			ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"role": "shop"}},
+			Fallback:        byLabels(),
+		},
 	}
+}
+
+// byLabels is the fallback that an object of version 1 asks for.
+func byLabels() criticalv2.Fallback {
+	return criticalv2.Fallback{PodTemplate: &criticalv2.PodTemplateFallback{
+		Activation: criticalv2.ActivationOnDemand, Publish: criticalv2.PublishSelectorLabels,
+	}}
 }
 
 func slice(endpoints ...discoveryv1.Endpoint) discoveryv1.EndpointSlice {
@@ -88,6 +98,14 @@ func endpoint(pod string, ready *bool) discoveryv1.Endpoint {
 func ready(pod string) discoveryv1.Endpoint    { return endpoint(pod, new(true)) }
 func notReady(pod string) discoveryv1.Endpoint { return endpoint(pod, new(false)) }
 
+// publishOf is how the first policy publishes its fallback Pod.
+func publishOf(s *decide.Snapshot) criticalv2.Publish {
+	if len(s.Policies) > 0 && s.Policies[0].Spec.Fallback.PodTemplate != nil {
+		return s.Policies[0].Spec.Fallback.PodTemplate.Publish
+	}
+	return criticalv2.PublishSelectorLabels
+}
+
 // fallback is a Pod as the operator would have made it a minute and a half ago.
 func fallback(changes ...func(*corev1.Pod)) option {
 	return func(s *decide.Snapshot) {
@@ -99,7 +117,7 @@ func fallback(changes ...func(*corev1.Pod)) option {
 			template = snapshot().Template
 		}
 		governor := policy("a")
-		pod := render.Pod(fallbackName, service, template, &governor)
+		pod := render.Pod(fallbackName, service, template, &governor, publishOf(s))
 		pod.UID, pod.CreationTimestamp = fallbackName, metav1.NewTime(now.Add(-90*time.Second))
 		for _, change := range changes {
 			change(pod)
@@ -122,7 +140,7 @@ func evicted(p *corev1.Pod) {
 	p.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted"}
 }
 func fromOldTemplate(p *corev1.Pod) {
-	p.Annotations[criticalv1.AnnotationTemplate] = "00000000"
+	p.Annotations[criticalv2.AnnotationTemplate] = "00000000"
 }
 func readyPod(p *corev1.Pod) {
 	if p.Status.Phase != corev1.PodFailed {
@@ -141,7 +159,7 @@ func noTemplate(s *decide.Snapshot) { s.Template = nil }
 func noService(s *decide.Snapshot)  { s.Service = nil }
 func noPolicy(s *decide.Snapshot)   { s.Policies = nil }
 
-func policies(list ...criticalv1.CriticalService) option {
+func policies(list ...criticalv2.CriticalService) option {
 	return func(s *decide.Snapshot) { s.Policies = list }
 }
 
@@ -159,7 +177,7 @@ func containerPort(port int32) option {
 // It comes last among the options.
 func answered(ago time.Duration, reason, message string) option {
 	return func(s *decide.Snapshot) {
-		pod := render.Pod(fallbackName, s.Service, s.Template, &s.Policies[0])
+		pod := render.Pod(fallbackName, s.Service, s.Template, &s.Policies[0], publishOf(s))
 		s.Attempt = &decide.Attempt{Hash: render.Hash(pod), At: now.Add(-ago), Reason: reason, Message: message, Refusals: 6}
 	}
 }
@@ -172,5 +190,5 @@ func refusedRehearsal(s *decide.Snapshot) {
 }
 
 func denied(ago time.Duration) option {
-	return answered(ago, criticalv1.ReasonCreateDenied, "exceeded quota")
+	return answered(ago, criticalv2.ReasonCreateDenied, "exceeded quota")
 }

@@ -1,308 +1,183 @@
 package decide
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 )
 
 // Decide turns a Snapshot into a Plan.
 func Decide(s Snapshot) Plan {
 	s.Pods = slices.SortedFunc(slices.Values(s.Pods), func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	s.Standby = slices.SortedFunc(slices.Values(s.Standby), byFamily)
 	if s.Service == nil {
-		return Plan{Delete: s.withdraw(WhyUnprotected)}
+		return s.end(Plan{})
 	}
-	governor := governor(s.Policies, s.Service)
+	governor := s.governor()
 	if governor == nil {
-		return Plan{Delete: s.withdraw(WhyUnprotected)}
+		return s.end(Plan{})
 	}
 	plan := Plan{Governor: governor}
-	if reason, message := ignored(s.Service); reason != "" {
-		plan.is(criticalv1.StateIgnored, reason, message)
-		plan.Delete = s.withdraw(WhyUnprotected)
-		return plan
+	c := s.choose(governor)
+	if reason, message := ignored(s.Service, c); reason != "" {
+		plan.is(criticalv2.StateIgnored, reason, message)
+		return s.end(plan)
 	}
-
-	switch {
-	case len(s.OwnReady()) > 0:
-		s.prepare(&plan)
-	case len(s.Slices) == 0:
-		// Kubernetes publishes a slice, if an empty one, for every Service that
-		// has a selector. Until it has, "no endpoint" is not yet known.
-		plan.is(criticalv1.StateArming, criticalv1.ReasonEndpointsUnknown,
-			"Kubernetes has not published an EndpointSlice for the Service yet.")
-	default:
-		s.cover(&plan)
+	if c.byLabels() {
+		s.protectByLabels(&plan, c)
+	} else {
+		s.protectBySlice(&plan, c)
 	}
 	return plan
 }
 
-func (p *Plan) is(state criticalv1.ServiceState, reason, message string) {
+// end plans the end of all that is ours.
+func (s *Snapshot) end(plan Plan) Plan {
+	plan.Delete = s.withdraw(WhyUnprotected)
+	s.unpublish(&plan)
+	return plan
+}
+
+// protectByLabels plans for a Service that selects its fallback Pod itself.
+func (s *Snapshot) protectByLabels(plan *Plan, c choice) {
+	switch {
+	case len(s.OwnReady()) > 0:
+		s.prepare(plan, c)
+	case len(s.Slices) == 0:
+		s.unknown(plan)
+		return
+	default:
+		s.cover(plan, c)
+	}
+	// What another kind of fallback published answers until it is not needed.
+	current := s.current()
+	switch {
+	case len(s.OwnReady()) > 0 || current != nil && s.isSelected(current):
+		s.unpublish(plan)
+	case len(s.Standby) > 0:
+		s.publish(plan, c, backing{}, s.phase(plan.Governor))
+	}
+	s.bridge(plan)
+}
+
+// protectBySlice plans for a Service whose fallback the operator publishes.
+func (s *Snapshot) protectBySlice(plan *Plan, c choice) {
+	own, known := len(s.OwnReady()) > 0, len(s.Slices) > 0
+	b, ph := s.backing(c), s.phase(plan.Governor)
+	if c.kind == "" && own {
+		s.unpublish(plan)
+	} else {
+		s.publish(plan, c, b, ph)
+	}
+	switch {
+	case !own && !known:
+		s.unknown(plan)
+	case c.kind == criticalv2.FallbackKindPodTemplate:
+		s.protectByPod(plan, c, b, own && ph.promoted)
+	default:
+		s.describe(plan, c, b)
+		s.supersede(plan, own)
+	}
+	s.bridge(plan)
+	if s.Refusal != nil && len(plan.Publish) > 0 && plan.State != criticalv2.StateCovered {
+		plan.is(unprotected(!own), s.Refusal.Reason, s.Refusal.Message)
+	}
+}
+
+// protectByPod plans for the Pod that a standby slice publishes. One that answers
+// on, because deactivationDelay still runs, is left alone.
+func (s *Snapshot) protectByPod(plan *Plan, c choice, b backing, answersOn bool) {
+	own := len(s.OwnReady()) > 0
+	switch {
+	case c.keepsPod():
+		s.stand(plan, c, own)
+	case answersOn:
+		s.describe(plan, c, b)
+	case own:
+		s.prepare(plan, c)
+	default:
+		s.cover(plan, c)
+	}
+}
+
+// unknown is how a Service stands of which Kubernetes has said nothing yet: it
+// publishes a slice, if an empty one, for every Service that has a selector.
+func (s *Snapshot) unknown(plan *Plan) {
+	plan.is(criticalv2.StateArming, criticalv2.ReasonEndpointsUnknown,
+		"Kubernetes has not published an EndpointSlice for the Service yet.")
+}
+
+func (p *Plan) is(state criticalv2.ServiceState, reason, message string) {
 	p.State, p.Reason, p.Message = state, reason, message
 }
 
-// prepare plans for a Service that answers by itself: its fallback steps aside,
-// and whether the next one would work is found out beforehand.
-func (s *Snapshot) prepare(plan *Plan) {
-	s.stepAside(plan)
-
-	if s.Template == nil {
-		plan.is(criticalv1.StateArming, criticalv1.ReasonTemplateNotFound, s.templateNotFound())
-		return
+// recheck plans to look again after a time, or sooner if that is planned.
+func (p *Plan) recheck(after time.Duration) {
+	if p.RecheckAfter <= 0 || after < p.RecheckAfter {
+		p.RecheckAfter = after
 	}
-	if missing := render.PortMismatches(s.Service, s.Template); len(missing) > 0 {
-		plan.is(criticalv1.StateArming, criticalv1.ReasonPortMismatch, s.portMismatch(missing))
-		return
-	}
+}
 
-	pod := s.pod(plan)
-	attempt := s.attemptFor(pod)
+// supersede plans the end of Pods that an earlier kind of fallback left.
+func (s *Snapshot) supersede(plan *Plan, own bool) {
 	switch {
-	case attempt == nil && len(s.Pods) == 0:
-		plan.is(criticalv1.StateArming, criticalv1.ReasonRehearsalPending,
-			"The API server is being asked whether it would accept the fallback Pod.")
-		plan.Provisional = true
-	case attempt != nil && attempt.Reason != "":
-		plan.is(criticalv1.StateArming, attempt.Reason, attempt.Message)
-	default:
-		plan.is(criticalv1.StateArmed, criticalv1.ReasonEndpointsReady,
-			fmt.Sprintf("The Service answers by itself; Pod %q would be made from PodTemplate %s.", pod.Name, s.Settings.Template))
+	case own:
+		s.stepAside(plan, WhyRecovered)
+	case plan.State == criticalv2.StateCovered && !s.listsAny():
+		s.stepAside(plan, WhySuperseded)
 	}
+}
 
-	// A fallback that is still there holds the name that would be rehearsed.
-	if len(s.Pods) > 0 {
+// listsAny tells whether a fallback Pod is published.
+func (s *Snapshot) listsAny() bool {
+	return slices.ContainsFunc(s.Pods, func(pod corev1.Pod) bool { return s.lists(pod.UID) })
+}
+
+// stand plans for a Pod that runs before the outage. It is kept as in an outage;
+// only a change of its template is followed while the Service answers by itself.
+func (s *Snapshot) stand(plan *Plan, c choice, own bool) {
+	s.cover(plan, c)
+	if !own {
 		return
 	}
-	plan.RecheckAfter = s.untilNextAttempt(attempt)
-	if plan.RecheckAfter <= 0 {
-		plan.Rehearse, plan.RecheckAfter = pod, firstRetry
+	if plan.State == criticalv2.StateExposed {
+		plan.State = criticalv2.StateArming
+		return
 	}
-}
-
-// stepAside plans the end of the fallback of a Service that has recovered: it
-// leaves the Service, answers a moment longer, and is deleted.
-func (s *Snapshot) stepAside(plan *Plan) {
-	for i := range s.Pods {
-		pod := &s.Pods[i]
-		if pod.DeletionTimestamp != nil {
-			continue
-		}
-		releasedAt, released := render.ReleasedAt(pod)
-		left := releasedAt.Add(drainFor).Sub(s.Now)
-		switch {
-		case !released && s.serves(pod):
-			plan.Release = append(plan.Release, render.Released(pod, s.Service, s.Now))
-			plan.RecheckAfter = drainFor
-		case released && left > 0 && left <= drainFor: // Else the clock was set meanwhile.
-			plan.RecheckAfter = left
-		default:
-			plan.Delete = append(plan.Delete, Deletion{Pod: pod, Why: WhyRecovered})
-		}
-	}
-}
-
-// cover plans for a Service in outage.
-func (s *Snapshot) cover(plan *Plan) {
 	current := s.current()
-	for i := range s.Pods {
-		pod := &s.Pods[i]
-		if pod != current && pod.DeletionTimestamp == nil {
-			s.clear(plan, pod, current)
-		}
+	plan.State = criticalv2.StateArmed
+	if plan.Reason == criticalv2.ReasonFallbackServing || plan.Reason == criticalv2.ReasonStandbyServing {
+		plan.Reason = criticalv2.ReasonStandbyReady
+		plan.Message = fmt.Sprintf("The Service answers by itself; Pod %q would answer in its place at once.", current.Name)
 	}
-	if current == nil {
-		s.replace(plan)
-		return
-	}
-	if rebound := render.Rebound(current, s.Service, plan.Governor); !sameBinding(current, rebound) {
-		plan.Rebind = append(plan.Rebind, rebound)
-	}
-	s.judge(plan, current)
-}
-
-// judge says what the fallback Pod is doing, and gives up one that cannot
-// become ready once its template is another.
-func (s *Snapshot) judge(plan *Plan, pod *corev1.Pod) {
-	if s.serves(pod) {
-		plan.is(criticalv1.StateCovered, criticalv1.ReasonFallbackServing,
-			fmt.Sprintf("The Service has no ready endpoint of its own; fallback Pod %q answers.", pod.Name))
-		s.warnOfPorts(plan)
-		return
-	}
-	trouble, wait := s.troubleOf(pod)
-	if trouble == "" {
-		plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackStarting,
-			fmt.Sprintf("Fallback Pod %q is starting.", pod.Name))
-		plan.RecheckAfter = wait
-	} else {
-		plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackFailing,
-			fmt.Sprintf("Fallback Pod %q does not answer: %s. A change of PodTemplate %s replaces it.", pod.Name, trouble, s.Settings.Template))
-	}
-	outdated := s.Template != nil && render.TemplateHash(s.Template) != pod.Annotations[criticalv1.AnnotationTemplate]
-	if outdated && trouble != "" {
+	if s.outdated(current) && len(plan.Delete) == 0 && len(s.portMismatches(c)) == 0 && s.rehearsed(plan, c) {
 		plan.Rebind = nil
-		plan.Delete = append(plan.Delete, Deletion{Pod: pod, Why: WhyOutdated})
+		plan.Delete = append(plan.Delete, Removal{Pod: current, Why: WhyRenewed})
 	}
 }
 
-// warnOfPorts lets a fallback that answers on some ports only say so.
-func (s *Snapshot) warnOfPorts(plan *Plan) {
-	if s.Template == nil {
-		return
-	}
-	if missing := render.PortMismatches(s.Service, s.Template); len(missing) > 0 {
-		plan.Reason = criticalv1.ReasonPortMismatch
-		plan.Message += " " + s.portMismatch(missing)
-	}
-}
-
-// replace plans a new fallback Pod where there is none, or says what hinders it.
-func (s *Snapshot) replace(plan *Plan) {
-	if s.Template == nil {
-		plan.is(criticalv1.StateExposed, criticalv1.ReasonTemplateNotFound, s.templateNotFound())
-		return
-	}
-	missing := render.PortMismatches(s.Service, s.Template)
-	if len(missing) > 0 && len(missing) == len(s.Service.Spec.Ports) {
-		// A Pod that serves none of the ports would be a dead endpoint that
-		// proxies believe in.
-		plan.is(criticalv1.StateExposed, criticalv1.ReasonPortMismatch, s.portMismatch(missing))
-		return
-	}
-	pod := s.pod(plan)
-	if holder := s.holder(); holder != nil {
-		s.awaitEnd(plan, holder)
-		return
-	}
+// rehearsed tells whether the API server would accept a Pod of the template as it
+// is now, and otherwise plans to ask it, under a name that is free: a Pod that
+// works is not given up for one that cannot be made.
+func (s *Snapshot) rehearsed(plan *Plan, c choice) bool {
+	pod := s.pod(plan, c)
+	pod.Name = render.PodName(pod.Name, "next")
 	attempt := s.attemptFor(pod)
-	if attempt != nil && attempt.Reason != "" {
-		plan.is(criticalv1.StateExposed, attempt.Reason, attempt.Message)
-		// A rehearsal may have been refused for what the outage has ended, such
-		// as a quota that the Service's own Pods filled: only a refusal in
-		// earnest is worth waiting after.
-		plan.RecheckAfter = s.untilNextAttempt(attempt)
-		if plan.RecheckAfter > 0 && !attempt.Rehearsal {
-			return
-		}
-	} else {
-		plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackStarting, fmt.Sprintf("Fallback Pod %q is being made.", pod.Name))
-		plan.Provisional = true
+	left := s.untilNextAttempt(attempt)
+	if left <= 0 {
+		plan.Rehearse, left = pod, firstRetry
 	}
-	plan.Create, plan.RecheckAfter = pod, firstRetry
+	plan.recheck(left)
+	return attempt != nil && attempt.Reason == ""
 }
 
-// holder is the fallback Pod that the next one must wait for: it has ended and is
-// not yet deleted, or is ending and holds the name.
-func (s *Snapshot) holder() *corev1.Pod {
-	i := slices.IndexFunc(s.Pods, func(pod corev1.Pod) bool {
-		return pod.DeletionTimestamp == nil || pod.Name == s.PodName()
-	})
-	if i < 0 {
-		return nil
-	}
-	return &s.Pods[i]
-}
-
-// awaitEnd says that a fallback Pod that is ending holds up its successor.
-func (s *Snapshot) awaitEnd(plan *Plan, pod *corev1.Pod) {
-	if pod.DeletionTimestamp == nil {
-		plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackFailing,
-			fmt.Sprintf("Fallback Pod %q ended (%s) and is being replaced.", pod.Name, cmp.Or(pod.Status.Reason, string(pod.Status.Phase))))
-		return
-	}
-	// A deletion timestamp lies at the end of the grace period.
-	overdue := pod.DeletionTimestamp.Add(stuckAfter).Sub(s.Now)
-	switch {
-	case overdue > 0:
-		plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackStarting,
-			fmt.Sprintf("An earlier fallback Pod %q must be gone before the next can be made.", pod.Name))
-		plan.RecheckAfter = overdue
-	case len(pod.Finalizers) > 0:
-		plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackFailing,
-			fmt.Sprintf("An earlier fallback Pod %q cannot go, because of its finalizers %s: let their owner finish, or take them off.",
-				pod.Name, strings.Join(pod.Finalizers, ", ")))
-	default:
-		plan.is(criticalv1.StateExposed, criticalv1.ReasonFallbackFailing,
-			fmt.Sprintf("An earlier fallback Pod %q should have ended, and its node does not say that it has: it is deleted without its node.", pod.Name))
-		plan.Delete, plan.RecheckAfter = append(plan.Delete, Deletion{Pod: pod, Why: WhyStuck}), lastRetry
-	}
-}
-
-// clear plans the end of a fallback Pod that is not the current one.
-func (s *Snapshot) clear(plan *Plan, pod, current *corev1.Pod) {
-	if !hasEnded(pod) {
-		plan.Delete = append(plan.Delete, Deletion{Pod: pod, Why: WhySurplus})
-		return
-	}
-	age := s.Now.Sub(pod.CreationTimestamp.Time)
-	if current == nil && age < replaceFailedAfter {
-		plan.RecheckAfter = replaceFailedAfter - age
-		return
-	}
-	plan.Delete = append(plan.Delete, Deletion{Pod: pod, Why: WhyFailed})
-}
-
-// current is the fallback Pod that stays: one that answers before one that does
-// not, then the oldest, then the first by name.
-func (s *Snapshot) current() *corev1.Pod {
-	var candidates []*corev1.Pod
-	for i := range s.Pods {
-		if pod := &s.Pods[i]; pod.DeletionTimestamp == nil && !hasEnded(pod) {
-			candidates = append(candidates, pod)
-		}
-	}
-	if len(candidates) == 0 {
-		return nil
-	}
-	return slices.MinFunc(candidates, func(a, b *corev1.Pod) int {
-		return cmp.Or(
-			-compareBool(s.serves(a), s.serves(b)),
-			a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
-			strings.Compare(a.Name, b.Name),
-		)
-	})
-}
-
-// withdraw plans the end of every fallback Pod that is not ending already.
-func (s *Snapshot) withdraw(why Why) []Deletion {
-	var deletions []Deletion
-	for i := range s.Pods {
-		if pod := &s.Pods[i]; pod.DeletionTimestamp == nil {
-			deletions = append(deletions, Deletion{Pod: pod, Why: why})
-		}
-	}
-	return deletions
-}
-
-// PodName is the name that a new fallback Pod of the Service gets.
-func (s *Snapshot) PodName() string {
-	return render.PodName(s.Settings.PodNamePrefix, s.Service.Name)
-}
-
-func (s *Snapshot) pod(plan *Plan) *corev1.Pod {
-	return render.Pod(s.PodName(), s.Service, s.Template, plan.Governor)
-}
-
-func sameBinding(a, b *corev1.Pod) bool {
-	return equality.Semantic.DeepEqual(a.Labels, b.Labels) &&
-		equality.Semantic.DeepEqual(a.Annotations, b.Annotations) &&
-		equality.Semantic.DeepEqual(a.OwnerReferences, b.OwnerReferences)
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	default:
-		return -1
-	}
+// outdated tells whether the template has changed since a Pod was made of it.
+func (s *Snapshot) outdated(pod *corev1.Pod) bool {
+	return s.Template != nil && render.TemplateHash(s.Template) != pod.Annotations[criticalv2.AnnotationTemplate]
 }

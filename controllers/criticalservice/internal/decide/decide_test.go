@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 )
 
@@ -21,6 +21,15 @@ import (
 // look again.
 func story(plan decide.Plan) string {
 	parts := []string{strings.TrimSuffix(fmt.Sprintf("%s/%s", plan.State, plan.Reason), "/")}
+	for _, slice := range plan.Publish {
+		parts = append(parts, "publish "+sliceText(slice))
+	}
+	for _, slice := range plan.Retract {
+		parts = append(parts, "retract "+sliceText(slice))
+	}
+	for _, slice := range plan.Unpublish {
+		parts = append(parts, "unpublish "+slice.Name)
+	}
 	if plan.Create != nil {
 		parts = append(parts, "create "+plan.Create.Name)
 	}
@@ -30,16 +39,41 @@ func story(plan decide.Plan) string {
 	for _, pod := range plan.Rebind {
 		parts = append(parts, "rebind "+pod.Name)
 	}
-	for _, pod := range plan.Release {
-		parts = append(parts, "release "+pod.Name)
+	for _, removal := range plan.Release {
+		parts = append(parts, "release "+removal.Pod.Name)
 	}
-	for _, deletion := range plan.Delete {
-		parts = append(parts, fmt.Sprintf("delete %s (%s)", deletion.Pod.Name, deletion.Why))
+	for _, removal := range plan.Delete {
+		parts = append(parts, fmt.Sprintf("delete %s (%s)", removal.Pod.Name, removal.Why))
 	}
 	if plan.RecheckAfter > 0 {
 		parts = append(parts, "recheck "+plan.RecheckAfter.String())
 	}
 	return strings.TrimPrefix(strings.Join(parts, ", "), ", ")
+}
+
+// sliceText is a standby slice as "name[kind: endpoints on ports]", with what
+// kube-proxy makes of it.
+func sliceText(slice *discoveryv1.EndpointSlice) string {
+	var names, ports []string
+	for _, endpoint := range slice.Endpoints {
+		names = append(names, endpoint.TargetRef.Name)
+	}
+	for _, port := range slice.Ports {
+		ports = append(ports, fmt.Sprint(*port.Port))
+	}
+	text := fmt.Sprintf("%s[%s", slice.Name, slice.Labels[criticalv2.LabelFallbackKind])
+	if len(names) > 0 {
+		text += fmt.Sprintf(": %s on %s", strings.Join(names, "+"), strings.Join(ports, ","))
+		if decide.IsPromoted(slice) {
+			text += ", ready"
+		}
+	}
+	for _, key := range []string{criticalv2.AnnotationOutageSince, criticalv2.AnnotationRecoveredSince} {
+		if at, found := slice.Annotations[key]; found {
+			text += ", " + strings.TrimPrefix(key, criticalv2.ReservedPrefix) + " " + at[11:19]
+		}
+	}
+	return text + "]"
 }
 
 type table map[string]struct {
@@ -163,7 +197,7 @@ func TestRecovery(t *testing.T) {
 			"Armed/EndpointsReady, delete service-watcher-shop (Recovered)",
 		},
 		"a fallback that left at a time nobody can read is deleted": {
-			snapshot(fallback(func(p *corev1.Pod) { p.Annotations[criticalv1.AnnotationReleased] = "noon" }), endpoints(ready("shop-1")), accepted),
+			snapshot(fallback(func(p *corev1.Pod) { p.Annotations[criticalv2.AnnotationReleased] = "noon" }), endpoints(ready("shop-1")), accepted),
 			"Armed/EndpointsReady, delete service-watcher-shop (Recovered)",
 		},
 		"a fallback that never answered need not drain": {
@@ -235,7 +269,7 @@ func TestAnEndpointOfOursIsNeverTheServicesOwn(t *testing.T) {
 		"somebody else's Pod with the fallback's name is the Service's own": {
 			snapshot(endpoints(ready(fallbackName)), func(s *decide.Snapshot) {
 				s.Namesake = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fallbackName, UID: fallbackName}}
-			}, answered(time.Second, criticalv1.ReasonNameTaken, "taken")),
+			}, answered(time.Second, criticalv2.ReasonNameTaken, "taken")),
 			"Arming/NameTaken, recheck 29s",
 		},
 		"a slice that still lists the fallback before that Pod does not count": {
@@ -268,7 +302,7 @@ func TestBeforeAnOutage(t *testing.T) {
 			snapshot(up, denied(31*time.Second)), "Arming/CreateDenied, rehearse service-watcher-shop, recheck 1s",
 		},
 		"a missing template is known before the outage": {
-			snapshot(up, noTemplate), "Arming/TemplateNotFound",
+			snapshot(up, noTemplate), "Arming/TemplateNotFound, publish shop-standby-ipv4[page], recheck 1m0s",
 		},
 		"a template that declares another port is known before the outage": {
 			snapshot(up, containerPort(8080)), "Arming/PortMismatch",
@@ -282,7 +316,7 @@ func TestBeforeAnOutage(t *testing.T) {
 func TestWhatHindersAFallback(t *testing.T) {
 	table{
 		"a missing template": {
-			snapshot(noTemplate), "Exposed/TemplateNotFound",
+			snapshot(noTemplate), "Exposed/TemplateNotFound, publish shop-standby-ipv4[page], recheck 1m0s",
 		},
 		"a template that serves no port makes no dead endpoint": {
 			snapshot(containerPort(8080)), "Exposed/PortMismatch",
@@ -333,17 +367,17 @@ func TestWhoIsProtected(t *testing.T) {
 			snapshot(service(func(s *corev1.Service) { s.Labels["role"] = "store" })), "",
 		},
 		"a Service of another namespace is not matched": {
-			snapshot(func(s *decide.Snapshot) { s.Policies[0].Spec.Namespace = "other" }), "",
+			snapshot(func(s *decide.Snapshot) { s.Policies[0].Spec.Namespaces = []string{"other"} }), "",
 		},
 		"a Service of the named namespace is matched": {
-			snapshot(func(s *decide.Snapshot) { s.Policies[0].Spec.Namespace = "web" }),
+			snapshot(func(s *decide.Snapshot) { s.Policies[0].Spec.Namespaces = []string{"web"} }),
 			"Exposed/FallbackStarting, create service-watcher-shop, recheck 1s",
 		},
 		"a CriticalService that is being deleted matches nothing": {
 			snapshot(func(s *decide.Snapshot) { s.Policies[0].DeletionTimestamp = new(metav1.NewTime(now)) }), "",
 		},
 		"a CriticalService without labels matches nothing": {
-			snapshot(func(s *decide.Snapshot) { s.Policies[0].Spec.MatchLabels = nil }), "",
+			snapshot(func(s *decide.Snapshot) { s.Policies[0].Spec.ServiceSelector = metav1.LabelSelector{} }), "",
 		},
 		"a Service that opted out is ignored": {
 			snapshot(fallback(), service(func(s *corev1.Service) {
@@ -366,7 +400,7 @@ func TestWhoIsProtected(t *testing.T) {
 			snapshot(service(func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeExternalName })), "Ignored/ExternalName",
 		},
 		"a selector by our own labels is ignored": {
-			snapshot(service(func(s *corev1.Service) { s.Spec.Selector = map[string]string{criticalv1.LabelFallbackFor: "shop"} })),
+			snapshot(service(func(s *corev1.Service) { s.Spec.Selector = map[string]string{criticalv2.LabelFallbackFor: "shop"} })),
 			"Ignored/ReservedSelector",
 		},
 	}.run(t)

@@ -24,10 +24,16 @@ func (s *Snapshot) OwnReady() []discoveryv1.Endpoint {
 	return own
 }
 
-// serves tells whether a fallback Pod is a ready endpoint of the Service, and
-// really serves. For a Service that publishes addresses that are not ready,
-// `ready` is always true and only `serving` tells.
+// serves tells whether a fallback Pod is an endpoint of the Service, and really
+// serves: published by the operator, or a ready one by its labels. For a Service
+// that publishes addresses that are not ready, `ready` is always true and only
+// `serving` tells.
 func (s *Snapshot) serves(pod *corev1.Pod) bool {
+	return isReady(pod) && s.lists(pod.UID) || s.isSelected(pod)
+}
+
+// isSelected tells whether a fallback Pod is a ready endpoint by its labels.
+func (s *Snapshot) isSelected(pod *corev1.Pod) bool {
 	found := false
 	s.eachReady(func(endpoint *discoveryv1.Endpoint) {
 		if ref := endpoint.TargetRef; ref != nil && ref.UID == pod.UID && ptr.Deref(endpoint.Conditions.Serving, true) {

@@ -2,16 +2,19 @@ package decide_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 )
 
@@ -66,9 +69,12 @@ func randomSnapshot(random *rand.Rand) decide.Snapshot {
 			s.Slices = append(s.Slices, part)
 		}
 	})
+	if chance(60) {
+		options = append(options, randomStandby(random)...)
+	}
 	s := snapshot(options...)
 	if chance(60) && s.Template != nil && len(s.Policies) > 0 {
-		answered(time.Duration(random.IntN(1200))*time.Second, []string{"", criticalv1.ReasonCreateDenied}[random.IntN(2)], "")(&s)
+		answered(time.Duration(random.IntN(1200))*time.Second, []string{"", criticalv2.ReasonCreateDenied}[random.IntN(2)], "")(&s)
 	}
 	if chance(5) {
 		s.Service = nil
@@ -76,10 +82,51 @@ func randomSnapshot(random *rand.Rand) decide.Snapshot {
 	return s
 }
 
+// randomStandby is a fallback that is published, of any kind, and the remains of
+// another that was.
+func randomStandby(random *rand.Rand) []option {
+	kinds := []option{
+		toPage(), toContent("ours"), toPod(criticalv2.ActivationOnDemand), toPod(criticalv2.ActivationStandby), toService("spare"),
+		fallsBackTo(byLabels()), delays(time.Minute, time.Minute),
+	}
+	kind := func(s *decide.Snapshot) {
+		if len(s.Policies) > 0 && s.Service != nil {
+			kinds[random.IntN(len(kinds))](s)
+		}
+	}
+	pods := []func(*corev1.Pod){readyPod, starting, readyEnding, narrow, evicted}
+	var responders []func(*corev1.Pod)
+	for range random.IntN(4) {
+		responders = append(responders, pods[random.IntN(len(pods))])
+	}
+	return []option{
+		func(s *decide.Snapshot) {
+			for i := range s.Pods {
+				located(&s.Pods[i])
+			}
+		},
+		kind, responder(responders...), backup([]string{"spare-1", "spare-2"}[:random.IntN(3)]...), published,
+		func(s *decide.Snapshot) {
+			if random.IntN(2) == 0 {
+				kind(s)
+				responder(responders[:random.IntN(len(responders)+1)]...)(s)
+			}
+		},
+	}
+}
+
 func copied(s decide.Snapshot) decide.Snapshot {
 	s.Service, s.Template = s.Service.DeepCopy(), s.Template.DeepCopy()
-	s.Policies = (&criticalv1.CriticalServiceList{Items: s.Policies}).DeepCopy().Items
+	s.Policies = (&criticalv2.CriticalServiceList{Items: s.Policies}).DeepCopy().Items
 	s.Slices = (&discoveryv1.EndpointSliceList{Items: s.Slices}).DeepCopy().Items
+	s.Standby = (&discoveryv1.EndpointSliceList{Items: s.Standby}).DeepCopy().Items
+	for name, backup := range s.Backups {
+		s.Backups = maps.Clone(s.Backups)
+		s.Backups[name] = decide.Backup{
+			Service: backup.Service.DeepCopy(), Slices: (&discoveryv1.EndpointSliceList{Items: backup.Slices}).DeepCopy().Items,
+		}
+	}
+	s.Responder.Pods = (&corev1.PodList{Items: s.Responder.Pods}).DeepCopy().Items
 	s.Pods = (&corev1.PodList{Items: s.Pods}).DeepCopy().Items
 	return s
 }
@@ -104,44 +151,47 @@ func TestTheOrderOfListsDoesNotMatter(t *testing.T) {
 		random.Shuffle(len(shuffled.Pods), func(i, j int) {
 			shuffled.Pods[i], shuffled.Pods[j] = shuffled.Pods[j], shuffled.Pods[i]
 		})
+		random.Shuffle(len(shuffled.Standby), func(i, j int) {
+			shuffled.Standby[i], shuffled.Standby[j] = shuffled.Standby[j], shuffled.Standby[i]
+		})
+		random.Shuffle(len(shuffled.Responder.Pods), func(i, j int) {
+			shuffled.Responder.Pods[i], shuffled.Responder.Pods[j] = shuffled.Responder.Pods[j], shuffled.Responder.Pods[i]
+		})
 		g.Expect(decide.Decide(shuffled)).To(Equal(decide.Decide(s)))
 	})
 }
 
 func TestNothingIsWithdrawnWhileTheServiceHasNoEndpointOfItsOwn(t *testing.T) {
 	forRandomSnapshots(t, func(g Gomega, _ *rand.Rand, s decide.Snapshot) {
-		plan := decide.Decide(s)
-		own := false
-		for _, slice := range s.Slices {
-			for _, endpoint := range slice.Endpoints {
-				own = own || endpoint.TargetRef.Name == "shop-1" && ptr.Deref(endpoint.Conditions.Ready, true)
-			}
-		}
-		if len(plan.Release) > 0 {
-			g.Expect(own).To(BeTrue())
-		}
-		for _, deletion := range plan.Delete {
-			switch deletion.Why {
-			case decide.WhyRecovered:
+		plan, own := decide.Decide(s), ownReady(s)
+		for _, removal := range slices.Concat(plan.Release, plan.Delete) {
+			switch removal.Why {
+			case decide.WhyRecovered, decide.WhyRenewed:
 				g.Expect(own).To(BeTrue())
+			case decide.WhySuperseded:
+				g.Expect(answering(s, afterwards(s)) || s.Policies[0].Spec.Fallback.Service != nil).To(BeTrue())
 			case decide.WhyUnprotected:
 				g.Expect(s.Service == nil || len(s.Policies) == 0).To(BeTrue())
 			case decide.WhyOutdated:
-				g.Expect(deletion.Pod.Status.Conditions).To(BeEmpty(), "a ready Pod must stay")
+				g.Expect(removal.Pod.Status.Conditions).To(BeEmpty(), "a ready Pod must stay")
 			}
 		}
 		if own || s.Service == nil || len(s.Policies) == 0 {
 			return
 		}
-		g.Expect(plan.State).NotTo(Equal(criticalv1.StateArmed), "an endpoint of ours was counted as the Service's own")
+		g.Expect(plan.State).NotTo(Equal(criticalv2.StateArmed), "an endpoint of ours was counted as the Service's own")
 	})
 }
 
 func TestThereIsAtMostOneFallback(t *testing.T) {
 	forRandomSnapshots(t, func(g Gomega, _ *rand.Rand, s decide.Snapshot) {
 		plan := decide.Decide(s)
-		if plan.State != criticalv1.StateExposed && plan.State != criticalv1.StateCovered {
+		if plan.State != criticalv2.StateExposed && plan.State != criticalv2.StateCovered {
 			return // A Service that answers by itself may have several that drain.
+		}
+		if plan.Governor.Spec.Fallback.PodTemplate == nil {
+			g.Expect(plan.Create).To(BeNil())
+			return // What an earlier policy left is there until the new fallback answers.
 		}
 		deleted := map[string]bool{}
 		for _, deletion := range plan.Delete {
@@ -168,6 +218,9 @@ func TestWhereNobodyAsksNothingOfOursRemains(t *testing.T) {
 		s.Policies = nil
 		plan := decide.Decide(s)
 		g.Expect(plan.Create).To(BeNil())
+		g.Expect(plan.Publish).To(BeEmpty())
+		g.Expect(plan.Retract).To(BeEmpty())
+		g.Expect(plan.Unpublish).To(HaveLen(len(s.Standby)))
 		g.Expect(plan.Rebind).To(BeEmpty())
 		deleted := map[string]bool{}
 		for _, deletion := range plan.Delete {
@@ -184,9 +237,84 @@ func TestWhatOnlyAskingTellsIsAskedAgain(t *testing.T) {
 		plan := decide.Decide(s)
 		asks := plan.Create != nil || plan.Rehearse != nil
 		// While a fallback is still there, its end is what wakes the Service.
-		rests := plan.Reason == criticalv1.ReasonCreateDenied || plan.State == criticalv1.StateArmed
+		rests := plan.Reason == criticalv2.ReasonCreateDenied || plan.Reason == criticalv2.ReasonEndpointsReady
 		if asks || rests && len(s.Pods) == 0 {
 			g.Expect(plan.RecheckAfter).To(BeNumerically(">", 0), story(plan))
+		}
+	})
+}
+
+// ownReady tells from the slices alone whether the Service has a ready endpoint
+// of its own.
+func ownReady(s decide.Snapshot) bool {
+	for _, slice := range s.Slices {
+		for _, endpoint := range slice.Endpoints {
+			if endpoint.TargetRef.Name == "shop-1" && ptr.Deref(endpoint.Conditions.Ready, true) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func TestAnEndpointThatAnswersStaysPublishedInAnOutage(t *testing.T) {
+	forRandomSnapshots(t, func(g Gomega, _ *rand.Rand, s decide.Snapshot) {
+		if ownReady(s) || s.Service == nil || len(s.Policies) == 0 {
+			return
+		}
+		before, after := answering(s, s.Standby), answering(s, afterwards(s))
+		if plan := decide.Decide(s); before && plan.Reason != criticalv2.ReasonFallbackServing {
+			g.Expect(after).To(BeTrue(), story(plan))
+		}
+	})
+}
+
+// answering tells whether a slice lists a Pod that is ready.
+func answering(s decide.Snapshot, standby []discoveryv1.EndpointSlice) bool {
+	isReady := map[types.UID]bool{}
+	for _, pod := range slices.Concat(s.Pods, s.Responder.Pods) {
+		isReady[pod.UID] = pod.Status.Phase != corev1.PodFailed && len(pod.Status.Conditions) > 0
+	}
+	for _, slice := range standby {
+		for _, endpoint := range slice.Endpoints {
+			if isReady[endpoint.TargetRef.UID] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// afterwards are the standby slices once a plan is carried out.
+func afterwards(s decide.Snapshot) []discoveryv1.EndpointSlice {
+	s = copied(s)
+	plan := decide.Decide(s)
+	for _, slice := range slices.Concat(plan.Publish, plan.Retract) {
+		put(&s, slice)
+	}
+	return slices.DeleteFunc(s.Standby, func(slice discoveryv1.EndpointSlice) bool {
+		return slices.ContainsFunc(plan.Unpublish, func(gone *discoveryv1.EndpointSlice) bool { return gone.Name == slice.Name })
+	})
+}
+
+func TestWhatIsPublishedIsPublishedOnce(t *testing.T) {
+	forRandomSnapshots(t, func(g Gomega, _ *rand.Rand, s decide.Snapshot) {
+		s.Standby = afterwards(s)
+		plan := decide.Decide(s)
+		g.Expect(plan.Publish).To(BeEmpty(), story(plan))
+		g.Expect(plan.Retract).To(BeEmpty(), story(plan))
+	})
+}
+
+func TestAllEndpointsOfAServiceTurnTogether(t *testing.T) {
+	forRandomSnapshots(t, func(g Gomega, _ *rand.Rand, s decide.Snapshot) {
+		for _, slice := range afterwards(s) {
+			for _, endpoint := range slice.Endpoints {
+				g.Expect(endpoint.Conditions.Serving).To(HaveValue(BeTrue()))
+				g.Expect(*endpoint.Conditions.Ready).NotTo(Equal(*endpoint.Conditions.Terminating))
+				g.Expect(*endpoint.Conditions.Ready).To(Equal(decide.IsPromoted(&slice)))
+				g.Expect(endpoint.TargetRef.Kind).To(Equal("Pod"))
+			}
 		}
 	})
 }

@@ -1,62 +1,95 @@
 package decide
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
-// Matches tells whether a CriticalService names a Service as critical: by
+// Matches tells whether a CriticalService names a Service as critical: by its
 // namespace, and by the Service's own labels. One that is being deleted names
-// nothing.
-func Matches(policy *criticalv1.CriticalService, service *corev1.Service) bool {
+// nothing, and neither does one with a selector that is not valid or is empty:
+// an object that got past the schema must not make every Service critical.
+func Matches(policy *criticalv2.CriticalService, service *corev1.Service, namespaceLabels map[string]string) bool {
+	spec := &policy.Spec
 	if policy.DeletionTimestamp != nil {
 		return false
 	}
-	if policy.Spec.Namespace != "" && policy.Spec.Namespace != service.Namespace {
+	if len(spec.Namespaces) > 0 && !slices.Contains(spec.Namespaces, service.Namespace) {
 		return false
 	}
-	for _, match := range policy.Spec.MatchLabels {
-		if value, found := service.Labels[match.Key]; !found || value != match.Value {
-			return false
+	if spec.NamespaceSelector != nil && !selects(spec.NamespaceSelector, namespaceLabels) {
+		return false
+	}
+	empty := len(spec.ServiceSelector.MatchLabels)+len(spec.ServiceSelector.MatchExpressions) == 0
+	return !empty && selects(&spec.ServiceSelector, service.Labels)
+}
+
+func selects(selector *metav1.LabelSelector, set map[string]string) bool {
+	parsed, err := metav1.LabelSelectorAsSelector(selector)
+	return err == nil && parsed.Matches(labels.Set(set))
+}
+
+// selectorTrouble says what is wrong with a selector of a CriticalService.
+func selectorTrouble(policy *criticalv2.CriticalService) error {
+	for _, selector := range []*metav1.LabelSelector{policy.Spec.NamespaceSelector, &policy.Spec.ServiceSelector} {
+		if _, err := metav1.LabelSelectorAsSelector(selector); err != nil {
+			return err
 		}
 	}
-	// The schema demands at least one label. An object that got past it must
-	// not make every Service critical.
-	return len(policy.Spec.MatchLabels) > 0
+	return nil
 }
 
 // governor is the first matching CriticalService by name.
-func governor(policies []criticalv1.CriticalService, service *corev1.Service) *criticalv1.CriticalService {
-	var first *criticalv1.CriticalService
-	for i := range policies {
-		policy := &policies[i]
-		if Matches(policy, service) && (first == nil || policy.Name < first.Name) {
+func (s *Snapshot) governor() *criticalv2.CriticalService {
+	var first *criticalv2.CriticalService
+	for i := range s.Policies {
+		policy := &s.Policies[i]
+		if Matches(policy, s.Service, s.NamespaceLabels) && (first == nil || policy.Name < first.Name) {
 			first = policy
 		}
 	}
 	return first
 }
 
+// others are the CriticalServices that match beside the one that governs, by name.
+func (s *Snapshot) others(governor *criticalv2.CriticalService) []*criticalv2.CriticalService {
+	var others []*criticalv2.CriticalService
+	for i := range s.Policies {
+		policy := &s.Policies[i]
+		if policy.Name != governor.Name && Matches(policy, s.Service, s.NamespaceLabels) {
+			others = append(others, policy)
+		}
+	}
+	slices.SortFunc(others, func(a, b *criticalv2.CriticalService) int { return strings.Compare(a.Name, b.Name) })
+	return others
+}
+
 // ignored says why a Service cannot or must not be protected; the reason is
 // empty where it can.
-func ignored(service *corev1.Service) (reason, message string) {
+func ignored(service *corev1.Service, c choice) (reason, message string) {
 	switch {
 	case service.DeletionTimestamp != nil:
-		return criticalv1.ReasonTerminating, "The Service is being deleted."
-	case service.Annotations[criticalv1.AnnotationCriticalService] == criticalv1.OptOut:
-		return criticalv1.ReasonOptedOut, "The Service's owner opted out with the annotation " +
-			criticalv1.AnnotationCriticalService + ": " + criticalv1.OptOut + "."
+		return criticalv2.ReasonTerminating, "The Service is being deleted."
+	case service.Annotations[criticalv2.AnnotationCriticalService] == criticalv2.OptOut:
+		return criticalv2.ReasonOptedOut, "The Service's owner opted out with the annotation " +
+			criticalv2.AnnotationCriticalService + ": " + criticalv2.OptOut + "."
 	case service.Spec.Type == corev1.ServiceTypeExternalName:
-		return criticalv1.ReasonExternalName, "A Service of type ExternalName is a DNS alias and has no endpoints to fall back for."
+		return criticalv2.ReasonExternalName, "A Service of type ExternalName is a DNS alias and has no endpoints to fall back for."
 	case len(service.Spec.Selector) == 0:
-		return criticalv1.ReasonNoSelector, "The Service has no selector, so no fallback Pod can become its endpoint."
+		return criticalv2.ReasonNoSelector, "The Service has no selector, so no fallback Pod can become its endpoint."
+	}
+	if c.kind == criticalv2.FallbackKindPage && !slices.ContainsFunc(service.Spec.Ports, isTCP) {
+		return criticalv2.ReasonNoTCPPort, "The Service has no TCP port, and the page answers TCP only: use a podTemplate or service fallback."
 	}
 	for key := range service.Spec.Selector {
-		if strings.HasPrefix(key, criticalv1.ReservedPrefix) {
-			return criticalv1.ReasonReservedSelector, "The Service's selector uses a label under " + criticalv1.ReservedPrefix +
+		if strings.HasPrefix(key, criticalv2.ReservedPrefix) {
+			return criticalv2.ReasonReservedSelector, "The Service's selector uses a label under " + criticalv2.ReservedPrefix +
 				", which is reserved for fallbacks; select the application's Pods by a label of their own."
 		}
 	}

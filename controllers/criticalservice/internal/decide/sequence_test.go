@@ -9,9 +9,10 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 )
@@ -49,6 +50,10 @@ func expectNothingLost(g Gomega, w *world, reconcile func()) {
 	}
 	g.Expect(alive).To(BeNumerically("<=", 1), "two fallbacks:\n%s", w.text())
 
+	asked := len(w.truth.Policies) > 0 && !w.realReady(before)
+	if asked && w.answered(before) {
+		g.Expect(w.answered(after)).To(BeTrue(), "what answered in an outage was taken away:\n%s", w.text())
+	}
 	for _, pod := range before.Pods {
 		now := w.pods[pod.Name]
 		if now == nil || now.UID != pod.UID || len(w.truth.Policies) == 0 || len(pod.Status.Conditions) == 0 {
@@ -58,9 +63,27 @@ func expectNothingLost(g Gomega, w *world, reconcile func()) {
 		_, isReleased := render.ReleasedAt(now)
 		deleted := pod.DeletionTimestamp == nil && now.DeletionTimestamp != nil
 		if deleted || isReleased && !wasReleased {
-			g.Expect(w.realReady(before)).To(BeTrue(), "a ready fallback was taken away in an outage:\n%s", w.text())
+			g.Expect(w.realReady(before) || answering(after, after.Standby)).To(BeTrue(), "a ready fallback was taken away in an outage:\n%s", w.text())
 		}
 	}
+}
+
+// answered tells from the ground truth whether something of ours answers: a
+// fallback Pod that the Service selects, or one that is published.
+func (w *world) answered(s decide.Snapshot) bool {
+	for _, slice := range s.Slices {
+		for _, endpoint := range slice.Endpoints {
+			pod := w.pods[endpoint.TargetRef.Name]
+			if pod == nil || pod.UID != endpoint.TargetRef.UID || !render.IsFallback(pod) {
+				continue
+			}
+			runs := pod.Status.Phase != corev1.PodFailed && len(pod.Status.Conditions) > 0
+			if runs && ptr.Deref(endpoint.Conditions.Ready, true) {
+				return true
+			}
+		}
+	}
+	return answering(s, s.Standby)
 }
 
 // realReady tells from the ground truth whether the slices list a ready endpoint
@@ -82,10 +105,22 @@ func expectRightPlace(g Gomega, w *world) {
 	case len(w.truth.Policies) == 0:
 		g.Expect(plan.State).To(BeEmpty(), w.text())
 	case w.realReady(w.truth):
-		g.Expect(plan.State).To(Equal(criticalv1.StateArmed), w.text())
+		g.Expect(plan.State).To(Equal(criticalv2.StateArmed), w.text())
 	default:
 		want = 1
-		g.Expect(plan.State).To(Equal(criticalv1.StateCovered), w.text())
+		g.Expect(plan.State).To(Equal(criticalv2.StateCovered), w.text())
+	}
+	if want == 1 || plan.Governor != nil {
+		pod := plan.Governor.Spec.Fallback.PodTemplate
+		switch {
+		case pod == nil:
+			want = 0
+		case pod.Activation == criticalv2.ActivationStandby:
+			want = 1
+		}
+		g.Expect(w.standby).To(HaveLen(map[bool]int{true: 0, false: 1}[pod != nil && pod.Publish == criticalv2.PublishSelectorLabels]), w.text())
+	} else {
+		g.Expect(w.standby).To(BeEmpty(), w.text())
 	}
 	fallbacks := 0
 	for _, pod := range w.pods {

@@ -3,11 +3,13 @@ package decide
 import (
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/listener"
 )
 
 // Snapshot is all that is known of one Service at one moment. Lists may be in
@@ -19,30 +21,65 @@ type Snapshot struct {
 	Settings Settings
 	// Service is nil once it is gone.
 	Service *corev1.Service
+	// NamespaceLabels are those of the Service's namespace.
+	NamespaceLabels map[string]string
 	// Policies are all the CriticalServices there are.
-	Policies []criticalv1.CriticalService
-	// Slices are the EndpointSlices of the Service.
+	Policies []criticalv2.CriticalService
+	// Slices are the EndpointSlices that others keep of the Service.
 	Slices []discoveryv1.EndpointSlice
+	// Standby are the EndpointSlices that the operator keeps of the Service.
+	Standby []discoveryv1.EndpointSlice
 	// Pods are the fallback Pods made for the Service.
 	Pods []corev1.Pod
 	// Strangers are the UIDs of fallback Pods made for other Services of the
-	// namespace. They are endpoints of this one too where selectors overlap.
+	// namespace, and of responder Pods. They are endpoints of this one too where
+	// selectors overlap.
 	Strangers []types.UID
 	// Namesake is a Pod that has the fallback's name and is not a fallback.
 	// It is looked up only where something hints that it exists.
 	Namesake *corev1.Pod
-	// Template is the PodTemplate of fallbacks.
+	// Template is the PodTemplate that Needs names.
 	Template *corev1.PodTemplate
+	// Content is the ConfigMap that Needs names.
+	Content *corev1.ConfigMap
+	// Responder is that of the namespace.
+	Responder Responder
+	// Backups are the Services that Needs names, by name.
+	Backups map[string]Backup
 	// Attempt is what the API server last said of a fallback Pod for the Service.
 	Attempt *Attempt
+	// Refusal is what hinders the last write of a standby slice; nil if nothing.
+	Refusal *Refusal
 }
 
 // Settings are the operator's settings that matter to a decision.
 type Settings struct {
-	// Template names the PodTemplate of fallbacks.
+	// Template names the PodTemplate of fallbacks that name none.
 	Template types.NamespacedName
+	// OperatorNamespace is where a CriticalService's own PodTemplate is looked for
+	// if it names no namespace.
+	OperatorNamespace string
+	// NoResponder says why there can be no responder; empty where there can.
+	NoResponder string
 	// PodNamePrefix begins the name of every fallback Pod.
 	PodNamePrefix string
+}
+
+// Responder is what stands in with a page in one namespace.
+type Responder struct {
+	// Table says which port stands in for which; nil if there is none yet.
+	Table *listener.Table
+	// Deployment runs the Pods.
+	Deployment *appsv1.Deployment
+	// Pods are those of the Deployment.
+	Pods []corev1.Pod
+}
+
+// Backup is a backup Service.
+type Backup struct {
+	Service *corev1.Service
+	// Slices are the EndpointSlices that others keep of it.
+	Slices []discoveryv1.EndpointSlice
 }
 
 // Attempt is the API server's last answer to a create of the fallback Pod, be
@@ -61,6 +98,14 @@ type Attempt struct {
 	Message string
 	// Refusals is how often in a row the API server has said so.
 	Refusals int
+}
+
+// Refusal is why a standby slice could not be written.
+type Refusal struct {
+	// Reason is CreateDenied or NameTaken.
+	Reason string
+	// Message says what to do.
+	Message string
 }
 
 const (
@@ -91,16 +136,24 @@ const (
 // Plan is what is to be done, and what the Service's state is until then.
 type Plan struct {
 	// Governor is the CriticalService that governs the Service, nil if none.
-	Governor *criticalv1.CriticalService
+	Governor *criticalv2.CriticalService
 	// State, Reason and Message describe the Service now, before the plan is
 	// carried out. They are empty where no CriticalService matches.
-	State   criticalv1.ServiceState
+	State   criticalv2.ServiceState
 	Reason  string
 	Message string
 	// Provisional is true while the state rests on an answer of the API server
 	// that this plan is about to ask for.
 	Provisional bool
 
+	// Publish lists the standby slices to create or to change, as they must
+	// become, where this takes nothing away from anybody.
+	Publish []*discoveryv1.EndpointSlice
+	// Retract lists the standby slices to change, as they must become, where this
+	// takes endpoints away or makes ready ones standby again.
+	Retract []*discoveryv1.EndpointSlice
+	// Unpublish lists the standby slices to delete.
+	Unpublish []*discoveryv1.EndpointSlice
 	// Create is the fallback Pod to create.
 	Create *corev1.Pod
 	// Rehearse is the fallback Pod to send as a dry run.
@@ -110,20 +163,20 @@ type Plan struct {
 	Rebind []*corev1.Pod
 	// Release lists the Pods that leave their Service before they are deleted, as
 	// they must become.
-	Release []*corev1.Pod
+	Release []Removal
 	// Delete lists the fallback Pods to delete.
-	Delete []Deletion
+	Delete []Removal
 	// RecheckAfter is when to look again though nothing tells; 0 is never.
 	RecheckAfter time.Duration
 }
 
-// Deletion is a fallback Pod to delete, and why.
-type Deletion struct {
+// Removal is a fallback Pod that is to go, and why.
+type Removal struct {
 	Pod *corev1.Pod
 	Why Why
 }
 
-// Why is why a fallback Pod is deleted; it is also the word for logs.
+// Why is why a fallback Pod goes; it is also the word for logs.
 type Why string
 
 const (
@@ -134,6 +187,8 @@ const (
 	WhyUnprotected Why = "Unprotected"
 	// WhySurplus: another fallback Pod of the Service stays.
 	WhySurplus Why = "Surplus"
+	// WhySuperseded: another kind of fallback answers instead.
+	WhySuperseded Why = "Superseded"
 	// WhyFailed: the Pod ended and will not start again.
 	WhyFailed Why = "Failed"
 	// WhyStuck: the Pod should have ended long ago; its node does not say that it
@@ -141,9 +196,13 @@ const (
 	WhyStuck Why = "Stuck"
 	// WhyOutdated: the Pod is not ready, and the template has changed since.
 	WhyOutdated Why = "Outdated"
+	// WhyRenewed: the Service answers by itself, and the template has changed since
+	// its standby Pod was made.
+	WhyRenewed Why = "Renewed"
 )
 
 // IsEmpty tells whether the plan writes nothing.
 func (p *Plan) IsEmpty() bool {
-	return p.Create == nil && p.Rehearse == nil && len(p.Rebind) == 0 && len(p.Release) == 0 && len(p.Delete) == 0
+	return len(p.Publish) == 0 && len(p.Retract) == 0 && len(p.Unpublish) == 0 &&
+		p.Create == nil && p.Rehearse == nil && len(p.Rebind) == 0 && len(p.Release) == 0 && len(p.Delete) == 0
 }

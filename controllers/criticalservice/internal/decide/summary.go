@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/internal/condition"
 )
 
@@ -23,20 +23,20 @@ type Verdict struct {
 
 // Summarize makes the status of a CriticalService from its Services. The old
 // status matters only for when a state began, and while a Plan is provisional.
-// watched tells whether the operator looks at the namespace of the spec.
-func Summarize(policy *criticalv1.CriticalService, verdicts []Verdict, watched bool, now time.Time) criticalv1.CriticalServiceStatus {
-	details := make([]criticalv1.ServiceStatus, 0, len(verdicts))
+// unwatched names the namespaces of the spec that the operator does not look at.
+func Summarize(policy *criticalv2.CriticalService, verdicts []Verdict, unwatched []string, now time.Time) criticalv2.CriticalServiceStatus {
+	details := make([]criticalv2.ServiceStatus, 0, len(verdicts))
 	for _, verdict := range verdicts {
 		details = append(details, detailOf(policy, verdict, now))
 	}
 
-	status := criticalv1.CriticalServiceStatus{
+	status := criticalv2.CriticalServiceStatus{
 		ObservedGeneration: policy.Generation,
 		Conditions:         slices.Clone(policy.Status.Conditions),
 		Services:           count(details),
 	}
 	list := condition.List{Conditions: &status.Conditions, Generation: policy.Generation, Now: metav1.NewTime(now)}
-	setReady(list, policy, status.Services, watched)
+	setReady(list, policy, status.Services, unwatched)
 	setFallbackReady(list, details)
 	setOutage(list, details)
 	setOverridden(list, details)
@@ -44,17 +44,17 @@ func Summarize(policy *criticalv1.CriticalService, verdicts []Verdict, watched b
 	return status
 }
 
-func detailOf(policy *criticalv1.CriticalService, verdict Verdict, now time.Time) criticalv1.ServiceStatus {
-	detail := criticalv1.ServiceStatus{
+func detailOf(policy *criticalv2.CriticalService, verdict Verdict, now time.Time) criticalv2.ServiceStatus {
+	detail := criticalv2.ServiceStatus{
 		Namespace: verdict.Service.Namespace, Name: verdict.Service.Name,
 		State: verdict.Plan.State, Reason: verdict.Plan.Reason, Message: shorten(verdict.Plan.Message),
 		Since: metav1.NewTime(now),
 	}
 	if governor := verdict.Plan.Governor; governor != nil && governor.Name != policy.Name {
-		detail.State, detail.Reason = criticalv1.StateIgnored, criticalv1.ReasonOverridden
+		detail.State, detail.Reason = criticalv2.StateIgnored, criticalv2.ReasonOverridden
 		detail.Message = fmt.Sprintf("CriticalService %q comes first by name and governs this Service.", governor.Name)
 	}
-	old := slices.IndexFunc(policy.Status.Details, func(d criticalv1.ServiceStatus) bool {
+	old := slices.IndexFunc(policy.Status.Details, func(d criticalv2.ServiceStatus) bool {
 		return d.Namespace == detail.Namespace && d.Name == detail.Name
 	})
 	if old < 0 {
@@ -63,7 +63,7 @@ func detailOf(policy *criticalv1.CriticalService, verdict Verdict, now time.Time
 	was := policy.Status.Details[old]
 	// The API server is about to be asked; until it answers, what it said
 	// before (perhaps to an operator before this one) is the best that is known.
-	armed := was.State == criticalv1.StateArmed && detail.State == criticalv1.StateArming
+	armed := was.State == criticalv2.StateArmed && detail.State == criticalv2.StateArming
 	if verdict.Plan.Provisional && (was.State == detail.State || armed) {
 		return was
 	}
@@ -73,42 +73,45 @@ func detailOf(policy *criticalv1.CriticalService, verdict Verdict, now time.Time
 	return detail
 }
 
-func count(details []criticalv1.ServiceStatus) criticalv1.ServiceCounts {
-	counts := criticalv1.ServiceCounts{Total: int32(min(len(details), 1<<31-1))}
+func count(details []criticalv2.ServiceStatus) criticalv2.ServiceCounts {
+	counts := criticalv2.ServiceCounts{Total: int32(min(len(details), 1<<31-1))}
 	for _, detail := range details {
 		switch detail.State {
-		case criticalv1.StateIgnored:
+		case criticalv2.StateIgnored:
 			counts.Ignored++
-		case criticalv1.StateArming:
+		case criticalv2.StateArming:
 			counts.Arming++
-		case criticalv1.StateArmed:
+		case criticalv2.StateArmed:
 			counts.Armed++
-		case criticalv1.StateExposed:
+		case criticalv2.StateExposed:
 			counts.Exposed++
-		case criticalv1.StateCovered:
+		case criticalv2.StateCovered:
 			counts.Covered++
 		}
 	}
 	return counts
 }
 
-func setReady(list condition.List, policy *criticalv1.CriticalService, counts criticalv1.ServiceCounts, watched bool) {
+func setReady(list condition.List, policy *criticalv2.CriticalService, counts criticalv2.ServiceCounts, unwatched []string) {
 	able := counts.Total - counts.Ignored
 	open := counts.Arming + counts.Exposed
 	switch {
-	case !watched:
-		list.Set(criticalv1.ConditionReady, false, criticalv1.ConditionReasonNamespaceNotWatched,
-			fmt.Sprintf("The operator does not look at namespace %q: add it to NAMESPACES, or name another in spec.namespace.", policy.Spec.Namespace))
+	case selectorTrouble(policy) != nil:
+		list.Set(criticalv2.ConditionReady, false, criticalv2.ConditionReasonSelectorInvalid,
+			shorten(fmt.Sprintf("A selector of the spec matches nothing, because it is not valid: %v.", selectorTrouble(policy))))
+	case len(unwatched) > 0:
+		list.Set(criticalv2.ConditionReady, false, criticalv2.ConditionReasonNamespaceNotWatched,
+			fmt.Sprintf("The operator does not look at namespace %q: add it to NAMESPACES, or name another in the spec.", strings.Join(unwatched, ", ")))
 	case counts.Total == 0:
-		list.Set(criticalv1.ConditionReady, true, criticalv1.ConditionReasonNoServices, "No Service carries all of spec.matchLabels.")
+		list.Set(criticalv2.ConditionReady, true, criticalv2.ConditionReasonNoServices, "No Service is selected.")
 	case able == 0:
-		list.Set(criticalv1.ConditionReady, true, criticalv1.ConditionReasonNoServices,
+		list.Set(criticalv2.ConditionReady, true, criticalv2.ConditionReasonNoServices,
 			fmt.Sprintf("None of the %d Services that match is to be protected by this object; status.details says why.", counts.Total))
 	case open > 0:
-		list.Set(criticalv1.ConditionReady, false, criticalv1.ConditionReasonNotProtected,
+		list.Set(criticalv2.ConditionReady, false, criticalv2.ConditionReasonNotProtected,
 			fmt.Sprintf("%d of %d Services are not protected: %d arming, %d exposed.", open, able, counts.Arming, counts.Exposed))
 	default:
-		list.Set(criticalv1.ConditionReady, true, criticalv1.ConditionReasonProtected,
+		list.Set(criticalv2.ConditionReady, true, criticalv2.ConditionReasonProtected,
 			fmt.Sprintf("%d of %d Services are protected: %d armed, %d covered.", able, able, counts.Armed, counts.Covered))
 	}
 }
@@ -116,53 +119,61 @@ func setReady(list condition.List, policy *criticalv1.CriticalService, counts cr
 // hindrances are the reasons that make FallbackReady False, the most general
 // first: one missing PodTemplate explains many Services.
 var hindrances = []string{
-	criticalv1.ReasonTemplateNotFound,
-	criticalv1.ReasonCreateDenied,
-	criticalv1.ReasonNameTaken,
-	criticalv1.ReasonPortMismatch,
-	criticalv1.ReasonFallbackFailing,
+	criticalv2.ReasonTemplateNotFound,
+	criticalv2.ReasonTemplateForbidden,
+	criticalv2.ReasonResponderFailing,
+	criticalv2.ReasonCreateDenied,
+	criticalv2.ReasonNameTaken,
+	criticalv2.ReasonBackupNotFound,
+	criticalv2.ReasonBackupUnsuitable,
+	criticalv2.ReasonBackupNotReady,
+	criticalv2.ReasonHeadlessUnsupported,
+	criticalv2.ReasonFamilyMissing,
+	criticalv2.ReasonPortMismatch,
+	criticalv2.ReasonFallbackFailing,
+	criticalv2.ReasonPageContentInvalid,
 }
 
 // Hinders tells whether a reason says that a fallback does not work as it is,
 // and that a person must do something.
 func Hinders(reason string) bool { return slices.Contains(hindrances, reason) }
 
-func setFallbackReady(list condition.List, details []criticalv1.ServiceStatus) {
+func setFallbackReady(list condition.List, details []criticalv2.ServiceStatus) {
 	for _, reason := range hindrances {
-		if texts := describe(details, func(d criticalv1.ServiceStatus) bool { return d.Reason == reason }); texts != "" {
-			list.Set(criticalv1.ConditionFallbackReady, false, reason, texts)
+		if texts := describe(details, func(d criticalv2.ServiceStatus) bool { return d.Reason == reason }); texts != "" {
+			list.Set(criticalv2.ConditionFallbackReady, false, reason, texts)
 			return
 		}
 	}
-	list.Set(criticalv1.ConditionFallbackReady, true, criticalv1.ConditionReasonFallbackPrepared, "Nothing hinders a fallback.")
+	list.Set(criticalv2.ConditionFallbackReady, true, criticalv2.ConditionReasonFallbackPrepared, "Nothing hinders a fallback.")
 }
 
-func setOutage(list condition.List, details []criticalv1.ServiceStatus) {
-	exposed := func(d criticalv1.ServiceStatus) bool { return d.State == criticalv1.StateExposed }
-	covered := func(d criticalv1.ServiceStatus) bool { return d.State == criticalv1.StateCovered }
+func setOutage(list condition.List, details []criticalv2.ServiceStatus) {
+	exposed := func(d criticalv2.ServiceStatus) bool { return d.State == criticalv2.StateExposed }
+	covered := func(d criticalv2.ServiceStatus) bool { return d.State == criticalv2.StateCovered }
 	if texts := describe(details, exposed); texts != "" {
-		list.Set(criticalv1.ConditionOutage, true, criticalv1.ConditionReasonExposed, texts)
+		list.Set(criticalv2.ConditionOutage, true, criticalv2.ConditionReasonExposed, texts)
 	} else if texts := describe(details, covered); texts != "" {
-		list.Set(criticalv1.ConditionOutage, true, criticalv1.ConditionReasonCovered, texts)
+		list.Set(criticalv2.ConditionOutage, true, criticalv2.ConditionReasonCovered, texts)
 	} else {
-		list.Set(criticalv1.ConditionOutage, false, criticalv1.ConditionReasonNoOutage, "No protected Service is in outage.")
+		list.Set(criticalv2.ConditionOutage, false, criticalv2.ConditionReasonNoOutage, "No protected Service is in outage.")
 	}
 }
 
-func setOverridden(list condition.List, details []criticalv1.ServiceStatus) {
-	overridden := func(d criticalv1.ServiceStatus) bool { return d.Reason == criticalv1.ReasonOverridden }
+func setOverridden(list condition.List, details []criticalv2.ServiceStatus) {
+	overridden := func(d criticalv2.ServiceStatus) bool { return d.Reason == criticalv2.ReasonOverridden }
 	if texts := describe(details, overridden); texts != "" {
-		list.Set(criticalv1.ConditionOverridden, true, criticalv1.ConditionReasonFirstByName, texts)
+		list.Set(criticalv2.ConditionOverridden, true, criticalv2.ConditionReasonFirstByName, texts)
 	} else {
-		list.Set(criticalv1.ConditionOverridden, false, criticalv1.ConditionReasonNotOverridden,
+		list.Set(criticalv2.ConditionOverridden, false, criticalv2.ConditionReasonNotOverridden,
 			"No other CriticalService governs a Service that this one matches.")
 	}
 }
 
 // describe says what holds for the first of the chosen Services, and how many
 // more there are.
-func describe(details []criticalv1.ServiceStatus, chosen func(criticalv1.ServiceStatus) bool) string {
-	var first *criticalv1.ServiceStatus
+func describe(details []criticalv2.ServiceStatus, chosen func(criticalv2.ServiceStatus) bool) string {
+	var first *criticalv2.ServiceStatus
 	more := -1
 	for i := range details {
 		if !chosen(details[i]) {
@@ -185,21 +196,21 @@ func describe(details []criticalv1.ServiceStatus, chosen func(criticalv1.Service
 
 // capped sorts the details by namespace and name, and keeps those that matter
 // most where there are too many.
-func capped(details []criticalv1.ServiceStatus) []criticalv1.ServiceStatus {
-	kept := slices.SortedFunc(slices.Values(details), func(a, b criticalv1.ServiceStatus) int {
+func capped(details []criticalv2.ServiceStatus) []criticalv2.ServiceStatus {
+	kept := slices.SortedFunc(slices.Values(details), func(a, b criticalv2.ServiceStatus) int {
 		return cmp.Or(cmp.Compare(urgency[a.State], urgency[b.State]), byName(a, b))
 	})
-	kept = kept[:min(len(kept), criticalv1.MaxDetails)]
+	kept = kept[:min(len(kept), criticalv2.MaxDetails)]
 	slices.SortFunc(kept, byName)
 	return kept
 }
 
-var urgency = map[criticalv1.ServiceState]int{
-	criticalv1.StateExposed: 0, criticalv1.StateCovered: 1, criticalv1.StateArming: 2,
-	criticalv1.StateArmed: 3, criticalv1.StateIgnored: 4,
+var urgency = map[criticalv2.ServiceState]int{
+	criticalv2.StateExposed: 0, criticalv2.StateCovered: 1, criticalv2.StateArming: 2,
+	criticalv2.StateArmed: 3, criticalv2.StateIgnored: 4,
 }
 
-func byName(a, b criticalv1.ServiceStatus) int {
+func byName(a, b criticalv2.ServiceStatus) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 

@@ -13,12 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 )
 
 // verdict is about Service web/NAME, governed by "a".
-func verdict(name string, state criticalv1.ServiceState, reason string) decide.Verdict {
+func verdict(name string, state criticalv2.ServiceState, reason string) decide.Verdict {
 	governor := policy("a")
 	return decide.Verdict{
 		Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: name}},
@@ -27,61 +27,66 @@ func verdict(name string, state criticalv1.ServiceState, reason string) decide.V
 }
 
 func TestConditions(t *testing.T) {
-	overridden := verdict("o", criticalv1.StateCovered, criticalv1.ReasonFallbackServing)
+	overridden := verdict("o", criticalv2.StateCovered, criticalv2.ReasonFallbackServing)
 	other := policy("A")
 	overridden.Plan.Governor = &other
 
 	tests := map[string]struct {
 		verdicts  []decide.Verdict
-		unwatched bool
+		unwatched []string
+		selector  map[string]string
 		want      string
 	}{
 		"no Service is no trouble": {
 			want: "Ready=True/NoServices FallbackReady=True/FallbackPrepared Outage=False/NoOutage Overridden=False/NotOverridden",
 		},
 		"armed Services are protected": {
-			verdicts: []decide.Verdict{verdict("x", criticalv1.StateArmed, criticalv1.ReasonEndpointsReady)},
+			verdicts: []decide.Verdict{verdict("x", criticalv2.StateArmed, criticalv2.ReasonEndpointsReady)},
 			want:     "Ready=True/Protected FallbackReady=True/FallbackPrepared Outage=False/NoOutage Overridden=False/NotOverridden",
 		},
 		"a Service that nobody can protect does not spoil the rest": {
 			verdicts: []decide.Verdict{
-				verdict("x", criticalv1.StateArmed, criticalv1.ReasonEndpointsReady),
-				verdict("y", criticalv1.StateIgnored, criticalv1.ReasonNoSelector),
+				verdict("x", criticalv2.StateArmed, criticalv2.ReasonEndpointsReady),
+				verdict("y", criticalv2.StateIgnored, criticalv2.ReasonNoSelector),
 			},
 			want: "Ready=True/Protected FallbackReady=True/FallbackPrepared Outage=False/NoOutage Overridden=False/NotOverridden",
 		},
 		"a covered Service is protected, and in outage": {
-			verdicts: []decide.Verdict{verdict("x", criticalv1.StateCovered, criticalv1.ReasonFallbackServing)},
+			verdicts: []decide.Verdict{verdict("x", criticalv2.StateCovered, criticalv2.ReasonFallbackServing)},
 			want:     "Ready=True/Protected FallbackReady=True/FallbackPrepared Outage=True/Covered Overridden=False/NotOverridden",
 		},
 		"one exposed Service counts more than one that is covered": {
 			verdicts: []decide.Verdict{
-				verdict("x", criticalv1.StateCovered, criticalv1.ReasonFallbackServing),
-				verdict("y", criticalv1.StateExposed, criticalv1.ReasonFallbackStarting),
+				verdict("x", criticalv2.StateCovered, criticalv2.ReasonFallbackServing),
+				verdict("y", criticalv2.StateExposed, criticalv2.ReasonFallbackStarting),
 			},
 			want: "Ready=False/NotProtected FallbackReady=True/FallbackPrepared Outage=True/Exposed Overridden=False/NotOverridden",
 		},
 		"what hinders a fallback is said before the outage": {
-			verdicts: []decide.Verdict{verdict("x", criticalv1.StateArming, criticalv1.ReasonCreateDenied)},
+			verdicts: []decide.Verdict{verdict("x", criticalv2.StateArming, criticalv2.ReasonCreateDenied)},
 			want:     "Ready=False/NotProtected FallbackReady=False/CreateDenied Outage=False/NoOutage Overridden=False/NotOverridden",
 		},
 		"a missing template is said before what concerns one Service": {
 			verdicts: []decide.Verdict{
-				verdict("x", criticalv1.StateArming, criticalv1.ReasonNameTaken),
-				verdict("y", criticalv1.StateArming, criticalv1.ReasonTemplateNotFound),
+				verdict("x", criticalv2.StateArming, criticalv2.ReasonNameTaken),
+				verdict("y", criticalv2.StateArming, criticalv2.ReasonTemplateNotFound),
 			},
 			want: "Ready=False/NotProtected FallbackReady=False/TemplateNotFound Outage=False/NoOutage Overridden=False/NotOverridden",
 		},
 		"a fallback that answers on some ports only is a hindrance": {
-			verdicts: []decide.Verdict{verdict("x", criticalv1.StateCovered, criticalv1.ReasonPortMismatch)},
+			verdicts: []decide.Verdict{verdict("x", criticalv2.StateCovered, criticalv2.ReasonPortMismatch)},
 			want:     "Ready=True/Protected FallbackReady=False/PortMismatch Outage=True/Covered Overridden=False/NotOverridden",
 		},
 		"what another governs is not ours to worry about": {
 			verdicts: []decide.Verdict{overridden},
 			want:     "Ready=True/NoServices FallbackReady=True/FallbackPrepared Outage=False/NoOutage Overridden=True/FirstByName",
 		},
+		"a selector that cannot be read is said": {
+			selector: map[string]string{"role": "front end"},
+			want:     "Ready=False/SelectorInvalid FallbackReady=True/FallbackPrepared Outage=False/NoOutage Overridden=False/NotOverridden",
+		},
 		"a namespace that is not looked at is said": {
-			unwatched: true,
+			unwatched: []string{"elsewhere"},
 			want:      "Ready=False/NamespaceNotWatched FallbackReady=True/FallbackPrepared Outage=False/NoOutage Overridden=False/NotOverridden",
 		},
 	}
@@ -89,7 +94,10 @@ func TestConditions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			p := policy("a")
-			status := decide.Summarize(&p, test.verdicts, !test.unwatched, now)
+			if test.selector != nil {
+				p.Spec.ServiceSelector.MatchLabels = test.selector
+			}
+			status := decide.Summarize(&p, test.verdicts, test.unwatched, now)
 			var got []string
 			for _, condition := range status.Conditions {
 				got = append(got, fmt.Sprintf("%s=%s/%s", condition.Type, condition.Status, condition.Reason))
@@ -104,29 +112,29 @@ func TestCountsAddUp(t *testing.T) {
 	g := NewWithT(t)
 	p := policy("a")
 	status := decide.Summarize(&p, []decide.Verdict{
-		verdict("a", criticalv1.StateArmed, "x"), verdict("b", criticalv1.StateArmed, "x"),
-		verdict("c", criticalv1.StateArming, "x"), verdict("d", criticalv1.StateExposed, "x"),
-		verdict("e", criticalv1.StateCovered, "x"), verdict("f", criticalv1.StateIgnored, "x"),
-	}, true, now)
-	g.Expect(status.Services).To(Equal(criticalv1.ServiceCounts{Total: 6, Armed: 2, Arming: 1, Exposed: 1, Covered: 1, Ignored: 1}))
+		verdict("a", criticalv2.StateArmed, "x"), verdict("b", criticalv2.StateArmed, "x"),
+		verdict("c", criticalv2.StateArming, "x"), verdict("d", criticalv2.StateExposed, "x"),
+		verdict("e", criticalv2.StateCovered, "x"), verdict("f", criticalv2.StateIgnored, "x"),
+	}, nil, now)
+	g.Expect(status.Services).To(Equal(criticalv2.ServiceCounts{Total: 6, Armed: 2, Arming: 1, Exposed: 1, Covered: 1, Ignored: 1}))
 }
 
 func TestDetailsAreCappedAndSorted(t *testing.T) {
 	g := NewWithT(t)
 	var verdicts []decide.Verdict
 	for i := range 150 {
-		verdicts = append(verdicts, verdict(fmt.Sprintf("s-%03d", i), criticalv1.StateArmed, criticalv1.ReasonEndpointsReady))
+		verdicts = append(verdicts, verdict(fmt.Sprintf("s-%03d", i), criticalv2.StateArmed, criticalv2.ReasonEndpointsReady))
 	}
 	verdicts = append(verdicts,
-		verdict("zz", criticalv1.StateExposed, criticalv1.ReasonFallbackStarting),
-		verdict("zy", criticalv1.StateCovered, criticalv1.ReasonFallbackServing))
+		verdict("zz", criticalv2.StateExposed, criticalv2.ReasonFallbackStarting),
+		verdict("zy", criticalv2.StateCovered, criticalv2.ReasonFallbackServing))
 	rand.New(rand.NewPCG(1, 1)).Shuffle(len(verdicts), func(i, j int) { verdicts[i], verdicts[j] = verdicts[j], verdicts[i] })
 
 	p := policy("a")
-	status := decide.Summarize(&p, verdicts, true, now)
+	status := decide.Summarize(&p, verdicts, nil, now)
 
 	g.Expect(status.Services.Total).To(BeEquivalentTo(152))
-	g.Expect(status.Details).To(HaveLen(criticalv1.MaxDetails))
+	g.Expect(status.Details).To(HaveLen(criticalv2.MaxDetails))
 	var names []string
 	for _, detail := range status.Details {
 		names = append(names, detail.Name)
@@ -137,58 +145,58 @@ func TestDetailsAreCappedAndSorted(t *testing.T) {
 
 func TestSinceIsWhenTheStateBegan(t *testing.T) {
 	earlier := metav1.NewTime(now.Add(-time.Hour))
-	was := func(state criticalv1.ServiceState, reason string) criticalv1.ServiceStatus {
-		return criticalv1.ServiceStatus{Namespace: "web", Name: "x", State: state, Reason: reason, Message: "old", Since: earlier}
+	was := func(state criticalv2.ServiceState, reason string) criticalv2.ServiceStatus {
+		return criticalv2.ServiceStatus{Namespace: "web", Name: "x", State: state, Reason: reason, Message: "old", Since: earlier}
 	}
 	provisional := func(v decide.Verdict) decide.Verdict { v.Plan.Provisional = true; return v }
 	tests := map[string]struct {
-		was        criticalv1.ServiceStatus
+		was        criticalv2.ServiceStatus
 		verdict    decide.Verdict
 		wantReason string
 		wantSince  time.Time
 	}{
 		"the same state goes on, though the reason is another": {
-			was(criticalv1.StateExposed, criticalv1.ReasonFallbackStarting),
-			verdict("x", criticalv1.StateExposed, criticalv1.ReasonCreateDenied),
-			criticalv1.ReasonCreateDenied, earlier.Time,
+			was(criticalv2.StateExposed, criticalv2.ReasonFallbackStarting),
+			verdict("x", criticalv2.StateExposed, criticalv2.ReasonCreateDenied),
+			criticalv2.ReasonCreateDenied, earlier.Time,
 		},
 		"another state begins now": {
-			was(criticalv1.StateExposed, criticalv1.ReasonFallbackStarting),
-			verdict("x", criticalv1.StateCovered, criticalv1.ReasonFallbackServing),
-			criticalv1.ReasonFallbackServing, now,
+			was(criticalv2.StateExposed, criticalv2.ReasonFallbackStarting),
+			verdict("x", criticalv2.StateCovered, criticalv2.ReasonFallbackServing),
+			criticalv2.ReasonFallbackServing, now,
 		},
 		"until the API server has answered, what it said before holds": {
-			was(criticalv1.StateArmed, criticalv1.ReasonEndpointsReady),
-			provisional(verdict("x", criticalv1.StateArming, criticalv1.ReasonRehearsalPending)),
-			criticalv1.ReasonEndpointsReady, earlier.Time,
+			was(criticalv2.StateArmed, criticalv2.ReasonEndpointsReady),
+			provisional(verdict("x", criticalv2.StateArming, criticalv2.ReasonRehearsalPending)),
+			criticalv2.ReasonEndpointsReady, earlier.Time,
 		},
 		"a Service that is no longer opted out is not called so until the API server has answered": {
-			was(criticalv1.StateIgnored, criticalv1.ReasonOptedOut),
-			provisional(verdict("x", criticalv1.StateArming, criticalv1.ReasonRehearsalPending)),
-			criticalv1.ReasonRehearsalPending, now,
+			was(criticalv2.StateIgnored, criticalv2.ReasonOptedOut),
+			provisional(verdict("x", criticalv2.StateArming, criticalv2.ReasonRehearsalPending)),
+			criticalv2.ReasonRehearsalPending, now,
 		},
 		"a recovery is not hidden by a rehearsal that is still to come": {
-			was(criticalv1.StateCovered, criticalv1.ReasonFallbackServing),
-			provisional(verdict("x", criticalv1.StateArming, criticalv1.ReasonRehearsalPending)),
-			criticalv1.ReasonRehearsalPending, now,
+			was(criticalv2.StateCovered, criticalv2.ReasonFallbackServing),
+			provisional(verdict("x", criticalv2.StateArming, criticalv2.ReasonRehearsalPending)),
+			criticalv2.ReasonRehearsalPending, now,
 		},
 		"a fallback that is gone is not said to answer until the next one is made": {
-			was(criticalv1.StateCovered, criticalv1.ReasonFallbackServing),
-			provisional(verdict("x", criticalv1.StateExposed, criticalv1.ReasonFallbackStarting)),
-			criticalv1.ReasonFallbackStarting, now,
+			was(criticalv2.StateCovered, criticalv2.ReasonFallbackServing),
+			provisional(verdict("x", criticalv2.StateExposed, criticalv2.ReasonFallbackStarting)),
+			criticalv2.ReasonFallbackStarting, now,
 		},
 		"an outage is not hidden by a create that is still to come": {
-			was(criticalv1.StateArmed, criticalv1.ReasonEndpointsReady),
-			provisional(verdict("x", criticalv1.StateExposed, criticalv1.ReasonFallbackStarting)),
-			criticalv1.ReasonFallbackStarting, now,
+			was(criticalv2.StateArmed, criticalv2.ReasonEndpointsReady),
+			provisional(verdict("x", criticalv2.StateExposed, criticalv2.ReasonFallbackStarting)),
+			criticalv2.ReasonFallbackStarting, now,
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			p := policy("a")
-			p.Status.Details = []criticalv1.ServiceStatus{test.was}
-			status := decide.Summarize(&p, []decide.Verdict{test.verdict}, true, now)
+			p.Status.Details = []criticalv2.ServiceStatus{test.was}
+			status := decide.Summarize(&p, []decide.Verdict{test.verdict}, nil, now)
 			g.Expect(status.Details[0].Reason).To(Equal(test.wantReason))
 			g.Expect(status.Details[0].Since.Time).To(Equal(test.wantSince))
 		})
@@ -198,16 +206,16 @@ func TestSinceIsWhenTheStateBegan(t *testing.T) {
 func TestASummaryOfTheSameIsTheSame(t *testing.T) {
 	g := NewWithT(t)
 	p := policy("a")
-	verdicts := []decide.Verdict{verdict("x", criticalv1.StateArmed, "r"), verdict("y", criticalv1.StateExposed, "r")}
-	p.Status = decide.Summarize(&p, verdicts, true, now)
-	g.Expect(decide.Summarize(&p, verdicts, true, now.Add(time.Hour))).To(Equal(p.Status))
+	verdicts := []decide.Verdict{verdict("x", criticalv2.StateArmed, "r"), verdict("y", criticalv2.StateExposed, "r")}
+	p.Status = decide.Summarize(&p, verdicts, nil, now)
+	g.Expect(decide.Summarize(&p, verdicts, nil, now.Add(time.Hour))).To(Equal(p.Status))
 }
 
 func TestLongMessagesFitTheSchema(t *testing.T) {
 	g := NewWithT(t)
-	p, v := policy("a"), verdict("x", criticalv1.StateArming, "r")
+	p, v := policy("a"), verdict("x", criticalv2.StateArming, "r")
 	v.Plan.Message = strings.Repeat("é", 5000)
-	status := decide.Summarize(&p, []decide.Verdict{v}, true, now)
+	status := decide.Summarize(&p, []decide.Verdict{v}, nil, now)
 	message := status.Details[0].Message
 	g.Expect(len(message)).To(BeNumerically("~", 1024, 3), "an event's note has at most 1024 bytes")
 	g.Expect(len(message)).To(BeNumerically("<=", 1024))
@@ -220,8 +228,8 @@ func TestLongMessagesFitTheSchema(t *testing.T) {
 func TestAConditionsTimeChangesWithItsStatusOnly(t *testing.T) {
 	g := NewWithT(t)
 	p := policy("a")
-	p.Status = decide.Summarize(&p, []decide.Verdict{verdict("x", criticalv1.StateExposed, "r")}, true, now)
-	p.Status = decide.Summarize(&p, []decide.Verdict{verdict("x", criticalv1.StateArming, "r")}, true, now.Add(time.Minute))
-	g.Expect(meta.FindStatusCondition(p.Status.Conditions, criticalv1.ConditionReady).LastTransitionTime.Time).To(Equal(now))
-	g.Expect(meta.FindStatusCondition(p.Status.Conditions, criticalv1.ConditionOutage).LastTransitionTime.Time).To(Equal(now.Add(time.Minute)))
+	p.Status = decide.Summarize(&p, []decide.Verdict{verdict("x", criticalv2.StateExposed, "r")}, nil, now)
+	p.Status = decide.Summarize(&p, []decide.Verdict{verdict("x", criticalv2.StateArming, "r")}, nil, now.Add(time.Minute))
+	g.Expect(meta.FindStatusCondition(p.Status.Conditions, criticalv2.ConditionReady).LastTransitionTime.Time).To(Equal(now))
+	g.Expect(meta.FindStatusCondition(p.Status.Conditions, criticalv2.ConditionOutage).LastTransitionTime.Time).To(Equal(now.Add(time.Minute)))
 }

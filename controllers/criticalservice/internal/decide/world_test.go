@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 )
@@ -24,8 +24,10 @@ import (
 type world struct {
 	now   time.Time
 	truth decide.Snapshot
-	// pods are all the Pods there are, by name.
+	// pods are all the Pods there are, by name, but for the responder's.
 	pods map[string]*corev1.Pod
+	// standby are the operator's slices, by name.
+	standby map[string]*discoveryv1.EndpointSlice
 	// seen is what the operator's caches hold.
 	seen decide.Snapshot
 	// deny makes the API server refuse fallback Pods.
@@ -36,7 +38,9 @@ type world struct {
 }
 
 func newWorld() *world {
-	w := &world{now: now, truth: snapshot(), pods: map[string]*corev1.Pod{}}
+	w := &world{
+		now: now, truth: snapshot(responder()), pods: map[string]*corev1.Pod{}, standby: map[string]*discoveryv1.EndpointSlice{},
+	}
 	w.publish()
 	w.deliverAll()
 	return w
@@ -55,6 +59,7 @@ func (w *world) addReal(name string) {
 func (w *world) put(pod *corev1.Pod) {
 	w.uids++
 	pod.UID, pod.CreationTimestamp = types.UID(fmt.Sprintf("%s-%d", pod.Name, w.uids)), metav1.NewTime(w.now)
+	located(pod)
 	w.pods[pod.Name] = pod
 }
 
@@ -89,6 +94,11 @@ func (w *world) deliverPods()     { w.seen.Pods = w.fallbacks() }
 func (w *world) deliverService()  { w.seen.Service = w.truth.Service.DeepCopy() }
 func (w *world) deliverTemplate() { w.seen.Template = w.truth.Template.DeepCopy() }
 func (w *world) deliverPolicies() { w.seen.Policies = copied(w.truth).Policies }
+func (w *world) deliverStandby()  { w.seen.Standby = w.slices() }
+func (w *world) deliverResponder() {
+	w.seen.Responder = copied(w.truth).Responder
+	w.seen.Strangers = w.strangers()
+}
 
 func (w *world) deliverAll() {
 	w.seen.Settings = w.truth.Settings
@@ -97,6 +107,34 @@ func (w *world) deliverAll() {
 	w.deliverService()
 	w.deliverTemplate()
 	w.deliverPolicies()
+	w.deliverStandby()
+	w.deliverResponder()
+}
+
+func (w *world) slices() []discoveryv1.EndpointSlice {
+	var list []discoveryv1.EndpointSlice
+	for _, name := range slices.Sorted(maps.Keys(w.standby)) {
+		list = append(list, *w.standby[name].DeepCopy())
+	}
+	return list
+}
+
+func (w *world) strangers() []types.UID {
+	var uids []types.UID
+	for _, pod := range w.truth.Responder.Pods {
+		uids = append(uids, pod.UID)
+	}
+	return uids
+}
+
+// respond makes the responder's Pods anew, as the changes have them.
+func (w *world) respond(changes ...func(*corev1.Pod)) {
+	responder(changes...)(&w.truth)
+	for i := range w.truth.Responder.Pods {
+		w.uids++
+		w.truth.Responder.Pods[i].UID = types.UID(fmt.Sprintf("responder-%d", w.uids))
+	}
+	w.truth.Strangers = nil
 }
 
 func (w *world) fallbacks() []corev1.Pod {
@@ -113,6 +151,7 @@ func (w *world) fallbacks() []corev1.Pod {
 func (w *world) live() decide.Snapshot {
 	s := copied(w.truth)
 	s.Pods, s.Now, s.Attempt = w.fallbacks(), w.now, w.seen.Attempt
+	s.Standby, s.Strangers = w.slices(), w.strangers()
 	return s
 }
 
@@ -126,6 +165,9 @@ func (w *world) reconcile() decide.Plan {
 	plan := decide.Decide(s)
 	if text := story(plan); len(w.log) == 0 || w.log[len(w.log)-1] != "  operator: "+text {
 		w.note("  operator: %s", text)
+	}
+	for _, slice := range plan.Publish {
+		w.write(slice)
 	}
 	for _, pod := range plan.Rebind {
 		if current := w.pods[pod.Name]; current != nil && current.UID == pod.UID {
@@ -142,11 +184,43 @@ func (w *world) reconcile() decide.Plan {
 	return plan
 }
 
+// write stores a slice, unless it has changed since the operator saw it.
+func (w *world) write(slice *discoveryv1.EndpointSlice) {
+	version := ""
+	if current := w.standby[slice.Name]; current != nil {
+		version = current.ResourceVersion
+	}
+	if slice.ResourceVersion != version {
+		return
+	}
+	w.uids++
+	stored := slice.DeepCopy()
+	stored.ResourceVersion = fmt.Sprint(w.uids)
+	if stored.UID == "" {
+		stored.UID = types.UID(fmt.Sprintf("slice-%d", w.uids))
+	}
+	w.standby[slice.Name] = stored
+}
+
 func (w *world) withdraw(plan decide.Plan) {
 	live := decide.Decide(w.live())
+	for _, planned := range plan.Retract {
+		for _, slice := range live.Retract {
+			if slice.UID == planned.UID {
+				w.write(slice)
+			}
+		}
+	}
+	for _, planned := range plan.Unpublish {
+		for _, slice := range live.Unpublish {
+			if slice.UID == planned.UID {
+				delete(w.standby, slice.Name)
+			}
+		}
+	}
 	for _, planned := range plan.Release {
-		for _, pod := range live.Release {
-			if pod.UID == planned.UID {
+		for _, removal := range live.Release {
+			if pod := removal.Pod; pod.UID == planned.Pod.UID {
 				w.pods[pod.Name] = pod.DeepCopy()
 			}
 		}
@@ -166,7 +240,7 @@ func (w *world) answer(pod *corev1.Pod, create bool) {
 	case w.pods[pod.Name] != nil:
 		attempt = nil // The next delivery tells; a live look says it is ours.
 	case w.deny:
-		attempt.Reason, attempt.Refusals = criticalv1.ReasonCreateDenied, 6
+		attempt.Reason, attempt.Refusals = criticalv2.ReasonCreateDenied, 6
 	case create:
 		w.put(pod.DeepCopy())
 	}
@@ -195,7 +269,21 @@ func (w *world) step(random *rand.Rand) {
 			w.truth.Template.Template.Spec.Containers[0].Image = fmt.Sprintf("page:%d", random.IntN(3))
 		}},
 		{"the policy goes", func() { w.truth.Policies = nil }},
-		{"the policy comes", func() { w.truth.Policies = []criticalv1.CriticalService{policy("a")} }},
+		{"the policy comes", func() { w.truth.Policies = []criticalv2.CriticalService{policy("a")} }},
+		{"the policy asks for a page", func() { w.ask(toPage()) }},
+		{"the policy asks for a Pod on demand", func() { w.ask(toPod(criticalv2.ActivationOnDemand)) }},
+		{"the policy asks for a Pod that stands by", func() { w.ask(toPod(criticalv2.ActivationStandby)) }},
+		{"the policy asks for selector labels", func() { w.ask(fallsBackTo(byLabels())) }},
+		{"the policy asks for delays", func() { w.ask(delays(5*time.Second, 5*time.Second)) }},
+		{"the policy asks for no delays", func() { w.ask(delays(0, 0)) }},
+		{"the responder is ready", func() { w.respond(readyPod, readyPod) }},
+		{"a Pod of the responder loses readiness", func() { w.changeResponder(func(p *corev1.Pod) { p.Status.Conditions = nil }) }},
+		{"a Pod of the responder is ending", func() { w.changeResponder(terminating) }},
+		{"the responder is gone", func() { w.respond() }},
+		{"the responder is delivered", w.deliverResponder},
+		{"the responder is delivered", w.deliverResponder},
+		{"the standby is delivered", w.deliverStandby},
+		{"the standby is delivered", w.deliverStandby},
 		{"the quota is full", func() { w.deny = true }},
 		{"the quota has room", func() { w.deny = false }},
 		{"slices are published", w.publish},
@@ -214,6 +302,20 @@ func (w *world) step(random *rand.Rand) {
 	act.do()
 }
 
+// ask changes the policy, if there is one.
+func (w *world) ask(option option) {
+	if len(w.truth.Policies) > 0 {
+		option(&w.truth)
+	}
+}
+
+func (w *world) changeResponder(change func(*corev1.Pod)) {
+	if len(w.truth.Responder.Pods) > 0 {
+		w.truth.Responder = copied(w.truth).Responder
+		change(&w.truth.Responder.Pods[0])
+	}
+}
+
 func (w *world) reap() {
 	for name, pod := range w.pods {
 		if pod.DeletionTimestamp != nil {
@@ -226,7 +328,8 @@ func (w *world) reap() {
 // seen. It tells how many rounds the operator needed, or -1 if it never rests.
 func (w *world) settle() int {
 	w.deny = false
-	for round := range 12 {
+	w.respond(readyPod)
+	for round := range 16 {
 		w.reap()
 		w.now = w.now.Add(time.Minute)
 		w.change(fallbackName, readyPod)

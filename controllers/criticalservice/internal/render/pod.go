@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
 // maxPodName is the length that a Pod's name may have for its hostname to be
@@ -33,15 +33,16 @@ func PodName(prefix, service string) string {
 	return name[:maxPodName-len(suffix)] + suffix
 }
 
-// Pod is the fallback Pod of a Service: the template's Pod, selected by the
-// Service and owned by the CriticalService that governs it.
+// Pod is the fallback Pod of a Service: the template's Pod, owned by the
+// CriticalService that governs the Service. With selector labels the Service
+// selects it; without, it carries none of them, and a slice publishes it.
 //
 // The controller owner reference keeps every ReplicaSet, ReplicationController
 // and DaemonSet from adopting the Pod, and lets the garbage collector remove it
 // with its owner, whether the operator runs or not. blockOwnerDeletion stays
 // unset, because setting it needs a permission on finalizers that the operator
 // does not ask for (admission plugin OwnerReferencesPermissionEnforcement).
-func Pod(name string, service *corev1.Service, template *corev1.PodTemplate, governor *criticalv1.CriticalService) *corev1.Pod {
+func Pod(name string, service *corev1.Service, template *corev1.PodTemplate, governor *criticalv2.CriticalService, publish criticalv2.Publish, others ...*criticalv2.CriticalService) *corev1.Pod {
 	made := template.Template.DeepCopy()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -56,8 +57,8 @@ func Pod(name string, service *corev1.Service, template *corev1.PodTemplate, gov
 	if pod.Spec.AutomountServiceAccountToken == nil {
 		pod.Spec.AutomountServiceAccountToken = new(false)
 	}
-	bind(pod, service, governor)
-	pod.Annotations[criticalv1.AnnotationTemplate] = TemplateHash(template)
+	bind(pod, service, governor, publish, others)
+	pod.Annotations[criticalv2.AnnotationTemplate] = TemplateHash(template)
 	return pod
 }
 
@@ -66,12 +67,12 @@ func Pod(name string, service *corev1.Service, template *corev1.PodTemplate, gov
 // somebody edited the Pod's labels. Labels that an earlier selector put on the
 // Pod are taken off; all others stay. What runs in the Pod is not touched, so
 // that a fallback that answers goes on answering.
-func Rebound(pod *corev1.Pod, service *corev1.Service, governor *criticalv1.CriticalService) *corev1.Pod {
+func Rebound(pod *corev1.Pod, service *corev1.Service, governor *criticalv2.CriticalService, publish criticalv2.Publish, others ...*criticalv2.CriticalService) *corev1.Pod {
 	pod = pod.DeepCopy()
 	for key := range selectorOf(pod) {
 		delete(pod.Labels, key)
 	}
-	bind(pod, service, governor)
+	bind(pod, service, governor, publish, others)
 	return pod
 }
 
@@ -89,14 +90,14 @@ func Released(pod *corev1.Pod, service *corev1.Service, at time.Time) *corev1.Po
 	if pod.Annotations == nil {
 		pod.Annotations = map[string]string{}
 	}
-	pod.Annotations[criticalv1.AnnotationReleased] = at.UTC().Format(time.RFC3339Nano)
+	pod.Annotations[criticalv2.AnnotationReleased] = at.UTC().Format(time.RFC3339Nano)
 	return pod
 }
 
 // ReleasedAt is when a Pod left its Service; found is false if it has not. A
 // time that cannot be read is long ago.
 func ReleasedAt(pod *corev1.Pod) (at time.Time, found bool) {
-	text, found := pod.Annotations[criticalv1.AnnotationReleased]
+	text, found := pod.Annotations[criticalv2.AnnotationReleased]
 	if !found {
 		return time.Time{}, false
 	}
@@ -108,42 +109,72 @@ func ReleasedAt(pod *corev1.Pod) (at time.Time, found bool) {
 }
 
 // bind writes on the Pod what ties it to its Service and its governor.
-func bind(pod *corev1.Pod, service *corev1.Service, governor *criticalv1.CriticalService) {
+func bind(pod *corev1.Pod, service *corev1.Service, governor *criticalv2.CriticalService, publish criticalv2.Publish, others []*criticalv2.CriticalService) {
 	if pod.Labels == nil {
 		pod.Labels = map[string]string{}
 	}
-	maps.Copy(pod.Labels, service.Spec.Selector)
-	pod.Labels[criticalv1.LabelFallbackFor] = service.Name
+	carried := map[string]string{}
+	if publish == criticalv2.PublishSelectorLabels {
+		carried = service.Spec.Selector
+	} else {
+		// A template may carry labels of the application by itself.
+		for key := range service.Spec.Selector {
+			delete(pod.Labels, key)
+		}
+	}
+	maps.Copy(pod.Labels, carried)
+	pod.Labels[criticalv2.LabelFallbackFor] = service.Name
 
 	if pod.Annotations == nil {
 		pod.Annotations = map[string]string{}
 	}
-	delete(pod.Annotations, criticalv1.AnnotationReleased)
-	pod.Annotations[criticalv1.AnnotationOwned] = criticalv1.Owned
+	delete(pod.Annotations, criticalv2.AnnotationReleased)
+	pod.Annotations[criticalv2.AnnotationOwned] = criticalv2.Owned
 	// Marshalling a map of strings cannot fail, and sorts the keys.
-	selector, _ := json.Marshal(service.Spec.Selector)
-	pod.Annotations[criticalv1.AnnotationSelector] = string(selector)
+	selector, _ := json.Marshal(carried)
+	pod.Annotations[criticalv2.AnnotationSelector] = string(selector)
 
-	owners := []metav1.OwnerReference{*controllerRef(governor)}
+	references := owners(governor, others)
 	for _, owner := range pod.OwnerReferences {
-		if !ptr.Deref(owner.Controller, false) && owner.UID != governor.UID {
-			owners = append(owners, owner)
+		if !ptr.Deref(owner.Controller, false) && !isPolicy(owner) {
+			references = append(references, owner)
 		}
 	}
-	pod.OwnerReferences = owners
+	pod.OwnerReferences = references
 }
+
+// owners are all the CriticalServices that match a Service, the one that governs it
+// as the controller: the garbage collector leaves a fallback alone, with the
+// operator up or down, until the last of them has gone.
+func owners(governor *criticalv2.CriticalService, others []*criticalv2.CriticalService) []metav1.OwnerReference {
+	references := []metav1.OwnerReference{*controllerRef(governor)}
+	for _, other := range others {
+		ref := controllerRef(other)
+		ref.Controller = nil
+		references = append(references, *ref)
+	}
+	return references
+}
+
+func isPolicy(owner metav1.OwnerReference) bool {
+	group, _, _ := strings.Cut(owner.APIVersion, "/")
+	return owner.Kind == criticalv2.CriticalServiceKind.Kind && group == criticalv2.GroupVersion.Group
+}
+
+// IsSelected tells whether the operator put the labels of a selector on the Pod.
+func IsSelected(pod *corev1.Pod) bool { return len(selectorOf(pod)) > 0 }
 
 // selectorOf is the selector whose labels the operator put on the Pod.
 func selectorOf(pod *corev1.Pod) map[string]string {
 	selector := map[string]string{}
-	if err := json.Unmarshal([]byte(pod.Annotations[criticalv1.AnnotationSelector]), &selector); err != nil {
+	if err := json.Unmarshal([]byte(pod.Annotations[criticalv2.AnnotationSelector]), &selector); err != nil {
 		return nil // Somebody edited the annotation: nothing is known, so nothing is taken off.
 	}
 	return selector
 }
 
-func controllerRef(governor *criticalv1.CriticalService) *metav1.OwnerReference {
-	ref := metav1.NewControllerRef(governor, criticalv1.CriticalServiceKind)
+func controllerRef(governor *criticalv2.CriticalService) *metav1.OwnerReference {
+	ref := metav1.NewControllerRef(governor, criticalv2.CriticalServiceKind)
 	ref.BlockOwnerDeletion = nil
 	return ref
 }
@@ -155,10 +186,15 @@ func controllerRef(governor *criticalv1.CriticalService) *metav1.OwnerReference 
 // backups take the owner away.
 func IsFallback(pod *corev1.Pod) bool {
 	if owner := metav1.GetControllerOf(pod); owner != nil {
-		group, _, _ := strings.Cut(owner.APIVersion, "/")
-		return owner.Kind == criticalv1.CriticalServiceKind.Kind && group == criticalv1.GroupVersion.Group
+		return isPolicy(*owner)
 	}
-	return pod.Labels[criticalv1.LabelFallbackFor] != "" && pod.Annotations[criticalv1.AnnotationOwned] == criticalv1.Owned
+	return pod.Labels[criticalv2.LabelFallbackFor] != "" && pod.Annotations[criticalv2.AnnotationOwned] == criticalv2.Owned
+}
+
+// IsResponder tells whether a Pod is of the responder. Its labels decide: it is
+// made by a ReplicaSet.
+func IsResponder(pod *corev1.Pod) bool {
+	return pod.Labels[criticalv2.LabelResponder] == criticalv2.ResponderServer
 }
 
 // TemplateHash identifies the contents of a PodTemplate.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -33,11 +34,6 @@ func (m PortMismatch) String() string {
 // port of that name, and Kubernetes would publish an endpoint without it.
 func PortMismatches(service *corev1.Service, template *corev1.PodTemplate) []PortMismatch {
 	declared := declaredPorts(&template.Template.Spec)
-	texts := make([]string, 0, len(declared))
-	for _, port := range declared {
-		texts = append(texts, containerPortText(port))
-	}
-
 	var missing []PortMismatch
 	for _, port := range service.Spec.Ports {
 		target := TargetPort(port)
@@ -45,10 +41,53 @@ func PortMismatches(service *corev1.Service, template *corev1.PodTemplate) []Por
 			continue
 		}
 		if !slices.ContainsFunc(declared, func(c corev1.ContainerPort) bool { return serves(c, target, port.Protocol) }) {
-			missing = append(missing, PortMismatch{Port: port, Declared: texts})
+			missing = append(missing, PortMismatch{Port: port, Declared: texts(declared)})
 		}
 	}
 	return missing
+}
+
+// PodPorts are the ports of a slice that publishes a Pod of the template, and the
+// ports of the Service that the Pod does not serve. The number in a slice is free,
+// so that the Pod need not listen on the very target port: a container port of
+// that name or number serves, else one that has the name of the Service's port,
+// else the only port of both. Clients of a headless Service dial the target port
+// itself, whatever a slice says.
+func PodPorts(service *corev1.Service, spec *corev1.PodSpec) ([]discoveryv1.EndpointPort, []PortMismatch) {
+	declared := declaredPorts(spec)
+	var published []discoveryv1.EndpointPort
+	var missing []PortMismatch
+	for _, port := range service.Spec.Ports {
+		number, found := podPort(service, port, declared)
+		target := TargetPort(port)
+		if service.Spec.ClusterIP == corev1.ClusterIPNone && target.Type == intstr.Int && number != target.IntVal {
+			found = false
+		}
+		if !found {
+			missing = append(missing, PortMismatch{Port: port, Declared: texts(declared)})
+			continue
+		}
+		published = append(published, EndpointPort(port, number))
+	}
+	return published, missing
+}
+
+func podPort(service *corev1.Service, port corev1.ServicePort, declared []corev1.ContainerPort) (number int32, found bool) {
+	target := TargetPort(port)
+	if len(declared) == 0 && target.Type == intstr.Int {
+		return target.IntVal, true
+	}
+	for _, wanted := range []intstr.IntOrString{target, intstr.FromString(port.Name)} {
+		for _, candidate := range declared {
+			if serves(candidate, wanted, port.Protocol) {
+				return candidate.ContainerPort, true
+			}
+		}
+	}
+	if len(declared) == 1 && len(service.Spec.Ports) == 1 && protocolOf(declared[0].Protocol) == protocolOf(port.Protocol) {
+		return declared[0].ContainerPort, true
+	}
+	return 0, false
 }
 
 // TargetPort is the port that the Service dials in its Pods; unset means the
@@ -98,6 +137,14 @@ func portText(port corev1.ServicePort) string {
 		text += fmt.Sprintf(" (%s)", port.Name)
 	}
 	return text
+}
+
+func texts(ports []corev1.ContainerPort) []string {
+	var texts []string
+	for _, port := range ports {
+		texts = append(texts, containerPortText(port))
+	}
+	return texts
 }
 
 func containerPortText(port corev1.ContainerPort) string {

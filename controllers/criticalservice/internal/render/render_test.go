@@ -10,11 +10,12 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 )
 
@@ -23,7 +24,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 type input struct {
 	Service  corev1.Service
 	Template corev1.PodTemplate
-	Governor criticalv1.CriticalService
+	Governor criticalv2.CriticalService
 }
 
 func read(g Gomega, file string) input {
@@ -35,6 +36,37 @@ func read(g Gomega, file string) input {
 }
 
 func TestPodIsTheTemplateBoundToTheService(t *testing.T) {
+	eachInput(t, "golden", func(in *input) any {
+		return render.Pod(render.PodName("service-watcher", in.Service.Name), &in.Service, &in.Template, &in.Governor, criticalv2.PublishSelectorLabels)
+	})
+}
+
+func TestPodThatIsPublishedCarriesNoLabelOfTheApplication(t *testing.T) {
+	eachInput(t, "published", func(in *input) any {
+		pod := render.Pod(render.PodName("service-watcher", in.Service.Name), &in.Service, &in.Template, &in.Governor, criticalv2.PublishEndpointSlice)
+		for key, value := range in.Service.Spec.Selector {
+			NewWithT(t).Expect(pod.Labels).NotTo(HaveKeyWithValue(key, value))
+		}
+		return pod
+	})
+}
+
+func TestStandbySlice(t *testing.T) {
+	eachInput(t, "slice", func(in *input) any {
+		pod := render.Pod("service-watcher", &in.Service, &in.Template, &in.Governor, criticalv2.PublishEndpointSlice)
+		pod.UID, pod.Spec.NodeName = "pod", "node1"
+		pod.Status.PodIPs = []corev1.PodIP{{IP: "10.1.0.1"}, {IP: "fd00::1"}}
+		ports, _ := render.PodPorts(&in.Service, &pod.Spec)
+		return render.Slice(render.Standby{
+			Service: &in.Service, Governor: &in.Governor, Family: "IPv6", Kind: criticalv2.FallbackKindPage, Page: criticalv2.DefaultPage(),
+			Ports: ports, Endpoints: []discoveryv1.Endpoint{render.PodEndpoints(pod)["IPv6"]},
+			OutageSince: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
+		})
+	})
+}
+
+// eachInput compares what is made of each input with a golden file.
+func eachInput(t *testing.T, kind string, made func(*input) any) {
 	files, err := filepath.Glob("testdata/*.input.yaml")
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	NewWithT(t).Expect(files).NotTo(BeEmpty())
@@ -42,12 +74,11 @@ func TestPodIsTheTemplateBoundToTheService(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			g := NewWithT(t)
 			in := read(g, file)
-			name := render.PodName("service-watcher", in.Service.Name)
 
-			got, err := yaml.Marshal(render.Pod(name, &in.Service, &in.Template, &in.Governor))
+			got, err := yaml.Marshal(made(&in))
 
 			g.Expect(err).NotTo(HaveOccurred())
-			golden := strings.Replace(file, ".input.", ".golden.", 1)
+			golden := strings.Replace(file, ".input.", "."+kind+".", 1)
 			if *update {
 				g.Expect(os.WriteFile(golden, got, 0o600)).To(Succeed())
 			}
@@ -81,8 +112,8 @@ func TestPodName(t *testing.T) {
 }
 
 func TestRebound(t *testing.T) {
-	governor := func(name string) *criticalv1.CriticalService {
-		return &criticalv1.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
+	governor := func(name string) *criticalv2.CriticalService {
+		return &criticalv2.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
 	}
 	service := func(selector map[string]string) *corev1.Service {
 		return &corev1.Service{
@@ -92,34 +123,34 @@ func TestRebound(t *testing.T) {
 	}
 	template := &corev1.PodTemplate{Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"team": "platform"}}}}
 	pod := func() *corev1.Pod {
-		return render.Pod("service-watcher-shop", service(map[string]string{"app": "shop", "tier": "web"}), template, governor("a"))
+		return render.Pod("service-watcher-shop", service(map[string]string{"app": "shop", "tier": "web"}), template, governor("a"), criticalv2.PublishSelectorLabels)
 	}
 	tests := map[string]struct {
 		pod        func() *corev1.Pod
 		service    *corev1.Service
-		governor   *criticalv1.CriticalService
+		governor   *criticalv2.CriticalService
 		wantLabels map[string]string
 		wantOwners []string
 	}{
 		"the same Service and governor change nothing": {
 			pod: pod, service: service(map[string]string{"app": "shop", "tier": "web"}), governor: governor("a"),
-			wantLabels: map[string]string{"app": "shop", "tier": "web", "team": "platform", criticalv1.LabelFallbackFor: "shop"},
+			wantLabels: map[string]string{"app": "shop", "tier": "web", "team": "platform", criticalv2.LabelFallbackFor: "shop"},
 			wantOwners: []string{"a"},
 		},
 		"labels of the earlier selector go, those of the template stay": {
 			pod: pod, service: service(map[string]string{"app": "store"}), governor: governor("a"),
-			wantLabels: map[string]string{"app": "store", "team": "platform", criticalv1.LabelFallbackFor: "shop"},
+			wantLabels: map[string]string{"app": "store", "team": "platform", criticalv2.LabelFallbackFor: "shop"},
 			wantOwners: []string{"a"},
 		},
 		"a label that somebody took off comes back": {
 			pod: func() *corev1.Pod {
 				p := pod()
 				delete(p.Labels, "app")
-				delete(p.Labels, criticalv1.LabelFallbackFor)
+				delete(p.Labels, criticalv2.LabelFallbackFor)
 				return p
 			},
 			service: service(map[string]string{"app": "shop", "tier": "web"}), governor: governor("a"),
-			wantLabels: map[string]string{"app": "shop", "tier": "web", "team": "platform", criticalv1.LabelFallbackFor: "shop"},
+			wantLabels: map[string]string{"app": "shop", "tier": "web", "team": "platform", criticalv2.LabelFallbackFor: "shop"},
 			wantOwners: []string{"a"},
 		},
 		"another governor becomes the controller, and other owners stay": {
@@ -129,17 +160,17 @@ func TestRebound(t *testing.T) {
 				return p
 			},
 			service: service(map[string]string{"app": "shop", "tier": "web"}), governor: governor("b"),
-			wantLabels: map[string]string{"app": "shop", "tier": "web", "team": "platform", criticalv1.LabelFallbackFor: "shop"},
+			wantLabels: map[string]string{"app": "shop", "tier": "web", "team": "platform", criticalv2.LabelFallbackFor: "shop"},
 			wantOwners: []string{"b", "other"},
 		},
 		"an annotation that somebody broke takes no label off": {
 			pod: func() *corev1.Pod {
 				p := pod()
-				p.Annotations[criticalv1.AnnotationSelector] = "{"
+				p.Annotations[criticalv2.AnnotationSelector] = "{"
 				return p
 			},
 			service: service(map[string]string{"app": "store"}), governor: governor("a"),
-			wantLabels: map[string]string{"app": "store", "tier": "web", "team": "platform", criticalv1.LabelFallbackFor: "shop"},
+			wantLabels: map[string]string{"app": "store", "tier": "web", "team": "platform", criticalv2.LabelFallbackFor: "shop"},
 			wantOwners: []string{"a"},
 		},
 	}
@@ -148,7 +179,7 @@ func TestRebound(t *testing.T) {
 			g := NewWithT(t)
 			before := test.pod()
 
-			rebound := render.Rebound(before, test.service, test.governor)
+			rebound := render.Rebound(before, test.service, test.governor, criticalv2.PublishSelectorLabels)
 
 			g.Expect(rebound.Labels).To(Equal(test.wantLabels))
 			var owners []string
@@ -157,7 +188,7 @@ func TestRebound(t *testing.T) {
 			}
 			g.Expect(owners).To(Equal(test.wantOwners))
 			g.Expect(before).To(Equal(test.pod()), "the input was changed")
-			g.Expect(render.Rebound(rebound, test.service, test.governor)).To(Equal(rebound), "a second time changes nothing")
+			g.Expect(render.Rebound(rebound, test.service, test.governor, criticalv2.PublishSelectorLabels)).To(Equal(rebound), "a second time changes nothing")
 		})
 	}
 }
@@ -171,20 +202,20 @@ func TestReleased(t *testing.T) {
 	template := &corev1.PodTemplate{Template: corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "maintenance", "team": "platform"}},
 	}}
-	governor := &criticalv1.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "a"}}
-	pod := render.Pod("service-watcher-shop", service, template, governor)
+	governor := &criticalv2.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "a"}}
+	pod := render.Pod("service-watcher-shop", service, template, governor, criticalv2.PublishSelectorLabels)
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 	left := render.Released(pod, service, at)
 
-	g.Expect(left.Labels).To(Equal(map[string]string{"team": "platform", criticalv1.LabelFallbackFor: "shop"}),
+	g.Expect(left.Labels).To(Equal(map[string]string{"team": "platform", criticalv2.LabelFallbackFor: "shop"}),
 		"it carries no label of the selector, not even one that the template has too")
 	when, isReleased := render.ReleasedAt(left)
 	g.Expect(isReleased).To(BeTrue())
 	g.Expect(when).To(Equal(at))
 	g.Expect(render.IsFallback(left)).To(BeTrue())
 
-	back := render.Rebound(left, service, governor)
+	back := render.Rebound(left, service, governor, criticalv2.PublishSelectorLabels)
 	g.Expect(back).To(Equal(pod), "a rebound Pod is as it was")
 
 	pod.Annotations = nil
@@ -199,8 +230,8 @@ func TestIsFallback(t *testing.T) {
 	}
 	marked := func(owners ...metav1.OwnerReference) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Labels:          map[string]string{criticalv1.LabelFallbackFor: "shop"},
-			Annotations:     map[string]string{criticalv1.AnnotationOwned: criticalv1.Owned},
+			Labels:          map[string]string{criticalv2.LabelFallbackFor: "shop"},
+			Annotations:     map[string]string{criticalv2.AnnotationOwned: criticalv2.Owned},
 			OwnerReferences: owners,
 		}}
 	}
@@ -215,7 +246,7 @@ func TestIsFallback(t *testing.T) {
 		"a ReplicaSet's Pod is none":                             {owned("ReplicaSet", "apps/v1", new(true)), false},
 		"a Pod whose owner was taken away is known by its marks": {marked(), true},
 		"one mark alone does not make one": {&corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Labels: map[string]string{criticalv1.LabelFallbackFor: "shop"},
+			Labels: map[string]string{criticalv2.LabelFallbackFor: "shop"},
 		}}, false},
 		"a Pod with the marks that another controller owns is none": {marked(metav1.OwnerReference{
 			Kind: "ReplicaSet", APIVersion: "apps/v1", Controller: new(true),

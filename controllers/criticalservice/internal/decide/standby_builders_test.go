@@ -1,0 +1,182 @@
+package decide_test
+
+import (
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
+	"github.com/critical-service/operator/internal/listener"
+)
+
+// fallsBackTo replaces the fallback of the first policy.
+func fallsBackTo(fallback criticalv2.Fallback) option {
+	return func(s *decide.Snapshot) { s.Policies[0].Spec.Fallback = fallback }
+}
+
+func toPage() option { return fallsBackTo(criticalv2.Fallback{Page: criticalv2.DefaultPage()}) }
+
+func toContent(name string) option {
+	page := criticalv2.DefaultPage()
+	page.ConfigMapName = name
+	return fallsBackTo(criticalv2.Fallback{Page: page})
+}
+
+func toPod(activation criticalv2.Activation) option {
+	return fallsBackTo(criticalv2.Fallback{PodTemplate: &criticalv2.PodTemplateFallback{
+		Activation: activation, Publish: criticalv2.PublishEndpointSlice,
+	}})
+}
+
+func toService(name string) option {
+	return fallsBackTo(criticalv2.Fallback{Service: &criticalv2.ServiceFallback{Name: name}})
+}
+
+func delays(activation, deactivation time.Duration) option {
+	return func(s *decide.Snapshot) {
+		s.Policies[0].Spec.ActivationDelay.Duration = activation
+		s.Policies[0].Spec.DeactivationDelay.Duration = deactivation
+	}
+}
+
+// responder is that of the namespace, with Pods as the changes make them; without
+// any, there is only the Deployment.
+func responder(pods ...func(*corev1.Pod)) option {
+	return func(s *decide.Snapshot) {
+		s.Responder = decide.Responder{
+			Deployment: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: criticalv2.ResponderName}},
+			Table: &listener.Table{Listeners: []listener.Listener{
+				{Port: 20000, Service: "shop", PortName: "http", ServicePort: 80},
+				{Port: 20001, Service: "shop", PortName: "metrics", ServicePort: 9090},
+			}},
+		}
+		for i, change := range pods {
+			name := fmt.Sprintf("responder-%d", i+1)
+			pod := corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{
+					Name: name, Namespace: "web", UID: types.UID(name),
+					Labels:      map[string]string{criticalv2.LabelResponder: criticalv2.ResponderServer, criticalv2.LabelFallbackFor: ""},
+					Annotations: map[string]string{criticalv2.AnnotationListeners: "20000-20063"},
+				},
+				Status: corev1.PodStatus{PodIPs: []corev1.PodIP{{IP: fmt.Sprintf("10.1.0.%d", i+1)}, {IP: fmt.Sprintf("fd00::%d", i+1)}}},
+			}
+			change(&pod)
+			s.Responder.Pods = append(s.Responder.Pods, pod)
+			s.Strangers = append(s.Strangers, pod.UID)
+		}
+	}
+}
+
+func starting(*corev1.Pod) {}
+
+// located gives a fallback Pod an address.
+func located(p *corev1.Pod) { p.Status.PodIPs = []corev1.PodIP{{IP: "10.1.0.9"}} }
+
+func narrow(p *corev1.Pod) {
+	readyPod(p)
+	p.Annotations[criticalv2.AnnotationListeners] = "19000-19063"
+}
+
+func readyEnding(p *corev1.Pod) {
+	readyPod(p)
+	terminating(p)
+}
+
+// published puts standby slices into the Snapshot, as the options before it let
+// the operator publish them. It is carried out as often as that changes anything.
+func published(s *decide.Snapshot) {
+	if s.Slices == nil {
+		s.Slices = []discoveryv1.EndpointSlice{slice()}
+	}
+	plan := decide.Decide(*s)
+	for _, slice := range append(plan.Publish, plan.Retract...) {
+		put(s, slice)
+	}
+}
+
+func put(s *decide.Snapshot, slice *discoveryv1.EndpointSlice) {
+	slice = slice.DeepCopy()
+	slice.UID, slice.ResourceVersion = types.UID(slice.Name), "1"
+	if slice.CreationTimestamp.IsZero() {
+		slice.CreationTimestamp = metav1.NewTime(now)
+	}
+	for i := range s.Standby {
+		if s.Standby[i].Name == slice.Name {
+			s.Standby[i] = *slice
+			return
+		}
+	}
+	s.Standby = append(s.Standby, *slice)
+}
+
+// armed is a Service that answers by itself, with its standby published.
+func armed(s *decide.Snapshot) {
+	endpoints(ready("shop-1"))(s)
+	published(s)
+}
+
+// later lets time go by.
+func later(d time.Duration) option {
+	return func(s *decide.Snapshot) { s.Now = s.Now.Add(d) }
+}
+
+// noted writes an annotation on the standby slices.
+func noted(key string, at time.Time) option {
+	return func(s *decide.Snapshot) {
+		for i := range s.Standby {
+			metav1.SetMetaDataAnnotation(&s.Standby[i].ObjectMeta, key, at.Format(time.RFC3339Nano))
+		}
+	}
+}
+
+// backup is a Service "spare" with these ready Pods, on the port 9000.
+func backup(pods ...string) option {
+	return func(s *decide.Snapshot) {
+		service := &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: "spare", Namespace: "web"},
+			Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "spare"}, Ports: []corev1.ServicePort{{Name: "http", Port: 80}}},
+		}
+		part := slice()
+		part.Ports[0].Port = new(int32(9000))
+		for i, pod := range pods {
+			entry := ready(pod)
+			entry.Addresses = []string{fmt.Sprintf("10.2.0.%d", i+1)}
+			part.Endpoints = append(part.Endpoints, entry)
+		}
+		s.Backups = map[string]decide.Backup{"spare": {Service: service, Slices: []discoveryv1.EndpointSlice{part}}}
+	}
+}
+
+// slicePod is the fallback Pod of a policy that publishes it.
+func slicePod(changes ...func(*corev1.Pod)) option {
+	return func(s *decide.Snapshot) {
+		fallback(append([]func(*corev1.Pod){located}, changes...)...)(s)
+	}
+}
+
+// acceptedNext is the API server's answer to the successor of a standby Pod.
+func acceptedNext(s *decide.Snapshot) {
+	pod := render.Pod(fallbackName, s.Service, s.Template, &s.Policies[0], criticalv2.PublishEndpointSlice)
+	pod.Name += "-next"
+	s.Attempt = &decide.Attempt{Hash: render.Hash(pod), At: now}
+}
+
+// podsGone lets all fallback Pods go.
+func podsGone(s *decide.Snapshot) { s.Pods = nil }
+
+func families(list ...corev1.IPFamily) option {
+	return service(func(s *corev1.Service) { s.Spec.IPFamilies = list })
+}
+
+func headless(s *corev1.Service) { s.Spec.ClusterIP = corev1.ClusterIPNone }
+
+func withContent(data map[string]string) option {
+	return func(s *decide.Snapshot) { s.Content = &corev1.ConfigMap{Data: data} }
+}
