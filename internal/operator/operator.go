@@ -5,23 +5,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/critical-service/operator/controllers"
 	"github.com/critical-service/operator/controllers/criticalservice"
+	"github.com/critical-service/operator/controllers/responder"
+	"github.com/critical-service/operator/internal/definition"
+	"github.com/critical-service/operator/internal/migration"
 	"github.com/critical-service/operator/internal/settings"
 	"github.com/critical-service/operator/internal/version"
+	"github.com/critical-service/operator/internal/webhook"
 )
 
 // Lease times: a replica that dies is replaced after 6 to 8 s, one that is told
@@ -32,8 +34,6 @@ const (
 	renewDeadline = 4 * time.Second
 	retryPeriod   = 1 * time.Second
 	stopWithin    = 5 * time.Second
-	// answerWithin is how long one look for the API server may take.
-	answerWithin = 5 * time.Second
 )
 
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=critical-service-system,resources=leases,verbs=create
@@ -43,7 +43,9 @@ const (
 // Run runs the operator with the cluster of the current kubeconfig, or the one
 // it runs in, until the context ends.
 func Run(ctx context.Context, s *settings.Settings) error {
-	ctrl.SetLogger(s.Logger())
+	logger := s.Logger()
+	ctrl.SetLogger(logger)
+	klog.SetLogger(logger) // What client-go says, as when a list is refused.
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the cluster: %w", err)
@@ -53,18 +55,58 @@ func Run(ctx context.Context, s *settings.Settings) error {
 	if err := awaitAPIServer(ctx, config); err != nil {
 		return err
 	}
-	scheme, err := controllers.Scheme()
+	image, err := responderImage(ctx, config, s)
 	if err != nil {
 		return err
 	}
-	options := controllers.Options{CriticalService: criticalservice.Options{
-		Template:      types.NamespacedName{Namespace: s.PodTemplateNamespace, Name: s.PodTemplate},
-		PodNamePrefix: s.PodNamePrefix,
-		Namespaces:    s.Namespaces,
-	}}
+	mgr, err := newManager(ctx, config, s, optionsOf(s, image))
+	if err != nil {
+		return err
+	}
+	ctrl.Log.Info("starting", "version", version.Version, "commit", version.Commit, "settings", s)
+	return mgr.Start(ctx)
+}
+
+// optionsOf are the settings as the controllers want them.
+func optionsOf(s *settings.Settings, image string) controllers.Options {
+	options := controllers.Options{
+		CriticalService: criticalservice.Options{
+			Template:          types.NamespacedName{Namespace: s.PodTemplateNamespace, Name: s.PodTemplate},
+			OperatorNamespace: s.OperatorNamespace,
+			PodNamePrefix:     s.PodNamePrefix,
+			Namespaces:        s.Namespaces,
+		},
+		Responder: responder.Options{
+			Image:            image,
+			ImagePullSecrets: s.ResponderImagePullSecrets,
+			PriorityClass:    s.ResponderPriorityClass,
+			Namespaces:       s.Namespaces,
+		},
+	}
+	if image == "" {
+		options.CriticalService.NoResponder = imageUnknown
+	}
+	return options
+}
+
+func newManager(ctx context.Context, config *rest.Config, s *settings.Settings, options controllers.Options) (ctrl.Manager, error) {
+	scheme, err := controllers.Scheme()
+	if err != nil {
+		return nil, err
+	}
+	served := webhook.Options{Port: s.WebhookPort, CertDir: s.WebhookCertDir, URL: s.WebhookURL, Namespace: s.OperatorNamespace}
+	watched, err := definition.New(config, served.SecretKey())
+	if err != nil {
+		return nil, err
+	}
+	server, err := webhook.NewServer(watched, served)
+	if err != nil {
+		return nil, err
+	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         controllers.CacheOptions(options),
+		WebhookServer:                 server,
 		Metrics:                       metricsserver.Options{BindAddress: s.MetricsBindAddress},
 		HealthProbeBindAddress:        s.HealthProbeBindAddress,
 		LeaderElection:                s.LeaderElect,
@@ -75,53 +117,27 @@ func Run(ctx context.Context, s *settings.Settings) error {
 		RenewDeadline:                 new(renewDeadline),
 		RetryPeriod:                   new(retryPeriod),
 		GracefulShutdownTimeout:       new(stopWithin),
+		Controller:                    ctrlconfig.Controller{CacheSyncTimeout: definition.NoTimeout},
 	})
 	if err != nil {
-		return fmt.Errorf("make the manager: %w", err)
+		return nil, fmt.Errorf("make the manager: %w", err)
 	}
+	return mgr, setup(ctx, mgr, watched, options)
+}
+
+// setup adds all that the manager runs.
+func setup(ctx context.Context, mgr ctrl.Manager, watched cluster.Cluster, options controllers.Options) error {
 	if err := controllers.Setup(ctx, mgr, options); err != nil {
 		return err
 	}
-	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("caches", synced(mgr.GetCache()))); err != nil {
+	if err := migration.Setup(mgr, watched); err != nil {
 		return err
 	}
-	ctrl.Log.Info("starting", "version", version.Version, "commit", version.Commit, "settings", s)
-	return mgr.Start(ctx)
-}
-
-// awaitAPIServer waits until the API server answers, be it with a refusal. A
-// process that ended each time it does not would be started more and more rarely
-// (CrashLoopBackOff), and be late when the API server is back.
-func awaitAPIServer(ctx context.Context, config *rest.Config) error {
-	config = rest.CopyConfig(config)
-	config.Timeout = answerWithin
-	client, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return fmt.Errorf("find the cluster: %w", err)
-	}
-	err = wait.PollUntilContextCancel(ctx, retryPeriod, true, func(context.Context) (bool, error) {
-		_, err := client.ServerVersion()
-		if answer := apierrors.APIStatus(nil); err == nil || errors.As(err, &answer) {
-			return true, nil
-		}
-		ctrl.Log.Info("the API server does not answer, looking again", "server", config.Host, "error", err.Error())
-		return false, nil
-	})
-	if err != nil {
-		return fmt.Errorf("wait for the API server %s: %w", config.Host, err)
-	}
-	return nil
-}
-
-// synced tells whether the caches hold the cluster, so that a rollout does not
-// end the old operator before the new one can act.
-func synced(caches cache.Cache) healthz.Checker {
-	return func(request *http.Request) error {
-		ctx, cancel := context.WithTimeout(request.Context(), time.Second)
-		defer cancel()
-		if !caches.WaitForCacheSync(ctx) {
-			return errors.New("the caches are not synced yet")
-		}
-		return nil
-	}
+	kinds := controllers.CacheOptions(options).ByObject
+	// Asking for the webhook server is what adds it to the manager.
+	return errors.Join(
+		mgr.AddHealthzCheck("ping", healthz.Ping),
+		mgr.AddReadyzCheck("webhook", mgr.GetWebhookServer().StartedChecker()),
+		mgr.AddReadyzCheck("caches", synced(mgr.GetCache(), kinds)),
+	)
 }

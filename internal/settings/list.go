@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/distribution/reference"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -21,7 +24,7 @@ var all = []setting{
 		usage:   "namespaces whose Services are looked at; empty is all",
 		allowed: "namespace names separated by commas",
 		parse: func(s *Settings, text string) (err error) {
-			s.Namespaces, err = namespaces(text)
+			s.Namespaces, err = names(text, "a namespace's name", validation.IsDNS1123Label)
 			return err
 		},
 	},
@@ -56,6 +59,72 @@ var all = []setting{
 				return fmt.Errorf("it has %d characters", len(text))
 			}
 			return valid(validation.IsDNS1123Label(text))
+		},
+	},
+	{
+		flag: "responder-image", variable: "RESPONDER_IMAGE",
+		usage:   "the image of responders; empty is that of the operator's own Pod",
+		allowed: "the reference of an image",
+		parse: func(s *Settings, text string) (err error) {
+			s.ResponderImage = text
+			if text != "" {
+				_, err = reference.ParseNormalizedNamed(text)
+			}
+			return err
+		},
+	},
+	{
+		flag: "responder-image-pull-secrets", variable: "RESPONDER_IMAGE_PULL_SECRETS",
+		usage:   "Secrets that the image of responders is pulled with, in the namespace of each responder",
+		allowed: "names of Secrets separated by commas",
+		parse: func(s *Settings, text string) (err error) {
+			s.ResponderImagePullSecrets, err = names(text, "a Secret's name", validation.IsDNS1123Subdomain)
+			return err
+		},
+	},
+	{
+		flag: "responder-priority-class", variable: "RESPONDER_PRIORITY_CLASS",
+		usage:   "the priority class of responder Pods; empty is the cluster's default",
+		allowed: "the name of a PriorityClass",
+		parse: func(s *Settings, text string) error {
+			s.ResponderPriorityClass = text
+			if text == "" {
+				return nil
+			}
+			return valid(validation.IsDNS1123Subdomain(text))
+		},
+	},
+	{
+		flag: "webhook-port", variable: "WEBHOOK_PORT", preset: "9443",
+		usage: "where the conversion webhook listens", allowed: "a port from 1 to 65535",
+		parse: func(s *Settings, text string) error {
+			port, err := strconv.Atoi(text)
+			if err != nil || port < 1 || port > 65535 {
+				return errors.New("not a port")
+			}
+			s.WebhookPort = port
+			return nil
+		},
+	},
+	{
+		flag: "webhook-cert-dir", variable: "WEBHOOK_CERT_DIR", preset: "/tmp/k8s-webhook-server/serving-certs",
+		usage:   "a folder that may hold the webhook's tls.crt and tls.key; if it does not, certificates are self-made",
+		allowed: "an absolute path",
+		parse: func(s *Settings, text string) error {
+			s.WebhookCertDir = text
+			if !filepath.IsAbs(text) {
+				return errors.New("not an absolute path")
+			}
+			return nil
+		},
+	},
+	{
+		flag: "webhook-url", variable: "WEBHOOK_URL",
+		usage:   "where the API server reaches the webhook of an operator outside of the cluster; empty is by the Service",
+		allowed: "https://host:port",
+		parse: func(s *Settings, text string) error {
+			s.WebhookURL = text
+			return httpsAddress(text)
 		},
 	},
 	{
@@ -129,20 +198,36 @@ var all = []setting{
 	},
 }
 
-func namespaces(text string) ([]string, error) {
+// names reads names separated by commas; each must pass a check.
+func names(text, what string, check func(string) []string) ([]string, error) {
 	if text == "" {
 		return nil, nil
 	}
-	var names []string
+	var found []string
 	for name := range strings.SplitSeq(text, ",") {
 		name = strings.TrimSpace(name)
-		if valid(validation.IsDNS1123Label(name)) != nil {
-			return nil, fmt.Errorf("%q is not a namespace's name", name)
+		if valid(check(name)) != nil {
+			return nil, fmt.Errorf("%q is not %s", name, what)
 		}
-		names = append(names, name)
+		found = append(found, name)
 	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
+	slices.Sort(found)
+	return slices.Compact(found), nil
+}
+
+// httpsAddress checks a URL that has a host, maybe a port, and nothing else.
+func httpsAddress(text string) error {
+	if text == "" {
+		return nil
+	}
+	address, err := url.Parse(text)
+	if err != nil {
+		return errors.New("not a URL")
+	}
+	if address.Hostname() == "" || text != "https://"+address.Host {
+		return errors.New("not a URL of https, a host and a port alone")
+	}
+	return nil
 }
 
 func bindAddress(text string) error {

@@ -30,8 +30,25 @@ type Settings struct {
 	PodTemplateNamespace string
 	// PodNamePrefix begins the name of every fallback Pod.
 	PodNamePrefix string
+	// ResponderImage is the image of responders; empty is the operator's own.
+	ResponderImage string
+	// ResponderImagePullSecrets are the names of Secrets, in each namespace with
+	// a responder, that the image is pulled with.
+	ResponderImagePullSecrets []string
+	// ResponderPriorityClass is the priority class of responder Pods.
+	ResponderPriorityClass string
+	// WebhookPort is where the conversion webhook listens.
+	WebhookPort int
+	// WebhookCertDir may hold tls.crt and tls.key, which are then served as they
+	// are; otherwise certificates are self-made.
+	WebhookCertDir string
+	// WebhookURL is where the API server reaches a process outside of the
+	// cluster; empty is by the Service.
+	WebhookURL string
 	// OperatorNamespace is where the operator runs and keeps its lease.
 	OperatorNamespace string
+	// PodName is the operator's own Pod; empty outside of a cluster.
+	PodName string
 	// MetricsBindAddress is host:port of the metrics; "0" serves none.
 	MetricsBindAddress string
 	// HealthProbeBindAddress is host:port of /healthz and /readyz; "0" serves none.
@@ -72,6 +89,7 @@ func Bind(flags *pflag.FlagSet, environment func(string) (string, bool)) func() 
 	}
 	return func() (*Settings, error) {
 		s := &Settings{OperatorNamespace: operatorNamespace(environment)}
+		s.PodName, _ = environment("POD_NAME")
 		var problems []error
 		for _, entry := range all {
 			source, text := textOf(entry, flags, environment)

@@ -32,6 +32,7 @@ func TestDefaults(t *testing.T) {
 		PodNamePrefix: "service-watcher", OperatorNamespace: "critical-service-system",
 		MetricsBindAddress: ":8080", HealthProbeBindAddress: ":8081",
 		LeaderElect: true, KubeAPIQPS: -1, KubeAPIBurst: 100,
+		WebhookPort: 9443, WebhookCertDir: "/tmp/k8s-webhook-server/serving-certs",
 	}))
 }
 
@@ -60,6 +61,30 @@ func TestWhereAValueComesFrom(t *testing.T) {
 		"unless another is named": {
 			nil, map[string]string{"POD_NAMESPACE": "ops", "POD_TEMPLATE_NS": "linux-mag"},
 			func(s *settings.Settings) string { return s.PodTemplateNamespace }, "linux-mag",
+		},
+		"a Pod knows its name": {
+			nil, map[string]string{"POD_NAME": "operator-abc"}, func(s *settings.Settings) string { return s.PodName }, "operator-abc",
+		},
+		"responders have an image of their own": {
+			nil, map[string]string{"RESPONDER_IMAGE": "registry.example.com:5000/operator@sha256:" + strings.Repeat("ab", 32)},
+			func(s *settings.Settings) string { return s.ResponderImage },
+			"registry.example.com:5000/operator@sha256:" + strings.Repeat("ab", 32),
+		},
+		"pull secrets are trimmed, sorted and named once": {
+			nil, map[string]string{"RESPONDER_IMAGE_PULL_SECRETS": "quay, harbor.example.com,quay"},
+			func(s *settings.Settings) string { return strings.Join(s.ResponderImagePullSecrets, ",") }, "harbor.example.com,quay",
+		},
+		"responders have a priority": {
+			nil, map[string]string{"RESPONDER_PRIORITY_CLASS": "business-critical"},
+			func(s *settings.Settings) string { return s.ResponderPriorityClass }, "business-critical",
+		},
+		"a webhook outside of the cluster has a name": {
+			nil, map[string]string{"WEBHOOK_URL": "https://host.docker.internal:9443"},
+			func(s *settings.Settings) string { return s.WebhookURL }, "https://host.docker.internal:9443",
+		},
+		"or an address": {
+			nil, map[string]string{"WEBHOOK_URL": "https://[::1]:9443"},
+			func(s *settings.Settings) string { return s.WebhookURL }, "https://[::1]:9443",
 		},
 	}
 	for name, test := range tests {
@@ -98,6 +123,16 @@ func TestAValueThatIsNotAllowedStopsTheStart(t *testing.T) {
 		"a burst of nothing":            {nil, map[string]string{"KUBE_API_BURST": "0"}, []string{`KUBE_API_BURST="0"`}},
 		"an address without port":       {nil, map[string]string{"METRICS_BIND_ADDRESS": "localhost"}, []string{`METRICS_BIND_ADDRESS="localhost"`, "host:port"}},
 		"a port that cannot be":         {nil, map[string]string{"HEALTH_PROBE_BIND_ADDRESS": ":99999"}, []string{`"99999" is not a port`}},
+		"an image that cannot be":       {nil, map[string]string{"RESPONDER_IMAGE": "Registry/Image"}, []string{`RESPONDER_IMAGE="Registry/Image"`, "reference of an image"}},
+		"a pull secret that cannot be":  {nil, map[string]string{"RESPONDER_IMAGE_PULL_SECRETS": "quay,my_secret"}, []string{`"my_secret" is not a Secret's name`}},
+		"a priority that cannot be":     {nil, map[string]string{"RESPONDER_PRIORITY_CLASS": "High"}, []string{`RESPONDER_PRIORITY_CLASS="High"`, "PriorityClass"}},
+		"no port for the webhook":       {nil, map[string]string{"WEBHOOK_PORT": "0"}, []string{`WEBHOOK_PORT="0"`, "1 to 65535"}},
+		"a port that is a word":         {nil, map[string]string{"WEBHOOK_PORT": "https"}, []string{`WEBHOOK_PORT="https"`}},
+		"a folder that moves":           {nil, map[string]string{"WEBHOOK_CERT_DIR": "certs"}, []string{`WEBHOOK_CERT_DIR="certs"`, "absolute"}},
+		"a webhook without TLS":         {nil, map[string]string{"WEBHOOK_URL": "http://host:9443"}, []string{`WEBHOOK_URL="http://host:9443"`, "https://host:port"}},
+		"a webhook with a path":         {nil, map[string]string{"WEBHOOK_URL": "https://host:9443/convert"}, []string{"a host and a port alone"}},
+		"a webhook without a host":      {nil, map[string]string{"WEBHOOK_URL": "https://:9443"}, []string{`WEBHOOK_URL="https://:9443"`}},
+		"no URL for the webhook":        {nil, map[string]string{"WEBHOOK_URL": "https://ho st:1"}, []string{"not a URL"}},
 		"a flag is named as it is used": {[]string{"--log-level=loud"}, nil, []string{`--log-level="loud"`}},
 		"all problems are named at once": {
 			nil, map[string]string{"LOG_LEVEL": "loud", "POD_TEMPLATE_NS": "Linux"}, []string{"LOG_LEVEL", "POD_TEMPLATE_NS"},

@@ -1,0 +1,150 @@
+// Package migration rewrites the CriticalServices that are stored in an earlier
+// version, so that reading them needs no conversion any more, and so that the
+// earlier version can one day be dropped.
+//
+// Which versions may be in storage is written in status.storedVersions of the
+// CustomResourceDefinition. It is also all that is remembered: a migration that
+// was cut short begins again, and the API server writes nothing for an object
+// that is already stored as it should be.
+package migration
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/definition"
+)
+
+const (
+	// pageSize is how many objects are listed, and so converted, at once.
+	pageSize   = 100
+	firstRetry = time.Second
+	lastRetry  = 5 * time.Second
+)
+
+// Objects are rewritten through their status, which rewrites all of them: so the
+// operator needs no permission to change anybody's spec.
+// +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices,verbs=list
+// +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices/status,verbs=patch
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions/status,resourceNames=criticalservices.mycrd.com,verbs=patch
+
+// migrator rewrites what is stored in an earlier version, whenever something is.
+type migrator struct {
+	client client.Client
+	live   client.Reader
+}
+
+// Setup lets the leader migrate. What fails, because the webhook does not answer
+// yet for instance, is tried again.
+func Setup(mgr ctrl.Manager, cluster cluster.Cluster) error {
+	m := &migrator{client: cluster.GetClient(), live: cluster.GetAPIReader()}
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("storage-version").
+		WatchesRawSource(source.Kind(cluster.GetCache(), &apiextensionsv1.CustomResourceDefinition{},
+			&handler.TypedEnqueueRequestForObject[*apiextensionsv1.CustomResourceDefinition]{})).
+		WithOptions(controller.Options{
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+		}).
+		Complete(reconcile.Func(m.reconcile))
+	if err != nil {
+		return fmt.Errorf("set up the migration of stored CriticalServices: %w", err)
+	}
+	return nil
+}
+
+func (m *migrator) reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := m.live.Get(ctx, request.NamespacedName, &crd); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	stored, wanted := crd.Status.StoredVersions, []string{criticalv2.GroupVersion.Version}
+	if slices.Equal(stored, wanted) {
+		return reconcile.Result{}, nil
+	}
+	logger := log.FromContext(ctx)
+	if !converts(&crd) {
+		// An object that is not converted would be read without its spec. Whoever
+		// mends the CustomResourceDefinition wakes us.
+		logger.Info("stored CriticalServices are not migrated: their CustomResourceDefinition must store v2, and convert by webhook")
+		return reconcile.Result{}, nil
+	}
+	logger.Info("rewriting CriticalServices that may be stored in an earlier version", "storedVersions", stored)
+	count, err := m.rewriteAll(ctx)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	// If another version has come into use meanwhile, this is a conflict, and all
+	// begins again.
+	change := client.MergeFromWithOptions(crd.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	crd.Status.StoredVersions = wanted
+	if err := m.client.Status().Patch(ctx, &crd, change); err != nil {
+		return reconcile.Result{}, fmt.Errorf("write into CustomResourceDefinition %s that all is stored as %s: %w",
+			definition.Name, wanted[0], err)
+	}
+	logger.Info("every CriticalService is stored in the current version", "rewritten", count, "storedVersions", wanted)
+	return reconcile.Result{}, nil
+}
+
+// converts tells whether objects are stored as v2, and converted by webhook.
+func converts(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	return crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter &&
+		slices.ContainsFunc(crd.Spec.Versions, func(version apiextensionsv1.CustomResourceDefinitionVersion) bool {
+			return version.Storage && version.Name == criticalv2.GroupVersion.Version
+		})
+}
+
+// rewriteAll rewrites every object, page by page. It succeeds only if all are.
+func (m *migrator) rewriteAll(ctx context.Context) (int, error) {
+	count := 0
+	for token := ""; ; {
+		var page metav1.PartialObjectMetadataList
+		page.SetGroupVersionKind(criticalv2.GroupVersion.WithKind("CriticalServiceList"))
+		if err := m.live.List(ctx, &page, client.Limit(pageSize), client.Continue(token)); err != nil {
+			return 0, fmt.Errorf("list the stored CriticalServices, which the conversion webhook must answer for: %w", err)
+		}
+		for i := range page.Items {
+			if err := m.rewrite(ctx, page.Items[i].Name); err != nil {
+				return 0, err
+			}
+		}
+		count += len(page.Items)
+		if token = page.Continue; token == "" {
+			return count, nil
+		}
+		log.FromContext(ctx).Info("rewriting CriticalServices", "done", count, "left", page.RemainingItemCount)
+	}
+}
+
+// rewrite has the API server store an object anew, without a change.
+func (m *migrator) rewrite(ctx context.Context, name string) error {
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(criticalv2.CriticalServiceKind)
+	object.SetName(name)
+	err := m.client.Status().Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte("{}")))
+	// An object that is gone needs nothing, and one that somebody else wrote in
+	// the same moment is rewritten by that.
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("rewrite CriticalService %q: %w", name, err)
+	}
+	return nil
+}

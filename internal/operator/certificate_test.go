@@ -1,0 +1,173 @@
+package operator_test
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/cert"
+
+	criticalv1 "github.com/critical-service/operator/api/v1"
+)
+
+// handshake connects as the API server does.
+func handshake(address string, trusted []byte, name string) error {
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(trusted) {
+		return errors.New("no certificate to trust")
+	}
+	connection, err := tls.Dial("tcp", address, &tls.Config{RootCAs: pool, ServerName: name, MinVersion: tls.VersionTLS13})
+	if err != nil {
+		return err
+	}
+	return connection.Close()
+}
+
+func (w *world) authority() (*corev1.Secret, error) {
+	var secret corev1.Secret
+	return &secret, admin.Get(w.t.Context(), types.NamespacedName{Namespace: operatorNamespace, Name: secretOfAuthority}, &secret)
+}
+
+// converts tells whether the API server gets conversions, by creating an object
+// of v1.
+func (w *world) converts(name string) error {
+	object := shopV1()
+	object.Name = name
+	return admin.Create(w.t.Context(), object)
+}
+
+func TestALostAuthorityIsMadeAnewWithoutARestart(t *testing.T) {
+	w := newWorld(t)
+	w.installNew()
+	p := w.start()
+	w.Eventually(func() error { return w.converts("before") }).Should(Succeed())
+	first := w.clientConfig().CABundle
+
+	secret, err := w.authority()
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(admin.Delete(t.Context(), secret)).To(Succeed())
+
+	var second []byte
+	w.Eventually(func() ([]byte, error) {
+		secret, err := w.authority()
+		second = secret.Data["ca.crt"]
+		return second, err
+	}).ShouldNot(Or(BeEmpty(), Equal(first)))
+	w.Eventually(func() []byte { return w.clientConfig().CABundle }).Should(HavePrefix(string(second)))
+	w.Eventually(func() error { return handshake(p.webhook, second, "127.0.0.1") }).Should(Succeed(), "it shows a new certificate")
+	w.Eventually(func() error { return w.converts("after") }).Should(Succeed())
+
+	// A replica that has not followed yet is still trusted.
+	bundle, err := cert.ParseCertsPEM(w.clientConfig().CABundle)
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(bundle).To(HaveLen(2))
+	w.Expect(handshake(p.webhook, first, "127.0.0.1")).NotTo(Succeed(), "by itself the first authority is of no use any more")
+}
+
+// Every replica serves, whoever leads, and all by one authority.
+func TestReplicasShareOneAuthority(t *testing.T) {
+	w := newWorld(t)
+	w.installNew()
+	door := freeAddress(w)
+	one := w.start("LEADER_ELECT=true", "WEBHOOK_URL=https://"+door)
+	two := w.start("LEADER_ELECT=true", "WEBHOOK_URL=https://"+door)
+	for _, p := range []*process{one, two} {
+		w.Eventually(p.ready).Should(Succeed())
+	}
+	secret, err := w.authority()
+	w.Expect(err).NotTo(HaveOccurred())
+	authority := secret.Data["ca.crt"]
+	w.Eventually(func() []byte { return w.clientConfig().CABundle }).Should(Equal(authority))
+	for _, p := range []*process{one, two} {
+		w.Eventually(func() error { return handshake(p.webhook, authority, "127.0.0.1") }).Should(Succeed())
+		w.Expect(convert(p.webhook, authority)).To(Equal("mycrd.com/v2"))
+	}
+	version := w.definition().ResourceVersion
+	w.Consistently(func() string { return w.definition().ResourceVersion }, time.Second).Should(Equal(version), "they want the same")
+}
+
+// convert asks a webhook for an object of v1 as v2, and tells what came.
+func convert(address string, trusted []byte) (string, error) {
+	object := shopV1()
+	object.SetGroupVersionKind(criticalv1.CriticalServiceKind)
+	review := apiextensionsv1.ConversionReview{Request: &apiextensionsv1.ConversionRequest{
+		UID: "one", DesiredAPIVersion: "mycrd.com/v2", Objects: []runtime.RawExtension{{Object: object}},
+	}}
+	data, err := json.Marshal(review)
+	if err != nil {
+		return "", err
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(trusted)
+	asker := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13}}}
+	response, err := asker.Post("https://"+address+"/convert", "application/json", bytes.NewReader(data))
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	var answer struct {
+		Response struct {
+			ConvertedObjects []metav1.TypeMeta
+			Result           metav1.Status
+		}
+	}
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		return "", err
+	}
+	if answer.Response.Result.Status != metav1.StatusSuccess {
+		return "", errors.New(answer.Response.Result.Message)
+	}
+	return answer.Response.ConvertedObjects[0].APIVersion, nil
+}
+
+// OLM and cert-manager bring certificates, renew them, and write the caBundle.
+func TestProvidedCertificatesAreServedAsTheyAre(t *testing.T) {
+	w := newWorld(t)
+	w.installNew()
+	folder := t.TempDir()
+	address := freeAddress(w)
+	_, port, err := net.SplitHostPort(address)
+	w.Expect(err).NotTo(HaveOccurred())
+	first := w.provide(folder, address)
+	before := w.definition()
+	p := w.start("WEBHOOK_PORT="+port, "WEBHOOK_CERT_DIR="+folder, "WEBHOOK_URL=")
+	w.Eventually(p.ready).Should(Succeed())
+	w.Eventually(func() error { return w.converts("first") }).Should(Succeed())
+	w.Expect(w.definition().Spec.Conversion).To(Equal(before.Spec.Conversion))
+
+	w.provide(folder, address)
+	w.Eventually(func() error { return w.converts("second") }).Should(Succeed())
+	w.Eventually(func() error { return handshake(address, first, "127.0.0.1") }).ShouldNot(Succeed(), "the new one is served")
+	_, err = w.authority()
+	w.Expect(apierrors.IsNotFound(err)).To(BeTrue(), "nobody made an authority")
+}
+
+// provide puts a new certificate into a folder, and makes the API server trust it.
+func (w *world) provide(folder, address string) []byte {
+	w.t.Helper()
+	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(os.WriteFile(filepath.Join(folder, "tls.crt"), certificate, 0o600)).To(Succeed())
+	w.Expect(os.WriteFile(filepath.Join(folder, "tls.key"), key, 0o600)).To(Succeed())
+	crd := w.definition()
+	crd.Spec.Conversion.Webhook.ClientConfig = &apiextensionsv1.WebhookClientConfig{
+		URL: new("https://" + address + "/convert"), CABundle: certificate,
+	}
+	w.Expect(admin.Update(w.t.Context(), crd)).To(Succeed())
+	return certificate
+}

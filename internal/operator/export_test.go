@@ -1,0 +1,4 @@
+package operator
+
+// ResponderImage is responderImage, for tests.
+var ResponderImage = responderImage

@@ -1,0 +1,60 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/internal/settings"
+)
+
+const (
+	// managerContainer is the container that runs the operator, in config/manager.
+	managerContainer = "manager"
+
+	imageUnknown = "the image of the responder is not known: set RESPONDER_IMAGE to that of the operator"
+)
+
+// +kubebuilder:rbac:groups="",namespace=critical-service-system,resources=pods,verbs=get
+
+// responderImage is the image of responders: the one that is set, or that of the
+// operator's own Pod, since they are the same program. If nobody knows, it is
+// empty, and the fallbacks that need no responder work all the same.
+func responderImage(ctx context.Context, config *rest.Config, s *settings.Settings) (string, error) {
+	if s.ResponderImage != "" {
+		return s.ResponderImage, nil
+	}
+	if s.PodName == "" {
+		ctrl.Log.Info("not in a Pod, so that there are no page fallbacks: " + imageUnknown)
+		return "", nil
+	}
+	reader, err := client.New(impatient(config), client.Options{})
+	if err != nil {
+		return "", fmt.Errorf("make a client to read the operator's own Pod: %w", err)
+	}
+	key := types.NamespacedName{Namespace: s.OperatorNamespace, Name: s.PodName}
+	var pod corev1.Pod
+	err = untilAnswered(ctx, config.Host, func() error {
+		err := reader.Get(ctx, key, &pod)
+		if !refused(err) {
+			return err
+		}
+		ctrl.Log.Error(err, "the operator's own Pod cannot be read, so that there are no page fallbacks: "+imageUnknown, "pod", key)
+		return nil
+	})
+	return imageOf(&pod), err
+}
+
+func imageOf(pod *corev1.Pod) string {
+	at := slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == managerContainer })
+	if at < 0 {
+		return ""
+	}
+	return pod.Spec.Containers[at].Image
+}

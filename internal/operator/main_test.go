@@ -1,0 +1,129 @@
+package operator_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/operator"
+	"github.com/critical-service/operator/internal/settings"
+)
+
+// asOperator in the environment makes this test program the operator: each
+// operator of a test is a process of its own, as in production.
+const asOperator = "TEST_RUNS_OPERATOR"
+
+const operatorNamespace = "critical-service-system"
+
+var (
+	// admin may do everything.
+	admin client.Client
+	// kubeconfig is a file with the operator's permissions.
+	kubeconfig string
+)
+
+func TestMain(m *testing.M) {
+	if _, isOperator := os.LookupEnv(asOperator); isOperator {
+		os.Exit(runOperator())
+	}
+	os.Exit(runTests(m))
+}
+
+func runOperator() int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	s, err := settings.Bind(pflag.NewFlagSet("manager", pflag.ContinueOnError), os.LookupEnv)()
+	if err == nil {
+		err = operator.Run(ctx, s)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "Error:", err)
+		return 1
+	}
+	return 0
+}
+
+func runTests(m *testing.M) int {
+	ctrl.SetLogger(logr.Discard())
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		log.Print("these tests need etcd and kube-apiserver: run them with `make test`, " +
+			"or set KUBEBUILDER_ASSETS to the folder that holds both")
+		return 1
+	}
+	environment := &envtest.Environment{ControlPlaneStartTimeout: time.Minute, ControlPlaneStopTimeout: time.Minute}
+	config, err := environment.Start()
+	defer func() { log.Print(errors.Join(environment.Stop(), os.RemoveAll(filepath.Dir(kubeconfig)))) }()
+	if err == nil {
+		err = prepare(environment, config)
+	}
+	if err != nil {
+		log.Print(err)
+		return 1
+	}
+	return m.Run()
+}
+
+// prepare installs what config/ installs, but for the CustomResourceDefinition
+// and the Deployment, and makes the operator's user.
+func prepare(environment *envtest.Environment, config *rest.Config) error {
+	scheme := runtime.NewScheme()
+	known := runtime.NewSchemeBuilder(corev1.AddToScheme, rbacv1.AddToScheme, apiextensionsv1.AddToScheme,
+		criticalv1.AddToScheme, criticalv2.AddToScheme)
+	err := known.AddToScheme(scheme)
+	if err != nil {
+		return err
+	}
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	if admin, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+		return err
+	}
+	objects := []client.Object{&corev1.Namespace{}, &rbacv1.ClusterRole{}, &rbacv1.Role{}, &rbacv1.ClusterRoleBinding{}, &rbacv1.RoleBinding{}}
+	files := []string{"manager/namespace.yaml", "rbac/role.yaml", "rbac/role.yaml", "rbac/role_binding.yaml", "rbac/role_binding.yaml"}
+	for i, object := range objects {
+		if err := read(filepath.Join("../../config", files[i]), object); err != nil {
+			return err
+		}
+		if err := admin.Create(context.Background(), object); err != nil {
+			return fmt.Errorf("%s: %w", files[i], err)
+		}
+	}
+	account := envtest.User{
+		Name:   "system:serviceaccount:" + operatorNamespace + ":critical-service-operator",
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + operatorNamespace},
+	}
+	user, err := environment.AddUser(account, &rest.Config{})
+	if err != nil {
+		return err
+	}
+	data, err := user.KubeConfig()
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "operator-test-")
+	if err != nil {
+		return err
+	}
+	kubeconfig = filepath.Join(folder, "kubeconfig")
+	return os.WriteFile(kubeconfig, data, 0o600)
+}

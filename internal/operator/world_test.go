@@ -1,0 +1,237 @@
+package operator_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	criticalv1 "github.com/critical-service/operator/api/v1"
+	"github.com/critical-service/operator/internal/definition"
+)
+
+const (
+	// patience is far more than anything here takes.
+	patience = time.Minute
+
+	definitionOfV1    = "testdata/definition-of-v1-alone.yaml"
+	definitionOfBoth  = "../../config/crd/bases/mycrd.com_criticalservices.yaml"
+	conversionOfBoth  = "../../config/crd/patches/conversion.yaml"
+	secretOfAuthority = "critical-service-webhook-ca"
+)
+
+// world is a cluster in which nobody has heard of CriticalServices. There is one
+// API server, so that tests run one after the other.
+type world struct {
+	*WithT
+	t *testing.T
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{WithT: NewWithT(t), t: t}
+	w.SetDefaultEventuallyTimeout(patience)
+	w.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
+	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: definition.Name}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: secretOfAuthority}}
+	for _, object := range []client.Object{crd, secret} {
+		w.Expect(client.IgnoreNotFound(admin.Delete(t.Context(), object))).To(Succeed())
+		w.Eventually(func() bool {
+			return apierrors.IsNotFound(admin.Get(t.Context(), client.ObjectKeyFromObject(object), object))
+		}).Should(BeTrue())
+	}
+	return w
+}
+
+// read reads the only object of a kind from a YAML file.
+func read(file string, into client.Object) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	gvks, _, err := admin.Scheme().ObjectKinds(into)
+	if err != nil {
+		return err
+	}
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+	for {
+		document, err := documents.Read()
+		if err != nil {
+			return fmt.Errorf("look for a %s in %s: %w", gvks[0].Kind, file, err)
+		}
+		var header metav1.TypeMeta
+		if err := yaml.Unmarshal(document, &header); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		if header.Kind == gvks[0].Kind {
+			return yaml.UnmarshalStrict(document, into)
+		}
+	}
+}
+
+// installOld installs the definition that knows v1 alone.
+func (w *world) installOld() {
+	w.t.Helper()
+	w.install(definitionOf(w, definitionOfV1))
+}
+
+// installNew installs the definition that config/crd builds, or replaces the old
+// one by it.
+func (w *world) installNew() {
+	w.t.Helper()
+	crd, patch := definitionOf(w, definitionOfBoth), definitionOf(w, conversionOfBoth)
+	crd.Spec.Conversion = patch.Spec.Conversion
+	w.install(crd)
+}
+
+func definitionOf(w *world, file string) *apiextensionsv1.CustomResourceDefinition {
+	w.t.Helper()
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	w.Expect(read(file, crd)).To(Succeed())
+	return crd
+}
+
+func (w *world) install(crd *apiextensionsv1.CustomResourceDefinition) {
+	w.t.Helper()
+	wanted := crd.Spec
+	if err := admin.Create(w.t.Context(), crd); apierrors.IsAlreadyExists(err) {
+		crd = w.definition()
+		crd.Spec = wanted
+		w.Expect(admin.Update(w.t.Context(), crd)).To(Succeed())
+	} else {
+		w.Expect(err).NotTo(HaveOccurred())
+	}
+	w.Eventually(func() []string { return w.definition().Status.StoredVersions }).ShouldNot(BeEmpty())
+	w.Eventually(func() error { return admin.List(w.t.Context(), &criticalv1.CriticalServiceList{}) }).Should(Succeed())
+}
+
+func (w *world) definition() *apiextensionsv1.CustomResourceDefinition {
+	w.t.Helper()
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	w.Expect(admin.Get(w.t.Context(), types.NamespacedName{Name: definition.Name}, crd)).To(Succeed())
+	return crd
+}
+
+func (w *world) clientConfig() apiextensionsv1.WebhookClientConfig {
+	w.t.Helper()
+	return *w.definition().Spec.Conversion.Webhook.ClientConfig
+}
+
+// process is an operator that runs.
+type process struct {
+	w     *world
+	ended chan error
+	kill  func(os.Signal) error
+	log   *journal
+	// health is where it serves its probes, webhook where it serves conversion.
+	health, webhook string
+}
+
+// start starts an operator with variables. It stops with the test, and well.
+func (w *world) start(variables ...string) *process {
+	w.t.Helper()
+	p := &process{w: w, ended: make(chan error, 1), log: &journal{}, health: freeAddress(w), webhook: freeAddress(w)}
+	_, port, err := net.SplitHostPort(p.webhook)
+	w.Expect(err).NotTo(HaveOccurred())
+	command := exec.Command(os.Args[0])
+	command.Env = append(os.Environ(), asOperator+"=1", "KUBECONFIG="+kubeconfig, "POD_NAMESPACE="+operatorNamespace,
+		"LEADER_ELECT=false", "METRICS_BIND_ADDRESS=0", "LOG_FORMAT=text", "HEALTH_PROBE_BIND_ADDRESS="+p.health,
+		"WEBHOOK_PORT="+port, "WEBHOOK_URL=https://"+p.webhook, "WEBHOOK_CERT_DIR="+w.t.TempDir())
+	command.Env = append(command.Env, variables...)
+	command.Stdout, command.Stderr = p.log, p.log
+	w.Expect(command.Start()).To(Succeed())
+	go func() { p.ended <- command.Wait() }()
+	p.kill = command.Process.Signal
+	w.t.Cleanup(func() {
+		p.stop()
+		if w.t.Failed() {
+			w.t.Logf("the operator's log:\n%s", p.log)
+		}
+	})
+	return p
+}
+
+// stop ends the operator, once, and wants it to end well.
+func (p *process) stop() {
+	p.w.t.Helper()
+	if p.kill == nil {
+		return
+	}
+	_ = p.kill(syscall.SIGTERM) // If it has ended by itself, how it did is told below.
+	p.kill = nil
+	select {
+	case err := <-p.ended:
+		if err != nil {
+			p.w.t.Errorf("the operator ended with an error: %v", err)
+		}
+	case <-time.After(patience):
+		p.w.t.Errorf("the operator does not end")
+	}
+}
+
+// ready tells whether the operator says that it is.
+func (p *process) ready() error { return get("http://" + p.health + "/readyz") }
+
+func get(url string) error {
+	request, err := http.NewRequest(http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if body, err := io.ReadAll(response.Body); err != nil || response.StatusCode != http.StatusOK {
+		return errors.Join(err, fmt.Errorf("%s: %s: %s", url, response.Status, body))
+	}
+	return nil
+}
+
+func freeAddress(w *world) string {
+	w.t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	w.Expect(err).NotTo(HaveOccurred())
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// journal is what a process wrote.
+type journal struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write keeps a piece of text.
+func (j *journal) Write(data []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(data)
+}
+
+// String is all that was written.
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}

@@ -1,0 +1,96 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/url"
+	"time"
+
+	servertls "github.com/cert-manager/cert-manager/pkg/server/tls"
+	"github.com/cert-manager/cert-manager/pkg/server/tls/authority"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// secretName is the Secret that holds the authority.
+	secretName = "critical-service-webhook-ca"
+	// authorityName is the subject of the authority's certificate.
+	authorityName = "critical-service-webhook-ca"
+
+	// Both are renewed when a third of their time is left.
+	authorityLifetime   = 365 * 24 * time.Hour
+	certificateLifetime = 7 * 24 * time.Hour
+
+	// lookAgain is how long to wait for a certificate before looking again, and
+	// longestWait how long at most; the API server waits 30 s for a conversion.
+	lookAgain   = 100 * time.Millisecond
+	longestWait = 20 * time.Second
+)
+
+// The name of what is to be created is not known to the authorization of a create.
+// +kubebuilder:rbac:groups="",namespace=critical-service-system,resources=secrets,verbs=create
+// +kubebuilder:rbac:groups="",namespace=critical-service-system,resources=secrets,resourceNames=critical-service-webhook-ca,verbs=get;list;watch;update
+
+// certificates are self-made. They are those that cert-manager's own webhook
+// lives on: see docs/decisions/0014-self-made-certificates.md.
+type certificates struct {
+	*servertls.DynamicSource
+}
+
+func selfMade(config *rest.Config, options Options) (*certificates, error) {
+	signer := &addressSigner{Authority: &authority.DynamicAuthority{
+		SecretNamespace: options.Namespace,
+		SecretName:      secretName,
+		RESTConfig:      config,
+		CommonName:      authorityName,
+		CADuration:      authorityLifetime,
+		LeafDuration:    certificateLifetime,
+	}}
+	names := []string{Service + "." + options.Namespace + ".svc"}
+	if options.URL != "" {
+		target, err := url.Parse(options.URL)
+		if err != nil {
+			return nil, fmt.Errorf("WEBHOOK_URL=%q: %w", options.URL, err)
+		}
+		if address := net.ParseIP(target.Hostname()); address != nil {
+			signer.addresses = []net.IP{address}
+		} else {
+			names = append(names, target.Hostname())
+		}
+	}
+	return &certificates{&servertls.DynamicSource{
+		DNSNames: names, Authority: signer, RetryInterval: lookAgain,
+	}}, nil
+}
+
+// serve makes a server show the newest certificate to whoever connects.
+func (c *certificates) serve(config *tls.Config) { config.GetCertificate = c.await }
+
+// await lets those who come before there is a certificate wait for it. At a
+// start that is a moment, and to be turned away would fail their request.
+func (c *certificates) await(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	var newest *tls.Certificate
+	err := wait.PollUntilContextTimeout(hello.Context(), lookAgain, longestWait, true, func(context.Context) (bool, error) {
+		var err error
+		newest, err = c.GetCertificate(hello)
+		return err == nil, nil
+	})
+	return newest, err
+}
+
+// addressSigner adds what the library leaves out: a server that is reached by an
+// address must have it in its certificate.
+type addressSigner struct {
+	servertls.Authority
+	addresses []net.IP
+}
+
+// Sign signs a certificate for the template.
+func (s *addressSigner) Sign(template *x509.Certificate) (*x509.Certificate, error) {
+	template.IPAddresses = s.addresses
+	return s.Authority.Sign(template)
+}

@@ -1,0 +1,26 @@
+// Package webhook serves the conversion of CriticalServices between v1 and v2 to
+// the API server, and makes the certificates that this needs.
+//
+//	API server ── https ──▶ Service critical-service-webhook ──▶ every replica: /convert
+//	     ▲                                                            │ its own certificate,
+//	     │ caBundle                                                   │ in memory
+//	CustomResourceDefinition ◀── trust ── Secret critical-service-webhook-ca (the CA)
+//
+// The certificates are self-made: an authority lives in a Secret, which the first
+// replica makes and all share. Each replica signs a certificate for itself, which
+// never leaves its memory. Both are renewed long before they end, or when the
+// Secret goes, without a restart. Trust keeps the CustomResourceDefinition
+// pointed at the webhook, and makes the API server trust the authority, and the
+// one before it, so that replicas may follow one after the other.
+//
+// Where WEBHOOK_CERT_DIR holds a certificate (OLM and cert-manager put one
+// there), that one is served, and somebody else cares for the rest: neither the
+// Secret nor the CustomResourceDefinition is touched.
+//
+// # Who waits for whom
+//
+// The operator reads CriticalServices in v2. Those that are still stored as v1
+// must be converted first, by this very process. So nothing here waits for the
+// caches of the controllers: the server, the authority and the trust run before
+// them, in every replica, also in those that do not lead.
+package webhook

@@ -1,0 +1,112 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+)
+
+const (
+	// Service is the Service by which the API server reaches the webhook.
+	Service = "critical-service-webhook"
+	// Path is where conversion is served.
+	Path = "/convert"
+	// servicePort is the port of the Service.
+	servicePort = 443
+
+	certificateFile, keyFile = "tls.crt", "tls.key"
+)
+
+// Options say where the webhook listens, and how the API server finds it.
+type Options struct {
+	// Port is where the webhook listens, on every address.
+	Port int
+	// CertDir may hold tls.crt and tls.key, which are then served as they are.
+	CertDir string
+	// URL is where the API server reaches a process outside of the cluster,
+	// without a path; empty is by the Service.
+	URL string
+	// Namespace is the operator's: of the Service and of the Secret.
+	Namespace string
+}
+
+// SecretKey names the Secret that holds the authority.
+func (o Options) SecretKey() types.NamespacedName {
+	return types.NamespacedName{Namespace: o.Namespace, Name: secretName}
+}
+
+// Server is a webhook server that also runs all that it needs, so that the
+// manager starts everything at once: before any cache, in every replica.
+type Server struct {
+	webhook.Server
+	parts []manager.Runnable
+}
+
+// NewServer makes a server. Nothing is asked of the API server before it starts.
+func NewServer(definition cluster.Cluster, options Options) (*Server, error) {
+	handler, err := Conversion()
+	if err != nil {
+		return nil, err
+	}
+	provided, err := holdsCertificate(options.CertDir)
+	if err != nil {
+		return nil, err
+	}
+	served := webhook.Options{Port: options.Port, CertDir: options.CertDir}
+	server := &Server{parts: []manager.Runnable{definition}}
+	if !provided {
+		certificates, err := selfMade(definition.GetConfig(), options)
+		if err != nil {
+			return nil, err
+		}
+		trust, err := newTrust(definition, options)
+		if err != nil {
+			return nil, err
+		}
+		served.TLSOpts = append(served.TLSOpts, certificates.serve)
+		server.parts = append(server.parts, certificates, trust)
+	}
+	ctrl.Log.WithName("webhook").Info("certificates", "provided", provided, "folder", options.CertDir)
+	server.Server = webhook.NewServer(served)
+	server.Register(Path, handler)
+	server.parts = append(server.parts, server.Server)
+	return server, nil
+}
+
+// Start runs the server until the context ends.
+func (s *Server) Start(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(logr.NewContext(ctx, ctrl.Log.WithName("webhook")))
+	for _, part := range s.parts {
+		group.Go(func() error { return part.Start(ctx) })
+	}
+	return group.Wait()
+}
+
+// holdsCertificate tells whether a folder holds a certificate with its key. One
+// without the other is an error: whoever provides certificates means them to be used.
+func holdsCertificate(folder string) (bool, error) {
+	held := map[string]bool{}
+	for _, name := range []string{certificateFile, keyFile} {
+		_, err := os.Stat(filepath.Join(folder, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, fmt.Errorf("look for certificates in WEBHOOK_CERT_DIR: %w", err)
+		}
+		held[name] = err == nil
+	}
+	if held[certificateFile] != held[keyFile] {
+		return false, fmt.Errorf("WEBHOOK_CERT_DIR=%q holds only one of %s and %s: give both, or none to have certificates made",
+			folder, certificateFile, keyFile)
+	}
+	return held[certificateFile], nil
+}
