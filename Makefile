@@ -19,6 +19,8 @@ KUBECTL ?= $(shell command -v kubectl || echo "$$(bin/devcluster assets)/kubectl
 TOOLS := $(CURDIR)/bin/tools
 REPORTS := $(CURDIR)/bin/reports
 GOTESTSUM := $(TOOLS)/gotestsum --format pkgname-and-test-fails
+# For example BENCH_ARGS="--rounds=5".
+BENCH_ARGS ?=
 # For example TEST_ARGS="-run TestDecide".
 TEST_ARGS ?=
 
@@ -62,9 +64,15 @@ demo-down: bin/devcluster $(TOOLS)/kustomize ## Remove what the demo made.
 build: ## Compile the operator into bin/manager.
 	$(GO_BUILD) -o bin/manager .
 
+# Where the API server reaches the conversion webhook of `make run`: an API server on this machine
+# (the devcluster) by this address; one in a container, for example, by https://host.docker.internal:9443.
+WEBHOOK_URL ?= https://127.0.0.1:9443
+
 .PHONY: run
 run: ## Run the operator on this machine against the current kubeconfig (first: make install).
-	POD_NAMESPACE=critical-service-system LEADER_ELECT=false LOG_FORMAT=text go run -ldflags "$(LDFLAGS)" .
+	$(KUBECTL) apply --server-side --force-conflicts -f config/manager/namespace.yaml
+	POD_NAMESPACE=critical-service-system LEADER_ELECT=false LOG_FORMAT=text \
+	  WEBHOOK_URL=$(WEBHOOK_URL) RESPONDER_IMAGE=$(IMG) go run -ldflags "$(LDFLAGS)" .
 
 .PHONY: generate
 generate: $(TOOLS)/controller-gen ## Generate the DeepCopy methods of the API types.
@@ -85,6 +93,7 @@ tidy: ## Tidy the module files of the operator, the devcluster and the tools.
 	  echo "go mod tidy: $$mod"; (cd "$$(dirname "$$mod")" && go mod tidy); done
 	@cd hack/tools && for mod in *.mod; do \
 	  [[ $$mod == go.mod ]] || { echo "go mod tidy: hack/tools/$$mod"; go mod tidy -modfile="$$mod"; }; done
+	@test/consumers/build.sh tidy
 
 ##@ Check
 
@@ -105,8 +114,8 @@ lint: $(TOOLS)/golangci-lint $(TOOLS)/kustomize ## Check code, scripts and kusto
 	check go -C hack/devcluster vet ./...; \
 	check $(TOOLS)/golangci-lint run; \
 	(cd hack/devcluster && check $(TOOLS)/golangci-lint run; exit $$status) || status=1; \
-	for dir in config/default config/samples; do check $(TOOLS)/kustomize build -o /dev/null "$$dir"; done; \
-	if command -v shellcheck >/dev/null; then check shellcheck -x hack/*.sh .ci/run; \
+	for dir in config/default config/certmanager config/samples; do check $(TOOLS)/kustomize build -o /dev/null "$$dir"; done; \
+	if command -v shellcheck >/dev/null; then check shellcheck -x hack/*.sh test/*/*.sh .ci/run; \
 	else echo "note: shellcheck is not installed, the scripts were not checked"; fi; \
 	exit $$status
 
@@ -121,6 +130,14 @@ vuln: $(TOOLS)/govulncheck ## Look for known vulnerabilities in the code that is
 .PHONY: e2e
 e2e: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## Run the end-to-end tests on the devcluster, or on the cluster of KUBECONFIG.
 	hack/e2e.sh $(TEST_ARGS)
+
+.PHONY: consumers
+consumers: bin/devcluster $(TOOLS)/gotestsum ## Test who honours a standby: kube-proxy in both modes, DNS, ingress controllers. Restarts the devcluster.
+	test/consumers/run.sh
+
+.PHONY: bench-failover
+bench-failover: bin/devcluster $(TOOLS)/kustomize ## Measure failover side by side (no operator, v1, v2) and write docs/failover.md.
+	test/bench/run.sh $(BENCH_ARGS)
 
 ##@ Image
 

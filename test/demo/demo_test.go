@@ -3,13 +3,17 @@ package main
 import (
 	"context"
 	"errors"
+	"html"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/critical-service/operator/test/prober"
@@ -18,7 +22,7 @@ import (
 func TestManifestsUseTheImageThatWasAskedFor(t *testing.T) {
 	d := &demo{options: options{demoImage: "registry.example/demo:1"}}
 	for file, want := range map[string]int{
-		shopManifest: 3, fallbackManifest: 1, criticalServiceManifest: 1, proberManifest: 1,
+		shopManifest: 3, criticalServiceManifest: 1, proberManifest: 1,
 	} {
 		t.Run(file, func(t *testing.T) {
 			g := NewWithT(t)
@@ -74,11 +78,11 @@ func TestSteady(t *testing.T) {
 		err  string
 	}{
 		"without requests nobody is known to answer":     {},
-		"an answerer that has held long enough":          {seen: requests(0, 101, fallback), done: true},
-		"an answerer that has not yet held long enough":  {seen: requests(0, 99, fallback)},
+		"an answerer that has held long enough":          {seen: requests(0, 101, page), done: true},
+		"an answerer that has not yet held long enough":  {seen: requests(0, 99, page)},
 		"another answerer":                               {seen: requests(0, 200, shop)},
-		"one request without an answer starts it afresh": {seen: append(requests(0, 150, fallback), append(requests(1500*time.Millisecond, 1, prober.Nobody), requests(1510*time.Millisecond, 50, fallback)...)...)},
-		"a prober that has ended is an error":            {seen: requests(0, 200, fallback), end: errors.New("evicted"), err: "evicted"},
+		"one request without an answer starts it afresh": {seen: append(requests(0, 150, page), append(requests(1500*time.Millisecond, 1, prober.Nobody), requests(1510*time.Millisecond, 50, page)...)...)},
+		"a prober that has ended is an error":            {seen: requests(0, 200, page), end: errors.New("evicted"), err: "evicted"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +94,7 @@ func TestSteady(t *testing.T) {
 			if test.end != nil {
 				w.end(test.end)
 			}
-			done, _, err := w.steady(fallback, time.Second)
+			done, _, err := w.steady(page, time.Second)
 			if test.err != "" {
 				g.Expect(err).To(MatchError(ContainSubstring(test.err)))
 				return
@@ -101,27 +105,92 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-func TestTheVerdictSaysForHowLongNobodyAnswered(t *testing.T) {
+func TestTheVerdict(t *testing.T) {
+	after := start.Add
+	twice := []outage{
+		{began: after(time.Second), over: after(3 * time.Second)},
+		{operator: true, began: after(4 * time.Second), over: after(5 * time.Second)},
+	}
+	tests := map[string]struct {
+		seen     [][]prober.Result
+		outages  []outage
+		want     []string
+		complain string
+	}{
+		"two outages, one of them with a gap": {
+			seen: [][]prober.Result{
+				requests(0, 100, shop), requests(time.Second, 50, prober.Nobody), requests(1500*time.Millisecond, 150, page),
+				requests(3*time.Second, 110, shop), requests(4100*time.Millisecond, 90, page), requests(5*time.Second, 101, shop),
+			},
+			outages: twice,
+			want: []string{
+				"    from      to  requests   answered by",
+				"  0.00 s  1.00 s       100   shop",
+				"  1.00 s  1.50 s        50   nobody (connection refused)",
+				"  1.50 s  3.00 s       150   page",
+				"  3.00 s  4.10 s       110   shop",
+				"  4.10 s  5.00 s        90   page",
+				"  5.00 s  6.00 s       101   shop",
+				"",
+				"  ✓ Operator down: while the shop was away, the page answered 150 requests; without an answer: 0.50 s.",
+				"  ✓ Operator up: while the shop was away, the page answered 90 requests; without an answer: 0.00 s.",
+				"  ✓ Once the shop was back and kube-proxy had followed, the page answered 0 requests.",
+				"  ✓ Without an answer in all: 0.50 s (50 of 601 requests), the longest gap 0.50 s.",
+				"",
+			},
+		},
+		"an outage in which the page did not answer": {
+			seen:     [][]prober.Result{requests(0, 400, shop)},
+			outages:  twice,
+			complain: "the page answered nothing",
+		},
+		"a page that answers although the shop is there": {
+			seen: [][]prober.Result{
+				requests(0, 100, shop), requests(time.Second, 200, page), requests(3*time.Second, 50, shop),
+				requests(3500*time.Millisecond, 1, page), requests(3510*time.Millisecond, 50, shop),
+			},
+			outages:  twice[:1],
+			complain: "the page answered 1 requests although the shop was there",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			var out strings.Builder
+			d := &demo{screen: &screen{out: &out}}
+			err := d.showVerdict(&story{segments: prober.Segments(slices.Concat(test.seen...)), outages: test.outages})
+			if test.complain != "" {
+				g.Expect(err).To(MatchError(ContainSubstring(test.complain)))
+				return
+			}
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(out.String()).To(Equal(strings.Join(test.want, "\n")))
+		})
+	}
+}
+
+func TestTheStandbyIsDescribedInOneLine(t *testing.T) {
 	g := NewWithT(t)
-	var out strings.Builder
-	d := &demo{screen: &screen{out: &out}}
-	var seen []prober.Result
-	seen = append(seen, requests(0, 100, shop)...)
-	seen = append(seen, requests(time.Second, 50, prober.Nobody)...)
-	seen = append(seen, requests(1500*time.Millisecond, 100, fallback)...)
-	seen = append(seen, requests(2500*time.Millisecond, 101, shop)...)
-	d.showVerdict(prober.Segments(seen))
-	g.Expect(out.String()).To(Equal(strings.Join([]string{
-		"    from      to  requests   answered by",
-		"  0.00 s  1.00 s       100   shop",
-		"  1.00 s  1.50 s        50   nobody (connection refused)",
-		"  1.50 s  2.50 s       100   fallback",
-		"  2.50 s  3.50 s       101   shop",
-		"",
-		"  ✓ While the shop had no Pods, the fallback answered 100 requests; it left when the shop was back.",
-		"  ✓ Without an answer: 0.50 s (50 of 351 requests), the longest gap 0.50 s.",
-		"",
-	}, "\n")))
+	conditions := discoveryv1.EndpointConditions{Ready: new(false), Serving: new(true), Terminating: new(true)}
+	g.Expect(describeStandby(&discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{Name: "shop-standby-ipv4"},
+		Ports:      []discoveryv1.EndpointPort{{Port: new(int32(20000))}},
+		Endpoints: []discoveryv1.Endpoint{
+			{Addresses: []string{"10.244.0.7"}, Conditions: conditions}, {Addresses: []string{"10.244.0.8"}, Conditions: conditions},
+		},
+	})).To(Equal("EndpointSlice shop-standby-ipv4: 10.244.0.7:20000, 10.244.0.8:20000 (ready: false, serving: true, terminating: true)"))
+}
+
+func TestThePageIsKnownByItsWords(t *testing.T) {
+	g := NewWithT(t)
+	d := &demo{}
+	objects, err := d.objects(criticalServiceManifest)
+	g.Expect(err).NotTo(HaveOccurred())
+	message, _, err := unstructured.NestedString(objects[0].Object, "spec", "fallback", "page", "message")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(message).To(ContainSubstring(pageSentence))
+	g.Expect(html.EscapeString(pageSentence)).To(Equal(pageSentence), "it stands in the page as it is")
+	g.Expect(pageSentence).NotTo(ContainSubstring(","), "a comma would end it on the command line")
 }
 
 func TestATableOfTheServerIsPrintedAsKubectlDoes(t *testing.T) {

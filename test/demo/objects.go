@@ -7,17 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/internal/cluster"
 	"github.com/critical-service/operator/test/prober"
 )
@@ -25,13 +29,9 @@ import (
 const (
 	fieldManager     = "critical-service-demo"
 	defaultDemoImage = "quay.io/critical-service/demo:dev"
-	templateName     = "critical-service-pod-template"
 	proberName       = "prober"
 
-	partOfLabel = "app.kubernetes.io/part-of"
-
 	shopManifest            = "shop.yaml"
-	fallbackManifest        = "fallback.yaml"
 	criticalServiceManifest = "critical-service.yaml"
 	proberManifest          = "prober.yaml"
 )
@@ -66,26 +66,44 @@ func (d *demo) useImageOfTheShop(ctx context.Context) error {
 	return nil
 }
 
-// clearTemplate makes room for the demo's fallback, whole and unmixed. It keeps the demo from
-// overwriting the fallback of a cluster that is in real use.
-func (d *demo) clearTemplate(ctx context.Context) error {
-	var template corev1.PodTemplate
-	err := d.cluster.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: templateName}, &template)
-	if err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	if template.Labels[partOfLabel] == fieldManager {
-		return client.IgnoreNotFound(d.cluster.Delete(ctx, &template))
-	}
-	return fmt.Errorf("PodTemplate %s/%s exists and is not the demo's; the demo would overwrite it: "+
-		"use another cluster, or delete it first", operatorNamespace, templateName)
+// scale sets the number of Pods of a Deployment, and shows how anybody would do it.
+func (d *demo) scale(ctx context.Context, watching *watcher, namespace, name string, replicas int32) error {
+	watching.say("kubectl scale -n %s deployment/%s --replicas=%d", namespace, name, replicas)
+	return d.setReplicas(ctx, namespace, name, replicas)
 }
 
-func (d *demo) scale(ctx context.Context, watching *watcher, replicas int32) error {
-	watching.say("kubectl scale deployment/%s --replicas=%d", shop, replicas)
-	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: shop}}
+func (d *demo) setReplicas(ctx context.Context, namespace, name string, replicas int32) error {
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
 	return d.cluster.SubResource("scale").Update(ctx, deployment, client.WithSubResourceBody(scale))
+}
+
+// standby describes what the operator has published ahead of time, in one line.
+func (d *demo) standby(ctx context.Context) (string, error) {
+	var published discoveryv1.EndpointSliceList
+	if err := d.cluster.List(ctx, &published, client.InNamespace(namespace), client.MatchingLabels{
+		discoveryv1.LabelServiceName: shop, discoveryv1.LabelManagedBy: criticalv2.ManagedBy,
+	}); err != nil {
+		return "", err
+	}
+	for _, slice := range published.Items {
+		if len(slice.Endpoints) > 0 && len(slice.Ports) > 0 {
+			return describeStandby(&slice), nil
+		}
+	}
+	return "", fmt.Errorf("no standby slice with endpoints for Service %s/%s", namespace, shop)
+}
+
+func describeStandby(slice *discoveryv1.EndpointSlice) string {
+	var addresses []string
+	for _, endpoint := range slice.Endpoints {
+		for _, address := range endpoint.Addresses {
+			addresses = append(addresses, net.JoinHostPort(address, strconv.Itoa(int(*slice.Ports[0].Port))))
+		}
+	}
+	conditions := slice.Endpoints[0].Conditions
+	return fmt.Sprintf("EndpointSlice %s: %s (ready: %t, serving: %t, terminating: %t)", slice.Name, strings.Join(addresses, ", "),
+		ptr.Deref(conditions.Ready, true), ptr.Deref(conditions.Serving, true), ptr.Deref(conditions.Terminating, false))
 }
 
 // probe starts the prober's Pod and hands what it sees to watching, until stop is called.
@@ -128,7 +146,7 @@ func (d *demo) probe(ctx context.Context, watching *watcher) (stop func(), err e
 	return stop, nil
 }
 
-// proberPod is the prober with the URL of the shop. It is given the address and not the name, so
+// proberPod is the prober with the URL of the shop, and the words by which the page is known. It is given the address and not the name, so
 // that only the Service is measured and not the DNS.
 func (d *demo) proberPod(ctx context.Context) (*unstructured.Unstructured, error) {
 	var service corev1.Service
@@ -146,7 +164,7 @@ func (d *demo) proberPod(ctx context.Context) (*unstructured.Unstructured, error
 	}
 	container, _ := containers[0].(map[string]any)
 	args, _ := container["args"].([]any)
-	container["args"] = append(args, "http://"+net.JoinHostPort(service.Spec.ClusterIP, "80")+"/")
+	container["args"] = append(args, "--mark="+pageSentence+"="+page, "http://"+net.JoinHostPort(service.Spec.ClusterIP, "80")+"/")
 	return pod, unstructured.SetNestedSlice(pod.Object, containers, "spec", "containers")
 }
 
@@ -174,12 +192,11 @@ func (d *demo) deleteProber(ctx context.Context) error {
 	return client.IgnoreNotFound(d.cluster.Delete(ctx, pod))
 }
 
-// cleanUp removes the shop and its fallback; the operator stays.
+// cleanUp removes the shop; the operator stays.
 func (d *demo) cleanUp(ctx context.Context) error {
 	d.title("Clean up")
 	err := errors.Join(
-		client.IgnoreNotFound(d.cluster.Delete(ctx, &criticalv1.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: shop}})),
-		client.IgnoreNotFound(d.cluster.Delete(ctx, &corev1.PodTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: templateName}})),
+		client.IgnoreNotFound(d.cluster.Delete(ctx, &criticalv2.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: shop}})),
 		client.IgnoreNotFound(d.cluster.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})),
 	)
 	if err != nil {

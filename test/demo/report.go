@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,16 +20,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/prober"
 )
 
-// showVerdict says who answered from when to when, and for how long nobody did.
-func (d *demo) showVerdict(segments []prober.Segment) {
-	start := segments[0].From
+// showVerdict says who answered from when to when, and for how long nobody did. It is an error if
+// the page did not do its part.
+func (d *demo) showVerdict(seen *story) error {
+	start := seen.segments[0].From
 	table := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintf(table, "from\tto\trequests\t   answered by\n")
-	for _, phase := range prober.Phases(segments, settled) {
+	for _, phase := range prober.Phases(seen.segments, settled) {
 		total := 0
 		for _, count := range phase.Requests {
 			total += count
@@ -37,11 +39,52 @@ func (d *demo) showVerdict(segments []prober.Segment) {
 			total, who(phase))
 	}
 	_ = table.Flush()
-	sum := prober.Summarise(segments)
 	d.printf("\n")
-	d.done("While the shop had no Pods, the fallback answered %d requests; it left when the shop was back.", sum.Answered[fallback])
-	d.done("Without an answer: %s (%d of %d requests), the longest gap %s.", seconds(sum.Unanswered),
-		sum.Requests-sum.Answered[shop]-sum.Answered[fallback], sum.Requests, seconds(sum.LongestGap))
+	for _, o := range seen.outages {
+		answered := seen.byPage(o.began, o.over)
+		if answered == 0 {
+			return errors.New("the page answered nothing while the shop was away")
+		}
+		operator := "Operator down"
+		if o.operator {
+			operator = "Operator up"
+		}
+		gap := prober.Summarise(cut(seen.segments, o.began, o.over)).Unanswered
+		d.done("%s: while the shop was away, the page answered %d requests; without an answer: %s.", operator, answered, seconds(gap))
+	}
+	if stray := seen.stray(); stray > 0 {
+		return fmt.Errorf("the page answered %d requests although the shop was there", stray)
+	}
+	sum := prober.Summarise(seen.segments)
+	d.done("Once the shop was back and kube-proxy had followed, the page answered 0 requests.")
+	d.done("Without an answer in all: %s (%d of %d requests), the longest gap %s.", seconds(sum.Unanswered),
+		sum.Requests-sum.Answered[shop]-sum.Answered[page], sum.Requests, seconds(sum.LongestGap))
+	return nil
+}
+
+// byPage counts the requests that the page answered, sent from one moment until another.
+func (s *story) byPage(from, to time.Time) int {
+	return prober.Summarise(cut(s.segments, from, to)).Answered[page]
+}
+
+// stray counts the requests that the page answered outside of all outages.
+func (s *story) stray() int {
+	count := prober.Summarise(s.segments).Answered[page]
+	for _, o := range s.outages {
+		count -= s.byPage(o.began, o.over)
+	}
+	return count
+}
+
+// cut returns the segments that begin from one moment until another.
+func cut(segments []prober.Segment, from, to time.Time) []prober.Segment {
+	var within []prober.Segment
+	for _, segment := range segments {
+		if !segment.From.Before(from) && segment.From.Before(to) {
+			within = append(within, segment)
+		}
+	}
+	return within
 }
 
 func who(phase prober.Phase) string {
@@ -67,7 +110,7 @@ func (d *demo) showStatus(ctx context.Context) error {
 		}
 	}
 	// Without a kubectl that works, the server's own table is asked for, as kubectl does.
-	path := "/apis/" + criticalv1.GroupVersion.String() + "/criticalservices"
+	path := "/apis/" + criticalv2.GroupVersion.String() + "/criticalservices"
 	answer, err := d.cluster.Clientset.Discovery().RESTClient().Get().AbsPath(path).
 		SetHeader("Accept", "application/json;as=Table;g=meta.k8s.io;v=v1").DoRaw(ctx)
 	if err != nil {
@@ -174,8 +217,9 @@ func (d *demo) showCommands() {
 	for _, line := range [][2]string{
 		{"See live who answers, in a second terminal:", thisCommand() + " watch"},
 		{"Take the shop's Pods away, and bring them back:", "kubectl scale -n " + namespace + " deployment/" + shop + " --replicas=0   # and then 2"},
-		{"See the fallback Pod, and what the operator thinks:", "kubectl get pods -n " + namespace + "; kubectl describe crisvc " + shop},
-		{"Change what the fallback answers, next time it is needed:", "kubectl edit podtemplate -n " + operatorNamespace + " " + templateName},
+		{"Stop the operator, and start it again:", "kubectl scale -n " + operatorNamespace + " deployment/" + operatorName + " --replicas=0   # and then 1"},
+		{"See the standby and the Pods of the page, and what the operator thinks:", "kubectl get endpointslices,pods -n " + namespace + "; kubectl describe crisvc " + shop},
+		{"Change what the page says:", "kubectl edit crisvc " + shop},
 		{"Follow the operator's log:", "kubectl logs -n " + operatorNamespace + " deployment/" + operatorName + " -f"},
 	} {
 		d.printf("\n  %s\n  %s\n", d.paint(dim, "# "+line[0]), line[1])

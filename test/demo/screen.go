@@ -41,7 +41,7 @@ func (p painter) cell(who string) string {
 	switch who {
 	case shop:
 		return p.paint(green, "█")
-	case fallback:
+	case page:
 		return p.paint(yellow, "▒")
 	case prober.Nobody:
 		return p.paint(red, "·")

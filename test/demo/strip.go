@@ -55,7 +55,7 @@ func newStrip(out io.Writer, paint painter) *strip {
 // legend explains the characters.
 func (s *strip) legend() {
 	_, _ = fmt.Fprintf(s.out, "  one character is %d ms:  %s %s   %s %s   %s nobody\n\n", cellTime.Milliseconds(),
-		s.paint.cell(shop), shop, s.paint.cell(fallback), fallback, s.paint.cell(prober.Nobody))
+		s.paint.cell(shop), shop, s.paint.cell(page), page, s.paint.cell(prober.Nobody))
 }
 
 // add draws the next result. Results come in the order in which the requests were sent.
@@ -197,7 +197,8 @@ func (a *announcer) follow(segments []prober.Segment) string {
 	if last.Duration() < settled {
 		return ""
 	}
-	changed := !a.started || last.Who != a.who
+	first := !a.started
+	changed := first || last.Who != a.who
 	a.started, a.who = true, last.Who
 	if last.Who == prober.Nobody {
 		// The gap is counted when somebody answers again.
@@ -213,8 +214,11 @@ func (a *announcer) follow(segments []prober.Segment) string {
 		return ""
 	}
 	a.since = last.From
-	if gap == 0 {
+	switch {
+	case first && gap == 0:
 		return last.Who + " answers"
+	case gap == 0:
+		return last.Who + " answers; no request was lost"
 	}
 	return fmt.Sprintf("%s answers, after %s without an answer", last.Who, seconds(gap))
 }

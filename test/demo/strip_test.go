@@ -62,14 +62,22 @@ func TestStrip(t *testing.T) {
 		"a failover shows who answered when, and how long nobody did": {
 			story: func(s *strip) {
 				feed(s, requests(0, 50, shop), requests(500*time.Millisecond, 30, prober.Nobody),
-					requests(800*time.Millisecond, 20, fallback))
+					requests(800*time.Millisecond, 20, page))
 			},
 			want: []string{
 				"    0 s  " + strings.Repeat("█", 25) + strings.Repeat("·", 15) + strings.Repeat("▒", 10) +
-					"  shop 50, nobody 30, fallback 20",
+					"  shop 50, nobody 30, page 20",
 				"         ▸  0.00 s  shop answers",
 				"         ▸  0.50 s  nobody answers: connection refused",
-				"         ▸  0.80 s  fallback answers, after 0.30 s without an answer",
+				"         ▸  0.80 s  page answers, after 0.30 s without an answer",
+			},
+		},
+		"a failover without a gap is said to be one": {
+			story: func(s *strip) { feed(s, requests(0, 50, shop), requests(500*time.Millisecond, 50, page)) },
+			want: []string{
+				"    0 s  " + strings.Repeat("█", 25) + strings.Repeat("▒", 25) + "  page 50, shop 50",
+				"         ▸  0.00 s  shop answers",
+				"         ▸  0.50 s  page answers; no request was lost",
 			},
 		},
 		"one request without an answer does not hide behind its neighbour": {
@@ -120,10 +128,10 @@ func TestTheGapIsCountedThroughTheMixOfAChangeover(t *testing.T) {
 	drawn := draw(t, func(s *strip) {
 		feed(s, requests(0, 50, shop),
 			requests(500*time.Millisecond, 5, prober.Nobody), requests(550*time.Millisecond, 5, shop),
-			requests(600*time.Millisecond, 20, prober.Nobody), requests(800*time.Millisecond, 5, fallback),
-			requests(850*time.Millisecond, 5, prober.Nobody), requests(900*time.Millisecond, 50, fallback))
+			requests(600*time.Millisecond, 20, prober.Nobody), requests(800*time.Millisecond, 5, page),
+			requests(850*time.Millisecond, 5, prober.Nobody), requests(900*time.Millisecond, 50, page))
 	})
-	g.Expect(drawn).To(ContainSubstring("0.90 s  fallback answers, after 0.30 s without an answer"))
+	g.Expect(drawn).To(ContainSubstring("0.90 s  page answers, after 0.30 s without an answer"))
 	g.Expect(strings.Count(drawn, "▸")).To(Equal(3), "%s", drawn)
 }
 

@@ -43,6 +43,24 @@ func (w *watcher) say(format string, args ...any) {
 	w.strip.say(time.Now().Add(-w.behind), format, args...)
 }
 
+// now is the present moment by the clock of the prober's node.
+func (w *watcher) now() time.Time {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return time.Now().Add(-w.behind)
+}
+
+// since is when the one who answers now began to.
+func (w *watcher) since() time.Time {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	segments := w.strip.history.Segments()
+	if len(segments) == 0 {
+		return time.Time{}
+	}
+	return segments[len(segments)-1].From
+}
+
 // end records why there will be no more results.
 func (w *watcher) end(err error) {
 	w.mutex.Lock()

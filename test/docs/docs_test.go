@@ -58,7 +58,7 @@ func words(g Gomega, folder string, prefixes ...string) []string {
 func TestTheSpecificationNamesEveryWordOfTheStatus(t *testing.T) {
 	g := NewWithT(t)
 	page := read(g, "docs/spec/criticalservice.md")
-	for _, word := range words(g, "api/v1", "State", "Reason", "Condition") {
+	for _, word := range words(g, "api/v2", "State", "Reason", "Condition") {
 		g.Expect(page).To(ContainSubstring("`"+word+"`"), "docs/spec/criticalservice.md does not explain %s", word)
 	}
 }
@@ -66,7 +66,7 @@ func TestTheSpecificationNamesEveryWordOfTheStatus(t *testing.T) {
 func TestTheSpecificationNamesEveryEvent(t *testing.T) {
 	g := NewWithT(t)
 	page := read(g, "docs/spec/criticalservice.md")
-	for _, word := range words(g, "controllers/criticalservice", "event") {
+	for _, word := range append(words(g, "controllers/criticalservice", "event"), words(g, "controllers/responder", "event")...) {
 		g.Expect(page).To(ContainSubstring("`"+word+"`"), "docs/spec/criticalservice.md does not explain event %s", word)
 	}
 }
@@ -74,7 +74,10 @@ func TestTheSpecificationNamesEveryEvent(t *testing.T) {
 func TestEveryHindranceHasARunbook(t *testing.T) {
 	g := NewWithT(t)
 	index := read(g, "docs/runbooks/README.md")
-	for _, reason := range []string{"TemplateNotFound", "CreateDenied", "NameTaken", "PortMismatch", "FallbackFailing", "Exposed"} {
+	for _, reason := range []string{
+		"TemplateNotFound", "CreateDenied", "NameTaken", "PortMismatch", "FallbackFailing", "Exposed", "TemplateForbidden",
+		"ResponderFailing", "PageContentInvalid", "HeadlessUnsupported", "BackupNotFound", "BackupNotReady", "BackupUnsuitable",
+	} {
 		g.Expect(index).To(ContainSubstring(reason + ".md"))
 		g.Expect(read(g, "docs/runbooks/"+reason+".md")).To(ContainSubstring(reason))
 	}
@@ -123,4 +126,27 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(links).To(BeNumerically(">", 20))
+}
+
+func TestTheSpecificationNamesEveryAnnotationAndLabel(t *testing.T) {
+	g := NewWithT(t)
+	page := read(g, "docs/spec/criticalservice.md")
+	source := read(g, "api/v2/names.go") + read(g, "api/v1/conversion.go")
+	names := regexp.MustCompile(`ReservedPrefix \+ "([^"]+)"`).FindAllStringSubmatch(source, -1)
+	g.Expect(len(names)).To(BeNumerically(">", 10))
+	for _, name := range names {
+		g.Expect(page).To(ContainSubstring("mycrd.com/"+name[1]), "docs/spec/criticalservice.md does not explain %s", name[1])
+	}
+}
+
+func TestTheSpecificationNamesEveryField(t *testing.T) {
+	g := NewWithT(t)
+	page := read(g, "docs/spec/criticalservice.md")
+	fields := regexp.MustCompile(`json:"([a-zA-Z]+)`).FindAllStringSubmatch(read(g, "api/v2/criticalservice_types.go")+read(g, "api/v2/status_types.go")+read(g, "api/v1/criticalservice_types.go"), -1)
+	g.Expect(len(fields)).To(BeNumerically(">", 30))
+	for _, field := range fields {
+		if field[1] != "items" && field[1] != "metadata" && field[1] != "spec" && field[1] != "status" {
+			g.Expect(page).To(MatchRegexp("`([a-zA-Z]+(\\[\\])?)?[.]?"+field[1]+"[`.\\[]"), "docs/spec/criticalservice.md does not explain %s", field[1])
+		}
+	}
 }

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
 func TestAQuotaThatDeniesTheFallback(t *testing.T) {
@@ -27,23 +27,23 @@ func TestAQuotaThatDeniesTheFallback(t *testing.T) {
 	shop.policy, elsewhere.policy = policy, policy
 
 	// It is known before the outage.
-	shop.becomes(criticalv1.StateArming, criticalv1.ReasonCreateDenied, "exceeded quota", quota.Name)
+	shop.becomes(criticalv2.StateArming, criticalv2.ReasonCreateDenied, "exceeded quota", quota.Name)
 
 	// In the outage the warning says what to do, and no other Service suffers.
 	w.remove(pod)
-	shop.becomes(criticalv1.StateExposed, criticalv1.ReasonCreateDenied, "exceeded quota", quota.Name)
-	shop.condition(criticalv1.ConditionFallbackReady, metav1.ConditionFalse, criticalv1.ReasonCreateDenied, "exceeded quota", "quota")
-	shop.condition(criticalv1.ConditionOutage, metav1.ConditionTrue, criticalv1.ConditionReasonExposed, "shop")
+	shop.becomes(criticalv2.StateExposed, criticalv2.ReasonCreateDenied, "exceeded quota", quota.Name)
+	shop.condition(criticalv2.ConditionFallbackReady, metav1.ConditionFalse, criticalv2.ReasonCreateDenied, "exceeded quota", "quota")
+	shop.condition(criticalv2.ConditionOutage, metav1.ConditionTrue, criticalv2.ConditionReasonExposed, "shop")
 	elsewhere.covered()
 	shop.staysWithoutFallback()
-	w.Eventually(w.warnings("Service", "shop", criticalv1.ReasonCreateDenied)).Should(And(
+	w.Eventually(w.warnings("Service", "shop", criticalv2.ReasonCreateDenied)).Should(And(
 		HaveLen(2), HaveEach(And(ContainSubstring("exceeded quota"), ContainSubstring("Allow it"))),
 	), "one warning when it was known, one when the outage began, and not one per try")
 
 	// When the cause is gone, the operator goes on by itself.
 	w.remove(quota)
 	shop.covered()
-	shop.condition(criticalv1.ConditionFallbackReady, metav1.ConditionTrue, criticalv1.ConditionReasonFallbackPrepared)
+	shop.condition(criticalv2.ConditionFallbackReady, metav1.ConditionTrue, criticalv2.ConditionReasonFallbackPrepared)
 }
 
 // quota allows so many Pods in the scenario's namespace, those that are there included.
@@ -69,7 +69,7 @@ func TestAQuotaThatTheApplicationFillsIsFreeWhenItsPodsAreGone(t *testing.T) {
 	shop := w.service("shop")
 	shop.answeredBy("shop")
 	w.quota(1)
-	shop.critical().becomes(criticalv1.StateArming, criticalv1.ReasonCreateDenied, "exceeded quota")
+	shop.critical().becomes(criticalv2.StateArming, criticalv2.ReasonCreateDenied, "exceeded quota")
 
 	// What was refused while the Service was well must not hold up the fallback when it is needed.
 	w.remove(pod)
@@ -94,9 +94,9 @@ func TestPodSecurityThatDeniesTheFallback(t *testing.T) {
 	w, other := newWorld(t, labels{enforce: "restricted"}), newWorld(t)
 	shop, elsewhere := w.service("shop").critical(), other.service("shop").critical()
 
-	shop.becomes(criticalv1.StateExposed, criticalv1.ReasonCreateDenied, "violates PodSecurity")
-	shop.condition(criticalv1.ConditionFallbackReady, metav1.ConditionFalse, criticalv1.ReasonCreateDenied, "violates PodSecurity")
-	w.Eventually(w.warnings("Service", "shop", criticalv1.ReasonCreateDenied)).Should(
+	shop.becomes(criticalv2.StateExposed, criticalv2.ReasonCreateDenied, "violates PodSecurity")
+	shop.condition(criticalv2.ConditionFallbackReady, metav1.ConditionFalse, criticalv2.ReasonCreateDenied, "violates PodSecurity")
+	w.Eventually(w.warnings("Service", "shop", criticalv2.ReasonCreateDenied)).Should(
 		HaveExactElements(And(ContainSubstring("violates PodSecurity"), ContainSubstring("mend the PodTemplate"))))
 	elsewhere.covered()
 

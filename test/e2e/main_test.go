@@ -15,10 +15,12 @@ import (
 	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	criticalv1 "github.com/critical-service/operator/api/v1"
 	"github.com/critical-service/operator/test/internal/cluster"
 )
 
@@ -137,6 +139,23 @@ func operatorRuns(ctx context.Context) error {
 	}
 	if err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, installLimit, true, look); err != nil {
 		return fmt.Errorf("the operator does not run after %s (%s): %w", installLimit, state, err)
+	}
+	return conversionWorks(ctx)
+}
+
+// conversionWorks waits until the API server reaches the operator's webhook, without which there is
+// no version 1: kube-proxy follows a new Pod of the operator a moment later.
+func conversionWorks(ctx context.Context) error {
+	var last error
+	look := func(ctx context.Context) (done bool, err error) {
+		last = shared.Create(ctx, &criticalv1.CriticalService{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-conversion-"},
+			Spec:       criticalv1.CriticalServiceSpec{MatchLabels: []criticalv1.LabelMatch{{Key: "critical", Value: "never"}}},
+		}, client.DryRunAll)
+		return last == nil, nil
+	}
+	if err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, soon, true, look); err != nil {
+		return fmt.Errorf("objects of version 1 cannot be written after %s: %w", soon, last)
 	}
 	return nil
 }

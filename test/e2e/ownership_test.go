@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/internal/cluster"
 )
 
@@ -113,16 +113,16 @@ func TestAPodThatHoldsTheFallbacksNameIsLeftAlone(t *testing.T) {
 	foreign := w.pod("service-watcher-shop", labels{"app": "something-else"})
 	shop := w.service("shop").critical()
 
-	shop.becomes(criticalv1.StateExposed, criticalv1.ReasonNameTaken, "service-watcher-shop")
-	shop.condition(criticalv1.ConditionFallbackReady, metav1.ConditionFalse, criticalv1.ReasonNameTaken, "service-watcher-shop", "delete or rename it")
-	w.Eventually(w.warnings("Service", "shop", criticalv1.ReasonNameTaken)).Should(HaveExactElements(ContainSubstring("delete or rename it")))
+	shop.becomes(criticalv2.StateExposed, criticalv2.ReasonNameTaken, "service-watcher-shop")
+	shop.condition(criticalv2.ConditionFallbackReady, metav1.ConditionFalse, criticalv2.ReasonNameTaken, "service-watcher-shop", "delete or rename it")
+	w.Eventually(w.warnings("Service", "shop", criticalv2.ReasonNameTaken)).Should(HaveExactElements(ContainSubstring("delete or rename it")))
 	uid := foreign.UID
 	w.Consistently(func() types.UID {
 		w.refresh(foreign)
 		w.Expect(foreign.DeletionTimestamp).To(BeNil())
 		return foreign.UID
 	}).Should(Equal(uid))
-	w.Expect(w.warnings("Service", "shop", criticalv1.ReasonNameTaken)(w)).To(HaveLen(1), "one event, not one per try")
+	w.Expect(w.warnings("Service", "shop", criticalv2.ReasonNameTaken)(w)).To(HaveLen(1), "one event, not one per try")
 
 	w.remove(foreign)
 	shop.covered()

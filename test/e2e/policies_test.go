@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
 func TestServicesOfTheSameNameInTwoNamespacesAreIndependent(t *testing.T) {
@@ -82,14 +82,14 @@ func TestAServicesOwnerOptsOut(t *testing.T) {
 	shop.covered()
 
 	change(w, shop.object, func(s *corev1.Service) {
-		s.Annotations = labels{criticalv1.AnnotationCriticalService: criticalv1.OptOut}
+		s.Annotations = labels{criticalv2.AnnotationCriticalService: criticalv2.OptOut}
 	})
-	shop.becomes(criticalv1.StateIgnored, criticalv1.ReasonOptedOut, "opted out")
+	shop.becomes(criticalv2.StateIgnored, criticalv2.ReasonOptedOut, "opted out")
 	shop.noFallback()
 	shop.answeredByNobody()
 	shop.staysWithoutFallback()
 
-	change(w, shop.object, func(s *corev1.Service) { delete(s.Annotations, criticalv1.AnnotationCriticalService) })
+	change(w, shop.object, func(s *corev1.Service) { delete(s.Annotations, criticalv2.AnnotationCriticalService) })
 	shop.covered()
 }
 
@@ -102,7 +102,7 @@ func TestAServiceThatNoLongerMatchesLosesItsFallback(t *testing.T) {
 	change(w, shop.object, func(s *corev1.Service) { s.Labels = nil })
 	shop.noFallback()
 	w.Eventually(shop.detail(shop.policy)).Should(BeZero())
-	shop.condition(criticalv1.ConditionReady, metav1.ConditionTrue, criticalv1.ConditionReasonNoServices)
+	shop.condition(criticalv2.ConditionReady, metav1.ConditionTrue, criticalv2.ConditionReasonNoServices)
 }
 
 func TestOfTwoCriticalServicesTheFirstByNameGoverns(t *testing.T) {
@@ -115,9 +115,9 @@ func TestOfTwoCriticalServicesTheFirstByNameGoverns(t *testing.T) {
 
 	// One that comes first by name takes the fallback over as it is.
 	first := w.policy(w.name("a"), w.namespace, shop.object.Labels)
-	shop.becomesBy(second, criticalv1.StateIgnored, criticalv1.ReasonOverridden, first.Name)
-	shop.conditionOf(second, criticalv1.ConditionOverridden, metav1.ConditionTrue, criticalv1.ConditionReasonFirstByName, first.Name)
-	shop.conditionOf(first, criticalv1.ConditionOverridden, metav1.ConditionFalse, criticalv1.ConditionReasonNotOverridden)
+	shop.becomesBy(second, criticalv2.StateIgnored, criticalv2.ReasonOverridden, first.Name)
+	shop.conditionOf(second, criticalv2.ConditionOverridden, metav1.ConditionTrue, criticalv2.ConditionReasonFirstByName, first.Name)
+	shop.conditionOf(first, criticalv2.ConditionOverridden, metav1.ConditionFalse, criticalv2.ConditionReasonNotOverridden)
 	shop.policy = first
 	w.Expect(shop.covered().UID).To(Equal(fallback.UID))
 	w.Eventually(shop.owner).Should(Equal(first.Name))
@@ -127,7 +127,7 @@ func TestOfTwoCriticalServicesTheFirstByNameGoverns(t *testing.T) {
 	shop.policy = second
 	shop.covered()
 	w.Eventually(shop.owner).Should(Equal(second.Name))
-	shop.conditionOf(second, criticalv1.ConditionOverridden, metav1.ConditionFalse, criticalv1.ConditionReasonNotOverridden)
+	shop.conditionOf(second, criticalv2.ConditionOverridden, metav1.ConditionFalse, criticalv2.ConditionReasonNotOverridden)
 }
 
 // owner is the name of the CriticalService that owns the fallback.
@@ -144,13 +144,13 @@ func TestAFallbackThatWouldListenOnAnotherPortIsNotMade(t *testing.T) {
 	w := newWorld(t)
 	shop := w.service("shop", dialling(9999)).critical()
 
-	shop.becomes(criticalv1.StateExposed, criticalv1.ReasonPortMismatch, "9999", "8080")
-	shop.condition(criticalv1.ConditionFallbackReady, metav1.ConditionFalse, criticalv1.ReasonPortMismatch, "9999", "8080")
-	w.Eventually(w.warnings("Service", "shop", criticalv1.ReasonPortMismatch)).Should(
+	shop.becomes(criticalv2.StateExposed, criticalv2.ReasonPortMismatch, "9999", "8080")
+	shop.condition(criticalv2.ConditionFallbackReady, metav1.ConditionFalse, criticalv2.ReasonPortMismatch, "9999", "8080")
+	w.Eventually(w.warnings("Service", "shop", criticalv2.ReasonPortMismatch)).Should(
 		HaveExactElements(And(ContainSubstring("9999"), ContainSubstring("8080"))))
 	shop.staysWithoutFallback()
 
 	change(w, shop.object, func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(8080) })
 	shop.covered()
-	shop.condition(criticalv1.ConditionFallbackReady, metav1.ConditionTrue, criticalv1.ConditionReasonFallbackPrepared)
+	shop.condition(criticalv2.ConditionFallbackReady, metav1.ConditionTrue, criticalv2.ConditionReasonFallbackPrepared)
 }

@@ -10,7 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/internal/cluster"
 	"github.com/critical-service/operator/test/prober"
 )
@@ -79,7 +79,7 @@ func TestTheFallbackIsMadeOnlyWhenItIsNeeded(t *testing.T) {
 	shop := w.service("shop")
 	shop.answeredBy("shop")
 	shop.critical()
-	shop.becomes(criticalv1.StateArmed, criticalv1.ReasonEndpointsReady)
+	shop.becomes(criticalv2.StateArmed, criticalv2.ReasonEndpointsReady)
 	shop.staysWithoutFallback()
 }
 

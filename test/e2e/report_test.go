@@ -12,11 +12,13 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/internal/cluster"
 )
 
@@ -32,14 +34,14 @@ func (w *world) reportFailure() {
 		}
 		// A failure while reporting must not hide the failure that is reported.
 		g := NewGomega(func(message string, _ ...int) { w.t.Log(message) })
-		for _, part := range []func(Gomega) string{w.policiesText, w.podsText, w.eventsText, w.operatorLog} {
+		for _, part := range []func(Gomega) string{w.policiesText, w.podsText, w.slicesText, w.eventsText, w.operatorLog} {
 			w.t.Log(part(g))
 		}
 	})
 }
 
 func (w *world) policiesText(g Gomega) string {
-	var policies criticalv1.CriticalServiceList
+	var policies criticalv2.CriticalServiceList
 	g.Expect(w.List(w.ctx, &policies)).To(Succeed())
 	text := &strings.Builder{}
 	for _, policy := range policies.Items {
@@ -53,9 +55,9 @@ func (w *world) policiesText(g Gomega) string {
 	return text.String()
 }
 
-func (w *world) concerns(policy *criticalv1.CriticalService) bool {
-	return policy.Spec.Namespace == w.namespace || strings.HasPrefix(policy.Name, w.namespace) ||
-		slices.ContainsFunc(policy.Status.Details, func(d criticalv1.ServiceStatus) bool { return d.Namespace == w.namespace })
+func (w *world) concerns(policy *criticalv2.CriticalService) bool {
+	return slices.Contains(policy.Spec.Namespaces, w.namespace) || strings.HasPrefix(policy.Name, w.namespace) ||
+		slices.ContainsFunc(policy.Status.Details, func(d criticalv2.ServiceStatus) bool { return d.Namespace == w.namespace })
 }
 
 func (w *world) podsText(g Gomega) string {
@@ -71,6 +73,22 @@ func (w *world) podsText(g Gomega) string {
 		}
 		_, _ = fmt.Fprintf(text, "  %s  phase %s, ready %t, deleted %t, owner %s, labels %v %s\n", pod.Name, pod.Status.Phase,
 			cluster.PodReady(pod), pod.DeletionTimestamp != nil, owner, pod.Labels, cluster.PodTrouble(pod))
+	}
+	return text.String()
+}
+
+func (w *world) slicesText(g Gomega) string {
+	var endpoints discoveryv1.EndpointSliceList
+	g.Expect(w.List(w.ctx, &endpoints, client.InNamespace(w.namespace))).To(Succeed())
+	text := &strings.Builder{}
+	_, _ = fmt.Fprintf(text, "EndpointSlices in %s:\n", w.namespace)
+	for _, slice := range endpoints.Items {
+		_, _ = fmt.Fprintf(text, "  %s of Service %s\n", slice.Name, slice.Labels[discoveryv1.LabelServiceName])
+		for _, endpoint := range slice.Endpoints {
+			conditions := endpoint.Conditions
+			_, _ = fmt.Fprintf(text, "    %v ready %t, serving %t, terminating %t\n", endpoint.Addresses,
+				ptr.Deref(conditions.Ready, true), ptr.Deref(conditions.Serving, true), ptr.Deref(conditions.Terminating, false))
+		}
 	}
 	return text.String()
 }

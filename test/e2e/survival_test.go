@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/prober"
 )
 
@@ -62,28 +62,31 @@ func TestAnOutageThatBeginsWhileTheOperatorIsDownIsSeenAtItsStart(t *testing.T) 
 	shop.covered()
 }
 
-func TestAMissingPodTemplateIsAskedForAndUsedAsSoonAsItExists(t *testing.T) {
+func TestThePageStandsInForAPodTemplateThatIsMissing(t *testing.T) {
 	w := newWorld(t)
 	app := w.pod("shop", labels{"app": "shop"})
 	shop := w.service("shop").critical()
 	shop.armed("shop")
 
-	// It is known before the outage.
+	// It is known before the outage, and no hole in the protection.
 	restore := func() { w.Expect(applyTemplate(w.ctx)).To(Succeed()) }
 	t.Cleanup(restore)
 	w.Expect(deleteTemplate(w.ctx)).To(Succeed())
-	shop.becomes(criticalv1.StateArming, criticalv1.ReasonTemplateNotFound, templateName, operatorNamespace, "create it")
+	shop.becomes(criticalv2.StateArmed, criticalv2.ReasonTemplateNotFound, templateName, operatorNamespace, "create it")
 
 	w.remove(app)
-	shop.becomes(criticalv1.StateExposed, criticalv1.ReasonTemplateNotFound, templateName, operatorNamespace, "create it")
-	shop.condition(criticalv1.ConditionFallbackReady, metav1.ConditionFalse, criticalv1.ReasonTemplateNotFound, templateName)
-	w.Eventually(w.warnings("CriticalService", shop.policy.Name, criticalv1.ReasonTemplateNotFound)).Should(
+	shop.becomes(criticalv2.StateCovered, criticalv2.ReasonTemplateNotFound, templateName, operatorNamespace, "create it")
+	shop.answeredBy(theBuiltInPage)
+	shop.condition(criticalv2.ConditionFallbackReady, metav1.ConditionFalse, criticalv2.ReasonTemplateNotFound, templateName)
+	w.Eventually(w.warnings("CriticalService", shop.policy.GetName(), criticalv2.ReasonTemplateNotFound)).Should(
 		HaveExactElements(And(ContainSubstring(templateName), ContainSubstring("create it"))))
 	shop.staysWithoutFallback()
 
-	// The operator watches for it: well before any retry, the fallback is made.
+	// The operator watches for it: well before any retry, the fallback is made, and takes over without a gap.
+	stop := shop.probe()
 	restore()
 	w.Eventually(shop.fallbacks, 5*time.Second).Should(HaveExactElements(
 		HaveField("Status.Phase", Or(Equal(corev1.PodPending), Equal(corev1.PodRunning)))))
 	shop.covered()
+	w.Expect(prober.Summarise(stop()).Faults).To(BeEmpty(), "requests that nobody answered")
 }

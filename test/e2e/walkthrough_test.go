@@ -37,6 +37,10 @@ func TestTheWalkThroughOfTheArticle(t *testing.T) {
 	w.Expect(fallback.Annotations).To(HaveKeyWithValue("service-watcher", "owned"))
 	w.Expect(fallback.Labels).To(HaveKeyWithValue("role", "frontend"))
 	w.Eventually(ask).WithArguments(frontend.nodePortURL()).Should(Equal(fallbackName))
+	var asWritten criticalv1.CriticalService
+	w.Expect(w.Get(w.ctx, client.ObjectKey{Name: "frontend"}, &asWritten)).To(Succeed())
+	w.Expect(asWritten.Spec.MatchLabels).To(HaveExactElements(criticalv1.LabelMatch{Key: "role", Value: "frontend"}))
+	w.Expect(asWritten.Status.Services.Covered).To(BeEquivalentTo(1))
 
 	// "ajoutons maintenant un POD qui possède les labels attendus": the fallback gives way to it.
 	nginx := w.nginx()

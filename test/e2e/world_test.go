@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/internal/cluster"
 )
 
@@ -75,8 +76,13 @@ func (w *world) create(object client.Object) {
 	w.t.Cleanup(func() { w.remove(object) })
 }
 
+// remove deletes an object. A CriticalService of version 1 goes as kubectl deletes it, by the version
+// that the API server prefers: version 1 itself cannot be reached while the operator is down.
 func (w *world) remove(object client.Object) {
 	w.t.Helper()
+	if policy, old := object.(*criticalv1.CriticalService); old {
+		object = &criticalv2.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: policy.Name}}
+	}
 	w.Expect(client.IgnoreNotFound(w.Delete(w.ctx, object))).To(Succeed())
 }
 
@@ -117,7 +123,8 @@ func readObjects(file string) ([]*unstructured.Unstructured, error) {
 	return cluster.Decode(bytes.ReplaceAll(content, []byte("quay.io/critical-service/demo:dev"), []byte(demoImage)))
 }
 
-// policy makes a CriticalService for the Services with these labels; namespace may be empty.
+// policy makes a CriticalService of version 1 for the Services with these labels; namespace may be
+// empty. Its fallback is a Pod made on demand.
 func (w *world) policy(name, namespace string, match labels) *criticalv1.CriticalService {
 	w.t.Helper()
 	policy := &criticalv1.CriticalService{

@@ -6,9 +6,8 @@
 package prober
 
 import (
-	"bufio"
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -24,6 +23,9 @@ const AnsweredByHeader = "X-Answered-By"
 
 // maxName bounds the name taken from the body of a server that does not send AnsweredByHeader.
 const maxName = 64
+
+// maxBody bounds the part of a body in which marks are looked for.
+const maxBody = 64 << 10
 
 // Result is what became of one request.
 type Result struct {
@@ -53,6 +55,9 @@ type Prober struct {
 	Rate int
 	// Timeout is how long one request may take, connect included.
 	Timeout time.Duration
+	// Marks name servers that do not say who they are: a text in the body of an answer, and who it
+	// is the mark of. The header AnsweredByHeader wins over them.
+	Marks map[string]string
 }
 
 // Validate says what is wrong with the settings, in words for the person who gave them.
@@ -134,7 +139,7 @@ func (p Prober) ask(ctx context.Context, client *http.Client, n int) Result {
 	defer cancel()
 	result := Result{N: n, Sent: time.Now()}
 	var err error
-	result.By, result.Status, err = get(ctx, client, p.URL)
+	result.By, result.Status, err = p.get(ctx, client)
 	result.Latency = time.Since(result.Sent)
 	if err == nil {
 		return result
@@ -147,8 +152,8 @@ func (p Prober) ask(ctx context.Context, client *http.Client, n int) Result {
 	return result
 }
 
-func get(ctx context.Context, client *http.Client, target string) (by string, status int, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+func (p Prober) get(ctx context.Context, client *http.Client) (by string, status int, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL, nil)
 	if err != nil {
 		return "", 0, err
 	}
@@ -159,33 +164,44 @@ func get(ctx context.Context, client *http.Client, target string) (by string, st
 	}
 	defer func() { _ = response.Body.Close() }()
 	// The body is read even when the header already names the server: an answer that breaks off is none.
-	first, err := firstLine(response.Body)
+	body, err := beginning(response.Body)
 	if err != nil {
 		return "", 0, err
 	}
 	if by = response.Header.Get(AnsweredByHeader); by == "" {
-		by = first
-	}
-	if by == "" {
-		by = "unnamed"
+		by = p.name(body)
 	}
 	return by, response.StatusCode, nil
 }
 
-func firstLine(body io.Reader) (string, error) {
-	reader := bufio.NewReader(body)
-	line, err := reader.ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return "", err
+// name finds who sent a body: by its mark, else by its first line.
+func (p Prober) name(body []byte) string {
+	for mark, who := range p.Marks {
+		if bytes.Contains(body, []byte(mark)) {
+			return who
+		}
 	}
-	if _, err := io.Copy(io.Discard, reader); err != nil {
-		return "", err
-	}
-	line = strings.TrimSpace(line)
+	first, _, _ := bytes.Cut(body, []byte("\n"))
+	line := strings.TrimSpace(string(first))
 	if len(line) > maxName {
 		line = strings.ToValidUTF8(line[:maxName], "")
 	}
-	return line, nil
+	if line == "" {
+		return "unnamed"
+	}
+	return line
+}
+
+// beginning reads all of a body, and returns what it begins with.
+func beginning(body io.Reader) ([]byte, error) {
+	kept, err := io.ReadAll(io.LimitReader(body, maxBody))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.Copy(io.Discard, body); err != nil {
+		return nil, err
+	}
+	return kept, nil
 }
 
 // sequencer hands results on in the order of N, holding back those that came early.

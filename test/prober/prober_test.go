@@ -136,6 +136,16 @@ func TestAnAnswerThatBreaksOffIsNone(t *testing.T) {
 	NewWithT(t).Expect(results[0]).To(And(HaveField("Fault", Reset), HaveField("By", ""), HaveField("Status", 0)))
 }
 
+func TestAMarkInTheBodyNamesItsServer(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "<!doctype html>\n<p>We will be back.</p>\n")
+	}))
+	defer server.Close()
+	probe := Prober{URL: server.URL, Rate: 200, Timeout: 10 * time.Second, Marks: map[string]string{"We will be back": "page"}}
+	results := runUntil(t, probe, count(1))
+	NewWithT(t).Expect(results[0].By).To(Equal("page"))
+}
+
 func TestNobodyListening(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	target := server.URL

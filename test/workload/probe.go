@@ -36,6 +36,7 @@ func probeCommand() *cobra.Command {
 	flags := command.Flags()
 	flags.IntVar(&probe.Rate, "rate", 100, "requests per second")
 	flags.DurationVar(&probe.Timeout, "timeout", time.Second, "time that one request may take, connect included")
+	flags.StringToStringVar(&probe.Marks, "mark", nil, "TEXT=NAME: an answer that has TEXT in its body is NAME's; may be given several times")
 	flags.DurationVar(&duration, "duration", 0, "end after this time; 0 means go on until stopped")
 	return command
 }

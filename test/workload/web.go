@@ -26,12 +26,18 @@ type web struct {
 	neverReady bool
 	crashAfter time.Duration
 	drain      time.Duration
+	close      bool
+	control    bool
 
 	stopping atomic.Bool
+	unready  atomic.Bool
 }
 
 // errCrash ends the process with an error, as --crash-after asks for.
 var errCrash = errors.New("crashed, as --crash-after asks for")
+
+// crashed is the exit code of POST /crash: that of a process that was killed.
+const crashed = 137
 
 func webCommand() *cobra.Command {
 	server := &web{}
@@ -51,6 +57,8 @@ func webCommand() *cobra.Command {
 	flags.BoolVar(&server.neverReady, "never-ready", false, "answer 503 on /readyz for ever")
 	flags.DurationVar(&server.crashAfter, "crash-after", 0, "exit with an error after this time; 0s crashes at once")
 	flags.DurationVar(&server.drain, "drain", 0, "go on serving for this long after SIGTERM, with /readyz saying 503")
+	flags.BoolVar(&server.close, "close", false, "close the connection after each answer, as a fallback should")
+	flags.BoolVar(&server.control, "control", false, "obey POST /crash (exit at once, as if killed) and POST /unready (answer 503 on /readyz from now on)")
 	return command
 }
 
@@ -102,17 +110,24 @@ func (s *web) handler() http.Handler {
 		_, _ = io.WriteString(w, "ok\n")
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if s.neverReady || s.stopping.Load() {
+		if s.neverReady || s.stopping.Load() || s.unready.Load() {
 			http.Error(w, "not ready", http.StatusServiceUnavailable)
 			return
 		}
 		_, _ = io.WriteString(w, "ok\n")
 	})
+	if s.control {
+		mux.HandleFunc("POST /crash", func(http.ResponseWriter, *http.Request) { os.Exit(crashed) })
+		mux.HandleFunc("POST /unready", func(http.ResponseWriter, *http.Request) { s.unready.Store(true) })
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		header := w.Header()
 		header.Set("Content-Type", "text/plain; charset=utf-8")
 		header.Set("Cache-Control", "no-store")
 		header.Set(prober.AnsweredByHeader, s.name)
+		if s.close {
+			header.Set("Connection", "close")
+		}
 		if s.status == http.StatusServiceUnavailable {
 			header.Set("Retry-After", "5")
 		}

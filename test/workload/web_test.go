@@ -32,6 +32,10 @@ func TestPages(t *testing.T) {
 			server: &web{name: "fallback", text: "Back soon.", status: 503}, path: "/",
 			status: 503, body: "Back soon.\n", header: map[string]string{"X-Answered-By": "fallback", "Retry-After": "5"},
 		},
+		"a server that is to close connections says so": {
+			server: &web{name: "page", text: "Back soon.", status: 200, close: true}, path: "/",
+			status: 200, body: "Back soon.\n", header: map[string]string{"Connection": "close"},
+		},
 		"a server is ready unless told otherwise": {server: &web{}, path: "/readyz", status: 200, body: "ok\n"},
 		"a server that is never ready says so":    {server: &web{neverReady: true}, path: "/readyz", status: 503, body: "not ready\n"},
 		"a server that is never ready is healthy": {server: &web{neverReady: true}, path: "/healthz", status: 200, body: "ok\n"},
@@ -74,6 +78,30 @@ func TestAStoppingServerIsNotReadyAndDrains(t *testing.T) {
 	g.Expect(status("/")()).To(Equal(200))
 	g.Eventually(ended, 5*time.Second).Should(Receive(BeNil()))
 	g.Expect(status("/")()).To(BeZero())
+}
+
+func TestAServerUnderControlBecomesUnreadyAndGoesOnAnswering(t *testing.T) {
+	tests := map[string]struct {
+		server *web
+		ready  int
+	}{
+		"a server under control obeys":         {server: &web{status: 200, control: true}, ready: 503},
+		"a server that is not takes no orders": {server: &web{status: 200}, ready: 200},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			handler := test.server.handler()
+			status := func(method, path string) int {
+				recorder := httptest.NewRecorder()
+				handler.ServeHTTP(recorder, httptest.NewRequest(method, path, nil))
+				return recorder.Code
+			}
+			g.Expect(status(http.MethodPost, "/unready")).To(Equal(200))
+			g.Expect(status(http.MethodGet, "/readyz")).To(Equal(test.ready))
+			g.Expect(status(http.MethodGet, "/")).To(Equal(200))
+		})
+	}
 }
 
 func TestOneServerListensOnSeveralPorts(t *testing.T) {
@@ -122,6 +150,23 @@ func TestProbePrintsLines(t *testing.T) {
 	g.Expect(prober.ReadLines(&out, func(r prober.Result) { results = append(results, r) })).To(Succeed())
 	g.Expect(results).NotTo(BeEmpty())
 	g.Expect(results).To(HaveEach(HaveField("By", "shop")))
+}
+
+func TestProbeKnowsByItsWordsWhoDoesNotSayWhoItIs(t *testing.T) {
+	g := NewWithT(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "<p>Closed for a moment.</p>")
+	}))
+	defer server.Close()
+	var out bytes.Buffer
+	command := command()
+	command.SetOut(&out)
+	command.SetArgs([]string{"probe", server.URL, "--rate=50", "--duration=200ms", "--mark=Closed for a moment.=page"})
+	g.Expect(command.ExecuteContext(t.Context())).To(Succeed())
+
+	var results []prober.Result
+	g.Expect(prober.ReadLines(&out, func(r prober.Result) { results = append(results, r) })).To(Succeed())
+	g.Expect(results).To(And(Not(BeEmpty()), HaveEach(HaveField("By", "page"))))
 }
 
 func freePort(t *testing.T) int {

@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
 // Cluster is a connection to a cluster.
@@ -43,7 +45,7 @@ func Connect(kubeconfig string) (*Cluster, error) {
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
-	if err := criticalv1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(criticalv1.AddToScheme(scheme), criticalv2.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
 	reader, err := client.New(config, client.Options{Scheme: scheme})

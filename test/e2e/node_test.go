@@ -1,0 +1,102 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// What can only be done on the node itself, as root: 'make e2e' runs on the node of the devcluster.
+
+// processes are the IDs of all processes of a Pod, its sandbox included, found by their cgroup.
+func (w *world) processes(pod *corev1.Pod) []int {
+	w.t.Helper()
+	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
+	w.Expect(err).NotTo(HaveOccurred())
+	uid := string(pod.UID)
+	var found []int
+	for _, file := range groups {
+		// A process may end while they are looked through.
+		content, _ := os.ReadFile(file)
+		if text := string(content); !strings.Contains(text, uid) && !strings.Contains(text, strings.ReplaceAll(uid, "-", "_")) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		w.Expect(err).NotTo(HaveOccurred())
+		found = append(found, pid)
+	}
+	w.Expect(found).NotTo(BeEmpty(), "processes of Pod %s: the tests must run on its node, as root", pod.Name)
+	return found
+}
+
+func (w *world) killProcesses(pod *corev1.Pod) {
+	w.t.Helper()
+	for _, pid := range w.processes(pod) {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			// The process of a container may end with its sandbox.
+			w.Expect(err).To(Equal(syscall.ESRCH))
+		}
+	}
+}
+
+// residentMemory is what the process of a Pod's only container has in memory, in bytes (VmRSS).
+func (w *world) residentMemory(pod *corev1.Pod, program string) int64 {
+	w.t.Helper()
+	for _, pid := range w.processes(pod) {
+		status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+		w.Expect(err).NotTo(HaveOccurred())
+		values := map[string][]string{}
+		for line := range strings.Lines(string(status)) {
+			key, value, _ := strings.Cut(line, ":")
+			values[key] = strings.Fields(value)
+		}
+		if values["Name"][0] != program {
+			continue
+		}
+		kilobytes, err := strconv.ParseInt(values["VmRSS"][0], 10, 64)
+		w.Expect(err).NotTo(HaveOccurred())
+		return kilobytes << 10
+	}
+	w.t.Fatalf("no process of Pod %s is called %s", pod.Name, program)
+	return 0
+}
+
+// stopAPIServer freezes the devcluster's kube-apiserver; start lets it go on, at the latest when the
+// scenario ends. It is false on a cluster whose API server cannot be reached in this way.
+func (w *world) stopAPIServer() (start func(), possible bool) {
+	w.t.Helper()
+	devcluster := os.Getenv("E2E_DEVCLUSTER")
+	if devcluster == "" {
+		return nil, false
+	}
+	output, err := exec.CommandContext(w.ctx, devcluster, "status").CombinedOutput()
+	w.Expect(err).NotTo(HaveOccurred(), "%s", output)
+	pid := 0
+	for line := range strings.Lines(string(output)) {
+		// COMPONENT STATE PID AGE LOG
+		if fields := strings.Fields(line); len(fields) > 2 && fields[0] == "kube-apiserver" {
+			pid, err = strconv.Atoi(fields[2])
+			w.Expect(err).NotTo(HaveOccurred(), "%s", line)
+		}
+	}
+	w.Expect(pid).NotTo(BeZero(), "%s", output)
+	w.Expect(syscall.Kill(pid, syscall.SIGSTOP)).To(Succeed())
+	start = func() { _ = syscall.Kill(pid, syscall.SIGCONT) }
+	w.t.Cleanup(start)
+	ctx, cancel := context.WithTimeout(w.ctx, time.Second)
+	defer cancel()
+	w.Expect(w.Get(ctx, client.ObjectKey{Name: w.namespace}, &corev1.Namespace{})).To(
+		MatchError(context.DeadlineExceeded), "the API server does not answer any more")
+	return start, true
+}
