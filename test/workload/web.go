@@ -73,6 +73,9 @@ func hostname() string {
 func (s *web) run(ctx context.Context, crash bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if crash && s.crashAfter == 0 {
+		return errCrash // Before it listens: a readiness probe could slip in.
+	}
 	if crash {
 		timer := time.AfterFunc(s.crashAfter, func() { cancel(errCrash) })
 		defer timer.Stop()
