@@ -151,7 +151,7 @@ func TestABackupServiceStandsIn(t *testing.T) {
 	w.Eventually(shop.standbyEndpoints).Should(HaveLen(2))
 	w.scale(spare, 0)
 	shop.becomes(criticalv2.StateExposed, criticalv2.ReasonBackupNotReady, "spare")
-	w.Expect(shop.standbyEndpoints(w)).To(BeEmpty())
+	w.Eventually(shop.standbyEndpoints).Should(BeEmpty())
 	shop.answeredByNobody()
 	w.scale(spare, 1)
 	shop.standsIn("spare")
