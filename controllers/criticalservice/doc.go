@@ -47,6 +47,6 @@
 // stands in its owner reference, whether it is up to date in its annotations,
 // whether a standby is promoted in its slice, when a delay began in an annotation
 // there, how long a state has lasted in the status. Only the API server's last
-// answer to a create is kept in memory (attempts.go), because it can be asked
+// answer to a create is kept in memory (answers.go), because it can be asked
 // again.
 package criticalservice

@@ -22,7 +22,8 @@ type observer struct {
 	// cached reads what the watches delivered; live asks the API server.
 	cached, live client.Reader
 	settings     decide.Settings
-	attempts     *attempts
+	attempts     *answers[decide.Attempt]
+	refusals     *answers[decide.Refusal]
 	tables       *tables
 	// namespaces are those that the operator looks at; empty is all.
 	namespaces []string
@@ -65,7 +66,7 @@ func (o *observer) observeLive(ctx context.Context, key types.NamespacedName) (d
 }
 
 func (o *observer) snapshot(ctx context.Context, from client.Reader, key types.NamespacedName, slicesOf ...client.ListOption) (decide.Snapshot, error) {
-	snap := decide.Snapshot{Now: o.clock.Now(), Settings: o.settings, Attempt: o.attempts.get(key), Refusal: o.attempts.refusal(key)}
+	snap := decide.Snapshot{Now: o.clock.Now(), Settings: o.settings, Attempt: o.attempts.get(key), Refusal: o.refusals.get(key)}
 	for _, read := range []func(context.Context, client.Reader, types.NamespacedName, *decide.Snapshot) error{
 		o.readService, o.readPolicies, o.readPods, o.readResponder,
 	} {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"strings"
 	"time"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -30,9 +29,9 @@ func (r *ServiceReconciler) publish(ctx context.Context, key types.NamespacedNam
 	err := r.write(ctx, key, slice)
 	switch {
 	case err == nil:
-		r.attempts.accept(key)
+		r.refusals.forget(key)
 	case fault.Of(err) == fault.UserMustAct, fault.IsServerFailure(err):
-		r.attempts.refuse(key, decide.Refusal{Reason: criticalv2.ReasonCreateDenied, Message: fmt.Sprintf(
+		r.refusals.set(key, decide.Refusal{Reason: criticalv2.ReasonCreateDenied, Message: fmt.Sprintf(
 			"The API server does not accept standby EndpointSlice %q: %.600s. Allow it (admission policy, quota, the operator's permissions); the operator tries again by itself.",
 			slice.Name, err.Error())})
 	}
@@ -70,7 +69,7 @@ func (r *ServiceReconciler) reclaim(ctx context.Context, key types.NamespacedNam
 	}
 	switch {
 	case !isOurs(existing):
-		r.attempts.refuse(key, decide.Refusal{Reason: criticalv2.ReasonNameTaken, Message: fmt.Sprintf(
+		r.refusals.set(key, decide.Refusal{Reason: criticalv2.ReasonNameTaken, Message: fmt.Sprintf(
 			"EndpointSlice %q has the name of the standby and is not the operator's: delete or rename it.", existing.Name)})
 		return fault.WaitFor(nameTakenWait, fmt.Sprintf("EndpointSlice %q is somebody else's", existing.Name))
 	case existing.DeletionTimestamp != nil || maps.Equal(existing.Labels, mended.Labels):
@@ -84,8 +83,7 @@ func (r *ServiceReconciler) reclaim(ctx context.Context, key types.NamespacedNam
 // belongs to a CriticalService, which nobody else sets.
 func isOurs(slice *discoveryv1.EndpointSlice) bool {
 	owner := metav1.GetControllerOf(slice)
-	return render.IsStandby(slice) || owner != nil && owner.Kind == criticalv2.CriticalServiceKind.Kind &&
-		strings.HasPrefix(owner.APIVersion, criticalv2.GroupVersion.Group+"/")
+	return render.IsStandby(slice) || owner != nil && render.IsPolicy(*owner)
 }
 
 // change writes what differs in a standby slice from what the cache holds.

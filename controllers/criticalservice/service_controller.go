@@ -36,7 +36,7 @@ func (r *ServiceReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ct
 	}
 	if snap.Service == nil {
 		r.attempts.forget(req.NamespacedName)
-		r.attempts.accept(req.NamespacedName)
+		r.refusals.forget(req.NamespacedName)
 	}
 	plan := decide.Decide(snap)
 	done, err := r.apply(ctx, req.NamespacedName, plan)

@@ -76,8 +76,9 @@ func servicesOfBackup(ctx context.Context, reader client.Reader, namespace, back
 		if policy.Spec.Fallback.Service == nil || policy.Spec.Fallback.Service.Name != backup {
 			continue
 		}
-		eachMatched(ctx, reader, &policy, func(service *corev1.Service) {
-			if service.Namespace == namespace {
+		labels := namespaceLabels(ctx, reader, namespace)
+		eachService(ctx, reader, namespace, func(service *corev1.Service) {
+			if decide.Matches(&policy, service, labels) {
 				q.Add(request(namespace, service.Name))
 			}
 		})

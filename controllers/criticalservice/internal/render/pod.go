@@ -136,7 +136,7 @@ func bind(pod *corev1.Pod, service *corev1.Service, governor *criticalv2.Critica
 
 	references := owners(governor, others)
 	for _, owner := range pod.OwnerReferences {
-		if !ptr.Deref(owner.Controller, false) && !isPolicy(owner) {
+		if !ptr.Deref(owner.Controller, false) && !IsPolicy(owner) {
 			references = append(references, owner)
 		}
 	}
@@ -156,7 +156,8 @@ func owners(governor *criticalv2.CriticalService, others []*criticalv2.CriticalS
 	return references
 }
 
-func isPolicy(owner metav1.OwnerReference) bool {
+// IsPolicy tells whether an owner is a CriticalService, of whatever version.
+func IsPolicy(owner metav1.OwnerReference) bool {
 	group, _, _ := strings.Cut(owner.APIVersion, "/")
 	return owner.Kind == criticalv2.CriticalServiceKind.Kind && group == criticalv2.GroupVersion.Group
 }
@@ -186,7 +187,7 @@ func controllerRef(governor *criticalv2.CriticalService) *metav1.OwnerReference 
 // backups take the owner away.
 func IsFallback(pod *corev1.Pod) bool {
 	if owner := metav1.GetControllerOf(pod); owner != nil {
-		return isPolicy(*owner)
+		return IsPolicy(*owner)
 	}
 	return pod.Labels[criticalv2.LabelFallbackFor] != "" && pod.Annotations[criticalv2.AnnotationOwned] == criticalv2.Owned
 }

@@ -1,0 +1,42 @@
+package criticalservice
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// answers remembers what the API server last said about each Service: of a fallback
+// Pod (decide.Attempt), or of a standby slice that it refused (decide.Refusal). It
+// is a cache of something that can be asked again: after a restart it is empty, and
+// the next write fills it.
+type answers[A any] struct {
+	mu   sync.Mutex
+	last map[types.NamespacedName]A
+}
+
+func newAnswers[A any]() *answers[A] {
+	return &answers[A]{last: map[types.NamespacedName]A{}}
+}
+
+// get is the last answer; nil if there is none.
+func (a *answers[A]) get(key types.NamespacedName) *A {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if answer, found := a.last[key]; found {
+		return &answer
+	}
+	return nil
+}
+
+func (a *answers[A]) set(key types.NamespacedName, answer A) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.last[key] = answer
+}
+
+func (a *answers[A]) forget(key types.NamespacedName) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.last, key)
+}
