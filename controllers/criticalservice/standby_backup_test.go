@@ -65,7 +65,7 @@ func TestABackupIsFollowed(t *testing.T) {
 	w.UnpublishEndpoints(spare)
 	w.Delete(spare)
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Exposed/BackupNotFound"))
-	w.Expect(w.published(service)()).To(Equal("service: nothing"))
+	w.Eventually(w.published(service)).Should(Equal("service: nothing"))
 
 	w.recover(service)
 	w.spare("spare", "spare-3")
@@ -123,7 +123,7 @@ func TestABackupThatIsDownLendsNothing(t *testing.T) {
 			w.Eventually(w.stateOf(ofSpare, spare)).Should(Equal("Covered/FallbackServing"))
 			w.look(service, func() {})
 			w.Eventually(w.stateOf(policy, service)).Should(Equal("Exposed/BackupNotReady"))
-			w.Expect(w.published(service)()).To(Equal("service: nothing"))
+			w.Eventually(w.published(service)).Should(Equal("service: nothing"))
 		})
 	}
 }

@@ -84,7 +84,7 @@ func TestAServiceIsNotArmedByAPodThatDoesNotListenOnItsPorts(t *testing.T) {
 	w.MakeReady(w.responderThatStarts("narrow", func(p *corev1.Pod) { p.Annotations[criticalv2.AnnotationListeners] = "20001-20063" }))
 	w.look(service, func() {})
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Arming/ResponderStarting"))
-	w.Expect(w.published(service)()).To(Equal("page: nothing"))
+	w.Eventually(w.published(service)).Should(Equal("page: nothing"))
 
 	w.responder("wide")
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/StandbyReady"))

@@ -27,7 +27,7 @@ func TestAPodOnDemandIsPublishedUntilARealEndpointIsReady(t *testing.T) {
 	service, real := w.up("web")
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/EndpointsReady"))
 	w.Expect(w.fallbacks(service)).To(BeEmpty())
-	w.Expect(w.published(service)()).To(Equal("podTemplate: nothing"))
+	w.Eventually(w.published(service)).Should(Equal("podTemplate: nothing"))
 
 	w.fail(service, real)
 	fallback := w.fallback(service)

@@ -75,12 +75,12 @@ func (s *Supervisor) Start(spec Spec) (Identity, error) {
 	if err := cmd.Start(); err != nil {
 		return Identity{}, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
+	// Identified before it is reaped: a component that ends at once has an identity too.
+	id, err := Identify(cmd.Process.Pid)
 	// Reaping keeps a component that fails at once from looking alive as a zombie.
 	go func() { _ = cmd.Wait() }()
-
-	id, err := Identify(cmd.Process.Pid)
 	if err != nil {
-		return Identity{}, fmt.Errorf("%s ended at once, see %s: %w", spec.Name, s.state.Log(spec.Name), err)
+		return Identity{}, fmt.Errorf("identify %s: %w", spec.Name, err)
 	}
 	record, err := json.Marshal(id)
 	if err != nil {
