@@ -17,8 +17,6 @@ CONTAINER_TOOL ?= $(shell hack/container-tool.sh)
 KUBECTL ?= $(shell command -v kubectl || echo "$$(bin/devcluster assets)/kubectl")
 
 TOOLS := $(CURDIR)/bin/tools
-REPORTS := $(CURDIR)/bin/reports
-GOTESTSUM := $(TOOLS)/gotestsum --format pkgname-and-test-fails
 # For example BENCH_ARGS="--rounds=5".
 BENCH_ARGS ?=
 # For example TEST_ARGS="-run TestDecide".
@@ -79,8 +77,9 @@ generate: $(TOOLS)/controller-gen ## Generate the DeepCopy methods of the API ty
 	$(TOOLS)/controller-gen object paths=./api/...
 
 .PHONY: manifests
-manifests: $(TOOLS)/controller-gen ## Generate the CRD and the operator's ClusterRole from the markers in the code.
+manifests: $(TOOLS)/controller-gen ## Generate the CRD, the webhook and the operator's ClusterRole from the markers in the code.
 	$(TOOLS)/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
+	$(TOOLS)/controller-gen webhook paths=./internal/webhook/... output:webhook:dir=config/webhook
 	$(TOOLS)/controller-gen rbac:roleName=critical-service-operator paths=./controllers/... paths=./internal/... output:rbac:dir=config/rbac
 
 .PHONY: fmt
@@ -99,12 +98,11 @@ tidy: ## Tidy the module files of the operator, the devcluster and the tools.
 
 .PHONY: test
 test: bin/devcluster $(TOOLS)/gotestsum ## Run the unit tests and the tests against a real API server. Needs only Go.
-	@mkdir -p $(REPORTS)
 	@echo "building etcd and kube-apiserver (once; the first time takes minutes)"
-	@assets=$$(bin/devcluster assets); status=0; \
+	@assets=$$(bin/devcluster assets); export FORMAT=pkgname-and-test-fails; status=0; \
 	CGO_ENABLED=$(if $(RACE),1,0) KUBEBUILDER_ASSETS="$$assets" \
-	  $(GOTESTSUM) --junitfile $(REPORTS)/unit.xml -- $(RACE) -timeout 15m $(TEST_ARGS) ./... || status=1; \
-	(cd hack/devcluster && $(GOTESTSUM) --junitfile $(REPORTS)/devcluster.xml -- -timeout 15m $(TEST_ARGS) ./...) || status=1; \
+	  hack/gotest.sh unit ./... $(RACE) -timeout 15m $(TEST_ARGS) || status=1; \
+	(cd hack/devcluster && ../gotest.sh devcluster ./... -timeout 15m $(TEST_ARGS)) || status=1; \
 	exit $$status
 
 .PHONY: lint

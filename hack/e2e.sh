@@ -47,6 +47,4 @@ hack/render.sh "$IMG" > "$E2E_MANIFEST"
 if [[ $provider == devcluster ]]; then export E2E_DEVCLUSTER=$PWD/bin/devcluster; fi
 
 say "The end-to-end tests"
-mkdir -p bin/reports
-bin/tools/gotestsum --format standard-verbose --junitfile bin/reports/e2e.xml -- \
-  -tags e2e -count=1 -timeout 30m ./test/e2e/... "$@"
+hack/gotest.sh e2e ./test/e2e/... -tags e2e -count=1 -timeout 30m "$@"

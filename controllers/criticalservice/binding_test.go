@@ -28,7 +28,7 @@ func TestAFallbackFollowsTheSelectorInMidOutage(t *testing.T) {
 	w.look(service, func() { w.PublishEndpoints(service) })
 	w.Expect(w.stateOf(policy, service)()).To(Equal("Covered/FallbackServing"))
 	w.Expect(w.fallback(service).UID).To(Equal(fallback.UID))
-	w.Eventually(func() []corev1.Event { return w.Events(service, "FallbackRebound") }).Should(HaveLen(1))
+	w.Eventually(w.EventsOf(service, "FallbackRebound")).Should(HaveLen(1))
 }
 
 // Whatever somebody does to a fallback Pod, it goes on covering and never counts

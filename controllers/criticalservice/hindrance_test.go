@@ -131,7 +131,7 @@ func TestADeniedFallbackIsReportedOnceAndTriedAgainAfter(t *testing.T) {
 				})
 			}
 			w.Expect(w.statusOf(policy).Services.Total).To(BeEquivalentTo(4))
-			w.Expect(w.Events(service, "CreateDenied")).To(HaveLen(1))
+			w.Eventually(w.EventsOf(service, "CreateDenied")).Should(HaveLen(1))
 			event := w.Events(service, "CreateDenied")[0]
 			w.Expect(event.Type).To(Equal(corev1.EventTypeWarning))
 			w.Expect(event.Message).To(ContainSubstring(refusal.message))
@@ -162,7 +162,7 @@ func TestARefusalIsKnownBeforeTheOutage(t *testing.T) {
 			w.Eventually(w.stateOf(policy, service)).Should(Equal("Arming/CreateDenied"))
 			w.Expect(w.conditionOf(policy, "Ready")()).To(Equal("False/NotProtected"))
 			w.Expect(w.conditionOf(policy, "Outage")()).To(Equal("False/NoOutage"))
-			w.Eventually(func() []corev1.Event { return w.Events(service, "CreateDenied") }).Should(HaveLen(1))
+			w.Eventually(w.EventsOf(service, "CreateDenied")).Should(HaveLen(1))
 
 			refusal.allow(w)
 			w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/EndpointsReady"))
@@ -194,11 +194,11 @@ func TestAForeignPodThatHoldsTheNameIsLeftAlone(t *testing.T) {
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Exposed/NameTaken"))
 	w.Expect(w.detailOf(policy, service).Message).To(And(
 		ContainSubstring(`"service-watcher-web"`), ContainSubstring("delete or rename it"), ContainSubstring("POD_NAME_PREFIX")))
-	w.Eventually(func() []corev1.Event { return w.Events(service, "NameTaken") }).Should(HaveLen(1))
+	w.Eventually(w.EventsOf(service, "NameTaken")).Should(HaveLen(1))
 	for range 3 {
 		w.look(service, func() {})
 	}
-	w.Expect(w.Events(service, "NameTaken")).To(HaveLen(1))
+	w.Eventually(w.EventsOf(service, "NameTaken")).Should(HaveLen(1))
 	w.Expect(w.Cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign)).To(Succeed())
 	w.Expect(foreign.Labels).To(BeEmpty())
 
@@ -240,7 +240,7 @@ func TestAPortThatTheTemplateDoesNotServeIsNamed(t *testing.T) {
 			w.Eventually(w.stateOf(policy, service)).Should(Equal("Exposed/PortMismatch"))
 			w.Expect(w.detailOf(policy, service).Message).To(ContainSubstring(test.message))
 			w.Expect(w.conditionOf(policy, "FallbackReady")()).To(Equal("False/PortMismatch"))
-			w.Eventually(func() []corev1.Event { return w.Events(service, "PortMismatch") }).Should(HaveLen(1))
+			w.Eventually(w.EventsOf(service, "PortMismatch")).Should(HaveLen(1))
 			w.Expect(w.Events(service, "PortMismatch")[0].Message).To(ContainSubstring(test.message))
 			w.settle()
 			w.Expect(w.fallbacks(service)).To(BeEmpty(), "a dead endpoint helps nobody")

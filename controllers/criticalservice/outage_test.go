@@ -56,7 +56,7 @@ func TestAFallbackStandsInUntilARealEndpointIsReady(t *testing.T) {
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/EndpointsReady"))
 	w.Expect(w.conditionOf(policy, "Outage")()).To(Equal("False/NoOutage"))
 
-	w.Expect(w.Events(service, "FallbackCreated")).To(HaveLen(1))
+	w.Eventually(w.EventsOf(service, "FallbackCreated")).Should(HaveLen(1))
 	w.Expect(w.Events(service, "FallbackCreated")[0].Type).To(Equal(corev1.EventTypeWarning))
-	w.Eventually(func() []corev1.Event { return w.Events(service, "FallbackRemoved") }).Should(HaveLen(1))
+	w.Eventually(w.EventsOf(service, "FallbackRemoved")).Should(HaveLen(1))
 }

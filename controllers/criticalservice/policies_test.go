@@ -78,5 +78,5 @@ func TestSinceMovesOnlyWithTheState(t *testing.T) {
 	w.Expect(w.detailOf(policy, service).Message).To(And(ContainSubstring("ImagePullBackOff"), ContainSubstring("no such image")))
 	w.Expect(w.conditionOf(policy, "FallbackReady")()).To(Equal("False/FallbackFailing"))
 	w.Expect(w.detailOf(policy, service).Since).To(Equal(exposed))
-	w.Eventually(func() []corev1.Event { return w.Events(service, "FallbackFailing") }).Should(HaveLen(1))
+	w.Eventually(w.EventsOf(service, "FallbackFailing")).Should(HaveLen(1))
 }

@@ -92,9 +92,8 @@ func TestServicesThatBackEachOtherUpAreNoLoop(t *testing.T) {
 	w.fail(two, second)
 	w.Eventually(w.stateOf(left, one)).Should(Equal("Exposed/BackupNotReady"))
 	w.Eventually(w.stateOf(right, two)).Should(Equal("Exposed/BackupNotReady"))
-	w.settle()
-	w.Expect(w.published(one)()).To(Equal("service: nothing"))
-	w.Expect(w.published(two)()).To(Equal("service: nothing"))
+	w.Eventually(w.published(one)).Should(Equal("service: nothing"))
+	w.Eventually(w.published(two)).Should(Equal("service: nothing"))
 
 	w.recover(two)
 	w.Eventually(w.stateOf(left, one)).Should(Equal("Covered/FallbackServing"))
@@ -134,6 +133,7 @@ func TestAServiceThatIsItsOwnBackupHasNone(t *testing.T) {
 	policy := w.policy("shop", toBackup("web"))
 	service, _ := w.up("web")
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Arming/BackupUnsuitable"))
+	w.Eventually(w.published(service)).Should(Equal("service: nothing"))
 	w.settle()
 	w.Expect(w.published(service)()).To(Equal("service: nothing"))
 }

@@ -107,7 +107,7 @@ func TestASliceOfSomebodyElseIsLeftAsItIs(t *testing.T) {
 	w.start(w.complete())
 	w.policy("shop", toPage)
 	service, real := w.up("web")
-	w.Eventually(func() []corev1.Event { return w.Events(service, "NameTaken") }).Should(ConsistOf(MatchFields(IgnoreExtras, Fields{
+	w.Eventually(w.EventsOf(service, "NameTaken")).Should(ConsistOf(MatchFields(IgnoreExtras, Fields{
 		"Type": Equal(corev1.EventTypeWarning), "Message": And(ContainSubstring(`"web-standby-ipv4"`), ContainSubstring("delete or rename it")),
 	})))
 	w.fail(service, real)
@@ -143,7 +143,7 @@ func TestAPromotionThatMeetsAnotherWriteIsMadeAgain(t *testing.T) {
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
 	w.Expect(w.published(service)()).To(HaveSuffix("promoted"))
 	w.settle()
-	w.Expect(w.Events(service, "FallbackPromoted")).To(HaveLen(1))
+	w.Eventually(w.EventsOf(service, "FallbackPromoted")).Should(HaveLen(1))
 }
 
 // What takes away is done only if it is right by what the API server says now.

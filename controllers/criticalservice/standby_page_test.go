@@ -66,10 +66,10 @@ func TestAPageStandsByAndStandsInUntilARealEndpointIsReady(t *testing.T) {
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/StandbyReady"))
 	w.Expect(w.conditionOf(policy, "Outage")()).To(Equal("False/NoOutage"))
 	w.settle()
-	w.Expect(w.Events(service, "FallbackPromoted")).To(ConsistOf(MatchFields(IgnoreExtras, Fields{
+	w.Eventually(w.EventsOf(service, "FallbackPromoted")).Should(ConsistOf(MatchFields(IgnoreExtras, Fields{
 		"Type": Equal(corev1.EventTypeWarning), "Count": BeNumerically("<=", 1), "Message": ContainSubstring(policy.Name),
 	})))
-	w.Expect(w.Events(service, "FallbackDemoted")).To(ConsistOf(MatchFields(IgnoreExtras, Fields{
+	w.Eventually(w.EventsOf(service, "FallbackDemoted")).Should(ConsistOf(MatchFields(IgnoreExtras, Fields{
 		"Type": Equal(corev1.EventTypeNormal), "Count": BeNumerically("<=", 1),
 	})))
 }
@@ -253,8 +253,8 @@ func TestADelayEndsByItself(t *testing.T) {
 	w.Eventually(w.note(service, criticalv2.AnnotationRecoveredSince)).ShouldNot(BeEmpty())
 	w.Eventually(w.published(service)).Should(HaveSuffix("standby"))
 	w.settle()
-	w.Expect(w.Events(service, "FallbackPromoted")).To(HaveLen(1))
-	w.Expect(w.Events(service, "FallbackDemoted")).To(HaveLen(1))
+	w.Eventually(w.EventsOf(service, "FallbackPromoted")).Should(HaveLen(1))
+	w.Eventually(w.EventsOf(service, "FallbackDemoted")).Should(HaveLen(1))
 }
 
 // An outage that is over before the delay is leaves nothing behind.

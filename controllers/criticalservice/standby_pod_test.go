@@ -49,7 +49,7 @@ func TestAPodOnDemandIsPublishedUntilARealEndpointIsReady(t *testing.T) {
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/EndpointsReady"))
 	w.settle()
 	for _, reason := range []string{"FallbackCreated", "FallbackPromoted", "FallbackDemoted", "FallbackRemoved"} {
-		w.Expect(w.Events(service, reason)).To(HaveLen(1), reason)
+		w.Eventually(w.EventsOf(service, reason)).Should(HaveLen(1), reason)
 	}
 
 	w.fail(service, real)

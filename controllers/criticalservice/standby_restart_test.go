@@ -39,7 +39,7 @@ func TestAStandbyOutlivesTheOperator(t *testing.T) {
 	w.Expect(w.writes()).To(BeEmpty(), "there is nothing to do, and nothing to say")
 	w.Expect(w.existing(service)).To(Equal(promoted))
 	w.Expect(w.detailOf(policy, service)).To(Equal(before))
-	w.Expect(w.Events(service, "FallbackPromoted")).To(HaveLen(1))
+	w.Eventually(w.EventsOf(service, "FallbackPromoted")).Should(HaveLen(1))
 
 	w.recover(service)
 	w.Eventually(w.published(service)).Should(HaveSuffix("standby"))

@@ -26,9 +26,9 @@ func TestAMissingTemplateIsReportedOnceAndMissedNoLonger(t *testing.T) {
 	for range 3 {
 		w.look(down, func() {})
 	}
-	w.Expect(w.Events(policy, "TemplateNotFound")).To(HaveLen(1), "one event tells it for all the Services")
+	w.Eventually(w.EventsOf(policy, "TemplateNotFound")).Should(HaveLen(1), "one event tells it for all the Services")
 	w.Expect(w.Events(running, "TemplateNotFound")).To(BeEmpty())
-	w.Eventually(func() []corev1.Event { return w.Events(down, "TemplateNotFound") }).Should(HaveLen(1),
+	w.Eventually(w.EventsOf(down, "TemplateNotFound")).Should(HaveLen(1),
 		"an outage that nothing answers is told on its Service")
 
 	template := newTemplate(options.Template)

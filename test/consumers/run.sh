@@ -35,9 +35,7 @@ run() {
   CGO_ENABLED=0 go build -buildvcs=false -ldflags "-s -w" -o bin/consumers/image/workload ./test/workload
   export DEMO_IMG=quay.io/critical-service/demo:consumers
   bin/devcluster image build --tag "$DEMO_IMG" --file test/workload/Dockerfile bin/consumers/image
-  mkdir -p bin/reports
-  bin/tools/gotestsum --format standard-verbose --junitfile "bin/reports/consumers-$1.xml" -- \
-    -tags e2e -count=1 -timeout 10m ./test/consumers/...
+  hack/gotest.sh "consumers-$1" ./test/consumers/... -tags e2e -count=1 -timeout 10m
 }
 
 main "$@"

@@ -145,6 +145,12 @@ func (w *World) Events(about client.Object, reason string) []corev1.Event {
 	return events
 }
 
+// EventsOf is Events for Eventually: events are written in the background, and so
+// follow what they tell of.
+func (w *World) EventsOf(about client.Object, reason string) func() []corev1.Event {
+	return func() []corev1.Event { return w.Events(about, reason) }
+}
+
 // Unique is a name that no other test uses, for objects that have no namespace.
 // Names made of prefixes in order are in order.
 func (w *World) Unique(prefix string) string {
