@@ -159,6 +159,8 @@ func noTemplate(s *decide.Snapshot) { s.Template = nil }
 func noService(s *decide.Snapshot)  { s.Service = nil }
 func noPolicy(s *decide.Snapshot)   { s.Policies = nil }
 
+func withoutSelector(s *decide.Snapshot) { s.Policies[0].Spec.ServiceSelector = metav1.LabelSelector{} }
+
 func policies(list ...criticalv2.CriticalService) option {
 	return func(s *decide.Snapshot) { s.Policies = list }
 }

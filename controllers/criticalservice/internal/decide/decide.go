@@ -20,6 +20,9 @@ func Decide(s Snapshot) Plan {
 		return s.end(Plan{})
 	}
 	governor := s.governor()
+	if governor == nil && s.inDoubt() {
+		return Plan{}
+	}
 	if governor == nil {
 		return s.end(Plan{})
 	}

@@ -377,7 +377,21 @@ func TestWhoIsProtected(t *testing.T) {
 			snapshot(func(s *decide.Snapshot) { s.Policies[0].DeletionTimestamp = new(metav1.NewTime(now)) }), "",
 		},
 		"a CriticalService without labels matches nothing": {
-			snapshot(func(s *decide.Snapshot) { s.Policies[0].Spec.ServiceSelector = metav1.LabelSelector{} }), "",
+			snapshot(withoutSelector), "",
+		},
+		"a fallback whose CriticalService has lost its selector stays": {
+			snapshot(fallback(), withoutSelector), "",
+		},
+		"a standby whose CriticalService has lost its selector stays": {
+			snapshot(toPage(), responder(), armed, withoutSelector), "",
+		},
+		"a fallback whose CriticalService is gone goes, whatever another one has lost": {
+			snapshot(fallback(), withoutSelector, func(s *decide.Snapshot) { s.Policies[0].UID = "another" }),
+			"delete service-watcher-shop (Unprotected)",
+		},
+		"a fallback goes with its CriticalService, even one that has lost its selector": {
+			snapshot(fallback(), withoutSelector, func(s *decide.Snapshot) { s.Policies[0].DeletionTimestamp = new(metav1.NewTime(now)) }),
+			"delete service-watcher-shop (Unprotected)",
 		},
 		"a Service that opted out is ignored": {
 			snapshot(fallback(), service(func(s *corev1.Service) {

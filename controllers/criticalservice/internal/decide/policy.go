@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -26,8 +27,11 @@ func Matches(policy *criticalv2.CriticalService, service *corev1.Service, namesp
 	if spec.NamespaceSelector != nil && !selects(spec.NamespaceSelector, namespaceLabels) {
 		return false
 	}
-	empty := len(spec.ServiceSelector.MatchLabels)+len(spec.ServiceSelector.MatchExpressions) == 0
-	return !empty && selects(&spec.ServiceSelector, service.Labels)
+	return !isEmpty(&spec.ServiceSelector) && selects(&spec.ServiceSelector, service.Labels)
+}
+
+func isEmpty(selector *metav1.LabelSelector) bool {
+	return len(selector.MatchLabels)+len(selector.MatchExpressions) == 0
 }
 
 func selects(selector *metav1.LabelSelector, set map[string]string) bool {
@@ -42,7 +46,28 @@ func selectorTrouble(policy *criticalv2.CriticalService) error {
 			return err
 		}
 	}
+	if isEmpty(&policy.Spec.ServiceSelector) {
+		return errors.New("spec.serviceSelector is empty")
+	}
 	return nil
+}
+
+// inDoubt tells whether a fallback belongs to a CriticalService whose selector is
+// not valid. The schema lets none pass; but a CustomResourceDefinition may be
+// replaced by one that loses it, for example one that does not convert. Nobody
+// can tell then whether this Service is meant, and so nothing is taken away.
+func (s *Snapshot) inDoubt() bool {
+	var owners []metav1.OwnerReference
+	for i := range s.Standby {
+		owners = append(owners, s.Standby[i].OwnerReferences...)
+	}
+	for i := range s.Pods {
+		owners = append(owners, s.Pods[i].OwnerReferences...)
+	}
+	return slices.ContainsFunc(s.Policies, func(policy criticalv2.CriticalService) bool {
+		return policy.DeletionTimestamp == nil && selectorTrouble(&policy) != nil &&
+			slices.ContainsFunc(owners, func(owner metav1.OwnerReference) bool { return owner.UID == policy.UID })
+	})
 }
 
 // governor is the first matching CriticalService by name.
