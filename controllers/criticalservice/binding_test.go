@@ -26,7 +26,7 @@ func TestAFallbackFollowsTheSelectorInMidOutage(t *testing.T) {
 	w.Expect(w.fallback(service).UID).To(Equal(fallback.UID))
 
 	w.look(service, func() { w.PublishEndpoints(service) })
-	w.Expect(w.stateOf(policy, service)()).To(Equal("Covered/FallbackServing"))
+	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
 	w.Expect(w.fallback(service).UID).To(Equal(fallback.UID))
 	w.Eventually(w.EventsOf(service, "FallbackRebound")).Should(HaveLen(1))
 }
@@ -62,7 +62,7 @@ func TestAFallbackIsMendedWhenSomebodyTakesOff(t *testing.T) {
 			w.Expect(metav1.IsControlledBy(mended, policy)).To(BeTrue())
 
 			w.look(service, func() { w.PublishEndpoints(service) })
-			w.Expect(w.stateOf(policy, service)()).To(Equal("Covered/FallbackServing"))
+			w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
 		})
 	}
 }
@@ -83,7 +83,7 @@ func TestAFallbackThatEndsSlowlyIsFollowedByTheNext(t *testing.T) {
 	w.Expect(w.Cluster.Client.Delete(t.Context(), first)).To(Succeed())
 	w.PublishEndpoints(service)
 	w.Eventually(func() string { return w.detailOf(policy, service).Message }).Should(ContainSubstring(`"service-watcher-web" must be gone`))
-	w.Expect(w.stateOf(policy, service)()).To(Equal("Exposed/FallbackStarting"))
+	w.Eventually(w.stateOf(policy, service)).Should(Equal("Exposed/FallbackStarting"))
 
 	w.Delete(first) // kubelet has stopped it
 	w.Expect(w.fallback(service).UID).NotTo(Equal(first.UID))
@@ -97,7 +97,7 @@ func TestAFallbackThatEndedIsReplacedAndNotInALoop(t *testing.T) {
 		w.PodStatus(first, func(s *corev1.PodStatus) { s.Phase, s.Reason = corev1.PodFailed, "Evicted" })
 		w.PublishEndpoints(service)
 	})
-	w.Expect(w.stateOf(policy, service)()).To(Equal("Exposed/FallbackFailing"))
+	w.Eventually(w.stateOf(policy, service)).Should(Equal("Exposed/FallbackFailing"))
 	w.Expect(w.detailOf(policy, service).Message).To(ContainSubstring("Evicted"))
 
 	w.Eventually(func() bool { pods := w.fallbacks(service); return len(pods) == 1 && pods[0].UID != first.UID }).Should(BeTrue())

@@ -193,6 +193,8 @@ func (w *world) describe(policies ...*criticalv2.CriticalService) string {
 	var pods corev1.PodList
 	w.Expect(w.Cluster.Client.List(w.T.Context(), &pods, client.InNamespace(w.Namespace))).To(Succeed())
 	for _, pod := range pods.Items {
+		// When a responder's Pod is told of its content is the responder controller's to decide.
+		delete(pod.Annotations, criticalv2.AnnotationContentVersion)
 		end.Pods = append(end.Pods, map[string]any{"name": pod.Name, "labels": pod.Labels, "annotations": pod.Annotations})
 	}
 	for _, policy := range policies {

@@ -166,7 +166,7 @@ func TestAFallbackThatIsPublishedBeforeItServesDoesNotCover(t *testing.T) {
 
 	w.MakeUnready(fallback)
 	w.look(service, func() { w.PublishEndpoints(service) })
-	w.Expect(w.stateOf(policy, service)()).To(Equal("Exposed/FallbackStarting"))
+	w.Eventually(w.stateOf(policy, service)).Should(Equal("Exposed/FallbackStarting"))
 	w.answer(service, fallback)
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
 	w.settle()

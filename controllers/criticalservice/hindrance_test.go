@@ -118,7 +118,7 @@ func TestADeniedFallbackIsReportedOnceAndTriedAgainAfter(t *testing.T) {
 			service := w.down("web")
 
 			w.Eventually(w.stateOf(policy, service)).Should(Equal("Exposed/CreateDenied"))
-			w.Expect(w.conditionOf(policy, "FallbackReady")()).To(Equal("False/CreateDenied"))
+			w.Eventually(w.conditionOf(policy, "FallbackReady")).Should(Equal("False/CreateDenied"))
 			w.Expect(w.detailOf(policy, service).Message).To(And(
 				ContainSubstring(refusal.message), Or(ContainSubstring("Allow it"), ContainSubstring("Look at the API server")),
 				ContainSubstring("tries again by itself")))
@@ -140,7 +140,7 @@ func TestADeniedFallbackIsReportedOnceAndTriedAgainAfter(t *testing.T) {
 			refusal.allow(w)
 			w.answer(service, w.fallback(service))
 			w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
-			w.Expect(w.conditionOf(policy, "FallbackReady")()).To(Equal("True/FallbackPrepared"))
+			w.Eventually(w.conditionOf(policy, "FallbackReady")).Should(Equal("True/FallbackPrepared"))
 		})
 	}
 }
@@ -160,8 +160,8 @@ func TestARefusalIsKnownBeforeTheOutage(t *testing.T) {
 			// Nothing tells the operator of the refusal; another Pod to ask about makes it ask at once.
 			testenv.Update(w.World, service, func(s *corev1.Service) { s.Spec.Selector["track"] = "stable" })
 			w.Eventually(w.stateOf(policy, service)).Should(Equal("Arming/CreateDenied"))
-			w.Expect(w.conditionOf(policy, "Ready")()).To(Equal("False/NotProtected"))
-			w.Expect(w.conditionOf(policy, "Outage")()).To(Equal("False/NoOutage"))
+			w.Eventually(w.conditionOf(policy, "Ready")).Should(Equal("False/NotProtected"))
+			w.Eventually(w.conditionOf(policy, "Outage")).Should(Equal("False/NoOutage"))
 			w.Eventually(w.EventsOf(service, "CreateDenied")).Should(HaveLen(1))
 
 			refusal.allow(w)
@@ -180,8 +180,8 @@ func TestAServiceThatIsDeniedItsFallbackHindersNoOther(t *testing.T) {
 	other := &world{World: w.Cluster.NewWorld(t), operator: w.operator}
 	allowed, _ := other.covered("web", func(s *corev1.Service) { s.Labels["role"] = w.Namespace })
 	w.Eventually(w.stateOf(policy, allowed)).Should(Equal("Covered/FallbackServing"))
-	w.Expect(w.conditionOf(policy, "Outage")()).To(Equal("True/Exposed"))
-	w.Expect(w.conditionOf(policy, "FallbackReady")()).To(Equal("False/CreateDenied"))
+	w.Eventually(w.conditionOf(policy, "Outage")).Should(Equal("True/Exposed"))
+	w.Eventually(w.conditionOf(policy, "FallbackReady")).Should(Equal("False/CreateDenied"))
 }
 
 func TestAForeignPodThatHoldsTheNameIsLeftAlone(t *testing.T) {
@@ -205,7 +205,7 @@ func TestAForeignPodThatHoldsTheNameIsLeftAlone(t *testing.T) {
 	w.Delete(foreign)
 	w.answer(service, w.fallback(service))
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
-	w.Expect(w.conditionOf(policy, "FallbackReady")()).To(Equal("True/FallbackPrepared"))
+	w.Eventually(w.conditionOf(policy, "FallbackReady")).Should(Equal("True/FallbackPrepared"))
 }
 
 // A user's Pod may have the name and belong to the application. It is the
@@ -219,7 +219,7 @@ func TestAForeignPodThatHoldsTheNameAndIsReadyIsTheServicesOwn(t *testing.T) {
 	w.PublishEndpoints(service)
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Arming/NameTaken"))
 	w.settle()
-	w.Expect(w.conditionOf(policy, "Outage")()).To(Equal("False/NoOutage"))
+	w.Eventually(w.conditionOf(policy, "Outage")).Should(Equal("False/NoOutage"))
 	w.Expect(w.Exists(foreign)).To(BeTrue())
 }
 
@@ -239,7 +239,7 @@ func TestAPortThatTheTemplateDoesNotServeIsNamed(t *testing.T) {
 
 			w.Eventually(w.stateOf(policy, service)).Should(Equal("Exposed/PortMismatch"))
 			w.Expect(w.detailOf(policy, service).Message).To(ContainSubstring(test.message))
-			w.Expect(w.conditionOf(policy, "FallbackReady")()).To(Equal("False/PortMismatch"))
+			w.Eventually(w.conditionOf(policy, "FallbackReady")).Should(Equal("False/PortMismatch"))
 			w.Eventually(w.EventsOf(service, "PortMismatch")).Should(HaveLen(1))
 			w.Expect(w.Events(service, "PortMismatch")[0].Message).To(ContainSubstring(test.message))
 			w.settle()
@@ -260,8 +260,8 @@ func TestAFallbackThatServesSomePortsCoversAndSaysSo(t *testing.T) {
 	})
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/PortMismatch"))
 	w.Expect(w.detailOf(policy, service).Message).To(And(ContainSubstring("targetPort 9090"), ContainSubstring("8080/TCP")))
-	w.Expect(w.conditionOf(policy, "FallbackReady")()).To(Equal("False/PortMismatch"))
-	w.Expect(w.conditionOf(policy, "Outage")()).To(Equal("True/Covered"))
+	w.Eventually(w.conditionOf(policy, "FallbackReady")).Should(Equal("False/PortMismatch"))
+	w.Eventually(w.conditionOf(policy, "Outage")).Should(Equal("True/Covered"))
 }
 
 // The default answer to a namespace that is being deleted is a refusal that
@@ -276,6 +276,6 @@ func TestANamespaceThatEndsIsNoHindrance(t *testing.T) {
 		w.Delete(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-real", Namespace: w.Namespace}})
 		w.PublishEndpoints(service)
 	})
-	w.Expect(w.stateOf(policy, service)()).To(Equal("Exposed/FallbackStarting"))
+	w.Eventually(w.stateOf(policy, service)).Should(Equal("Exposed/FallbackStarting"))
 	w.Expect(w.Events(service, criticalv2.ReasonCreateDenied)).To(BeEmpty())
 }

@@ -32,13 +32,13 @@ func TestAFallbackStandsInUntilARealEndpointIsReady(t *testing.T) {
 		"Kind": Equal("CriticalService"), "UID": Equal(policy.UID), "Controller": HaveValue(BeTrue()), "BlockOwnerDeletion": BeNil(),
 	})))
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Exposed/FallbackStarting"))
-	w.Expect(w.conditionOf(policy, "Ready")()).To(Equal("False/NotProtected"))
-	w.Expect(w.conditionOf(policy, "Outage")()).To(Equal("True/Exposed"))
+	w.Eventually(w.conditionOf(policy, "Ready")).Should(Equal("False/NotProtected"))
+	w.Eventually(w.conditionOf(policy, "Outage")).Should(Equal("True/Exposed"))
 
 	w.answer(service, fallback)
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
-	w.Expect(w.conditionOf(policy, "Ready")()).To(Equal("True/Protected"))
-	w.Expect(w.conditionOf(policy, "Outage")()).To(Equal("True/Covered"))
+	w.Eventually(w.conditionOf(policy, "Ready")).Should(Equal("True/Protected"))
+	w.Eventually(w.conditionOf(policy, "Outage")).Should(Equal("True/Covered"))
 	w.settle()
 	w.Expect(w.fallback(service).UID).To(Equal(fallback.UID), "its own ready endpoint must not end it")
 
@@ -54,7 +54,7 @@ func TestAFallbackStandsInUntilARealEndpointIsReady(t *testing.T) {
 	w.PublishEndpoints(service)
 	w.gone(service)
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/EndpointsReady"))
-	w.Expect(w.conditionOf(policy, "Outage")()).To(Equal("False/NoOutage"))
+	w.Eventually(w.conditionOf(policy, "Outage")).Should(Equal("False/NoOutage"))
 
 	w.Eventually(w.EventsOf(service, "FallbackCreated")).Should(HaveLen(1))
 	w.Expect(w.Events(service, "FallbackCreated")[0].Type).To(Equal(corev1.EventTypeWarning))

@@ -125,7 +125,7 @@ func TestARestartWithAnotherPrefixKeepsTheFallbackThatAnswers(t *testing.T) {
 	renamed.PodNamePrefix = "stand-in"
 	w.start(w.confined(renamed))
 	w.look(service, func() { w.PublishEndpoints(service) })
-	w.Expect(w.stateOf(policy, service)()).To(Equal("Covered/FallbackServing"))
+	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
 	w.Expect(w.fallback(service).UID).To(Equal(fallback.UID))
 	w.Expect(w.writesOfPods()).To(BeEmpty())
 

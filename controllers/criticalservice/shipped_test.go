@@ -151,6 +151,9 @@ func TestAReplicaThatIsKilledIsReplacedByTheNext(t *testing.T) {
 	w.Delete(fallback)
 	w.answer(service, w.fallback(service))
 	w.Expect(holder()).NotTo(Equal(firstHolder))
+	// Told to stop while it takes over, a replica would complain of what it could not begin any more.
+	w.Eventually(get(second.metrics, "/metrics")).Should(
+		MatchRegexp(`controller_runtime_reconcile_total\{controller="storage-version",result="success"\} [1-9]`))
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
 
 	w.Expect(second.Process.Signal(syscall.SIGTERM)).To(Succeed())

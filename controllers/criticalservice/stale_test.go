@@ -72,7 +72,7 @@ func TestARecoveryThatIsOverEndsNoFallback(t *testing.T) {
 	w.look(service, func() {})
 	w.Expect(w.writesOfPods()[before:]).To(BeEmpty())
 	w.Expect(w.fallback(service).UID).To(Equal(fallback.UID))
-	w.Expect(w.stateOf(policy, service)()).To(Equal("Covered/FallbackServing"))
+	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
 }
 
 // A Pod that changed after it was looked at is looked at again before it goes.

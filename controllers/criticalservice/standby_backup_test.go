@@ -27,7 +27,7 @@ func TestABackupIsFollowed(t *testing.T) {
 	policy := w.policy("shop", toBackup("spare"))
 	service, real := w.up("web")
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Arming/BackupNotFound"))
-	w.Expect(w.conditionOf(policy, "FallbackReady")()).To(Equal("False/BackupNotFound"))
+	w.Eventually(w.conditionOf(policy, "FallbackReady")).Should(Equal("False/BackupNotFound"))
 
 	spare := w.spare("spare")
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Arming/BackupNotReady"))

@@ -37,7 +37,7 @@ func TestAPageStandsByAndStandsInUntilARealEndpointIsReady(t *testing.T) {
 		"Kind": Equal("CriticalService"), "UID": Equal(policy.UID), "Controller": HaveValue(BeTrue()), "BlockOwnerDeletion": BeNil(),
 	})))
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Arming/ResponderStarting"))
-	w.Expect(w.conditionOf(policy, "Ready")()).To(Equal("False/NotProtected"))
+	w.Eventually(w.conditionOf(policy, "Ready")).Should(Equal("False/NotProtected"))
 
 	pod := w.responderThatStarts("responder-1")
 	w.MakeUnready(pod)
@@ -46,14 +46,14 @@ func TestAPageStandsByAndStandsInUntilARealEndpointIsReady(t *testing.T) {
 	w.MakeReady(pod)
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/StandbyReady"))
 	w.Expect(w.published(service)()).To(Equal("page: responder-1 on http=20000, standby"))
-	w.Expect(w.conditionOf(policy, "Ready")()).To(Equal("True/Protected"))
-	w.Expect(w.conditionOf(policy, "Outage")()).To(Equal("False/NoOutage"))
+	w.Eventually(w.conditionOf(policy, "Ready")).Should(Equal("True/Protected"))
+	w.Eventually(w.conditionOf(policy, "Outage")).Should(Equal("False/NoOutage"))
 
 	w.fail(service, real)
 	w.Eventually(w.published(service)).Should(Equal("page: responder-1 on http=20000, promoted"))
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
-	w.Expect(w.conditionOf(policy, "Ready")()).To(Equal("True/Protected"))
-	w.Expect(w.conditionOf(policy, "Outage")()).To(Equal("True/Covered"))
+	w.Eventually(w.conditionOf(policy, "Ready")).Should(Equal("True/Protected"))
+	w.Eventually(w.conditionOf(policy, "Outage")).Should(Equal("True/Covered"))
 
 	real = w.Pod("web-real", service)
 	w.MakeUnready(real)
@@ -64,7 +64,7 @@ func TestAPageStandsByAndStandsInUntilARealEndpointIsReady(t *testing.T) {
 	w.PublishEndpoints(service)
 	w.Eventually(w.published(service)).Should(Equal("page: responder-1 on http=20000, standby"))
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/StandbyReady"))
-	w.Expect(w.conditionOf(policy, "Outage")()).To(Equal("False/NoOutage"))
+	w.Eventually(w.conditionOf(policy, "Outage")).Should(Equal("False/NoOutage"))
 	w.settle()
 	w.Eventually(w.EventsOf(service, "FallbackPromoted")).Should(ConsistOf(MatchFields(IgnoreExtras, Fields{
 		"Type": Equal(corev1.EventTypeWarning), "Count": BeNumerically("<=", 1), "Message": ContainSubstring(policy.Name),

@@ -91,8 +91,8 @@ func TestAMissingTemplateIsStoodInForByThePage(t *testing.T) {
 	w.responder("responder-1")
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/TemplateNotFound"))
 	w.Expect(w.published(service)()).To(Equal("page: responder-1 on http=20000, standby"))
-	w.Expect(w.conditionOf(policy, "FallbackReady")()).To(Equal("False/TemplateNotFound"))
-	w.Expect(w.conditionOf(policy, "Ready")()).To(Equal("True/Protected"))
+	w.Eventually(w.conditionOf(policy, "FallbackReady")).Should(Equal("False/TemplateNotFound"))
+	w.Eventually(w.conditionOf(policy, "Ready")).Should(Equal("True/Protected"))
 	w.settle()
 
 	before := len(w.requests())

@@ -35,7 +35,7 @@ func TestTwoServicesWithOneSelectorAreBothDownUntilARealPodIsReady(t *testing.T)
 			}
 			w.look(first, func() { w.poke(second); publish() })
 			for i, service := range []*corev1.Service{first, second} {
-				w.Expect(w.stateOf(policy, service)()).To(Equal("Covered/FallbackServing"), service.Name)
+				w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"), service.Name)
 				w.Expect(w.fallback(service).UID).To(Equal(pods[i].UID))
 			}
 

@@ -19,7 +19,7 @@ func TestAMissingTemplateIsReportedOnceAndMissedNoLonger(t *testing.T) {
 	w.Eventually(w.stateOf(policy, running)).Should(Equal("Arming/TemplateNotFound"))
 	down := w.down("down")
 	w.Eventually(w.stateOf(policy, down)).Should(Equal("Exposed/TemplateNotFound"))
-	w.Expect(w.conditionOf(policy, "FallbackReady")()).To(Equal("False/TemplateNotFound"))
+	w.Eventually(w.conditionOf(policy, "FallbackReady")).Should(Equal("False/TemplateNotFound"))
 	w.Expect(w.detailOf(policy, down).Message).To(And(
 		ContainSubstring(options.Template.Name), ContainSubstring(options.Template.Namespace),
 		ContainSubstring("create it"), ContainSubstring("POD_TEMPLATE_NS")))
@@ -36,12 +36,12 @@ func TestAMissingTemplateIsReportedOnceAndMissedNoLonger(t *testing.T) {
 	w.answer(down, w.fallback(down))
 	w.Eventually(w.stateOf(policy, down)).Should(Equal("Covered/FallbackServing"))
 	w.Eventually(w.stateOf(policy, running)).Should(Equal("Armed/EndpointsReady"))
-	w.Expect(w.conditionOf(policy, "FallbackReady")()).To(Equal("True/FallbackPrepared"))
+	w.Eventually(w.conditionOf(policy, "FallbackReady")).Should(Equal("True/FallbackPrepared"))
 
 	// A fallback that answers needs no template.
 	fallback := w.fallback(down)
 	w.look(down, func() { w.Delete(template) })
-	w.Expect(w.stateOf(policy, down)()).To(Equal("Covered/FallbackServing"))
+	w.Eventually(w.stateOf(policy, down)).Should(Equal("Covered/FallbackServing"))
 	w.Expect(w.fallback(down).UID).To(Equal(fallback.UID))
 	w.Eventually(w.stateOf(policy, running)).Should(Equal("Arming/TemplateNotFound"))
 }
