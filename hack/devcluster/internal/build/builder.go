@@ -129,7 +129,7 @@ func (b *Builder) buildOne(ctx context.Context, c Component, label string) error
 	partial := binary + ".partial"
 	defer func() { _ = os.Remove(partial) }()
 
-	cmd := exec.CommandContext(ctx, goTool, "build", "-v", "-buildvcs=false", "-ldflags", s.ldflags, "-o", partial, c.pkg)
+	cmd := exec.CommandContext(ctx, goTool, "build", "-v", "-buildvcs=false", "-tags", s.tags, "-ldflags", s.ldflags, "-o", partial, c.pkg)
 	cmd.Dir = s.dir
 	// An interrupted go ends its compilers too; a killed one would leave them running.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
@@ -170,22 +170,18 @@ func replaceLink(target, link string) error {
 }
 
 // Prune removes the binaries of other keys: each set of them takes most of a gigabyte.
-func (b *Builder) Prune(components ...Component) error {
-	keep := map[string]bool{}
-	for _, c := range components {
-		dir, err := b.Folder(c)
+func (b *Builder) Prune() error {
+	for name := range recipes {
+		current, err := b.Folder(Component{set: name})
 		if err != nil {
 			return err
 		}
-		keep[dir] = true
-	}
-	for _, name := range []string{kubernetesSet, corednsSet, pauseSet} {
-		dirs, err := filepath.Glob(filepath.Join(b.repo.Bin(), "k8s", name+"-*"))
+		dirs, err := filepath.Glob(filepath.Join(b.repo.Bin(), "k8s", name+"-v*"))
 		if err != nil {
 			return err
 		}
 		for _, dir := range dirs {
-			if keep[dir] {
+			if dir == current {
 				continue
 			}
 			if err := os.RemoveAll(dir); err != nil {

@@ -35,6 +35,19 @@ var (
 	Pause             = Component{"pause", pauseSet, "."}
 )
 
+// The components of the Operator Lifecycle Manager and of operator-sdk's scorecard.
+var (
+	OLMOperator     = Component{"olm", olmSet, olmModule + "/cmd/olm"}
+	CatalogOperator = Component{"catalog", olmSet, olmModule + "/cmd/catalog"}
+	PackageServer   = Component{"package-server", olmSet, olmModule + "/cmd/package-server"}
+	CopyContent     = Component{"copy-content", olmSet, olmModule + "/cmd/copy-content"}
+	CopyBundle      = Component{"cpb", olmSet, olmModule + "/util/cpb"}
+	OLMResources    = Component{"olm-crds", olmSet, "./crds"}
+	OPM             = Component{"opm", operatorRegistrySet, operatorRegistryModule + "/cmd/opm"}
+	HealthProbe     = Component{"grpc_health_probe", operatorRegistrySet, "github.com/grpc-ecosystem/grpc-health-probe"}
+	ScorecardTest   = Component{"scorecard-test", operatorSDKSet, operatorSDKModule + "/images/scorecard-test"}
+)
+
 // TestAssets is what envtest needs: a control plane without a node.
 func TestAssets() []Component { return []Component{Etcd, APIServer, Kubectl} }
 
@@ -43,10 +56,31 @@ func All() []Component {
 	return append(TestAssets(), ControllerManager, Scheduler, Kubelet, KubeProxy, CoreDNS, Pause)
 }
 
+// OLM is what `devcluster olm up` adds to that. The largest builds come first:
+// what the others have in common with them is compiled then.
+func OLM() []Component {
+	return []Component{
+		OPM, HealthProbe,
+		OLMOperator, CatalogOperator, PackageServer, CopyContent, CopyBundle, OLMResources,
+		ScorecardTest,
+	}
+}
+
 const (
-	kubernetesSet = "kubernetes"
-	corednsSet    = "coredns"
-	pauseSet      = "pause"
+	kubernetesSet       = "kubernetes"
+	corednsSet          = "coredns"
+	pauseSet            = "pause"
+	olmSet              = "olm"
+	operatorRegistrySet = "operator-registry"
+	operatorSDKSet      = "operator-sdk"
+
+	olmModule              = "github.com/operator-framework/operator-lifecycle-manager"
+	operatorRegistryModule = "github.com/operator-framework/operator-registry"
+	operatorSDKModule      = "github.com/operator-framework/operator-sdk"
+
+	// containersTags leave out what needs C libraries. They are those of the
+	// operator-sdk and opm in bin/tools, so that packages are compiled once for both.
+	containersTags = "containers_image_openpgp,exclude_graphdriver_btrfs,exclude_graphdriver_devicemapper"
 )
 
 // set is what all binaries of one module have in common.
@@ -56,32 +90,62 @@ type set struct {
 	inputs  []string
 	version string
 	ldflags string
+	tags    string
 	goos    string
 }
 
+// recipe says how the binaries of a set are made.
+type recipe struct {
+	// inputs are the files in the set's folder that the binaries are made from.
+	inputs []string
+	// module is the one whose version in go.mod is the set's; one without has nothing but own sources.
+	module string
+	tags   string
+	// versionFlags link the version in.
+	versionFlags func(version string) string
+	// anySystem is for what does not need Linux.
+	anySystem bool
+}
+
+var recipes = map[string]recipe{
+	// The control plane runs on any system, so that envtest does.
+	kubernetesSet: {
+		inputs: []string{"go.mod", "go.sum"}, module: "k8s.io/kubernetes",
+		versionFlags: kubernetesVersionFlags, anySystem: true,
+	},
+	corednsSet: {inputs: []string{"go.mod", "go.sum", "main.go"}, module: "github.com/coredns/coredns"},
+	pauseSet:   {inputs: []string{"main.go"}},
+	olmSet: {
+		inputs: []string{"go.mod", "go.sum", "crds/main.go"}, module: olmModule, tags: containersTags,
+		versionFlags: func(version string) string { return "-X " + olmModule + "/pkg/version.OLMVersion=" + version },
+	},
+	operatorRegistrySet: {
+		inputs: []string{"go.mod", "go.sum"}, module: operatorRegistryModule, tags: containersTags + ",json1",
+		versionFlags: func(version string) string {
+			return "-X " + operatorRegistryModule + "/cmd/opm/version.opmVersion=" + version
+		},
+	},
+	operatorSDKSet: {inputs: []string{"go.mod", "go.sum"}, module: operatorSDKModule, tags: containersTags},
+}
+
 func (b *Builder) loadSet(name string) (set, error) {
-	s := set{name: name, dir: filepath.Join(b.repo.Module(), "components", name), ldflags: "-s -w", goos: "linux"}
-	switch name {
-	case kubernetesSet:
-		// The control plane runs on any system, so that envtest does.
+	r := recipes[name]
+	s := set{
+		name: name, dir: filepath.Join(b.repo.Module(), "components", name),
+		inputs: r.inputs, version: "v1", ldflags: "-s -w", tags: r.tags, goos: "linux",
+	}
+	if r.anySystem {
 		s.goos = runtime.GOOS
-		s.inputs = []string{"go.mod", "go.sum"}
-		version, err := requiredVersion(filepath.Join(s.dir, "go.mod"), "k8s.io/kubernetes")
+	}
+	if r.module != "" {
+		version, err := requiredVersion(filepath.Join(s.dir, "go.mod"), r.module)
 		if err != nil {
 			return set{}, err
 		}
 		s.version = version
-		s.ldflags += " " + kubernetesVersionFlags(version)
-	case corednsSet:
-		s.inputs = []string{"go.mod", "go.sum", "main.go"}
-		version, err := requiredVersion(filepath.Join(s.dir, "go.mod"), "github.com/coredns/coredns")
-		if err != nil {
-			return set{}, err
-		}
-		s.version = version
-	case pauseSet:
-		s.inputs = []string{"main.go"}
-		s.version = "v1"
+	}
+	if r.versionFlags != nil {
+		s.ldflags += " " + r.versionFlags(s.version)
 	}
 	return s, nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // key identifies the content of a set's binaries: module files, own sources,
-// linker flags, Go version and platform. The Go version is the one that built
+// linker flags, Go version, platform and build tags. The Go version is the one that built
 // devcluster, so that the key needs no Go on the PATH (as under plain sudo).
 func (s set) key() (string, error) {
 	files := make(map[string][]byte, len(s.inputs))
@@ -21,7 +21,11 @@ func (s set) key() (string, error) {
 		}
 		files[name] = content
 	}
-	return keyOf(s.inputs, files, s.ldflags, runtime.Version(), s.goos+"/"+runtime.GOARCH), nil
+	settings := []string{s.ldflags, runtime.Version(), s.goos + "/" + runtime.GOARCH}
+	if s.tags != "" {
+		settings = append(settings, s.tags)
+	}
+	return keyOf(s.inputs, files, settings...), nil
 }
 
 func keyOf(names []string, files map[string][]byte, settings ...string) string {

@@ -1,6 +1,8 @@
 package build
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/critical-service/operator/hack/devcluster/internal/layout"
@@ -47,7 +49,7 @@ func TestKubernetesVersionFlags(t *testing.T) {
 func TestComponentsOfThisRepository(t *testing.T) {
 	b := NewBuilder(layout.Repository("../../../.."), nil)
 	folders := map[string]string{}
-	for _, c := range All() {
+	for _, c := range append(All(), OLM()...) {
 		folder, err := b.Folder(c)
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name, err)
@@ -59,5 +61,39 @@ func TestComponentsOfThisRepository(t *testing.T) {
 	}
 	if folders["coredns"] == folders["etcd"] || folders["pause"] == folders["etcd"] {
 		t.Errorf("components of different modules share a folder: %v", folders)
+	}
+}
+
+func TestPruneRemovesOtherVersionsOnly(t *testing.T) {
+	module, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo := layout.Repository(t.TempDir())
+	if err := os.MkdirAll(filepath.Join(string(repo), "hack"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(module, repo.Module()); err != nil {
+		t.Fatal(err)
+	}
+	b := NewBuilder(repo, nil)
+	current, err := b.Folder(OLMOperator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k8s := filepath.Join(repo.Bin(), "k8s")
+	old, other := filepath.Join(k8s, "olm-v0.1.0-0123456789ab"), filepath.Join(k8s, "olm-notes")
+	for _, dir := range []string{current, old, other} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Prune(); err != nil {
+		t.Fatal(err)
+	}
+	for dir, kept := range map[string]bool{current: true, old: false, other: true} {
+		if _, err := os.Stat(dir); (err == nil) != kept {
+			t.Errorf("%s: kept is %v, and should be %v", dir, err == nil, kept)
+		}
 	}
 }

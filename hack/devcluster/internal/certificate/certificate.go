@@ -6,6 +6,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -70,15 +71,45 @@ func NewAuthority(dir string) (*Authority, error) {
 	return a, nil
 }
 
+// LoadAuthority returns the authority that NewAuthority made in dir.
+func LoadAuthority(dir string) (*Authority, error) {
+	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "ca.crt"), filepath.Join(dir, "ca.key"))
+	if err != nil {
+		return nil, err
+	}
+	key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("%s: the key of the authority is of the wrong kind", dir)
+	}
+	return &Authority{dir: dir, cert: pair.Leaf, key: key}, nil
+}
+
 // Issue writes a certificate and its key.
 func (a *Authority) Issue(r Request) error {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	der, key, err := a.sign(r)
 	if err != nil {
 		return err
 	}
+	return a.write(r.Name, der, key)
+}
+
+// Server returns a server's certificate for one name without writing it.
+func (a *Authority) Server(name string) (*tls.Certificate, error) {
+	der, key, err := a.sign(Request{Name: name, CommonName: name, DNSNames: []string{name}})
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
+}
+
+func (a *Authority) sign(r Request) (der []byte, key *ecdsa.PrivateKey, err error) {
+	key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
 	template, err := newTemplate(pkix.Name{CommonName: r.CommonName, Organization: r.Organizations})
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}
@@ -86,15 +117,15 @@ func (a *Authority) Issue(r Request) error {
 	for _, text := range r.IPs {
 		ip := net.ParseIP(text)
 		if ip == nil {
-			return fmt.Errorf("certificate %s: %q is not an IP address", r.Name, text)
+			return nil, nil, fmt.Errorf("certificate %s: %q is not an IP address", r.Name, text)
 		}
 		template.IPAddresses = append(template.IPAddresses, ip)
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
+	der, err = x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
 	if err != nil {
-		return fmt.Errorf("certificate %s: %w", r.Name, err)
+		return nil, nil, fmt.Errorf("certificate %s: %w", r.Name, err)
 	}
-	return a.write(r.Name, der, key)
+	return der, key, nil
 }
 
 // WriteKeyPair writes a key pair without certificate, name.key and name.pub:

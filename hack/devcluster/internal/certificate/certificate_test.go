@@ -62,3 +62,34 @@ func TestIssueRefusesWhatIsNoAddress(t *testing.T) {
 		t.Error("a certificate without its address was issued")
 	}
 }
+
+func TestALoadedAuthorityIsTheSame(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "pki")
+	original, err := NewAuthority(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := LoadAuthority(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := loaded.Server("quay.io")
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(pair.Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(original.cert)
+	if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "quay.io"}); err != nil {
+		t.Errorf("whoever trusts the authority does not trust what it signs after it was loaded: %v", err)
+	}
+	if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "docker.io"}); err == nil {
+		t.Error("a certificate stands for another name than that which was asked for")
+	}
+	if _, err := LoadAuthority(t.TempDir()); err == nil {
+		t.Error("an authority was loaded from an empty folder")
+	}
+}

@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) clusterCommands() []*cobra.Command {
-	return []*cobra.Command{a.up(), a.down(), a.status(), a.kubeconfig(), a.image(), a.logs(), a.registry()}
+	return []*cobra.Command{a.up(), a.down(), a.status(), a.kubeconfig(), a.image(), a.logs(), a.olm(), a.withRegistry(), a.registry()}
 }
 
 // cluster returns the cluster for a command that only reads.

@@ -12,7 +12,7 @@ import (
 // clusterCommands are there on every system, so that they can say what to do instead.
 func (a *app) clusterCommands() []*cobra.Command {
 	var commands []*cobra.Command
-	for _, name := range []string{"up", "down", "status", "kubeconfig", "image", "logs"} {
+	for _, name := range []string{"up", "down", "status", "kubeconfig", "image", "logs", "olm", "with-registry"} {
 		commands = append(commands, &cobra.Command{
 			Use:                name,
 			Short:              "(Linux only)",

@@ -6,8 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/critical-service/operator/hack/devcluster/internal/image"
-	"github.com/critical-service/operator/hack/devcluster/internal/registry"
-	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
 func (a *app) image() *cobra.Command {
@@ -59,22 +57,5 @@ func (a *app) imageLoad() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&name, "name", "", "name of the image, if not the archive's own")
-	return cmd
-}
-
-// registry is the background process behind the cluster's images.
-func (a *app) registry() *cobra.Command {
-	var address, dir string
-	cmd := &cobra.Command{
-		Use:    "registry",
-		Short:  "Serve the local image registry",
-		Hidden: true,
-		Args:   cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return registry.Serve(cmd.Context(), address, dir)
-		},
-	}
-	cmd.Flags().StringVar(&address, "address", topology.RegistryAddress(), "address to listen on")
-	cmd.Flags().StringVar(&dir, "dir", "", "folder of the images")
 	return cmd
 }

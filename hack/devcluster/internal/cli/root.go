@@ -82,7 +82,7 @@ func (a *app) build() *cobra.Command {
 			if err := b.Ensure(cmd.Context(), build.All()...); err != nil {
 				return err
 			}
-			return b.Prune(build.All()...)
+			return b.Prune()
 		},
 	}
 }

@@ -58,7 +58,10 @@ func (c *Cluster) spec(name string) (process.Spec, error) {
 		self, err := os.Executable()
 		return process.Spec{
 			Name: registryName, Path: self, NoProxy: true,
-			Args: []string{"registry", "--address", topology.RegistryAddress(), "--dir", c.state.Path("registry")},
+			Args: []string{
+				"registry", "--address", topology.RegistryAddress(), "--tls-address", topology.RegistryTLSAddress(),
+				"--dir", c.state.Path("registry"), "--pki", c.state.Path("pki"),
+			},
 		}, err
 	case containerdName:
 		binary, err := exec.LookPath("containerd")

@@ -3,12 +3,10 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"time"
 
@@ -18,7 +16,6 @@ import (
 	"github.com/critical-service/operator/hack/devcluster/internal/dns"
 	"github.com/critical-service/operator/hack/devcluster/internal/image"
 	"github.com/critical-service/operator/hack/devcluster/internal/kubeapi"
-	"github.com/critical-service/operator/hack/devcluster/internal/process"
 	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
@@ -86,18 +83,9 @@ func (c *Cluster) deployDNS(ctx context.Context, hasDNS bool) error {
 	if err != nil {
 		return err
 	}
-	kubectl, err := c.builder.Binary(build.Kubectl)
-	if err != nil {
-		return err
-	}
 	return c.waitFor(ctx, "CoreDNS accepted by the API server", startTimeout, func(ctx context.Context) error {
-		cmd := exec.CommandContext(ctx, kubectl, "--kubeconfig", c.state.Kubeconfig(), "apply", "--server-side", "--force-conflicts", "-f", "-")
-		cmd.Env = c.supervisor.Environment(process.Spec{NoProxy: true})
-		cmd.Stdin = bytes.NewReader(manifests)
-		if output, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%w: %s", err, output)
-		}
-		return nil
+		_, err := c.kubectl(ctx, manifests, "apply", "--server-side", "--force-conflicts", "-f", "-")
+		return err
 	})
 }
 

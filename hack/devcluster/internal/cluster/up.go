@@ -31,7 +31,7 @@ func (c *Cluster) Up(ctx context.Context, mode node.ProxyMode) error {
 	if err := c.builder.Ensure(ctx, build.All()...); err != nil {
 		return err
 	}
-	if err := c.builder.Prune(build.All()...); err != nil {
+	if err := c.builder.Prune(); err != nil {
 		return err
 	}
 	unlock, err := c.lock()

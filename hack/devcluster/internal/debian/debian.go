@@ -5,6 +5,7 @@ package debian
 
 import (
 	"context"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,8 @@ type Requirement struct {
 	Program string
 	Folders []string
 	Package string
+	// Static is said of a program that must run where there are no libraries.
+	Static bool
 }
 
 // cniFolders are where distributions and Docker put the CNI plugins.
@@ -41,6 +44,21 @@ func Requirements(iptables bool) []Requirement {
 		required = append(required, Requirement{Program: "iptables", Package: "iptables"})
 	}
 	return required
+}
+
+// busyBox is the shell and the tools in images that are made from scratch.
+var busyBox = Requirement{Program: "busybox", Package: "busybox-static", Static: true}
+
+// OLMRequirements are what OLM's images need in addition.
+func OLMRequirements() []Requirement { return []Requirement{busyBox} }
+
+// BusyBox is where the static busybox is.
+func BusyBox() (string, error) {
+	path := find(busyBox)
+	if path == "" {
+		return "", missingError([]string{busyBox.Package})
+	}
+	return path, nil
 }
 
 // CNIFolder is where the CNI plugins are.
@@ -116,6 +134,24 @@ func missingPackages(required []Requirement, find func(Requirement) string) []st
 
 // find returns the path of a program, or nothing.
 func find(r Requirement) string {
+	path := findAny(r)
+	if r.Static && path != "" && !isStatic(path) {
+		return ""
+	}
+	return path
+}
+
+// isStatic reports whether a program needs no loader, and thus no libraries.
+func isStatic(path string) bool {
+	f, err := elf.Open(path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	return !slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
+}
+
+func findAny(r Requirement) string {
 	if len(r.Folders) == 0 {
 		path, err := exec.LookPath(r.Program)
 		if err != nil && !errors.Is(err, exec.ErrDot) {

@@ -38,7 +38,7 @@ func Build(ctx context.Context, state layout.State, env []string, request BuildR
 	if err := os.MkdirAll(filepath.Join(dir, "tmp"), 0o700); err != nil {
 		return Reference{}, err
 	}
-	hosts, err := hostsInRegistry(ctx)
+	hosts, err := Registries(ctx)
 	if err != nil {
 		return Reference{}, err
 	}
@@ -79,8 +79,8 @@ func buildArguments(request BuildRequest, ref Reference) []string {
 	return args
 }
 
-// hostsInRegistry lists the registries of which the local one has images.
-func hostsInRegistry(ctx context.Context) ([]string, error) {
+// Registries lists the registries of which the local one has images.
+func Registries(ctx context.Context) ([]string, error) {
 	local, err := name.NewRegistry(topology.RegistryAddress(), name.Insecure)
 	if err != nil {
 		return nil, err

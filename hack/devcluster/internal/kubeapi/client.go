@@ -19,6 +19,9 @@ import (
 	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
+// ErrNotFound says that the API server has no such object, or no such kind.
+var ErrNotFound = errors.New("not found")
+
 // Client is the administrator's.
 type Client struct{ http *http.Client }
 
@@ -42,7 +45,7 @@ func NewClient(state layout.State) (*Client, error) {
 
 // Ready reports whether the API server serves.
 func (c *Client) Ready(ctx context.Context) error {
-	return c.get(ctx, "/readyz", nil)
+	return c.Get(ctx, "/readyz", nil)
 }
 
 // Healthy asks a component about itself.
@@ -57,7 +60,7 @@ func (c *Client) NodeReady(ctx context.Context) error {
 			Conditions []struct{ Type, Status, Message string }
 		}
 	}
-	if err := c.get(ctx, "/api/v1/nodes/"+topology.NodeName, &node); err != nil {
+	if err := c.Get(ctx, "/api/v1/nodes/"+topology.NodeName, &node); err != nil {
 		return err
 	}
 	for _, condition := range node.Status.Conditions {
@@ -74,10 +77,11 @@ func (c *Client) NodeReady(ctx context.Context) error {
 
 // DefaultServiceAccount reports whether Pods can be created in the namespace default.
 func (c *Client) DefaultServiceAccount(ctx context.Context) error {
-	return c.get(ctx, "/api/v1/namespaces/default/serviceaccounts/default", nil)
+	return c.Get(ctx, "/api/v1/namespaces/default/serviceaccounts/default", nil)
 }
 
-func (c *Client) get(ctx context.Context, path string, into any) error {
+// Get reads an object by its path in the API. An object that is not there gives ErrNotFound.
+func (c *Client) Get(ctx context.Context, path string, into any) error {
 	return c.getURL(ctx, topology.APIServerURL()+path, into)
 }
 
@@ -91,6 +95,9 @@ func (c *Client) getURL(ctx context.Context, url string, into any) error {
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode == http.StatusNotFound {
+		return fmt.Errorf("%s: %w", url, ErrNotFound)
+	}
 	if response.StatusCode != http.StatusOK {
 		body, _ := io.ReadAll(io.LimitReader(response.Body, 512))
 		return fmt.Errorf("%s: %s: %s", url, response.Status, body)

@@ -60,7 +60,7 @@ func newSettings(state layout.State, cniPlugins string, mode ProxyMode) settings
 		Root: state.Path("containerd", "root"), State: state.Path("containerd", "state"),
 		Socket: state.ContainerdSocket(), PKI: state.Path("pki"),
 		PauseImage: topology.PauseImage, Registry: topology.RegistryAddress(),
-		RegistryHosts: state.Path("config", "certs.d"), Snapshotter: snapshotter(string(state)),
+		RegistryHosts: registryHosts(state), Snapshotter: snapshotter(string(state)),
 		CNIPlugins: cniPlugins, CNIConfig: state.Path("config", "cni"), CNIData: state.Path("cni"),
 		Network: topology.Name, RestrictOOMScore: !canRaisePriority(),
 		NodeName: topology.NodeName, NodeIP: topology.NodeIP, PodCIDR: topology.PodCIDR,
@@ -73,12 +73,15 @@ func newSettings(state layout.State, cniPlugins string, mode ProxyMode) settings
 	}
 }
 
+// registryHosts is the folder in which containerd looks up where an image comes from.
+func registryHosts(state layout.State) string { return state.Path("config", "certs.d") }
+
 // WriteConfig writes the configuration files of containerd, kubelet and kube-proxy.
 func WriteConfig(state layout.State, cniPlugins string, mode ProxyMode) error {
 	values := newSettings(state, cniPlugins, mode)
 	for name, path := range map[string]string{
 		"containerd.toml": state.Path("config", "containerd.toml"),
-		"hosts.toml":      state.Path("config", "certs.d", "_default", "hosts.toml"),
+		"hosts.toml":      filepath.Join(registryHosts(state), "_default", "hosts.toml"),
 		"cni.conflist":    state.Path("config", "cni", "10-"+topology.Name+".conflist"),
 		"kubelet.yaml":    state.Path("config", "kubelet.yaml"),
 		"kube-proxy.yaml": state.Path("config", "kube-proxy.yaml"),

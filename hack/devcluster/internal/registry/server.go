@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log"
@@ -13,6 +14,17 @@ import (
 
 	ggcr "github.com/google/go-containerregistry/pkg/registry"
 )
+
+// Options say where the registry keeps its images and where it listens.
+type Options struct {
+	Dir string
+	// Address serves plain HTTP to the node and to image builds.
+	Address string
+	// TLSAddress, if given, serves under the names of the real registries.
+	TLSAddress string
+	// CertificateFor returns the certificate of a name that is asked for at TLSAddress.
+	CertificateFor func(serverName string) (*tls.Certificate, error)
+}
 
 // NewHandler returns the registry over a folder. Blobs and manifests survive a
 // restart in it.
@@ -32,27 +44,53 @@ func NewHandler(dir string, logger *log.Logger, ownAddresses ...string) (http.Ha
 	return mapNamespace(store.record(memory), ownAddresses), nil
 }
 
-// Serve runs the registry on an address until the context ends.
-func Serve(ctx context.Context, address, dir string) error {
-	_, port, err := net.SplitHostPort(address)
+// Serve runs the registry until the context ends.
+func Serve(ctx context.Context, options Options) error {
+	_, port, err := net.SplitHostPort(options.Address)
 	if err != nil {
 		return err
 	}
-	handler, err := NewHandler(dir, log.New(os.Stderr, "", log.LstdFlags), address, "localhost:"+port)
+	logger := log.New(os.Stderr, "", log.LstdFlags)
+	handler, err := NewHandler(options.Dir, logger, options.Address, "localhost:"+port)
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", address)
+	listener, err := net.Listen("tcp", options.Address)
 	if err != nil {
 		return fmt.Errorf("registry: %w", err)
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	servers := []*http.Server{server}
+	if options.TLSAddress != "" {
+		if secure := serveTLS(options, handler, logger); secure != nil {
+			servers = append(servers, secure)
+		}
+	}
 	go func() {
 		<-ctx.Done()
-		_ = server.Close()
+		for _, server := range servers {
+			_ = server.Close()
+		}
 	}()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
+}
+
+// serveTLS serves in the background. The cluster does not need it, so that a web
+// server which has the port on all addresses hinders `with-registry` only.
+func serveTLS(options Options, handler http.Handler, logger *log.Logger) *http.Server {
+	listener, err := net.Listen("tcp", options.TLSAddress)
+	if err != nil {
+		logger.Printf("registry: the names of the real registries are not served: %v", err)
+		return nil
+	}
+	server := front(handler, options.CertificateFor)
+	go func() {
+		if err := server.ServeTLS(listener, "", ""); !errors.Is(err, http.ErrServerClosed) {
+			logger.Printf("registry: the names of the real registries are no longer served: %v", err)
+		}
+	}()
+	return server
 }

@@ -2,7 +2,10 @@
 // so that no two packages can disagree about them.
 package topology
 
-import "fmt"
+import (
+	"fmt"
+	"net"
+)
 
 const (
 	// Name is the name of everything on the host that could be confused with
@@ -25,6 +28,9 @@ const (
 	APIServiceIP = "10.96.0.1"
 	// DNSServiceIP is the ClusterIP of CoreDNS.
 	DNSServiceIP = "10.96.0.10"
+
+	// RegistryTLSIP is the loopback address that stands for the real registries.
+	RegistryTLSIP = "127.88.0.1"
 
 	// NetworkDevice carries NodeIP; Pods are routed to it, not bridged.
 	NetworkDevice = Name + "0"
@@ -66,6 +72,12 @@ func Ports() []Port {
 
 // RegistryAddress is where the image registry is reached on the host.
 func RegistryAddress() string { return fmt.Sprintf("127.0.0.1:%d", Registry.Number) }
+
+// RegistryTLSAddress is where it is reached by clients that insist on TLS and on
+// the names of the real registries. It is a loopback address of its own, so that
+// a web server on 127.0.0.1 does not matter. A cluster without it is one all the
+// same, so the port is not among Ports.
+func RegistryTLSAddress() string { return net.JoinHostPort(RegistryTLSIP, "443") }
 
 // APIServerURL is where clients on the host reach the API server.
 func APIServerURL() string { return fmt.Sprintf("https://127.0.0.1:%d", APIServer.Number) }
