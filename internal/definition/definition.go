@@ -1,5 +1,6 @@
-// Package definition watches the CustomResourceDefinition of CriticalService:
-// how its versions are converted, and in which of them objects are stored.
+// Package definition watches the CustomResourceDefinition of CriticalService: how
+// its versions are converted, and in which of them objects are stored; and the
+// ValidatingWebhookConfiguration beside it.
 //
 // It has a cache of its own, apart from the manager's. That one holds
 // CriticalServices, and is not filled before the conversion works; what makes
@@ -11,6 +12,7 @@ import (
 	"math"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -24,23 +26,30 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
-// Name is the name of the CustomResourceDefinition.
-const Name = "criticalservices.mycrd.com"
+const (
+	// Name is the name of the CustomResourceDefinition.
+	Name = "criticalservices.mycrd.com"
+	// WebhookConfiguration is the name of the ValidatingWebhookConfiguration.
+	WebhookConfiguration = "critical-service-webhook"
+)
 
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=criticalservices.mycrd.com,verbs=get;list;watch
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=critical-service-webhook,verbs=get;list;watch
 
-// New makes a client and a cache that hold the one CustomResourceDefinition, and
-// the one Secret that is named, if anybody asks for it.
+// New makes a client and a cache that hold the one CustomResourceDefinition, and,
+// if anybody asks for them, the one ValidatingWebhookConfiguration and the one
+// Secret that is named.
 func New(config *rest.Config, secret types.NamespacedName) (cluster.Cluster, error) {
 	scheme := runtime.NewScheme()
-	known := runtime.NewSchemeBuilder(apiextensionsv1.AddToScheme, corev1.AddToScheme, criticalv2.AddToScheme)
+	known := runtime.NewSchemeBuilder(apiextensionsv1.AddToScheme, admissionregistrationv1.AddToScheme, corev1.AddToScheme, criticalv2.AddToScheme)
 	if err := known.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("list the kinds around the CustomResourceDefinition %s: %w", Name, err)
 	}
 	return cluster.New(config, func(options *cluster.Options) {
 		options.Scheme = scheme
 		options.Cache.ByObject = map[client.Object]cache.ByObject{
-			&apiextensionsv1.CustomResourceDefinition{}: {Field: named(Name)},
+			&apiextensionsv1.CustomResourceDefinition{}:               {Field: named(Name)},
+			&admissionregistrationv1.ValidatingWebhookConfiguration{}: {Field: named(WebhookConfiguration)},
 			&corev1.Secret{}: {
 				Namespaces: map[string]cache.Config{secret.Namespace: {}},
 				Field:      named(secret.Name),

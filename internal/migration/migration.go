@@ -32,6 +32,9 @@ import (
 	"github.com/critical-service/operator/internal/definition"
 )
 
+// wanted is the version in which everything is to be stored.
+var wanted = criticalv2.GroupVersion.Version
+
 const (
 	// pageSize is how many objects are listed, and so converted, at once.
 	pageSize   = 100
@@ -49,12 +52,14 @@ const (
 type migrator struct {
 	client client.Client
 	live   client.Reader
+	// announce tells that objects are about to be rewritten.
+	announce func(context.Context) error
 }
 
-// Setup lets the leader migrate. What fails, because the webhook does not answer
-// yet for instance, is tried again.
-func Setup(mgr ctrl.Manager, cluster cluster.Cluster) error {
-	m := &migrator{client: cluster.GetClient(), live: cluster.GetAPIReader()}
+// Setup lets the leader migrate, and announce it beforehand. What fails, because
+// the webhook does not answer yet for instance, is tried again.
+func Setup(mgr ctrl.Manager, cluster cluster.Cluster, announce func(context.Context) error) error {
+	m := &migrator{client: cluster.GetClient(), live: cluster.GetAPIReader(), announce: announce}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("storage-version").
 		WatchesRawSource(source.Kind(cluster.GetCache(), &apiextensionsv1.CustomResourceDefinition{},
@@ -74,18 +79,20 @@ func (m *migrator) reconcile(ctx context.Context, request reconcile.Request) (re
 	if err := m.live.Get(ctx, request.NamespacedName, &crd); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	stored, wanted := crd.Status.StoredVersions, []string{criticalv2.GroupVersion.Version}
-	if slices.Equal(stored, wanted) {
+	if current(&crd) {
 		return reconcile.Result{}, nil
 	}
 	logger := log.FromContext(ctx)
 	if !converts(&crd) {
-		// An object that is not converted would be read without its spec. Whoever
-		// mends the CustomResourceDefinition wakes us.
-		logger.Info("stored CriticalServices are not migrated: their CustomResourceDefinition must store v2, and convert by webhook")
+		// Whoever mends the CustomResourceDefinition wakes us.
+		logger.Info("stored CriticalServices are not migrated: their CustomResourceDefinition must store v2, " +
+			"and convert by a webhook whose authority it knows (caBundle)")
 		return reconcile.Result{}, nil
 	}
-	logger.Info("rewriting CriticalServices that may be stored in an earlier version", "storedVersions", stored)
+	logger.Info("rewriting CriticalServices that may be stored in an earlier version", "storedVersions", crd.Status.StoredVersions)
+	if err := m.announce(ctx); err != nil {
+		logger.Info("the migration goes on unannounced", "why", err.Error())
+	}
 	count, err := m.rewriteAll(ctx)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -93,20 +100,37 @@ func (m *migrator) reconcile(ctx context.Context, request reconcile.Request) (re
 	// If another version has come into use meanwhile, this is a conflict, and all
 	// begins again.
 	change := client.MergeFromWithOptions(crd.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	crd.Status.StoredVersions = wanted
+	crd.Status.StoredVersions = []string{wanted}
 	if err := m.client.Status().Patch(ctx, &crd, change); err != nil {
 		return reconcile.Result{}, fmt.Errorf("write into CustomResourceDefinition %s that all is stored as %s: %w",
-			definition.Name, wanted[0], err)
+			definition.Name, wanted, err)
 	}
-	logger.Info("every CriticalService is stored in the current version", "rewritten", count, "storedVersions", wanted)
+	logger.Info("every CriticalService is stored in the current version", "rewritten", count, "storedVersions", crd.Status.StoredVersions)
 	return reconcile.Result{}, nil
 }
 
-// converts tells whether objects are stored as v2, and converted by webhook.
+// Runs tells whether the leader rewrites objects, or tries to, for as long as the
+// definition is like this.
+func Runs(crd *apiextensionsv1.CustomResourceDefinition) bool { return !current(crd) && converts(crd) }
+
+// current tells whether nothing is stored in an earlier version.
+func current(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	return slices.Equal(crd.Status.StoredVersions, []string{wanted})
+}
+
+// converts tells whether objects are stored as v2, and the API server can reach
+// the webhook that converts them. One that is not converted would be read without
+// its spec.
+//
+// At an upgrade OLM replaces the definition, its caBundle included, and puts one
+// back when it installs the new version. In between nothing can be rewritten, and
+// who said that a migration runs would keep OLM from ever installing it.
 func converts(crd *apiextensionsv1.CustomResourceDefinition) bool {
-	return crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter &&
+	conversion := crd.Spec.Conversion
+	return conversion != nil && conversion.Strategy == apiextensionsv1.WebhookConverter &&
+		conversion.Webhook != nil && conversion.Webhook.ClientConfig != nil && len(conversion.Webhook.ClientConfig.CABundle) > 0 &&
 		slices.ContainsFunc(crd.Spec.Versions, func(version apiextensionsv1.CustomResourceDefinitionVersion) bool {
-			return version.Storage && version.Name == criticalv2.GroupVersion.Version
+			return version.Storage && version.Name == wanted
 		})
 }
 

@@ -34,6 +34,7 @@ type apiServer struct {
 	// meanwhile happens before an object is rewritten.
 	meanwhile func(ctx context.Context, crd client.Client) error
 
+	announced int
 	rewritten []string
 	noted     []string
 }
@@ -42,8 +43,13 @@ func definitionThatStores(stored ...string) *apiextensionsv1.CustomResourceDefin
 	return &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: definition.Name},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Versions:   []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1"}, {Name: "v2", Storage: true}},
-			Conversion: &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1"}, {Name: "v2", Storage: true}},
+			Conversion: &apiextensionsv1.CustomResourceConversion{
+				Strategy: apiextensionsv1.WebhookConverter,
+				Webhook: &apiextensionsv1.WebhookConversion{
+					ClientConfig: &apiextensionsv1.WebhookClientConfig{CABundle: []byte("authority")},
+				},
+			},
 		},
 		Status: apiextensionsv1.CustomResourceDefinitionStatus{StoredVersions: stored},
 	}
@@ -67,7 +73,11 @@ func (c *apiServer) migrator(g *WithT) *migrator {
 			return c.rewrite(ctx, g, definitions, object, patch)
 		},
 	})
-	return &migrator{client: served, live: served}
+	return &migrator{client: served, live: served, announce: func(context.Context) error {
+		g.Expect(c.rewritten).To(BeEmpty(), "it is announced before anything is rewritten")
+		c.announced++
+		return errors.New("nobody listens, which hinders nothing")
+	}}
 }
 
 func (c *apiServer) list(list *metav1.PartialObjectMetadataList, given []client.ListOption) error {
@@ -122,7 +132,14 @@ func TestMigration(t *testing.T) {
 		"nothing is written while nobody converts": {
 			server: apiServer{crd: func() *apiextensionsv1.CustomResourceDefinition {
 				crd := definitionThatStores("v1", "v2")
-				crd.Spec.Conversion.Strategy = apiextensionsv1.NoneConverter
+				crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
+				return crd
+			}(), pages: [][]string{{"a"}}},
+		},
+		"nothing is written while the API server has no authority to trust the webhook by": {
+			server: apiServer{crd: func() *apiextensionsv1.CustomResourceDefinition {
+				crd := definitionThatStores("v1", "v2")
+				crd.Spec.Conversion.Webhook.ClientConfig.CABundle = nil
 				return crd
 			}(), pages: [][]string{{"a"}}},
 		},
@@ -184,6 +201,8 @@ func TestMigration(t *testing.T) {
 			g.Expect(err != nil).To(Equal(test.err != ""))
 			g.Expect(test.server.rewritten).To(Equal(test.rewritten))
 			g.Expect(test.server.noted).To(Equal(test.noted))
+			runs := test.rewritten != nil || test.noted != nil || test.err != ""
+			g.Expect(test.server.announced).To(Equal(map[bool]int{true: 1}[runs]), "only what runs is announced")
 
 			var crd apiextensionsv1.CustomResourceDefinition
 			g.Expect(m.live.Get(t.Context(), types.NamespacedName{Name: definition.Name}, &crd)).To(Succeed())

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	"github.com/spf13/pflag"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -38,6 +40,8 @@ const operatorNamespace = "critical-service-system"
 var (
 	// admin may do everything.
 	admin client.Client
+	// adminConfig is its configuration.
+	adminConfig *rest.Config
 	// kubeconfig is a file with the operator's permissions.
 	kubeconfig string
 )
@@ -88,13 +92,14 @@ func runTests(m *testing.M) int {
 func prepare(environment *envtest.Environment, config *rest.Config) error {
 	scheme := runtime.NewScheme()
 	known := runtime.NewSchemeBuilder(corev1.AddToScheme, rbacv1.AddToScheme, apiextensionsv1.AddToScheme,
-		criticalv1.AddToScheme, criticalv2.AddToScheme)
+		admissionregistrationv1.AddToScheme, criticalv1.AddToScheme, criticalv2.AddToScheme, operatorsv2.AddToScheme)
 	err := known.AddToScheme(scheme)
 	if err != nil {
 		return err
 	}
 	config = rest.CopyConfig(config)
 	config.QPS = -1
+	adminConfig = config
 	if admin, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		return err
 	}

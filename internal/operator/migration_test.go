@@ -117,5 +117,5 @@ func (w *world) migrationManager(user *rest.Config) (ctrl.Manager, error) {
 		return nil, err
 	}
 	mgr.GetWebhookServer() // Asking for it adds it.
-	return mgr, migration.Setup(mgr, watched)
+	return mgr, migration.Setup(mgr, watched, func(context.Context) error { return nil })
 }

@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -22,6 +22,7 @@ import (
 	"github.com/critical-service/operator/internal/definition"
 	"github.com/critical-service/operator/internal/migration"
 	"github.com/critical-service/operator/internal/settings"
+	"github.com/critical-service/operator/internal/upgrade"
 	"github.com/critical-service/operator/internal/version"
 	"github.com/critical-service/operator/internal/webhook"
 )
@@ -122,17 +123,27 @@ func newManager(ctx context.Context, config *rest.Config, s *settings.Settings, 
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
-	return mgr, setup(ctx, mgr, watched, options)
+	condition := types.NamespacedName{Namespace: s.OperatorNamespace, Name: os.Getenv(upgrade.Variable)}
+	announce, err := upgrade.Setup(mgr, watched, condition)
+	if err != nil {
+		return nil, err
+	}
+	if err := migration.Setup(mgr, watched, announce); err != nil {
+		return nil, err
+	}
+	return mgr, setup(ctx, mgr, options)
 }
 
 // setup adds all that the manager runs.
-func setup(ctx context.Context, mgr ctrl.Manager, watched cluster.Cluster, options controllers.Options) error {
+func setup(ctx context.Context, mgr ctrl.Manager, options controllers.Options) error {
 	if err := controllers.Setup(ctx, mgr, options); err != nil {
 		return err
 	}
-	if err := migration.Setup(mgr, watched); err != nil {
-		return err
-	}
+	webhook.ServeValidation(mgr, webhook.Settings{
+		Namespaces:        options.CriticalService.Namespaces,
+		Template:          options.CriticalService.Template,
+		OperatorNamespace: options.CriticalService.OperatorNamespace,
+	})
 	kinds := controllers.CacheOptions(options).ByObject
 	// Asking for the webhook server is what adds it to the manager.
 	return errors.Join(

@@ -54,6 +54,9 @@ func newWorld(t *testing.T) *world {
 	w.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: definition.Name}}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: secretOfAuthority}}
+	// The API server deletes what is stored, and must not wait for the webhook of an operator that has gone.
+	unconverted := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`))
+	w.Expect(client.IgnoreNotFound(admin.Patch(t.Context(), crd.DeepCopy(), unconverted))).To(Succeed())
 	for _, object := range []client.Object{crd, secret} {
 		w.Expect(client.IgnoreNotFound(admin.Delete(t.Context(), object))).To(Succeed())
 		w.Eventually(func() bool {

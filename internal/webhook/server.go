@@ -70,12 +70,16 @@ func NewServer(definition cluster.Cluster, options Options) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		trust, err := newTrust(definition, options)
+		convert, err := newTrust(definition, options, toConversion)
+		if err != nil {
+			return nil, err
+		}
+		validate, err := newTrust(definition, options, toValidation)
 		if err != nil {
 			return nil, err
 		}
 		served.TLSOpts = append(served.TLSOpts, certificates.serve)
-		server.parts = append(server.parts, certificates, trust)
+		server.parts = append(server.parts, certificates, convert, validate)
 	}
 	ctrl.Log.WithName("webhook").Info("certificates", "provided", provided, "folder", options.CertDir)
 	server.Server = webhook.NewServer(served)

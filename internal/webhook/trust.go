@@ -10,7 +10,6 @@ import (
 
 	cmmeta "github.com/cert-manager/cert-manager/pkg/apis/meta/v1"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/cert"
@@ -33,21 +32,40 @@ const (
 	farewell = 2 * time.Second
 )
 
-// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=criticalservices.mycrd.com,verbs=patch
-
-// trust keeps the CustomResourceDefinition pointed at the webhook, with the
+// trust keeps an object of the API server pointed at the webhook, with the
 // authorities that the API server shall trust. Every replica does so: there is no
 // leader yet when the first conversion is needed, and all want the same.
-type trust struct {
+//
+// Each object has a trust of its own: conversion must not wait for what is only
+// good to have.
+type trust[T client.Object] struct {
 	controller.Controller
+	pointer[T]
 	client  client.Client
 	options Options
 }
 
-func newTrust(cluster cluster.Cluster, options Options) (*trust, error) {
-	t := &trust{client: cluster.GetClient(), options: options}
+// pointer is an object that tells the API server where a webhook is.
+type pointer[T client.Object] struct {
+	// keeper is the name of the controller that keeps it.
+	keeper string
+	// name is that of the object.
+	name string
+	// does is what the webhook does, for people.
+	does string
+	// empty makes an object of the kind.
+	empty func() T
+	// trusted are the authorities that an object has.
+	trusted func(T) []byte
+	// point makes an object what it should be, with a URL (empty is by the
+	// Service) and authorities. What cannot be pointed it leaves alone.
+	point func(T, Options, string, []byte)
+}
+
+func newTrust[T client.Object](cluster cluster.Cluster, options Options, to pointer[T]) (*trust[T], error) {
+	t := &trust[T]{client: cluster.GetClient(), options: options, pointer: to}
 	var err error
-	t.Controller, err = controller.NewUnmanaged("webhook-trust", controller.Options{
+	t.Controller, err = controller.NewUnmanaged(t.keeper, controller.Options{
 		Reconciler:  reconcile.Func(t.reconcile),
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 		// Without an API server there is nothing to do, and nothing to end for.
@@ -58,21 +76,21 @@ func newTrust(cluster cluster.Cluster, options Options) (*trust, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the controller of the webhook's trust: %w", err)
 	}
-	definitions := source.Kind(cluster.GetCache(), &apiextensionsv1.CustomResourceDefinition{}, wakes[*apiextensionsv1.CustomResourceDefinition]())
-	secrets := source.Kind(cluster.GetCache(), &corev1.Secret{}, wakes[*corev1.Secret]())
-	return t, errors.Join(t.Watch(definitions), t.Watch(secrets))
+	pointers := source.Kind(cluster.GetCache(), t.empty(), wakes[T](t.name))
+	secrets := source.Kind(cluster.GetCache(), &corev1.Secret{}, wakes[*corev1.Secret](t.name))
+	return t, errors.Join(t.Watch(pointers), t.Watch(secrets))
 }
 
 // wakes the one key that there is.
-func wakes[T client.Object]() handler.TypedEventHandler[T, reconcile.Request] {
+func wakes[T client.Object](name string) handler.TypedEventHandler[T, reconcile.Request] {
 	return handler.TypedEnqueueRequestsFromMapFunc(func(context.Context, T) []reconcile.Request {
-		return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: definition.Name}}}
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: name}}}
 	})
 }
 
 // Start runs until the context ends. A URL ends with the process behind it: the
-// CustomResourceDefinition is then left as it was installed.
-func (t *trust) Start(ctx context.Context) error {
+// object is then left as it was installed.
+func (t *trust[T]) Start(ctx context.Context) error {
 	err := t.Controller.Start(ctx)
 	if t.options.URL != "" {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
@@ -82,68 +100,40 @@ func (t *trust) Start(ctx context.Context) error {
 	return err
 }
 
-func (t *trust) reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+func (t *trust[T]) reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	return reconcile.Result{}, t.write(ctx, t.options.URL)
 }
 
-// write makes the CustomResourceDefinition what it should be, and writes nothing
-// if it is. If it, or the Secret, is not there, its coming wakes us.
-func (t *trust) write(ctx context.Context, url string) error {
+// write makes the object what it should be, and writes nothing if it is. If it,
+// or the Secret, is not there, its coming wakes us.
+func (t *trust[T]) write(ctx context.Context, url string) error {
 	var secret corev1.Secret
 	if err := t.client.Get(ctx, t.options.SecretKey(), &secret); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	var found apiextensionsv1.CustomResourceDefinition
-	if err := t.client.Get(ctx, types.NamespacedName{Name: definition.Name}, &found); err != nil {
+	found := t.empty()
+	if err := t.client.Get(ctx, types.NamespacedName{Name: t.name}, found); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	current := secret.Data[cmmeta.TLSCAKey]
 	if len(current) == 0 {
 		return nil // The authority is about to mend its Secret.
 	}
-	trusted, err := bundle(current, bundleOf(&found), time.Now())
+	trusted, err := bundle(current, t.trusted(found), time.Now())
 	if err != nil {
 		return fmt.Errorf("read the authority in Secret %s: %w", t.options.SecretKey(), err)
 	}
-	wanted := found.DeepCopy()
-	wanted.Spec.Conversion = conversionBy(t.clientConfig(url, trusted))
-	if equality.Semantic.DeepEqual(found.Spec.Conversion, wanted.Spec.Conversion) {
+	wanted := found.DeepCopyObject().(T)
+	t.point(wanted, t.options, url, trusted)
+	if equality.Semantic.DeepEqual(found, wanted) {
 		return nil
 	}
-	change := client.MergeFromWithOptions(&found, client.MergeFromWithOptimisticLock{})
+	change := client.MergeFromWithOptions(found, client.MergeFromWithOptimisticLock{})
 	if err := t.client.Patch(ctx, wanted, change); err != nil {
-		return fmt.Errorf("tell the API server where CriticalServices are converted (CustomResourceDefinition %s): %w", definition.Name, err)
+		return fmt.Errorf("tell the API server where CriticalServices are %s (%T %s): %w", t.does, found, t.name, err)
 	}
-	log.FromContext(ctx).Info("told the API server where CriticalServices are converted", "url", url)
+	log.FromContext(ctx).Info("told the API server where CriticalServices are "+t.does, "url", url)
 	return nil
-}
-
-func (t *trust) clientConfig(url string, trusted []byte) *apiextensionsv1.WebhookClientConfig {
-	if url != "" {
-		return &apiextensionsv1.WebhookClientConfig{URL: new(url + Path), CABundle: trusted}
-	}
-	return &apiextensionsv1.WebhookClientConfig{
-		Service: &apiextensionsv1.ServiceReference{
-			Namespace: t.options.Namespace, Name: Service, Path: new(Path), Port: new(int32(servicePort)),
-		},
-		CABundle: trusted,
-	}
-}
-
-func conversionBy(config *apiextensionsv1.WebhookClientConfig) *apiextensionsv1.CustomResourceConversion {
-	return &apiextensionsv1.CustomResourceConversion{
-		Strategy: apiextensionsv1.WebhookConverter,
-		Webhook: &apiextensionsv1.WebhookConversion{
-			ClientConfig: config, ConversionReviewVersions: []string{"v1"},
-		},
-	}
-}
-
-func bundleOf(crd *apiextensionsv1.CustomResourceDefinition) []byte {
-	if crd.Spec.Conversion == nil || crd.Spec.Conversion.Webhook == nil || crd.Spec.Conversion.Webhook.ClientConfig == nil {
-		return nil
-	}
-	return crd.Spec.Conversion.Webhook.ClientConfig.CABundle
 }
 
 // bundle is the current authority and, while it is valid, the newest of ours

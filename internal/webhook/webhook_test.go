@@ -14,11 +14,13 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/yaml"
 
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/definition"
 )
 
@@ -137,6 +139,53 @@ func TestTheManifestsAgree(t *testing.T) {
 	var crd apiextensionsv1.CustomResourceDefinition
 	manifest("crd/patches/conversion.yaml", &crd)
 	g.Expect(crd.Name).To(Equal(definition.Name))
-	wanted := conversionBy((&trust{options: Options{Namespace: service.Namespace}}).clientConfig("", nil))
-	g.Expect(crd.Spec.Conversion).To(Equal(wanted), "the operator has nothing to change but the caBundle")
+	wanted := crd.DeepCopy()
+	pointAtConversion(wanted, Options{Namespace: service.Namespace}, "", nil)
+	g.Expect(&crd).To(Equal(wanted), "the operator has nothing to change but the caBundle")
+
+	var configuration admissionregistrationv1.ValidatingWebhookConfiguration
+	manifest("webhook/manifests.yaml", &configuration)
+	g.Expect(configuration.Name).To(Equal(definition.WebhookConfiguration))
+	g.Expect(configuration.Webhooks).To(HaveLen(1))
+	found := configuration.DeepCopy()
+	pointAtValidation(found, Options{Namespace: service.Namespace}, "", nil)
+	g.Expect(found).To(Equal(&configuration), "the operator has nothing to change but the caBundle")
+	pointAtValidation(found, Options{Namespace: service.Namespace}, "", []byte("authority"))
+	g.Expect(trustedToValidate(found)).To(Equal([]byte("authority")), "the operator finds its webhook there")
+}
+
+// An operator that is not there hinders nobody, and is not asked about others.
+func TestTheValidationHindersNobody(t *testing.T) {
+	g := NewWithT(t)
+	data, err := os.ReadFile("../../config/webhook/manifests.yaml")
+	g.Expect(err).NotTo(HaveOccurred())
+	var configuration admissionregistrationv1.ValidatingWebhookConfiguration
+	g.Expect(yaml.Unmarshal(data, &configuration)).To(Succeed())
+	asked := configuration.Webhooks[0]
+	g.Expect(*asked.FailurePolicy).To(Equal(admissionregistrationv1.Ignore))
+	g.Expect(*asked.SideEffects).To(Equal(admissionregistrationv1.SideEffectClassNone))
+	g.Expect(time.Duration(*asked.TimeoutSeconds) * time.Second).To(BeNumerically(">", 2*(budget+settle)))
+	g.Expect(asked.Rules).To(HaveLen(1))
+	g.Expect(asked.Rules[0].APIGroups).To(Equal([]string{criticalv2.GroupVersion.Group}))
+	g.Expect(asked.Rules[0].APIVersions).To(ConsistOf("v1", "v2"))
+	g.Expect(asked.Rules[0].Resources).To(Equal([]string{"criticalservices"}), "the operator's own writes of the status are not asked about")
+	g.Expect(asked.Rules[0].Operations).To(ConsistOf(admissionregistrationv1.Create, admissionregistrationv1.Update), "what is there can always be deleted")
+}
+
+func TestWhereTheValidationIs(t *testing.T) {
+	g := NewWithT(t)
+	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{Webhooks: []admissionregistrationv1.ValidatingWebhook{
+		{Name: "somebody-elses.example.com"}, {Name: validation, TimeoutSeconds: new(int32(1))},
+	}}
+	before := configuration.DeepCopy()
+	pointAtValidation(configuration, Options{Namespace: "here"}, "https://127.0.0.1:9443", []byte("authority"))
+	g.Expect(configuration.Webhooks[0]).To(Equal(before.Webhooks[0]), "others are left alone")
+	g.Expect(configuration.Webhooks[1]).To(Equal(admissionregistrationv1.ValidatingWebhook{
+		Name: validation, TimeoutSeconds: new(int32(1)),
+		ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: new("https://127.0.0.1:9443" + ValidationPath), CABundle: []byte("authority")},
+	}))
+	configuration.Webhooks = configuration.Webhooks[:1]
+	pointAtValidation(configuration, Options{}, "", []byte("authority"))
+	g.Expect(configuration.Webhooks).To(Equal(before.Webhooks[:1]), "and where it is not, nothing is added")
+	g.Expect(trustedToValidate(configuration)).To(BeNil())
 }

@@ -7,56 +7,39 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 )
 
-// Matches tells whether a CriticalService names a Service as critical: by its
-// namespace, and by the Service's own labels. One that is being deleted names
-// nothing, and neither does one with a selector that is not valid or is empty:
-// an object that got past the schema must not make every Service critical.
+// Matches tells whether a CriticalService names a Service as critical. One that
+// is being deleted names nothing.
 func Matches(policy *criticalv2.CriticalService, service *corev1.Service, namespaceLabels map[string]string) bool {
-	spec := &policy.Spec
-	if policy.DeletionTimestamp != nil {
-		return false
-	}
-	if len(spec.Namespaces) > 0 && !slices.Contains(spec.Namespaces, service.Namespace) {
-		return false
-	}
-	if spec.NamespaceSelector != nil && !selects(spec.NamespaceSelector, namespaceLabels) {
-		return false
-	}
-	return !isEmpty(&spec.ServiceSelector) && selects(&spec.ServiceSelector, service.Labels)
+	return policy.DeletionTimestamp == nil && policy.Spec.Selects(service.Namespace, namespaceLabels, service.Labels)
 }
 
-func isEmpty(selector *metav1.LabelSelector) bool {
-	return len(selector.MatchLabels)+len(selector.MatchExpressions) == 0
-}
-
-func selects(selector *metav1.LabelSelector, set map[string]string) bool {
-	parsed, err := metav1.LabelSelectorAsSelector(selector)
-	return err == nil && parsed.Matches(labels.Set(set))
-}
-
-// selectorTrouble says what is wrong with a selector of a CriticalService.
+// selectorTrouble says what is wrong with the selectors of a CriticalService.
 func selectorTrouble(policy *criticalv2.CriticalService) error {
-	for _, selector := range []*metav1.LabelSelector{policy.Spec.NamespaceSelector, &policy.Spec.ServiceSelector} {
-		if _, err := metav1.LabelSelectorAsSelector(selector); err != nil {
-			return err
-		}
+	selector := &policy.Spec.ServiceSelector
+	if len(selector.MatchLabels)+len(selector.MatchExpressions) == 0 {
+		return errors.New("spec.serviceSelector: it is empty")
 	}
-	if isEmpty(&policy.Spec.ServiceSelector) {
-		return errors.New("spec.serviceSelector is empty")
-	}
-	return nil
+	return policy.Spec.ValidateSelectors().ToAggregate()
 }
 
-// inDoubt tells whether a fallback belongs to a CriticalService whose selector is
-// not valid. The schema lets none pass; but a CustomResourceDefinition may be
-// replaced by one that loses it, for example one that does not convert. Nobody
-// can tell then whether this Service is meant, and so nothing is taken away.
+// inDoubt tells whether what there is of a fallback has to stay although nobody
+// names the Service: it belongs to a CriticalService whose selector is not valid.
+// The schema lets none pass; but a CustomResourceDefinition may be replaced by one
+// that loses it, for example one that does not convert. Nobody can tell then
+// whether this Service is meant. A fallback that answers beside the application
+// is never left there.
 func (s *Snapshot) inDoubt() bool {
+	if s.Service.DeletionTimestamp != nil || optedOut(s.Service) {
+		return false
+	}
+	if len(s.OwnReady()) > 0 && (s.promoted() || slices.ContainsFunc(s.Pods, func(pod corev1.Pod) bool { return render.IsSelected(&pod) })) {
+		return false
+	}
 	var owners []metav1.OwnerReference
 	for i := range s.Standby {
 		owners = append(owners, s.Standby[i].OwnerReferences...)
@@ -68,6 +51,10 @@ func (s *Snapshot) inDoubt() bool {
 		return policy.DeletionTimestamp == nil && selectorTrouble(&policy) != nil &&
 			slices.ContainsFunc(owners, func(owner metav1.OwnerReference) bool { return owner.UID == policy.UID })
 	})
+}
+
+func optedOut(service *corev1.Service) bool {
+	return service.Annotations[criticalv2.AnnotationCriticalService] == criticalv2.OptOut
 }
 
 // governor is the first matching CriticalService by name.
@@ -101,7 +88,7 @@ func ignored(service *corev1.Service, c choice) (reason, message string) {
 	switch {
 	case service.DeletionTimestamp != nil:
 		return criticalv2.ReasonTerminating, "The Service is being deleted."
-	case service.Annotations[criticalv2.AnnotationCriticalService] == criticalv2.OptOut:
+	case optedOut(service):
 		return criticalv2.ReasonOptedOut, "The Service's owner opted out with the annotation " +
 			criticalv2.AnnotationCriticalService + ": " + criticalv2.OptOut + "."
 	case service.Spec.Type == corev1.ServiceTypeExternalName:

@@ -127,8 +127,11 @@ func (r *Responder) container() corev1.Container {
 			Requests: corev1.ResourceList{
 				corev1.ResourceCPU: resource.MustParse("25m"), corev1.ResourceMemory: mebibytes(request),
 			},
-			// No limit of CPU: it would slow down answers just when everybody asks.
-			Limits: corev1.ResourceList{corev1.ResourceMemory: mebibytes(limit)},
+			// With a limit of CPU an outage of one namespace does not take the node from the
+			// Pods of others, and a quota on limits.cpu admits the Pod.
+			Limits: corev1.ResourceList{
+				corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: mebibytes(limit),
+			},
 		},
 		VolumeMounts: mounts,
 		// Ready means: it listens on every port. Until then nothing else is asked.

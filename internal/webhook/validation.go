@@ -1,0 +1,121 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	criticalv1 "github.com/critical-service/operator/api/v1"
+	criticalv2 "github.com/critical-service/operator/api/v2"
+)
+
+const (
+	// ValidationPath is where validation is served.
+	ValidationPath = "/validate-mycrd-com-v2-criticalservice"
+	// validation is the name of the webhook in its configuration.
+	validation = "validate.criticalservices.mycrd.com"
+)
+
+// The API server asks in the version in which an object is written, so that it
+// converts nothing for the question. It does not wait for an operator that is
+// not there: what is not valid and gets past matches nothing, and the status
+// says so; a fallback that it already has is kept until the application is back.
+// +kubebuilder:webhookconfiguration:mutating=false,name=critical-service-webhook
+// +kubebuilder:webhook:path=/validate-mycrd-com-v2-criticalservice,mutating=false,failurePolicy=ignore,matchPolicy=Equivalent,sideEffects=None,timeoutSeconds=5,groups=mycrd.com,resources=criticalservices,verbs=create;update,versions=v1;v2,name=validate.criticalservices.mycrd.com,admissionReviewVersions=v1,serviceName=critical-service-webhook,serviceNamespace=critical-service-system,servicePort=443
+
+// ServeValidation adds the validation of CriticalServices to the webhook server
+// of a manager.
+func ServeValidation(mgr ctrl.Manager, settings Settings) {
+	advice := &adviser{reader: mgr.GetCache(), synced: synced(mgr.GetCache()), settings: settings}
+	mgr.GetWebhookServer().Register(ValidationPath, hookOf(&validator{advise: advice.advise}))
+}
+
+// hookOf makes a panic end the connection: that is no answer, and hinders nobody.
+// One that is answered, as by default, would refuse the write.
+func hookOf(handler admission.Handler) *admission.Webhook {
+	return &admission.Webhook{Handler: handler, RecoverPanic: new(false)}
+}
+
+// validator refuses what the schema cannot, and warns of what is valid and will
+// not do what people expect.
+type validator struct {
+	advise func(context.Context, *criticalv2.CriticalService) []string
+}
+
+// Handle answers one question of the API server. Whatever it cannot read it lets
+// pass: the schema is then of another release, and knows better.
+func (v *validator) Handle(ctx context.Context, request admission.Request) admission.Response {
+	written, err := read(request.Kind.Version, request.Object.Raw)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "a CriticalService cannot be read, and is accepted as it is")
+		return admission.Allowed("")
+	}
+	if request.Operation == admissionv1.Update {
+		stored, err := read(request.Kind.Version, request.OldObject.Raw)
+		// Nobody may be kept from labelling, finalizing or deleting what is stored.
+		if err != nil || written.object.DeletionTimestamp != nil || written.same(stored) {
+			return admission.Allowed("")
+		}
+	}
+	if errs := written.validate(); len(errs) > 0 {
+		refusal := apierrors.NewInvalid(criticalv2.CriticalServiceKind.GroupKind(), written.object.Name, errs)
+		return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Result: &refusal.ErrStatus}}
+	}
+	return admission.Allowed("").WithWarnings(v.advise(ctx, &written.object)...)
+}
+
+// submission is a CriticalService as somebody wrote it.
+type submission struct {
+	// object is what it means in v2.
+	object criticalv2.CriticalService
+	// annotation is what rides in it for v2, if it was written in v1.
+	annotation string
+}
+
+func read(version string, data []byte) (*submission, error) {
+	var s submission
+	switch version {
+	case criticalv2.GroupVersion.Version:
+		return &s, json.Unmarshal(data, &s.object)
+	case criticalv1.GroupVersion.Version:
+		var old criticalv1.CriticalService
+		if err := json.Unmarshal(data, &old); err != nil {
+			return nil, err
+		}
+		s.annotation = old.Annotations[criticalv1.AnnotationV2Spec]
+		return &s, criticalv1.ConvertToV2(&old, &s.object)
+	default:
+		return nil, fmt.Errorf("version %q of CriticalService is not known to this release", version)
+	}
+}
+
+func (s *submission) same(stored *submission) bool {
+	return s.annotation == stored.annotation && equality.Semantic.DeepEqual(s.object.Spec, stored.object.Spec)
+}
+
+// validate asks api/v2, which knows all the rules. The schema has held the object
+// to its own already, but not what rides in an annotation: the conversion, which
+// must not fail, ignores one that is not valid.
+func (s *submission) validate() field.ErrorList {
+	if s.annotation == "" {
+		return s.object.Spec.ValidateBeyondSchema()
+	}
+	path := field.NewPath("metadata", "annotations").Key(criticalv1.AnnotationV2Spec)
+	var spec criticalv2.CriticalServiceSpec
+	if err := json.Unmarshal([]byte(s.annotation), &spec); err != nil {
+		return field.ErrorList{field.Invalid(path, field.OmitValueType{}, "is not a spec of v2: "+err.Error())}
+	}
+	var errs field.ErrorList
+	for _, found := range append(spec.Validate(), s.object.Spec.ValidateBeyondSchema()...) {
+		errs = append(errs, field.Invalid(path, field.OmitValueType{}, "is not a valid spec of v2: "+found.Error()))
+	}
+	return errs
+}
