@@ -82,6 +82,13 @@ manifests: $(TOOLS)/controller-gen ## Generate the CRD, the webhook and the oper
 	$(TOOLS)/controller-gen webhook paths=./internal/webhook/... output:webhook:dir=config/webhook
 	$(TOOLS)/controller-gen rbac:roleName=critical-service-operator paths=./controllers/... paths=./internal/... output:rbac:dir=config/rbac
 
+# The version of the chart, and of the operator that it installs.
+CHART_VERSION ?= $(BUNDLE_VERSION)
+
+.PHONY: chart
+chart: $(TOOLS)/kustomize ## Generate the templates of the Helm chart from config/default and config/certmanager, and set its version.
+	@go run ./hack/chart -kustomize $(TOOLS)/kustomize -version $(CHART_VERSION)
+
 .PHONY: fmt
 fmt: $(TOOLS)/golangci-lint ## Format all Go code and sort its imports.
 	$(TOOLS)/golangci-lint fmt
@@ -97,12 +104,12 @@ tidy: ## Tidy the module files of the operator, the devcluster and the tools.
 ##@ Check
 
 .PHONY: test
-test: bin/devcluster $(TOOLS)/gotestsum ## Run the unit tests and the tests against a real API server. Needs only Go.
+test: bin/devcluster $(addprefix $(TOOLS)/,gotestsum kustomize helm operator-sdk) ## Run the unit tests and the tests against a real API server. Needs only Go.
 	@echo "building etcd and kube-apiserver (once; the first time takes minutes)"
 	@assets=$$(bin/devcluster assets); export FORMAT=pkgname-and-test-fails; status=0; \
 	CGO_ENABLED=$(if $(RACE),1,0) KUBEBUILDER_ASSETS="$$assets" \
-	  hack/gotest.sh unit ./... $(RACE) -timeout 15m $(TEST_ARGS) || status=1; \
-	(cd hack/devcluster && ../gotest.sh devcluster ./... -timeout 15m $(TEST_ARGS)) || status=1; \
+	  hack/gotest.sh unit ./... $(RACE) -timeout 25m $(TEST_ARGS) || status=1; \
+	(cd hack/devcluster && ../gotest.sh devcluster ./... -timeout 25m $(TEST_ARGS)) || status=1; \
 	exit $$status
 
 .PHONY: lint
@@ -112,13 +119,13 @@ lint: $(TOOLS)/golangci-lint $(TOOLS)/kustomize ## Check code, scripts and kusto
 	check go -C hack/devcluster vet ./...; \
 	check $(TOOLS)/golangci-lint run; \
 	(cd hack/devcluster && check $(TOOLS)/golangci-lint run; exit $$status) || status=1; \
-	for dir in config/default config/certmanager config/samples; do check $(TOOLS)/kustomize build -o /dev/null "$$dir"; done; \
+	for dir in config/default config/certmanager config/samples config/scorecard config/manifests; do check $(TOOLS)/kustomize build -o /dev/null "$$dir"; done; \
 	if command -v shellcheck >/dev/null; then check shellcheck -x hack/*.sh test/*/*.sh .ci/run; \
 	else echo "note: shellcheck is not installed, the scripts were not checked"; fi; \
 	exit $$status
 
 .PHONY: verify
-verify: $(TOOLS)/controller-gen $(TOOLS)/golangci-lint ## Check that everything generated is up to date; says what to run if not.
+verify: $(addprefix $(TOOLS)/,controller-gen golangci-lint kustomize operator-sdk opm) ## Check that everything generated is up to date; says what to run if not.
 	hack/verify.sh
 
 .PHONY: vuln
@@ -128,6 +135,14 @@ vuln: $(TOOLS)/govulncheck ## Look for known vulnerabilities in the code that is
 .PHONY: e2e
 e2e: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## Run the end-to-end tests on the devcluster, or on the cluster of KUBECONFIG.
 	hack/e2e.sh $(TEST_ARGS)
+
+.PHONY: e2e-olm
+e2e-olm: bin/devcluster $(addprefix $(TOOLS)/,gotestsum kustomize operator-sdk opm) ## Run the end-to-end tests with OLM: catalog, upgrade, uninstall, scorecard. On the devcluster only.
+	hack/e2e-olm.sh $(TEST_ARGS)
+
+.PHONY: scorecard
+scorecard: bin/devcluster $(addprefix $(TOOLS)/,kustomize operator-sdk) ## Run scorecard, its own tests and ours, against the operator in the cluster (docs/scorecard.md).
+	hack/scorecard.sh
 
 .PHONY: consumers
 consumers: bin/devcluster $(TOOLS)/gotestsum ## Test who honours a standby: kube-proxy in both modes, DNS, ingress controllers. Restarts the devcluster.
@@ -150,9 +165,75 @@ docker-push: ## Push the image IMG.
 	$(CONTAINER_TOOL) push $(IMG)
 
 .PHONY: binaries
-binaries: ## Compile operator and demo workload for an image into bin/linux-ARCH.
+binaries: ## Compile operator, demo workload and scorecard tests for an image into bin/linux-ARCH.
 	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/manager .
 	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/workload ./test/workload
+	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/scorecard ./test/scorecard
+
+##@ Bundle
+
+# The version of the bundle; `make release` gives that of the release.
+BUNDLE_VERSION ?= 1.0.0
+# The image that the bundle installs: that of the release, or one of your own to try.
+OPERATOR_IMG ?= quay.io/critical-service/operator:v$(BUNDLE_VERSION)
+BUNDLE_IMG ?= quay.io/critical-service/operator-bundle:v$(BUNDLE_VERSION)
+
+.PHONY: bundle
+bundle: $(TOOLS)/kustomize $(TOOLS)/operator-sdk $(if $(filter true,$(USE_IMAGE_DIGESTS)),$(TOOLS)/crane) ## Generate the OLM bundle of the image OPERATOR_IMG. USE_IMAGE_DIGESTS=true names it by digest.
+	TOOLS=$(TOOLS) hack/bundle.sh --version $(BUNDLE_VERSION) --image $(OPERATOR_IMG)
+
+.PHONY: bundle-validate
+bundle-validate: $(TOOLS)/operator-sdk ## Hold the bundle against every validator that applies.
+	TOOLS=$(TOOLS) hack/bundle-validate.sh
+
+.PHONY: bundle-build
+bundle-build: ## Build the image of the bundle, BUNDLE_IMG.
+	$(CONTAINER_TOOL) build --file bundle.Dockerfile --tag $(BUNDLE_IMG) .
+
+SCORECARD_IMG ?= quay.io/critical-service/operator-scorecard:v$(BUNDLE_VERSION)
+
+.PHONY: scorecard-build
+scorecard-build: binaries ## Build the image of the scorecard tests, SCORECARD_IMG.
+	$(CONTAINER_TOOL) build --file test/scorecard/Dockerfile --tag $(SCORECARD_IMG) --platform linux/$(ARCH) bin/linux-$(ARCH)
+
+.PHONY: bundle-push
+bundle-push: ## Push the image of the bundle.
+	$(CONTAINER_TOOL) push $(BUNDLE_IMG)
+
+##@ Catalog and release
+
+CATALOG_IMG ?= quay.io/critical-service/operator-catalog:v$(BUNDLE_VERSION)
+# What the image of the catalog is made from; without it, what catalog.Dockerfile says.
+OPM_IMAGE ?=
+
+.PHONY: catalog
+catalog: $(TOOLS)/opm ## Render the bundle into the file-based catalog under catalog/.
+	TOOLS=$(TOOLS) hack/catalog.sh
+
+.PHONY: catalog-validate
+catalog-validate: $(TOOLS)/opm ## Hold the catalog against opm's rules and those of its upgrade graph.
+	$(TOOLS)/opm validate catalog
+	go test ./test/catalog
+
+.PHONY: catalog-build
+catalog-build: ## Build the image of the catalog, CATALOG_IMG.
+	$(CONTAINER_TOOL) build --file catalog.Dockerfile --tag $(CATALOG_IMG) \
+	  $(if $(OPM_IMAGE),--build-arg OPM_IMAGE=$(OPM_IMAGE)) --build-arg VERSION=v$(BUNDLE_VERSION) .
+
+.PHONY: catalog-push
+catalog-push: ## Push the image of the catalog.
+	$(CONTAINER_TOOL) push $(CATALOG_IMG)
+
+# VERSION if somebody gave one, and not what git says.
+GIVEN_VERSION = '$(if $(filter command environment,$(firstword $(origin VERSION))),$(VERSION))'
+
+.PHONY: release
+release: $(addprefix $(TOOLS)/,crane helm kustomize operator-sdk opm) ## Make everything that is published of VERSION=vX.Y.Z, in dist/. Publishes nothing. See docs/release.md.
+	TOOLS=$(TOOLS) OPM_IMAGE=$(OPM_IMAGE) hack/release.sh $(GIVEN_VERSION)
+
+.PHONY: release-catalog
+release-catalog: $(addprefix $(TOOLS)/,crane opm) ## Make the image of the catalog alone, as VERSION=vX.Y.Z-WORD, when a channel has changed.
+	TOOLS=$(TOOLS) OPM_IMAGE=$(OPM_IMAGE) hack/release.sh $(GIVEN_VERSION) catalog
 
 ##@ Install (into the current kubeconfig's cluster)
 
@@ -176,14 +257,27 @@ undeploy: $(TOOLS)/kustomize ## Remove everything that deploy installed, Critica
 build-installer: $(TOOLS)/kustomize ## Write dist/install.yaml: the whole install in one file, with the image IMG.
 	@mkdir -p dist
 	hack/render.sh $(IMG) > dist/install.yaml
-	@echo "kubectl apply -f dist/install.yaml"
+	@echo "kubectl apply --server-side --force-conflicts -f dist/install.yaml"
+
+.PHONY: chart-package
+chart-package: $(TOOLS)/helm $(TOOLS)/kustomize ## Write dist/critical-service-operator-X.Y.Z.tgz: the Helm chart of the version CHART_VERSION.
+	hack/chart.sh $(CHART_VERSION)
 
 # What the targets above need.
+
+# What these need besides: libraries of containers without C, and their own version, which operator-sdk
+# writes into what it generates.
+OLM_TAGS := containers_image_openpgp,exclude_graphdriver_btrfs,exclude_graphdriver_devicemapper
+SDK_VERSION := $(shell awk '$$1 == "github.com/operator-framework/operator-sdk" {print $$2}' hack/tools/operator-sdk.mod)
+SDK_PACKAGE := github.com/operator-framework/operator-sdk/internal/version
+$(TOOLS)/operator-sdk: TOOL_FLAGS = -tags=$(OLM_TAGS) -ldflags="-s -w -X $(SDK_PACKAGE).Version=$(SDK_VERSION) \
+  -X $(SDK_PACKAGE).GitVersion=$(SDK_VERSION) -X $(SDK_PACKAGE).ImageVersion=$(SDK_VERSION)"
+$(TOOLS)/opm: TOOL_FLAGS = -tags=$(OLM_TAGS),json1 -ldflags="-s -w"
 
 # Every tool is pinned by a module file of its own, and rebuilt when that file changes.
 $(TOOLS)/%: hack/tools/%.mod hack/tools/%.sum
 	@echo "building $* (once)"
-	@cd hack/tools && go build -modfile=$*.mod -o $@ tool
+	@cd hack/tools && go build -modfile=$*.mod $(TOOL_FLAGS) -o $@ tool
 	@touch $@
 
 # Always asked, because Go knows best what has changed; it takes a second.

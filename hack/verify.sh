@@ -16,15 +16,17 @@ git ls-files -z --cached --others --exclude-standard |
 tar --create --null --files-from="$copy/files" | tar --extract --directory="$copy/tree"
 tar --create --null --files-from="$copy/files" | tar --extract --directory="$copy/regenerated"
 
-make --no-print-directory --directory="$copy/regenerated" TOOLS="$PWD/bin/tools" tidy generate manifests fmt ||
-  { echo "Nothing could be generated: run 'make tidy generate manifests fmt' and mend what it says." >&2; exit 1; }
+# In this order: the chart and the bundle are made of the manifests, the catalog of the bundle.
+targets=(tidy generate manifests chart bundle catalog fmt)
+make --no-print-directory --directory="$copy/regenerated" TOOLS="$PWD/bin/tools" "${targets[@]}" ||
+  { echo "Nothing could be generated: run 'make ${targets[*]}' and mend what it says." >&2; exit 1; }
 
 if ! diff --unified --recursive --new-file --exclude=bin "$copy/tree" "$copy/regenerated" > "$copy/diff"; then
   sed -e "s#$copy/tree/#a/#; s#$copy/regenerated/#b/#" -e 100q "$copy/diff"
   echo
   echo "These files are not what their sources generate:"
   awk -F '\t' -v root="$copy/regenerated/" '/^\+\+\+ / {print "  " substr($1, length(root) + 5)}' "$copy/diff"
-  echo "Run 'make tidy generate manifests fmt' and commit the result."
+  echo "Run 'make ${targets[*]}' and commit the result."
   exit 1
 fi
 echo "Everything that is generated is up to date."

@@ -14,6 +14,7 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +operator-sdk:csv:customresourcedefinitions:displayName="Critical Service (v1)",order=2,resources={{EndpointSlice,v1},{Deployment,v1},{PodDisruptionBudget,v1},{ConfigMap,v1},{Pod,v1}}
 // +kubebuilder:resource:scope=Cluster,shortName=crisvc,path=criticalservices,singular=criticalservice
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="True while every matched Service is protected"
 // +kubebuilder:printcolumn:name="Services",type=integer,JSONPath=`.status.services.total`,description="Services this object matches"
@@ -48,6 +49,7 @@ type CriticalServiceSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="namespace must be a namespace's name: lower-case letters, digits and '-', for example 'shop'"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Namespace",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=2
 	Namespace string `json:"namespace,omitempty"`
 
 	// matchLabels lists the labels that a Service must carry, all of them, to
@@ -57,6 +59,7 @@ type CriticalServiceSpec struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:XValidation:rule="self.all(x, self.exists_one(y, y.key == x.key))",message="matchLabels must not name a key twice: a label has one value, so two entries for one key can never both match"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Labels of the Service",order=1
 	MatchLabels []LabelMatch `json:"matchLabels"`
 }
 
@@ -68,6 +71,7 @@ type LabelMatch struct {
 	// +kubebuilder:validation:MaxLength=317
 	// +kubebuilder:validation:XValidation:rule="self.indexOf('/') <= 253",message="key must not have a prefix of more than 253 characters"
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')",message="key must be a label key, for example 'role' or 'app.kubernetes.io/name'"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Key",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:arrayFieldGroup:matchLabels","urn:alm:descriptor:com.tectonic.ui:text"},order=3
 	Key string `json:"key"`
 
 	// value is the value that the label must have. An empty string matches a
@@ -75,6 +79,7 @@ type LabelMatch struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$')",message="value must be a label value: at most 63 letters, digits, '-', '_' or '.', for example 'frontend'"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Value",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:arrayFieldGroup:matchLabels","urn:alm:descriptor:com.tectonic.ui:text"},order=4
 	Value string `json:"value"`
 }
 

@@ -14,6 +14,7 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:storageversion
+// +operator-sdk:csv:customresourcedefinitions:displayName="Critical Service",order=1,resources={{EndpointSlice,v1},{Deployment,v1},{PodDisruptionBudget,v1},{ConfigMap,v1},{Pod,v1}}
 // +kubebuilder:resource:scope=Cluster,shortName=crisvc,path=criticalservices,singular=criticalservice
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="True while every matched Service is protected"
 // +kubebuilder:printcolumn:name="Services",type=integer,JSONPath=`.status.services.total`,description="Services this object matches"
@@ -51,6 +52,7 @@ type CriticalServiceSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="each of namespaces must be a namespace's name: lower-case letters, digits and '-', for example 'shop'"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Namespaces",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=2
 	Namespaces []string `json:"namespaces,omitempty"`
 
 	// namespaceSelector restricts the selection to Services of namespaces that
@@ -61,6 +63,7 @@ type CriticalServiceSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchLabels) || self.matchLabels.all(k, size(k) >= 1 && size(k) <= 317 && size(self.matchLabels[k]) <= 63)",message="namespaceSelector.matchLabels must have label keys of 1 to 317 characters and label values of at most 63"
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, size(e.key) >= 1 && size(e.key) <= 317 && (!has(e.values) || size(e.values) <= 16))",message="namespaceSelector.matchExpressions must have label keys of 1 to 317 characters and at most 16 values each"
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || size(e.values) == 0))",message="namespaceSelector.matchExpressions must have the operator In or NotIn with values, or Exists or DoesNotExist without"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Namespace selector",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:selector:core:v1:Namespace"},order=3
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 
 	// serviceSelector chooses Services by their own labels (not by those of
@@ -71,6 +74,7 @@ type CriticalServiceSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchLabels) || self.matchLabels.all(k, size(k) >= 1 && size(k) <= 317 && size(self.matchLabels[k]) <= 63)",message="serviceSelector.matchLabels must have label keys of 1 to 317 characters and label values of at most 63"
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, size(e.key) >= 1 && size(e.key) <= 317 && (!has(e.values) || size(e.values) <= 16))",message="serviceSelector.matchExpressions must have label keys of 1 to 317 characters and at most 16 values each"
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || size(e.values) == 0))",message="serviceSelector.matchExpressions must have the operator In or NotIn with values, or Exists or DoesNotExist without"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service selector",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:selector:core:v1:Service"},order=1
 	ServiceSelector metav1.LabelSelector `json:"serviceSelector"`
 
 	// activationDelay is how long a Service must have no ready endpoint before
@@ -83,6 +87,7 @@ type CriticalServiceSpec struct {
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) <= duration('1h')",message="activationDelay must be a duration from 0s to 1h, for example '30s' or '1m30s'"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Activation delay",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=5
 	ActivationDelay metav1.Duration `json:"activationDelay,omitempty,omitzero"`
 
 	// deactivationDelay is how long a Service must have had a ready endpoint of
@@ -93,6 +98,7 @@ type CriticalServiceSpec struct {
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) <= duration('1h')",message="deactivationDelay must be a duration from 0s to 1h, for example '30s' or '1m30s'"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Deactivation delay",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=6
 	DeactivationDelay metav1.Duration `json:"deactivationDelay,omitempty,omitzero"`
 
 	// fallback is what answers: exactly one of page, podTemplate and service.
@@ -100,6 +106,7 @@ type CriticalServiceSpec struct {
 	// +optional
 	// +structType=atomic
 	// +kubebuilder:default={page: {}}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Fallback",order=4
 	Fallback Fallback `json:"fallback,omitempty,omitzero"`
 }
 
@@ -110,14 +117,17 @@ type Fallback struct {
 	// page is the built-in responder: it answers each protocol with its own
 	// "not available now", for HTTP with a page.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Page",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldGroup:fallback"},order=10
 	Page *PageFallback `json:"page,omitempty"`
 
 	// podTemplate is a Pod made from a core PodTemplate.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod template",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldGroup:fallback"},order=20
 	PodTemplate *PodTemplateFallback `json:"podTemplate,omitempty"`
 
 	// service is a backup Service in the namespace of the critical one.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Backup Service",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldGroup:fallback"},order=30
 	Service *ServiceFallback `json:"service,omitempty"`
 }
 
@@ -128,6 +138,7 @@ type PageFallback struct {
 	// +kubebuilder:default=503
 	// +kubebuilder:validation:Minimum=400
 	// +kubebuilder:validation:Maximum=599
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Status code",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldGroup:fallback.page","urn:alm:descriptor:com.tectonic.ui:number"},order=11
 	StatusCode int32 `json:"statusCode,omitempty"`
 
 	// retryAfterSeconds is when clients are told to try again, in seconds; 0
@@ -136,6 +147,7 @@ type PageFallback struct {
 	// +kubebuilder:default=30
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=86400
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Retry after (seconds)",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldGroup:fallback.page","urn:alm:descriptor:com.tectonic.ui:number"},order=12
 	RetryAfterSeconds *int32 `json:"retryAfterSeconds,omitempty"`
 
 	// message is a sentence for people, shown on the built-in page and in the
@@ -143,6 +155,7 @@ type PageFallback struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="!self.matches('[\\x00-\\x1f\\x7f]')",message="message must be one line of text, without line breaks and other control characters"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Message",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldGroup:fallback.page","urn:alm:descriptor:com.tectonic.ui:text"},order=13
 	Message string `json:"message,omitempty"`
 
 	// configMapName names a ConfigMap with the team's own content, in the
@@ -152,6 +165,7 @@ type PageFallback struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="configMapName must be a ConfigMap's name: lower-case letters, digits, '-' and '.', for example 'storefront-page'"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="ConfigMap with the team's content",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldGroup:fallback.page","urn:alm:descriptor:com.tectonic.ui:text"},order=14
 	ConfigMapName string `json:"configMapName,omitempty"`
 
 	// replicas is how many responder Pods the namespace has at least; the
@@ -160,12 +174,14 @@ type PageFallback struct {
 	// +kubebuilder:default=2
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Responder Pods",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldGroup:fallback.page","urn:alm:descriptor:com.tectonic.ui:podCount"},order=15
 	Replicas *int32 `json:"replicas,omitempty"`
 
 	// probes are requests that get the status 200 though the Service is in
 	// outage, so that a load balancer does not eject the one that still answers.
 	// +optional
 	// +kubebuilder:default={}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Probes",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldGroup:fallback.page","urn:alm:descriptor:com.tectonic.ui:advanced"},order=16
 	Probes *Probes `json:"probes,omitempty"`
 }
 
@@ -180,6 +196,7 @@ type Probes struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=256
 	// +kubebuilder:validation:items:XValidation:rule="self.matches('^/[!-~]*$') && !self.contains('?') && !self.contains('#')",message="each of probes.paths must be the path of a URL that begins with '/', without query and fragment, for example '/healthz'"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Paths of probes",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldGroup:fallback.page.probes","urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=17
 	Paths []string `json:"paths,omitzero"`
 
 	// userAgents are what the User-Agent header of probes begins with. An empty
@@ -190,6 +207,7 @@ type Probes struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=128
 	// +kubebuilder:validation:items:XValidation:rule="self.matches('^[!-~]([ -~]*[!-~])?$')",message="each of probes.userAgents must be the printable beginning of a User-Agent header, for example 'kube-probe/'; an empty one would make every request a probe"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="User agents of probes",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldGroup:fallback.page.probes","urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=18
 	UserAgents []string `json:"userAgents,omitzero"`
 }
 
@@ -204,6 +222,7 @@ type PodTemplateFallback struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="podTemplate.name must be a PodTemplate's name: lower-case letters, digits, '-' and '.', for example 'storefront-fallback'"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Name of the PodTemplate",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldGroup:fallback.podTemplate","urn:alm:descriptor:com.tectonic.ui:text"},order=21
 	Name string `json:"name,omitempty"`
 
 	// namespace of the PodTemplate: the operator's namespace (the default) or
@@ -211,12 +230,14 @@ type PodTemplateFallback struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="podTemplate.namespace must be a namespace's name: lower-case letters, digits and '-', for example 'shop'"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Namespace of the PodTemplate",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldGroup:fallback.podTemplate","urn:alm:descriptor:com.tectonic.ui:text"},order=22
 	Namespace string `json:"namespace,omitempty"`
 
 	// activation is OnDemand (the Pod is made in an outage) or Standby (the Pod
 	// runs before the outage).
 	// +optional
 	// +kubebuilder:default=OnDemand
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Activation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldGroup:fallback.podTemplate","urn:alm:descriptor:com.tectonic.ui:select:OnDemand","urn:alm:descriptor:com.tectonic.ui:select:Standby"},order=23
 	Activation Activation `json:"activation,omitempty"`
 
 	// publish is EndpointSlice (the Pod is published in a slice of the
@@ -225,6 +246,7 @@ type PodTemplateFallback struct {
 	// with OnDemand).
 	// +optional
 	// +kubebuilder:default=EndpointSlice
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Publishing",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldGroup:fallback.podTemplate","urn:alm:descriptor:com.tectonic.ui:select:EndpointSlice","urn:alm:descriptor:com.tectonic.ui:select:SelectorLabels"},order=24
 	Publish Publish `json:"publish,omitempty"`
 }
 
@@ -258,6 +280,7 @@ type ServiceFallback struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="service.name must be a Service's name: lower-case letters, digits and '-', for example 'storefront-static'"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Name of the backup Service",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldGroup:fallback.service","urn:alm:descriptor:com.tectonic.ui:text"},order=31
 	Name string `json:"name"`
 }
 

@@ -9,6 +9,7 @@ type CriticalServiceStatus struct {
 	// observedGeneration is the generation of the spec that this status is about.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed generation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=30
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// conditions are Ready, FallbackReady, Outage and Overridden.
@@ -16,10 +17,12 @@ type CriticalServiceStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"},order=1
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	// services counts the matched Services by state.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Services by state",order=2
 	Services ServiceCounts `json:"services"`
 
 	// details lists the matched Services, sorted by namespace and name. It
@@ -30,6 +33,7 @@ type CriticalServiceStatus struct {
 	// +listMapKey=namespace
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=100
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Services",order=10
 	Details []ServiceStatus `json:"details,omitempty"`
 }
 
@@ -42,34 +46,40 @@ type ServiceCounts struct {
 	// total is the number of Services that this object matches.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Matched Services",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=3
 	Total int32 `json:"total"`
 
 	// ignored is the number of Services that cannot or must not be protected
 	// by this object.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Ignored",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=4
 	Ignored int32 `json:"ignored"`
 
 	// arming is the number of Services that answer by themselves but whose
 	// fallback is not prepared.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Arming",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=5
 	Arming int32 `json:"arming"`
 
 	// armed is the number of Services that answer by themselves and whose
 	// fallback is prepared.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Armed",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=6
 	Armed int32 `json:"armed"`
 
 	// exposed is the number of Services in outage for which nothing answers.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Exposed",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=7
 	Exposed int32 `json:"exposed"`
 
 	// covered is the number of Services in outage whose fallback answers.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Covered",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=8
 	Covered int32 `json:"covered"`
 }
 
@@ -78,30 +88,36 @@ type ServiceStatus struct {
 	// namespace of the Service.
 	// +required
 	// +kubebuilder:validation:MaxLength=63
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Namespace of the Service",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=11
 	Namespace string `json:"namespace"`
 
 	// name of the Service.
 	// +required
 	// +kubebuilder:validation:MaxLength=63
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Name of the Service",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=12
 	Name string `json:"name"`
 
 	// state is one of Ignored, Arming, Armed, Exposed and Covered.
 	// +required
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="State",xDescriptors={"urn:alm:descriptor:io.kubernetes.phase"},order=13
 	State ServiceState `json:"state"`
 
 	// reason is a CamelCase word that says why the Service is in this state.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Reason",xDescriptors={"urn:alm:descriptor:io.kubernetes.phase:reason"},order=14
 	Reason string `json:"reason"`
 
 	// message says the same for a person, with the names of the objects and
 	// what to do.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Message",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=15
 	Message string `json:"message,omitempty"`
 
 	// since is when the Service was first seen in this state.
 	// +required
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Since",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=16
 	Since metav1.Time `json:"since"`
 }

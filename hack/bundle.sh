@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# Writes the OLM bundle of a version: manifests/, metadata/, tests/ and
+# bundle.Dockerfile. The same arguments give the same bytes.
+#
+#   hack/bundle.sh --version X.Y.Z --image REF [--scorecard-image REF] [--output DIR]
+#
+# The channels of the bundle, and the version that it replaces, are those of the upgrade graph
+# (catalog/critical-service-operator/channels.yaml): catalogs in replaces-mode take both from the bundle.
+#
+# Without --output it is the bundle of this repository: bundle/, and
+# bundle.Dockerfile beside it. With --output everything is in DIR, which is also
+# the context to build the image from.
+#
+# USE_IMAGE_DIGESTS=true looks the digest of the image up in its registry and
+# names the image by it, as a release does, and refuses a bundle with an image that
+# has none. An image that is given by its digest stays as it is, and no registry is
+# asked.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly package=critical-service-operator
+readonly graph=catalog/$package/channels.yaml
+readonly csv_base=config/manifests/bases/$package.clusterserviceversion.yaml
+readonly tools=${TOOLS:-$PWD/bin/tools}
+
+usage() {
+  sed -n '2,/^set /s/^# \{0,1\}//p' "$0" >&2
+  exit 2
+}
+
+version='' image='' scorecard_image='' output=''
+while (($#)); do
+  case $1 in
+    --version) version=${2:?} ;;
+    --image) image=${2:?} ;;
+    --scorecard-image) scorecard_image=${2:?} ;;
+    --output) output=${2:?} ;;
+    *) usage ;;
+  esac
+  shift 2
+done
+[[ $version && $image ]] || usage
+version=${version#v}
+if [[ ${USE_IMAGE_DIGESTS:-} == true && $image != *@* ]]; then
+  # Not by operator-sdk's --use-image-digests, which overlooks the annotation containerImage.
+  digest=$("$tools/crane" digest "$image")
+  image=${image%:*}@$digest
+fi
+scorecard_image=${scorecard_image:-quay.io/critical-service/operator-scorecard:v$version}
+
+# in_graph prints a line for each channel that has this version: the channel, and the version replaced there.
+in_graph() {
+  awk -v name="$package.v$version" '
+    function tell() { if (found) print channel, replaces; found = 0; replaces = "" }
+    /^name: / { tell(); channel = $2 }
+    /^- name: / { tell(); found = $3 == name }
+    /^  replaces: / { replaces = $2 }
+    END { tell() }
+  ' "$graph"
+}
+
+channels='' replaces=''
+entries=$(in_graph)
+while read -r channel replaced; do
+  channels+=${channels:+,}$channel
+  # Every version is a candidate, and what it replaces there is the one before it. In stable-v1 it may be an earlier one.
+  [[ $channel != candidate-v1 ]] || replaces=$replaced
+done <<< "$entries"
+if [[ ! $channels ]]; then
+  [[ $output ]] || {
+    echo "$graph has no entry of $package.v$version: add one to candidate-v1, and to stable-v1 if it goes there at once." >&2
+    exit 1
+  }
+  # It is for a test, whose catalog has channels of its own.
+  channels=stable-v1,candidate-v1
+fi
+
+mkdir -p bin
+work=$(mktemp -d bin/bundle.XXXXXX)
+trap 'rm -rf "$work"' EXIT
+
+# overlay prints config/manifests for this version and image. The icon comes in
+# here, so that it is kept once, as what it is.
+overlay() {
+  mkdir "$work/overlay"
+  cat > "$work/overlay/kustomization.yaml" <<YAML
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources:
+- ../../../config/manifests
+replacements:
+- source:
+    kind: Deployment
+    name: $package
+    fieldPath: spec.template.spec.containers.[name=manager].image
+  targets:
+  - select:
+      kind: ClusterServiceVersion
+    fieldPaths: [metadata.annotations.containerImage]
+patches:
+- target:
+    kind: ClusterServiceVersion
+  patch: |
+    - op: replace
+      path: /spec/icon/0/base64data
+      value: $(base64 < config/manifests/icon.svg | tr -d '\n')
+YAML
+  if [[ $replaces ]]; then
+    cat >> "$work/overlay/kustomization.yaml" <<YAML
+    - op: add
+      path: /spec/replaces
+      value: $replaces
+YAML
+  fi
+  (cd "$work/overlay" && "$tools/kustomize" edit set image "quay.io/critical-service/operator=$image")
+  "$tools/kustomize" build "$work/overlay" |
+    sed "s#quay.io/critical-service/operator-scorecard:.*#$scorecard_image#"
+}
+
+# settle makes a generated CSV the same every time: created when its base says
+# so, and with every image that is used among its related images. There is one:
+# the responder's is the operator's own. A release, which is written elsewhere,
+# is as old as its commit.
+settle() {
+  local csv=$1 created
+  created=$(sed -n 's/^    createdAt: //p' "$csv_base")
+  if [[ $output && ${SOURCE_DATE_EPOCH:-} ]]; then
+    created=$(TZ=UTC printf '"%(%Y-%m-%dT%H:%M:%SZ)T"' "$SOURCE_DATE_EPOCH")
+  fi
+  awk -v created="$created" '
+    /^    createdAt: / { print "    createdAt: " created; next }
+    /^    containerImage: / { image = $2 }
+    /^  version: / { print "  relatedImages:\n  - image: " image "\n    name: manager" }
+    { print }
+  ' "$csv" > "$work/csv"
+  cp "$work/csv" "$csv"
+}
+
+# The descriptors of the base come from the markers in api/.
+"$tools/operator-sdk" generate kustomize manifests --quiet --interactive=false --package "$package"
+
+# In a folder of its own, because it writes bundle.Dockerfile where it runs.
+cp PROJECT "$work"
+# The default channel is that of the package, and a catalog takes it from its newest bundle: a candidate must not
+# make candidate-v1 the default. So it is stable-v1, which has had a version since the first release, in every bundle.
+overlay | (cd "$work" && "$tools/operator-sdk" generate bundle --quiet --package "$package" --version "$version" \
+  --channels "$channels" --default-channel stable-v1)
+csv=$work/bundle/manifests/$package.clusterserviceversion.yaml
+settle "$csv"
+if [[ ${USE_IMAGE_DIGESTS:-} == true ]] && grep --extended-regexp '^ *(- )?(image|containerImage): ' "$csv" |
+  grep --invert-match --extended-regexp '@sha256:[0-9a-f]{64}$' >&2; then
+  echo "There is no bundle: it names the images above by tag, and what a tag means can change. Name them by digest (@sha256:...)." >&2
+  exit 1
+fi
+# OLM makes a Service for the webhooks itself. This one only told Operator SDK which Deployment serves them.
+rm "$work/bundle/manifests/critical-service-webhook_v1_service.yaml"
+
+if [[ $output ]]; then
+  sed 's#^COPY bundle/#COPY #' "$work/bundle.Dockerfile" > "$work/bundle/bundle.Dockerfile"
+else
+  output=bundle
+  cp "$work/bundle.Dockerfile" bundle.Dockerfile
+fi
+# What an earlier version had and this one has not must not stay.
+mkdir -p "$output"
+rm -rf "$output/manifests" "$output/metadata" "$output/tests"
+cp -R "$work/bundle/." "$output/"

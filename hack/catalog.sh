@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Writes the file-based catalog (FBC) that OLM installs from.
+#
+#   hack/catalog.sh [--bundle DIR] [--catalog DIR] [--bundle-image REF]
+#     Renders bundle/ into catalog/: the package, and one file for this version. The files of earlier versions
+#     and the channels, which a person writes, stay as they are. So does the file of this version once it names its
+#     image by digest: it is released then. The same bundle gives the same bytes.
+#
+#   hack/catalog.sh --output DIR [--bundle-image REF] BUNDLE_DIR...
+#     Writes DIR/catalog and DIR/catalog.Dockerfile with these bundles in both channels: the first is the oldest,
+#     and each of the others replaces the one before it. For tests.
+#
+# A bundle's image has the name that a release gives it, unless --bundle-image says otherwise; in it, opm puts
+# the version for {{.Version}}. No registry is asked.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+readonly root
+readonly package=critical-service-operator
+readonly default_channel=stable-v1
+readonly channels=("$default_channel" candidate-v1)
+readonly opm=${TOOLS:-$root/bin/tools}/opm
+
+usage() {
+  sed -n '2,/^set /s/^# \{0,1\}//p' "$0" >&2
+  exit 2
+}
+
+output='' bundle=$root/bundle catalog=$root/catalog
+bundle_image='quay.io/critical-service/operator-bundle:v{{.Version}}'
+bundles=()
+while (($#)); do
+  case $1 in
+    --output) output=${2:?}; shift 2 ;;
+    --bundle) bundle=${2:?}; shift 2 ;;
+    --catalog) catalog=${2:?}; shift 2 ;;
+    --bundle-image) bundle_image=${2:?}; shift 2 ;;
+    -*) usage ;;
+    *) bundles+=("$1"); shift ;;
+  esac
+done
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# render_package DIR writes what belongs to no version.
+render_package() {
+  "$opm" init "$package" --output yaml --default-channel "$default_channel" \
+    --icon "$root/config/manifests/icon.svg" \
+    --description <(echo 'Makes sure that a critical Kubernetes Service always has something that answers.') > "$1/package.yaml"
+}
+
+# render_bundle BUNDLE_DIR DIR writes DIR/bundles/vX.Y.Z.yaml, if it is not released, and prints the version's name.
+render_bundle() {
+  local name file
+  "$opm" render "$1" --output yaml --migrate-level bundle-object-to-csv-metadata \
+    --alpha-image-ref-template "$bundle_image" > "$work/bundle.yaml"
+  name=$(sed -n 's/^name: //p' "$work/bundle.yaml")
+  mkdir -p "$2/bundles"
+  file=$2/bundles/${name#"$package".}.yaml
+  if ! grep --quiet '^image: .*@sha256:' "$file" 2>/dev/null; then cp "$work/bundle.yaml" "$file"; fi
+  echo "$name"
+}
+
+# write_channels NAME... prints every channel, with these versions from the oldest on.
+write_channels() {
+  local channel name previous
+  for channel in "${channels[@]}"; do
+    previous=''
+    printf -- '---\nschema: olm.channel\npackage: %s\nname: %s\nentries:\n' "$package" "$channel"
+    for name; do
+      printf -- '- name: %s\n' "$name"
+      [[ -z $previous ]] || printf -- '  replaces: %s\n' "$previous"
+      previous=$name
+    done
+  done
+}
+
+if [[ -z $output ]]; then
+  ((${#bundles[@]} == 0)) || usage
+  mkdir -p "$catalog/$package"
+  render_package "$catalog/$package"
+  name=$(render_bundle "$bundle" "$catalog/$package")
+  grep --quiet --line-regexp --fixed-strings -- "- name: $name" "$catalog/$package/channels.yaml" || {
+    echo "$catalog/$package/channels.yaml does not name $name: add an entry to a channel, which replaces the version before it." >&2
+    exit 1
+  }
+  exit
+fi
+
+((${#bundles[@]})) || usage
+rm -rf "$output/catalog"
+catalog=$output/catalog/$package
+mkdir -p "$catalog"
+render_package "$catalog"
+names=()
+for bundle in "${bundles[@]}"; do names+=("$(render_bundle "$bundle" "$catalog")"); done
+write_channels "${names[@]}" > "$catalog/channels.yaml"
+cp "$root/catalog.Dockerfile" "$output/catalog.Dockerfile"
+"$opm" validate "$output/catalog"

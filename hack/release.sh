@@ -1,0 +1,195 @@
+#!/usr/bin/env bash
+# Makes everything that is published of a version, in dist/: the images for every architecture, the bundle that
+# names them by digest, the catalog, dist/install.yaml, the Helm chart, and checksums. It publishes nothing; at its
+# end it says what a person does next. See docs/release.md.
+#
+#   hack/release.sh vX.Y.Z
+#   hack/release.sh vX.Y.Z-WORD catalog    only the image of catalog/ as it is, when a channel has changed since
+#
+# The images go through a registry that runs as long as this does, on the loopback interface, or through REGISTRY
+# (host:port), and from there into dist/images as OCI layouts. OPM_IMAGE is what the catalog's image is made from.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly version=${1:-} only=${2:-}
+readonly number=${version#v}
+readonly package=critical-service-operator
+readonly published=quay.io/critical-service
+readonly architectures=(amd64 arm64)
+readonly images=(operator operator-scorecard operator-bundle operator-catalog)
+readonly tools=${TOOLS:-$PWD/bin/tools}
+tool=${CONTAINER_TOOL:-$(hack/container-tool.sh)}
+readonly tool
+
+say() { printf '\n== %s\n' "$*"; }
+
+refuse() {
+  echo "There is no release: $*" >&2
+  exit 1
+}
+
+# check refuses to release what nobody could find again, or what does not fit together.
+check() {
+  [[ $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] ||
+    refuse "'$version' is no version. Run for example: make release VERSION=v1.0.0"
+  [[ -z $(git status --porcelain) ]] ||
+    refuse "the working tree has changes, which would be in it and in no commit. Commit them, or put them aside."
+  [[ $only == catalog ]] || check_version
+  check_catalog
+}
+
+# check_catalog refuses a catalog that offers what is not published, and is not the version to release.
+check_catalog() {
+  local unreleased
+  unreleased=$(grep --files-without-match '^image: .*@sha256:' catalog/$package/bundles/*.yaml |
+    grep --invert-match --line-regexp --fixed-strings "catalog/$package/bundles/$version.yaml" || true)
+  [[ -z $unreleased ]] ||
+    refuse "${unreleased//$'\n'/ } names its image by tag, as no released version does. Copy it from dist/catalog of its release."
+}
+
+check_version() {
+  local tagged others
+  tagged=$(git rev-parse --quiet --verify "refs/tags/$version^{commit}" || true)
+  [[ -z $tagged || $tagged == "$(git rev-parse HEAD)" ]] ||
+    refuse "$version is already the tag of another commit, $tagged. A version is released once: take the next one."
+  others=$(git tag --points-at HEAD --list 'v*' | grep --invert-match --line-regexp --fixed-strings "$version" || true)
+  [[ -z $others ]] || refuse "this commit has the tag ${others//$'\n'/ }, which is not $version."
+  grep --quiet --fixed-strings "## [$number]" CHANGELOG.md ||
+    refuse "CHANGELOG.md has no entry '## [$number]'. Say there what is new."
+  grep --quiet --line-regexp --fixed-strings "  name: $package.$version" bundle/manifests/$package.clusterserviceversion.yaml ||
+    refuse "bundle/ is of another version. Set BUNDLE_VERSION to $number in the Makefile, run 'make bundle catalog', and commit."
+  grep --quiet --line-regexp --fixed-strings -- "- name: $package.$version" catalog/$package/channels.yaml ||
+    refuse "no channel in catalog/$package/channels.yaml has $package.$version. Add an entry that replaces the version before."
+}
+
+# use_registry sets registry: the given one, or one that ends with this script.
+use_registry() {
+  registry=${REGISTRY:-}
+  [[ -z $registry ]] || return 0
+  mkdir "$work/registry"
+  "$tools/crane" registry serve --address 127.0.0.1:0 --disk "$work/registry" > "$work/registry.log" 2>&1 &
+  registry_process=$!
+  local port=''
+  until [[ $port ]]; do
+    kill -0 "$registry_process" 2>/dev/null || refuse "no registry could be started: $(cat "$work/registry.log")"
+    port=$(sed -n 's/.*serving on port \([0-9]*\).*/\1/p' "$work/registry.log")
+    sleep 0.1
+  done
+  registry=127.0.0.1:$port
+}
+
+# Which tool needs which flags. docker takes a loopback registry without TLS, and the time from SOURCE_DATE_EPOCH,
+# but adds an attestation that would be one more platform of the index.
+build_flags=() push_flags=()
+set_flags() {
+  export BUILDX_NO_DEFAULT_ATTESTATIONS=1
+  [[ $tool != docker ]] || return 0
+  # Where a Dockerfile says BUILDPLATFORM, earlier versions of buildah do not know it.
+  build_flags+=(--timestamp "$SOURCE_DATE_EPOCH" --build-arg BUILDPLATFORM="linux/$(go env GOARCH)")
+  case $registry in
+    127.*|localhost:*) push_flags+=(--tls-verify=false) ;;
+  esac
+}
+
+# image NAME ARG... builds and pushes an image for every architecture, as one index, and takes it into dist/images.
+# In the arguments, @ARCH@ stands for the architecture.
+image() {
+  local name=$1 arch reference=$registry/critical-service/$1:$version members=()
+  shift
+  say "$name:$version"
+  for arch in "${architectures[@]}"; do
+    "$tool" build --quiet --platform "linux/$arch" --tag "$reference-$arch" "${build_flags[@]}" \
+      "${@//@ARCH@/$arch}" > /dev/null
+    "$tool" push --quiet "${push_flags[@]}" "$reference-$arch" > /dev/null
+    "$tool" rmi --force "$reference-$arch" > /dev/null
+    members+=(--manifest "$reference-$arch")
+  done
+  "$tools/crane" index append "${members[@]}" --tag "$reference"
+  "$tools/crane" validate --remote "$reference"
+  "$tools/crane" pull --format oci "$reference" "dist/images/$name"
+  digest[$name]=$("$tools/crane" digest "$reference")
+  echo "$published/$name:$version@${digest[$name]}" | tee -a dist/images.txt
+}
+
+# catalog_image builds the image of dist/catalog.
+catalog_image() {
+  "$tools/opm" validate dist/catalog
+  mkdir "$work/context"
+  cp -R dist/catalog catalog.Dockerfile "$work/context"
+  local base=()
+  [[ -z ${OPM_IMAGE:-} ]] || base=(--build-arg OPM_IMAGE="$OPM_IMAGE")
+  image operator-catalog --file "$work/context/catalog.Dockerfile" --build-arg VERSION="$version" "${base[@]}" "$work/context"
+}
+
+# checksums writes dist/SHA256SUMS.
+checksums() {
+  (cd dist && find . -type f -print0 | LC_ALL=C sort --zero-terminated | xargs -0 sha256sum) > "$work/SHA256SUMS"
+  cp "$work/SHA256SUMS" dist/
+}
+
+# What a person does with what is in dist/.
+next() {
+  say "dist/ has everything of $version. Nothing is published yet. What you do now (docs/release.md says why):"
+  echo
+  [[ $(git tag --points-at HEAD --list "$version") ]] || echo "  git tag --sign --message 'Release $version' $version"
+  echo "  git push origin $version"
+  local name
+  for name in "${images[@]}"; do
+    echo "  bin/tools/crane push dist/images/$name $published/$name:$version"
+  done
+  cat <<TEXT
+  diff <(for image in ${images[*]}; do bin/tools/crane digest $published/\$image:$version; done) <(sed 's/.*@//' dist/images.txt)
+  bin/tools/crane tag $published/operator-catalog:$version latest
+  Publish dist/install.yaml, dist/$package-$number.tgz, dist/images.txt and dist/SHA256SUMS on the page of the release.
+  cp dist/catalog/$package/bundles/$version.yaml catalog/$package/bundles/    # and commit: what is released is named by digest from now on
+TEXT
+}
+
+work=$(mktemp -d)
+registry_process=''
+trap '[[ -z $registry_process ]] || kill "$registry_process"; rm -rf "$work"' EXIT
+declare -A digest
+
+check
+commit=$(git rev-parse HEAD)
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+# Without the folder it was compiled in, a binary is the same wherever it is compiled.
+GOFLAGS="${GOFLAGS:-} -trimpath"
+export SOURCE_DATE_EPOCH GOFLAGS
+use_registry
+set_flags
+rm -rf dist
+mkdir -p dist/images
+
+if [[ $only == catalog ]]; then
+  cp -R catalog dist/catalog
+  catalog_image
+  checksums
+  say "dist/ has the catalog. Nothing is published yet. What you do now:"
+  echo "  bin/tools/crane push dist/images/operator-catalog $published/operator-catalog:$version"
+  echo "  bin/tools/crane tag $published/operator-catalog:$version latest"
+  exit
+fi
+
+say "Binaries"
+for arch in "${architectures[@]}"; do make --no-print-directory binaries ARCH="$arch" VERSION="$version" COMMIT="$commit"; done
+
+image operator --file Dockerfile --target prebuilt --build-arg BASE=scratch \
+  --build-arg VERSION="$version" --build-arg COMMIT="$commit" .
+image operator-scorecard --file test/scorecard/Dockerfile bin/linux-@ARCH@
+
+TOOLS=$tools USE_IMAGE_DIGESTS=true hack/bundle.sh --version "$number" --image "$published/operator@${digest[operator]}" \
+  --scorecard-image "$published/operator-scorecard@${digest[operator-scorecard]}" --output dist/bundle
+image operator-bundle --file dist/bundle/bundle.Dockerfile dist/bundle
+
+cp -R catalog dist/catalog
+TOOLS=$tools hack/catalog.sh --bundle dist/bundle --catalog dist/catalog \
+  --bundle-image "$published/operator-bundle@${digest[operator-bundle]}"
+catalog_image
+
+say "dist/install.yaml and the Helm chart"
+hack/render.sh "$published/operator:$version" > dist/install.yaml
+hack/chart.sh "$number" > /dev/null
+
+checksums
+next

@@ -1,0 +1,63 @@
+package bundle
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// shownAsAWhole are fields whose type is not ours: a console knows it by one
+// descriptor of the whole.
+var shownAsAWhole = map[string]bool{"namespaceSelector": true, "serviceSelector": true, "conditions": true}
+
+// fields are the paths of all fields below a schema, in the words of
+// descriptors: the elements of a list are those of its first.
+func fields(schema apiextensionsv1.JSONSchemaProps, prefix string) []string {
+	var paths []string
+	for name, field := range schema.Properties {
+		path := prefix + name
+		paths = append(paths, path)
+		switch {
+		case shownAsAWhole[path]:
+		case field.Type == "array":
+			paths = append(paths, fields(*field.Items.Schema, path+"[0].")...)
+		default:
+			paths = append(paths, fields(field, path+".")...)
+		}
+	}
+	return paths
+}
+
+// descriptor is what spec and status descriptors have in common.
+type descriptor struct{ path, displayName, description string }
+
+func TestEveryFieldHasADescriptor(t *testing.T) {
+	g := NewWithT(t)
+	described := map[string][]descriptor{}
+	for _, owned := range csv(g).Spec.CustomResourceDefinitions.Owned {
+		g.Expect(owned.Name).To(Equal("criticalservices.mycrd.com"))
+		g.Expect(owned.Kind).To(Equal("CriticalService"))
+		g.Expect(owned.DisplayName).NotTo(BeEmpty())
+		g.Expect(owned.Description).NotTo(BeEmpty())
+		g.Expect(owned.Resources).NotTo(BeEmpty())
+		for _, d := range owned.SpecDescriptors {
+			described[owned.Version+" spec"] = append(described[owned.Version+" spec"], descriptor{d.Path, d.DisplayName, d.Description})
+		}
+		for _, d := range owned.StatusDescriptors {
+			described[owned.Version+" status"] = append(described[owned.Version+" status"], descriptor{d.Path, d.DisplayName, d.Description})
+		}
+	}
+	g.Expect(described).To(HaveLen(4))
+	for _, version := range load(g).V1CRDs[0].Spec.Versions {
+		for _, part := range []string{"spec", "status"} {
+			var paths []string
+			for _, d := range described[version.Name+" "+part] {
+				g.Expect(d.displayName).NotTo(BeEmpty(), d.path)
+				g.Expect(d.description).NotTo(BeEmpty(), d.path)
+				paths = append(paths, d.path)
+			}
+			g.Expect(paths).To(ConsistOf(fields(version.Schema.OpenAPIV3Schema.Properties[part], "")), "%s %s", version.Name, part)
+		}
+	}
+}

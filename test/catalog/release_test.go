@@ -1,0 +1,121 @@
+package catalog_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+const (
+	secondVersion = "catalog/" + packageName + "/bundles/v1.1.0.yaml"
+	firstVersion  = "catalog/" + packageName + "/bundles/v1.0.0.yaml"
+)
+
+// release is a tree in which v1.1.0 is ready, and v1.0.0 is released.
+func release() map[string]string {
+	return map[string]string{
+		"CHANGELOG.md": "## [1.1.0] - 2026-12-01\n",
+		"bundle/manifests/" + packageName + ".clusterserviceversion.yaml": "metadata:\n  name: " + packageName + ".v1.1.0\n",
+		"catalog/" + packageName + "/channels.yaml":                       "entries:\n- name: " + packageName + ".v1.0.0\n- name: " + packageName + ".v1.1.0\n",
+		firstVersion:  "image: quay.io/critical-service/operator-bundle@sha256:0123\n",
+		secondVersion: "image: quay.io/critical-service/operator-bundle:v1.1.0\n",
+	}
+}
+
+// tryRelease runs hack/release.sh in a repository of these files, and is what it
+// said. It has no Makefile there: what is not refused ends at the binaries.
+func tryRelease(t *testing.T, files map[string]string, environment []string, arguments ...string) string {
+	g := NewWithT(t)
+	folder := t.TempDir()
+	for _, name := range []string{"hack/release.sh", "hack/container-tool.sh"} {
+		data, err := os.ReadFile(filepath.Join("../..", name))
+		g.Expect(err).NotTo(HaveOccurred())
+		files[name] = string(data)
+	}
+	for name, content := range files {
+		path := filepath.Join(folder, name)
+		g.Expect(os.MkdirAll(filepath.Dir(path), 0o755)).To(Succeed())
+		g.Expect(os.WriteFile(path, []byte(content), 0o755)).To(Succeed())
+	}
+	environment = append(append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "REGISTRY=127.0.0.1:1"), environment...)
+	run := func(program string, arguments ...string) (string, error) {
+		command := exec.CommandContext(t.Context(), program, arguments...)
+		command.Dir, command.Env = folder, environment
+		output, err := command.CombinedOutput()
+		return string(output), err
+	}
+	for _, arguments := range [][]string{
+		{"init", "--quiet"}, {"add", "."},
+		{"-c", "user.name=Somebody", "-c", "user.email=somebody@example.com", "commit", "--quiet", "--message", "All"},
+	} {
+		said, err := run("git", arguments...)
+		g.Expect(err).NotTo(HaveOccurred(), said)
+	}
+	said, err := run("hack/release.sh", arguments...)
+	g.Expect(err).To(HaveOccurred())
+	return said
+}
+
+func TestAReleaseIsRefused(t *testing.T) {
+	tests := map[string]struct {
+		change    func(files map[string]string)
+		arguments []string
+		said      string
+	}{
+		"not if all is ready": {
+			arguments: []string{"v1.1.0"},
+			said:      "== Binaries",
+		},
+		"without a version": {
+			said: "There is no release: '' is no version.",
+		},
+		"without an entry in the changelog": {
+			change:    func(files map[string]string) { files["CHANGELOG.md"] = "## [1.0.0]\n" },
+			arguments: []string{"v1.1.0"},
+			said:      "There is no release: CHANGELOG.md has no entry '## [1.1.0]'.",
+		},
+		"with the bundle of another version": {
+			arguments: []string{"v1.0.0"},
+			change:    func(files map[string]string) { files["CHANGELOG.md"] = "## [1.0.0]\n" },
+			said:      "There is no release: bundle/ is of another version.",
+		},
+		"in no channel": {
+			change:    func(files map[string]string) { files["catalog/"+packageName+"/channels.yaml"] = "entries: []\n" },
+			arguments: []string{"v1.1.0"},
+			said:      "has " + packageName + ".v1.1.0. Add an entry",
+		},
+		"before the one before it is in the catalog by digest": {
+			change:    func(files map[string]string) { files[firstVersion] = files[secondVersion] },
+			arguments: []string{"v1.1.0"},
+			said:      "There is no release: " + firstVersion + " names its image by tag",
+		},
+		"of a catalog that offers what is not released": {
+			arguments: []string{"v1.1.0-stable", "catalog"},
+			said:      "There is no release: " + secondVersion + " names its image by tag",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			files := release()
+			if test.change != nil {
+				test.change(files)
+			}
+			said := tryRelease(t, files, []string{"CONTAINER_TOOL=true"}, test.arguments...)
+			NewWithT(t).Expect(said).To(ContainSubstring(test.said))
+		})
+	}
+}
+
+func TestWithoutAToolForImagesNothingBegins(t *testing.T) {
+	g := NewWithT(t)
+	broken := t.TempDir()
+	for _, name := range []string{"docker", "podman", "buildah"} {
+		g.Expect(os.WriteFile(filepath.Join(broken, name), []byte("#!/bin/sh\nexit 1\n"), 0o755)).To(Succeed())
+	}
+	said := tryRelease(t, release(), []string{"CONTAINER_TOOL=", "PATH=" + broken + ":" + os.Getenv("PATH")}, "v1.1.0")
+	g.Expect(said).To(HavePrefix("no working docker, podman or buildah found"))
+	g.Expect(said).NotTo(ContainSubstring("== Binaries"))
+}
