@@ -1,0 +1,90 @@
+// Command chart writes the templates of the Helm chart from what kustomize
+// builds, so that the chart and config/default cannot differ: all that is not in
+// the list of parameters (parameters.go) is taken over as it is.
+//
+// What kustomize does not know is written by hand beside the generated folder:
+// the helpers, the ConfigMap of the settings, and the notes.
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+func main() {
+	kustomize := flag.String("kustomize", "bin/tools/kustomize", "the kustomize to run")
+	config := flag.String("config", "config", "the folder of the kustomizations")
+	chart := flag.String("chart", "config/chart/critical-service-operator", "the folder of the chart; what is in its templates/generated is removed")
+	version := flag.String("version", "", "X.Y.Z of the chart and of the operator that it installs; empty leaves them")
+	flag.Parse()
+	err := run(context.Background(), *kustomize, *config, filepath.Join(*chart, "templates/generated"))
+	if err == nil && *version != "" {
+		err = stamp(filepath.Join(*chart, "Chart.yaml"), *version)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "Error:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, kustomize, config, output string) error {
+	plain, err := build(ctx, kustomize, filepath.Join(config, "default"))
+	if err != nil {
+		return err
+	}
+	certManager, err := build(ctx, kustomize, filepath.Join(config, "certmanager"))
+	if err != nil {
+		return err
+	}
+	files, err := templates(plain, certManager)
+	if err != nil {
+		return fmt.Errorf("make templates of what kustomize builds: %w", err)
+	}
+	if err := os.RemoveAll(output); err != nil {
+		return fmt.Errorf("remove the templates before these: %w", err)
+	}
+	if err := os.MkdirAll(output, 0o755); err != nil {
+		return fmt.Errorf("make the folder of the templates: %w", err)
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(output, name), []byte(content), 0o644); err != nil {
+			return fmt.Errorf("write a template: %w", err)
+		}
+	}
+	return nil
+}
+
+// versions are the places in Chart.yaml that have the version.
+var versions = regexp.MustCompile(`(?m)^((?:version|appVersion): |.*image: quay\.io/critical-service/operator:v).*$`)
+
+// stamp sets the version of the chart.
+func stamp(path, version string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read the chart's description: %w", err)
+	}
+	data = versions.ReplaceAll(data, []byte("${1}"+version))
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		return fmt.Errorf("set the version of the chart: %w", err)
+	}
+	return nil
+}
+
+// build runs kustomize, and reads what it says.
+func build(ctx context.Context, kustomize, folder string) ([]object, error) {
+	var said bytes.Buffer
+	command := exec.CommandContext(ctx, kustomize, "build", folder)
+	command.Stderr = &said
+	data, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", command, err, strings.TrimSpace(said.String()))
+	}
+	return parse(data)
+}

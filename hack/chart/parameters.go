@@ -1,0 +1,80 @@
+package main
+
+import "fmt"
+
+// namespace is that of config/default. In the chart it is the release's.
+const namespace = "critical-service-system"
+
+// forCertManager is the condition of what only config/certmanager has.
+const forCertManager = `eq .Values.certificates "cert-manager"`
+
+// conditions say when an object is in the chart; other kinds always are.
+var conditions = map[string]string{
+	"CustomResourceDefinition": ".Values.crds.install",
+	"ResourceQuota":            ".Values.criticalPodsQuota",
+}
+
+// leftOut are kinds that the chart does not have: Helm makes the namespace of a
+// release itself, or finds it.
+var leftOut = map[string]bool{"Namespace": true}
+
+// parametrize puts template text where a value of the chart decides. This is the
+// whole list of parameters; everything else is as kustomize builds it.
+func parametrize(o object, text *texts) error {
+	labels := o.field("metadata", "labels")
+	labels["app.kubernetes.io/managed-by"] = text.inline("{{ .Release.Service }}")
+	labels["helm.sh/chart"] = text.inline(`{{ include "critical-service-operator.chart" . }}`)
+	switch o.kind() {
+	case "CustomResourceDefinition":
+		o.field("metadata", "annotations")["helm.sh/resource-policy"] = text.block(
+			`{{- if .Values.crds.keep }}`,
+			`helm.sh/resource-policy: keep`,
+			`{{- end }}`)
+	case "Deployment":
+		return parametrizeDeployment(o, text)
+	}
+	return nil
+}
+
+func parametrizeDeployment(o object, text *texts) error {
+	o.field("spec")["replicas"] = text.inline("{{ .Values.replicas }}")
+	// The settings are read at start: other settings are other Pods.
+	o.field("spec", "template", "metadata", "annotations")["podAnnotations"] = text.block(
+		`{{- with .Values.settings }}`,
+		`checksum/settings: {{ toJson . | sha256sum }}`,
+		`{{- end }}`,
+		`{{- with .Values.podAnnotations }}`,
+		`{{- toYaml . | nindent $0 }}`,
+		`{{- end }}`)
+	pod := o.field("spec", "template", "spec")
+	for _, key := range []string{"affinity", "nodeSelector", "tolerations"} {
+		pod[key] = text.optional(key, ".Values."+key)
+	}
+	pod["priorityClassName"] = text.optionalWord("priorityClassName", ".Values.priorityClassName")
+	pod["imagePullSecrets"] = text.optional("imagePullSecrets", ".Values.pullSecrets")
+
+	containers, _ := pod["containers"].([]any)
+	if len(containers) != 1 {
+		return fmt.Errorf("the Deployment %s has %d containers; the chart knows one", o.name(), len(containers))
+	}
+	manager, _ := containers[0].(map[string]any)
+	manager["image"] = text.inline(`{{ include "critical-service-operator.image" . }}`)
+	manager["imagePullPolicy"] = text.optionalWord("imagePullPolicy", ".Values.image.pullPolicy")
+	manager["resources"] = text.optional("resources", ".Values.resources")
+	// Where the settings say that the operator listens elsewhere, the ports follow.
+	listens := map[any]string{
+		"metrics": `{{ include "critical-service-operator.port" (list . "METRICS_BIND_ADDRESS" 8080) }}`,
+		"probes":  `{{ include "critical-service-operator.port" (list . "HEALTH_PROBE_BIND_ADDRESS" 8081) }}`,
+		"webhook": `{{ include "critical-service-operator.port" (list . "WEBHOOK_PORT" 9443) }}`,
+	}
+	ports, _ := manager["ports"].([]any)
+	for _, entry := range ports {
+		port, _ := entry.(map[string]any)
+		template, known := listens[port["name"]]
+		if !known {
+			return fmt.Errorf("the container has a port %v that the chart does not know", port["name"])
+		}
+		port["containerPort"] = text.inline(template)
+	}
+	return nil
+}

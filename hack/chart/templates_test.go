@@ -1,0 +1,99 @@
+package main
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+const plainConfig = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: example, namespace: critical-service-system}
+data:
+  braces: "a {{ b }} c"
+  host: webhook.critical-service-system.svc
+`
+
+func parsed(g Gomega, documents string) []object {
+	objects, err := parse([]byte(documents))
+	g.Expect(err).NotTo(HaveOccurred())
+	return objects
+}
+
+func TestATemplateSaysWhatKustomizeSays(t *testing.T) {
+	g := NewWithT(t)
+	files, err := templates(parsed(g, plainConfig), parsed(g, `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: example, namespace: critical-service-system, annotations: {from: critical-service-system/example}}
+data:
+  braces: "a {{ b }} c"
+  host: webhook.critical-service-system.svc
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: only-there}
+`))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(files).To(Equal(map[string]string{
+		"configmap.yaml": header + `---
+apiVersion: v1
+data:
+  braces: a {{ ` + "`{{`" + ` }} b }} c
+  host: webhook.{{ .Release.Namespace }}.svc
+kind: ConfigMap
+metadata:
+  {{- if eq .Values.certificates "cert-manager" }}
+  annotations:
+    from: '{{ .Release.Namespace }}/example'
+  {{- end }}
+  labels:
+    app.kubernetes.io/managed-by: {{ .Release.Service }}
+    helm.sh/chart: {{ include "critical-service-operator.chart" . }}
+  name: example
+  namespace: '{{ .Release.Namespace }}'
+`,
+		"secret.yaml": header + `{{- if eq .Values.certificates "cert-manager" }}
+---
+apiVersion: v1
+kind: Secret
+metadata:
+  labels:
+    app.kubernetes.io/managed-by: {{ .Release.Service }}
+    helm.sh/chart: {{ include "critical-service-operator.chart" . }}
+  name: only-there
+{{- end }}
+`,
+	}))
+}
+
+func TestWhatAChartCannotExpressIsAnError(t *testing.T) {
+	for sentence, test := range map[string]struct{ plain, certManager, complaint string }{
+		"a field that has another value": {
+			plainConfig,
+			`{apiVersion: v1, kind: ConfigMap, metadata: {name: example, namespace: critical-service-system}, data: {braces: other, host: webhook.critical-service-system.svc}}`,
+			"ConfigMap example: data: braces: config/certmanager has another value",
+		},
+		"a field that is missing": {
+			plainConfig,
+			`{apiVersion: v1, kind: ConfigMap, metadata: {name: example, namespace: critical-service-system}}`,
+			"lacks the field data",
+		},
+		"an object that is missing": {plainConfig, `{apiVersion: v1, kind: Secret, metadata: {name: example}}`, "lacks the ConfigMap example"},
+		"a second container": {
+			"", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: example}, spec: {template: {spec: {containers: [{name: a}, {name: b}]}}}}`,
+			"has 2 containers",
+		},
+		"a port that no setting moves": {
+			"", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: example}, spec: {template: {spec: {containers: [{name: a, ports: [{name: debug}]}]}}}}`,
+			"a port debug",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			_, err := templates(parsed(g, test.plain), parsed(g, test.certManager))
+			g.Expect(err).To(MatchError(ContainSubstring(test.complaint)))
+		})
+	}
+}

@@ -1,0 +1,298 @@
+package chart_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+)
+
+// patience is far more than anything here takes.
+const patience = time.Minute
+
+// world is a cluster in which nothing of ours is installed. There is one API
+// server, so that tests run one after the other.
+type world struct {
+	*WithT
+	t *testing.T
+	// The objects that the operator tells which authority to trust, and the Deployment.
+	definition *apiextensionsv1.CustomResourceDefinition
+	validation *admissionregistrationv1.ValidatingWebhookConfiguration
+	deployment *appsv1.Deployment
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{
+		WithT: NewWithT(t), t: t,
+		definition: &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "criticalservices.mycrd.com"}},
+		validation: &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "critical-service-webhook"}},
+		deployment: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "critical-service-operator"}},
+	}
+	w.SetDefaultEventuallyTimeout(patience)
+	t.Cleanup(func() {
+		w.helm("uninstall", release, "--ignore-not-found")
+		w.delete(w.definition)
+	})
+	return w
+}
+
+// helm runs Helm in the namespace of config/default.
+func (w *world) helm(arguments ...string) {
+	w.t.Helper()
+	output, err := tool(w.t, "helm", append(arguments, "--namespace", namespace)...)
+	w.Expect(err).NotTo(HaveOccurred(), output)
+}
+
+// refused is why Helm does not do what it is told.
+func (w *world) refused(arguments ...string) string {
+	w.t.Helper()
+	_, err := tool(w.t, "helm", append(arguments, "--namespace", namespace)...)
+	w.Expect(err).To(HaveOccurred())
+	return err.Error()
+}
+
+func (w *world) kubectl(input string, arguments ...string) {
+	w.t.Helper()
+	command := exec.CommandContext(w.t.Context(), filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), arguments...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+w.t.TempDir())
+	command.Stdin = strings.NewReader(input)
+	output, err := command.CombinedOutput()
+	w.Expect(err).NotTo(HaveOccurred(), string(output))
+}
+
+// read reads objects anew.
+func (w *world) read(objects ...client.Object) {
+	w.t.Helper()
+	for _, object := range objects {
+		w.Expect(admin.Get(w.t.Context(), client.ObjectKeyFromObject(object), object)).To(Succeed())
+	}
+}
+
+func (w *world) gone(object client.Object) bool {
+	ctx := context.WithoutCancel(w.t.Context())
+	return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(object), object))
+}
+
+// delete deletes an object, and waits until it is gone.
+func (w *world) delete(object client.Object) {
+	w.t.Helper()
+	w.Expect(client.IgnoreNotFound(admin.Delete(context.WithoutCancel(w.t.Context()), object))).To(Succeed())
+	w.Eventually(func() bool { return w.gone(object) }).Should(BeTrue())
+}
+
+// policy makes a CriticalService. The webhook that would warn of it is not there,
+// and is not waited for.
+func (w *world) policy() *criticalv2.CriticalService {
+	w.t.Helper()
+	policy := &criticalv2.CriticalService{
+		ObjectMeta: metav1.ObjectMeta{Name: "storefront"},
+		Spec:       criticalv2.CriticalServiceSpec{ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"role": "frontend"}}},
+	}
+	w.Eventually(func() error { return admin.Create(w.t.Context(), policy) }).Should(Succeed())
+	return policy
+}
+
+// defined waits until the API server serves CriticalServices, and says so. Until
+// then the operator ends at once, and kubelet would have to start it again.
+func (w *world) defined() {
+	w.t.Helper()
+	w.Eventually(func(g Gomega) {
+		w.read(w.definition)
+		g.Expect(w.definition.Status.Conditions).To(ContainElement(And(
+			HaveField("Type", apiextensionsv1.Established), HaveField("Status", apiextensionsv1.ConditionTrue))))
+		// A mapper of its own, because one that found the kind before does not ask again.
+		httpClient, err := rest.HTTPClientFor(adminConfig)
+		g.Expect(err).NotTo(HaveOccurred())
+		mapper, err := apiutil.NewDynamicRESTMapper(adminConfig, httpClient)
+		g.Expect(err).NotTo(HaveOccurred())
+		_, err = mapper.RESTMapping(criticalv2.GroupVersion.WithKind("CriticalService").GroupKind(), criticalv2.GroupVersion.Version)
+		g.Expect(err).NotTo(HaveOccurred())
+	}).Should(Succeed())
+}
+
+// operate runs the operator, with the permissions of the chart, until the API
+// server has been told whom to trust. That is returned.
+func (w *world) operate() (definition, validation []byte) {
+	w.t.Helper()
+	w.defined()
+	var log strings.Builder
+	operator := exec.CommandContext(w.t.Context(), os.Args[0])
+	operator.Env = append(os.Environ(), asOperator+"=", "KUBECONFIG="+operatorKubeconfig, "POD_NAMESPACE="+namespace, "WEBHOOK_PORT="+freePort(w),
+		"METRICS_BIND_ADDRESS=0", "HEALTH_PROBE_BIND_ADDRESS=0", "WEBHOOK_CERT_DIR="+w.t.TempDir())
+	operator.Stderr = &log
+	w.Expect(operator.Start()).To(Succeed())
+	ended := make(chan error, 1)
+	go func() { ended <- operator.Wait() }()
+	w.Eventually(func(g Gomega) {
+		select {
+		case err := <-ended:
+			StopTrying("the operator has ended").Wrap(err).Attach("log", log.String()).Now()
+		default:
+		}
+		definition, validation = w.trusted()
+		g.Expect(definition).NotTo(BeEmpty())
+		g.Expect(validation).NotTo(BeEmpty())
+	}).Should(Succeed())
+	w.Expect(operator.Process.Signal(syscall.SIGTERM)).To(Succeed())
+	w.Eventually(ended).Should(Receive(Succeed()), "%s", &log)
+	return definition, validation
+}
+
+// trusted is whom the API server trusts to convert and to validate.
+func (w *world) trusted() (definition, validation []byte) {
+	w.t.Helper()
+	w.read(w.definition, w.validation)
+	return w.definition.Spec.Conversion.Webhook.ClientConfig.CABundle, w.validation.Webhooks[0].ClientConfig.CABundle
+}
+
+// trusts checks that the API server trusts whom it was told to.
+func (w *world) trusts(definition, validation []byte) {
+	w.t.Helper()
+	toConvert, toValidate := w.trusted()
+	w.Expect(toConvert).To(Equal(definition))
+	w.Expect(toValidate).To(Equal(validation))
+}
+
+// current is the version of the chart.
+func current(t *testing.T) string {
+	t.Helper()
+	return metadata(t)["version"].(string)
+}
+
+// before is the version of the chart before it.
+const before = "0.9.0"
+
+// previous is the chart of a release before this one, in which the objects that
+// the operator writes to, and the Deployment, were others.
+func previous(t *testing.T) string {
+	t.Helper()
+	g := NewWithT(t)
+	folder := filepath.Join(t.TempDir(), "chart")
+	g.Expect(os.CopyFS(folder, os.DirFS(chart))).To(Succeed())
+	for name, change := range map[string][2]string{
+		"Chart.yaml": {"ersion: " + current(t) + "\n", "ersion: " + before + "\n"},
+		"templates/generated/customresourcedefinition.yaml":       {"description: Services this object matches", "description: Services"},
+		"templates/generated/validatingwebhookconfiguration.yaml": {"timeoutSeconds: 5", "timeoutSeconds: 7"},
+	} {
+		path := filepath.Join(folder, name)
+		data, err := os.ReadFile(path)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(string(data)).To(ContainSubstring(change[0]), name)
+		g.Expect(os.WriteFile(path, []byte(strings.ReplaceAll(string(data), change[0], change[1])), 0o600)).To(Succeed())
+	}
+	return folder
+}
+
+// version is which of the two charts is installed, as its objects say.
+func (w *world) version() string {
+	w.t.Helper()
+	w.read(w.definition, w.validation, w.deployment)
+	version, description, timeout := before, "Services", 7
+	if strings.HasSuffix(w.deployment.Spec.Template.Spec.Containers[0].Image, ":v"+current(w.t)) {
+		version, description, timeout = current(w.t), "Services this object matches", 5
+	}
+	w.Expect(w.definition.Spec.Versions[0].AdditionalPrinterColumns[1].Description).To(Equal(description))
+	w.Expect(w.validation.Webhooks[0].TimeoutSeconds).To(HaveValue(BeEquivalentTo(timeout)))
+	return version
+}
+
+// Without the authority in spec.conversion, objects of v1 could be neither read
+// nor written until the operator has mended it.
+func TestAnUpgradeTakesNothingAwayThatTheOperatorWrote(t *testing.T) {
+	for sentence, flag := range map[string]string{
+		"by server-side apply":                     "--server-side=true",
+		"by a merge in the client, as Helm 3 does": "--server-side=false",
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := newWorld(t)
+			w.helm("install", release, previous(t), flag)
+			w.Expect(w.version()).To(Equal(before))
+			definition, validation := w.operate()
+			policy := w.policy()
+
+			for step, does := range []struct {
+				version   string
+				arguments []string
+			}{
+				{current(t), []string{"upgrade", release, chart, "--set", "replicas=2"}},
+				{before, []string{"rollback", release, "1"}},
+				{current(t), []string{"upgrade", release, chart}},
+			} {
+				w.helm(append(does.arguments, flag)...)
+				w.Expect(w.version()).To(Equal(does.version), "step %d", step)
+				w.trusts(definition, validation)
+				w.read(policy)
+			}
+		})
+	}
+}
+
+func TestAnUninstallLeavesTheCriticalServicesAndTheNextReleaseTakesThemOver(t *testing.T) {
+	w := newWorld(t)
+	w.helm("install", release, chart)
+	w.operate()
+	policy := w.policy()
+
+	w.helm("uninstall", release)
+	w.read(policy, w.definition)
+	account := &corev1.ServiceAccount{ObjectMeta: w.deployment.ObjectMeta}
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "critical-service-operator"}}
+	for _, object := range []client.Object{w.deployment, w.validation, account, role} {
+		w.Eventually(func() bool { return w.gone(object) }).Should(BeTrue())
+	}
+
+	w.helm("install", release, chart)
+	w.read(policy, w.deployment)
+	w.Expect(w.refused("install", "another", chart)).To(ContainSubstring("invalid ownership metadata"))
+}
+
+func TestAnUninstallMayTakeTheDefinitionToo(t *testing.T) {
+	w := newWorld(t)
+	w.helm("install", release, chart, "--set", "crds.keep=false")
+	w.helm("uninstall", release)
+	w.Eventually(func() bool { return w.gone(w.definition) }).Should(BeTrue())
+}
+
+func TestHelmTakesOverWhatKustomizeInstalled(t *testing.T) {
+	w := newWorld(t)
+	w.apply(kustomized(w), "--server-side")
+	definition, validation := w.operate()
+
+	w.Expect(w.refused("install", release, chart)).To(ContainSubstring("invalid ownership metadata"))
+	w.helm("install", release, chart, "--take-ownership", "--force-conflicts")
+	w.trusts(definition, validation)
+	w.Expect(w.version()).To(Equal(current(t)))
+	// kubectl goes on owning what it applied.
+	w.Expect(w.refused("upgrade", release, chart, "--set", "replicas=2")).To(ContainSubstring("conflict with \"kubectl\": .spec.replicas"))
+	w.helm("upgrade", release, chart, "--set", "replicas=2", "--force-conflicts")
+}
+
+// freePort is a port that nobody listens on.
+func freePort(w *world) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	w.Expect(err).NotTo(HaveOccurred())
+	defer listener.Close()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	w.Expect(err).NotTo(HaveOccurred())
+	return port
+}

@@ -1,0 +1,336 @@
+// Package chart_test holds the Helm chart against the kustomizations that it is
+// generated from, against its own schema, and against a real API server.
+package chart_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/critical-service/operator/internal/settings"
+)
+
+const (
+	root      = "../.."
+	chart     = root + "/config/chart/critical-service-operator"
+	release   = "critical-service-operator"
+	namespace = "critical-service-system"
+)
+
+// tool runs a program of bin/tools, and is what it printed.
+func tool(t *testing.T, name string, arguments ...string) (string, error) {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(root, "bin/tools", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("these tests need %s: run them with `make test`, or build it with `make %[1]s`", path)
+	}
+	command := exec.CommandContext(context.WithoutCancel(t.Context()), path, arguments...)
+	// Helm reads and writes nothing in the home of whoever runs the tests.
+	command.Env = append(os.Environ(), "HOME="+t.TempDir(), "KUBECONFIG="+kubeconfig)
+	output, err := command.Output()
+	if failed, isExit := errors.AsType[*exec.ExitError](err); isExit {
+		err = errors.New(string(failed.Stderr))
+	}
+	return string(output), err
+}
+
+// rendered is what the chart makes of values, in the namespace of config/default.
+func rendered(t *testing.T, values ...string) map[string]*unstructured.Unstructured {
+	t.Helper()
+	arguments := []string{"template", release, chart, "--namespace", namespace}
+	for _, value := range values {
+		arguments = append(arguments, "--set-json", value)
+	}
+	output, err := tool(t, "helm", arguments...)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return objects(t, output)
+}
+
+func built(t *testing.T, folder string) map[string]*unstructured.Unstructured {
+	t.Helper()
+	output, err := tool(t, "kustomize", "build", filepath.Join(root, folder))
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return objects(t, output)
+}
+
+// objects are the objects of a stream, by kind and name.
+func objects(t *testing.T, stream string) map[string]*unstructured.Unstructured {
+	t.Helper()
+	g := NewWithT(t)
+	found := map[string]*unstructured.Unstructured{}
+	for document := range strings.SplitSeq("\n"+stream, "\n---\n") {
+		object := &unstructured.Unstructured{}
+		g.Expect(yaml.Unmarshal([]byte(document), &object.Object)).To(Succeed(), document)
+		if object.Object == nil {
+			continue
+		}
+		key := object.GetKind() + " " + object.GetName()
+		g.Expect(found).NotTo(HaveKey(key))
+		found[key] = object
+	}
+	g.Expect(len(found)).To(BeNumerically(">", 8))
+	return found
+}
+
+// The differences that are meant: whose label the objects carry, what tells Helm
+// to leave the CustomResourceDefinition, and the namespace, which Helm finds.
+func TestTheChartInstallsWhatKustomizeInstalls(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		folder string
+		values []string
+	}{
+		"config/default":     {folder: "config/default"},
+		"config/certmanager": {folder: "config/certmanager", values: []string{`certificates="cert-manager"`}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			wanted := built(t, test.folder)
+			found := rendered(t, append(test.values, `image.tag="dev"`)...)
+			g.Expect(wanted).To(HaveKey("Namespace " + namespace))
+			delete(wanted, "Namespace "+namespace)
+			for key, object := range wanted {
+				g.Expect(found).To(HaveKey(key))
+				withoutLabels(object, "app.kubernetes.io/managed-by")
+				withoutLabels(found[key], "app.kubernetes.io/managed-by", "helm.sh/chart")
+				if annotations := found[key].GetAnnotations(); object.GetKind() == "CustomResourceDefinition" {
+					g.Expect(annotations).To(HaveKeyWithValue("helm.sh/resource-policy", "keep"))
+					delete(annotations, "helm.sh/resource-policy")
+					found[key].SetAnnotations(annotations)
+				}
+				g.Expect(found[key].Object).To(BeComparableTo(object.Object), key)
+				delete(found, key)
+			}
+			g.Expect(found).To(BeEmpty(), "the chart has more than %s", test.folder)
+		})
+	}
+}
+
+func withoutLabels(object *unstructured.Unstructured, names ...string) {
+	labels := object.GetLabels()
+	for _, name := range names {
+		delete(labels, name)
+	}
+	if len(labels) == 0 {
+		labels = nil
+	}
+	object.SetLabels(labels)
+}
+
+func TestTheChartInstallsIntoAnyNamespace(t *testing.T) {
+	g := NewWithT(t)
+	values := `certificates="cert-manager"`
+	usual, err := tool(t, "helm", "template", release, chart, "--namespace", namespace, "--set-json", values)
+	g.Expect(err).NotTo(HaveOccurred())
+	elsewhere, err := tool(t, "helm", "template", release, chart, "--namespace", "elsewhere", "--set-json", values)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(elsewhere).NotTo(ContainSubstring(namespace))
+	g.Expect(elsewhere).To(Equal(strings.ReplaceAll(usual, namespace, "elsewhere")))
+}
+
+func TestHelmFindsNothingToSayAboutTheChart(t *testing.T) {
+	output, err := tool(t, "helm", "lint", "--strict", chart)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred(), output)
+}
+
+// inDeployment is the JSON of a field of the rendered Deployment.
+func inDeployment(t *testing.T, objects map[string]*unstructured.Unstructured, path ...string) string {
+	t.Helper()
+	var at any = objects["Deployment critical-service-operator"].Object
+	for _, key := range path {
+		if list, isList := at.([]any); isList {
+			at = list[0]
+		}
+		at = at.(map[string]any)[key]
+	}
+	data, err := json.Marshal(at)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return string(data)
+}
+
+func TestAValueOfTheChartDecides(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("0a", 32)
+	pod := func(path ...string) []string { return append([]string{"spec", "template", "spec"}, path...) }
+	for sentence, test := range map[string]struct {
+		values []string
+		path   []string
+		wanted string
+	}{
+		"the default tag is the version of the operator": {
+			nil, pod("containers", "image"), `"quay.io/critical-service/operator:v` + metadata(t)["appVersion"].(string) + `"`,
+		},
+		"a registry of one's own": {
+			[]string{`image={"repository":"registry.example.com:5000/operator","tag":"v1"}`},
+			pod("containers", "image"), `"registry.example.com:5000/operator:v1"`,
+		},
+		"a digest wins over a tag": {
+			[]string{`image={"tag":"v1","digest":"` + digest + `"}`}, pod("containers", "image"), `"quay.io/critical-service/operator@` + digest + `"`,
+		},
+		"the pull policy":              {[]string{`image.pullPolicy="Always"`}, pod("containers", "imagePullPolicy"), `"Always"`},
+		"pull secrets":                 {[]string{`pullSecrets=[{"name":"registry"}]`}, pod("imagePullSecrets"), `[{"name":"registry"}]`},
+		"replicas":                     {[]string{`replicas=2`}, []string{"spec", "replicas"}, `2`},
+		"no replica":                   {[]string{`replicas=0`}, []string{"spec", "replicas"}, `0`},
+		"resources":                    {[]string{`resources={"limits":{"memory":"1Gi"}}`}, pod("containers", "resources", "limits"), `{"memory":"1Gi"}`},
+		"a node selector":              {[]string{`nodeSelector={"a/b":"true"}`}, pod("nodeSelector"), `{"a/b":"true","kubernetes.io/os":"linux"}`},
+		"tolerations":                  {[]string{`tolerations=[{"operator":"Exists"}]`}, pod("tolerations"), `[{"operator":"Exists"}]`},
+		"no affinity":                  {[]string{`affinity=null`}, pod("affinity"), `null`},
+		"another priority class":       {[]string{`priorityClassName="mine"`}, pod("priorityClassName"), `"mine"`},
+		"no priority class":            {[]string{`priorityClassName=""`}, pod("priorityClassName"), `null`},
+		"annotations of the Pods":      {[]string{`podAnnotations={"a/b":"1"}`}, []string{"spec", "template", "metadata", "annotations", "a/b"}, `"1"`},
+		"the port of the webhook":      {[]string{`settings={"WEBHOOK_PORT":10250}`}, pod("containers", "ports"), `[{"containerPort":8080,"name":"metrics","protocol":"TCP"},{"containerPort":8081,"name":"probes","protocol":"TCP"},{"containerPort":10250,"name":"webhook","protocol":"TCP"}]`},
+		"where metrics and probes are": {[]string{`settings={"METRICS_BIND_ADDRESS":"0","HEALTH_PROBE_BIND_ADDRESS":"[::]:99"}`}, pod("containers", "ports"), `[{"containerPort":8080,"name":"metrics","protocol":"TCP"},{"containerPort":99,"name":"probes","protocol":"TCP"},{"containerPort":9443,"name":"webhook","protocol":"TCP"}]`},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			NewWithT(t).Expect(inDeployment(t, rendered(t, test.values...), test.path...)).To(Equal(test.wanted))
+		})
+	}
+}
+
+func TestWhatTheChartMayLeaveOut(t *testing.T) {
+	g := NewWithT(t)
+	found := rendered(t, `crds.install=false`, `criticalPodsQuota=false`)
+	g.Expect(found).NotTo(HaveKey(HavePrefix("CustomResourceDefinition")))
+	g.Expect(found).NotTo(HaveKey(HavePrefix("ResourceQuota")))
+	g.Expect(found).NotTo(HaveKey(HavePrefix("ConfigMap")))
+	found = rendered(t, `crds.keep=false`)
+	g.Expect(found["CustomResourceDefinition criticalservices.mycrd.com"].GetAnnotations()).NotTo(HaveKey("helm.sh/resource-policy"))
+}
+
+func TestSettingsBecomeTheConfigMapAndRestartTheOperator(t *testing.T) {
+	g := NewWithT(t)
+	found := rendered(t, `settings={"NAMESPACES":"shop,checkout","KUBE_API_BURST":1000000,"KUBE_API_QPS":0.5,"LEADER_ELECT":true,"LOG_LEVEL":""}`)
+	data, _, err := unstructured.NestedStringMap(found["ConfigMap critical-service-settings"].Object, "data")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(data).To(Equal(map[string]string{
+		"NAMESPACES": "shop,checkout", "KUBE_API_BURST": "1000000", "KUBE_API_QPS": "0.5", "LEADER_ELECT": "true", "LOG_LEVEL": "",
+	}))
+	annotations := []string{"spec", "template", "metadata", "annotations"}
+	before := inDeployment(t, found, annotations...)
+	g.Expect(before).To(ContainSubstring("checksum/settings"))
+	g.Expect(inDeployment(t, rendered(t, `settings={"NAMESPACES":"shop"}`), annotations...)).NotTo(Equal(before))
+}
+
+func TestTheNotesSayWhatAnUninstallTakes(t *testing.T) {
+	const leaves, takes = "kubectl delete crd criticalservices.mycrd.com", "WARNING: crds.keep is false"
+	for value, wanted := range map[string]struct{ has, hasNot []string }{
+		`crds={"install":true,"keep":true}`:   {has: []string{leaves}, hasNot: []string{takes}},
+		`crds={"install":true,"keep":false}`:  {has: []string{takes}, hasNot: []string{leaves}},
+		`crds={"install":false,"keep":false}`: {hasNot: []string{leaves, takes}},
+	} {
+		t.Run(value, func(t *testing.T) {
+			g := NewWithT(t)
+			output, err := tool(t, "helm", "install", release, chart, "--dry-run=client", "--set-json", value)
+			g.Expect(err).NotTo(HaveOccurred())
+			_, notes, _ := strings.Cut(output, "\nNOTES:\n")
+			g.Expect(notes).To(ContainSubstring("kubectl delete crisvc --all"))
+			for _, words := range wanted.has {
+				g.Expect(notes).To(ContainSubstring(words))
+			}
+			for _, words := range wanted.hasNot {
+				g.Expect(notes).NotTo(ContainSubstring(words))
+			}
+		})
+	}
+}
+
+func TestTheSchemaRefuses(t *testing.T) {
+	for value, complaint := range map[string]string{
+		`settings={"LOG_LEVELS":"debug"}`:            "LOG_LEVELS",
+		`settings={"LOG_LEVEL":"loud"}`:              "/settings/LOG_LEVEL",
+		`settings={"WEBHOOK_PORT":0}`:                "/settings/WEBHOOK_PORT",
+		`settings={"HEALTH_PROBE_BIND_ADDRESS":"0"}`: "/settings/HEALTH_PROBE_BIND_ADDRESS",
+		`settings={"WEBHOOK_URL":"https://a"}`:       "WEBHOOK_URL",
+		`certificates="selfmade"`:                    "/certificates",
+		`image.digest="0a0a"`:                        "/image/digest",
+		`image.repository=""`:                        "/image/repository",
+		`pullSecrets=["registry"]`:                   "/pullSecrets/0",
+		`replicas="two"`:                             "/replicas",
+		`replica=2`:                                  "replica",
+		`crds={"install":"no"}`:                      "/crds/install",
+	} {
+		t.Run(value, func(t *testing.T) {
+			_, err := tool(t, "helm", "template", release, chart, "--set-json", value)
+			NewWithT(t).Expect(err).To(MatchError(And(ContainSubstring("meet the specifications of the schema"), ContainSubstring(complaint))))
+		})
+	}
+}
+
+// A folder of certificates and a webhook outside of the cluster are nothing that
+// the chart's Deployment could have.
+func TestTheSchemaKnowsEverySetting(t *testing.T) {
+	g := NewWithT(t)
+	var schema struct {
+		Properties struct {
+			Settings struct{ Properties map[string]any }
+		}
+	}
+	g.Expect(json.Unmarshal([]byte(file(t, "values.schema.json")), &schema)).To(Succeed())
+	known := schema.Properties.Settings.Properties
+	flags := pflag.NewFlagSet("manager", pflag.ContinueOnError)
+	settings.Bind(flags, func(string) (string, bool) { return "", false })
+	variable := regexp.MustCompile(`\(env ([A-Z_]+)`)
+	flags.VisitAll(func(flag *pflag.Flag) {
+		name := variable.FindStringSubmatch(flag.Usage)[1]
+		if name == "WEBHOOK_CERT_DIR" || name == "WEBHOOK_URL" {
+			return
+		}
+		g.Expect(known).To(HaveKey(name))
+		delete(known, name)
+	})
+	g.Expect(known).To(BeEmpty(), "the operator does not know these settings")
+}
+
+func TestTheDefaultsMeetTheSchemaAndTheReadmeNamesThem(t *testing.T) {
+	g := NewWithT(t)
+	var values map[string]any
+	g.Expect(yaml.Unmarshal([]byte(file(t, "values.yaml")), &values)).To(Succeed())
+	readme := file(t, "README.md")
+	for key, value := range values {
+		inner, isMap := value.(map[string]any)
+		if !isMap || len(inner) == 0 || slices.Contains([]string{"affinity", "nodeSelector", "resources"}, key) {
+			g.Expect(readme).To(ContainSubstring("| `"+key+"` |"), "the README of the chart does not explain %s", key)
+			continue
+		}
+		for name := range inner {
+			g.Expect(readme).To(ContainSubstring("| `"+key+"."+name+"` |"), "the README of the chart does not explain %s.%s", key, name)
+		}
+	}
+}
+
+func TestTheChartSaysWhichImageItInstalls(t *testing.T) {
+	g := NewWithT(t)
+	annotations := metadata(t)["annotations"].(map[string]any)
+	var images []struct{ Name, Image string }
+	g.Expect(yaml.Unmarshal([]byte(annotations["artifacthub.io/images"].(string)), &images)).To(Succeed())
+	g.Expect(images).To(HaveLen(1))
+	g.Expect(inDeployment(t, rendered(t), "spec", "template", "spec", "containers", "image")).To(Equal(`"` + images[0].Image + `"`))
+	g.Expect(metadata(t)["version"]).To(Equal(metadata(t)["appVersion"]))
+}
+
+func metadata(t *testing.T) map[string]any {
+	t.Helper()
+	var content map[string]any
+	NewWithT(t).Expect(yaml.Unmarshal([]byte(file(t, "Chart.yaml")), &content)).To(Succeed())
+	return content
+}
+
+func file(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(chart, name))
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return string(data)
+}
