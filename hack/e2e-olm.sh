@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# The end-to-end tests with the operator installed from its catalog by OLM, on the devcluster, which has
+# a registry under the images' real names. Arguments go to `go test`, for example
+# `hack/e2e-olm.sh -run TestABundleIsTriedAndJudged`.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=hack/cluster.sh
+source hack/cluster.sh
+
+# The version of bundle/, and the one before it. There is no release before the first one: it is this
+# code, as it was when CriticalServices were still stored as v1.
+current=$(sed -n 's/^  version: //p' bundle/manifests/critical-service-operator.clusterserviceversion.yaml)
+readonly current previous=0.9.0
+readonly registry=quay.io/critical-service work=bin/olm
+
+# deliver_operator VERSION builds the operator of a version, and whatever else has its version.
+deliver_operator() {
+  make --no-print-directory binaries ARCH="$arch" VERSION="v$1"
+  deliver "$registry/operator:v$1" --target prebuilt --build-arg BASE=scratch .
+}
+
+# make_previous writes the bundle of the version before, in which v1 is stored.
+make_previous() {
+  local bundle=$work/v$previous crd
+  hack/bundle.sh --version "$previous" --image "$registry/operator:v$previous" --output "$bundle"
+  crd=$bundle/manifests/mycrd.com_criticalservices.yaml
+  cat > "$bundle/kustomization.yaml" <<YAML
+resources: [$(realpath --relative-to "$bundle" "$crd")]
+patches:
+- patch: |
+    - {op: test, path: /spec/versions/0/name, value: v1}
+    - {op: replace, path: /spec/versions/0/storage, value: true}
+    - {op: replace, path: /spec/versions/1/storage, value: false}
+  target: {kind: CustomResourceDefinition}
+YAML
+  bin/tools/kustomize build "$bundle" > "$bundle/crd"
+  mv "$bundle/crd" "$crd"
+  rm "$bundle/kustomization.yaml"
+}
+
+# deliver_catalog VERSION BUNDLE... builds the catalog in which VERSION is the newest.
+deliver_catalog() {
+  local version=$1
+  shift
+  hack/catalog.sh --output "$work/catalog-v$version" "$@"
+  deliver "$registry/operator-catalog:e2e-v$version" --file "$work/catalog-v$version/catalog.Dockerfile" "$work/catalog-v$version"
+}
+
+[[ -z ${KUBECONFIG:-} ]] || fail "these tests need the devcluster, with its registry under the images' real names: unset KUBECONFIG"
+say "Validating the bundle"
+make --no-print-directory bundle-validate
+
+use_cluster
+say "Installing OLM"
+bin/devcluster olm up
+# OLM must not meet an operator that was installed by other means.
+hack/render.sh "$registry/operator:dev" | "$kubectl" delete --ignore-not-found --wait -f - >/dev/null
+
+say "Building and delivering the operator, its bundles and catalogs: v$previous and v$current"
+mkdir -p "$work"
+arch=$("$kubectl" get nodes --output 'jsonpath={.items[0].status.nodeInfo.architecture}')
+deliver_operator "$previous"
+deliver_operator "$current"
+DEMO_IMG=$registry/demo:e2e-olm
+deliver "$DEMO_IMG" --file test/workload/Dockerfile "bin/linux-$arch"
+deliver "$registry/operator-scorecard:v$current" --file test/scorecard/Dockerfile "bin/linux-$arch"
+make_previous
+deliver "$registry/operator-bundle:v$previous" --file "$work/v$previous/bundle.Dockerfile" "$work/v$previous"
+deliver "$registry/operator-bundle:v$current" --file bundle.Dockerfile .
+deliver_catalog "$previous" "$work/v$previous"
+deliver_catalog "$current" "$work/v$previous" bundle
+
+say "The end-to-end tests with OLM"
+export DEMO_IMG OLM_PREVIOUS=$previous OLM_CURRENT=$current OLM_BUNDLE=$PWD/bundle
+# The tests run the commands of docs/install.md.
+PATH=$(dirname "$kubectl"):$PATH
+export OLM_DEVCLUSTER=$PWD/bin/devcluster OLM_SDK=$PWD/bin/tools/operator-sdk
+hack/gotest.sh e2e-olm ./test/olm/... -tags e2e -count=1 -timeout 30m "$@"

@@ -1,0 +1,90 @@
+//go:build e2e
+
+package olm
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/test/internal/cluster"
+)
+
+// limit is what operator-sdk gets as its own time limit.
+const limit = "6m"
+
+// TestABundleIsTriedAndJudged is what somebody does who develops or reviews the bundle: operator-sdk runs
+// it without a catalog, upgrades it, judges it by scorecard, and cleans up. The namespace is not
+// restricted, because operator-sdk's own Pods are not fit for that.
+func TestABundleIsTriedAndJudged(t *testing.T) {
+	w := newWorld(t, bundleHome, nil)
+	var shop *service
+	var forgetScorecard func()
+	w.namespace(w.operator, nil)
+
+	w.stage("run bundle installs the previous version", func() {
+		w.operatorSDKSucceeds("run", "bundle", previous.bundleImage(), "--namespace", w.operator, "--timeout", limit)
+		w.succeeds(previous)
+	})
+	w.stage("run bundle-upgrade upgrades it", func() {
+		w.operatorSDKSucceeds("run", "bundle-upgrade", current.bundleImage(), "--namespace", w.operator, "--timeout", limit)
+		w.succeeds(current)
+		shop = w.service("shop").withPage().becomes(criticalv2.StateArmed)
+		shop.standsIn(thePage).recovers()
+	})
+	w.stage("scorecard finds nothing to mend", func() {
+		forgetScorecard = w.scorecardAccount()
+		results := w.scorecard(bundleTests())
+		w.Expect(results).To(And(HaveKey("basic-check-spec"), HaveKey("armed")), "tests of Operator SDK and of this project")
+		for name, result := range results {
+			w.Expect(result.State).To(Equal(v1alpha3.PassState), "%s: %v\n%s", name, result.Errors, result.Log)
+			// Examples have no status, because only the operator writes one.
+			w.Expect(result.Suggestions).To(Or(BeEmpty(), HaveEach(ContainSubstring("does not have status spec"))), "what %s suggests", name)
+		}
+		w.t.Logf("scorecard passes %v", slices.Sorted(maps.Keys(results)))
+	})
+	w.stage("scorecard finds an operator whose responders do not run", func() {
+		w.configure(corev1.EnvVar{Name: "RESPONDER_IMAGE", Value: registry + "operator:none"})
+		results := w.scorecard(w.impatient(), "--selector", "suite=custom,test in (armed,outage,recovery,conversion)")
+		for _, name := range []string{"armed", "outage", "recovery"} {
+			w.Expect(results).To(HaveKey(name))
+			w.Expect(results[name].State).To(Equal(v1alpha3.FailState), "%s\n%s", name, results[name].Log)
+			w.Expect(results[name].Errors).NotTo(BeEmpty(), name)
+			w.Expect(results[name].Suggestions).NotTo(BeEmpty(), name)
+		}
+		// It still converts: a test tells what is broken from what is not.
+		w.Expect(results["conversion"].State).To(Equal(v1alpha3.PassState), "%v", results["conversion"].Errors)
+	})
+	w.stage("cleanup leaves nothing", func() {
+		w.operatorSDKSucceeds("cleanup", packageName, "--namespace", w.operator, "--timeout", limit)
+		w.Eventually(w.gone(customResources())).Should(BeTrue())
+		w.shell(w.guide("OLM", "sh", "delete namespace "+guideTrial))
+		shop.closes()
+		forgetScorecard()
+		w.leavesNothing()
+	})
+}
+
+// configure changes the settings of the operator in its Subscription, and waits until it has them.
+func (w *world) configure(set corev1.EnvVar) {
+	w.t.Helper()
+	var subscriptions v1alpha1.SubscriptionList
+	w.Expect(w.List(w.ctx, &subscriptions, client.InNamespace(w.operator))).To(Succeed())
+	w.Expect(subscriptions.Items).To(HaveLen(1))
+	change(w, &subscriptions.Items[0], func(s *v1alpha1.Subscription) {
+		s.Spec.Config = &v1alpha1.SubscriptionConfig{Env: []corev1.EnvVar{set}}
+	})
+	w.Eventually(func(g Gomega) {
+		pods := w.operatorPods(g)
+		g.Expect(pods).To(HaveLen(1))
+		g.Expect(pods[0].Spec.Containers[0].Env).To(ContainElement(set))
+		g.Expect(cluster.PodReady(&pods[0])).To(BeTrue())
+	}).WithTimeout(installLimit).Should(Succeed(), "the operator has the setting %s=%s", set.Name, set.Value)
+}

@@ -1,0 +1,95 @@
+//go:build e2e
+
+package olm
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/critical-service/operator/test/internal/cluster"
+)
+
+// scorecardName is the namespace in which scorecard runs its tests, and their ServiceAccount: see
+// config/scorecard/rbac.yaml.
+const scorecardName = "critical-service-scorecard"
+
+// scorecardAccount gives the custom tests their permissions, and forget takes them away, at the latest
+// when the story ends.
+func (w *world) scorecardAccount() (forget func()) {
+	w.t.Helper()
+	content, err := os.ReadFile(filepath.Join("..", "..", "config", "scorecard", "rbac.yaml"))
+	w.Expect(err).NotTo(HaveOccurred())
+	objects, err := cluster.Decode(content)
+	w.Expect(err).NotTo(HaveOccurred())
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: scorecardName}}
+	forget = func() {
+		for _, object := range objects {
+			w.remove(object, installLimit)
+		}
+		w.remove(namespace, installLimit)
+	}
+	w.t.Cleanup(forget)
+	for _, object := range objects {
+		w.Expect(w.Apply(w.ctx, "critical-service-e2e-olm", object)).To(Succeed())
+	}
+	w.Eventually(func(g Gomega) {
+		g.Expect(w.Get(w.ctx, keyOf(scorecardName, scorecardName), &corev1.ServiceAccount{})).To(Succeed())
+	}).Should(Succeed())
+	return forget
+}
+
+// scorecard judges the current bundle, and the operator that is installed, by the tests of a
+// configuration, and returns their results by name.
+func (w *world) scorecard(configuration string, args ...string) map[string]v1alpha3.TestResult {
+	w.t.Helper()
+	const limit = 6 * time.Minute
+	// It ends with an error if a test fails: that is for the story to judge.
+	output, remarks, _ := w.operatorSDK(limit+time.Minute, append([]string{
+		"scorecard", bundle, "--config", configuration, "--namespace", scorecardName,
+		"--service-account", scorecardName, "--wait-time", limit.String(), "--output", "json",
+	}, args...)...)
+	var list v1alpha3.TestList
+	w.Expect(json.Unmarshal([]byte(output), &list)).To(Succeed(), "the result of scorecard: %s%s", output, remarks)
+	results := map[string]v1alpha3.TestResult{}
+	for _, test := range list.Items {
+		for _, result := range test.Status.Results {
+			results[result.Name] = result
+			w.t.Logf("%s: %s %v", result.Name, result.State, result.Errors)
+		}
+	}
+	return results
+}
+
+// bundleTests is the configuration of the bundle.
+func bundleTests() string { return filepath.Join(bundle, "tests", "scorecard", "config.yaml") }
+
+// impatient is the configuration of the bundle, with custom tests that soon give up: what an operator
+// does that works, it does sooner.
+func (w *world) impatient() string {
+	w.t.Helper()
+	content, err := os.ReadFile(bundleTests())
+	w.Expect(err).NotTo(HaveOccurred())
+	var configuration v1alpha3.Configuration
+	w.Expect(yaml.UnmarshalStrict(content, &configuration)).To(Succeed())
+	for i := range configuration.Stages {
+		tests := configuration.Stages[i].Tests
+		for j := range tests {
+			if tests[j].Labels["suite"] == "custom" {
+				tests[j].Entrypoint = append(tests[j].Entrypoint, "--patience=30s")
+			}
+		}
+	}
+	content, err = yaml.Marshal(configuration)
+	w.Expect(err).NotTo(HaveOccurred())
+	file := filepath.Join(w.t.TempDir(), "config.yaml")
+	w.Expect(os.WriteFile(file, content, 0o600)).To(Succeed())
+	return file
+}
