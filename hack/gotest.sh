@@ -3,8 +3,8 @@
 #
 #   hack/gotest.sh NAME 'PACKAGES' [ARGUMENTS OF go test...]
 #
-# With RERUN_FAILS=1, as in CI, a test that fails is run once more, unless many fail. One that then
-# passes stands in bin/reports/NAME.flaky; .ci/run names it, and it is to be mended all the same.
+# With RERUN_FAILS=1, as in CI, a test that fails is run once more, with all its subtests, unless many
+# fail. One that then passes stands in bin/reports/NAME.flaky; .ci/run names it, and it is to be mended all the same.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 
@@ -14,7 +14,7 @@ mkdir -p "$root/bin/reports"
 rm -f "$root/bin/reports/$name".*
 again=()
 if [[ ${RERUN_FAILS:-} == 1 ]]; then
-  again=(--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-abort-on-data-race
+  again=(--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-abort-on-data-race --rerun-fails-run-root-test
     --rerun-fails-report "$root/bin/reports/$name.flaky")
 fi
 exec "$root/bin/tools/gotestsum" --format "${FORMAT:-standard-verbose}" --junitfile "$root/bin/reports/$name.xml" \
