@@ -18,7 +18,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -171,30 +170,9 @@ func (w *world) scale(object client.Object, replicas int32) {
 	w.Expect(w.SubResource("scale").Update(w.ctx, object, client.WithSubResourceBody(body))).To(Succeed())
 }
 
-// webPod is a Pod of the demo's image on port 8080. It would be admitted in a restricted namespace.
+// webPod is the Pod of an application, or of a fallback.
 func webPod(name string, args ...string) corev1.PodSpec {
-	return corev1.PodSpec{
-		AutomountServiceAccountToken:  new(false),
-		TerminationGracePeriodSeconds: new(int64(5)),
-		SecurityContext: &corev1.PodSecurityContext{
-			RunAsNonRoot:   new(true),
-			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
-		},
-		Containers: []corev1.Container{{
-			Name:  "web",
-			Image: demoImage,
-			Args:  append([]string{"web", "--name=" + name, "--drain=2s"}, args...),
-			Ports: []corev1.ContainerPort{{ContainerPort: 8080}},
-			ReadinessProbe: &corev1.Probe{
-				ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/readyz", Port: intstr.FromInt32(8080)}},
-				PeriodSeconds: 1,
-			},
-			SecurityContext: &corev1.SecurityContext{
-				AllowPrivilegeEscalation: new(false),
-				Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-			},
-		}},
-	}
+	return cluster.WebPod(demoImage, name, append([]string{"--drain=2s"}, args...)...)
 }
 
 // warnings are the Warning events with a reason about an object.

@@ -19,6 +19,7 @@ import (
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/test/internal/cluster"
 	"github.com/critical-service/operator/test/prober"
 )
 
@@ -59,7 +60,7 @@ func (w *world) service(name string) *service {
 			Spec: appsv1.DeploymentSpec{
 				Replicas: new(int32(1)),
 				Selector: &metav1.LabelSelector{MatchLabels: labels{"app": name}},
-				Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels{"app": name}}, Spec: webPod(name, "--drain=2s")},
+				Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels{"app": name}}, Spec: cluster.WebPod(demoImage, name, "--drain=2s")},
 			},
 		},
 	}
@@ -68,38 +69,12 @@ func (w *world) service(name string) *service {
 	return s
 }
 
-// webPod is a Pod of the demo's image on port 8080, fit for a restricted namespace.
-func webPod(name string, args ...string) corev1.PodSpec {
-	return corev1.PodSpec{
-		AutomountServiceAccountToken:  new(false),
-		TerminationGracePeriodSeconds: new(int64(5)),
-		SecurityContext: &corev1.PodSecurityContext{
-			RunAsNonRoot:   new(true),
-			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
-		},
-		Containers: []corev1.Container{{
-			Name:  "web",
-			Image: demoImage,
-			Args:  append([]string{"web", "--name=" + name}, args...),
-			Ports: []corev1.ContainerPort{{ContainerPort: 8080}},
-			ReadinessProbe: &corev1.Probe{
-				ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/readyz", Port: intstr.FromInt32(8080)}},
-				PeriodSeconds: 1,
-			},
-			SecurityContext: &corev1.SecurityContext{
-				AllowPrivilegeEscalation: new(false),
-				Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-			},
-		}},
-	}
-}
-
 // fallbackTemplate makes the PodTemplate from which fallback Pods are made unless somebody says otherwise.
 func (w *world) fallbackTemplate() {
 	w.t.Helper()
 	w.Expect(w.Create(w.ctx, &corev1.PodTemplate{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.operator, Name: templateName},
-		Template:   corev1.PodTemplateSpec{Spec: webPod(fallbackName, "--status=503")},
+		Template:   corev1.PodTemplateSpec{Spec: cluster.WebPod(demoImage, fallbackName, "--status=503")},
 	})).To(Succeed())
 }
 
