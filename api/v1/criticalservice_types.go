@@ -21,6 +21,7 @@ import (
 // +kubebuilder:printcolumn:name="Armed",type=integer,JSONPath=`.status.services.armed`,description="Services that answer by themselves and whose fallback is prepared"
 // +kubebuilder:printcolumn:name="Covered",type=integer,JSONPath=`.status.services.covered`,description="Services whose fallback answers"
 // +kubebuilder:printcolumn:name="Exposed",type=integer,JSONPath=`.status.services.exposed`,description="Services for which nothing answers"
+// +kubebuilder:printcolumn:name="Failover",type=string,JSONPath=`.status.conditions[?(@.type=="FailoverReady")].status`,description="True while every standby answers the self-test"
 // +kubebuilder:printcolumn:name="Namespace",type=string,JSONPath=`.spec.namespace`,priority=1,description="The only namespace looked at; empty is all"
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1,description="Why Ready has its value"
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="What Ready means here"

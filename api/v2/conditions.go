@@ -19,6 +19,16 @@ const (
 	//	       HeadlessUnsupported, PortMismatch, FallbackFailing, PageContentInvalid
 	ConditionFallbackReady = "FallbackReady"
 
+	// ConditionFailoverReady is True while every standby answered the operator's
+	// last self-test, in the protocol of its port, and nothing hinders a Service
+	// that is Arming or Exposed. The message names the first Service and port that
+	// did not answer, or the Service and what hinders it.
+	//
+	//	True:    StandbyAnswers
+	//	False:   StandbySilent, NotProtected
+	//	Unknown: NotTested
+	ConditionFailoverReady = "FailoverReady"
+
 	// ConditionOutage is True while a matched Service has no ready endpoint of
 	// its own.
 	//
@@ -55,6 +65,13 @@ const (
 const (
 	// ConditionReasonFallbackPrepared: nothing hinders any fallback.
 	ConditionReasonFallbackPrepared = "FallbackPrepared"
+	// ConditionReasonStandbyAnswers: every standby that can be tested answered.
+	ConditionReasonStandbyAnswers = "StandbyAnswers"
+	// ConditionReasonStandbySilent: a standby did not answer as it should.
+	ConditionReasonStandbySilent = "StandbySilent"
+	// ConditionReasonNotTested: no standby was tested: the self-test is off or has
+	// just begun, or the fallback is made in an outage only.
+	ConditionReasonNotTested = "NotTested"
 	// ConditionReasonExposed: at least one Service is in outage and unanswered.
 	ConditionReasonExposed = "Exposed"
 	// ConditionReasonCovered: every Service in outage is answered by its fallback.

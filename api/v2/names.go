@@ -40,6 +40,9 @@ const (
 	// AnnotationBackup names, on the standby slice of a service fallback, the backup
 	// Service whose endpoints it publishes.
 	AnnotationBackup = ReservedPrefix + "backup"
+	// AnnotationMaintenance holds, on the standby slice of a page, the maintenance
+	// that is announced for the Service, as JSON. The responder's controller reads it.
+	AnnotationMaintenance = ReservedPrefix + "maintenance"
 	// AnnotationOutageSince holds, on a standby slice, since when the Service has
 	// had no ready endpoint of its own (RFC 3339), while activationDelay runs.
 	AnnotationOutageSince = ReservedPrefix + "outage-since"
@@ -48,7 +51,7 @@ const (
 	AnnotationRecoveredSince = ReservedPrefix + "recovered-since"
 
 	// LabelResponder marks what belongs to the responder of a namespace. Its
-	// value is one of the three that follow.
+	// value is one of the four that follow.
 	LabelResponder = ReservedPrefix + "responder"
 	// ResponderServer marks the responder's Deployment, Pods and
 	// PodDisruptionBudget.
@@ -58,6 +61,9 @@ const (
 	// ResponderContent is set by a team on a ConfigMap with content of a page: by
 	// it they agree that the ConfigMap is published.
 	ResponderContent = "content"
+	// ResponderMaintenance marks a ConfigMap that announces a maintenance of a
+	// Service of its namespace; see Maintenance for its keys.
+	ResponderMaintenance = "maintenance"
 	// AnnotationListeners holds, on a responder Pod, the ports on which it
 	// listens once it is ready, as "first-last".
 	AnnotationListeners = ReservedPrefix + "listeners"

@@ -64,6 +64,9 @@ const (
 	ReasonStandbyServing = "StandbyServing"
 	// ReasonEndpointsReady: the Service has a ready endpoint of its own.
 	ReasonEndpointsReady = "EndpointsReady"
+	// ReasonMaintenance: a maintenance is announced. While the Service still has
+	// ready endpoints of its own they get the traffic; then the page answers.
+	ReasonMaintenance = "Maintenance"
 	// ReasonFallbackServing: the fallback is a ready endpoint of the Service.
 	ReasonFallbackServing = "FallbackServing"
 )

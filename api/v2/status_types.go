@@ -12,7 +12,7 @@ type CriticalServiceStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed generation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=30
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions are Ready, FallbackReady, Outage and Overridden.
+	// conditions are Ready, FallbackReady, FailoverReady, Outage and Overridden.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -35,10 +35,25 @@ type CriticalServiceStatus struct {
 	// +kubebuilder:validation:MaxItems=100
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Services",order=10
 	Details []ServiceStatus `json:"details,omitempty"`
+
+	// outages lists the outages of the Services that this object governs, the
+	// latest first: at most 10 of one Service and 100 in all. Those that are under
+	// way have no end.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=100
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Outages",order=20
+	Outages []Outage `json:"outages,omitempty"`
 }
 
-// MaxDetails is the greatest number of Services listed in a status.
-const MaxDetails = 100
+const (
+	// MaxDetails is the greatest number of Services listed in a status.
+	MaxDetails = 100
+	// MaxOutages is the greatest number of outages listed in a status.
+	MaxOutages = 100
+	// MaxOutagesOfService is how many of them may be of one Service.
+	MaxOutagesOfService = 10
+)
 
 // ServiceCounts counts the matched Services by state. The states add up to the
 // total.
@@ -120,4 +135,53 @@ type ServiceStatus struct {
 	// +required
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Since",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=16
 	Since metav1.Time `json:"since"`
+
+	// cause is what explains the outage, so far as the operator could find out. It
+	// is absent while the Service is not in outage.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Cause",order=17
+	Cause *OutageCause `json:"cause,omitempty"`
+}
+
+// Outage is one time during which a Service had no ready endpoint of its own, as
+// the operator saw it.
+type Outage struct {
+	// namespace of the Service.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Namespace of the Service in outage",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=21
+	Namespace string `json:"namespace"`
+
+	// name of the Service.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Name of the Service in outage",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=22
+	Name string `json:"name"`
+
+	// began is when the outage was first seen.
+	// +required
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Began",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=23
+	Began metav1.MicroTime `json:"began"`
+
+	// covered is when the fallback was first seen to answer; absent if it did not.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Covered",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=24
+	Covered *metav1.MicroTime `json:"covered,omitempty"`
+
+	// ended is when the Service was first seen to answer by itself again, or not to
+	// be protected any more; absent while the outage is under way.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Ended",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=25
+	Ended *metav1.MicroTime `json:"ended,omitempty"`
+
+	// fallback is the member of spec.fallback that answered; absent if none did.
+	// +optional
+	// +kubebuilder:validation:Enum=page;podTemplate;service
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Fallback that answered",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=26
+	Fallback string `json:"fallback,omitempty"`
+
+	// cause is the last that was known of what explains the outage.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Cause of the outage",order=27
+	Cause *OutageCause `json:"cause,omitempty"`
 }

@@ -16,12 +16,22 @@ type List struct {
 	Now metav1.Time
 }
 
-// Set sets one condition. Its transition time changes only with its status.
+// Set sets one condition to True or False. Its transition time changes only with
+// its status.
 func (l List) Set(kind string, is bool, reason, message string) {
 	status := metav1.ConditionFalse
 	if is {
 		status = metav1.ConditionTrue
 	}
+	l.set(kind, status, reason, message)
+}
+
+// SetUnknown sets one condition to Unknown.
+func (l List) SetUnknown(kind, reason, message string) {
+	l.set(kind, metav1.ConditionUnknown, reason, message)
+}
+
+func (l List) set(kind string, status metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(l.Conditions, metav1.Condition{
 		Type: kind, Status: status, Reason: reason, Message: message,
 		ObservedGeneration: l.Generation, LastTransitionTime: transition(*l.Conditions, kind, status, l.Now),
