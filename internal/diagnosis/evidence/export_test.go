@@ -1,0 +1,4 @@
+package evidence
+
+// CollectAt is Collect at another time than now.
+var CollectAt = collect
