@@ -44,6 +44,8 @@ type Listener struct {
 	AppProtocol string `json:"appProtocol,omitempty"`
 	// Page is what to answer.
 	Page criticalv2.PageFallback `json:"page"`
+	// Maintenance is what is announced for the Service; nil if nothing is.
+	Maintenance *criticalv2.Announcement `json:"maintenance,omitempty"`
 }
 
 // Find is the port that stands in for a port of a Service.

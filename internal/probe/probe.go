@@ -1,0 +1,91 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/critical-service/operator/internal/listener"
+	"github.com/critical-service/operator/internal/version"
+)
+
+// patience is how long a connection may take, and an answer once more.
+const patience = 3 * time.Second
+
+// errPatience is the cause when a server was too slow.
+var errPatience = errors.New("it took longer than " + patience.String())
+
+// errForeign is about an answer in another protocol that can be taken for one.
+var errForeign = errors.New("it is in another protocol")
+
+// Target is what to ask.
+type Target struct {
+	// Address is ip:port.
+	Address string
+	// Protocol in which to ask; empty is TCP.
+	Protocol Protocol
+	// Host is the name under which a client would know the server, such as
+	// shop.default.svc; empty is the address. HTTP and TLS tell it to the server.
+	Host string
+	// Dial makes the connection; nil is the network.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Result is what was seen.
+type Result struct {
+	// Answered tells whether the server did what a client can make sense of.
+	Answered bool
+	// Protocol in which it was asked.
+	Protocol Protocol
+	// Status is the answer in a word of its protocol: "503", "UNAVAILABLE", "57P03",
+	// "LOADING", "1053", "connection accepted". It is empty if there was none.
+	Status string
+	// Took is the time from the first packet until the whole answer, or until there
+	// was no hope of one.
+	Took time.Duration
+	// Problem says why there was no answer, as a predicate of the server, which has
+	// the address in it: "refused the connection on 10.0.0.3:20001: nothing listens
+	// there".
+	Problem string
+}
+
+// Ask asks one question. It takes some seconds at most, or less if ctx ends.
+func Ask(ctx context.Context, target Target) Result {
+	if target.Protocol == "" {
+		target.Protocol = TCP
+	}
+	if target.Host == "" {
+		target.Host = target.Address
+	}
+	result, started := Result{Protocol: target.Protocol}, time.Now()
+	conn, problem := connect(ctx, target)
+	if problem != "" {
+		result.Took, result.Problem = time.Since(started), problem
+		return result
+	}
+	accepted := time.Since(started)
+	defer conn.Close()
+
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
+	defer cancel()
+	// Not every connection has deadlines: those through a port-forward have none.
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	status, err := speakers[target.Protocol].ask(ctx, conn, target)
+	result.Took = time.Since(started)
+	if target.Protocol == TCP {
+		result.Took = accepted
+	}
+	if err == nil && conn.isForeign(target.Protocol) {
+		err = errForeign
+	}
+	if err != nil {
+		result.Problem = conn.problem(ctx, target, err)
+		return result
+	}
+	result.Answered, result.Status = true, status
+	return result
+}
+
+// agent is who asks, where a protocol lets a client say so.
+func agent() string { return listener.SelfTestAgent + "/" + version.Version }

@@ -1,0 +1,62 @@
+package probe_test
+
+import (
+	"fmt"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/critical-service/operator/internal/listener"
+	"github.com/critical-service/operator/internal/probe"
+)
+
+// TestTheResponderAnswersInEveryProtocol asks the real one, on a port for each
+// protocol, in the protocol that ProtocolOf finds for it.
+func TestTheResponderAnswersInEveryProtocol(t *testing.T) {
+	tests := []struct {
+		port   corev1.ServicePort
+		want   probe.Protocol
+		status string
+		// counted is the protocol in the responder's metrics; empty if it cannot know the
+		// self-test from a client.
+		counted string
+	}{
+		{named("web", "http"), probe.HTTP, "503", "http1"},
+		{named("web2", "h2c"), probe.H2C, "503", "http2"},
+		{named("calls", "grpc"), probe.GRPC, "UNAVAILABLE", "grpc"},
+		{named("sql", "postgresql"), probe.PostgreSQL, "57P03", "postgresql"},
+		{named("postgres", ""), probe.PostgreSQL, "57P03", "postgresql"},
+		{named("mysql", ""), probe.MySQL, "1053", ""},
+		{named("maria", "mysql"), probe.MySQL, "1053", ""},
+		{named("cache", "redis"), probe.Redis, "LOADING", "redis"},
+		{named("secure", "https"), probe.TLS, "alert: internal error", ""},
+		{named("thing", ""), probe.TCP, "connection accepted", ""},
+	}
+	listeners := make([]listener.Listener, 0, len(tests))
+	for _, test := range tests {
+		listeners = append(listeners, listener.Listener{Service: "shop", PortName: test.port.Name, AppProtocol: *test.port.AppProtocol})
+	}
+	addresses, metrics := startResponder(t, listeners)
+	for i, test := range tests {
+		t.Run(test.port.Name, func(t *testing.T) {
+			g := NewWithT(t)
+			g.Expect(probe.ProtocolOf(test.port)).To(Equal(test.want))
+			result := probe.Ask(t.Context(), probe.Target{Address: addresses[i], Protocol: test.want, Host: "shop.default.svc"})
+			g.Expect(result.Problem).To(BeEmpty())
+			g.Expect(result.Answered).To(BeTrue())
+			g.Expect(result.Status).To(Equal(test.status))
+			g.Expect(result.Protocol).To(Equal(test.want))
+			g.Expect(result.Took).To(BeNumerically(">", 0))
+			if test.counted != "" {
+				g.Eventually(metrics, patience).Should(ContainSubstring(fmt.Sprintf(
+					`critical_service_responder_self_tests_total{port=%q,protocol=%q,service="shop"} 1`, test.port.Name, test.counted)))
+				g.Expect(metrics()).NotTo(ContainSubstring(fmt.Sprintf(`responder_answers_total{port=%q`, test.port.Name)))
+			}
+		})
+	}
+}
+
+func named(name, appProtocol string) corev1.ServicePort {
+	return corev1.ServicePort{Name: name, AppProtocol: &appProtocol}
+}
