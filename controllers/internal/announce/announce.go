@@ -1,4 +1,7 @@
 // Package announce sends events about objects of the cluster.
+//
+// Events are written in the background, and never in the way of what they tell of.
+// What is told again is counted: see Recorder.
 package announce
 
 import (
