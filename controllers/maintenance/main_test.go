@@ -1,0 +1,24 @@
+package maintenance_test
+
+import (
+	"context"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/internal/testenv"
+)
+
+var cluster *testenv.Cluster
+
+func TestMain(m *testing.M) {
+	testenv.Main(m, scheme, &cluster, func(context.Context) error { return nil })
+}
+
+func scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	add := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, criticalv2.AddToScheme)
+	return scheme, add.AddToScheme(scheme)
+}

@@ -1,0 +1,46 @@
+package maintenance
+
+import (
+	"context"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/controllers/internal/announce"
+	"github.com/critical-service/operator/controllers/internal/fault"
+	"github.com/critical-service/operator/controllers/maintenance/internal/decide"
+)
+
+// Reconciler ends one maintenance per key.
+type Reconciler struct {
+	observer
+	announce.Announcer
+	client client.Client
+	told   *told
+}
+
+// What it takes to end a maintenance the operator may only where somebody said so.
+//
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch
+// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconcile observes the maintenance, decides whether it is over, and ends it.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	snap, err := r.observe(ctx, req.NamespacedName)
+	if err != nil {
+		return fault.Result(err)
+	}
+	plan := decide.Decide(snap)
+	done, err := r.apply(ctx, &snap, &plan)
+	if fault.Of(err) == fault.UserMustAct {
+		plan.Stuck, plan.RecheckAfter, err = err.Error(), decide.LookAgain, nil
+	}
+	r.report(ctx, req.NamespacedName, &snap, plan, done)
+	if err != nil {
+		return fault.Result(err)
+	}
+	return ctrl.Result{RequeueAfter: plan.RecheckAfter}, nil
+}

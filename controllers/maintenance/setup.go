@@ -1,0 +1,108 @@
+package maintenance
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/internal/announce"
+	"github.com/critical-service/operator/controllers/internal/write"
+)
+
+// Options are the settings of this kind.
+type Options struct {
+	// Registry is where metrics are registered; nil is nowhere.
+	Registry prometheus.Registerer
+}
+
+// Back-off of failed reconciles, as for Services.
+const (
+	firstRetry = 50 * time.Millisecond
+	lastRetry  = 30 * time.Second
+)
+
+// Setup adds the controller of this kind to the manager. It reads what other kinds
+// keep in the caches: ConfigMaps with the responder's label, EndpointSlices, Services,
+// and fallback Pods.
+func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
+	recorder, err := announce.NewRecorder(mgr, "critical-service-operator")
+	if err != nil {
+		return err
+	}
+	writer, err := write.Counted(mgr.GetClient(), options.Registry)
+	if err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	r := &Reconciler{
+		observer: observer{
+			cached: mgr.GetClient(), scales: mgr.GetClient(), mapper: mgr.GetRESTMapper(), clock: clock.RealClock{},
+		},
+		Announcer: announce.Announcer{Recorder: recorder, Scheme: mgr.GetScheme()},
+		client:    writer,
+		told:      newTold(),
+	}
+	err = ctrl.NewControllerManagedBy(mgr).
+		Named("maintenance").
+		For(&corev1.ConfigMap{}, builder.WithPredicates(isMaintenance)).
+		Watches(&discoveryv1.EndpointSlice{}, handler.EnqueueRequestsFromMapFunc(maintenancesOf(mgr.GetClient())), builder.WithPredicates(isOfOthers)).
+		WithOptions(controller.Options{
+			EnableWarmup: new(true),
+			RateLimiter:  workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+		}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("set up the maintenance controller: %w", err)
+	}
+	return nil
+}
+
+// isMaintenance lets pass what announces a maintenance, or did before.
+var isMaintenance = predicate.Funcs{
+	CreateFunc: func(e event.CreateEvent) bool { return announces(e.Object) },
+	UpdateFunc: func(e event.UpdateEvent) bool { return announces(e.ObjectOld) || announces(e.ObjectNew) },
+	DeleteFunc: func(e event.DeleteEvent) bool { return announces(e.Object) },
+}
+
+func announces(object client.Object) bool {
+	return object.GetLabels()[criticalv2.LabelResponder] == criticalv2.ResponderMaintenance
+}
+
+// isOfOthers lets pass what may tell that an application is back.
+var isOfOthers = predicate.NewPredicateFuncs(func(object client.Object) bool { return !isOurs(object) })
+
+// maintenancesOf wakes what is announced for the Service of a slice.
+func maintenancesOf(reader client.Reader) handler.MapFunc {
+	return func(ctx context.Context, slice client.Object) []reconcile.Request {
+		var configs corev1.ConfigMapList
+		err := reader.List(ctx, &configs, client.InNamespace(slice.GetNamespace()),
+			client.MatchingLabels{criticalv2.LabelResponder: criticalv2.ResponderMaintenance}, client.UnsafeDisableDeepCopy)
+		if err != nil {
+			return nil // The cache fails only while the operator stops or has not started.
+		}
+		var requests []reconcile.Request
+		for i := range configs.Items {
+			if configs.Items[i].Data[criticalv2.MaintenanceService] == slice.GetLabels()[discoveryv1.LabelServiceName] {
+				requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{
+					Namespace: configs.Items[i].Namespace, Name: configs.Items[i].Name,
+				}})
+			}
+		}
+		return requests
+	}
+}
