@@ -10,6 +10,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/critical-service/operator/internal/operator"
+	probe "github.com/critical-service/operator/internal/probe/command"
 	"github.com/critical-service/operator/internal/responder"
 	"github.com/critical-service/operator/internal/settings"
 	"github.com/critical-service/operator/internal/version"
@@ -39,7 +40,7 @@ func command() *cobra.Command {
 		return operator.Run(cmd.Context(), s)
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(answer(), &cobra.Command{
+	root.AddCommand(answer(), probe.Command(), &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), root.Version) },
 	})

@@ -69,14 +69,28 @@ var rules = []rule{
 		sentence: "controllers know nothing of flags, logging set-up or main: settings reach them as values",
 		in:       under("controllers"),
 		forbids: func(_, imported string) bool {
-			return anyOf("github.com/spf13", "go.uber.org/zap", module+"internal")(imported) && !isContract(imported)
+			return anyOf("github.com/spf13", "go.uber.org/zap", module+"internal")(imported) && !isContract(imported) && !isShared(imported)
 		},
 	},
 	{
-		sentence: "contracts between operator and responder are pure: listener and page import no client, no log and no I/O",
+		sentence: "contracts are pure: listener, page and diagnosis import no client, no log and no I/O",
 		in:       func(folder string) bool { return isContract(module + folder) },
 		forbids: func(_, imported string) bool {
 			return anyOf("k8s.io/client-go", "sigs.k8s.io/controller-runtime", "github.com/go-logr", "context", "os", "log", "sync")(imported)
+		},
+	},
+	{
+		sentence: "the plugin knows the API and not the operator: it imports no controller",
+		in:       func(folder string) bool { return under("internal/plugin")(folder) || under("cmd")(folder) },
+		forbids: func(_, imported string) bool {
+			return anyOf(module+"controllers", module+"internal/operator")(imported)
+		},
+	},
+	{
+		sentence: "what operator and plugin share imports neither of them",
+		in:       func(folder string) bool { return isShared(module + folder) },
+		forbids: func(_, imported string) bool {
+			return anyOf(module+"controllers", module+"internal/operator", module+"internal/plugin")(imported)
 		},
 	},
 	{
@@ -88,9 +102,16 @@ var rules = []rule{
 	},
 }
 
-// isContract tells whether a package is one that operator and responder share.
+// isContract tells whether a package is one of words and rules that several
+// programs share.
 func isContract(imported string) bool {
-	return anyOf(module+"internal/listener", module+"internal/page")(imported)
+	return imported == module+"internal/diagnosis" || anyOf(module+"internal/listener", module+"internal/page")(imported)
+}
+
+// isShared tells whether a package is one that the operator and the plugin share,
+// and that reads or asks something.
+func isShared(imported string) bool {
+	return anyOf(module+"internal/diagnosis/evidence", module+"internal/probe", module+"internal/version")(imported)
 }
 
 // testenv is shared by the tests of all kinds, and starts what production runs.
@@ -181,6 +202,8 @@ func TestTheRulesBite(t *testing.T) {
 		{"controllers/internal/fault", module + "api/v1"},
 		{"controllers/criticalservice", module + "internal/settings"},
 		{"internal/page", "os"},
+		{"internal/plugin/status", module + "controllers/criticalservice"},
+		{"internal/probe", module + "internal/plugin/access"},
 		{"internal/responder", module + "controllers"},
 	}
 	for i, offence := range offences {
@@ -197,7 +220,7 @@ func TestTheRulesBite(t *testing.T) {
 // generated.
 func eachFile(t *testing.T, f func(path string, file *ast.File)) {
 	t.Helper()
-	for _, top := range []string{"main.go", "api", "controllers", "internal"} {
+	for _, top := range []string{"main.go", "api", "cmd", "controllers", "internal"} {
 		err := fs.WalkDir(os.DirFS(".."), top, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") ||
 				strings.HasSuffix(path, "_test.go") || strings.HasPrefix(entry.Name(), "zz_generated") {

@@ -13,6 +13,7 @@ import (
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice"
+	"github.com/critical-service/operator/controllers/maintenance"
 	"github.com/critical-service/operator/controllers/responder"
 )
 
@@ -42,5 +43,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := criticalservice.Setup(ctx, mgr, options.CriticalService); err != nil {
 		return err
 	}
-	return responder.Setup(ctx, mgr, options.Responder)
+	if err := responder.Setup(ctx, mgr, options.Responder); err != nil {
+		return err
+	}
+	return maintenance.Setup(ctx, mgr, maintenance.Options{Registry: options.Responder.Registry})
 }

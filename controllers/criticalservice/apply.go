@@ -27,6 +27,8 @@ type outcome struct {
 	rebound     []*corev1.Pod
 	released    []decide.Removal
 	deleted     []decide.Removal
+	// denied is the kind of a fallback that the API server did not let answer.
+	denied string
 }
 
 // When to look again after something turned out to be behind. Both end sooner by
@@ -49,6 +51,9 @@ func (r *ServiceReconciler) apply(ctx context.Context, key types.NamespacedName,
 	for _, slice := range plan.Publish {
 		if err := r.publish(ctx, key, slice); err != nil {
 			failures = append(failures, err)
+			if isRefusal(err) && decide.IsPromoted(slice) {
+				done.denied = slice.Labels[criticalv2.LabelFallbackKind]
+			}
 			continue
 		}
 		done.published = append(done.published, slice)
@@ -64,6 +69,9 @@ func (r *ServiceReconciler) apply(ctx context.Context, key types.NamespacedName,
 		created, err := r.create(ctx, key, plan.Create)
 		failures = append(failures, err)
 		done.created = created
+		if created == nil && err == nil {
+			done.denied = criticalv2.FallbackKindPodTemplate
+		}
 	}
 	if plan.Rehearse != nil {
 		failures = append(failures, r.rehearse(ctx, key, plan.Rehearse))
@@ -140,7 +148,7 @@ func (r *ServiceReconciler) record(key types.NamespacedName, pod *corev1.Pod, re
 		attempt.Refusals++
 		attempt.Reason = criticalv2.ReasonNameTaken
 		attempt.Message = fmt.Sprintf("A Pod %q that is not a fallback holds the name: delete or rename it, or set POD_NAME_PREFIX.", pod.Name)
-	case fault.Of(err) == fault.UserMustAct, fault.IsServerFailure(err):
+	case isRefusal(err):
 		attempt.Refusals++
 		attempt.Reason = criticalv2.ReasonCreateDenied
 		attempt.Message = fmt.Sprintf("The API server does not accept fallback Pod %q: %.600s. %s", pod.Name, err.Error(), adviceOn(err))
@@ -149,6 +157,11 @@ func (r *ServiceReconciler) record(key types.NamespacedName, pod *corev1.Pod, re
 	}
 	r.attempts.set(key, attempt)
 	return true
+}
+
+// isRefusal tells whether the API server said no, or an admission webhook in its place.
+func isRefusal(err error) bool {
+	return fault.Of(err) == fault.UserMustAct || fault.IsServerFailure(err)
 }
 
 // adviceOn says what to do about a refusal, so far as its kind tells.

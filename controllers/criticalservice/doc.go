@@ -37,6 +37,15 @@
 //	apply     write what the Plan says: publish.go adds, withdraw.go takes away
 //	report    tell people: events, status
 //
+// A third controller, the self-test, asks the standby of each Service for an answer
+// as long as nobody needs it (selftest.go). Its key is the Service, too, a standby
+// slice that changes wakes it, and it changes nothing: the status says what it found.
+//
+// A fourth controller looks for the cause of each outage while it lasts (cause.go,
+// cause_controller.go). Its key is the Service; the service controller wakes it when
+// an outage begins, and after that it wakes itself, more and more seldom. It reads
+// what it needs straight from the API server, and writes events only.
+//
 // The responder itself is another kind (controllers/responder). The two talk
 // through API objects: a standby slice of a page asks for a responder, and the
 // responder's ConfigMap and Pods say on which ports it answers for whom.
@@ -46,7 +55,7 @@
 // Nothing is remembered that is not in the API: whether a Pod is a fallback
 // stands in its owner reference, whether it is up to date in its annotations,
 // whether a standby is promoted in its slice, when a delay began in an annotation
-// there, how long a state has lasted in the status. Only the API server's last
-// answer to a create is kept in memory (answers.go), because it can be asked
-// again.
+// there, how long a state has lasted in the status. Only answers are kept in memory
+// (answers.go): of the API server to a create, of a standby to the self-test, and
+// what explains an outage. They can be asked for again.
 package criticalservice

@@ -1,10 +1,12 @@
 package criticalservice
 
 // Reasons of the events that tell what was done. An event is sent only after the
-// write it tells of succeeded. The events that tell what hinders a fallback have
-// the reasons of the states.
+// write it tells of succeeded. The events that tell what hinders a fallback, or
+// whether it answers, have the reasons of the states and conditions. The table of
+// all events is docs/events.md, to which the tests hold every event that is sent.
 const (
-	// eventFallbackCreated: the Service is down, and a fallback Pod was made.
+	// eventFallbackCreated: a fallback Pod was made, because the Service is down, or
+	// to stand by.
 	eventFallbackCreated = "FallbackCreated"
 	// eventFallbackPromoted: the Service is down, and its standby endpoints were made
 	// ready ones for consumers that know no others.

@@ -130,7 +130,8 @@ func TestADeniedFallbackIsReportedOnceAndTriedAgainAfter(t *testing.T) {
 					w.critical(fmt.Sprintf("other-%d", i), func(s *corev1.Service) { s.Spec.Selector = nil })
 				})
 			}
-			w.Expect(w.statusOf(policy).Services.Total).To(BeEquivalentTo(4))
+			// The status has a controller of its own, for which nobody has waited so far.
+			w.Eventually(func() int32 { return w.statusOf(policy).Services.Total }).Should(BeEquivalentTo(4))
 			w.Eventually(w.EventsOf(service, "CreateDenied")).Should(HaveLen(1))
 			event := w.Events(service, "CreateDenied")[0]
 			w.Expect(event.Type).To(Equal(corev1.EventTypeWarning))

@@ -207,11 +207,11 @@ func TestKubectlGetShowsTheColumns(t *testing.T) {
 			}
 			cells[column.Name] = table.Rows[0].Cells[i]
 		}
-		w.Expect(usual).To(Equal([]string{"Name", "Ready", "Services", "Armed", "Covered", "Exposed", "Age"}), version)
+		w.Expect(usual).To(Equal([]string{"Name", "Ready", "Services", "Armed", "Covered", "Exposed", "Failover", "Age"}), version)
 		w.Expect(wide).To(ContainElements("Reason", "Message"), version)
 		delete(cells, "Age")
 		want := map[string]any{
-			"Name": policy.Name, "Ready": "False", "Services": 3.0, "Armed": 1.0, "Covered": 1.0, "Exposed": 1.0,
+			"Name": policy.Name, "Ready": "False", "Services": 3.0, "Armed": 1.0, "Covered": 1.0, "Exposed": 1.0, "Failover": "Unknown",
 			"Reason": "NotProtected", "Message": "1 of 3 Services are not protected: 0 arming, 1 exposed.",
 		}
 		maps.Copy(want, more)

@@ -24,7 +24,13 @@ type observer struct {
 	settings     decide.Settings
 	attempts     *answers[decide.Attempt]
 	refusals     *answers[decide.Refusal]
-	tables       *tables
+	causes       *answers[criticalv2.OutageCause]
+	checks       *answers[decide.Check]
+	// untested tells that nobody tests standbys.
+	untested bool
+	// namesakes are the Pods of others that were found to have a fallback's name.
+	namesakes *answers[corev1.Pod]
+	tables    *tables
 	// namespaces are those that the operator looks at; empty is all.
 	namespaces []string
 	clock      clock.PassiveClock
@@ -55,20 +61,37 @@ func serviceOfSlice(object client.Object) []string {
 // observe makes a Snapshot from the caches. Nothing in it may be changed: it
 // shares memory with them.
 func (o *observer) observe(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
-	return o.snapshot(ctx, o.cached, key,
+	snap, err := o.snapshot(ctx, o.cached, key,
 		client.MatchingFields{indexServiceOfSlice: key.Name}, client.UnsafeDisableDeepCopy)
+	if err == nil {
+		err = o.lookUpNamesake(ctx, &snap)
+	}
+	return snap, err
+}
+
+// glance makes a Snapshot without any question to the API server, for those who
+// only want to tell how things are.
+func (o *observer) glance(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
+	snap, err := o.snapshot(ctx, o.cached, key,
+		client.MatchingFields{indexServiceOfSlice: key.Name}, client.UnsafeDisableDeepCopy)
+	snap.Namesake = o.namesakes.get(key)
+	return snap, err
 }
 
 // observeLive makes a Snapshot from what the API server has now. It costs some
 // requests, and comes before every write that takes something away.
 func (o *observer) observeLive(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
-	return o.snapshot(ctx, o.live, key, client.MatchingLabels{discoveryv1.LabelServiceName: key.Name})
+	snap, err := o.snapshot(ctx, o.live, key, client.MatchingLabels{discoveryv1.LabelServiceName: key.Name})
+	if err == nil {
+		err = o.lookUpNamesake(ctx, &snap)
+	}
+	return snap, err
 }
 
 func (o *observer) snapshot(ctx context.Context, from client.Reader, key types.NamespacedName, slicesOf ...client.ListOption) (decide.Snapshot, error) {
 	snap := decide.Snapshot{Now: o.clock.Now(), Settings: o.settings, Attempt: o.attempts.get(key), Refusal: o.refusals.get(key)}
 	for _, read := range []func(context.Context, client.Reader, types.NamespacedName, *decide.Snapshot) error{
-		o.readService, o.readPolicies, o.readPods, o.readResponder,
+		o.readService, o.readPolicies, o.readPods, o.readResponder, o.readMaintenance,
 	} {
 		if err := read(ctx, from, key, &snap); err != nil {
 			return snap, err
@@ -85,10 +108,7 @@ func (o *observer) snapshot(ctx context.Context, from client.Reader, key types.N
 			snap.Slices = append(snap.Slices, slice)
 		}
 	}
-	if err := o.readNeeds(ctx, from, &snap); err != nil {
-		return snap, err
-	}
-	err := o.lookUpNamesake(ctx, &snap)
+	err := o.readNeeds(ctx, from, &snap)
 	return snap, err
 }
 
@@ -148,6 +168,20 @@ func (o *observer) readResponder(ctx context.Context, from client.Reader, key ty
 	listeners, err = found(listeners, from.Get(ctx, name, listeners))
 	if listeners != nil && listeners.Labels[criticalv2.LabelResponder] == criticalv2.ResponderListeners {
 		snap.Responder.Table = o.tables.of(listeners)
+	}
+	return err
+}
+
+// readMaintenance reads what is announced for the Service. What stands in for it is
+// taken away for its sake only when the page can, so that the cache is always enough.
+func (o *observer) readMaintenance(ctx context.Context, _ client.Reader, key types.NamespacedName, snap *decide.Snapshot) error {
+	var configs corev1.ConfigMapList
+	err := o.cached.List(ctx, &configs, client.InNamespace(key.Namespace),
+		client.MatchingLabels{criticalv2.LabelResponder: criticalv2.ResponderMaintenance}, client.UnsafeDisableDeepCopy)
+	for i := range configs.Items {
+		if configs.Items[i].Data[criticalv2.MaintenanceService] == key.Name {
+			snap.Maintenance = append(snap.Maintenance, configs.Items[i])
+		}
 	}
 	return err
 }
@@ -219,6 +253,7 @@ func (o *observer) lookUpNamesake(ctx context.Context, snap *decide.Snapshot) er
 	}
 	nameTaken := snap.Attempt != nil && snap.Attempt.Reason == criticalv2.ReasonNameTaken
 	if !nameTaken && !snap.Namesakes() {
+		o.namesakes.forget(client.ObjectKeyFromObject(snap.Service))
 		return nil
 	}
 	pod := &corev1.Pod{}
@@ -229,8 +264,10 @@ func (o *observer) lookUpNamesake(ctx context.Context, snap *decide.Snapshot) er
 	}
 	if pod != nil && !render.IsFallback(pod) {
 		snap.Namesake = pod
+		o.namesakes.set(client.ObjectKeyFromObject(snap.Service), corev1.Pod{ObjectMeta: slimMeta(pod.ObjectMeta)})
 		return nil
 	}
+	o.namesakes.forget(client.ObjectKeyFromObject(snap.Service))
 	if pod != nil && !slices.ContainsFunc(snap.Pods, func(known corev1.Pod) bool { return known.UID == pod.UID }) {
 		// A fallback that the cache does not know: it is new, or lost its label.
 		snap.Pods = append(snap.Pods, *pod)

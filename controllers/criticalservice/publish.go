@@ -30,7 +30,7 @@ func (r *ServiceReconciler) publish(ctx context.Context, key types.NamespacedNam
 	switch {
 	case err == nil:
 		r.refusals.forget(key)
-	case fault.Of(err) == fault.UserMustAct, fault.IsServerFailure(err):
+	case isRefusal(err):
 		r.refusals.set(key, decide.Refusal{Reason: criticalv2.ReasonCreateDenied, Message: fmt.Sprintf(
 			"The API server does not accept standby EndpointSlice %q: %.600s. Allow it (admission policy, quota, the operator's permissions); the operator tries again by itself.",
 			slice.Name, err.Error())})

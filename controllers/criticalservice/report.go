@@ -35,17 +35,23 @@ func (r *ServiceReconciler) announce(snap *decide.Snapshot, plan decide.Plan, do
 	if plan.Governor != nil {
 		governor = plan.Governor
 	}
-	if done.created != nil {
+	switch {
+	case done.created == nil:
+	case plan.OwnReady > 0:
+		r.Tell(service, governor, corev1.EventTypeNormal, eventFallbackCreated, "CreateFallback",
+			"Created fallback Pod %q, which will stand by (CriticalService %q)", done.created.Name, plan.Governor.Name)
+	default:
 		r.Tell(service, governor, corev1.EventTypeWarning, eventFallbackCreated, "CreateFallback",
 			"No ready endpoint: created fallback Pod %q (CriticalService %q)", done.created.Name, plan.Governor.Name)
 	}
 	if slice := turned(done.published, snap.Standby, true); slice != nil {
 		r.Tell(service, governor, corev1.EventTypeWarning, eventFallbackPromoted, "PromoteFallback",
-			"No ready endpoint: promoted the standby of EndpointSlice %q (CriticalService %q)", slice.Name, plan.Governor.Name)
+			"No ready endpoint: the fallback (%s of CriticalService %q) answers for everybody, promoted in EndpointSlice %q",
+			slice.Labels[criticalv2.LabelFallbackKind], plan.Governor.Name, slice.Name)
 	}
 	if slice := turned(done.retracted, snap.Standby, false); slice != nil {
 		r.Tell(service, governor, corev1.EventTypeNormal, eventFallbackDemoted, "DemoteFallback",
-			"The Service has a ready endpoint of its own: EndpointSlice %q is standby again", slice.Name)
+			"The Service has a ready endpoint of its own: the fallback in EndpointSlice %q stands by again", slice.Name)
 	}
 	for _, pod := range done.rebound {
 		r.Tell(service, governor, corev1.EventTypeNormal, eventFallbackRebound, "RebindFallback",
@@ -56,7 +62,7 @@ func (r *ServiceReconciler) announce(snap *decide.Snapshot, plan decide.Plan, do
 			"Fallback Pod %q left the Service: %s", removal.Pod.Name, whyText[removal.Why])
 	}
 	for _, removal := range done.deleted {
-		r.Tell(service, governor, corev1.EventTypeNormal, eventFallbackRemoved, "Remove"+string(removal.Why),
+		r.Tell(service, governor, corev1.EventTypeNormal, eventFallbackRemoved, "RemoveFallback",
 			"Removed fallback Pod %q: %s", removal.Pod.Name, whyText[removal.Why])
 	}
 }

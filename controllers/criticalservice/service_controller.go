@@ -16,8 +16,11 @@ import (
 type ServiceReconciler struct {
 	observer
 	announce.Announcer
-	client client.Client
-	wake   wakeStatus
+	client  client.Client
+	wake    wakeStatus
+	metrics *metrics
+	// inquiries are told of every outage, and of its end.
+	inquiries *inquiries
 	// rehearsals holds a place for every rehearsal that is under way.
 	rehearsals chan struct{}
 }
@@ -37,10 +40,13 @@ func (r *ServiceReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ct
 	if snap.Service == nil {
 		r.attempts.forget(req.NamespacedName)
 		r.refusals.forget(req.NamespacedName)
+		r.namesakes.forget(req.NamespacedName)
 	}
 	plan := decide.Decide(snap)
 	done, err := r.apply(ctx, req.NamespacedName, plan)
+	r.metrics.activated(req.NamespacedName, &snap, &plan, &done)
 	r.report(ctx, &snap, plan, done)
+	r.inquiries.follow(req.NamespacedName, snap.Service, plan)
 	if err != nil {
 		return fault.Result(err)
 	}

@@ -2,9 +2,12 @@ package criticalservice
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -21,6 +24,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/internal/announce"
+	"github.com/critical-service/operator/controllers/internal/write"
 )
 
 // Options are the settings of this kind.
@@ -36,6 +40,15 @@ type Options struct {
 	PodNamePrefix string
 	// Namespaces are those whose Services are looked at; empty is all.
 	Namespaces []string
+	// SelfTestInterval is how often each standby is asked for an answer; 0 is never.
+	SelfTestInterval time.Duration
+	// DiagnoseAfter is how long after the beginning of an outage its cause is looked
+	// for; 0 is never.
+	DiagnoseAfter time.Duration
+	// SelfTestDial opens the connections of the self-test; nil is the network.
+	SelfTestDial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Registry is where metrics are registered; nil is nowhere.
+	Registry prometheus.Registerer
 }
 
 // Back-off of failed reconciles. The library's own cap of 1,000 s is far too
@@ -62,23 +75,54 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		},
 		attempts:   newAnswers[decide.Attempt](),
 		refusals:   newAnswers[decide.Refusal](),
+		causes:     newAnswers[criticalv2.OutageCause](),
+		checks:     newAnswers[decide.Check](),
+		untested:   options.SelfTestInterval <= 0,
+		namesakes:  newAnswers[corev1.Pod](),
 		tables:     newTables(),
 		clock:      clock.RealClock{},
 		namespaces: options.Namespaces,
 	}
-	announcer := announce.Announcer{Recorder: mgr.GetEventRecorder("critical-service-operator"), Scheme: mgr.GetScheme()}
+	recorder, err := announce.NewRecorder(mgr, "critical-service-operator")
+	if err != nil {
+		return err
+	}
+	measured := newMetrics()
+	writer, err := write.Counted(mgr.GetClient(), options.Registry)
+	if err == nil && options.Registry != nil {
+		err = errors.Join(measured.register(options.Registry), options.Registry.Register(newGauges(observer, measured.outages, mgr.Elected())))
+	}
+	if err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	announcer := announce.Announcer{Recorder: recorder, Scheme: mgr.GetScheme()}
 	wake := make(wakeStatus, 1024)
+	inquiries := newInquiries(options.DiagnoseAfter, observer.causes)
 
 	services := &ServiceReconciler{
-		observer: observer, Announcer: announcer, client: mgr.GetClient(), wake: wake,
+		observer: observer, Announcer: announcer, client: writer, wake: wake, metrics: measured, inquiries: inquiries,
 		rehearsals: make(chan struct{}, rehearsalsAtOnce),
 	}
 	if err := services.setup(mgr); err != nil {
 		return fmt.Errorf("set up the service controller: %w", err)
 	}
-	status := &StatusReconciler{observer: observer, Announcer: announcer, client: mgr.GetClient()}
+	status := &StatusReconciler{observer: observer, Announcer: announcer, client: writer, metrics: measured}
 	if err := status.setup(mgr, wake); err != nil {
 		return fmt.Errorf("set up the status controller: %w", err)
+	}
+	causes := &CauseReconciler{observer: observer, Announcer: announcer, inquiries: inquiries, wake: wake}
+	if err := causes.setup(mgr); err != nil {
+		return fmt.Errorf("set up the cause controller: %w", err)
+	}
+	if observer.untested {
+		return nil
+	}
+	tester := &SelfTestReconciler{
+		observer: observer, Announcer: announcer, wake: wake, metrics: measured,
+		every: options.SelfTestInterval, dial: options.SelfTestDial, doubts: newAnswers[map[question]bool](),
+	}
+	if err := tester.setup(mgr); err != nil {
+		return fmt.Errorf("set up the self-test: %w", err)
 	}
 	return nil
 }
@@ -91,7 +135,7 @@ func (r *ServiceReconciler) setup(mgr ctrl.Manager) error {
 		Watches(&corev1.Service{}, eachState(backupChanged(r.cached))).
 		Watches(&corev1.Pod{}, eachState(serviceOfFallback(r.cached))).
 		Watches(&appsv1.Deployment{}, eachState(servicesWithPage(r.cached))).
-		Watches(&corev1.ConfigMap{}, eachState(servicesWithPage(r.cached))).
+		Watches(&corev1.ConfigMap{}, eachState(serviceOfConfigMap(r.cached))).
 		Watches(&corev1.Namespace{}, eachState(servicesOfNamespace(r.cached)), builder.WithPredicates(labelsChanged)).
 		Watches(&criticalv2.CriticalService{}, eachState(servicesOfPolicy(r.cached)), builder.WithPredicates(specChanged)).
 		Watches(&corev1.PodTemplate{}, eachState(everyMatchedService(r.cached))).

@@ -85,7 +85,7 @@ func startReplicaWith(t *testing.T, name string, config []byte) *replica {
 		t.Fatal(err)
 	}
 	r.Env = append(os.Environ(), "WEBHOOK_PORT="+webhookPort, "WEBHOOK_CERT_DIR="+cluster.CertDir(), runAsOperator+"=1", "KUBECONFIG="+kubeconfig, "POD_NAMESPACE="+testenv.OperatorNamespace,
-		"LOG_LEVEL=debug", "LOG_FORMAT=json", "HEALTH_PROBE_BIND_ADDRESS="+r.health, "METRICS_BIND_ADDRESS="+r.metrics)
+		"LOG_LEVEL=debug", "LOG_FORMAT=json", "HEALTH_PROBE_BIND_ADDRESS="+r.health, "METRICS_BIND_ADDRESS="+r.metrics, "METRICS_SECURE=false")
 	r.Stdout, r.Stderr = r.output, r.output
 	if err := r.Start(); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -56,6 +57,15 @@ func TestWhereEverythingIsArmedNothingIsWritten(t *testing.T) {
 	want(criticalv2.ServiceCounts{Total: 21, Armed: 20, Covered: 1})(pages)
 	want(criticalv2.ServiceCounts{Total: 1, Armed: 1})(pods)
 	want(criticalv2.ServiceCounts{Total: 1, Armed: 1})(backups)
+	w.Eventually(func() []string {
+		var late []string
+		for _, detail := range w.statusOf(pages).Details {
+			if !strings.Contains(detail.Message, "(and 1 more)") || detail.Reason == criticalv2.ReasonStandbyServing {
+				late = append(late, detail.Name+": "+detail.Message)
+			}
+		}
+		return late
+	}).Should(BeEmpty(), "the status knows both responders, and that the slice is promoted")
 	w.settle()
 	before := len(w.writes())
 

@@ -21,7 +21,8 @@ import (
 type StatusReconciler struct {
 	observer
 	announce.Announcer
-	client client.Client
+	client  client.Client
+	metrics *metrics
 }
 
 // +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices/status,verbs=patch
@@ -47,6 +48,7 @@ func (r *StatusReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 		return fault.Result(err)
 	}
 	if wrote {
+		r.metrics.follow(policy, &updated.Status, verdicts)
 		r.announce(policy, updated, verdicts)
 	}
 	return ctrl.Result{}, nil
@@ -65,12 +67,15 @@ func (r *StatusReconciler) judge(ctx context.Context, policy *criticalv2.Critica
 
 	var verdicts []decide.Verdict
 	for _, service := range matched {
-		snap, err := r.observe(ctx, client.ObjectKeyFromObject(service))
+		key := client.ObjectKeyFromObject(service)
+		snap, err := r.observe(ctx, key)
 		if err != nil {
 			return nil, err
 		}
 		if plan := decide.Decide(snap); plan.Governor != nil {
-			verdicts = append(verdicts, decide.Verdict{Service: service, Plan: plan})
+			verdicts = append(verdicts, decide.Verdict{
+				Service: service, Plan: plan, Cause: r.causes.get(key), Check: r.check(key, &snap),
+			})
 		}
 	}
 	return verdicts, nil

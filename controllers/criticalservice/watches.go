@@ -125,6 +125,20 @@ func servicesWithPage(reader client.Reader) func(context.Context, client.Object,
 	}
 }
 
+// serviceOfConfigMap wakes the Service that a maintenance is about; all else that
+// is watched of ConfigMaps concerns every page of the namespace.
+func serviceOfConfigMap(reader client.Reader) func(context.Context, client.Object, queue) {
+	pages := servicesWithPage(reader)
+	return func(ctx context.Context, object client.Object, q queue) {
+		config, isConfigMap := object.(*corev1.ConfigMap)
+		if !isConfigMap || config.Labels[criticalv2.LabelResponder] != criticalv2.ResponderMaintenance {
+			pages(ctx, object, q)
+		} else if name := config.Data[criticalv2.MaintenanceService]; name != "" {
+			q.Add(request(config.Namespace, name))
+		}
+	}
+}
+
 // eachStandby calls f with every standby slice of a namespace that is chosen and
 // names its Service.
 func eachStandby(ctx context.Context, reader client.Reader, namespace string, chosen client.ListOption, f func(*discoveryv1.EndpointSlice)) {

@@ -71,6 +71,7 @@ func (w *world) policy(name string, changes ...func(*criticalv2.CriticalService)
 	}
 	w.Create(policy)
 	w.T.Cleanup(func() {
+		w.lint(policy)
 		ctx := context.WithoutCancel(w.T.Context())
 		w.Expect(client.IgnoreNotFound(w.Cluster.Client.Delete(ctx, policy))).To(Succeed())
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/critical-service/operator/controllers/internal/announce"
+	"github.com/critical-service/operator/controllers/internal/write"
 	"github.com/critical-service/operator/controllers/responder/internal/decide"
 )
 
@@ -30,6 +32,8 @@ type Options struct {
 	PriorityClass string
 	// Namespaces are those that are looked at; empty is all.
 	Namespaces []string
+	// Registry is where metrics are registered; nil is nowhere.
+	Registry prometheus.Registerer
 }
 
 // Back-off of failed reconciles, as for Services.
@@ -43,6 +47,17 @@ const (
 // Setup adds the controller of this kind to the manager.
 func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
 	answers := newAnswers()
+	recorder, err := announce.NewRecorder(mgr, "critical-service-operator")
+	if err != nil {
+		return err
+	}
+	writer, err := write.Counted(mgr.GetClient(), options.Registry)
+	if err == nil && options.Registry != nil {
+		err = options.Registry.Register(newGauges(mgr.GetClient(), mgr.Elected()))
+	}
+	if err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
 	r := &Reconciler{
 		observer: observer{
 			cached: mgr.GetClient(),
@@ -51,11 +66,11 @@ func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
 			},
 			answers: answers,
 		},
-		Announcer: announce.Announcer{Recorder: mgr.GetEventRecorder("critical-service-operator"), Scheme: mgr.GetScheme()},
-		client:    mgr.GetClient(),
+		Announcer: announce.Announcer{Recorder: recorder, Scheme: mgr.GetScheme()},
+		client:    writer,
 		live:      mgr.GetAPIReader(),
 	}
-	err := ctrl.NewControllerManagedBy(mgr).
+	err = ctrl.NewControllerManagedBy(mgr).
 		Named("responder").
 		Watches(&discoveryv1.EndpointSlice{}, namespaceOf(), builder.WithPredicates(askingChanged)).
 		Watches(&corev1.Service{}, namespaceOf(), builder.WithPredicates(portsChanged)).

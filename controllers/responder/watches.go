@@ -69,6 +69,7 @@ var askingChanged = either(
 		return !isSlice || !stillIs ||
 			!equality.Semantic.DeepEqual(old.Ports, now.Ports) ||
 			old.Annotations[criticalv2.AnnotationPage] != now.Annotations[criticalv2.AnnotationPage] ||
+			old.Annotations[criticalv2.AnnotationMaintenance] != now.Annotations[criticalv2.AnnotationMaintenance] ||
 			old.Labels[discoveryv1.LabelServiceName] != now.Labels[discoveryv1.LabelServiceName] ||
 			!equality.Semantic.DeepEqual(old.OwnerReferences, now.OwnerReferences)
 	},

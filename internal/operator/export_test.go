@@ -1,4 +1,13 @@
 package operator
 
-// ResponderImage is responderImage, for tests.
-var ResponderImage = responderImage
+// Names for tests.
+const (
+	MostAnswers   = mostAnswers
+	ReviewsAtOnce = reviewsAtOnce
+)
+
+// Names for tests.
+var (
+	ResponderImage = responderImage
+	Reviewed       = reviewed
+)

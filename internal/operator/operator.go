@@ -14,7 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/critical-service/operator/controllers"
 	"github.com/critical-service/operator/controllers/criticalservice"
@@ -35,6 +35,8 @@ const (
 	renewDeadline = 4 * time.Second
 	retryPeriod   = 1 * time.Second
 	stopWithin    = 5 * time.Second
+	// diagnoseAfter leaves the first moment of an outage to the failover.
+	diagnoseAfter = time.Second
 )
 
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=critical-service-system,resources=leases,verbs=create
@@ -76,12 +78,16 @@ func optionsOf(s *settings.Settings, image string) controllers.Options {
 			OperatorNamespace: s.OperatorNamespace,
 			PodNamePrefix:     s.PodNamePrefix,
 			Namespaces:        s.Namespaces,
+			SelfTestInterval:  s.SelfTestInterval,
+			DiagnoseAfter:     diagnoseAfter,
+			Registry:          metrics.Registry,
 		},
 		Responder: responder.Options{
 			Image:            image,
 			ImagePullSecrets: s.ResponderImagePullSecrets,
 			PriorityClass:    s.ResponderPriorityClass,
 			Namespaces:       s.Namespaces,
+			Registry:         metrics.Registry,
 		},
 	}
 	if image == "" {
@@ -104,11 +110,15 @@ func newManager(ctx context.Context, config *rest.Config, s *settings.Settings, 
 	if err != nil {
 		return nil, err
 	}
+	measured, err := metricsOptions(s)
+	if err != nil {
+		return nil, err
+	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         controllers.CacheOptions(options),
 		WebhookServer:                 server,
-		Metrics:                       metricsserver.Options{BindAddress: s.MetricsBindAddress},
+		Metrics:                       measured,
 		HealthProbeBindAddress:        s.HealthProbeBindAddress,
 		LeaderElection:                s.LeaderElect,
 		LeaderElectionID:              "critical-service-operator",
@@ -122,6 +132,9 @@ func newManager(ctx context.Context, config *rest.Config, s *settings.Settings, 
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
+	}
+	if err := registerMetrics(mgr, server); err != nil {
+		return nil, err
 	}
 	condition := types.NamespacedName{Namespace: s.OperatorNamespace, Name: os.Getenv(upgrade.Variable)}
 	announce, err := upgrade.Setup(mgr, watched, condition)

@@ -34,7 +34,9 @@ func adminHandler(readiness *state, m *metrics) http.Handler {
 		}
 		fmt.Fprintln(w, text)
 	})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, DisableCompression: true}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		MaxRequestsInFlight: 4, DisableCompression: true, EnableOpenMetrics: true,
+	}))
 	return mux
 }
 

@@ -2,6 +2,7 @@ package responder
 
 import (
 	"net/http"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/critical-service/operator/internal/listener"
 	"github.com/critical-service/operator/internal/responder/live"
+	"github.com/critical-service/operator/internal/version"
 )
 
 // silent is the protocol of a client that said nothing.
@@ -22,6 +24,7 @@ type metrics struct {
 	answers     *prometheus.CounterVec
 	connections *prometheus.CounterVec
 	durations   *prometheus.HistogramVec
+	selfTests   *prometheus.CounterVec
 	reloads     *prometheus.CounterVec
 	rejected    prometheus.Counter
 	panics      prometheus.Counter
@@ -38,7 +41,17 @@ const (
 	labelStatus   = "status"
 )
 
-func newMetrics(open func() float64) *metrics {
+// Durations are kept twice: in buckets for every Prometheus, and as native histograms
+// for those that take them. The bounds keep the memory of a native one small.
+const (
+	nativeFactor     = 1.1
+	nativeBuckets    = 40
+	nativeResetAfter = time.Hour
+)
+
+// newMetrics makes the metrics of a responder; open tells how many connections are
+// open of the limit that may be.
+func newMetrics(open func() float64, limit int64) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		answers: prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "answers_total",
@@ -48,8 +61,14 @@ func newMetrics(open func() float64) *metrics {
 			Help: "Connections taken in the place of a Service, by its port and the protocol of the client."},
 			[]string{labelService, labelPort, labelProtocol}),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "answer_duration_seconds",
-			Help: "Time to answer a request or to refuse a connection.", Buckets: []float64{.0005, .001, .005, .025, .1, .5, 2.5, 10}},
-			[]string{labelService, labelProtocol}),
+			Help:                        "Time to answer a request or to refuse a connection in the place of a Service, by the protocol and the status.",
+			Buckets:                     []float64{.0005, .001, .005, .025, .1, .5, 2.5, 10},
+			NativeHistogramBucketFactor: nativeFactor, NativeHistogramMaxBucketNumber: nativeBuckets,
+			NativeHistogramMinResetDuration: nativeResetAfter},
+			[]string{labelService, labelProtocol, labelStatus}),
+		selfTests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "self_tests_total",
+			Help: "Answers given to the operator's self-test, by the Service's port and the protocol. They are in no other count of answers."},
+			[]string{labelService, labelPort, labelProtocol}),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "reloads_total",
 			Help: "Changes of the table of listeners and of content that were read, by result: ok, or failed if a part of it cannot be used."},
 			[]string{"what", "result"}),
@@ -66,10 +85,21 @@ func newMetrics(open func() float64) *metrics {
 			m.reloads.WithLabelValues(string(what), result)
 		}
 	}
-	m.registry.MustRegister(m.answers, m.connections, m.durations, m.reloads, m.rejected, m.panics, m.listeners,
+	m.registry.MustRegister(m.answers, m.connections, m.durations, m.selfTests, m.reloads, m.rejected, m.panics, m.listeners,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: prefix + "connections_open", Help: "Connections that are open."}, open),
+		constant("connections_limit", "Connections that may be open at once; more are closed at once.", float64(limit), nil),
+		constant("build_info", "The build of the responder that is running; always 1.", 1, prometheus.Labels{
+			"version": version.Version, "revision": version.Commit, "goversion": runtime.Version(),
+		}),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// constant is a metric that does not change while the process runs.
+func constant(name, help string, value float64, labels prometheus.Labels) prometheus.Gauge {
+	gauge := prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + name, Help: help, ConstLabels: labels})
+	gauge.Set(value)
+	return gauge
 }
 
 // portOf is a port of a Service as a label.
@@ -86,7 +116,12 @@ func (m *metrics) connected(entry *live.Entry, protocol string) {
 
 func (m *metrics) answered(entry *live.Entry, protocol, status string, took time.Duration) {
 	m.answers.WithLabelValues(entry.Service, portOf(entry.Listener), protocol, status).Inc()
-	m.durations.WithLabelValues(entry.Service, protocol).Observe(took.Seconds())
+	m.durations.WithLabelValues(entry.Service, protocol, status).Observe(took.Seconds())
+}
+
+// tested counts an answer to the self-test, which is no client's.
+func (m *metrics) tested(entry *live.Entry, protocol string) {
+	m.selfTests.WithLabelValues(entry.Service, portOf(entry.Listener), protocol).Inc()
 }
 
 // Reloaded counts what was read.
@@ -106,12 +141,14 @@ func (m *metrics) Replaced(before, after []listener.Listener) {
 		left[l.Service] = true
 	}
 	for _, l := range before {
-		if !left[l.Service] {
-			gone := prometheus.Labels{labelService: l.Service}
-			m.answers.DeletePartialMatch(gone)
-			m.connections.DeletePartialMatch(gone)
-			m.durations.DeletePartialMatch(gone)
+		if left[l.Service] {
+			continue
 		}
+		gone := prometheus.Labels{labelService: l.Service}
+		m.answers.DeletePartialMatch(gone)
+		m.connections.DeletePartialMatch(gone)
+		m.durations.DeletePartialMatch(gone)
+		m.selfTests.DeletePartialMatch(gone)
 	}
 }
 

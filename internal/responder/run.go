@@ -51,7 +51,7 @@ func Run(ctx context.Context, options Options) error {
 	if room.most, err = roomForConnections(&options, ports, log); err != nil {
 		return err
 	}
-	measured := newMetrics(func() float64 { return float64(room.total.Load()) })
+	measured := newMetrics(func() float64 { return float64(room.total.Load()) }, room.most)
 	table := live.NewTable(live.Options{
 		Table: options.Table, Content: options.Content, MaxContentBytes: options.MaxContentBytes,
 		Recheck: options.Recheck, Log: log, Observer: measured,

@@ -1,6 +1,7 @@
 package responder
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,10 +11,12 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
 
+	"github.com/critical-service/operator/internal/listener"
 	"github.com/critical-service/operator/internal/responder/live"
 	"github.com/critical-service/operator/internal/responder/protocol"
 )
@@ -192,11 +195,15 @@ func (s *server) refuse(c *connection, entry *live.Entry, kind protocol.Kind, fi
 	status := "refused"
 	err := c.SetDeadline(c.end)
 	if err == nil {
-		err = protocol.Refuse(s.refusing, c, kind, first, entry.Page.Message)
+		err = protocol.Refuse(s.refusing, c, kind, first, entry.Message)
 	}
 	if err != nil {
 		status = "aborted"
 		s.log.V(1).Info("a client was not refused in the words of its protocol", "service", entry.Service, "protocol", kind, "error", err.Error())
+	}
+	if bytes.Contains(first, []byte(listener.SelfTestAgent)) {
+		s.metrics.tested(entry, string(kind))
+		return
 	}
 	s.metrics.answered(entry, string(kind), status, time.Since(started))
 }
@@ -208,6 +215,10 @@ func (s *server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	recorded := &recorder{ResponseWriter: w, status: http.StatusOK}
 	entry.Site.ServeHTTP(recorded, r)
 	kind, status := recorded.outcome(r)
+	if strings.HasPrefix(r.UserAgent(), listener.SelfTestAgent) {
+		s.metrics.tested(entry, kind)
+		return
+	}
 	s.metrics.answered(entry, kind, status, time.Since(started))
 }
 

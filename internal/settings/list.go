@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/distribution/reference"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -16,6 +17,13 @@ import (
 
 // maxPrefix leaves room in a Pod's name for the Service's name.
 const maxPrefix = 40
+
+// Bounds of the interval between two self-tests of a standby: more often would be
+// load that nobody asked for, less often would tell nobody in time.
+const (
+	shortestSelfTest = 10 * time.Second
+	longestSelfTest  = time.Hour
+)
 
 // all lists the settings in the order of `manager --help`.
 var all = []setting{
@@ -147,11 +155,48 @@ var all = []setting{
 		},
 	},
 	{
-		flag: "metrics-bind-address", variable: "METRICS_BIND_ADDRESS", preset: ":8080",
+		flag: "metrics-bind-address", variable: "METRICS_BIND_ADDRESS", preset: ":8443",
 		usage: "where metrics are served", allowed: "host:port, :port, or 0 for none",
 		parse: func(s *Settings, text string) (err error) {
 			s.MetricsBindAddress, err = text, bindAddress(text)
 			return err
+		},
+	},
+	{
+		flag: "metrics-secure", variable: "METRICS_SECURE", preset: "true", bare: "true",
+		usage: "serve metrics over TLS, and only to who may read them", allowed: "true or false",
+		parse: func(s *Settings, text string) error {
+			word, err := oneOf("true", "false")(text)
+			s.MetricsSecure = word == "true"
+			return err
+		},
+	},
+	{
+		flag: "metrics-cert-dir", variable: "METRICS_CERT_DIR",
+		usage:   "a folder with the tls.crt and tls.key that metrics are served with; empty is a certificate made at start",
+		allowed: "an absolute path, or empty",
+		parse: func(s *Settings, text string) error {
+			s.MetricsCertDir = text
+			if text != "" && !filepath.IsAbs(text) {
+				return errors.New("not an absolute path")
+			}
+			return nil
+		},
+	},
+	{
+		flag: "self-test-interval", variable: "SELF_TEST_INTERVAL", preset: "60s",
+		usage:   "how often each standby is asked for an answer; 0s is never",
+		allowed: "0s, or a time from 10s to 1h",
+		parse: func(s *Settings, text string) error {
+			interval, err := time.ParseDuration(text)
+			if err != nil {
+				return errors.New("not a time with its unit")
+			}
+			s.SelfTestInterval = interval
+			if interval != 0 && (interval < shortestSelfTest || interval > longestSelfTest) {
+				return errors.New("out of bounds")
+			}
+			return nil
 		},
 	},
 	{

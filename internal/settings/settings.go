@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 )
@@ -51,6 +52,13 @@ type Settings struct {
 	PodName string
 	// MetricsBindAddress is host:port of the metrics; "0" serves none.
 	MetricsBindAddress string
+	// MetricsSecure serves them over TLS, and only to who may read them.
+	MetricsSecure bool
+	// MetricsCertDir holds tls.crt and tls.key for that; empty is a certificate made
+	// at start.
+	MetricsCertDir string
+	// SelfTestInterval is how often each standby is asked for an answer; 0 is never.
+	SelfTestInterval time.Duration
 	// HealthProbeBindAddress is host:port of /healthz and /readyz; "0" serves none.
 	HealthProbeBindAddress string
 	// LeaderElect lets only one of several replicas act.

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path/filepath"
 	"time"
 
 	servertls "github.com/cert-manager/cert-manager/pkg/server/tls"
 	"github.com/cert-manager/cert-manager/pkg/server/tls/authority"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/cert"
 )
 
 const (
@@ -80,6 +82,26 @@ func (c *certificates) await(hello *tls.ClientHelloInfo) (*tls.Certificate, erro
 		return err == nil, nil
 	})
 	return newest, err
+}
+
+// newest is the certificate that is shown to whoever connects now.
+func (c *certificates) newest() (*x509.Certificate, error) {
+	newest, err := c.GetCertificate(nil)
+	if err != nil {
+		return nil, err
+	}
+	return x509.ParseCertificate(newest.Certificate[0])
+}
+
+// inFolder reads the certificate that a folder holds, which somebody else renews.
+func inFolder(folder string) func() (*x509.Certificate, error) {
+	return func() (*x509.Certificate, error) {
+		found, err := cert.CertsFromFile(filepath.Join(folder, certificateFile))
+		if err != nil {
+			return nil, err
+		}
+		return found[0], nil
+	}
 }
 
 // addressSigner adds what the library leaves out: a server that is reached by an

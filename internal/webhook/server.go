@@ -2,11 +2,13 @@ package webhook
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
@@ -51,6 +53,8 @@ func (o Options) SecretKey() types.NamespacedName {
 type Server struct {
 	webhook.Server
 	parts []manager.Runnable
+	// certificate is the one that is served at the moment.
+	certificate func() (*x509.Certificate, error)
 }
 
 // NewServer makes a server. Nothing is asked of the API server before it starts.
@@ -64,7 +68,7 @@ func NewServer(definition cluster.Cluster, options Options) (*Server, error) {
 		return nil, err
 	}
 	served := webhook.Options{Port: options.Port, CertDir: options.CertDir}
-	server := &Server{parts: []manager.Runnable{definition}}
+	server := &Server{parts: []manager.Runnable{definition}, certificate: inFolder(options.CertDir)}
 	if !provided {
 		certificates, err := selfMade(definition.GetConfig(), options)
 		if err != nil {
@@ -79,6 +83,7 @@ func NewServer(definition cluster.Cluster, options Options) (*Server, error) {
 			return nil, err
 		}
 		served.TLSOpts = append(served.TLSOpts, certificates.serve)
+		server.certificate = certificates.newest
 		server.parts = append(server.parts, certificates, convert, validate)
 	}
 	ctrl.Log.WithName("webhook").Info("certificates", "provided", provided, "folder", options.CertDir)
@@ -86,6 +91,15 @@ func NewServer(definition cluster.Cluster, options Options) (*Server, error) {
 	server.Register(Path, handler)
 	server.parts = append(server.parts, server.Server)
 	return server, nil
+}
+
+// Expiry is when the certificate that is served ceases to be valid.
+func (s *Server) Expiry() (time.Time, error) {
+	served, err := s.certificate()
+	if err != nil {
+		return time.Time{}, err
+	}
+	return served.NotAfter, nil
 }
 
 // Start runs the server until the context ends.

@@ -73,7 +73,9 @@ type Entry struct {
 	Hinted bool
 	// MayBeMySQL tells that a client that says nothing may wait for a greeting.
 	MayBeMySQL bool
-	Site       *web.Site
+	// Message is a sentence for people: that of the page, or of a maintenance.
+	Message string
+	Site    *web.Site
 
 	content *page.Content
 }
@@ -101,10 +103,11 @@ func NewTable(options Options) *Table {
 }
 
 func newEntry(l listener.Listener, content *page.Content) *Entry {
+	answered, shown := web.Announced(l.Page, content, l.Maintenance)
 	hint, hinted := protocol.FromAppProtocol(l.AppProtocol)
 	return &Entry{
 		Listener: l, Hint: hint, Hinted: hinted, MayBeMySQL: protocol.MayBeMySQL(l.AppProtocol, l.ServicePort, l.PortName),
-		Site: web.NewSite(l.Page, content), content: content,
+		Message: answered.Message, Site: web.NewSite(answered, shown), content: content,
 	}
 }
 

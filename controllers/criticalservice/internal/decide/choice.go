@@ -71,6 +71,11 @@ type choice struct {
 	page *criticalv2.PageFallback
 	// backup names the backup Service, of a service.
 	backup string
+	// announced is the maintenance that a page announces; nil if none is.
+	announced *criticalv2.Announcement
+	// preparing tells that the page is to take the place of this one as soon as it
+	// can answer: its responder is asked for meanwhile.
+	preparing bool
 	// pod says how the Pod is made and published, of a podTemplate.
 	pod criticalv2.PodTemplateFallback
 	// reason and message say why this is not what was wanted; empty if it is.
@@ -88,9 +93,30 @@ func (c *choice) keepsPod() bool {
 	return c.kind == criticalv2.FallbackKindPodTemplate && !c.byLabels() && c.pod.Activation == criticalv2.ActivationStandby
 }
 
-// choose finds the kind of fallback. Where the PodTemplate is not to be had, the
-// built-in page stands in for it.
-func (s *Snapshot) choose(governor *criticalv2.CriticalService) choice {
+// choose finds the kind of fallback: while a maintenance is announced, the page, so
+// far as the Service can have one; else the one that is configured. That one also
+// stays until the page can answer: an announcement must not cost what it announces.
+func (s *Snapshot) choose(governor *criticalv2.CriticalService, m *criticalv2.Maintenance) choice {
+	configured := s.configured(governor)
+	if m == nil || !s.mayHavePage() {
+		return configured
+	}
+	page := s.announcing(governor, m)
+	if configured.kind == "" || configured.kind == criticalv2.FallbackKindPage || s.canAnswer(page) {
+		return page
+	}
+	configured.page, configured.preparing = page.page, true
+	return configured
+}
+
+func (s *Snapshot) canAnswer(c choice) bool {
+	b := s.backing(c)
+	return !b.isEmpty()
+}
+
+// configured is the kind of fallback that the CriticalService names. Where the
+// PodTemplate is not to be had, the built-in page stands in for it.
+func (s *Snapshot) configured(governor *criticalv2.CriticalService) choice {
 	fallback := &governor.Spec.Fallback
 	switch {
 	case fallback.Service != nil:

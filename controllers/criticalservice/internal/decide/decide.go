@@ -26,8 +26,9 @@ func Decide(s Snapshot) Plan {
 	if governor == nil {
 		return s.end(Plan{})
 	}
-	plan := Plan{Governor: governor}
-	c := s.choose(governor)
+	m := s.maintenance()
+	c := s.choose(governor, m)
+	plan := Plan{Governor: governor, OwnReady: len(s.OwnReady()), Fallback: c.kind, Maintenance: m, Drill: s.drill()}
 	if reason, message := ignored(s.Service, c); reason != "" {
 		plan.is(criticalv2.StateIgnored, reason, message)
 		return s.end(plan)
@@ -37,6 +38,7 @@ func Decide(s Snapshot) Plan {
 	} else {
 		s.protectBySlice(&plan, c)
 	}
+	s.mention(&plan, c)
 	return plan
 }
 
@@ -61,6 +63,8 @@ func (s *Snapshot) protectByLabels(plan *Plan, c choice) {
 	// What another kind of fallback published answers until it is not needed.
 	current := s.current()
 	switch {
+	case c.preparing:
+		s.publish(plan, c, backing{}, s.phase(plan.Governor))
 	case len(s.OwnReady()) > 0 || current != nil && s.isSelected(current):
 		s.unpublish(plan)
 	case len(s.Standby) > 0:

@@ -79,7 +79,29 @@ func randomSnapshot(random *rand.Rand) decide.Snapshot {
 	if chance(5) {
 		s.Service = nil
 	}
+	for i := range random.IntN(4) - 1 {
+		maintained(fmt.Sprintf("plan-%d", i), randomMaintenance(random))(&s)
+	}
 	return s
+}
+
+// randomMaintenance is one with or without a message, that is under way, over, long
+// over, without an end, or not valid.
+func randomMaintenance(random *rand.Rand) map[string]string {
+	data := map[string]string{}
+	if random.IntN(2) == 0 {
+		data["message"] = "We move house."
+	}
+	if random.IntN(4) > 0 {
+		data["until"] = now.Add(time.Duration(random.IntN(20)-10) * time.Minute).Format(time.RFC3339)
+	}
+	switch random.IntN(6) {
+	case 0:
+		data["until"] = "soon"
+	case 1:
+		data["announce"] = "false"
+	}
+	return data
 }
 
 // randomStandby is a fallback that is published, of any kind, and the remains of
@@ -128,6 +150,7 @@ func copied(s decide.Snapshot) decide.Snapshot {
 	}
 	s.Responder.Pods = (&corev1.PodList{Items: s.Responder.Pods}).DeepCopy().Items
 	s.Pods = (&corev1.PodList{Items: s.Pods}).DeepCopy().Items
+	s.Maintenance = (&corev1.ConfigMapList{Items: s.Maintenance}).DeepCopy().Items
 	return s
 }
 
@@ -156,6 +179,9 @@ func TestTheOrderOfListsDoesNotMatter(t *testing.T) {
 		})
 		random.Shuffle(len(shuffled.Responder.Pods), func(i, j int) {
 			shuffled.Responder.Pods[i], shuffled.Responder.Pods[j] = shuffled.Responder.Pods[j], shuffled.Responder.Pods[i]
+		})
+		random.Shuffle(len(shuffled.Maintenance), func(i, j int) {
+			shuffled.Maintenance[i], shuffled.Maintenance[j] = shuffled.Maintenance[j], shuffled.Maintenance[i]
 		})
 		g.Expect(decide.Decide(shuffled)).To(Equal(decide.Decide(s)))
 	})
@@ -189,7 +215,7 @@ func TestThereIsAtMostOneFallback(t *testing.T) {
 		if plan.State != criticalv2.StateExposed && plan.State != criticalv2.StateCovered {
 			return // A Service that answers by itself may have several that drain.
 		}
-		if plan.Governor.Spec.Fallback.PodTemplate == nil {
+		if plan.Governor.Spec.Fallback.PodTemplate == nil || plan.Maintenance != nil && plan.Fallback == criticalv2.FallbackKindPage {
 			g.Expect(plan.Create).To(BeNil())
 			return // What an earlier policy left is there until the new fallback answers.
 		}

@@ -25,6 +25,10 @@ type phase struct {
 // stands on the slices, because nothing is kept in memory.
 func (s *Snapshot) phase(governor *criticalv2.CriticalService) phase {
 	was := s.promoted()
+	activation := governor.Spec.ActivationDelay.Duration
+	if s.maintenance() != nil {
+		activation = 0 // The outage is meant.
+	}
 	switch {
 	case len(s.OwnReady()) > 0:
 		if !was {
@@ -37,12 +41,12 @@ func (s *Snapshot) phase(governor *criticalv2.CriticalService) phase {
 		return phase{promoted: true, recoveredSince: since, left: left}
 	case len(s.Slices) == 0:
 		return phase{promoted: was} // Nothing is known, so nothing changes.
-	case governor.Spec.ActivationDelay.Duration == 0:
+	case activation == 0:
 		return phase{promoted: true}
 	default:
 		// The note stays for the whole outage: a slice that for a while has no
 		// endpoint cannot tell that it was promoted.
-		since, left := s.delay(criticalv2.AnnotationOutageSince, governor.Spec.ActivationDelay.Duration)
+		since, left := s.delay(criticalv2.AnnotationOutageSince, activation)
 		if was {
 			left = 0
 		}

@@ -44,6 +44,8 @@ type Snapshot struct {
 	Content *corev1.ConfigMap
 	// Responder is that of the namespace.
 	Responder Responder
+	// Maintenance are the ConfigMaps that announce a maintenance of the Service.
+	Maintenance []corev1.ConfigMap
 	// Backups are the Services that Needs names, by name.
 	Backups map[string]Backup
 	// Attempt is what the API server last said of a fallback Pod for the Service.
@@ -142,6 +144,16 @@ type Plan struct {
 	State   criticalv2.ServiceState
 	Reason  string
 	Message string
+	// OwnReady is how many ready endpoints of its own the Service has.
+	OwnReady int
+	// Fallback is the member of spec.fallback that stands in for the Service: the one
+	// that is wanted, or the page that stands in for it. It is empty where none can.
+	Fallback string
+	// Maintenance is the one that is announced for the Service now, whatever the reason
+	// of its state is; nil if none is.
+	Maintenance *criticalv2.Maintenance
+	// Drill is the live drill that is under way; nil if there is none.
+	Drill *criticalv2.Maintenance
 	// Provisional is true while the state rests on an answer of the API server
 	// that this plan is about to ask for.
 	Provisional bool

@@ -20,15 +20,20 @@ import (
 func (s *Snapshot) publish(plan *Plan, c choice, b backing, ph phase) {
 	for _, family := range render.Families(s.Service) {
 		existing := s.standby(family)
-		if existing == nil && (c.byLabels() || c.kind == "") {
+		if existing == nil && (c.byLabels() || c.kind == "") && !c.preparing {
 			continue // The Service selects its fallback itself, or can have none.
 		}
 		c, b := s.until(existing, c, b)
 		if c.kind == "" {
 			c.kind = existing.Labels[criticalv2.LabelFallbackKind]
 		}
+		kind := c.kind
+		if c.preparing {
+			kind = criticalv2.FallbackKindPage // By this the responder's controller knows.
+		}
 		wanted := render.Slice(render.Standby{
-			Service: s.Service, Governor: plan.Governor, Others: s.others(plan.Governor), Family: family, Kind: c.kind, Page: c.page, Backup: c.backup,
+			Service: s.Service, Governor: plan.Governor, Others: s.others(plan.Governor), Family: family, Kind: kind,
+			Page: c.page, Announced: c.announced, Backup: c.backup,
 			Ports: b.ports, Endpoints: b.endpoints[family],
 			Promoted: ph.promoted, OutageSince: ph.outageSince, RecoveredSince: ph.recoveredSince,
 		})
@@ -91,7 +96,7 @@ func (s *Snapshot) until(existing *discoveryv1.EndpointSlice, wanted choice, b b
 			return formerBackup(wanted, backup), former
 		}
 	}
-	if wanted.kind == criticalv2.FallbackKindPage || existing.Labels[criticalv2.LabelFallbackKind] != criticalv2.FallbackKindPage {
+	if wanted.kind == criticalv2.FallbackKindPage || wanted.preparing || existing.Labels[criticalv2.LabelFallbackKind] != criticalv2.FallbackKindPage {
 		return wanted, b
 	}
 	page := &criticalv2.PageFallback{}
@@ -104,7 +109,7 @@ func (s *Snapshot) until(existing *discoveryv1.EndpointSlice, wanted choice, b b
 // formerBackup is how a backup is published that is not wanted any more. A page
 // that is wanted stands on the slice already, so that it gets its responder.
 func formerBackup(wanted choice, backup string) choice {
-	if wanted.kind != criticalv2.FallbackKindPage {
+	if wanted.kind != criticalv2.FallbackKindPage && !wanted.preparing {
 		return choice{kind: criticalv2.FallbackKindService, backup: backup}
 	}
 	wanted.backup = backup

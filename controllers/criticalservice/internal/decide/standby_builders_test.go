@@ -2,6 +2,7 @@ package decide_test
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -71,6 +72,15 @@ func responder(pods ...func(*corev1.Pod)) option {
 			s.Responder.Pods = append(s.Responder.Pods, pod)
 			s.Strangers = append(s.Strangers, pod.UID)
 		}
+	}
+}
+
+// maintained adds a ConfigMap that announces a maintenance of the Service.
+func maintained(name string, data map[string]string) option {
+	return func(s *decide.Snapshot) {
+		all := map[string]string{"service": "shop"}
+		maps.Copy(all, data)
+		s.Maintenance = append(s.Maintenance, corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "web"}, Data: all})
 	}
 }
 

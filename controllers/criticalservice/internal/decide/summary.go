@@ -15,10 +15,15 @@ import (
 	"github.com/critical-service/operator/controllers/internal/condition"
 )
 
-// Verdict is what was decided about one Service that a CriticalService matches.
+// Verdict is what was decided about one Service that a CriticalService matches, and
+// what is known of it beside that.
 type Verdict struct {
 	Service *corev1.Service
 	Plan    Plan
+	// Cause is what explains the outage; nil if nobody has looked yet.
+	Cause *criticalv2.OutageCause
+	// Check is the last self-test of the standby; nil if there was none.
+	Check *Check
 }
 
 // Summarize makes the status of a CriticalService from its Services. The old
@@ -38,9 +43,11 @@ func Summarize(policy *criticalv2.CriticalService, verdicts []Verdict, unwatched
 	list := condition.List{Conditions: &status.Conditions, Generation: policy.Generation, Now: metav1.NewTime(now)}
 	setReady(list, policy, status.Services, unwatched)
 	setFallbackReady(list, details)
+	setFailoverReady(list, policy, verdicts)
 	setOutage(list, details)
 	setOverridden(list, details)
 	status.Details = capped(details)
+	status.Outages = chronicle(policy, details, verdicts, now)
 	return status
 }
 
@@ -53,6 +60,12 @@ func detailOf(policy *criticalv2.CriticalService, verdict Verdict, now time.Time
 	if governor := verdict.Plan.Governor; governor != nil && governor.Name != policy.Name {
 		detail.State, detail.Reason = criticalv2.StateIgnored, criticalv2.ReasonOverridden
 		detail.Message = fmt.Sprintf("CriticalService %q comes first by name and governs this Service.", governor.Name)
+	}
+	if inOutage(detail) {
+		detail.Cause = verdict.Cause
+		if planned := verdict.Plan.plannedCause(); planned != nil {
+			detail.Cause = planned
+		}
 	}
 	old := slices.IndexFunc(policy.Status.Details, func(d criticalv2.ServiceStatus) bool {
 		return d.Namespace == detail.Namespace && d.Name == detail.Name
@@ -70,7 +83,15 @@ func detailOf(policy *criticalv2.CriticalService, verdict Verdict, now time.Time
 	if was.State == detail.State {
 		detail.Since = was.Since
 	}
+	if inOutage(detail) && detail.Cause == nil {
+		detail.Cause = was.Cause // Somebody is about to look again.
+	}
 	return detail
+}
+
+// inOutage tells whether a Service has no ready endpoint of its own.
+func inOutage(detail criticalv2.ServiceStatus) bool {
+	return detail.State == criticalv2.StateExposed || detail.State == criticalv2.StateCovered
 }
 
 func count(details []criticalv2.ServiceStatus) criticalv2.ServiceCounts {
@@ -152,7 +173,7 @@ func setOutage(list condition.List, details []criticalv2.ServiceStatus) {
 	exposed := func(d criticalv2.ServiceStatus) bool { return d.State == criticalv2.StateExposed }
 	covered := func(d criticalv2.ServiceStatus) bool { return d.State == criticalv2.StateCovered }
 	if texts := describe(details, exposed); texts != "" {
-		list.Set(criticalv2.ConditionOutage, true, criticalv2.ConditionReasonExposed, texts)
+		list.Set(criticalv2.ConditionOutage, true, criticalv2.ConditionReasonExposed, shorten("Nothing answers. "+texts))
 	} else if texts := describe(details, covered); texts != "" {
 		list.Set(criticalv2.ConditionOutage, true, criticalv2.ConditionReasonCovered, texts)
 	} else {

@@ -38,56 +38,56 @@ func TestConditions(t *testing.T) {
 		want      string
 	}{
 		"no Service is no trouble": {
-			want: "Ready=True/NoServices FallbackReady=True/FallbackPrepared Outage=False/NoOutage Overridden=False/NotOverridden",
+			want: "Ready=True/NoServices FallbackReady=True/FallbackPrepared FailoverReady=Unknown/NotTested Outage=False/NoOutage Overridden=False/NotOverridden",
 		},
 		"armed Services are protected": {
 			verdicts: []decide.Verdict{verdict("x", criticalv2.StateArmed, criticalv2.ReasonEndpointsReady)},
-			want:     "Ready=True/Protected FallbackReady=True/FallbackPrepared Outage=False/NoOutage Overridden=False/NotOverridden",
+			want:     "Ready=True/Protected FallbackReady=True/FallbackPrepared FailoverReady=Unknown/NotTested Outage=False/NoOutage Overridden=False/NotOverridden",
 		},
 		"a Service that nobody can protect does not spoil the rest": {
 			verdicts: []decide.Verdict{
 				verdict("x", criticalv2.StateArmed, criticalv2.ReasonEndpointsReady),
 				verdict("y", criticalv2.StateIgnored, criticalv2.ReasonNoSelector),
 			},
-			want: "Ready=True/Protected FallbackReady=True/FallbackPrepared Outage=False/NoOutage Overridden=False/NotOverridden",
+			want: "Ready=True/Protected FallbackReady=True/FallbackPrepared FailoverReady=Unknown/NotTested Outage=False/NoOutage Overridden=False/NotOverridden",
 		},
 		"a covered Service is protected, and in outage": {
 			verdicts: []decide.Verdict{verdict("x", criticalv2.StateCovered, criticalv2.ReasonFallbackServing)},
-			want:     "Ready=True/Protected FallbackReady=True/FallbackPrepared Outage=True/Covered Overridden=False/NotOverridden",
+			want:     "Ready=True/Protected FallbackReady=True/FallbackPrepared FailoverReady=Unknown/NotTested Outage=True/Covered Overridden=False/NotOverridden",
 		},
 		"one exposed Service counts more than one that is covered": {
 			verdicts: []decide.Verdict{
 				verdict("x", criticalv2.StateCovered, criticalv2.ReasonFallbackServing),
 				verdict("y", criticalv2.StateExposed, criticalv2.ReasonFallbackStarting),
 			},
-			want: "Ready=False/NotProtected FallbackReady=True/FallbackPrepared Outage=True/Exposed Overridden=False/NotOverridden",
+			want: "Ready=False/NotProtected FallbackReady=True/FallbackPrepared FailoverReady=Unknown/NotTested Outage=True/Exposed Overridden=False/NotOverridden",
 		},
 		"what hinders a fallback is said before the outage": {
 			verdicts: []decide.Verdict{verdict("x", criticalv2.StateArming, criticalv2.ReasonCreateDenied)},
-			want:     "Ready=False/NotProtected FallbackReady=False/CreateDenied Outage=False/NoOutage Overridden=False/NotOverridden",
+			want:     "Ready=False/NotProtected FallbackReady=False/CreateDenied FailoverReady=False/NotProtected Outage=False/NoOutage Overridden=False/NotOverridden",
 		},
 		"a missing template is said before what concerns one Service": {
 			verdicts: []decide.Verdict{
 				verdict("x", criticalv2.StateArming, criticalv2.ReasonNameTaken),
 				verdict("y", criticalv2.StateArming, criticalv2.ReasonTemplateNotFound),
 			},
-			want: "Ready=False/NotProtected FallbackReady=False/TemplateNotFound Outage=False/NoOutage Overridden=False/NotOverridden",
+			want: "Ready=False/NotProtected FallbackReady=False/TemplateNotFound FailoverReady=False/NotProtected Outage=False/NoOutage Overridden=False/NotOverridden",
 		},
 		"a fallback that answers on some ports only is a hindrance": {
 			verdicts: []decide.Verdict{verdict("x", criticalv2.StateCovered, criticalv2.ReasonPortMismatch)},
-			want:     "Ready=True/Protected FallbackReady=False/PortMismatch Outage=True/Covered Overridden=False/NotOverridden",
+			want:     "Ready=True/Protected FallbackReady=False/PortMismatch FailoverReady=Unknown/NotTested Outage=True/Covered Overridden=False/NotOverridden",
 		},
 		"what another governs is not ours to worry about": {
 			verdicts: []decide.Verdict{overridden},
-			want:     "Ready=True/NoServices FallbackReady=True/FallbackPrepared Outage=False/NoOutage Overridden=True/FirstByName",
+			want:     "Ready=True/NoServices FallbackReady=True/FallbackPrepared FailoverReady=Unknown/NotTested Outage=False/NoOutage Overridden=True/FirstByName",
 		},
 		"a selector that cannot be read is said": {
 			selector: map[string]string{"role": "front end"},
-			want:     "Ready=False/SelectorInvalid FallbackReady=True/FallbackPrepared Outage=False/NoOutage Overridden=False/NotOverridden",
+			want:     "Ready=False/SelectorInvalid FallbackReady=True/FallbackPrepared FailoverReady=Unknown/NotTested Outage=False/NoOutage Overridden=False/NotOverridden",
 		},
 		"a namespace that is not looked at is said": {
 			unwatched: []string{"elsewhere"},
-			want:      "Ready=False/NamespaceNotWatched FallbackReady=True/FallbackPrepared Outage=False/NoOutage Overridden=False/NotOverridden",
+			want:      "Ready=False/NamespaceNotWatched FallbackReady=True/FallbackPrepared FailoverReady=Unknown/NotTested Outage=False/NoOutage Overridden=False/NotOverridden",
 		},
 	}
 	for name, test := range tests {

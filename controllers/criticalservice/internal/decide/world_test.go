@@ -89,12 +89,13 @@ func (w *world) publish() {
 
 // The watches.
 
-func (w *world) deliverSlices()   { w.seen.Slices = copied(w.truth).Slices }
-func (w *world) deliverPods()     { w.seen.Pods = w.fallbacks() }
-func (w *world) deliverService()  { w.seen.Service = w.truth.Service.DeepCopy() }
-func (w *world) deliverTemplate() { w.seen.Template = w.truth.Template.DeepCopy() }
-func (w *world) deliverPolicies() { w.seen.Policies = copied(w.truth).Policies }
-func (w *world) deliverStandby()  { w.seen.Standby = w.slices() }
+func (w *world) deliverSlices()      { w.seen.Slices = copied(w.truth).Slices }
+func (w *world) deliverPods()        { w.seen.Pods = w.fallbacks() }
+func (w *world) deliverService()     { w.seen.Service = w.truth.Service.DeepCopy() }
+func (w *world) deliverTemplate()    { w.seen.Template = w.truth.Template.DeepCopy() }
+func (w *world) deliverPolicies()    { w.seen.Policies = copied(w.truth).Policies }
+func (w *world) deliverMaintenance() { w.seen.Maintenance = copied(w.truth).Maintenance }
+func (w *world) deliverStandby()     { w.seen.Standby = w.slices() }
 func (w *world) deliverResponder() {
 	w.seen.Responder = copied(w.truth).Responder
 	w.seen.Strangers = w.strangers()
@@ -109,6 +110,7 @@ func (w *world) deliverAll() {
 	w.deliverPolicies()
 	w.deliverStandby()
 	w.deliverResponder()
+	w.deliverMaintenance()
 }
 
 func (w *world) slices() []discoveryv1.EndpointSlice {
@@ -286,6 +288,12 @@ func (w *world) step(random *rand.Rand) {
 		{"the standby is delivered", w.deliverStandby},
 		{"the quota is full", func() { w.deny = true }},
 		{"the quota has room", func() { w.deny = false }},
+		{"a maintenance is announced", func() { w.announce(map[string]string{"message": "We move house."}) }},
+		{"a maintenance is announced for a minute", func() {
+			w.announce(map[string]string{"until": w.now.Add(time.Minute).Format(time.RFC3339)})
+		}},
+		{"the maintenance is over", func() { w.truth.Maintenance = nil }},
+		{"the maintenance is delivered", w.deliverMaintenance},
 		{"slices are published", w.publish},
 		{"slices are published", w.publish},
 		{"slices are delivered", w.deliverSlices},
@@ -300,6 +308,12 @@ func (w *world) step(random *rand.Rand) {
 	act := acts[random.IntN(len(acts))]
 	w.note("%s", act.text)
 	act.do()
+}
+
+// announce replaces the maintenance that is announced.
+func (w *world) announce(data map[string]string) {
+	w.truth.Maintenance = nil
+	maintained("plan", data)(&w.truth)
 }
 
 // ask changes the policy, if there is one.

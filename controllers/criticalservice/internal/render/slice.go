@@ -28,6 +28,8 @@ type Standby struct {
 	Kind string
 	// Page is what the responder answers; nil for other kinds.
 	Page *criticalv2.PageFallback
+	// Announced is the maintenance that the page announces; nil if none is.
+	Announced *criticalv2.Announcement
 	// Backup names the backup Service; empty for other kinds.
 	Backup string
 	// Ports and Endpoints are what answers. The conditions of the endpoints
@@ -91,6 +93,10 @@ func annotations(s Standby) map[string]string {
 		page, _ := json.Marshal(s.Page)
 		texts[criticalv2.AnnotationPage] = string(page)
 	}
+	if s.Announced != nil {
+		announced, _ := json.Marshal(s.Announced)
+		texts[criticalv2.AnnotationMaintenance] = string(announced)
+	}
 	if s.Backup != "" {
 		texts[criticalv2.AnnotationBackup] = s.Backup
 	}
@@ -127,7 +133,8 @@ var (
 		discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy, criticalv2.LabelFallbackKind, corev1.IsHeadlessService,
 	}
 	sliceAnnotations = []string{
-		criticalv2.AnnotationPage, criticalv2.AnnotationBackup, criticalv2.AnnotationOutageSince, criticalv2.AnnotationRecoveredSince,
+		criticalv2.AnnotationPage, criticalv2.AnnotationMaintenance, criticalv2.AnnotationBackup,
+		criticalv2.AnnotationOutageSince, criticalv2.AnnotationRecoveredSince,
 	}
 )
 

@@ -3,6 +3,7 @@ package decide_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -102,6 +103,28 @@ func TestThePageInTheTable(t *testing.T) {
 	page(criticalv2.PageFallback{StatusCode: 500})(&s.Slices[0])
 	want.Page = criticalv2.PageFallback{StatusCode: 500}
 	g.Expect(tableOf(g, settled(g, s)).Listeners).To(Equal([]listener.Listener{want}))
+}
+
+func TestTheMaintenanceInTheTable(t *testing.T) {
+	g := NewWithT(t)
+	announces := func(text string) func(*discoveryv1.EndpointSlice) {
+		return func(s *discoveryv1.EndpointSlice) {
+			metav1.SetMetaDataAnnotation(&s.ObjectMeta, criticalv2.AnnotationMaintenance, text)
+		}
+	}
+	s := settled(g, snapshot(
+		service("web", port("http", 80)), slice("web", "ipv4", announces(`{"message":"We move house.","until":"2030-01-31T17:30:00Z"}`)),
+		critical("shop", port("http", 80))))
+	listeners := map[string]listener.Listener{}
+	for _, l := range tableOf(g, s).Listeners {
+		listeners[l.Service] = l
+	}
+	g.Expect(listeners["web"].Maintenance.Message).To(Equal("We move house."))
+	g.Expect(listeners["web"].Maintenance.Until.Time).To(BeTemporally("==", time.Date(2030, 1, 31, 17, 30, 0, 0, time.UTC)))
+	g.Expect(listeners["shop"].Maintenance).To(BeNil(), "it is announced for one Service")
+
+	announces("{")(&s.Slices[0])
+	g.Expect(tableOf(g, settled(g, s)).Listeners[1].Maintenance).To(BeNil(), "what nobody can read announces nothing")
 }
 
 func TestWhatIsThere(t *testing.T) {

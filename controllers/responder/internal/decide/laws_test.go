@@ -68,7 +68,19 @@ func addService(random *rand.Rand, s *decide.Snapshot) {
 	if !slices.ContainsFunc(s.Slices, func(one discoveryv1.EndpointSlice) bool { return one.Labels[discoveryv1.LabelServiceName] == name }) {
 		slice(name, "ipv4", ownedBy(fmt.Sprint("policy-", random.IntN(3))), page(criticalv2.PageFallback{
 			ConfigMapName: fmt.Sprint("page-", random.IntN(3)), Replicas: new(random.Int32N(4)),
-		}))(s)
+		}), maintained(random))(s)
+	}
+}
+
+// maintained announces a maintenance on some slices, on some of them one that nobody
+// can read.
+func maintained(random *rand.Rand) func(*discoveryv1.EndpointSlice) {
+	texts := []string{"", "", "", `{}`, `{"message":"We move house."}`, `{"until":"2030-01-31T17:30:00Z"}`, "{"}
+	text := texts[random.IntN(len(texts))]
+	return func(s *discoveryv1.EndpointSlice) {
+		if text != "" {
+			s.Annotations[criticalv2.AnnotationMaintenance] = text
+		}
 	}
 }
 

@@ -45,6 +45,23 @@ func (s *Snapshot) pages() map[string]*criticalv2.PageFallback {
 	return pages
 }
 
+// announcements are the maintenances that the slices announce, by Service. One that
+// cannot be read, because somebody edited the slice, is none until it is mended.
+func (s *Snapshot) announcements() map[string]*criticalv2.Announcement {
+	announcements := map[string]*criticalv2.Announcement{}
+	for _, slice := range s.sortedSlices() {
+		service, text := slice.Labels[discoveryv1.LabelServiceName], slice.Annotations[criticalv2.AnnotationMaintenance]
+		if text == "" || announcements[service] != nil {
+			continue
+		}
+		announced := &criticalv2.Announcement{}
+		if json.Unmarshal([]byte(text), announced) == nil {
+			announcements[service] = announced
+		}
+	}
+	return announcements
+}
+
 func (s *Snapshot) sortedSlices() []*discoveryv1.EndpointSlice {
 	sorted := make([]*discoveryv1.EndpointSlice, 0, len(s.Slices))
 	for i := range s.Slices {

@@ -159,20 +159,20 @@ func (s *Snapshot) held(pages map[string]*criticalv2.PageFallback, recorded *lis
 	for _, c := range published {
 		isPublished[c] = true
 	}
-	held := map[key]listener.Listener{}
+	held, announced := map[key]listener.Listener{}, s.announcements()
 	for _, l := range recorded.Listeners {
 		k := key{l.Service, l.PortName}
 		if page := pages[l.Service]; page != nil && isPublished[claim{k, l.Port}] {
-			l.Page = *page
+			l.Page, l.Maintenance = *page, announced[l.Service]
 			held[k] = l
 		}
 	}
-	maps.Copy(held, s.wanted(pages))
+	maps.Copy(held, s.wanted(pages, announced))
 	return held
 }
 
 // wanted are the TCP ports of the Services.
-func (s *Snapshot) wanted(pages map[string]*criticalv2.PageFallback) map[key]listener.Listener {
+func (s *Snapshot) wanted(pages map[string]*criticalv2.PageFallback, announced map[string]*criticalv2.Announcement) map[key]listener.Listener {
 	wanted := map[key]listener.Listener{}
 	for i := range s.Services {
 		service := &s.Services[i]
@@ -184,7 +184,7 @@ func (s *Snapshot) wanted(pages map[string]*criticalv2.PageFallback) map[key]lis
 			if port.Protocol == corev1.ProtocolTCP || port.Protocol == "" {
 				wanted[key{service.Name, port.Name}] = listener.Listener{
 					Service: service.Name, PortName: port.Name, ServicePort: port.Port,
-					AppProtocol: ptr.Deref(port.AppProtocol, ""), Page: *page,
+					AppProtocol: ptr.Deref(port.AppProtocol, ""), Page: *page, Maintenance: announced[service.Name],
 				}
 			}
 		}

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"path"
+	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +23,7 @@ const (
 
 	adminPort     = 8081
 	adminPortName = "admin"
+	metricsPath   = "/metrics"
 
 	// gracePeriod is longer than the responder takes to end: it goes on answering
 	// (--drain), and serves what is under way (--connection-timeout).
@@ -62,6 +64,11 @@ func (r *Responder) Deployment() *appsv1.Deployment {
 					Annotations: map[string]string{
 						criticalv2.AnnotationListeners:            r.Ports.String(),
 						"kubectl.kubernetes.io/default-container": containerName,
+						// For a Prometheus that knows Pods by their annotations only.
+						"prometheus.io/scrape": "true",
+						"prometheus.io/scheme": "http",
+						"prometheus.io/port":   strconv.Itoa(adminPort),
+						"prometheus.io/path":   metricsPath,
 					},
 				},
 				Spec: r.podSpec(),

@@ -1,0 +1,127 @@
+package criticalservice
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/internal/announce"
+	"github.com/critical-service/operator/internal/diagnosis"
+	"github.com/critical-service/operator/internal/diagnosis/evidence"
+)
+
+// CauseReconciler finds out, for each Service in outage, what explains the outage.
+// It protects nothing, and writes nothing but events.
+type CauseReconciler struct {
+	observer
+	announce.Announcer
+	inquiries *inquiries
+	wake      wakeStatus
+}
+
+// lookWithin bounds one look. An API server that is busy has more important things
+// to do than to answer it.
+const lookWithin = 10 * time.Second
+
+// What is read to explain an outage; docs/causes.md says what each is for.
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get
+// +kubebuilder:rbac:groups=apps,resources=deployments;statefulsets;daemonsets;replicasets,verbs=list
+// +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=list
+
+func (r *CauseReconciler) setup(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("cause").
+		WatchesRawSource(source.Func(r.inquiries.listen)).
+		WithOptions(controllerOptions(2)).
+		Complete(r)
+}
+
+// Reconcile looks for the cause of an outage, and again with growing distance while
+// it lasts.
+func (r *CauseReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	inquiry := r.inquiries.of(req.NamespacedName)
+	if inquiry == nil {
+		return ctrl.Result{}, nil
+	}
+	if left := inquiry.next.Sub(r.clock.Now()); left > 0 {
+		return ctrl.Result{RequeueAfter: left}, nil
+	}
+	// The service controller ends the inquiry when it sees the end of the outage, so
+	// that until then it is looked at again, whatever is seen here now.
+	if snap, err := r.glance(ctx, req.NamespacedName); err == nil && snap.Service != nil {
+		plan := decide.Decide(snap)
+		if inOutage(plan) && !plan.IsPlanned() {
+			r.inquire(ctx, req.NamespacedName, inquiry, &snap, plan)
+		}
+	}
+	return ctrl.Result{RequeueAfter: inquiry.looked(r.clock.Now())}, nil
+}
+
+// inquire reads what there is, and tells what it means.
+func (r *CauseReconciler) inquire(ctx context.Context, key types.NamespacedName, inquiry *inquiry, snap *decide.Snapshot, plan decide.Plan) {
+	limited, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	read, err := evidence.Collect(limited, r.live, snap.Service, evidence.Usual)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Info("cannot find out why the Service is down; it will be tried again", "error", err.Error())
+		return
+	}
+	cause := diagnosis.Diagnose(read)
+	current, changed := r.inquiries.settle(key, inquiry, cause)
+	if current {
+		r.tell(inquiry, snap.Service, plan.Governor, cause)
+	}
+	if changed {
+		r.report(ctx, snap)
+	}
+}
+
+// unspoken are the causes of which no event tells: that nothing was found, and
+// what is as it should be.
+var unspoken = []string{criticalv2.CauseNotFound, criticalv2.CausePodsStarting}
+
+// tell sends one event for each reason that an outage has. What the operator before
+// this one told of the same outage is not said again.
+func (r *CauseReconciler) tell(inquiry *inquiry, service *corev1.Service, governor *criticalv2.CriticalService, cause criticalv2.OutageCause) {
+	if inquiry.told == nil {
+		inquiry.told = map[string]bool{}
+		if before := saidBefore(governor, client.ObjectKeyFromObject(service)); before != nil {
+			inquiry.told[before.Reason] = true
+		}
+	}
+	if inquiry.told[cause.Reason] || slices.Contains(unspoken, cause.Reason) {
+		return
+	}
+	inquiry.told[cause.Reason] = true
+	r.Tell(service, governor, corev1.EventTypeWarning, cause.Reason, "DiagnoseOutage", "%s", cause.Message)
+}
+
+// saidBefore is the cause that the status gives of an outage before this operator
+// has looked, so that another one has; nil if there is none. How long this process
+// runs says nothing: it may have waited for a long time to lead.
+func saidBefore(governor *criticalv2.CriticalService, key types.NamespacedName) *criticalv2.OutageCause {
+	for _, detail := range governor.Status.Details {
+		if detail.Namespace == key.Namespace && detail.Name == key.Name {
+			return detail.Cause
+		}
+	}
+	return nil
+}
+
+// report wakes the status of every CriticalService that matches the Service.
+func (r *CauseReconciler) report(ctx context.Context, snap *decide.Snapshot) {
+	for i := range snap.Policies {
+		if policy := &snap.Policies[i]; decide.Matches(policy, snap.Service, snap.NamespaceLabels) {
+			r.wake.of(ctx, policy)
+		}
+	}
+}

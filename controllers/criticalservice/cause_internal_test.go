@@ -1,0 +1,124 @@
+package criticalservice
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/internal/announce"
+)
+
+var (
+	aService = types.NamespacedName{Namespace: "shop", Name: "web"}
+	anOutage = decide.Plan{State: criticalv2.StateExposed}
+)
+
+// A whole cluster may fail in one moment, and before anybody listens.
+func TestNoOutageIsLeftUnexplained(t *testing.T) {
+	g := NewWithT(t)
+	const many = 5000
+	open := newInquiries(time.Millisecond, newAnswers[criticalv2.OutageCause]())
+	begin := func(from, to int) {
+		for i := from; i < to; i++ {
+			open.follow(types.NamespacedName{Namespace: "shop", Name: fmt.Sprintf("web-%d", i)}, &corev1.Service{}, anOutage)
+		}
+	}
+	begin(0, many)
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	defer queue.ShutDown()
+	g.Expect(open.listen(t.Context(), queue)).To(Succeed())
+	begin(0, 2*many)
+	g.Eventually(queue.Len).WithTimeout(time.Minute).Should(Equal(2 * many))
+}
+
+func TestACauseIsNotKeptAnewForOtherWords(t *testing.T) {
+	g := NewWithT(t)
+	causes := newAnswers[criticalv2.OutageCause]()
+	open := newInquiries(time.Millisecond, causes)
+	open.follow(aService, &corev1.Service{}, anOutage)
+	settle := func(code, said string) bool {
+		current, changed := open.settle(aService, open.of(aService), criticalv2.OutageCause{
+			Reason: criticalv2.CauseCrashLoop, Message: "It ends with exit code " + code + ", saying: " + said + ".",
+		})
+		g.Expect(current).To(BeTrue())
+		return changed
+	}
+	g.Expect(settle("1", "19:44 no database")).To(BeTrue())
+	g.Expect(settle("1", "19:45 no database")).To(BeFalse())
+	g.Expect(causes.get(aService).Message).To(ContainSubstring("19:44"), "a status that is made anew is the same")
+	g.Expect(settle("2", "19:46 no database")).To(BeTrue())
+}
+
+// A replica may wait for a long time to lead, and an outage begin meanwhile.
+func TestWhatTheStatusSaysOfAnOutageIsNotToldAgain(t *testing.T) {
+	g := NewWithT(t)
+	recorder := events.NewFakeRecorder(10)
+	r := &CauseReconciler{Announcer: announce.Announcer{Recorder: recorder, Scheme: cached(g).Scheme()}}
+	crash := criticalv2.OutageCause{Reason: criticalv2.CauseCrashLoop, Message: "It crashes."}
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: aService.Namespace, Name: aService.Name}}
+	governor := &criticalv2.CriticalService{
+		ObjectMeta: metav1.ObjectMeta{Name: "shop"},
+		Status: criticalv2.CriticalServiceStatus{Details: []criticalv2.ServiceStatus{{
+			Namespace: aService.Namespace, Name: aService.Name, Since: metav1.Now(), Cause: &crash,
+		}}},
+	}
+	r.tell(&inquiry{}, service, governor, crash)
+	g.Expect(recorder.Events).NotTo(Receive())
+
+	another := criticalv2.OutageCause{Reason: criticalv2.CauseImagePull, Message: "It has no image."}
+	r.tell(&inquiry{}, service, governor, another)
+	g.Expect(recorder.Events).To(Receive(ContainSubstring("It has no image.")))
+
+	governor.Status.Details[0].Cause = nil
+	r.tell(&inquiry{}, service, governor, crash)
+	g.Expect(recorder.Events).To(Receive(ContainSubstring("It crashes.")))
+}
+
+// Whose the Pod is that holds the fallback's name, the service controller asks: who
+// only looks asks nothing, and forgets nothing of what was learnt.
+func TestWhoOnlyLooksAsksNothing(t *testing.T) {
+	g := NewWithT(t)
+	caches := cached(g, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: aService.Namespace, Name: aService.Name}})
+	looker := observer{
+		cached: caches, live: nobodyAsked{t: t}, clock: clock.RealClock{}, tables: newTables(),
+		attempts: newAnswers[decide.Attempt](), refusals: newAnswers[decide.Refusal](), causes: newAnswers[criticalv2.OutageCause](),
+		checks: newAnswers[decide.Check](), namesakes: newAnswers[corev1.Pod](),
+	}
+	looker.attempts.set(aService, decide.Attempt{Reason: criticalv2.ReasonNameTaken})
+	open := newInquiries(time.Millisecond, looker.causes)
+	open.follow(aService, &corev1.Service{}, anOutage)
+	for _, looks := range []reconcile.Reconciler{
+		&CauseReconciler{observer: looker, inquiries: open},
+		&SelfTestReconciler{observer: looker, every: time.Minute, doubts: newAnswers[map[question]bool]()},
+	} {
+		_, err := looks.Reconcile(t.Context(), ctrl.Request{NamespacedName: aService})
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(looker.attempts.get(aService)).NotTo(BeNil())
+	}
+}
+
+// nobodyAsked is an API server that is not to be asked.
+type nobodyAsked struct {
+	client.Reader
+	t *testing.T
+}
+
+// Get implements client.Reader.
+func (n nobodyAsked) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	n.t.Errorf("the API server was asked for %T %s", into, key)
+	return nil
+}

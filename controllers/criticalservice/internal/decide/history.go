@@ -1,0 +1,160 @@
+package decide
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+)
+
+// sight is what is seen of a Service now.
+type sight struct {
+	detail   criticalv2.ServiceStatus
+	fallback string
+}
+
+// chronicle continues the list of outages: one begins when a Service is first seen
+// in outage, and ends when it is seen to answer by itself, or is not governed any
+// more. The latest come first, and the oldest are forgotten.
+func chronicle(policy *criticalv2.CriticalService, details []criticalv2.ServiceStatus, verdicts []Verdict, now time.Time) []criticalv2.Outage {
+	moment := metav1.NewMicroTime(now)
+	seen := sights(details, verdicts)
+
+	var outages []criticalv2.Outage
+	for _, outage := range policy.Status.Outages {
+		key := types.NamespacedName{Namespace: outage.Namespace, Name: outage.Name}
+		current, found := seen[key]
+		switch {
+		case outage.Ended != nil:
+		case found && inOutage(current.detail):
+			outage = continued(outage, current, moment)
+			delete(seen, key)
+		case found && current.detail.Reason == criticalv2.ReasonEndpointsUnknown:
+			// That nothing is known of a Service does not mean that it answers.
+		default:
+			outage.Ended = new(notBefore(outage, moment))
+		}
+		outages = append(outages, outage)
+	}
+	return latest(append(outages, begun(policy, seen, outages, moment)...))
+}
+
+func sights(details []criticalv2.ServiceStatus, verdicts []Verdict) map[types.NamespacedName]sight {
+	seen := map[types.NamespacedName]sight{}
+	for _, detail := range details {
+		seen[types.NamespacedName{Namespace: detail.Namespace, Name: detail.Name}] = sight{detail: detail}
+	}
+	for i := range verdicts {
+		key := types.NamespacedName{Namespace: verdicts[i].Service.Namespace, Name: verdicts[i].Service.Name}
+		seen[key] = sight{detail: seen[key].detail, fallback: verdicts[i].Plan.Fallback}
+	}
+	return seen
+}
+
+// begun are the outages that the list does not have yet. Those that are under way
+// are never forgotten, so that there may be no place for more.
+func begun(policy *criticalv2.CriticalService, seen map[types.NamespacedName]sight, listed []criticalv2.Outage, now metav1.MicroTime) []criticalv2.Outage {
+	since := map[types.NamespacedName]metav1.Time{}
+	for _, detail := range policy.Status.Details {
+		if inOutage(detail) {
+			since[types.NamespacedName{Namespace: detail.Namespace, Name: detail.Name}] = detail.Since
+		}
+	}
+	var added []criticalv2.Outage
+	for key, current := range seen {
+		if !inOutage(current.detail) {
+			continue
+		}
+		outage := criticalv2.Outage{Namespace: key.Namespace, Name: key.Name, Began: now}
+		if earlier, known := since[key]; known && earlier.Time.Before(now.Time) {
+			outage.Began = metav1.NewMicroTime(earlier.Time) // The list had no place for it, or was not kept yet.
+		}
+		added = append(added, continued(outage, current, now))
+	}
+	slices.SortFunc(added, func(a, b criticalv2.Outage) int { return cmp.Or(a.Began.Compare(b.Began.Time), latestFirst(a, b)) })
+	room := criticalv2.MaxOutages
+	for i := range listed {
+		if listed[i].Ended == nil {
+			room--
+		}
+	}
+	return added[:min(len(added), max(room, 0))]
+}
+
+// continued is an outage with what was learnt of it since.
+func continued(outage criticalv2.Outage, current sight, now metav1.MicroTime) criticalv2.Outage {
+	if current.detail.State == criticalv2.StateCovered && outage.Covered == nil {
+		outage.Covered = new(notBefore(outage, now))
+		outage.Fallback = current.fallback
+	}
+	if cause := current.detail.Cause; cause != nil && explains(cause) >= explains(outage.Cause) {
+		outage.Cause = cause.DeepCopy()
+	}
+	return outage
+}
+
+// explains is how much a cause explains. The last thing seen of nearly every outage
+// is that new Pods are starting, which is not why it began.
+func explains(cause *criticalv2.OutageCause) int {
+	switch {
+	case cause == nil:
+		return 0
+	case cause.Reason == criticalv2.CauseNotFound:
+		return 1
+	case cause.Reason == criticalv2.CausePodsStarting:
+		return 2
+	default:
+		return 3
+	}
+}
+
+// notBefore is now, unless the clock of the replica that led before was ahead of
+// this one's: nothing ends before it began.
+func notBefore(outage criticalv2.Outage, now metav1.MicroTime) metav1.MicroTime {
+	last := outage.Began
+	if outage.Covered != nil {
+		last = *outage.Covered
+	}
+	if now.Before(&last) {
+		return last
+	}
+	return now
+}
+
+// latest sorts outages, the latest first, and keeps as many as a status may hold.
+// Those that are under way are kept before others.
+func latest(outages []criticalv2.Outage) []criticalv2.Outage {
+	slices.SortFunc(outages, latestFirst)
+	left := map[types.NamespacedName]int{}
+	for _, outage := range outages {
+		key := types.NamespacedName{Namespace: outage.Namespace, Name: outage.Name}
+		if _, counted := left[key]; !counted {
+			left[key] = criticalv2.MaxOutagesOfService
+		}
+		if outage.Ended == nil {
+			left[key]--
+		}
+	}
+	outages = slices.DeleteFunc(outages, func(outage criticalv2.Outage) bool {
+		if outage.Ended == nil {
+			return false
+		}
+		key := types.NamespacedName{Namespace: outage.Namespace, Name: outage.Name}
+		left[key]--
+		return left[key] < 0
+	})
+	for i := len(outages) - 1; i >= 0 && len(outages) > criticalv2.MaxOutages; i-- {
+		if outages[i].Ended != nil {
+			outages = slices.Delete(outages, i, i+1)
+		}
+	}
+	return outages
+}
+
+func latestFirst(a, b criticalv2.Outage) int {
+	return cmp.Or(b.Began.Compare(a.Began.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}

@@ -1,0 +1,47 @@
+package responder_test
+
+import (
+	"bufio"
+	"path/filepath"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/listener"
+)
+
+func TestAMaintenanceIsFollowedInEveryProtocol(t *testing.T) {
+	g := NewWithT(t)
+	w := start(t, 2, []listener.Listener{fromTeam(0, "shop-page"), {Port: 1, Service: "cache", AppProtocol: "redis", Page: says("soon")}}, unhurried)
+	mount(t, filepath.Join(w.content, "shop-page"), map[string]string{"503.txt": "ours"})
+	g.Eventually(func() string { return w.text(0) }, patience).Should(Equal("ours"))
+
+	// refusal is what a client of Redis is told.
+	refusal := func() string {
+		connection := w.dial(1)
+		_, err := connection.Write([]byte("PING\r\n"))
+		g.Expect(err).NotTo(HaveOccurred())
+		line, err := bufio.NewReader(connection).ReadString('\n')
+		g.Expect(err).NotTo(HaveOccurred())
+		return line
+	}
+	g.Expect(refusal()).To(ContainSubstring("soon"))
+
+	announce := func(m *criticalv2.Announcement) {
+		page, cache := fromTeam(w.ports.First, "shop-page"), listener.Listener{Port: w.ports.First + 1, Service: "cache", AppProtocol: "redis", Page: says("soon")}
+		page.Maintenance, cache.Maintenance = m, m
+		w.writeTable([]listener.Listener{page, cache})
+	}
+	until := metav1.NewTime(time.Date(2999, 1, 31, 17, 30, 0, 0, time.UTC))
+	announce(&criticalv2.Announcement{Message: "We move house.", Until: &until})
+	g.Eventually(func() string { return w.text(0) }, patience).Should(And(
+		ContainSubstring("We move house."), ContainSubstring("Expected back: Thursday, 31 January 2999, 17:30 UTC")))
+	g.Eventually(refusal, patience).Should(ContainSubstring("We move house."))
+
+	announce(nil)
+	g.Eventually(func() string { return w.text(0) }, patience).Should(Equal("ours"), "the team's page is back")
+	g.Eventually(refusal, patience).Should(ContainSubstring("soon"))
+}
