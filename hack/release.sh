@@ -140,7 +140,8 @@ next() {
   cat <<TEXT
   diff <(for image in ${images[*]}; do bin/tools/crane digest $published/\$image:$version; done) <(sed 's/.*@//' dist/images.txt)
   bin/tools/crane tag $published/operator-catalog:$version latest
-  Publish dist/install.yaml, dist/$package-$number.tgz, dist/images.txt and dist/SHA256SUMS on the page of the release.
+  Publish dist/install.yaml, dist/$package-$number.tgz, dist/kubectl-critsvc_*, dist/images.txt and dist/SHA256SUMS on the page of the release.
+  Offer dist/critsvc.yaml, the manifest of the kubectl plugin, to https://github.com/kubernetes-sigs/krew-index as plugins/critsvc.yaml.
   cp dist/catalog/$package/bundles/$version.yaml catalog/$package/bundles/    # and commit: what is released is named by digest from now on
 TEXT
 }
@@ -190,6 +191,9 @@ catalog_image
 say "dist/install.yaml and the Helm chart"
 hack/render.sh "$published/operator:$version" > dist/install.yaml
 hack/chart.sh "$number" > /dev/null
+
+say "The kubectl plugin"
+hack/plugin.sh "$version" "$commit"
 
 checksums
 next

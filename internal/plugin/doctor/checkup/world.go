@@ -1,0 +1,181 @@
+package checkup
+
+import (
+	"slices"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+)
+
+// World is what was read of a cluster, at one moment.
+type World struct {
+	// Now is that moment.
+	Now time.Time
+	// PluginVersion is the build that looks.
+	PluginVersion string
+	// ServerVersion is the API server's, for example "v1.37.1".
+	ServerVersion Reading[string]
+	// WindowsNodes is how many nodes run Windows.
+	WindowsNodes Reading[int]
+
+	Definition Reading[*apiextensionsv1.CustomResourceDefinition]
+	// Operators are the Deployments of the operator: one, where all is well.
+	Operators Reading[[]appsv1.Deployment]
+	// Settings are the operator's, by their variables, so far as they could be read.
+	Settings map[string]string
+	Webhook  Reading[*admissionregistrationv1.ValidatingWebhookConfiguration]
+	// Served is the certificate with which the operator answers the API server.
+	Served Reading[Certificate]
+	// Needs are the operator's permissions, and whether it has them.
+	Needs Reading[[]Need]
+
+	Policies   Reading[[]criticalv2.CriticalService]
+	Classes    Reading[[]networkingv1.IngressClass]
+	Gateways   Reading[[]Gateway]
+	Routes     Reading[[]Route]
+	Namespaces []*Namespace
+	Services   []*Service
+	// Listed tells whether the Services to look at could be found out.
+	Listed Reading[bool]
+}
+
+// Reading is something that was to be read.
+type Reading[T any] struct {
+	Value T
+	// Missing tells that it does not exist.
+	Missing bool
+	// Problem says why it could not be read; empty if it was.
+	Problem string
+}
+
+// Certificate is one that a server has shown.
+type Certificate struct {
+	NotAfter time.Time
+	// Untrusted says why the API server does not trust it; empty if it does.
+	Untrusted string
+}
+
+// Need is a permission that the operator does not work without.
+type Need struct {
+	Verb, Group, Resource, Subresource, Name, Namespace string
+	// For says what it is needed for.
+	For string
+	// Allowed is the API server's answer.
+	Allowed bool
+}
+
+// Namespace is what the protected Services of a namespace share.
+type Namespace struct {
+	Name   string
+	Labels map[string]string
+
+	Responder       Reading[*appsv1.Deployment]
+	NetworkPolicies Reading[[]networkingv1.NetworkPolicy]
+	Budgets         Reading[[]policyv1.PodDisruptionBudget]
+	Quotas          Reading[[]corev1.ResourceQuota]
+	Ingresses       Reading[[]networkingv1.Ingress]
+	// Fallbacks are the Pods that stand in for Services of the namespace.
+	Fallbacks Reading[[]corev1.Pod]
+}
+
+// Service is a Service that is looked at.
+type Service struct {
+	corev1.Service
+	Home   *Namespace
+	Slices Reading[[]discoveryv1.EndpointSlice]
+	// Answers are what the standby endpoints said when they were asked.
+	Answers []Answer
+	// Template is the PodTemplate of the fallback, where it has one.
+	Template Reading[*corev1.PodTemplate]
+	// Admission is what the API server said of a Pod of the template: empty if it
+	// would take it.
+	Admission Reading[string]
+}
+
+// Answer is what one port of one standby endpoint said.
+type Answer struct {
+	// Port is the name or number of the Service's port.
+	Port, Pod, Protocol string
+	Answered            bool
+	// Status is what was answered; Problem is why nothing was.
+	Status, Problem string
+	// Unchecked says why the endpoint was not asked; empty if it was.
+	Unchecked string
+}
+
+// Gateway is a Gateway of the Gateway API, and who serves it.
+type Gateway struct {
+	Namespace, Name, Controller string
+}
+
+// Route is a route of the Gateway API.
+type Route struct {
+	Kind, Namespace, Name string
+	// Backends and Parents are "NAMESPACE/NAME" of Services and Gateways.
+	Backends, Parents []string
+}
+
+// governor is the CriticalService that governs a Service, and what it says of it.
+func (w *World) governor(service *Service) (policy *criticalv2.CriticalService, status *criticalv2.ServiceStatus) {
+	for i := range w.Policies.Value {
+		candidate := &w.Policies.Value[i]
+		if !candidate.Spec.Selects(service.Namespace, service.Home.Labels, service.Labels) {
+			continue
+		}
+		if policy == nil || candidate.Name < policy.Name {
+			policy = candidate
+		}
+	}
+	if policy == nil {
+		return nil, nil
+	}
+	at := slices.IndexFunc(policy.Status.Details, func(s criticalv2.ServiceStatus) bool {
+		return s.Namespace == service.Namespace && s.Name == service.Name
+	})
+	if at < 0 {
+		return policy, nil
+	}
+	return policy, &policy.Status.Details[at]
+}
+
+// standbys are the slices that the operator publishes for the Service.
+func (s *Service) standbys() []discoveryv1.EndpointSlice {
+	return s.slices(true)
+}
+
+func (s *Service) slices(standby bool) []discoveryv1.EndpointSlice {
+	var found []discoveryv1.EndpointSlice
+	for _, slice := range s.Slices.Value {
+		if (slice.Labels[discoveryv1.LabelManagedBy] == criticalv2.ManagedBy) == standby {
+			found = append(found, slice)
+		}
+	}
+	return found
+}
+
+func (s *Service) headless() bool { return s.Spec.ClusterIP == corev1.ClusterIPNone }
+
+// hasStandby tells whether something stands by for the Service, at any port.
+func (s *Service) hasStandby() bool {
+	return slices.ContainsFunc(s.standbys(), func(slice discoveryv1.EndpointSlice) bool { return len(slice.Endpoints) > 0 })
+}
+
+// onDemand tells whether the fallback is made in an outage only.
+func onDemand(policy *criticalv2.CriticalService) bool {
+	template := policy.Spec.Fallback.PodTemplate
+	return template != nil && template.Activation != criticalv2.ActivationStandby
+}
+
+// Governor is the CriticalService that governs a Service; nil if none does.
+func (w *World) Governor(service *Service) *criticalv2.CriticalService {
+	policy, _ := w.governor(service)
+	return policy
+}

@@ -1,0 +1,88 @@
+// Package explain is the command that tells everything about one Service: who
+// protects it and why, how it stands and since when, what explains it, what answers
+// now, and what would in the next outage.
+package explain
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+)
+
+// facts are what an explanation is made from.
+type facts struct {
+	service     *corev1.Service
+	policies    []criticalv2.CriticalService
+	slices      []discoveryv1.EndpointSlice
+	fallbacks   []corev1.Pod
+	maintenance []corev1.ConfigMap
+	events      []eventsv1.Event
+	// namespaceLabels are nil where they may not be read.
+	namespaceLabels map[string]string
+	// unread says what could not be read, one sentence each.
+	unread []string
+	// diagnosed is what was found out on demand; nil if nobody looked.
+	diagnosed *criticalv2.OutageCause
+}
+
+// mostEvents bounds how many events are read; ten are shown.
+const mostEvents = 500
+
+// read reads what concerns a Service. What the person may not read is left out,
+// and said; only the Service and the CriticalServices must be readable.
+func read(ctx context.Context, reader client.Reader, key types.NamespacedName) (facts, error) {
+	found := facts{service: &corev1.Service{}}
+	if err := reader.Get(ctx, key, found.service); err != nil {
+		if apierrors.IsNotFound(err) {
+			return found, fmt.Errorf("there is no Service %q in namespace %q: choose the namespace by -n", key.Name, key.Namespace)
+		}
+		return found, fmt.Errorf("read Service %s: %w", key, err)
+	}
+	var policies criticalv2.CriticalServiceList
+	if err := reader.List(ctx, &policies); err != nil {
+		return found, fmt.Errorf("list CriticalServices: %w", err)
+	}
+	found.policies = policies.Items
+
+	here := client.InNamespace(key.Namespace)
+	var namespace corev1.Namespace
+	var slices discoveryv1.EndpointSliceList
+	var pods corev1.PodList
+	var announced corev1.ConfigMapList
+	var events eventsv1.EventList
+	for _, step := range []struct {
+		what string
+		do   func() error
+	}{
+		{"the labels of the namespace", func() error { return reader.Get(ctx, types.NamespacedName{Name: key.Namespace}, &namespace) }},
+		{"EndpointSlices", func() error {
+			return reader.List(ctx, &slices, here, client.MatchingLabels{discoveryv1.LabelServiceName: key.Name})
+		}},
+		{"fallback Pods", func() error { return reader.List(ctx, &pods, here, client.HasLabels{criticalv2.LabelFallbackFor}) }},
+		{"ConfigMaps that announce a maintenance", func() error {
+			return reader.List(ctx, &announced, here, client.MatchingLabels{criticalv2.LabelResponder: criticalv2.ResponderMaintenance})
+		}},
+		{"events", func() error {
+			about := client.MatchingFields{"regarding.kind": "Service", "regarding.name": key.Name}
+			return reader.List(ctx, &events, here, about, client.Limit(mostEvents))
+		}},
+	} {
+		switch err := step.do(); {
+		case apierrors.IsForbidden(err):
+			found.unread = append(found.unread, fmt.Sprintf("You may not read %s here, so that nothing is said of them.", step.what))
+		case err != nil:
+			return found, fmt.Errorf("read %s: %w", step.what, err)
+		}
+	}
+	found.namespaceLabels, found.slices, found.fallbacks = namespace.Labels, slices.Items, pods.Items
+	found.maintenance, found.events = announced.Items, events.Items
+	return found, nil
+}

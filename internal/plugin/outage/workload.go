@@ -1,0 +1,196 @@
+package outage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+)
+
+// ErrNoWorkload says that not exactly one workload that can be scaled stands behind a
+// Service. What does stands in the error around it.
+var ErrNoWorkload = errors.New("there is not exactly one workload that can be scaled to zero")
+
+// Workload is the one object behind a Service that has a scale.
+type Workload struct {
+	criticalv2.MaintainedWorkload
+	// Kind is for people, for example Deployment.
+	Kind string
+	// Notes say what may set its replicas again, or what else a person should know.
+	Notes []string
+
+	object  *unstructured.Unstructured
+	version string
+}
+
+// String names the workload for people.
+func (w *Workload) String() string { return fmt.Sprintf("%s %q", w.Kind, w.Name) }
+
+// Owed is what is to be given back to it.
+func (w *Workload) Owed() *criticalv2.MaintainedWorkload { return &w.MaintainedWorkload }
+
+// Find finds the workload behind a Service: from its Pods it follows the owners as far
+// as there is one with a scale. So a Deployment is scaled, and not its ReplicaSet.
+func Find(ctx context.Context, from client.Client, service *corev1.Service) (*Workload, error) {
+	pods, err := podsOf(ctx, from, service)
+	if err != nil {
+		return nil, err
+	}
+	f := &finder{from: from, namespace: service.Namespace, known: map[metav1.OwnerReference]*Workload{}}
+	found := map[string]*Workload{}
+	for i := range pods {
+		workload, err := f.of(ctx, &pods[i])
+		if err != nil {
+			return nil, err
+		}
+		found[workload.MaintainedWorkload.String()] = workload
+	}
+	names := slices.Sorted(maps.Keys(found))
+	switch len(names) {
+	case 0:
+		return nil, fmt.Errorf("no Pod of the application stands behind Service %q: %w", service.Name, ErrNoWorkload)
+	case 1:
+		workload := found[names[0]]
+		notes, err := notesOf(ctx, from, workload)
+		workload.Notes = append(workload.Notes, notes...)
+		return workload, err
+	default:
+		return nil, fmt.Errorf("several workloads stand behind Service %q (%s), and which of them is meant is yours to say: scale them yourself: %w",
+			service.Name, strings.Join(names, ", "), ErrNoWorkload)
+	}
+}
+
+// podsOf are the Pods of the application: none of ours, and none that end.
+func podsOf(ctx context.Context, from client.Reader, service *corev1.Service) ([]corev1.Pod, error) {
+	if len(service.Spec.Selector) == 0 {
+		return nil, fmt.Errorf("the Service %q has no selector: %w", service.Name, ErrNoWorkload)
+	}
+	var pods corev1.PodList
+	if err := from.List(ctx, &pods, client.InNamespace(service.Namespace), client.MatchingLabels(service.Spec.Selector)); err != nil {
+		return nil, fmt.Errorf("list the Pods of Service %q: %w", service.Name, err)
+	}
+	return slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool {
+		_, isOurs := pod.Labels[criticalv2.LabelFallbackFor]
+		ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+		return isOurs || ended || pod.DeletionTimestamp != nil
+	}), nil
+}
+
+// finder follows owners, each once.
+type finder struct {
+	from      client.Client
+	namespace string
+	known     map[metav1.OwnerReference]*Workload
+}
+
+// of is the workload of a Pod.
+func (f *finder) of(ctx context.Context, pod *corev1.Pod) (*Workload, error) {
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil {
+		return nil, fmt.Errorf("the Pod %q has no controller that could be scaled: %w", pod.Name, ErrNoWorkload)
+	}
+	if known, found := f.known[*owner]; found {
+		return known, nil
+	}
+	chain, err := f.chain(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	for i, object := range slices.Backward(chain) {
+		workload, err := f.workload(ctx, object)
+		if err != nil {
+			return nil, err
+		}
+		if workload == nil {
+			continue
+		}
+		if i+1 < len(chain) {
+			above := chain[i+1]
+			workload.Notes = append(workload.Notes, fmt.Sprintf("%s is kept by %s %q, whose controller may set its replicas again.",
+				workload, above.GetKind(), above.GetName()))
+		}
+		f.known[*owner] = workload
+		return workload, nil
+	}
+	top := chain[len(chain)-1]
+	return nil, fmt.Errorf("%s %q, which keeps Pod %q, cannot be scaled: %w", top.GetKind(), top.GetName(), pod.Name, ErrNoWorkload)
+}
+
+// longestChain keeps owners that own each other from being followed for ever.
+const longestChain = 8
+
+// chain are an owner, its owner, and so on. One that may not be read, or that is
+// gone, ends it.
+func (f *finder) chain(ctx context.Context, owner *metav1.OwnerReference) ([]*unstructured.Unstructured, error) {
+	var chain []*unstructured.Unstructured
+	for owner != nil && len(chain) < longestChain {
+		object := &unstructured.Unstructured{}
+		object.SetGroupVersionKind(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind))
+		object.SetNamespace(f.namespace)
+		object.SetName(owner.Name)
+		chain = append(chain, object)
+		described := &metav1.PartialObjectMetadata{}
+		described.SetGroupVersionKind(object.GroupVersionKind())
+		err := f.from.Get(ctx, client.ObjectKeyFromObject(object), described)
+		switch {
+		case apierrors.IsNotFound(err), apierrors.IsForbidden(err), meta.IsNoMatchError(err):
+			return chain, nil
+		case err != nil:
+			return nil, fmt.Errorf("read %s %q: %w", owner.Kind, owner.Name, err)
+		}
+		object.SetLabels(described.Labels)
+		object.SetAnnotations(described.Annotations)
+		object.SetManagedFields(described.ManagedFields)
+		owner = metav1.GetControllerOf(described)
+	}
+	return chain, nil
+}
+
+// workload reads the scale of an object; nil if it has none.
+func (f *finder) workload(ctx context.Context, object *unstructured.Unstructured) (*Workload, error) {
+	kind := object.GroupVersionKind()
+	mapping, err := f.from.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+	if meta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	replicas, version, err := scaleOf(ctx, f.from, object)
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read the scale of %s %q: %w", kind.Kind, object.GetName(), err)
+	}
+	return &Workload{
+		MaintainedWorkload: criticalv2.MaintainedWorkload{
+			Resource: mapping.Resource.GroupResource(), Name: object.GetName(), Replicas: replicas,
+		},
+		Kind: kind.Kind, object: object, version: version,
+	}, nil
+}
+
+// scaleOf is how many replicas an object of any kind is to have.
+func scaleOf(ctx context.Context, from client.Client, object *unstructured.Unstructured) (replicas int32, version string, err error) {
+	scale := &unstructured.Unstructured{}
+	scale.SetGroupVersionKind(schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"})
+	if err := from.SubResource("scale").Get(ctx, object.DeepCopy(), scale); err != nil {
+		return 0, "", err
+	}
+	count, _, err := unstructured.NestedInt64(scale.Object, "spec", "replicas")
+	return int32(min(max(count, 0), math.MaxInt32)), scale.GetResourceVersion(), err
+}

@@ -1,0 +1,5 @@
+package output
+
+// Docs is where the documentation is read: whoever holds a pager has no checkout of
+// this repository.
+const Docs = "https://github.com/critical-service/operator/blob/main/docs/"
