@@ -117,28 +117,16 @@ func addressesAreRouted(ctx context.Context) error {
 }
 
 func install(ctx context.Context, manifest string) error {
-	content, err := os.ReadFile(manifest)
-	if err != nil {
-		return fmt.Errorf("cannot read E2E_MANIFEST: %w", err)
-	}
-	objects, err := cluster.Decode(content)
-	if err != nil {
-		return err
-	}
-	if err := shared.Apply(ctx, fieldManager, objects...); err != nil {
+	if err := shared.ApplyFile(ctx, fieldManager, manifest); err != nil {
 		return err
 	}
 	return operatorRuns(ctx)
 }
 
 func operatorRuns(ctx context.Context) error {
-	state := ""
-	look := func(ctx context.Context) (done bool, err error) {
-		done, state, err = shared.DeploymentAvailable(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: operatorName})
-		return done, err
-	}
-	if err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, installLimit, true, look); err != nil {
-		return fmt.Errorf("the operator does not run after %s (%s): %w", installLimit, state, err)
+	operator := client.ObjectKey{Namespace: operatorNamespace, Name: operatorName}
+	if err := shared.AwaitDeployment(ctx, operator, installLimit); err != nil {
+		return err
 	}
 	return conversionWorks(ctx)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -46,6 +47,19 @@ func (c *Cluster) Apply(ctx context.Context, manager string, objects ...*unstruc
 		}
 	}
 	return nil
+}
+
+// ApplyFile applies the objects of a manifest, as Apply does.
+func (c *Cluster) ApplyFile(ctx context.Context, manager, path string) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("cannot read the manifest: %w", err)
+	}
+	objects, err := Decode(content)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return c.Apply(ctx, manager, objects...)
 }
 
 func describe(object *unstructured.Unstructured) string {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -30,6 +32,19 @@ func (c *Cluster) DeploymentAvailable(ctx context.Context, key client.ObjectKey)
 		return false, "", err
 	}
 	return false, explain(&deployment, pods.Items), nil
+}
+
+// AwaitDeployment waits until a Deployment is available.
+func (c *Cluster) AwaitDeployment(ctx context.Context, key client.ObjectKey, limit time.Duration) error {
+	state := ""
+	look := func(ctx context.Context) (done bool, err error) {
+		done, state, err = c.DeploymentAvailable(ctx, key)
+		return done, err
+	}
+	if err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, limit, true, look); err != nil {
+		return fmt.Errorf("the Deployment %s does not run after %s (%s): %w", key, limit, state, err)
+	}
+	return nil
 }
 
 func rolledOut(deployment *appsv1.Deployment) bool {

@@ -1,0 +1,215 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/plugin"
+	"github.com/critical-service/operator/internal/plugin/maintenance"
+)
+
+const moving = "We move house."
+
+// maintained runs `maintenance` with a verb for the Service, and expects that it succeeds.
+func (s *service) maintained(verb string, arguments ...string) string {
+	s.t.Helper()
+	code, stdout, stderr := s.runPlugin(append([]string{"maintenance", verb, "svc/" + s.object.Name}, arguments...)...)
+	s.Expect(code).To(Equal(0), "%s%s", stdout, stderr)
+	return stdout
+}
+
+// announces waits until the page says a message and the end, which may be unknown.
+func (s *service) announces(message string, until time.Time) {
+	s.t.Helper()
+	s.Eventually(func(g Gomega) {
+		request, err := http.NewRequestWithContext(s.ctx, http.MethodGet, s.url(), http.NoBody)
+		g.Expect(err).NotTo(HaveOccurred())
+		request.Header.Set("Accept", "text/plain")
+		response, err := oneConnectionEach.Do(request)
+		g.Expect(err).NotTo(HaveOccurred())
+		defer func() { _ = response.Body.Close() }()
+		text, err := io.ReadAll(response.Body)
+		g.Expect(err).NotTo(HaveOccurred())
+		body := string(text)
+		g.Expect(response.StatusCode).To(Equal(http.StatusServiceUnavailable))
+		g.Expect(body).To(ContainSubstring(message))
+		if until.IsZero() {
+			g.Expect(body).NotTo(ContainSubstring("Expected back"))
+			return
+		}
+		g.Expect(body).To(ContainSubstring("Expected back: " + until.UTC().Format("Monday, 2 January 2006, 15:04 UTC")))
+		g.Expect(response.Header.Get("Retry-After")).To(Equal(until.UTC().Format(http.TimeFormat)))
+	}).Should(Succeed(), "the page of Service %s", s.object.Name)
+}
+
+// announcement is the ConfigMap that the plugin makes.
+func (s *service) announcement() *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: criticalv2.MaintenanceName(s.object.Name)}}
+}
+
+// nothingIsLeft waits until all that a maintenance made is gone.
+func (s *service) nothingIsLeft() {
+	s.t.Helper()
+	meta := s.announcement().ObjectMeta
+	for _, object := range []client.Object{s.announcement(), &rbacv1.Role{ObjectMeta: meta}, &rbacv1.RoleBinding{ObjectMeta: meta}} {
+		s.Eventually(func() bool {
+			return apierrors.IsNotFound(s.Get(s.ctx, client.ObjectKeyFromObject(object), object))
+		}).Should(BeTrue(), "%T is left", object)
+	}
+	code, stdout, stderr := s.runPlugin("maintenance", "list", "-o", "json")
+	s.Expect(code).To(Equal(0), stderr)
+	var view maintenance.View
+	s.Expect(json.Unmarshal([]byte(stdout), &view)).To(Succeed())
+	s.Expect(view.Maintenances).To(BeEmpty())
+}
+
+func (w *world) replicas(deployment *appsv1.Deployment) int32 {
+	w.t.Helper()
+	w.refresh(deployment)
+	return *deployment.Spec.Replicas
+}
+
+// TestAMaintenanceSurvivesTheOperatorAndEndsByItself is not parallel: it kills the operator.
+func TestAMaintenanceSurvivesTheOperatorAndEndsByItself(t *testing.T) {
+	w := newWorld(t)
+	app := w.deployment("shop")
+	shop := w.service("shop").critical() // Its fallback is a Pod; during a maintenance it is the page.
+	shop.armed("shop")
+
+	until := time.Now().Add(time.Hour).Truncate(time.Second)
+	said := shop.maintained("on", "--message", moving, "--until", until.Format(time.RFC3339), "--scale-down", "--yes")
+	w.Expect(said).To(And(ContainSubstring(`Deployment "shop" is scaled from 1 to 0`), ContainSubstring("maintenance off svc/shop -n "+w.namespace)))
+	shop.announces(moving, until)
+	shop.becomes(criticalv2.StateCovered, criticalv2.ReasonMaintenance, "until "+until.UTC().Format(time.RFC3339))
+	w.Eventually(shop.detail(shop.policy)).Should(HaveField("Cause.Reason", criticalv2.CauseMaintenance))
+	w.Expect(w.replicas(app)).To(BeZero())
+
+	w.killOperator()
+	shop.announces(moving, until)
+	shop.becomes(criticalv2.StateCovered, criticalv2.ReasonMaintenance)
+	w.Expect(w.replicas(app)).To(BeZero())
+
+	// What was announced changes, and what was not named stays, as does what is owed.
+	const almost = "We almost have."
+	shop.maintained("on", "--message", almost)
+	shop.announces(almost, until)
+	soonest := time.Now().Add(30 * time.Second).Truncate(time.Second)
+	shop.maintained("on", "--until", soonest.Format(time.RFC3339))
+	w.Expect(w.replicas(app)).To(BeZero())
+
+	shop.answeredBy("shop")
+	shop.nothingIsLeft()
+	w.Expect(w.replicas(app)).To(Equal(int32(1)))
+	shop.armed("shop")
+	w.Expect(time.Now()).To(BeTemporally(">=", soonest))
+}
+
+func TestAMaintenanceIsEndedByHand(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	app := w.deployment("shop")
+	shop := w.service("shop").withPage().ready()
+
+	shop.maintained("on", "--message", moving, "--scale-down", "--yes")
+	shop.announces(moving, time.Time{})
+	w.Expect(shop.maintained("off")).To(ContainSubstring("the maintenance is over"))
+	shop.answeredBy("shop")
+	w.Expect(w.replicas(app)).To(Equal(int32(1)))
+	shop.nothingIsLeft()
+	shop.standsBy("shop")
+	w.Expect(shop.maintained("off")).To(ContainSubstring("no maintenance is announced"), "a second time there is nothing to do")
+}
+
+func TestAMaintenanceThatTakesNothingAwayWaitsForTheApplicationToLeave(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	app := w.deployment("shop")
+	shop := w.service("shop").withPage().ready()
+
+	said := shop.maintained("on", "--message", moving, "--scale-down=false")
+	w.Expect(said).To(ContainSubstring("The application keeps the traffic"))
+	shop.becomes(criticalv2.StateArmed, criticalv2.ReasonMaintenance, "1 endpoint of the Service's own still takes the traffic")
+	shop.answeredBy("shop")
+
+	w.scale(app, 0)
+	shop.announces(moving, time.Time{})
+	shop.becomes(criticalv2.StateCovered, criticalv2.ReasonMaintenance)
+	w.scale(app, 1)
+	shop.answeredBy("shop")
+	shop.maintained("off")
+	shop.nothingIsLeft()
+	shop.ready()
+}
+
+// TestWhoMayNotPermitIsToldSo lets somebody announce a maintenance who may scale, but may make no Roles.
+func TestWhoMayNotPermitIsToldSo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	app := w.deployment("shop")
+	shop := w.service("shop").withPage().ready()
+	w.create(&rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "jane"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "jane"}},
+	})
+	w.create(&rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: w.name("jane")},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "jane"}},
+	})
+	on := func(arguments ...string) (int, string) {
+		code, _, stderr := w.runPlugin(append([]string{"--as=jane", "maintenance", "on", "svc/shop", "--message", moving}, arguments...)...)
+		return code, stderr
+	}
+	code, stderr := on("--until", "1h", "--scale-down", "--yes")
+	w.Expect(code).To(Equal(plugin.ExitError))
+	w.Expect(stderr).To(And(ContainSubstring("the operator cannot be permitted to end it"), ContainSubstring("leave the end out (--until)")))
+	w.Expect(w.replicas(app)).To(Equal(int32(1)))
+	shop.nothingIsLeft()
+
+	// Without an end she can do it, and end it, all by herself.
+	code, stderr = on("--scale-down", "--yes")
+	w.Expect(code).To(Equal(0), stderr)
+	shop.announces(moving, time.Time{})
+	code, _, stderr = w.runPlugin("--as=jane", "maintenance", "off", "svc/shop")
+	w.Expect(code).To(Equal(0), stderr)
+	shop.answeredBy("shop")
+	shop.nothingIsLeft()
+}
+
+// TestAMaintenanceFromAFileThatIsOverIsIgnored is what happens where somebody keeps it in Git, and forgets it there.
+func TestAMaintenanceFromAFileThatIsOverIsIgnored(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.deployment("shop")
+	shop := w.service("shop").withPage().ready()
+	config := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: w.namespace, Name: "planned", Labels: labels{criticalv2.LabelResponder: criticalv2.ResponderMaintenance},
+		},
+		Data: map[string]string{"service": "shop", "message": moving, "until": time.Now().Add(time.Hour).Format(time.RFC3339)},
+	}
+	w.create(config)
+	shop.becomes(criticalv2.StateArmed, criticalv2.ReasonMaintenance)
+
+	change(w, config, func(c *corev1.ConfigMap) { c.Data["until"] = time.Now().Add(-time.Hour).Format(time.RFC3339) })
+	shop.becomes(criticalv2.StateArmed, criticalv2.ReasonStandbyReady, `ConfigMap "planned"`, "is ignored", "maintenance off svc/shop")
+	w.Eventually(w.warnings("ConfigMap", "planned", "MaintenanceStuck")).Should(HaveExactElements(ContainSubstring("configmaps")))
+	shop.answeredBy("shop")
+	shop.maintained("off")
+	shop.ready()
+}
