@@ -47,6 +47,15 @@ func run(ctx context.Context, kustomize, config, output string) error {
 	if err != nil {
 		return fmt.Errorf("make templates of what kustomize builds: %w", err)
 	}
+	for _, extra := range extras {
+		objects, err := build(ctx, kustomize, filepath.Join(config, extra.folder))
+		if err != nil {
+			return err
+		}
+		if err := add(files, objects, extra.condition); err != nil {
+			return fmt.Errorf("make templates of config/%s: %w", extra.folder, err)
+		}
+	}
 	if err := os.RemoveAll(output); err != nil {
 		return fmt.Errorf("remove the templates before these: %w", err)
 	}

@@ -14,6 +14,12 @@ var conditions = map[string]string{
 	"ResourceQuota":            ".Values.criticalPodsQuota",
 }
 
+// extras are folders of their own, for clusters that have what they need.
+var extras = []struct{ folder, condition string }{
+	{"prometheus", ".Values.monitoring.prometheus"},
+	{"grafana", ".Values.monitoring.grafana"},
+}
+
 // leftOut are kinds that the chart does not have: Helm makes the namespace of a
 // release itself, or finds it.
 var leftOut = map[string]bool{"Namespace": true}
@@ -63,7 +69,7 @@ func parametrizeDeployment(o object, text *texts) error {
 	manager["resources"] = text.optional("resources", ".Values.resources")
 	// Where the settings say that the operator listens elsewhere, the ports follow.
 	listens := map[any]string{
-		"metrics": `{{ include "critical-service-operator.port" (list . "METRICS_BIND_ADDRESS" 8080) }}`,
+		"metrics": `{{ include "critical-service-operator.port" (list . "METRICS_BIND_ADDRESS" 8443) }}`,
 		"probes":  `{{ include "critical-service-operator.port" (list . "HEALTH_PROBE_BIND_ADDRESS" 8081) }}`,
 		"webhook": `{{ include "critical-service-operator.port" (list . "WEBHOOK_PORT" 9443) }}`,
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,7 +84,7 @@ func objects(t *testing.T, stream string) map[string]*unstructured.Unstructured 
 		g.Expect(found).NotTo(HaveKey(key))
 		found[key] = object
 	}
-	g.Expect(len(found)).To(BeNumerically(">", 8))
+	g.Expect(found).NotTo(BeEmpty())
 	return found
 }
 
@@ -91,15 +92,22 @@ func objects(t *testing.T, stream string) map[string]*unstructured.Unstructured 
 // to leave the CustomResourceDefinition, and the namespace, which Helm finds.
 func TestTheChartInstallsWhatKustomizeInstalls(t *testing.T) {
 	for sentence, test := range map[string]struct {
-		folder string
-		values []string
+		folders []string
+		values  []string
 	}{
-		"config/default":     {folder: "config/default"},
-		"config/certmanager": {folder: "config/certmanager", values: []string{`certificates="cert-manager"`}},
+		"config/default":     {folders: []string{"config/default"}},
+		"config/certmanager": {folders: []string{"config/certmanager"}, values: []string{`certificates="cert-manager"`}},
+		"config/default with what Prometheus and Grafana take": {
+			folders: []string{"config/default", "config/prometheus", "config/grafana"},
+			values:  []string{`monitoring={"prometheus":true,"grafana":true}`},
+		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			wanted := built(t, test.folder)
+			wanted := map[string]*unstructured.Unstructured{}
+			for _, folder := range test.folders {
+				maps.Copy(wanted, built(t, folder))
+			}
 			found := rendered(t, append(test.values, `image.tag="dev"`)...)
 			g.Expect(wanted).To(HaveKey("Namespace " + namespace))
 			delete(wanted, "Namespace "+namespace)
@@ -115,7 +123,7 @@ func TestTheChartInstallsWhatKustomizeInstalls(t *testing.T) {
 				g.Expect(found[key].Object).To(BeComparableTo(object.Object), key)
 				delete(found, key)
 			}
-			g.Expect(found).To(BeEmpty(), "the chart has more than %s", test.folder)
+			g.Expect(found).To(BeEmpty(), "the chart has more than %v", test.folders)
 		})
 	}
 }
@@ -191,8 +199,8 @@ func TestAValueOfTheChartDecides(t *testing.T) {
 		"another priority class":       {[]string{`priorityClassName="mine"`}, pod("priorityClassName"), `"mine"`},
 		"no priority class":            {[]string{`priorityClassName=""`}, pod("priorityClassName"), `null`},
 		"annotations of the Pods":      {[]string{`podAnnotations={"a/b":"1"}`}, []string{"spec", "template", "metadata", "annotations", "a/b"}, `"1"`},
-		"the port of the webhook":      {[]string{`settings={"WEBHOOK_PORT":10250}`}, pod("containers", "ports"), `[{"containerPort":8080,"name":"metrics","protocol":"TCP"},{"containerPort":8081,"name":"probes","protocol":"TCP"},{"containerPort":10250,"name":"webhook","protocol":"TCP"}]`},
-		"where metrics and probes are": {[]string{`settings={"METRICS_BIND_ADDRESS":"0","HEALTH_PROBE_BIND_ADDRESS":"[::]:99"}`}, pod("containers", "ports"), `[{"containerPort":8080,"name":"metrics","protocol":"TCP"},{"containerPort":99,"name":"probes","protocol":"TCP"},{"containerPort":9443,"name":"webhook","protocol":"TCP"}]`},
+		"the port of the webhook":      {[]string{`settings={"WEBHOOK_PORT":10250}`}, pod("containers", "ports"), `[{"containerPort":8443,"name":"metrics","protocol":"TCP"},{"containerPort":8081,"name":"probes","protocol":"TCP"},{"containerPort":10250,"name":"webhook","protocol":"TCP"}]`},
+		"where metrics and probes are": {[]string{`settings={"METRICS_BIND_ADDRESS":"0","HEALTH_PROBE_BIND_ADDRESS":"[::]:99"}`}, pod("containers", "ports"), `[{"containerPort":8443,"name":"metrics","protocol":"TCP"},{"containerPort":99,"name":"probes","protocol":"TCP"},{"containerPort":9443,"name":"webhook","protocol":"TCP"}]`},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			NewWithT(t).Expect(inDeployment(t, rendered(t, test.values...), test.path...)).To(Equal(test.wanted))
@@ -269,7 +277,7 @@ func TestTheSchemaRefuses(t *testing.T) {
 	}
 }
 
-// A folder of certificates and a webhook outside of the cluster are nothing that
+// Folders of certificates and a webhook outside of the cluster are nothing that
 // the chart's Deployment could have.
 func TestTheSchemaKnowsEverySetting(t *testing.T) {
 	g := NewWithT(t)
@@ -285,7 +293,7 @@ func TestTheSchemaKnowsEverySetting(t *testing.T) {
 	variable := regexp.MustCompile(`\(env ([A-Z_]+)`)
 	flags.VisitAll(func(flag *pflag.Flag) {
 		name := variable.FindStringSubmatch(flag.Usage)[1]
-		if name == "WEBHOOK_CERT_DIR" || name == "WEBHOOK_URL" {
+		if slices.Contains([]string{"METRICS_CERT_DIR", "WEBHOOK_CERT_DIR", "WEBHOOK_URL"}, name) {
 			return
 		}
 		g.Expect(known).To(HaveKey(name))
