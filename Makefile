@@ -62,6 +62,14 @@ demo-down: bin/devcluster $(TOOLS)/kustomize ## Remove what the demo made.
 build: ## Compile the operator into bin/manager.
 	$(GO_BUILD) -o bin/manager .
 
+# The kubectl plugin: where it goes, and for which system it is compiled (with ARCH).
+PLUGIN ?= bin/kubectl-critsvc
+PLUGIN_OS ?= $(shell go env GOOS)
+
+.PHONY: plugin
+plugin: ## Compile the kubectl plugin into bin/kubectl-critsvc; on the PATH it is `kubectl critsvc`.
+	GOOS=$(PLUGIN_OS) GOARCH=$(ARCH) $(GO_BUILD) -o $(PLUGIN) ./cmd/kubectl-critsvc
+
 # Where the API server reaches the conversion webhook of `make run`: an API server on this machine
 # (the devcluster) by this address; one in a container, for example, by https://host.docker.internal:9443.
 WEBHOOK_URL ?= https://127.0.0.1:9443
@@ -89,6 +97,10 @@ CHART_VERSION ?= $(BUNDLE_VERSION)
 chart: $(TOOLS)/kustomize ## Generate the templates of the Helm chart from config/default and config/certmanager, and set its version.
 	@go run ./hack/chart -kustomize $(TOOLS)/kustomize -version $(CHART_VERSION)
 
+.PHONY: dashboard
+dashboard: ## Generate the Grafana dashboard from hack/dashboard.
+	@go run ./hack/dashboard -out config/grafana/critical-service-operator.json
+
 .PHONY: fmt
 fmt: $(TOOLS)/golangci-lint ## Format all Go code and sort its imports.
 	$(TOOLS)/golangci-lint fmt
@@ -105,6 +117,7 @@ tidy: ## Tidy the module files of the operator, the devcluster and the tools.
 
 .PHONY: test
 test: bin/devcluster $(addprefix $(TOOLS)/,gotestsum kustomize helm operator-sdk) ## Run the unit tests and the tests against a real API server. Needs only Go.
+	@hack/prometheus.sh >/dev/null || echo "note: without promtool the tests of the alerts are skipped"
 	@echo "building etcd and kube-apiserver (once; the first time takes minutes)"
 	@assets=$$(bin/devcluster assets); export FORMAT=pkgname-and-test-fails; status=0; \
 	CGO_ENABLED=$(if $(RACE),1,0) KUBEBUILDER_ASSETS="$$assets" \
@@ -119,7 +132,7 @@ lint: $(TOOLS)/golangci-lint $(TOOLS)/kustomize ## Check code, scripts and kusto
 	check go -C hack/devcluster vet ./...; \
 	check $(TOOLS)/golangci-lint run; \
 	(cd hack/devcluster && check $(TOOLS)/golangci-lint run; exit $$status) || status=1; \
-	for dir in config/default config/certmanager config/samples config/scorecard config/manifests; do check $(TOOLS)/kustomize build -o /dev/null "$$dir"; done; \
+	for dir in config/default config/certmanager config/samples config/scorecard config/manifests config/prometheus config/grafana; do check $(TOOLS)/kustomize build -o /dev/null "$$dir"; done; \
 	if command -v shellcheck >/dev/null; then check shellcheck -x hack/*.sh test/*/*.sh .ci/run; \
 	else echo "note: shellcheck is not installed, the scripts were not checked"; fi; \
 	exit $$status
@@ -135,6 +148,10 @@ vuln: $(TOOLS)/govulncheck ## Look for known vulnerabilities in the code that is
 .PHONY: e2e
 e2e: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## Run the end-to-end tests on the devcluster, or on the cluster of KUBECONFIG.
 	hack/e2e.sh $(TEST_ARGS)
+
+.PHONY: observability
+observability: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## See an outage on the devcluster with a real Prometheus: metrics, alerts, every query of the dashboard.
+	hack/observability.sh $(TEST_ARGS)
 
 .PHONY: e2e-olm
 e2e-olm: bin/devcluster $(addprefix $(TOOLS)/,gotestsum kustomize operator-sdk opm) ## Run the end-to-end tests with OLM: catalog, upgrade, uninstall, scorecard. On the devcluster only.
@@ -230,6 +247,10 @@ GIVEN_VERSION = '$(if $(filter command environment,$(firstword $(origin VERSION)
 .PHONY: release
 release: $(addprefix $(TOOLS)/,crane helm kustomize operator-sdk opm) ## Make everything that is published of VERSION=vX.Y.Z, in dist/. Publishes nothing. See docs/release.md.
 	TOOLS=$(TOOLS) OPM_IMAGE=$(OPM_IMAGE) hack/release.sh $(GIVEN_VERSION)
+
+.PHONY: plugin-release
+plugin-release: ## Make the archives of the kubectl plugin of VERSION=vX.Y.Z, and its krew manifest, in dist/.
+	hack/plugin.sh $(GIVEN_VERSION)
 
 .PHONY: release-catalog
 release-catalog: $(addprefix $(TOOLS)/,crane opm) ## Make the image of the catalog alone, as VERSION=vX.Y.Z-WORD, when a channel has changed.

@@ -16,8 +16,8 @@ git ls-files -z --cached --others --exclude-standard |
 tar --create --null --files-from="$copy/files" | tar --extract --directory="$copy/tree"
 tar --create --null --files-from="$copy/files" | tar --extract --directory="$copy/regenerated"
 
-# In this order: the chart and the bundle are made of the manifests, the catalog of the bundle.
-targets=(tidy generate manifests chart bundle catalog fmt)
+# In this order: the chart and the bundle are made of the manifests and the dashboard, the catalog of the bundle.
+targets=(tidy generate manifests dashboard chart bundle catalog fmt)
 make --no-print-directory --directory="$copy/regenerated" TOOLS="$PWD/bin/tools" "${targets[@]}" ||
   { echo "Nothing could be generated: run 'make ${targets[*]}' and mend what it says." >&2; exit 1; }
 
