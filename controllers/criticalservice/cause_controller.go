@@ -81,7 +81,7 @@ func (r *CauseReconciler) inquire(ctx context.Context, key types.NamespacedName,
 		r.tell(inquiry, snap.Service, plan.Governor, cause)
 	}
 	if changed {
-		r.report(ctx, snap)
+		r.wake.matching(ctx, snap)
 	}
 }
 
@@ -115,13 +115,4 @@ func saidBefore(governor *criticalv2.CriticalService, key types.NamespacedName) 
 		}
 	}
 	return nil
-}
-
-// report wakes the status of every CriticalService that matches the Service.
-func (r *CauseReconciler) report(ctx context.Context, snap *decide.Snapshot) {
-	for i := range snap.Policies {
-		if policy := &snap.Policies[i]; decide.Matches(policy, snap.Service, snap.NamespaceLabels) {
-			r.wake.of(ctx, policy)
-		}
-	}
 }

@@ -135,7 +135,7 @@ func (g *gauges) collect(ctx context.Context, key types.NamespacedName, service 
 // the status does not say since when.
 func (g *gauges) stateOf(verdict *decide.Verdict, now time.Time) (criticalv2.ServiceState, time.Time) {
 	governor := verdict.Plan.Governor
-	detail := decide.Summarize(governor, []decide.Verdict{*verdict}, nil, now).Details[0]
+	detail := decide.Detail(governor, *verdict, now)
 	for _, known := range governor.Status.Details {
 		if known.Namespace == detail.Namespace && known.Name == detail.Name && known.State == detail.State {
 			return detail.State, detail.Since.Time

@@ -22,11 +22,7 @@ func (r *ServiceReconciler) report(ctx context.Context, snap *decide.Snapshot, p
 		return
 	}
 	r.announce(snap, plan, done)
-	for i := range snap.Policies {
-		if policy := &snap.Policies[i]; decide.Matches(policy, snap.Service, snap.NamespaceLabels) {
-			r.wake.of(ctx, policy)
-		}
-	}
+	r.wake.matching(ctx, snap)
 }
 
 func (r *ServiceReconciler) announce(snap *decide.Snapshot, plan decide.Plan, done outcome) {
@@ -123,5 +119,14 @@ func (w wakeStatus) of(ctx context.Context, policy *criticalv2.CriticalService) 
 	select {
 	case w <- event.TypedGenericEvent[*criticalv2.CriticalService]{Object: policy}:
 	case <-ctx.Done():
+	}
+}
+
+// matching tells it of every CriticalService that matches the Service of a Snapshot.
+func (w wakeStatus) matching(ctx context.Context, snap *decide.Snapshot) {
+	for i := range snap.Policies {
+		if policy := &snap.Policies[i]; decide.Matches(policy, snap.Service, snap.NamespaceLabels) {
+			w.of(ctx, policy)
+		}
 	}
 }

@@ -171,11 +171,7 @@ func (r *SelfTestReconciler) record(ctx context.Context, snap *decide.Snapshot, 
 	if was != nil && was.Problem == check.Problem && (was.Asked == 0) == (check.Asked == 0) {
 		return
 	}
-	for i := range snap.Policies {
-		if policy := &snap.Policies[i]; decide.Matches(policy, snap.Service, snap.NamespaceLabels) {
-			r.wake.of(ctx, policy)
-		}
-	}
+	r.wake.matching(ctx, snap)
 	wasSilent, isSilent := was != nil && was.Problem != "", check.Problem != ""
 	if was == nil {
 		wasSilent = saidSilent(plan.Governor, snap.Service)

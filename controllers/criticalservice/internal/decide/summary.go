@@ -32,7 +32,7 @@ type Verdict struct {
 func Summarize(policy *criticalv2.CriticalService, verdicts []Verdict, unwatched []string, now time.Time) criticalv2.CriticalServiceStatus {
 	details := make([]criticalv2.ServiceStatus, 0, len(verdicts))
 	for _, verdict := range verdicts {
-		details = append(details, detailOf(policy, verdict, now))
+		details = append(details, Detail(policy, verdict, now))
 	}
 
 	status := criticalv2.CriticalServiceStatus{
@@ -51,7 +51,8 @@ func Summarize(policy *criticalv2.CriticalService, verdicts []Verdict, unwatched
 	return status
 }
 
-func detailOf(policy *criticalv2.CriticalService, verdict Verdict, now time.Time) criticalv2.ServiceStatus {
+// Detail is what the status of a CriticalService says of one Service.
+func Detail(policy *criticalv2.CriticalService, verdict Verdict, now time.Time) criticalv2.ServiceStatus {
 	detail := criticalv2.ServiceStatus{
 		Namespace: verdict.Service.Namespace, Name: verdict.Service.Name,
 		State: verdict.Plan.State, Reason: verdict.Plan.Reason, Message: shorten(verdict.Plan.Message),
