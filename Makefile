@@ -87,7 +87,7 @@ generate: $(TOOLS)/controller-gen ## Generate the DeepCopy methods of the API ty
 .PHONY: manifests
 manifests: $(TOOLS)/controller-gen ## Generate the CRD, the webhook and the operator's ClusterRole from the markers in the code.
 	$(TOOLS)/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
-	$(TOOLS)/controller-gen webhook paths=./internal/webhook/... output:webhook:dir=config/webhook
+	$(TOOLS)/controller-gen webhook paths=./internal/operator/webhook/... output:webhook:dir=config/webhook
 	$(TOOLS)/controller-gen rbac:roleName=critical-service-operator paths=./controllers/... paths=./internal/... output:rbac:dir=config/rbac
 
 # The version of the chart, and of the operator that it installs.

@@ -10,9 +10,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/critical-service/operator/internal/operator"
+	"github.com/critical-service/operator/internal/operator/settings"
 	probe "github.com/critical-service/operator/internal/probe/command"
 	"github.com/critical-service/operator/internal/responder"
-	"github.com/critical-service/operator/internal/settings"
 	"github.com/critical-service/operator/internal/version"
 )
 

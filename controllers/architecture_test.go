@@ -105,7 +105,7 @@ var rules = []rule{
 // isContract tells whether a package is one of words and rules that several
 // programs share.
 func isContract(imported string) bool {
-	return imported == module+"internal/diagnosis" || anyOf(module+"internal/listener", module+"internal/page")(imported)
+	return imported == module+"internal/diagnosis" || anyOf(module+"internal/contract/listener", module+"internal/contract/page")(imported)
 }
 
 // isShared tells whether a package is one that the operator and the plugin share,
@@ -115,7 +115,7 @@ func isShared(imported string) bool {
 }
 
 // testenv is shared by the tests of all kinds, and starts what production runs.
-const testenv = "controllers/internal/testenv"
+const testenv = "test/testenv"
 
 func TestArchitecture(t *testing.T) {
 	eachFile(t, func(path string, file *ast.File) {
@@ -199,11 +199,11 @@ func TestTheRulesBite(t *testing.T) {
 		{"controllers/criticalservice/internal/decide", "github.com/go-logr/logr"},
 		{"controllers/criticalservice/internal/render", module + "controllers/criticalservice/internal/decide"},
 		{"controllers/criticalservice", module + "controllers/database"},
-		{"controllers/internal/fault", module + "api/v1"},
-		{"controllers/criticalservice", module + "internal/settings"},
-		{"internal/page", "os"},
-		{"internal/plugin/status", module + "controllers/criticalservice"},
-		{"internal/probe", module + "internal/plugin/access"},
+		{"internal/controller/fault", module + "api/v1"},
+		{"controllers/criticalservice", module + "internal/operator/settings"},
+		{"internal/contract/page", "os"},
+		{"cmd/kubectl-critsvc/internal/status", module + "controllers/criticalservice"},
+		{"internal/probe", module + "cmd/kubectl-critsvc/internal/access"},
 		{"internal/responder", module + "controllers"},
 	}
 	for i, offence := range offences {

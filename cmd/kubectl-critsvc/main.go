@@ -9,7 +9,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/critical-service/operator/internal/plugin"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/plugin"
 )
 
 func main() {

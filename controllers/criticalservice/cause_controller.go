@@ -13,7 +13,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
-	"github.com/critical-service/operator/controllers/internal/announce"
+	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/diagnosis"
 	"github.com/critical-service/operator/internal/diagnosis/evidence"
 )
@@ -22,7 +22,7 @@ import (
 // It protects nothing, and writes nothing but events.
 type CauseReconciler struct {
 	observer
-	announce.Announcer
+	events.Announcer
 	inquiries *inquiries
 	wake      wakeStatus
 }

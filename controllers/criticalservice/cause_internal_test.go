@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
+	clientevents "k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -19,7 +19,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
-	"github.com/critical-service/operator/controllers/internal/announce"
+	"github.com/critical-service/operator/internal/controller/events"
 )
 
 var (
@@ -66,8 +66,8 @@ func TestACauseIsNotKeptAnewForOtherWords(t *testing.T) {
 // A replica may wait for a long time to lead, and an outage begin meanwhile.
 func TestWhatTheStatusSaysOfAnOutageIsNotToldAgain(t *testing.T) {
 	g := NewWithT(t)
-	recorder := events.NewFakeRecorder(10)
-	r := &CauseReconciler{Announcer: announce.Announcer{Recorder: recorder, Scheme: cached(g).Scheme()}}
+	recorder := clientevents.NewFakeRecorder(10)
+	r := &CauseReconciler{Announcer: events.Announcer{Recorder: recorder, Scheme: cached(g).Scheme()}}
 	crash := criticalv2.OutageCause{Reason: criticalv2.CauseCrashLoop, Message: "It crashes."}
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: aService.Namespace, Name: aService.Name}}
 	governor := &criticalv2.CriticalService{

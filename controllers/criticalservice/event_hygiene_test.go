@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/internal/announce"
-	"github.com/critical-service/operator/controllers/internal/testenv"
+	"github.com/critical-service/operator/internal/controller/events"
+	"github.com/critical-service/operator/test/testenv"
 )
 
 // reporter is who tells the events of the operator. The API server tells some of its
@@ -176,7 +176,7 @@ func TestAServiceThatFlapsFloodsNobodyWithEvents(t *testing.T) {
 	}
 	writes := len(w.operator.Traffic.Requests(func(r testenv.Request) bool { return r.Resource() == "events" }))
 	stories := len(about)
-	most := stories * (announce.AtOnce + int(time.Since(began)/announce.Every))
+	most := stories * (events.AtOnce + int(time.Since(began)/events.Every))
 	g.Expect(writes).To(BeNumerically("<=", most), "%d outages, %d reasons", flaps, stories)
 	t.Logf("%d outages in %s: %d stories, %d writes of events", flaps, time.Since(began).Round(time.Second), stories, writes)
 

@@ -20,7 +20,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
-	"github.com/critical-service/operator/controllers/internal/write"
+	"github.com/critical-service/operator/internal/controller/write"
 	"github.com/critical-service/operator/test/metrictable"
 )
 

@@ -7,7 +7,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/internal/testenv"
+	"github.com/critical-service/operator/test/testenv"
 )
 
 // All the other tests run under the permissions of config/rbac, which shows that

@@ -11,7 +11,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers"
 	"github.com/critical-service/operator/controllers/criticalservice"
-	"github.com/critical-service/operator/controllers/internal/testenv"
+	"github.com/critical-service/operator/test/testenv"
 )
 
 // A test runs in one of three ways:

@@ -21,8 +21,8 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
-	"github.com/critical-service/operator/controllers/internal/announce"
-	"github.com/critical-service/operator/controllers/internal/fault"
+	"github.com/critical-service/operator/internal/controller/events"
+	"github.com/critical-service/operator/internal/controller/fault"
 )
 
 const (
@@ -44,7 +44,7 @@ const (
 // found the status controller says.
 type SelfTestReconciler struct {
 	observer
-	announce.Announcer
+	events.Announcer
 	wake    wakeStatus
 	metrics *metrics
 	// every is how often each standby is tested.

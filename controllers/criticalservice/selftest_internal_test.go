@@ -5,13 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/critical-service/operator/internal/contract/appprotocol"
+
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/probe"
 )
 
 func TestSelfTestsAreSpreadOverTheInterval(t *testing.T) {
@@ -41,17 +42,17 @@ func TestSelfTestsAreSpreadOverTheInterval(t *testing.T) {
 func TestHowAPortIsAsked(t *testing.T) {
 	tests := map[string]struct {
 		port  corev1.ServicePort
-		page  probe.Protocol
-		other probe.Protocol
+		page  appprotocol.Protocol
+		other appprotocol.Protocol
 	}{
-		"HTTP by its appProtocol":      {corev1.ServicePort{AppProtocol: new("http")}, probe.HTTP, probe.HTTP},
-		"HTTP by its name":             {corev1.ServicePort{Name: "http-admin"}, probe.HTTP, probe.HTTP},
-		"HTTP by its number only":      {corev1.ServicePort{Port: 80}, probe.HTTP, probe.TCP},
-		"gRPC":                         {corev1.ServicePort{Name: "grpc"}, probe.GRPC, probe.GRPC},
-		"HTTP/2":                       {corev1.ServicePort{AppProtocol: new("kubernetes.io/h2c")}, probe.H2C, probe.H2C},
-		"a database":                   {corev1.ServicePort{Name: "postgres"}, probe.PostgreSQL, probe.TCP},
-		"TLS":                          {corev1.ServicePort{AppProtocol: new("https")}, probe.TLS, probe.TCP},
-		"one of which nobody can tell": {corev1.ServicePort{Port: 9000}, probe.HTTP, probe.TCP},
+		"HTTP by its appProtocol":      {corev1.ServicePort{AppProtocol: new("http")}, appprotocol.HTTP, appprotocol.HTTP},
+		"HTTP by its name":             {corev1.ServicePort{Name: "http-admin"}, appprotocol.HTTP, appprotocol.HTTP},
+		"HTTP by its number only":      {corev1.ServicePort{Port: 80}, appprotocol.HTTP, appprotocol.TCP},
+		"gRPC":                         {corev1.ServicePort{Name: "grpc"}, appprotocol.GRPC, appprotocol.GRPC},
+		"HTTP/2":                       {corev1.ServicePort{AppProtocol: new("kubernetes.io/h2c")}, appprotocol.H2C, appprotocol.H2C},
+		"a database":                   {corev1.ServicePort{Name: "postgres"}, appprotocol.PostgreSQL, appprotocol.TCP},
+		"TLS":                          {corev1.ServicePort{AppProtocol: new("https")}, appprotocol.TLS, appprotocol.TCP},
+		"one of which nobody can tell": {corev1.ServicePort{Port: 9000}, appprotocol.HTTP, appprotocol.TCP},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/critical-service/operator/internal/contract/appprotocol"
+
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -32,7 +34,7 @@ const (
 // question is one port of one endpoint of a standby.
 type question struct {
 	address, pod, port string
-	protocol           probe.Protocol
+	protocol           appprotocol.Protocol
 	// stray is true where no Pod has the address: then nobody is asked.
 	stray bool
 }
@@ -107,19 +109,19 @@ func nameOf(port corev1.ServicePort) string {
 // its connections accepted. The Pods of others are not to be disturbed: of them,
 // a page is asked for where the port says that it has one, and otherwise only
 // whether it listens.
-func protocolOf(port corev1.ServicePort, kind string) probe.Protocol {
+func protocolOf(port corev1.ServicePort, kind string) appprotocol.Protocol {
 	if kind == criticalv2.FallbackKindPage {
-		if protocol := probe.ProtocolOf(port); protocol != probe.TCP {
+		if protocol := appprotocol.Of(port); protocol != appprotocol.TCP {
 			return protocol
 		}
-		return probe.HTTP
+		return appprotocol.HTTP
 	}
 	port.Port = 0 // By its number, a port says nothing.
-	switch protocol := probe.ProtocolOf(port); protocol {
-	case probe.HTTP, probe.H2C, probe.GRPC:
+	switch protocol := appprotocol.Of(port); protocol {
+	case appprotocol.HTTP, appprotocol.H2C, appprotocol.GRPC:
 		return protocol
 	default:
-		return probe.TCP
+		return appprotocol.TCP
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice"
-	"github.com/critical-service/operator/controllers/internal/testenv"
+	"github.com/critical-service/operator/test/testenv"
 )
 
 // fastTest is an interval in which a test sees many self-tests.

@@ -8,14 +8,14 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
-	"github.com/critical-service/operator/controllers/internal/announce"
-	"github.com/critical-service/operator/controllers/internal/fault"
+	"github.com/critical-service/operator/internal/controller/events"
+	"github.com/critical-service/operator/internal/controller/fault"
 )
 
 // ServiceReconciler protects one Service per key.
 type ServiceReconciler struct {
 	observer
-	announce.Announcer
+	events.Announcer
 	client  client.Client
 	wake    wakeStatus
 	metrics *metrics

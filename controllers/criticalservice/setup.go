@@ -23,8 +23,8 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
-	"github.com/critical-service/operator/controllers/internal/announce"
-	"github.com/critical-service/operator/controllers/internal/write"
+	"github.com/critical-service/operator/internal/controller/events"
+	"github.com/critical-service/operator/internal/controller/write"
 )
 
 // Options are the settings of this kind.
@@ -83,7 +83,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		clock:      clock.RealClock{},
 		namespaces: options.Namespaces,
 	}
-	recorder, err := announce.NewRecorder(mgr, "critical-service-operator")
+	recorder, err := events.NewRecorder(mgr, "critical-service-operator")
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	announcer := announce.Announcer{Recorder: recorder, Scheme: mgr.GetScheme()}
+	announcer := events.Announcer{Recorder: recorder, Scheme: mgr.GetScheme()}
 	wake := make(wakeStatus, 1024)
 	inquiries := newInquiries(options.DiagnoseAfter, observer.causes)
 

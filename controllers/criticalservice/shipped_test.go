@@ -20,9 +20,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/critical-service/operator/controllers/internal/testenv"
 	"github.com/critical-service/operator/internal/operator"
-	"github.com/critical-service/operator/internal/settings"
+	"github.com/critical-service/operator/internal/operator/settings"
+	"github.com/critical-service/operator/test/testenv"
 )
 
 // runAsOperator makes the test binary run the operator instead of tests.

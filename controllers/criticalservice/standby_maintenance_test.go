@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/internal/testenv"
-	"github.com/critical-service/operator/internal/listener"
+	"github.com/critical-service/operator/internal/contract/listener"
+	"github.com/critical-service/operator/test/testenv"
 )
 
 // announce makes a ConfigMap that announces a maintenance of a Service.

@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/internal/testenv"
+	"github.com/critical-service/operator/test/testenv"
 )
 
 // Whatever somebody does to a standby slice, before an outage or in it, it is put

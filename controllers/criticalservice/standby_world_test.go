@@ -20,8 +20,8 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers"
 	"github.com/critical-service/operator/controllers/criticalservice"
-	"github.com/critical-service/operator/controllers/internal/testenv"
 	"github.com/critical-service/operator/controllers/responder"
+	"github.com/critical-service/operator/test/testenv"
 )
 
 // withResponder is a world, apart, for operators that can make responders. What

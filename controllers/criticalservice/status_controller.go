@@ -11,16 +11,16 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
-	"github.com/critical-service/operator/controllers/internal/announce"
-	"github.com/critical-service/operator/controllers/internal/fault"
-	"github.com/critical-service/operator/controllers/internal/write"
+	"github.com/critical-service/operator/internal/controller/events"
+	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/write"
 )
 
 // StatusReconciler summarises, per CriticalService, what was decided about the
 // Services it matches. It protects nothing.
 type StatusReconciler struct {
 	observer
-	announce.Announcer
+	events.Announcer
 	client  client.Client
 	metrics *metrics
 }

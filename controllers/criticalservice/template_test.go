@@ -6,7 +6,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/critical-service/operator/controllers/internal/testenv"
+	"github.com/critical-service/operator/test/testenv"
 )
 
 func TestAMissingTemplateIsReportedOnceAndMissedNoLonger(t *testing.T) {

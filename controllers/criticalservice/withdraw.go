@@ -13,8 +13,8 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
-	"github.com/critical-service/operator/controllers/internal/fault"
-	"github.com/critical-service/operator/controllers/internal/write"
+	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/write"
 )
 
 // withdraw takes fallbacks away: out of their Service, or altogether. The caches

@@ -6,15 +6,15 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/critical-service/operator/controllers/internal/announce"
-	"github.com/critical-service/operator/controllers/internal/fault"
 	"github.com/critical-service/operator/controllers/maintenance/internal/decide"
+	"github.com/critical-service/operator/internal/controller/events"
+	"github.com/critical-service/operator/internal/controller/fault"
 )
 
 // Reconciler ends one maintenance per key.
 type Reconciler struct {
 	observer
-	announce.Announcer
+	events.Announcer
 	client client.Client
 	told   *told
 }

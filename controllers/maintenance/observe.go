@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/internal/fault"
 	"github.com/critical-service/operator/controllers/maintenance/internal/decide"
+	"github.com/critical-service/operator/internal/controller/fault"
 )
 
 // observer makes Snapshots. It is the only place that reads.

@@ -21,8 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/internal/announce"
-	"github.com/critical-service/operator/controllers/internal/write"
+	"github.com/critical-service/operator/internal/controller/events"
+	"github.com/critical-service/operator/internal/controller/write"
 )
 
 // Options are the settings of this kind.
@@ -41,7 +41,7 @@ const (
 // keep in the caches: ConfigMaps with the responder's label, EndpointSlices, Services,
 // and fallback Pods.
 func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
-	recorder, err := announce.NewRecorder(mgr, "critical-service-operator")
+	recorder, err := events.NewRecorder(mgr, "critical-service-operator")
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
 		observer: observer{
 			cached: mgr.GetClient(), scales: mgr.GetClient(), mapper: mgr.GetRESTMapper(), clock: clock.RealClock{},
 		},
-		Announcer: announce.Announcer{Recorder: recorder, Scheme: mgr.GetScheme()},
+		Announcer: events.Announcer{Recorder: recorder, Scheme: mgr.GetScheme()},
 		client:    writer,
 		told:      newTold(),
 	}

@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/internal/testenv"
 	"github.com/critical-service/operator/controllers/maintenance"
+	"github.com/critical-service/operator/test/testenv"
 )
 
 // world is a test's own namespace with the Service "shop", whose Deployment was

@@ -14,10 +14,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/internal/fault"
-	"github.com/critical-service/operator/controllers/internal/write"
 	"github.com/critical-service/operator/controllers/responder/internal/decide"
 	"github.com/critical-service/operator/controllers/responder/internal/render"
+	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/write"
 )
 
 // outcome is what came of a plan. It lists only what really happened.

@@ -7,15 +7,15 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/critical-service/operator/controllers/internal/announce"
-	"github.com/critical-service/operator/controllers/internal/fault"
 	"github.com/critical-service/operator/controllers/responder/internal/decide"
+	"github.com/critical-service/operator/internal/controller/events"
+	"github.com/critical-service/operator/internal/controller/fault"
 )
 
 // Reconciler keeps the responder of one namespace per key.
 type Reconciler struct {
 	observer
-	announce.Announcer
+	events.Announcer
 	client client.Client
 	// live asks the API server, before something is made or taken away.
 	live client.Reader

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/internal/testenv"
 	"github.com/critical-service/operator/controllers/responder"
+	"github.com/critical-service/operator/test/testenv"
 )
 
 func TestTheResponderComesAndGoesWithTheSlices(t *testing.T) {

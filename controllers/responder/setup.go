@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/critical-service/operator/controllers/internal/announce"
-	"github.com/critical-service/operator/controllers/internal/write"
 	"github.com/critical-service/operator/controllers/responder/internal/decide"
+	"github.com/critical-service/operator/internal/controller/events"
+	"github.com/critical-service/operator/internal/controller/write"
 )
 
 // Options are the settings of this kind.
@@ -47,7 +47,7 @@ const (
 // Setup adds the controller of this kind to the manager.
 func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
 	answers := newAnswers()
-	recorder, err := announce.NewRecorder(mgr, "critical-service-operator")
+	recorder, err := events.NewRecorder(mgr, "critical-service-operator")
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
 			},
 			answers: answers,
 		},
-		Announcer: announce.Announcer{Recorder: recorder, Scheme: mgr.GetScheme()},
+		Announcer: events.Announcer{Recorder: recorder, Scheme: mgr.GetScheme()},
 		client:    writer,
 		live:      mgr.GetAPIReader(),
 	}

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/internal/testenv"
+	"github.com/critical-service/operator/test/testenv"
 )
 
 // mirrorImages lets admission in the world's namespace take images from a mirror,

@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/critical-service/operator/internal/operator"
-	"github.com/critical-service/operator/internal/settings"
+	"github.com/critical-service/operator/internal/operator/settings"
 )
 
 func TestTheImageOfResponders(t *testing.T) {

@@ -28,7 +28,7 @@ import (
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/operator"
-	"github.com/critical-service/operator/internal/settings"
+	"github.com/critical-service/operator/internal/operator/settings"
 )
 
 // asOperator in the environment makes this test program the operator: each

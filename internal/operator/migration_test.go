@@ -19,9 +19,9 @@ import (
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/definition"
-	"github.com/critical-service/operator/internal/migration"
-	"github.com/critical-service/operator/internal/webhook"
+	"github.com/critical-service/operator/internal/operator/crdcache"
+	"github.com/critical-service/operator/internal/operator/storageversion"
+	"github.com/critical-service/operator/internal/operator/webhook"
 )
 
 // severalPages is more than the migration lists at once.
@@ -101,7 +101,7 @@ func (w *world) migrationManager(user *rest.Config) (ctrl.Manager, error) {
 	port, err := strconv.Atoi(text)
 	w.Expect(err).NotTo(HaveOccurred())
 	options := webhook.Options{Port: port, CertDir: w.t.TempDir(), URL: "https://" + address, Namespace: operatorNamespace}
-	watched, err := definition.New(user, options.SecretKey())
+	watched, err := crdcache.New(user, options.SecretKey())
 	if err != nil {
 		return nil, err
 	}
@@ -117,5 +117,5 @@ func (w *world) migrationManager(user *rest.Config) (ctrl.Manager, error) {
 		return nil, err
 	}
 	mgr.GetWebhookServer() // Asking for it adds it.
-	return mgr, migration.Setup(mgr, watched, func(context.Context) error { return nil })
+	return mgr, storageversion.Setup(mgr, watched, func(context.Context) error { return nil })
 }

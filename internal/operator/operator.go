@@ -19,12 +19,12 @@ import (
 	"github.com/critical-service/operator/controllers"
 	"github.com/critical-service/operator/controllers/criticalservice"
 	"github.com/critical-service/operator/controllers/responder"
-	"github.com/critical-service/operator/internal/definition"
-	"github.com/critical-service/operator/internal/migration"
-	"github.com/critical-service/operator/internal/settings"
-	"github.com/critical-service/operator/internal/upgrade"
+	"github.com/critical-service/operator/internal/operator/crdcache"
+	"github.com/critical-service/operator/internal/operator/olm"
+	"github.com/critical-service/operator/internal/operator/settings"
+	"github.com/critical-service/operator/internal/operator/storageversion"
+	"github.com/critical-service/operator/internal/operator/webhook"
 	"github.com/critical-service/operator/internal/version"
-	"github.com/critical-service/operator/internal/webhook"
 )
 
 // Lease times: a replica that dies is replaced after 6 to 8 s, one that is told
@@ -102,7 +102,7 @@ func newManager(ctx context.Context, config *rest.Config, s *settings.Settings, 
 		return nil, err
 	}
 	served := webhook.Options{Port: s.WebhookPort, CertDir: s.WebhookCertDir, URL: s.WebhookURL, Namespace: s.OperatorNamespace}
-	watched, err := definition.New(config, served.SecretKey())
+	watched, err := crdcache.New(config, served.SecretKey())
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func newManager(ctx context.Context, config *rest.Config, s *settings.Settings, 
 		RenewDeadline:                 new(renewDeadline),
 		RetryPeriod:                   new(retryPeriod),
 		GracefulShutdownTimeout:       new(stopWithin),
-		Controller:                    ctrlconfig.Controller{CacheSyncTimeout: definition.NoTimeout},
+		Controller:                    ctrlconfig.Controller{CacheSyncTimeout: crdcache.NoTimeout},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
@@ -136,12 +136,12 @@ func newManager(ctx context.Context, config *rest.Config, s *settings.Settings, 
 	if err := registerMetrics(mgr, server); err != nil {
 		return nil, err
 	}
-	condition := types.NamespacedName{Namespace: s.OperatorNamespace, Name: os.Getenv(upgrade.Variable)}
-	announce, err := upgrade.Setup(mgr, watched, condition)
+	condition := types.NamespacedName{Namespace: s.OperatorNamespace, Name: os.Getenv(olm.Variable)}
+	announce, err := olm.Setup(mgr, watched, condition)
 	if err != nil {
 		return nil, err
 	}
-	if err := migration.Setup(mgr, watched, announce); err != nil {
+	if err := storageversion.Setup(mgr, watched, announce); err != nil {
 		return nil, err
 	}
 	return mgr, setup(ctx, mgr, options)

@@ -22,12 +22,12 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/critical-service/operator/internal/upgrade"
+	"github.com/critical-service/operator/internal/operator/olm"
 )
 
 const (
 	installed      = "critical-service-operator.v1.0.0"
-	underOLM       = upgrade.Variable + "=" + installed
+	underOLM       = olm.Variable + "=" + installed
 	serviceAccount = "critical-service-operator"
 )
 
@@ -44,7 +44,7 @@ func TestOLMWaitsWhileStoredObjectsAreRewritten(t *testing.T) {
 
 	w.Eventually(w.told).Should(Equal(metav1.ConditionFalse))
 	told := w.operatorCondition().Spec
-	w.Expect(told.Conditions[0].Reason).To(Equal(upgrade.ReasonMigration))
+	w.Expect(told.Conditions[0].Reason).To(Equal(olm.ReasonMigration))
 	w.Expect(told.Conditions[0].Message).NotTo(BeEmpty())
 	w.Eventually(p.ready).Should(Succeed(), "only OLM waits")
 
@@ -53,7 +53,7 @@ func TestOLMWaitsWhileStoredObjectsAreRewritten(t *testing.T) {
 	w.Expect(w.definition().Status.StoredVersions).To(Equal([]string{"v2"}))
 	told = w.operatorCondition().Spec
 	w.Expect(told.Conditions).To(HaveLen(1))
-	w.Expect(told.Conditions[0].Reason).To(Equal(upgrade.ReasonNoMigration))
+	w.Expect(told.Conditions[0].Reason).To(Equal(olm.ReasonNoMigration))
 	w.Expect(told.ServiceAccounts).To(Equal([]string{serviceAccount}), "what OLM wrote is kept")
 }
 
@@ -110,7 +110,7 @@ func TestOnlyOLMMakesTheOperatorAskForAnOperatorCondition(t *testing.T) {
 		asks      bool
 	}{
 		"OLM names an OperatorCondition": {variables: []string{underOLM}, asks: true},
-		"nobody names one":               {variables: []string{upgrade.Variable + "="}},
+		"nobody names one":               {variables: []string{olm.Variable + "="}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

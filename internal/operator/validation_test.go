@@ -19,8 +19,8 @@ import (
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/definition"
-	"github.com/critical-service/operator/internal/webhook"
+	"github.com/critical-service/operator/internal/operator/crdcache"
+	"github.com/critical-service/operator/internal/operator/webhook"
 )
 
 const (
@@ -44,7 +44,7 @@ func (w *world) installValidation() {
 func (w *world) configuration() *admissionregistrationv1.ValidatingWebhookConfiguration {
 	w.t.Helper()
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	w.Expect(admin.Get(w.t.Context(), types.NamespacedName{Name: definition.WebhookConfiguration}, configuration)).To(Succeed())
+	w.Expect(admin.Get(w.t.Context(), types.NamespacedName{Name: crdcache.WebhookConfiguration}, configuration)).To(Succeed())
 	return configuration
 }
 

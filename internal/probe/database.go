@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/critical-service/operator/internal/listener"
+	"github.com/critical-service/operator/internal/contract/listener"
 )
 
 // messageLimit bounds what a database may say in one message.

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/critical-service/operator/internal/contract/appprotocol"
+
 	"google.golang.org/genproto/googleapis/rpc/code"
 )
 
@@ -76,10 +78,10 @@ type answer struct {
 // exchange sends a request over a connection that is open already, and reads the
 // answer to its end, or as far as is read of any server. It follows nobody
 // elsewhere.
-func exchange(conn *witness, request *http.Request, protocol Protocol) (answer, error) {
+func exchange(conn *witness, request *http.Request, protocol appprotocol.Protocol) (answer, error) {
 	protocols := &http.Protocols{}
-	protocols.SetHTTP1(protocol == HTTP)
-	protocols.SetUnencryptedHTTP2(protocol != HTTP)
+	protocols.SetHTTP1(protocol == appprotocol.HTTP)
+	protocols.SetUnencryptedHTTP2(protocol != appprotocol.HTTP)
 	free := make(chan net.Conn, 1)
 	free <- conn
 	transport := &http.Transport{

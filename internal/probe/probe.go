@@ -6,7 +6,9 @@ import (
 	"net"
 	"time"
 
-	"github.com/critical-service/operator/internal/listener"
+	"github.com/critical-service/operator/internal/contract/appprotocol"
+
+	"github.com/critical-service/operator/internal/contract/listener"
 	"github.com/critical-service/operator/internal/version"
 )
 
@@ -24,7 +26,7 @@ type Target struct {
 	// Address is ip:port.
 	Address string
 	// Protocol in which to ask; empty is TCP.
-	Protocol Protocol
+	Protocol appprotocol.Protocol
 	// Host is the name under which a client would know the server, such as
 	// shop.default.svc; empty is the address. HTTP and TLS tell it to the server.
 	Host string
@@ -37,7 +39,7 @@ type Result struct {
 	// Answered tells whether the server did what a client can make sense of.
 	Answered bool
 	// Protocol in which it was asked.
-	Protocol Protocol
+	Protocol appprotocol.Protocol
 	// Status is the answer in a word of its protocol: "503", "UNAVAILABLE", "57P03",
 	// "LOADING", "1053", "connection accepted". It is empty if there was none.
 	Status string
@@ -53,7 +55,7 @@ type Result struct {
 // Ask asks one question. It takes some seconds at most, or less if ctx ends.
 func Ask(ctx context.Context, target Target) Result {
 	if target.Protocol == "" {
-		target.Protocol = TCP
+		target.Protocol = appprotocol.TCP
 	}
 	if target.Host == "" {
 		target.Host = target.Address
@@ -73,7 +75,7 @@ func Ask(ctx context.Context, target Target) Result {
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	status, err := speakers[target.Protocol].ask(ctx, conn, target)
 	result.Took = time.Since(started)
-	if target.Protocol == TCP {
+	if target.Protocol == appprotocol.TCP {
 		result.Took = accepted
 	}
 	if err == nil && conn.isForeign(target.Protocol) {

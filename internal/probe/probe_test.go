@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/critical-service/operator/internal/contract/appprotocol"
+
 	. "github.com/onsi/gomega"
 	"google.golang.org/grpc"
 
@@ -20,28 +22,28 @@ import (
 
 func TestServersThatAnswer(t *testing.T) {
 	tests := map[string]struct {
-		protocol probe.Protocol
+		protocol appprotocol.Protocol
 		server   func(t *testing.T) string
 		want     string
 	}{
-		"a page":                               {probe.HTTP, site(respond(200, "Welcome")), "200"},
-		"an error of HTTP":                     {probe.HTTP, site(respond(500, "")), "500"},
-		"a redirection, which is not followed": {probe.HTTP, site(http.RedirectHandler("http://192.0.2.1/", http.StatusFound).ServeHTTP), "302"},
-		"a page that never ends":               {probe.HTTP, site(endless), "200"},
-		"a page over HTTP/2":                   {probe.H2C, site(respond(404, "Nothing here")), "404"},
-		"a server of gRPC":                     {probe.GRPC, grpcServer, "UNIMPLEMENTED"},
-		"a code of gRPC without a name":        {probe.GRPC, site(grpcStatus("77")), "77"},
-		"PostgreSQL that asks for a password":  {probe.PostgreSQL, raw(hearing("R\x00\x00\x00\x08\x00\x00\x00\x03")), "authentication requested"},
-		"PostgreSQL that knows us not":         {probe.PostgreSQL, raw(hearing("E\x00\x00\x00\x13SFATAL\x00C28000\x00\x00")), "28000"},
-		"MySQL that greets":                    {probe.MySQL, raw(saying("\x07\x00\x00\x00\x0a8.4.0\x00")), "greeting"},
-		"MySQL that is full":                   {probe.MySQL, raw(saying("\x17\x00\x00\x00\xff\x10\x04Too many connections")), "1040"},
-		"Redis that is well":                   {probe.Redis, raw(hearing("$26\r\ncritical-service-self-test\r\n")), "PONG"},
-		"an old Redis":                         {probe.Redis, raw(hearing("+PONG\r\n")), "PONG"},
-		"Redis that wants a password":          {probe.Redis, raw(hearing("-NOAUTH Authentication required.\r\n")), "NOAUTH"},
-		"TLS, whoever's the certificate":       {probe.TLS, tlsServer, "TLS 1.3"},
-		"one that waits for the client":        {probe.TCP, raw(saying("")), "connection accepted"},
-		"one that speaks first":                {probe.TCP, raw(saying("220 mail\r\n")), "connection accepted"},
-		"one that closes politely":             {probe.TCP, raw(func(*net.TCPConn) {}), "connection accepted"},
+		"a page":                               {appprotocol.HTTP, site(respond(200, "Welcome")), "200"},
+		"an error of HTTP":                     {appprotocol.HTTP, site(respond(500, "")), "500"},
+		"a redirection, which is not followed": {appprotocol.HTTP, site(http.RedirectHandler("http://192.0.2.1/", http.StatusFound).ServeHTTP), "302"},
+		"a page that never ends":               {appprotocol.HTTP, site(endless), "200"},
+		"a page over HTTP/2":                   {appprotocol.H2C, site(respond(404, "Nothing here")), "404"},
+		"a server of gRPC":                     {appprotocol.GRPC, grpcServer, "UNIMPLEMENTED"},
+		"a code of gRPC without a name":        {appprotocol.GRPC, site(grpcStatus("77")), "77"},
+		"PostgreSQL that asks for a password":  {appprotocol.PostgreSQL, raw(hearing("R\x00\x00\x00\x08\x00\x00\x00\x03")), "authentication requested"},
+		"PostgreSQL that knows us not":         {appprotocol.PostgreSQL, raw(hearing("E\x00\x00\x00\x13SFATAL\x00C28000\x00\x00")), "28000"},
+		"MySQL that greets":                    {appprotocol.MySQL, raw(saying("\x07\x00\x00\x00\x0a8.4.0\x00")), "greeting"},
+		"MySQL that is full":                   {appprotocol.MySQL, raw(saying("\x17\x00\x00\x00\xff\x10\x04Too many connections")), "1040"},
+		"Redis that is well":                   {appprotocol.Redis, raw(hearing("$26\r\ncritical-service-self-test\r\n")), "PONG"},
+		"an old Redis":                         {appprotocol.Redis, raw(hearing("+PONG\r\n")), "PONG"},
+		"Redis that wants a password":          {appprotocol.Redis, raw(hearing("-NOAUTH Authentication required.\r\n")), "NOAUTH"},
+		"TLS, whoever's the certificate":       {appprotocol.TLS, tlsServer, "TLS 1.3"},
+		"one that waits for the client":        {appprotocol.TCP, raw(saying("")), "connection accepted"},
+		"one that speaks first":                {appprotocol.TCP, raw(saying("220 mail\r\n")), "connection accepted"},
+		"one that closes politely":             {appprotocol.TCP, raw(func(*net.TCPConn) {}), "connection accepted"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -59,51 +61,51 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 	const silence, closed = "accepted the connection on ADDRESS and said nothing for 3s", "accepted the connection on ADDRESS and closed it without an answer"
 	const reset = "accepted the connection on ADDRESS and reset it without an answer"
 	tests := map[string]struct {
-		protocols []probe.Protocol
+		protocols []appprotocol.Protocol
 		server    func(t *testing.T) string
 		want      string
 	}{
-		"nobody listens": {probe.Protocols, nobody, "refused the connection on ADDRESS: nothing listens there"},
+		"nobody listens": {appprotocol.All, nobody, "refused the connection on ADDRESS: nothing listens there"},
 		"it says nothing": {
-			[]probe.Protocol{probe.HTTP, probe.H2C, probe.GRPC, probe.PostgreSQL, probe.MySQL, probe.Redis, probe.TLS}, raw(saying("")), silence,
+			[]appprotocol.Protocol{appprotocol.HTTP, appprotocol.H2C, appprotocol.GRPC, appprotocol.PostgreSQL, appprotocol.MySQL, appprotocol.Redis, appprotocol.TLS}, raw(saying("")), silence,
 		},
 		"it hangs up on us": {
-			[]probe.Protocol{probe.HTTP, probe.H2C, probe.GRPC, probe.PostgreSQL, probe.Redis, probe.TLS}, raw(hearing("")), closed,
+			[]appprotocol.Protocol{appprotocol.HTTP, appprotocol.H2C, appprotocol.GRPC, appprotocol.PostgreSQL, appprotocol.Redis, appprotocol.TLS}, raw(hearing("")), closed,
 		},
-		"it hangs up at once":         {[]probe.Protocol{probe.MySQL}, raw(func(*net.TCPConn) {}), closed},
-		"it resets":                   {[]probe.Protocol{probe.HTTP, probe.PostgreSQL, probe.Redis}, raw(resetting), reset},
-		"it resets whoever connects":  {[]probe.Protocol{probe.TCP, probe.MySQL}, raw(func(c *net.TCPConn) { _ = c.SetLinger(0) }), reset},
-		"a database where a page was": {[]probe.Protocol{probe.HTTP}, raw(hearing("-ERR unknown command\r\n")), `answered on ADDRESS, but not in http: it said "-ERR unknown command"`},
+		"it hangs up at once":         {[]appprotocol.Protocol{appprotocol.MySQL}, raw(func(*net.TCPConn) {}), closed},
+		"it resets":                   {[]appprotocol.Protocol{appprotocol.HTTP, appprotocol.PostgreSQL, appprotocol.Redis}, raw(resetting), reset},
+		"it resets whoever connects":  {[]appprotocol.Protocol{appprotocol.TCP, appprotocol.MySQL}, raw(func(c *net.TCPConn) { _ = c.SetLinger(0) }), reset},
+		"a database where a page was": {[]appprotocol.Protocol{appprotocol.HTTP}, raw(hearing("-ERR unknown command\r\n")), `answered on ADDRESS, but not in http: it said "-ERR unknown command"`},
 		"HTTP/1.1 where HTTP/2 was": {
-			[]probe.Protocol{probe.H2C}, raw(hearing("HTTP/1.1 400 Bad Request\r\n\r\n")), `answered on ADDRESS, but not in h2c: it said "HTTP/1.1 400 Bad Request"`,
+			[]appprotocol.Protocol{appprotocol.H2C}, raw(hearing("HTTP/1.1 400 Bad Request\r\n\r\n")), `answered on ADDRESS, but not in h2c: it said "HTTP/1.1 400 Bad Request"`,
 		},
-		"a page where gRPC was": {[]probe.Protocol{probe.GRPC}, site(respond(404, "")), "answered on ADDRESS, but not as grpc wants it: HTTP status 404 and no grpc-status"},
+		"a page where gRPC was": {[]appprotocol.Protocol{appprotocol.GRPC}, site(respond(404, "")), "answered on ADDRESS, but not as grpc wants it: HTTP status 404 and no grpc-status"},
 		"a page where a database was": {
-			[]probe.Protocol{probe.PostgreSQL}, raw(hearing("HTTP/1.1 400 Bad Request\r\nDate: Sat, 21 Nov 2026 19:44:46 GMT\r\n\r\n")),
+			[]appprotocol.Protocol{appprotocol.PostgreSQL}, raw(hearing("HTTP/1.1 400 Bad Request\r\nDate: Sat, 21 Nov 2026 19:44:46 GMT\r\n\r\n")),
 			`answered on ADDRESS, but not in postgresql: it said "HTTP/1.1 400 Bad Request"`,
 		},
-		"a mail server where MySQL was": {[]probe.Protocol{probe.MySQL}, raw(saying("220 mail\r\n")), `answered on ADDRESS, but not in mysql: it said "220 mail"`},
-		"a greeting that is no text":    {[]probe.Protocol{probe.Redis}, raw(hearing("\x0a8.4.0\x00salt")), "answered on ADDRESS, but not in redis: it said something that is no text"},
-		"a page where Redis was":        {[]probe.Protocol{probe.Redis}, raw(hearing("HTTP/1.1 400\r\n")), `answered on ADDRESS, but not in redis: it said "HTTP/1.1 400"`},
-		"a page where TLS was":          {[]probe.Protocol{probe.TLS}, raw(hearing("HTTP/1.0 400\r\n")), `answered on ADDRESS, but not in tls: it said "HTTP/1.0 400"`},
+		"a mail server where MySQL was": {[]appprotocol.Protocol{appprotocol.MySQL}, raw(saying("220 mail\r\n")), `answered on ADDRESS, but not in mysql: it said "220 mail"`},
+		"a greeting that is no text":    {[]appprotocol.Protocol{appprotocol.Redis}, raw(hearing("\x0a8.4.0\x00salt")), "answered on ADDRESS, but not in redis: it said something that is no text"},
+		"a page where Redis was":        {[]appprotocol.Protocol{appprotocol.Redis}, raw(hearing("HTTP/1.1 400\r\n")), `answered on ADDRESS, but not in redis: it said "HTTP/1.1 400"`},
+		"a page where TLS was":          {[]appprotocol.Protocol{appprotocol.TLS}, raw(hearing("HTTP/1.0 400\r\n")), `answered on ADDRESS, but not in tls: it said "HTTP/1.0 400"`},
 		"a page that is cut off": {
-			[]probe.Protocol{probe.HTTP}, raw(hearing("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nWel")), "accepted the connection on ADDRESS and closed it in the middle of its answer",
+			[]appprotocol.Protocol{appprotocol.HTTP}, raw(hearing("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nWel")), "accepted the connection on ADDRESS and closed it in the middle of its answer",
 		},
 		"a page that stalls": {
-			[]probe.Protocol{probe.HTTP}, raw(stalling("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nWel")), "began to answer on ADDRESS and had not finished after 3s",
+			[]appprotocol.Protocol{appprotocol.HTTP}, raw(stalling("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nWel")), "began to answer on ADDRESS and had not finished after 3s",
 		},
 		"a status that is none": {
-			[]probe.Protocol{probe.HTTP}, raw(hearing("HTTP/1.1 OK\r\n\r\n")), `answered on ADDRESS, but not as http wants it: malformed HTTP status code "OK"`,
+			[]appprotocol.Protocol{appprotocol.HTTP}, raw(hearing("HTTP/1.1 OK\r\n\r\n")), `answered on ADDRESS, but not as http wants it: malformed HTTP status code "OK"`,
 		},
 		"an endless header": {
-			[]probe.Protocol{probe.HTTP}, raw(hearing("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<21))),
+			[]appprotocol.Protocol{appprotocol.HTTP}, raw(hearing("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<21))),
 			"answered on ADDRESS, but not as http wants it: net/http: server response headers exceeded 65536 bytes; aborted",
 		},
 		"an endless error of PostgreSQL": {
-			[]probe.Protocol{probe.PostgreSQL}, raw(hearing("E\x00\x00\xff\xffS")), "answered on ADDRESS, but not as postgresql wants it: a message of 65531 bytes",
+			[]appprotocol.Protocol{appprotocol.PostgreSQL}, raw(hearing("E\x00\x00\xff\xffS")), "answered on ADDRESS, but not as postgresql wants it: a message of 65531 bytes",
 		},
 		"an endless packet of MySQL": {
-			[]probe.Protocol{probe.MySQL}, raw(saying("\xff\xff\x00\x00\x0a")), "answered on ADDRESS, but not as mysql wants it: a packet of 65535 bytes",
+			[]appprotocol.Protocol{appprotocol.MySQL}, raw(saying("\xff\xff\x00\x00\x0a")), "answered on ADDRESS, but not as mysql wants it: a packet of 65535 bytes",
 		},
 	}
 	for name, test := range tests {
@@ -130,7 +132,7 @@ func TestAQuestionIsGivenUp(t *testing.T) {
 	given, cancel := context.WithCancel(t.Context())
 	cancel()
 	t.Run("before it is asked", func(t *testing.T) {
-		result := probe.Ask(given, probe.Target{Address: "192.0.2.1:80", Protocol: probe.HTTP})
+		result := probe.Ask(given, probe.Target{Address: "192.0.2.1:80", Protocol: appprotocol.HTTP})
 		NewWithT(t).Expect(result.Problem).To(Equal("had not accepted the connection on 192.0.2.1:80 when the question was given up"))
 	})
 	t.Run("while the server thinks", func(t *testing.T) {
@@ -140,7 +142,7 @@ func TestAQuestionIsGivenUp(t *testing.T) {
 			cancel()
 			_, _ = io.Copy(io.Discard, conn)
 		})
-		result := probe.Ask(ctx, probe.Target{Address: address, Protocol: probe.Redis})
+		result := probe.Ask(ctx, probe.Target{Address: address, Protocol: appprotocol.Redis})
 		NewWithT(t).Expect(result.Problem).To(Equal("had not answered on " + address + " when the question was given up"))
 	})
 }
@@ -158,7 +160,7 @@ func TestTheWayToAServerIsTheCallers(t *testing.T) {
 		}()
 		return ours, nil
 	}
-	result := probe.Ask(t.Context(), probe.Target{Address: "10.0.0.3:6379", Protocol: probe.Redis, Dial: dial})
+	result := probe.Ask(t.Context(), probe.Target{Address: "10.0.0.3:6379", Protocol: appprotocol.Redis, Dial: dial})
 	g.Expect(result.Problem).To(BeEmpty())
 	g.Expect(result.Status).To(Equal("PONG"))
 
@@ -166,7 +168,7 @@ func TestTheWayToAServerIsTheCallers(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	result = probe.Ask(t.Context(), probe.Target{Address: "10.0.0.3:80", Protocol: probe.HTTP, Dial: never})
+	result = probe.Ask(t.Context(), probe.Target{Address: "10.0.0.3:80", Protocol: appprotocol.HTTP, Dial: never})
 	g.Expect(result.Problem).To(Equal("did not accept a connection on 10.0.0.3:80 within 3s"))
 
 	broken := func(context.Context, string, string) (net.Conn, error) {
@@ -174,14 +176,14 @@ func TestTheWayToAServerIsTheCallers(t *testing.T) {
 	}
 	result = probe.Ask(t.Context(), probe.Target{Address: "10.0.0.3:80", Dial: broken})
 	g.Expect(result.Problem).To(Equal("cannot be reached on 10.0.0.3:80: no route to host"))
-	g.Expect(result.Protocol).To(Equal(probe.TCP), "which is what holds if nothing is said")
+	g.Expect(result.Protocol).To(Equal(appprotocol.TCP), "which is what holds if nothing is said")
 }
 
 func TestTheServerLearnsWhoAsksAndForWhom(t *testing.T) {
 	g := NewWithT(t)
 	heard := make(chan *http.Request, 1)
 	address := site(func(_ http.ResponseWriter, r *http.Request) { heard <- r })(t)
-	g.Expect(probe.Ask(t.Context(), probe.Target{Address: address, Protocol: probe.HTTP, Host: "shop.default.svc"}).Problem).To(BeEmpty())
+	g.Expect(probe.Ask(t.Context(), probe.Target{Address: address, Protocol: appprotocol.HTTP, Host: "shop.default.svc"}).Problem).To(BeEmpty())
 	request := <-heard
 	g.Expect(request.Host).To(Equal("shop.default.svc"))
 	g.Expect(request.UserAgent()).To(Equal("critical-service-self-test/dev"))

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/critical-service/operator/internal/contract/appprotocol"
+
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/critical-service/operator/internal/listener"
+	"github.com/critical-service/operator/internal/contract/listener"
 	"github.com/critical-service/operator/internal/probe"
 )
 
@@ -16,22 +18,22 @@ import (
 func TestTheResponderAnswersInEveryProtocol(t *testing.T) {
 	tests := []struct {
 		port   corev1.ServicePort
-		want   probe.Protocol
+		want   appprotocol.Protocol
 		status string
 		// counted is the protocol in the responder's metrics; empty if it cannot know the
 		// self-test from a client.
 		counted string
 	}{
-		{named("web", "http"), probe.HTTP, "503", "http1"},
-		{named("web2", "h2c"), probe.H2C, "503", "http2"},
-		{named("calls", "grpc"), probe.GRPC, "UNAVAILABLE", "grpc"},
-		{named("sql", "postgresql"), probe.PostgreSQL, "57P03", "postgresql"},
-		{named("postgres", ""), probe.PostgreSQL, "57P03", "postgresql"},
-		{named("mysql", ""), probe.MySQL, "1053", ""},
-		{named("maria", "mysql"), probe.MySQL, "1053", ""},
-		{named("cache", "redis"), probe.Redis, "LOADING", "redis"},
-		{named("secure", "https"), probe.TLS, "alert: internal error", ""},
-		{named("thing", ""), probe.TCP, "connection accepted", ""},
+		{named("web", "http"), appprotocol.HTTP, "503", "http1"},
+		{named("web2", "h2c"), appprotocol.H2C, "503", "http2"},
+		{named("calls", "grpc"), appprotocol.GRPC, "UNAVAILABLE", "grpc"},
+		{named("sql", "postgresql"), appprotocol.PostgreSQL, "57P03", "postgresql"},
+		{named("postgres", ""), appprotocol.PostgreSQL, "57P03", "postgresql"},
+		{named("mysql", ""), appprotocol.MySQL, "1053", ""},
+		{named("maria", "mysql"), appprotocol.MySQL, "1053", ""},
+		{named("cache", "redis"), appprotocol.Redis, "LOADING", "redis"},
+		{named("secure", "https"), appprotocol.TLS, "alert: internal error", ""},
+		{named("thing", ""), appprotocol.TCP, "connection accepted", ""},
 	}
 	listeners := make([]listener.Listener, 0, len(tests))
 	for _, test := range tests {
@@ -41,7 +43,7 @@ func TestTheResponderAnswersInEveryProtocol(t *testing.T) {
 	for i, test := range tests {
 		t.Run(test.port.Name, func(t *testing.T) {
 			g := NewWithT(t)
-			g.Expect(probe.ProtocolOf(test.port)).To(Equal(test.want))
+			g.Expect(appprotocol.Of(test.port)).To(Equal(test.want))
 			result := probe.Ask(t.Context(), probe.Target{Address: addresses[i], Protocol: test.want, Host: "shop.default.svc"})
 			g.Expect(result.Problem).To(BeEmpty())
 			g.Expect(result.Answered).To(BeTrue())

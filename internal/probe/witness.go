@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+
+	"github.com/critical-service/operator/internal/contract/appprotocol"
 )
 
 const (
@@ -105,7 +107,7 @@ func (w *witness) problem(ctx context.Context, target Target, err error) string 
 }
 
 // isForeign tells whether the server said something that is not of the protocol.
-func (w *witness) isForeign(protocol Protocol) bool {
+func (w *witness) isForeign(protocol appprotocol.Protocol) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.first) > 0 && !speakers[protocol].begins(w.first)

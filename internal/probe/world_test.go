@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/listener"
+	"github.com/critical-service/operator/internal/contract/listener"
 	"github.com/critical-service/operator/internal/responder"
 )
 

@@ -14,7 +14,7 @@ import (
 	. "github.com/onsi/gomega"
 	"golang.org/x/net/http2"
 
-	"github.com/critical-service/operator/internal/listener"
+	"github.com/critical-service/operator/internal/contract/listener"
 	"github.com/critical-service/operator/internal/responder"
 )
 

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	"github.com/critical-service/operator/internal/listener"
+	"github.com/critical-service/operator/internal/contract/listener"
 )
 
 // mostResident is what the responder of 50 Services may have in memory.

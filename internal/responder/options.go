@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/critical-service/operator/internal/listener"
-	"github.com/critical-service/operator/internal/settings"
+	"github.com/critical-service/operator/internal/contract/listener"
+	"github.com/critical-service/operator/internal/operator/settings"
 )
 
 // Options are the responder's settings.

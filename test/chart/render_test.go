@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/critical-service/operator/internal/settings"
+	"github.com/critical-service/operator/internal/operator/settings"
 )
 
 const (

@@ -16,7 +16,7 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/spf13/pflag"
 
-	"github.com/critical-service/operator/internal/settings"
+	"github.com/critical-service/operator/internal/operator/settings"
 )
 
 const root = "../.."

@@ -102,7 +102,7 @@ func TestTheSpecificationNamesEveryCause(t *testing.T) {
 // The bounds that the page promises are those of the code.
 func TestTheBoundsOfEventsAreThoseOfTheCode(t *testing.T) {
 	g := NewWithT(t)
-	page, source := read(g, "docs/events.md"), read(g, "controllers/internal/announce/story.go")
+	page, source := read(g, "docs/events.md"), read(g, "internal/controller/events/story.go")
 	for _, promise := range []struct{ inCode, inPage string }{
 		{"AtOnce = 5\n", "at most 5 times at once"},
 		{"Every = 5 * time.Minute\n", "once every 5 minutes"},

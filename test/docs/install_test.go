@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/settings"
+	"github.com/critical-service/operator/internal/operator/settings"
 )
 
 const (

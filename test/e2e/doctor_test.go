@@ -15,8 +15,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/plugin"
-	"github.com/critical-service/operator/internal/plugin/doctor/checkup"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/doctor/checkup"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/plugin"
 )
 
 // runPlugin runs a command of the plugin in the scenario's namespace.

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/plugin"
-	"github.com/critical-service/operator/internal/plugin/drill"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/drill"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/plugin"
 )
 
 // drilled is the result of a drill, its exit code, and what it said meanwhile.

@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/plugin"
-	"github.com/critical-service/operator/internal/plugin/maintenance"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/maintenance"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/plugin"
 )
 
 const moving = "We move house."

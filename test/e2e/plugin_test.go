@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/plugin/explain"
-	"github.com/critical-service/operator/internal/plugin/history"
-	"github.com/critical-service/operator/internal/plugin/status"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/explain"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/history"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/status"
 )
 
 // told is what a command of the plugin prints as JSON.

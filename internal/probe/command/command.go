@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/critical-service/operator/internal/contract/appprotocol"
+
 	"github.com/spf13/cobra"
 
 	"github.com/critical-service/operator/internal/probe"
@@ -88,7 +90,7 @@ func Command() *cobra.Command {
 
 func protocols() string {
 	var names []string
-	for _, protocol := range probe.Protocols {
+	for _, protocol := range appprotocol.All {
 		names = append(names, string(protocol))
 	}
 	return strings.Join(names, ", ")
@@ -133,10 +135,10 @@ func (o *Options) parse() ([]probe.Target, error) {
 	var targets []probe.Target
 	for _, text := range o.Targets {
 		address, protocol, _ := strings.Cut(text, "/")
-		if _, _, err := net.SplitHostPort(address); err != nil || !slices.Contains(probe.Protocols, probe.Protocol(protocol)) {
+		if _, _, err := net.SplitHostPort(address); err != nil || !slices.Contains(appprotocol.All, appprotocol.Protocol(protocol)) {
 			return nil, fmt.Errorf("--%s %q is not ADDRESS:PORT/PROTOCOL, with one of the protocols %s", FlagTarget, text, protocols())
 		}
-		targets = append(targets, probe.Target{Address: address, Protocol: probe.Protocol(protocol), Host: o.Host})
+		targets = append(targets, probe.Target{Address: address, Protocol: appprotocol.Protocol(protocol), Host: o.Host})
 	}
 	return targets, nil
 }

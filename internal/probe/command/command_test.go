@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	. "github.com/onsi/gomega"
+	"github.com/critical-service/operator/internal/contract/appprotocol"
 
-	"github.com/critical-service/operator/internal/probe"
+	. "github.com/onsi/gomega"
 )
 
 func run(t *testing.T, options Options) []Observation {
@@ -128,5 +128,5 @@ func TestTheCommandTakesItsFlags(t *testing.T) {
 	cmd.SetArgs([]string{"--" + FlagTarget, page(t) + "/http", "--" + FlagTries, "2", "--" + FlagHost, "shop"})
 	g.Expect(cmd.ExecuteContext(t.Context())).To(Succeed())
 	g.Expect(strings.Count(out.String(), "\n")).To(Equal(2))
-	g.Expect(cmd.Flag(FlagTarget).Usage).To(ContainSubstring(string(probe.PostgreSQL)))
+	g.Expect(cmd.Flag(FlagTarget).Usage).To(ContainSubstring(string(appprotocol.PostgreSQL)))
 }

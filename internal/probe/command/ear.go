@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/critical-service/operator/internal/probe"
+	"github.com/critical-service/operator/internal/contract/appprotocol"
 )
 
 const (
@@ -51,19 +51,19 @@ func (o *overheard) Read(into []byte) (int, error) {
 var title = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
 // tell is how the answer began. Protocols that are not text have no first line.
-func (e *ear) tell(protocol probe.Protocol) (line, heading string, total int) {
+func (e *ear) tell(protocol appprotocol.Protocol) (line, heading string, total int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch protocol {
-	case probe.HTTP:
+	case appprotocol.HTTP:
 		if found := title.FindSubmatch(e.heard); found != nil {
 			heading = tidy(found[1])
 		}
 		first, _, _ := bytes.Cut(e.heard, []byte("\n"))
 		line = tidy(first)
-	case probe.PostgreSQL, probe.MySQL, probe.Redis, probe.TCP:
+	case appprotocol.PostgreSQL, appprotocol.MySQL, appprotocol.Redis, appprotocol.TCP:
 		line = tidy(e.heard)
-	case probe.H2C, probe.GRPC, probe.TLS:
+	case appprotocol.H2C, appprotocol.GRPC, appprotocol.TLS:
 	}
 	return line, heading, e.total
 }

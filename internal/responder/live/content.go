@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/critical-service/operator/internal/page"
+	"github.com/critical-service/operator/internal/contract/page"
 )
 
 // dataLink is the symbolic link by which the kubelet swaps all files of a

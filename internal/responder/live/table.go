@@ -19,11 +19,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/critical-service/operator/internal/contract/appprotocol"
+
 	"github.com/go-logr/logr"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/listener"
-	"github.com/critical-service/operator/internal/page"
+	"github.com/critical-service/operator/internal/contract/listener"
+	"github.com/critical-service/operator/internal/contract/page"
 	"github.com/critical-service/operator/internal/responder/protocol"
 	"github.com/critical-service/operator/internal/responder/web"
 )
@@ -106,7 +108,7 @@ func newEntry(l listener.Listener, content *page.Content) *Entry {
 	answered, shown := web.Announced(l.Page, content, l.Maintenance)
 	hint, hinted := protocol.FromAppProtocol(l.AppProtocol)
 	return &Entry{
-		Listener: l, Hint: hint, Hinted: hinted, MayBeMySQL: protocol.MayBeMySQL(l.AppProtocol, l.ServicePort, l.PortName),
+		Listener: l, Hint: hint, Hinted: hinted, MayBeMySQL: appprotocol.MayBeMySQL(l.AppProtocol, l.ServicePort, l.PortName),
 		Message: answered.Message, Site: web.NewSite(answered, shown), content: content,
 	}
 }

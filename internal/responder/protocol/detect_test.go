@@ -115,32 +115,3 @@ func TestFromAppProtocol(t *testing.T) {
 		})
 	}
 }
-
-func TestMayBeMySQL(t *testing.T) {
-	tests := map[string]struct {
-		appProtocol string
-		port        int32
-		portName    string
-		want        bool
-	}{
-		"nothing is said":                              {"", 80, "", false},
-		"an appProtocol goes before name and port":     {"http", 3306, "mysql", false},
-		"an unknown appProtocol does so, too":          {"amqp", 3306, "mysql", false},
-		"tcp says nothing, so that the name counts":    {"tcp", 80, "mysql", true},
-		"tcp says nothing, so that the number counts":  {"TCP", 3306, "", true},
-		"the name is the protocol":                     {"", 80, "mariadb", true},
-		"the name begins with the protocol":            {"", 80, "mysql-primary", true},
-		"the name ends with the protocol":              {"", 80, "tcp-mysql", true},
-		"a word of the name merely begins as it":       {"", 80, "mysqlx", false},
-		"the name of another protocol":                 {"", 80, "redis-commander", false},
-		"the well-known port":                          {"", 3306, "", true},
-		"the well-known port, whatever it is called":   {"", 3306, "http-web", true},
-		"the well-known port of another protocol":      {"", 5432, "postgres-rw", false},
-		"a name of an interface, for which bytes tell": {"", 80, "mysql-api", true},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			NewWithT(t).Expect(MayBeMySQL(test.appProtocol, test.port, test.portName)).To(Equal(test.want))
-		})
-	}
-}

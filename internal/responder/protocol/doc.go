@@ -5,7 +5,7 @@
 // Service's port (FromAppProtocol), or is seen in the first bytes of the client
 // (Detect). Only MySQL has to be known: there the server speaks first, and a client
 // that waits for it sends nothing to detect. Where no more than the port's name or
-// number speaks for it (MayBeMySQL), silence has to, too. Refuse then gives the answer and ends the
+// number speaks for it (appprotocol.MayBeMySQL), silence has to, too. Refuse then gives the answer and ends the
 // connection so that the client reads the answer and an end, never a reset:
 //
 //	PostgreSQL   no to encryption, then FATAL 57P03 (cannot_connect_now)

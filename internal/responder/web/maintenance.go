@@ -4,7 +4,7 @@ import (
 	"maps"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/page"
+	"github.com/critical-service/operator/internal/contract/page"
 )
 
 // Announced is a page, and a team's content, as they are while a maintenance is

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/page"
+	"github.com/critical-service/operator/internal/contract/page"
 	"github.com/critical-service/operator/internal/responder/web"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/page"
+	"github.com/critical-service/operator/internal/contract/page"
 )
 
 // Site is what one port answers over HTTP. It does not change.

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/page"
+	"github.com/critical-service/operator/internal/contract/page"
 	"github.com/critical-service/operator/internal/responder/web"
 )
 

@@ -29,7 +29,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/webhook"
+	"github.com/critical-service/operator/internal/operator/webhook"
 	"github.com/critical-service/operator/test/scorecard/world"
 )
 

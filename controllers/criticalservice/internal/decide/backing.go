@@ -9,7 +9,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
-	"github.com/critical-service/operator/internal/listener"
+	"github.com/critical-service/operator/internal/contract/listener"
 )
 
 // backing is what a standby slice can publish at the moment.

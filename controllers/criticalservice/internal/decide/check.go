@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/internal/condition"
+	"github.com/critical-service/operator/internal/controller/condition"
 )
 
 // Check is what the self-test of a Service's standby found.

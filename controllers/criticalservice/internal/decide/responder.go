@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/page"
+	"github.com/critical-service/operator/internal/contract/page"
 )
 
 // responderTrouble says why the responder of the namespace does not listen on

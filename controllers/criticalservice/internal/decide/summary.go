@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/internal/condition"
+	"github.com/critical-service/operator/internal/controller/condition"
 )
 
 // Verdict is what was decided about one Service that a CriticalService matches, and

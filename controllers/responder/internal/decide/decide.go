@@ -10,7 +10,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/responder/internal/render"
-	"github.com/critical-service/operator/internal/listener"
+	"github.com/critical-service/operator/internal/contract/listener"
 )
 
 // Decide says what is to be written so that the namespace's responder stands in

@@ -1,0 +1,116 @@
+package checkup
+
+import (
+	"fmt"
+	"strings"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
+)
+
+const checkPermissions = "permissions"
+
+// Needs are the permissions without which the operator does not do what it is for.
+// Operator is its namespace, where it keeps its lease and its certificates.
+func Needs(operator string) []Need {
+	var needs []Need
+	add := func(purpose, group, resource string, verbs ...string) {
+		resource, sub, _ := strings.Cut(resource, "/")
+		for _, verb := range verbs {
+			needs = append(needs, Need{Verb: verb, Group: group, Resource: resource, Subresource: sub, For: purpose})
+		}
+	}
+	named := func(purpose, group, resource, name string, verbs ...string) {
+		first := len(needs)
+		add(purpose, group, resource, verbs...)
+		for i := first; i < len(needs); i++ {
+			needs[i].Name = name
+		}
+	}
+	const (
+		see, publish, pods, responders = "to see outages", "to publish standby endpoints", "to make fallback Pods", "to keep responders"
+		explain, scrape                = "to find out why a Service is down", "to know who may read its metrics"
+	)
+	add(see, "", "services", "get", "list", "watch")
+	add(see, "", "namespaces", "get", "list", "watch")
+	add(see, "discovery.k8s.io", "endpointslices", "get", "list", "watch")
+	add(see, criticalv2.GroupVersion.Group, "criticalservices", "get", "list", "watch")
+	add("to say what it sees", criticalv2.GroupVersion.Group, "criticalservices/status", "patch")
+	add("to say what it sees", "events.k8s.io", "events", "create", "patch")
+	add(publish, "discovery.k8s.io", "endpointslices", "create", "patch", "delete")
+	add(publish, "discovery.k8s.io", "endpointslices/restricted", "create")
+	add(pods, "", "podtemplates", "get", "list", "watch")
+	add(pods, "", "pods", "get", "list", "watch", "create", "patch", "delete")
+	add(responders, "apps", "deployments", "list", "watch", "create")
+	named(responders, "apps", "deployments", criticalv2.ResponderName, "get", "patch", "delete")
+	add(responders, "", "configmaps", "list", "watch", "create")
+	named(responders, "", "configmaps", criticalv2.ResponderName, "get", "patch", "delete")
+	add(responders, "policy", "poddisruptionbudgets", "list", "watch", "create")
+	named(responders, "policy", "poddisruptionbudgets", criticalv2.ResponderName, "get", "patch", "delete")
+	add(explain, "", "nodes", "get")
+	for _, workload := range []string{"deployments", "statefulsets", "daemonsets", "replicasets"} {
+		add(explain, "apps", workload, "list")
+	}
+	add(explain, "autoscaling", "horizontalpodautoscalers", "list")
+	add(explain, "events.k8s.io", "events", "list")
+	add(scrape, "authentication.k8s.io", "tokenreviews", "create")
+	add(scrape, "authorization.k8s.io", "subjectaccessreviews", "create")
+
+	const lease = "to lead"
+	first := len(needs)
+	add(lease, "coordination.k8s.io", "leases", "create")
+	named(lease, "coordination.k8s.io", "leases", "critical-service-operator", "get", "update")
+	for i := first; i < len(needs); i++ {
+		needs[i].Namespace = operator
+	}
+	return needs
+}
+
+// String names a permission as RBAC does.
+func (n Need) String() string {
+	resource := n.Resource
+	if n.Subresource != "" {
+		resource += "/" + n.Subresource
+	}
+	if n.Group != "" {
+		resource += "." + n.Group
+	}
+	if n.Name != "" {
+		resource += " " + n.Name
+	}
+	return n.Verb + " " + resource
+}
+
+// permissions checks that the operator may do what it must.
+func permissions(w *World) []Finding {
+	needs := w.Needs
+	switch {
+	case needs.Missing:
+		return nil // There is no operator; its check says so.
+	case w.Operators.Problem != "":
+		return unchecked(checkPermissions, "the operator's permissions: its Deployment, which names its ServiceAccount, could not be read",
+			"run it with the right to list deployments, at least in the operator's namespace")
+	case needs.Problem != "":
+		return unchecked(checkPermissions, "the operator's permissions: "+needs.Problem, "run it with the right to create subjectaccessreviews")
+	}
+	var denied []string
+	purposes := map[string]bool{}
+	var why []string
+	for _, need := range needs.Value {
+		if need.Allowed {
+			continue
+		}
+		denied = append(denied, need.String())
+		if !purposes[need.For] {
+			purposes[need.For] = true
+			why = append(why, need.For)
+		}
+	}
+	if len(denied) == 0 {
+		return ok(checkPermissions, fmt.Sprintf("the operator has the %d permissions that it needs", len(needs.Value)))
+	}
+	return []Finding{{
+		Check: checkPermissions, Severity: Problem, What: "the operator may not: " + strings.Join(denied, ", "),
+		Why: "it needs that " + strings.Join(why, ", and "), Fix: "apply the ClusterRole, the Role and their bindings of the operator's version again: " + output.Docs + "install.md",
+	}}
+}

@@ -1,0 +1,322 @@
+package drill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/critical-service/operator/internal/contract/appprotocol"
+
+	corev1 "k8s.io/api/core/v1"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/doctor/standby"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/outage"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
+	"github.com/critical-service/operator/internal/probe/command"
+)
+
+const (
+	// recovers is how long the application may take to answer again.
+	recovers = 5 * time.Minute
+	// baseline is how many answers of the application are looked at before the outage,
+	// and how many at the end tell that it is back.
+	baseline = 25
+	// baselineTime is how long these answers may take.
+	baselineTime = 30 * time.Second
+	// silence is how long nobody may answer in an outage that somebody made: then it
+	// is ended at once.
+	silence = 15 * time.Second
+	// restoring is how long giving back may take.
+	restoring = 30 * time.Second
+)
+
+// Live is the result of a live drill.
+type Live struct {
+	// Good tells whether no gap was longer than allowed, the fallback answered, and
+	// the application came back.
+	Good bool `json:"good"`
+	// Began and Ended are when the application was taken away, and given back.
+	Began time.Time `json:"began"`
+	Ended time.Time `json:"ended"`
+	// Recovered tells whether the application was back when the drill ended.
+	Recovered bool `json:"recovered"`
+	// Ports are the measurements.
+	Ports []Measurement `json:"ports"`
+	// Problems say why the drill is not good.
+	Problems []string `json:"problems,omitempty"`
+}
+
+// port is a port of the Service whose clients are measured.
+type port struct {
+	name     string
+	protocol appprotocol.Protocol
+	target   string
+	by       witnesses
+}
+
+// outage makes the outage, and measures it. The application is given back however it
+// goes.
+func (s *stage) outage(ctx context.Context, found *scene, rehearsal *Rehearsal) (*Live, error) {
+	watch := &watching{ports: portsOf(&found.service, rehearsal)}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	asking := make(chan error, 1)
+	go func() {
+		asking <- s.ask(ctx, command.Options{Targets: watch.targets(), Every: s.options.every, For: deadlineOf(s.options.length)}, deadlineOf(s.options.length),
+			func(seen command.Observation) bool {
+				watch.add(seen, time.Now())
+				return false
+			})
+	}()
+	defer func() {
+		stop()
+		asking <- <-asking // The Pod is removed before the drill ends.
+	}()
+	s.tell("Asking svc/%s every %s, as its clients do ...", s.name.Name, s.options.every)
+	if err := until(ctx, asking, baselineTime+begins, watch.knowsApplication); err != nil {
+		return nil, fmt.Errorf("no outage is made: the application does not answer the prober Pod: %w%s", err, watch.lastProblem())
+	}
+	return s.takeAway(ctx, watch, asking)
+}
+
+func (s *stage) takeAway(ctx context.Context, watch *watching, asking chan error) (*Live, error) {
+	live := &Live{Began: time.Now()}
+	end, err := outage.Begin(ctx, s, outage.Options{
+		Service: s.name, Until: live.Began.Add(s.options.length), KeepFallback: true,
+		OperatorNamespace: s.restorer.Namespace, OperatorServiceAccount: s.restorer.Name,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("no outage is made: %w", err)
+	}
+	s.tell("The application is taken away for %s.", s.options.length)
+	broken := s.hold(ctx, watch, asking, live.Began)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoring)
+	defer cancel()
+	live.Ended = time.Now()
+	if err := end(ending); err != nil {
+		return live, fmt.Errorf("give the application back: %w; the operator does it at %s, or scale the workload yourself", err, live.Began.Add(s.options.length).Format(time.TimeOnly))
+	}
+	if broken == nil {
+		s.tell("The application is given back. Waiting until it answers ...")
+		back := until(ctx, asking, recovers, func() bool { return watch.applicationIsBack(live.Ended) && s.isArmed(ctx) })
+		live.Recovered = back == nil
+	}
+	watch.judge(live, s.options.maxGap)
+	if broken != nil {
+		return live, fmt.Errorf("the drill was broken off, and the application given back: %w", broken)
+	}
+	return live, nil
+}
+
+// hold waits until the outage is over: its time, an interruption, or a silence that
+// is too long.
+func (s *stage) hold(ctx context.Context, watch *watching, asking chan error, began time.Time) error {
+	err := until(ctx, asking, s.options.length, func() bool { return watch.silentFor(began) > silence })
+	switch {
+	case err == nil:
+		return fmt.Errorf("nobody answered for %s%s", silence, watch.lastProblem())
+	case errors.Is(err, errTooLong):
+		return nil
+	default:
+		return err
+	}
+}
+
+// isArmed asks the status whether the operator sees the application.
+func (s *stage) isArmed(ctx context.Context) bool {
+	status, err := access.StatusOf(ctx, s, s.name)
+	return err == nil && status != nil && status.State == criticalv2.StateArmed
+}
+
+var errTooLong = errors.New("it takes too long")
+
+// until waits for a condition; it ends before if the drill is interrupted, or the
+// prober Pod ends.
+func until(ctx context.Context, asking chan error, patience time.Duration, is func() bool) error {
+	const often = 100 * time.Millisecond
+	looks := time.NewTicker(often)
+	defer looks.Stop()
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-asking:
+			asking <- err // Others want to know, too.
+			return errors.Join(errors.New("the prober Pod ended"), err)
+		case <-limit.C:
+			return errTooLong
+		case <-looks.C:
+			if is() {
+				return nil
+			}
+		}
+	}
+}
+
+// portsOf are the ports whose clients are measured: those that have a standby.
+func portsOf(service *corev1.Service, rehearsal *Rehearsal) []*port {
+	var ports []*port
+	for _, candidate := range service.Spec.Ports {
+		name := standby.PortName(candidate)
+		p := &port{name: name, protocol: appprotocol.Of(candidate)}
+		for _, endpoint := range rehearsal.Endpoints {
+			if endpoint.Port == name {
+				p.by.fallback = append(p.by.fallback, endpoint.looks...)
+			}
+		}
+		if len(p.by.fallback) == 0 {
+			continue
+		}
+		p.by.fallback = distinctLooks(p.by.fallback)
+		p.target = net.JoinHostPort(service.Spec.ClusterIP, strconv.Itoa(int(candidate.Port))) + "/" + string(p.protocol)
+		ports = append(ports, p)
+	}
+	return ports
+}
+
+func distinctLooks(all []look) []look {
+	var different []look
+	for _, one := range all {
+		if !slices.Contains(different, one) {
+			different = append(different, one)
+		}
+	}
+	return different
+}
+
+// watching collects what the prober Pod sees.
+type watching struct {
+	mu    sync.Mutex
+	ports []*port
+	seen  map[string][]command.Observation
+	// behind is how far the clock here is ahead of the prober's, less the time that a
+	// line takes: the smallest distance between an answer there and its line here.
+	behind time.Duration
+	known  bool
+}
+
+func (w *watching) targets() []string {
+	var targets []string
+	for _, p := range w.ports {
+		targets = append(targets, p.target)
+	}
+	return targets
+}
+
+func (w *watching) add(one command.Observation, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.seen == nil {
+		w.seen = map[string][]command.Observation{}
+	}
+	if distance := now.Sub(one.Sent.Add(one.Took)); !w.known || distance < w.behind {
+		w.behind, w.known = distance, true
+	}
+	w.seen[one.Target] = append(w.seen[one.Target], one)
+}
+
+// there is a moment by the prober's clock.
+func (w *watching) there(here time.Time) time.Time { return here.Add(-w.behind) }
+
+// knowsApplication tells whether the application has answered often enough on every
+// port, and remembers how its answers look.
+func (w *watching) knowsApplication() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.ports {
+		var looks []look
+		count := 0
+		for _, one := range w.seen[p.target] {
+			if one.Answered {
+				looks = append(looks, lookOf(one))
+				count++
+			}
+		}
+		if count < baseline {
+			return false
+		}
+		p.by.application = distinctLooks(looks)
+	}
+	return true
+}
+
+// applicationIsBack tells whether the last answers on every port are the
+// application's. Where they cannot be told apart, an answer is enough.
+func (w *watching) applicationIsBack(ended time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	from := w.there(ended)
+	for _, p := range w.ports {
+		seen := w.seen[p.target]
+		if len(seen) < baseline {
+			return false
+		}
+		for _, one := range seen[len(seen)-baseline:] {
+			if one.Sent.Before(from) || !one.Answered || p.by.distinct() && p.by.recognise(one) != application {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// silentFor is for how long the port that is worst off has had no answer.
+func (w *watching) silentFor(began time.Time) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var worst time.Duration
+	for _, p := range w.ports {
+		last := w.there(began)
+		for _, one := range w.seen[p.target] {
+			if one.Answered && one.Sent.After(last) {
+				last = one.Sent
+			}
+		}
+		worst = max(worst, w.there(time.Now()).Sub(last))
+	}
+	return worst
+}
+
+func (w *watching) lastProblem() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.ports {
+		for _, one := range slices.Backward(w.seen[p.target]) {
+			if !one.Answered {
+				return fmt.Sprintf(" (port %s: it %s)", p.name, output.OneLine(one.Problem))
+			}
+		}
+	}
+	return ""
+}
+
+// judge measures every port, and says what is not as it should be.
+func (w *watching) judge(live *Live, maxGap time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	complain := func(format string, args ...any) { live.Problems = append(live.Problems, fmt.Sprintf(format, args...)) }
+	for _, p := range w.ports {
+		m := measure(w.seen[p.target], &p.by, w.there(live.Began), w.there(live.Ended))
+		m.Port, m.Protocol = p.name, string(p.protocol)
+		live.Ports = append(live.Ports, m)
+		if gap := m.LongestGap.Duration(); gap > maxGap {
+			complain("on port %s nobody answered for %s, and %s was allowed", p.name, gap.Round(time.Millisecond), maxGap)
+		}
+		if m.Distinct && m.ByFallback == 0 {
+			complain("on port %s the fallback never answered", p.name)
+		}
+	}
+	if !live.Recovered {
+		complain("the application did not answer again within %s", recovers)
+	}
+	live.Good = len(live.Problems) == 0
+}

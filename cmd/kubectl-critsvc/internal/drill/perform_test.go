@@ -1,0 +1,160 @@
+package drill
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/installation"
+)
+
+// stageWith is a stage in a cluster with some objects, on which somebody types.
+func stageWith(t *testing.T, typed string, objects ...client.Object) (s *stage, said *bytes.Buffer) {
+	t.Helper()
+	scheme, err := access.Scheme()
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	said = &bytes.Buffer{}
+	to := access.New(genericiooptions.IOStreams{In: strings.NewReader(typed), Out: said, ErrOut: said})
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	return &stage{
+		prober: &prober{Client: c, namespace: "shop"}, to: to, options: &options{length: time.Minute}, name: types.NamespacedName{Namespace: "shop", Name: "front"},
+	}, said
+}
+
+func policyWith(name string, state criticalv2.ServiceState) *criticalv2.CriticalService {
+	return &criticalv2.CriticalService{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Status: criticalv2.CriticalServiceStatus{Details: []criticalv2.ServiceStatus{
+			{Namespace: "shop", Name: "other", State: criticalv2.StateExposed},
+			{Namespace: "shop", Name: "front", State: state, Reason: "Because", Message: "of " + name},
+		}},
+	}
+}
+
+func announced(service string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "night", Labels: map[string]string{criticalv2.LabelResponder: criticalv2.ResponderMaintenance}},
+		Data:       map[string]string{"service": service},
+	}
+}
+
+func TestALiveDrillIsRefusedUnlessAllIsWell(t *testing.T) {
+	web := corev1.ServicePort{Name: "http", Port: 80}
+	headless := service(web)
+	headless.Spec.ClusterIP = corev1.ClusterIPNone
+	slice := standbySlice("http")
+	slice.Namespace, slice.Name = "shop", "front-standby-ipv4"
+	for sentence, test := range map[string]struct {
+		objects []client.Object
+		want    string
+	}{
+		"all is well":                           {[]client.Object{service(web), &slice, policyWith("a", criticalv2.StateArmed)}, ""},
+		"another one matches, too":              {[]client.Object{service(web), &slice, policyWith("b", criticalv2.StateIgnored), policyWith("a", criticalv2.StateArmed), policyWith("c", criticalv2.StateIgnored)}, ""},
+		"a maintenance of another Service":      {[]client.Object{service(web), &slice, policyWith("a", criticalv2.StateArmed), announced("back")}, ""},
+		"nobody protects it":                    {[]client.Object{service(web), &slice}, "no CriticalService says anything"},
+		"it is in outage already":               {[]client.Object{service(web), &slice, policyWith("a", criticalv2.StateCovered)}, "is Covered (Because), and not Armed: of a"},
+		"its fallback is not prepared":          {[]client.Object{service(web), policyWith("a", criticalv2.StateArming)}, "is Arming"},
+		"its fallback would be made on demand":  {[]client.Object{service(web), policyWith("a", criticalv2.StateArmed)}, "nothing stands by"},
+		"a maintenance is on":                   {[]client.Object{service(web), &slice, policyWith("a", criticalv2.StateArmed), announced("front")}, "a maintenance of svc/front in namespace shop is on (ConfigMap night)"},
+		"clients do not go through a ClusterIP": {[]client.Object{headless, &slice, policyWith("a", criticalv2.StateArmed)}, "is headless"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			s, _ := stageWith(t, "", test.objects...)
+			found, err := survey(t.Context(), s, s.name, "operator:v1")
+			g.Expect(err).NotTo(HaveOccurred())
+			if err = s.refuse(t.Context(), found); test.want == "" {
+				g.Expect(err).NotTo(HaveOccurred())
+				return
+			}
+			g.Expect(err).To(MatchError(And(HavePrefix("refused: "), ContainSubstring(test.want))))
+		})
+	}
+}
+
+func TestAPersonConfirmsByTheNameOfTheService(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		typed     string
+		yes       bool
+		confirmed bool
+	}{
+		"the name":                     {typed: "front\n", confirmed: true},
+		"the name, without a line end": {typed: "front", confirmed: true},
+		"another name":                 {typed: "back\n"},
+		"a yes is not enough":          {typed: "y\n"},
+		"nobody types":                 {},
+		"nobody is asked":              {yes: true, confirmed: true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			s, said := stageWith(t, test.typed)
+			s.options.yes = test.yes
+			err := s.confirm(t.Context())
+			if test.yes {
+				g.Expect(said.String()).To(BeEmpty())
+			} else {
+				g.Expect(said.String()).To(ContainSubstring("away for 1m0s"))
+			}
+			if test.confirmed {
+				g.Expect(err).NotTo(HaveOccurred())
+				return
+			}
+			g.Expect(err).To(MatchError(ContainSubstring("nothing was done")))
+		})
+	}
+}
+
+func TestTheImageOfTheProber(t *testing.T) {
+	workload := func(namespace, name, container, image string) *appsv1.Deployment {
+		return &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: installation.Labels},
+			Spec: appsv1.DeploymentSpec{Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: installation.Labels},
+				Spec: corev1.PodSpec{
+					Containers:       []corev1.Container{{Name: container, Image: image}},
+					ImagePullSecrets: []corev1.LocalObjectReference{{Name: "of-" + name}},
+				},
+			}},
+		}
+	}
+	responder := workload("shop", criticalv2.ResponderName, "responder", "responder:v1")
+	operator := workload(installation.UsualNamespace, installation.Name, installation.Container, "operator:v1")
+	imposter := workload("aaa-attacker", installation.Name, installation.Container, "evil:v1")
+	for sentence, test := range map[string]struct {
+		objects []client.Object
+		image   string
+		secrets int
+	}{
+		"the responder's, with its secrets":             {[]client.Object{responder, operator}, "responder:v1", 1},
+		"or the operator's, whose secrets are not here": {[]client.Object{operator}, "operator:v1", 0},
+		"and not that of who looks like it":             {[]client.Object{imposter, operator}, "operator:v1", 0},
+		"not even where there is no operator":           {[]client.Object{imposter}, "", 0},
+		"a responder elsewhere is not meant":            {[]client.Object{workload("back", criticalv2.ResponderName, "responder", "x"), operator}, "operator:v1", 0},
+		"without either nobody knows":                   {nil, "", 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			s, _ := stageWith(t, "", test.objects...)
+			image, secrets, err := imageFor(t.Context(), s, "shop")
+			g.Expect(image).To(Equal(test.image))
+			g.Expect(secrets).To(HaveLen(test.secrets))
+			if test.image == "" {
+				g.Expect(err).To(MatchError(ContainSubstring("--image")))
+			} else {
+				g.Expect(err).NotTo(HaveOccurred())
+			}
+		})
+	}
+}

@@ -1,0 +1,207 @@
+package explain
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
+)
+
+// mostShown is how many events are shown.
+const mostShown = 10
+
+// viewOf makes an explanation from what was read.
+func viewOf(found facts, now time.Time) View {
+	view := View{
+		Service: serviceOf(found.service), Ports: found.ports(), Endpoints: endpoints.Of(found.slices, found.fallbacks),
+		Events: latest(found.events), Maintenance: found.planned(now),
+	}
+	if view.Endpoints == nil {
+		view.Endpoints = []endpoints.Endpoint{}
+	}
+	view.Notices = append(view.Notices, found.unread...)
+	matching := found.matching()
+	if len(matching) == 0 {
+		view.Nearest = found.nearest()
+	} else {
+		view.govern(&found, matching)
+	}
+	view.answer(&found)
+	view.explainOutage(&found)
+	return view
+}
+
+func serviceOf(service *corev1.Service) Service {
+	return Service{
+		Namespace: service.Namespace, Name: service.Name, Type: string(service.Spec.Type), ClusterIP: service.Spec.ClusterIP,
+		Labels: service.Labels, Selector: service.Spec.Selector,
+	}
+}
+
+// govern says what the first of the CriticalServices that match says.
+func (v *View) govern(found *facts, matching []*criticalv2.CriticalService) {
+	governor := matching[0]
+	v.Governor = &Match{Name: governor.Name, Why: why(&governor.Spec)}
+	if len(matching) > 1 {
+		v.Governor.Why += fmt.Sprintf("; it is the first by name of the %d that match", len(matching))
+	}
+	for _, other := range matching[1:] {
+		v.Others = append(v.Others, Match{Name: other.Name, Why: why(&other.Spec)})
+	}
+	detail := detailOf(governor, found.service)
+	if detail == nil {
+		v.Notices = append(v.Notices, unlisted(governor, found.service))
+	} else {
+		v.Status = &Status{State: detail.State, Reason: detail.Reason, Message: detail.Message, Since: detail.Since}
+		v.Protected = detail.State != criticalv2.StateIgnored
+		if detail.Cause != nil {
+			v.Cause = &Cause{OutageCause: *detail.Cause, By: byOperator}
+		}
+	}
+	v.Fallback = found.fallback(governor)
+	v.Failover = failoverOf(governor, found.service)
+	for _, outage := range governor.Status.Outages {
+		if outage.Ended != nil && outage.Namespace == found.service.Namespace && outage.Name == found.service.Name {
+			v.Outages++
+		}
+	}
+}
+
+// detailOf is what the status of a CriticalService says of a Service.
+func detailOf(policy *criticalv2.CriticalService, service *corev1.Service) *criticalv2.ServiceStatus {
+	i := slices.IndexFunc(policy.Status.Details, func(d criticalv2.ServiceStatus) bool {
+		return d.Namespace == service.Namespace && d.Name == service.Name
+	})
+	if i < 0 {
+		return nil
+	}
+	return &policy.Status.Details[i]
+}
+
+// unlisted says why the status of the CriticalService that governs a Service does
+// not list it.
+func unlisted(policy *criticalv2.CriticalService, service *corev1.Service) string {
+	status := &policy.Status
+	ready := meta.FindStatusCondition(status.Conditions, criticalv2.ConditionReady)
+	switch {
+	case ready == nil:
+		return fmt.Sprintf("CriticalService %s has no status: the operator is about to write it, or it does not run (`kubectl critsvc doctor` tells).", policy.Name)
+	case ready.Reason == criticalv2.ConditionReasonNamespaceNotWatched || ready.Reason == criticalv2.ConditionReasonSelectorInvalid:
+		return fmt.Sprintf("CriticalService %s: %s", policy.Name, ready.Message)
+	case int(status.Services.Total) > len(status.Details):
+		return fmt.Sprintf("CriticalService %s matches %d Services, and its status lists only the %d most urgent of them: this one is not among them.",
+			policy.Name, status.Services.Total, len(status.Details))
+	default:
+		return fmt.Sprintf("CriticalService %s selects this Service, and its status does not list it: the operator is about to see it, "+
+			"or does not look at namespace %q (its setting NAMESPACES), or does not run (`kubectl critsvc doctor` tells).", policy.Name, service.Namespace)
+	}
+}
+
+func failoverOf(policy *criticalv2.CriticalService, service *corev1.Service) *Failover {
+	condition := meta.FindStatusCondition(policy.Status.Conditions, criticalv2.ConditionFailoverReady)
+	if condition == nil {
+		return &Failover{Ready: metav1.ConditionUnknown, Message: "The operator has said nothing about it."}
+	}
+	return &Failover{
+		Ready: condition.Status, Reason: condition.Reason, Message: condition.Message,
+		Here: strings.HasPrefix(condition.Message, fmt.Sprintf("Service %s/%s:", service.Namespace, service.Name)),
+	}
+}
+
+// explainOutage completes the cause: what the plugin found counts where the
+// operator found nothing.
+func (v *View) explainOutage(found *facts) {
+	operatorKnows := v.Cause != nil && v.Cause.Reason != criticalv2.CauseNotFound
+	if found.diagnosed == nil || operatorKnows {
+		return
+	}
+	if v.Cause == nil || found.diagnosed.Reason != criticalv2.CauseNotFound {
+		v.Cause = &Cause{OutageCause: *found.diagnosed, By: byPlugin}
+	}
+}
+
+// needsDiagnosis tells whether the application has no ready endpoint, and the operator has
+// not said why. A Service without selector is looked at by nobody.
+func (f *facts) needsDiagnosis() bool {
+	ready, _ := endpoints.Count(endpoints.Of(f.slices, f.fallbacks), endpoints.Application)
+	if ready > 0 || len(f.service.Spec.Selector) == 0 || f.service.Spec.Type == corev1.ServiceTypeExternalName {
+		return false
+	}
+	for _, policy := range f.matching() {
+		if detail := detailOf(policy, f.service); detail != nil && detail.Cause != nil && detail.Cause.Reason != criticalv2.CauseNotFound {
+			return false
+		}
+	}
+	return true
+}
+
+// planned is the maintenance that is announced for the Service.
+func (f *facts) planned(now time.Time) *Maintenance {
+	for i := range f.maintenance {
+		configMap := &f.maintenance[i]
+		parsed, err := criticalv2.ParseMaintenance(configMap.Data)
+		if err != nil || parsed.Service != f.service.Name {
+			continue
+		}
+		planned := &Maintenance{
+			ConfigMap: configMap.Name, Message: parsed.Message, Until: parsed.Until, Silent: parsed.Silent, Over: parsed.IsOver(now),
+		}
+		if parsed.Workload != nil {
+			planned.Workload, planned.Replicas = parsed.Workload.String(), parsed.Workload.Replicas
+		}
+		return planned
+	}
+	return f.announced(now)
+}
+
+// announced is the maintenance as the standby slice tells it to the page: that is
+// what is known of it without the right to read ConfigMaps.
+func (f *facts) announced(now time.Time) *Maintenance {
+	for i := range f.slices {
+		var said criticalv2.Announcement
+		text := f.slices[i].Annotations[criticalv2.AnnotationMaintenance]
+		if endpoints.IsStandby(&f.slices[i]) && text != "" && json.Unmarshal([]byte(text), &said) == nil {
+			return &Maintenance{Message: said.Message, Until: said.Until, Over: said.Until != nil && !now.Before(said.Until.Time)}
+		}
+	}
+	return nil
+}
+
+// latest are the newest events, the newest first.
+func latest(events []eventsv1.Event) []Event {
+	shown := make([]Event, 0, len(events))
+	for i := range events {
+		shown = append(shown, eventOf(&events[i]))
+	}
+	slices.SortStableFunc(shown, func(a, b Event) int { return b.At.Compare(a.At.Time) })
+	return shown[:min(len(shown), mostShown)]
+}
+
+func eventOf(event *eventsv1.Event) Event {
+	shown := Event{
+		At: metav1.NewTime(event.EventTime.Time), Type: event.Type, Reason: event.Reason, Action: event.Action, Note: event.Note,
+		Count: max(event.DeprecatedCount, 1), From: cmp.Or(event.ReportingController, event.DeprecatedSource.Component),
+	}
+	switch {
+	case event.Series != nil:
+		shown.At, shown.Count = metav1.NewTime(event.Series.LastObservedTime.Time), event.Series.Count
+	case !event.DeprecatedLastTimestamp.IsZero():
+		shown.At = event.DeprecatedLastTimestamp
+	case shown.At.IsZero():
+		shown.At = event.CreationTimestamp
+	}
+	if event.Related != nil {
+		shown.Related = event.Related.Kind + "/" + event.Related.Name
+	}
+	return shown
+}

@@ -1,0 +1,174 @@
+package explain
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
+)
+
+// View is what the command found, as -o json prints it.
+type View struct {
+	Service Service `json:"service"`
+	// Protected tells whether a CriticalService governs the Service, and does not
+	// ignore it.
+	Protected bool `json:"protected"`
+	// Status is how the Service stands by the status of the CriticalService that
+	// governs it; absent if none does, or its status does not list it.
+	Status *Status `json:"status,omitempty"`
+	// Cause explains the outage; absent where the Service has a ready endpoint.
+	Cause *Cause `json:"cause,omitempty"`
+	// Answers is what answers now.
+	Answers Answers `json:"answers"`
+	// Next is what would happen if the application went down now; empty in an outage.
+	Next string `json:"next,omitempty"`
+	// Failover is the last self-test of the standbys.
+	Failover *Failover `json:"failover,omitempty"`
+	// Maintenance is a planned outage; absent if none is announced.
+	Maintenance *Maintenance `json:"maintenance,omitempty"`
+	// Governor is the CriticalService that governs the Service; Others match as well.
+	Governor *Match  `json:"governor,omitempty"`
+	Others   []Match `json:"others,omitempty"`
+	// Nearest are CriticalServices that nearly match, where none does.
+	Nearest []Near `json:"nearest,omitempty"`
+	// Fallback is what stands in for the application.
+	Fallback *Fallback `json:"fallback,omitempty"`
+	// Ports are those of the Service.
+	Ports []Port `json:"ports"`
+	// Endpoints are those of the application, and of the fallback.
+	Endpoints []endpoints.Endpoint `json:"endpoints"`
+	// Outages counts those that are recorded and over.
+	Outages int `json:"outages"`
+	// Events are the latest about the Service, the newest first.
+	Events []Event `json:"events"`
+	// Notices are sentences about what cannot be said, or what is wrong.
+	Notices []string `json:"notices,omitempty"`
+}
+
+// Service names the Service.
+type Service struct {
+	Namespace string            `json:"namespace"`
+	Name      string            `json:"name"`
+	Type      string            `json:"type"`
+	ClusterIP string            `json:"clusterIP,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Selector  map[string]string `json:"selector,omitempty"`
+}
+
+// Status is how a Service stands.
+type Status struct {
+	State   criticalv2.ServiceState `json:"state"`
+	Reason  string                  `json:"reason"`
+	Message string                  `json:"message,omitempty"`
+	Since   metav1.Time             `json:"since"`
+	// Outdated tells that it says that the Service is up, and that the Service has no
+	// ready endpoint: the operator does not seem to run.
+	Outdated bool `json:"outdated,omitempty"`
+}
+
+// Cause explains an outage.
+type Cause struct {
+	criticalv2.OutageCause `json:",inline"`
+	// By is who found it: operator, or plugin (with the rights of the user).
+	By string `json:"by"`
+}
+
+// Who found a cause.
+const (
+	byOperator = "operator"
+	byPlugin   = "plugin"
+)
+
+// Answers is what answers now.
+type Answers struct {
+	// By is application, fallback, nothing or unknown.
+	By string `json:"by"`
+	// Message says the same in a sentence, with the Pods named.
+	Message string `json:"message"`
+}
+
+// What answers.
+const (
+	answersApplication = "application"
+	answersFallback    = "fallback"
+	answersNothing     = "nothing"
+	answersUnknown     = "unknown"
+)
+
+// Failover is the last self-test of the standbys of a CriticalService.
+type Failover struct {
+	Ready   metav1.ConditionStatus `json:"ready"`
+	Reason  string                 `json:"reason,omitempty"`
+	Message string                 `json:"message,omitempty"`
+	// Here tells whether the message is about this Service.
+	Here bool `json:"here"`
+}
+
+// Maintenance is a planned outage.
+type Maintenance struct {
+	// ConfigMap is absent if ConfigMaps may not be read.
+	ConfigMap string       `json:"configMap,omitempty"`
+	Message   string       `json:"message,omitempty"`
+	Until     *metav1.Time `json:"until,omitempty"`
+	// Workload is what was scaled to zero for it, as RESOURCE.GROUP/NAME.
+	Workload string `json:"workload,omitempty"`
+	Replicas int32  `json:"replicas,omitempty"`
+	// Silent tells that clients are told nothing.
+	Silent bool `json:"silent,omitempty"`
+	// Over tells that its end has passed.
+	Over bool `json:"over,omitempty"`
+}
+
+// Match is a CriticalService that matches.
+type Match struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
+}
+
+// Near is a CriticalService that would match with other labels.
+type Near struct {
+	Name string `json:"name"`
+	// Missing is what would have to hold, one entry each.
+	Missing []string `json:"missing"`
+}
+
+// Fallback is what stands in for the application.
+type Fallback struct {
+	// Kind is what is published: page, podTemplate or service.
+	Kind string `json:"kind"`
+	// Wanted is what the CriticalService asks for, where that is another.
+	Wanted string `json:"wanted,omitempty"`
+	// Message describes it.
+	Message string `json:"message"`
+	// Promoted tells whether its endpoints are ready ones for everybody.
+	Promoted bool `json:"promoted"`
+}
+
+// Port is a port of the Service.
+type Port struct {
+	Name     string `json:"name,omitempty"`
+	Protocol string `json:"protocol"`
+	Port     int32  `json:"port"`
+	NodePort int32  `json:"nodePort,omitempty"`
+	// TargetPort is that of the Service, a number or a name, and ApplicationPorts the
+	// numbers that the application's endpoints have for it.
+	TargetPort       string  `json:"targetPort"`
+	ApplicationPorts []int32 `json:"applicationPorts,omitempty"`
+	// FallbackPort is the number on which the fallback listens; absent if it does not.
+	FallbackPort int32 `json:"fallbackPort,omitempty"`
+	// Message says why there is no FallbackPort.
+	Message string `json:"message,omitempty"`
+}
+
+// Event is an event about the Service.
+type Event struct {
+	// At is when it happened last.
+	At      metav1.Time `json:"at"`
+	Type    string      `json:"type"`
+	Reason  string      `json:"reason"`
+	Action  string      `json:"action,omitempty"`
+	Note    string      `json:"note"`
+	Count   int32       `json:"count"`
+	From    string      `json:"from,omitempty"`
+	Related string      `json:"related,omitempty"`
+}

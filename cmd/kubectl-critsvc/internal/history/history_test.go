@@ -1,0 +1,60 @@
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/golden"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
+)
+
+// night is when the objects of testdata are looked at.
+var night = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+
+func policies(t *testing.T) []criticalv2.CriticalService {
+	return golden.Of[criticalv2.CriticalService](golden.Objects(t, "shop.input.yaml"))
+}
+
+func TestTheHistoryReadsWell(t *testing.T) {
+	for name, test := range map[string]struct {
+		scope scope
+		wide  bool
+	}{
+		"all-namespaces": {scope{}, false},
+		"namespace":      {scope{namespace: "shop"}, true},
+		"one-service":    {scope{namespace: "shop", name: "search"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := test.scope.namespace == ""
+			view := viewOf(policies(t), test.scope, night)
+			var text bytes.Buffer
+			table := output.NewTable(&text, false, test.wide, columns(all)...)
+			for i := range view.Outages {
+				table.Row(row(&view.Outages[i], all, night)...)
+			}
+			NewWithT(t).Expect(table.Flush()).To(Succeed())
+			golden.Compare(t, name+".golden.txt", text.String())
+		})
+	}
+}
+
+func TestTheDocumentHasWhatIsPromised(t *testing.T) {
+	g := NewWithT(t)
+	text, err := json.MarshalIndent(viewOf(policies(t), scope{}, night), "", "  ")
+	g.Expect(err).NotTo(HaveOccurred())
+	golden.Compare(t, "all-namespaces.golden.json", string(text)+"\n")
+}
+
+func TestAnEmptyHistoryIsAnEmptyList(t *testing.T) {
+	g := NewWithT(t)
+	text, err := json.Marshal(viewOf(policies(t), scope{namespace: "elsewhere"}, night))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(text)).To(Equal(`{"outages":[]}`))
+	g.Expect(emptiness(scope{namespace: "elsewhere"})).To(ContainSubstring("kubectl critsvc history -A"))
+	g.Expect(emptiness(scope{namespace: "shop", name: "web"})).To(ContainSubstring("Service shop/web"))
+}

@@ -1,0 +1,116 @@
+package maintenance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/contract/listener"
+)
+
+// mayHavePage tells whether the page can stand in for a Service at all.
+func mayHavePage(service *corev1.Service) bool {
+	return service.Spec.ClusterIP != corev1.ClusterIPNone &&
+		slices.ContainsFunc(service.Spec.Ports, func(port corev1.ServicePort) bool { return port.Protocol == corev1.ProtocolTCP })
+}
+
+// prepared tells whether a maintenance is announced by what stands in for the Service:
+// its standby slices are those of the page, with endpoints, and the responder knows of
+// it. A Service that can have no page keeps its fallback, which has to be there.
+func prepared(ctx context.Context, from client.Reader, service *corev1.Service, m *criticalv2.Maintenance) (bool, error) {
+	var standby discoveryv1.EndpointSliceList
+	err := from.List(ctx, &standby, client.InNamespace(service.Namespace), client.MatchingLabels{
+		discoveryv1.LabelServiceName: service.Name, discoveryv1.LabelManagedBy: criticalv2.ManagedBy,
+	})
+	if err != nil {
+		return false, fmt.Errorf("list the standby slices of Service %q: %w", service.Name, err)
+	}
+	for i := range standby.Items {
+		slice := &standby.Items[i]
+		if len(slice.Endpoints) == 0 || mayHavePage(service) && !announces(slice, m) {
+			return false, nil
+		}
+	}
+	if !mayHavePage(service) {
+		return true, nil
+	}
+	if len(standby.Items) == 0 {
+		return false, nil
+	}
+	return responderKnows(ctx, from, service, m)
+}
+
+func announces(slice *discoveryv1.EndpointSlice, m *criticalv2.Maintenance) bool {
+	said := &criticalv2.Announcement{}
+	return slice.Labels[criticalv2.LabelFallbackKind] == criticalv2.FallbackKindPage &&
+		json.Unmarshal([]byte(slice.Annotations[criticalv2.AnnotationMaintenance]), said) == nil && same(said, &m.Announcement)
+}
+
+// responderKnows tells whether the table that the responder reads has the maintenance.
+// Whoever may not look takes it as given.
+func responderKnows(ctx context.Context, from client.Reader, service *corev1.Service, m *criticalv2.Maintenance) (bool, error) {
+	config := &corev1.ConfigMap{}
+	err := from.Get(ctx, types.NamespacedName{Namespace: service.Namespace, Name: criticalv2.ResponderName}, config)
+	switch {
+	case apierrors.IsForbidden(err):
+		return true, nil
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("read the responder's table: %w", err)
+	}
+	table, err := listener.Parse([]byte(config.Data[listener.Key]))
+	if err != nil {
+		return false, nil // The operator is about to mend it.
+	}
+	knows := false
+	for i := range table.Listeners {
+		if l := &table.Listeners[i]; l.Service == service.Name {
+			if l.Maintenance == nil || !same(l.Maintenance, &m.Announcement) {
+				return false, nil
+			}
+			knows = true
+		}
+	}
+	return knows, nil
+}
+
+func same(a, b *criticalv2.Announcement) bool {
+	if (a.Until == nil) != (b.Until == nil) || a.Until != nil && !a.Until.Time.Equal(b.Until.Time) {
+		return false
+	}
+	return a.Message == b.Message
+}
+
+// maintenancesOf are the ConfigMaps that are about a Service, by name.
+func maintenancesOf(ctx context.Context, from client.Reader, service types.NamespacedName) ([]corev1.ConfigMap, error) {
+	var configs corev1.ConfigMapList
+	err := from.List(ctx, &configs, client.InNamespace(service.Namespace), client.MatchingLabels{
+		criticalv2.LabelResponder: criticalv2.ResponderMaintenance,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list what is announced in namespace %q: %w", service.Namespace, err)
+	}
+	return slices.DeleteFunc(configs.Items, func(config corev1.ConfigMap) bool {
+		return service.Name != "" && !isAbout(&config, service.Name)
+	}), nil
+}
+
+// isAbout tells whether a ConfigMap is about a Service. One of the plugin's that does
+// not say so any more is, by its name: it may owe something.
+func isAbout(config *corev1.ConfigMap, service string) bool {
+	named := config.Data[criticalv2.MaintenanceService]
+	if len(validation.IsDNS1123Label(named)) > 0 {
+		return config.Name == criticalv2.MaintenanceName(service)
+	}
+	return named == service
+}

@@ -1,0 +1,261 @@
+package status
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/golden"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
+)
+
+// night is when the objects of testdata are looked at.
+var night = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+
+func factsOf(t *testing.T, file string) facts {
+	objects := golden.Objects(t, file)
+	return facts{
+		policies: golden.Of[criticalv2.CriticalService](objects), slices: golden.Of[discoveryv1.EndpointSlice](objects),
+		fallbacks: golden.Of[corev1.Pod](objects),
+	}
+}
+
+func TestTheListReadsWell(t *testing.T) {
+	found := factsOf(t, "shop.input.yaml")
+	for name, test := range map[string]struct {
+		scope   scope
+		wide    bool
+		palette output.Palette
+	}{
+		"namespace":      {scope: scope{namespace: "shop"}},
+		"all-namespaces": {},
+		"wide":           {scope: scope{namespace: "billing"}, wide: true},
+		"one-service":    {scope: scope{namespace: "shop", names: []string{"web"}}},
+		"colors":         {scope: scope{namespace: "billing"}, palette: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			all := test.scope.namespace == ""
+			view := viewOf(found, test.scope)
+			var text bytes.Buffer
+			g.Expect(printTable(output.NewTable(&text, test.palette, test.wide, columns(all)...), &view, all, night)).To(Succeed())
+			printWords(&text, &view, test.palette)
+			golden.Compare(t, name+".golden.txt", text.String())
+		})
+	}
+}
+
+func TestTheDocumentHasWhatIsPromised(t *testing.T) {
+	g := NewWithT(t)
+	text, err := json.MarshalIndent(viewOf(factsOf(t, "shop.input.yaml"), scope{namespace: "shop"}), "", "  ")
+	g.Expect(err).NotTo(HaveOccurred())
+	golden.Compare(t, "namespace.golden.json", string(text)+"\n")
+}
+
+func TestAnEmptyDocumentHasListsAndNoNulls(t *testing.T) {
+	g := NewWithT(t)
+	text, err := json.Marshal(viewOf(facts{}, scope{}))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(text)).To(HavePrefix(`{"services":[],"criticalServices":[],"summary":{"total":0,`))
+}
+
+func TestWhoGovernsAServiceDoesNotDependOnTheOrder(t *testing.T) {
+	g := NewWithT(t)
+	found := factsOf(t, "shop.input.yaml")
+	want := viewOf(found, scope{})
+	found.policies[0], found.policies[2] = found.policies[2], found.policies[0]
+	g.Expect(viewOf(found, scope{})).To(Equal(want))
+}
+
+func TestWhatMayNotBeReadIsSaid(t *testing.T) {
+	g := NewWithT(t)
+	found := factsOf(t, "shop.input.yaml")
+	found.slices, found.fallbacks, found.refused = nil, nil, refusals{slices: true, pods: true}
+	view := viewOf(found, scope{namespace: "shop"})
+	g.Expect(view.Notices).To(ContainElements(ContainSubstring("may not list EndpointSlices"), ContainSubstring("may not list Pods")))
+	for i := range view.Services {
+		g.Expect(view.Services[i].Endpoints).To(BeNil())
+		g.Expect(ready(&view.Services[i])).To(Equal("?"))
+	}
+}
+
+func TestAnEmptyListExplainsItself(t *testing.T) {
+	policies := make([]criticalv2.CriticalService, 2)
+	policies[0].Name, policies[1].Name = "one", "two"
+	for name, test := range map[string]struct {
+		policies []criticalv2.CriticalService
+		scope    scope
+		want     string
+	}{
+		"without a CriticalService":         {nil, scope{namespace: "shop"}, "the cluster has no CriticalService. How to declare one: http"},
+		"in a namespace without Services":   {policies[:1], scope{namespace: "shop"}, `in namespace "shop"; there is one, "one". All namespaces: kubectl critsvc status -A`},
+		"in all namespaces without Service": {policies, scope{}, "in any namespace; there are 2 of them. Which labels they select: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(emptiness(test.policies, test.scope)).To(ContainSubstring(test.want))
+		})
+	}
+}
+
+func TestAFrameFitsTheTerminal(t *testing.T) {
+	g := NewWithT(t)
+	view := viewOf(factsOf(t, "shop.input.yaml"), scope{})
+	for _, palette := range []output.Palette{false, true} {
+		for _, size := range []struct{ width, height int }{{40, 6}, {80, 24}, {200, 50}} {
+			lines, err := frame(&view, true, true, palette, night, size.width, size.height)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(len(lines)).To(BeNumerically("<", size.height))
+			for _, line := range lines {
+				g.Expect(columnsOf(line)).To(BeNumerically("<=", size.width), "%q", line)
+				g.Expect(strings.Count(line, "\x1b[3")).To(BeNumerically("<=", strings.Count(line, "\x1b[0m")), "the colour of %q ends", line)
+			}
+		}
+	}
+	g.Expect(clipped("as wide", 7)).To(Equal("as wide"))
+	g.Expect(clipped("too wide", 7)).To(Equal("too wi…"), "it can be seen that something was cut off")
+	g.Expect(clipped("\x1b[31mtoo wide\x1b[0m", 7)).To(HavePrefix("\x1b[31mtoo wi…\x1b[0m"))
+	lines, err := frame(&view, false, true, false, night, 100, 8)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(lines).To(ContainElement(ContainSubstring("make the terminal higher")))
+}
+
+func TestAnOutageThatNobodyHasNoticedComesFirst(t *testing.T) {
+	g := NewWithT(t)
+	view := viewOf(factsOf(t, "shop.input.yaml"), scope{})
+	g.Expect(view.Services[0]).To(And(HaveField("Name", "jobs"), HaveField("State", criticalv2.StateArmed), HaveField("Outdated", true)))
+	g.Expect(cause(&view.Services[0])).To(Equal("the status is old: the operator does not seem to run"))
+	g.Expect(sentences(&view)[0].text).To(And(HavePrefix("Down, and the operator has not noticed"), HaveSuffix(": shop/jobs.")))
+
+	found := factsOf(t, "shop.input.yaml")
+	found.policies[2].Status.Details[1].Reason = criticalv2.ReasonEndpointsUnknown
+	view = viewOf(found, scope{})
+	g.Expect(view.Services).NotTo(ContainElement(HaveField("Outdated", true)), "Kubernetes has just not published an endpoint")
+}
+
+func TestWhetherTheFallbackOfAServiceWouldAnswer(t *testing.T) {
+	condition := func(status metav1.ConditionStatus, message string) *metav1.Condition {
+		return &metav1.Condition{Type: criticalv2.ConditionFailoverReady, Status: status, Message: message}
+	}
+	const armed, standby = criticalv2.StateArmed, criticalv2.ReasonStandbyReady
+	for sentence, test := range map[string]struct {
+		condition *metav1.Condition
+		state     criticalv2.ServiceState
+		reason    string
+		want      string
+	}{
+		"it was tested":                           {condition(metav1.ConditionTrue, ""), armed, standby, "yes"},
+		"its test failed":                         {condition(metav1.ConditionFalse, "Service shop/web: refused"), armed, standby, "no"},
+		"the test of another failed":              {condition(metav1.ConditionFalse, "Service shop/web-2: refused"), armed, standby, "?"},
+		"nobody tests":                            {nil, armed, standby, "?"},
+		"it is made on demand, others stand by":   {condition(metav1.ConditionTrue, ""), armed, criticalv2.ReasonEndpointsReady, "?"},
+		"nothing stands by, whatever others do":   {condition(metav1.ConditionTrue, ""), criticalv2.StateArming, criticalv2.ReasonBackupNotFound, "no"},
+		"nothing answers, whatever others do":     {condition(metav1.ConditionTrue, ""), criticalv2.StateExposed, criticalv2.ReasonBackupNotFound, "no"},
+		"a Service that is ignored has no answer": {condition(metav1.ConditionTrue, ""), criticalv2.StateIgnored, criticalv2.ReasonNoSelector, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			policy := criticalv2.CriticalService{}
+			policy.Status.Details = []criticalv2.ServiceStatus{{Namespace: "shop", Name: "web", State: test.state, Reason: test.reason}}
+			if test.condition != nil {
+				policy.Status.Conditions = []metav1.Condition{*test.condition}
+			}
+			view := viewOf(facts{policies: []criticalv2.CriticalService{policy}}, scope{})
+			NewWithT(t).Expect(failsOver(&view.Services[0])).To(Equal(test.want))
+		})
+	}
+}
+
+func TestAPlannedOutageIsListedAsPlanned(t *testing.T) {
+	g := NewWithT(t)
+	found := factsOf(t, "shop.input.yaml")
+	found.policies[0].Status.Details[0].Cause = &criticalv2.OutageCause{Reason: criticalv2.CauseMaintenance, Message: "The outage is planned."}
+	said := func() string {
+		view := viewOf(found, scope{namespace: "shop", names: []string{"web"}})
+		return sentences(&view)[0].text
+	}
+	g.Expect(said()).To(Equal("Down as planned: shop/web."))
+	for i := range found.slices {
+		if found.slices[i].Name == "web-standby-ipv4" {
+			found.slices[i].Annotations = map[string]string{criticalv2.AnnotationMaintenance: `{"message":"We move house.","until":"2026-11-21T06:00:00Z"}`}
+		}
+	}
+	g.Expect(said()).To(Equal("Down as planned until 2026-11-21T06:00:00Z: shop/web."))
+	found.policies[0].Status.Details[0].State = criticalv2.StateExposed
+	g.Expect(said()).To(Equal("Down as planned until 2026-11-21T06:00:00Z, and nothing answers: shop/web."))
+}
+
+func TestAScreenIsWrittenOver(t *testing.T) {
+	g := NewWithT(t)
+	var out bytes.Buffer
+	o := &options{to: &access.Access{IOStreams: genericiooptions.IOStreams{Out: &out}}, allNamespaces: true}
+	o.format = output.AddTo(&cobra.Command{}, output.Wide)
+	show := o.screen()
+	found := factsOf(t, "shop.input.yaml")
+	view := viewOf(found, scope{namespace: "billing"})
+	g.Expect(show(&view, "")).To(Succeed())
+	first := out.String()
+	g.Expect(first).NotTo(ContainSubstring("A\r"), "there is nothing yet to write over")
+	rows := strings.Count(first, "\n")
+	g.Expect(rows).To(BeNumerically(">", 3))
+
+	out.Reset()
+	view = viewOf(facts{}, scope{namespace: "billing"})
+	g.Expect(show(&view, "the cluster does not answer")).To(Succeed())
+	second := out.String()
+	g.Expect(second).To(HavePrefix(fmt.Sprintf("\x1b[%dA\r", rows)))
+	g.Expect(second).To(And(ContainSubstring("No Service is protected here."), ContainSubstring("the cluster does not answer"), HaveSuffix("\x1b[J")))
+	for line := range strings.SplitSeq(strings.TrimSuffix(second, "\x1b[J"), "\n") {
+		g.Expect(line).To(Or(BeEmpty(), HaveSuffix("\x1b[K")), "what stood there before is cleared")
+	}
+}
+
+func TestTroubleWithTheClusterIsSaidForAWhile(t *testing.T) {
+	g := NewWithT(t)
+	watch := &trouble{}
+	g.Expect(watch.notice(time.Now())).To(BeEmpty())
+	watch.remember(t.Context(), nil, io.EOF)
+	g.Expect(watch.notice(time.Now())).To(BeEmpty(), "watches end now and then")
+	watch.remember(t.Context(), nil, errors.New("connection refused"))
+	g.Expect(watch.notice(time.Now())).To(ContainSubstring("connection refused"))
+	g.Expect(watch.notice(time.Now().Add(time.Hour))).To(BeEmpty())
+}
+
+func TestOnlyChangesArePrintedAgain(t *testing.T) {
+	g := NewWithT(t)
+	found := factsOf(t, "shop.input.yaml")
+	shown := map[string]string{}
+	names := func(view View) []string {
+		var names []string
+		for i := range view.Services {
+			names = append(names, view.Services[i].Name+" "+string(view.Services[i].State))
+		}
+		return names
+	}
+	look := func() []string {
+		view := viewOf(found, scope{namespace: "shop"})
+		changed := changes(&view, shown)
+		return names(changed)
+	}
+	g.Expect(look()).To(HaveLen(6))
+	g.Expect(look()).To(BeEmpty())
+
+	details := found.policies[0].Status.Details
+	details[0].State, details[0].Reason = criticalv2.StateArmed, criticalv2.ReasonStandbyReady
+	g.Expect(look()).To(Equal([]string{"web Armed"}))
+
+	found.policies[0].Status.Details = details[:2]
+	g.Expect(look()).To(Equal([]string{"alias "}), "a Service that is listed no more")
+}

@@ -1,0 +1,173 @@
+package status
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
+)
+
+// follow shows the list, and what changes of it, until it is interrupted. It
+// watches: the API server is asked nothing twice.
+func (o *options) follow(ctx context.Context, scope scope, refused refusals) error {
+	ctx, stop := context.WithCancel(ctx)
+	changed, trouble := make(chan struct{}, 1), &trouble{}
+	watched, err := o.watched(ctx, scope.namespace, refused, changed, trouble)
+	if err != nil {
+		stop()
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- watched.Start(ctx) }()
+	if watched.WaitForCacheSync(ctx) {
+		err = o.loop(ctx, changed, trouble, func() (View, error) {
+			found, err := read(ctx, watched, scope.namespace, refused)
+			return viewOf(found, scope), err
+		})
+	}
+	if ctx.Err() != nil {
+		err = nil // To interrupt is how a person ends it.
+	}
+	stop()
+	return errors.Join(err, <-ended)
+}
+
+// watched is a cache of what the list is made from: of one namespace, or of all,
+// and of Pods only the fallbacks. It signals every change.
+func (o *options) watched(ctx context.Context, namespace string, refused refusals, changed chan struct{}, trouble *trouble) (cache.Cache, error) {
+	config, err := o.to.RESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	scheme, err := access.Scheme()
+	if err != nil {
+		return nil, err
+	}
+	watched, err := cache.New(config, cacheOptions(scheme, namespace, trouble))
+	if err != nil {
+		return nil, err
+	}
+	kinds := []client.Object{&criticalv2.CriticalService{}}
+	if !refused.slices {
+		kinds = append(kinds, &discoveryv1.EndpointSlice{})
+	}
+	if !refused.pods {
+		kinds = append(kinds, &corev1.Pod{})
+	}
+	for _, kind := range kinds {
+		// The first list needs the cache to run, so that nobody waits for it here.
+		informer, err := watched.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
+		if err != nil {
+			return nil, err
+		}
+		if _, err := informer.AddEventHandler(signalling(changed)); err != nil {
+			return nil, err
+		}
+	}
+	return watched, nil
+}
+
+func cacheOptions(scheme *runtime.Scheme, namespace string, trouble *trouble) cache.Options {
+	isFallback, _ := labels.NewRequirement(criticalv2.LabelFallbackFor, selection.Exists, nil)
+	options := cache.Options{
+		Scheme:                   scheme,
+		ByObject:                 map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: labels.NewSelector().Add(*isFallback)}},
+		DefaultTransform:         cache.TransformStripManagedFields(),
+		DefaultWatchErrorHandler: trouble.remember,
+	}
+	if namespace != "" {
+		options.DefaultNamespaces = map[string]cache.Config{namespace: {}}
+	}
+	return options
+}
+
+// signalling signals every change. A signal that nobody has taken yet stands for
+// any number of changes.
+func signalling(changed chan<- struct{}) toolscache.ResourceEventHandler {
+	signal := func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	}
+	return toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { signal() },
+		UpdateFunc: func(any, any) { signal() },
+		DeleteFunc: func(any) { signal() },
+	}
+}
+
+// loop shows the list at once, and after each change.
+func (o *options) loop(ctx context.Context, changed <-chan struct{}, trouble *trouble, look func() (View, error)) error {
+	show := o.rows()
+	var tick <-chan time.Time
+	if onTerminal := output.IsTerminal(o.to.Out) && (o.format.Format() == output.Plain || o.format.Wide()); onTerminal {
+		show = o.screen()
+		// The ages on the screen grow though nothing changes.
+		ticker := time.NewTicker(time.Second)
+		defer ticker.Stop()
+		tick = ticker.C
+	}
+	for {
+		view, err := look()
+		if err != nil {
+			return err
+		}
+		if err := show(&view, trouble.notice(time.Now())); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		case <-tick:
+		}
+	}
+}
+
+// trouble is the last error of a watch. Watches begin again by themselves.
+type trouble struct {
+	mu   sync.Mutex
+	last error
+	at   time.Time
+}
+
+// recent is how long a watch that fails is tried again at the latest, so that an
+// older error is over.
+const recent = time.Minute
+
+func (t *trouble) remember(_ context.Context, _ *toolscache.Reflector, err error) {
+	ordinary := errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
+	if ordinary {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last, t.at = err, time.Now()
+}
+
+// notice says that what is shown may be old; it is empty if all is well.
+func (t *trouble) notice(now time.Time) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.last == nil || now.Sub(t.at) > recent {
+		return ""
+	}
+	return fmt.Sprintf("what is shown may be old, because the cluster does not answer: %v", t.last)
+}

@@ -1,0 +1,174 @@
+// Package storageversion rewrites the CriticalServices that are stored in an earlier
+// version, so that reading them needs no conversion any more, and so that the
+// earlier version can one day be dropped.
+//
+// Which versions may be in storage is written in status.storedVersions of the
+// CustomResourceDefinition. It is also all that is remembered: a migration that
+// was cut short begins again, and the API server writes nothing for an object
+// that is already stored as it should be.
+package storageversion
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/operator/crdcache"
+)
+
+// wanted is the version in which everything is to be stored.
+var wanted = criticalv2.GroupVersion.Version
+
+const (
+	// pageSize is how many objects are listed, and so converted, at once.
+	pageSize   = 100
+	firstRetry = time.Second
+	lastRetry  = 5 * time.Second
+)
+
+// Objects are rewritten through their status, which rewrites all of them: so the
+// operator needs no permission to change anybody's spec.
+// +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices,verbs=list
+// +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices/status,verbs=patch
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions/status,resourceNames=criticalservices.mycrd.com,verbs=patch
+
+// migrator rewrites what is stored in an earlier version, whenever something is.
+type migrator struct {
+	client client.Client
+	live   client.Reader
+	// announce tells that objects are about to be rewritten.
+	announce func(context.Context) error
+}
+
+// Setup lets the leader migrate, and announce it beforehand. What fails, because
+// the webhook does not answer yet for instance, is tried again.
+func Setup(mgr ctrl.Manager, cluster cluster.Cluster, announce func(context.Context) error) error {
+	m := &migrator{client: cluster.GetClient(), live: cluster.GetAPIReader(), announce: announce}
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("storage-version").
+		WatchesRawSource(source.Kind(cluster.GetCache(), &apiextensionsv1.CustomResourceDefinition{},
+			&handler.TypedEnqueueRequestForObject[*apiextensionsv1.CustomResourceDefinition]{})).
+		WithOptions(controller.Options{
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+		}).
+		Complete(reconcile.Func(m.reconcile))
+	if err != nil {
+		return fmt.Errorf("set up the migration of stored CriticalServices: %w", err)
+	}
+	return nil
+}
+
+func (m *migrator) reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := m.live.Get(ctx, request.NamespacedName, &crd); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if current(&crd) {
+		return reconcile.Result{}, nil
+	}
+	logger := log.FromContext(ctx)
+	if !converts(&crd) {
+		// Whoever mends the CustomResourceDefinition wakes us.
+		logger.Info("stored CriticalServices are not migrated: their CustomResourceDefinition must store v2, " +
+			"and convert by a webhook whose authority it knows (caBundle)")
+		return reconcile.Result{}, nil
+	}
+	logger.Info("rewriting CriticalServices that may be stored in an earlier version", "storedVersions", crd.Status.StoredVersions)
+	if err := m.announce(ctx); err != nil {
+		logger.Info("the migration goes on unannounced", "why", err.Error())
+	}
+	count, err := m.rewriteAll(ctx)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	// If another version has come into use meanwhile, this is a conflict, and all
+	// begins again.
+	change := client.MergeFromWithOptions(crd.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	crd.Status.StoredVersions = []string{wanted}
+	if err := m.client.Status().Patch(ctx, &crd, change); err != nil {
+		return reconcile.Result{}, fmt.Errorf("write into CustomResourceDefinition %s that all is stored as %s: %w",
+			crdcache.Name, wanted, err)
+	}
+	logger.Info("every CriticalService is stored in the current version", "rewritten", count, "storedVersions", crd.Status.StoredVersions)
+	return reconcile.Result{}, nil
+}
+
+// Runs tells whether the leader rewrites objects, or tries to, for as long as the
+// definition is like this.
+func Runs(crd *apiextensionsv1.CustomResourceDefinition) bool { return !current(crd) && converts(crd) }
+
+// current tells whether nothing is stored in an earlier version.
+func current(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	return slices.Equal(crd.Status.StoredVersions, []string{wanted})
+}
+
+// converts tells whether objects are stored as v2, and the API server can reach
+// the webhook that converts them. One that is not converted would be read without
+// its spec.
+//
+// At an upgrade OLM replaces the definition, its caBundle included, and puts one
+// back when it installs the new version. In between nothing can be rewritten, and
+// who said that a migration runs would keep OLM from ever installing it.
+func converts(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	conversion := crd.Spec.Conversion
+	return conversion != nil && conversion.Strategy == apiextensionsv1.WebhookConverter &&
+		conversion.Webhook != nil && conversion.Webhook.ClientConfig != nil && len(conversion.Webhook.ClientConfig.CABundle) > 0 &&
+		slices.ContainsFunc(crd.Spec.Versions, func(version apiextensionsv1.CustomResourceDefinitionVersion) bool {
+			return version.Storage && version.Name == wanted
+		})
+}
+
+// rewriteAll rewrites every object, page by page. It succeeds only if all are.
+func (m *migrator) rewriteAll(ctx context.Context) (int, error) {
+	count := 0
+	for token := ""; ; {
+		var page metav1.PartialObjectMetadataList
+		page.SetGroupVersionKind(criticalv2.GroupVersion.WithKind("CriticalServiceList"))
+		if err := m.live.List(ctx, &page, client.Limit(pageSize), client.Continue(token)); err != nil {
+			return 0, fmt.Errorf("list the stored CriticalServices, which the conversion webhook must answer for: %w", err)
+		}
+		for i := range page.Items {
+			if err := m.rewrite(ctx, page.Items[i].Name); err != nil {
+				return 0, err
+			}
+		}
+		count += len(page.Items)
+		if token = page.Continue; token == "" {
+			return count, nil
+		}
+		log.FromContext(ctx).Info("rewriting CriticalServices", "done", count, "left", page.RemainingItemCount)
+	}
+}
+
+// rewrite has the API server store an object anew, without a change.
+func (m *migrator) rewrite(ctx context.Context, name string) error {
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(criticalv2.CriticalServiceKind)
+	object.SetName(name)
+	err := m.client.Status().Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte("{}")))
+	// An object that is gone needs nothing, and one that somebody else wrote in
+	// the same moment is rewritten by that.
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("rewrite CriticalService %q: %w", name, err)
+	}
+	return nil
+}

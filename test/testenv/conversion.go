@@ -1,0 +1,43 @@
+package testenv
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/critical-service/operator/internal/operator/webhook"
+)
+
+// serveConversion serves the conversion of CriticalServices as the operator does,
+// for all tests of a package, where envtest has told the API server to look.
+func serveConversion(options envtest.WebhookInstallOptions) error {
+	handler, err := webhook.Conversion()
+	if err != nil {
+		return err
+	}
+	var config net.ListenConfig
+	listener, err := config.Listen(context.Background(), "tcp", net.JoinHostPort(options.LocalServingHost, strconv.Itoa(options.LocalServingPort)))
+	if err != nil {
+		return fmt.Errorf("serve the conversion of versions: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/convert", handler)
+	go func() {
+		folder := options.LocalServingCertDir
+		server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+		err := server.ServeTLS(listener, filepath.Join(folder, "tls.crt"), filepath.Join(folder, "tls.key"))
+		log.Fatalf("serve the conversion of versions: %v", err) // It ends with the tests.
+	}()
+	return nil
+}
+
+// CertDir is a folder with a certificate for a webhook server, so that an operator
+// in a process of its own leaves the definitions as they are.
+func (c *Cluster) CertDir() string { return c.environment.WebhookInstallOptions.LocalServingCertDir }
