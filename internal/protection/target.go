@@ -1,0 +1,108 @@
+package protection
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/utils/ptr"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/contract/appprotocol"
+)
+
+// Target is one TCP port of one standby endpoint, and how clients ask it.
+type Target struct {
+	// Port is the Service's port.
+	Port corev1.ServicePort
+	// Endpoint is the one that is published.
+	Endpoint *discoveryv1.Endpoint
+	// Number is the port on which the endpoint listens.
+	Number int32
+	// Protocol is that in which to ask.
+	Protocol appprotocol.Protocol
+}
+
+// Pod is the name of the Pod that listens; empty where the endpoint names none.
+func (t Target) Pod() string {
+	return ptr.Deref(t.Endpoint.TargetRef, corev1.ObjectReference{}).Name
+}
+
+// Address is where the endpoint listens, as host:port.
+func (t Target) Address() string {
+	return net.JoinHostPort(t.Endpoint.Addresses[0], strconv.Itoa(int(t.Number)))
+}
+
+// Targets lists the TCP ports of all that stands by for a Service, by port, Pod and
+// address. Of slices that are not the Service's standby it takes nothing.
+func Targets(service *corev1.Service, all []discoveryv1.EndpointSlice) []Target {
+	var found []Target
+	for _, port := range service.Spec.Ports {
+		if !IsTCP(port) {
+			continue
+		}
+		first := len(found)
+		for i := range all {
+			slice := &all[i]
+			if !IsStandby(slice) || slice.Labels[discoveryv1.LabelServiceName] != service.Name {
+				continue
+			}
+			at := slices.IndexFunc(slice.Ports, func(p discoveryv1.EndpointPort) bool { return p.Port != nil && ptr.Deref(p.Name, "") == port.Name })
+			if at < 0 {
+				continue
+			}
+			for j := range slice.Endpoints {
+				if endpoint := &slice.Endpoints[j]; len(endpoint.Addresses) > 0 {
+					found = append(found, Target{
+						Port: port, Endpoint: endpoint, Number: *slice.Ports[at].Port,
+						Protocol: askedIn(port, slice.Labels[criticalv2.LabelFallbackKind]),
+					})
+				}
+			}
+		}
+		slices.SortStableFunc(found[first:], func(a, b Target) int {
+			return cmp.Or(cmp.Compare(a.Pod(), b.Pod()), cmp.Compare(a.Address(), b.Address()))
+		})
+	}
+	return found
+}
+
+// askedIn is the protocol in which to ask a port of a standby, by its kind. The
+// responder speaks every protocol, and where nothing tells which, it is asked by
+// HTTP: a process that hangs still has its connections accepted. Pods of others are
+// not to be disturbed: they are asked for a page where the port says that it has
+// one, and otherwise only whether they listen.
+func askedIn(port corev1.ServicePort, kind string) appprotocol.Protocol {
+	if kind == criticalv2.FallbackKindPage {
+		if protocol := appprotocol.Of(port); protocol != appprotocol.TCP {
+			return protocol
+		}
+		return appprotocol.HTTP
+	}
+	port.Port = 0 // By its number, a port says nothing.
+	switch protocol := appprotocol.Of(port); protocol {
+	case appprotocol.HTTP, appprotocol.H2C, appprotocol.GRPC:
+		return protocol
+	default:
+		return appprotocol.TCP
+	}
+}
+
+// IsTCP reports whether a port is a TCP port, the default.
+func IsTCP(port corev1.ServicePort) bool {
+	return port.Protocol == "" || port.Protocol == corev1.ProtocolTCP
+}
+
+// PortName is the name of a port, or its number where it has none.
+func PortName(port corev1.ServicePort) string {
+	return cmp.Or(port.Name, strconv.Itoa(int(port.Port)))
+}
+
+// Host is the name under which clients know a Service.
+func Host(service *corev1.Service) string {
+	return fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace)
+}

@@ -1,0 +1,37 @@
+package protection
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+)
+
+// Templates are the settings that decide which PodTemplate a fallback means.
+type Templates struct {
+	// Default is the PodTemplate of fallbacks that name none.
+	Default types.NamespacedName
+	// OperatorNamespace is where a PodTemplate is looked for whose namespace is not
+	// named; those in it may be used for every Service.
+	OperatorNamespace string
+}
+
+// Named is the PodTemplate that a fallback means.
+func (t Templates) Named(fallback *criticalv2.PodTemplateFallback) types.NamespacedName {
+	switch {
+	case fallback.Name == "":
+		return t.Default
+	case fallback.Namespace == "":
+		return types.NamespacedName{Namespace: t.OperatorNamespace, Name: fallback.Name}
+	default:
+		return types.NamespacedName{Namespace: fallback.Namespace, Name: fallback.Name}
+	}
+}
+
+// Allows reports whether the PodTemplate that a fallback means may be used for
+// Services of a namespace: the default one, and else one of the operator's namespace
+// or of the Service's own. Whoever may edit a template elsewhere must not get Pods
+// run in the namespace of others.
+func (t Templates) Allows(fallback *criticalv2.PodTemplateFallback, namespace string) bool {
+	name := t.Named(fallback)
+	return fallback.Name == "" || name.Namespace == t.OperatorNamespace || name.Namespace == namespace
+}
