@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/critical-service/operator/internal/protection"
+
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -51,7 +53,7 @@ func (r *ServiceReconciler) apply(ctx context.Context, key types.NamespacedName,
 	for _, slice := range plan.Publish {
 		if err := r.publish(ctx, key, slice); err != nil {
 			failures = append(failures, err)
-			if isRefusal(err) && decide.IsPromoted(slice) {
+			if isRefusal(err) && protection.IsPromoted(slice) {
 				done.denied = slice.Labels[criticalv2.LabelFallbackKind]
 			}
 			continue

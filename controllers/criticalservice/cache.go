@@ -3,6 +3,8 @@ package criticalservice
 import (
 	"maps"
 
+	"github.com/critical-service/operator/internal/protection"
+
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 )
 
 // CacheByObject says what this kind needs of each watched kind, and drops the
@@ -68,7 +69,7 @@ func slimSlice(object any) (any, error) {
 	if !isSlice {
 		return object, nil
 	}
-	if render.IsStandby(slice) {
+	if protection.IsStandby(slice) {
 		return cache.TransformStripManagedFields()(object)
 	}
 	slim := &discoveryv1.EndpointSlice{

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/critical-service/operator/internal/protection"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -14,7 +16,6 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 )
 
 // observer makes Snapshots. It is the only place that reads.
@@ -102,7 +103,7 @@ func (o *observer) snapshot(ctx context.Context, from client.Reader, key types.N
 		return snap, err
 	}
 	for _, slice := range endpoints.Items {
-		if render.IsStandby(&slice) {
+		if protection.IsStandby(&slice) {
 			snap.Standby = append(snap.Standby, slice)
 		} else {
 			snap.Slices = append(snap.Slices, slice)
@@ -142,10 +143,10 @@ func (o *observer) readPods(ctx context.Context, from client.Reader, key types.N
 	}
 	for _, pod := range pods.Items {
 		switch {
-		case render.IsResponder(&pod):
+		case protection.IsResponder(&pod):
 			snap.Responder.Pods = append(snap.Responder.Pods, pod)
 			snap.Strangers = append(snap.Strangers, pod.UID)
-		case !render.IsFallback(&pod):
+		case !protection.IsFallback(&pod):
 		case pod.Labels[criticalv2.LabelFallbackFor] == key.Name:
 			snap.Pods = append(snap.Pods, pod)
 		default:
@@ -231,7 +232,7 @@ func (o *observer) readBackup(ctx context.Context, from client.Reader, name type
 	}
 	snap.Backups[name.Name] = decide.Backup{
 		Service: service,
-		Slices:  slices.DeleteFunc(endpoints.Items, func(slice discoveryv1.EndpointSlice) bool { return render.IsStandby(&slice) }),
+		Slices:  slices.DeleteFunc(endpoints.Items, func(slice discoveryv1.EndpointSlice) bool { return protection.IsStandby(&slice) }),
 	}
 	return nil
 }
@@ -262,7 +263,7 @@ func (o *observer) lookUpNamesake(ctx context.Context, snap *decide.Snapshot) er
 	if err != nil {
 		return err
 	}
-	if pod != nil && !render.IsFallback(pod) {
+	if pod != nil && !protection.IsFallback(pod) {
 		snap.Namesake = pod
 		o.namesakes.set(client.ObjectKeyFromObject(snap.Service), corev1.Pod{ObjectMeta: slimMeta(pod.ObjectMeta)})
 		return nil

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"time"
 
+	"github.com/critical-service/operator/internal/protection"
+
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,7 +16,6 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/write"
 )
@@ -83,7 +84,7 @@ func (r *ServiceReconciler) reclaim(ctx context.Context, key types.NamespacedNam
 // belongs to a CriticalService, which nobody else sets.
 func isOurs(slice *discoveryv1.EndpointSlice) bool {
 	owner := metav1.GetControllerOf(slice)
-	return render.IsStandby(slice) || owner != nil && render.IsPolicy(*owner)
+	return protection.IsStandby(slice) || owner != nil && protection.IsPolicy(*owner)
 }
 
 // change writes what differs in a standby slice from what the cache holds.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/critical-service/operator/internal/protection"
+
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -66,9 +68,9 @@ func (r *ServiceReconciler) announce(snap *decide.Snapshot, plan decide.Plan, do
 // turned finds a slice whose write promoted the standby, or ended that. One event
 // tells of all the IP families of a Service.
 func turned(written []*discoveryv1.EndpointSlice, before []discoveryv1.EndpointSlice, promoted bool) *discoveryv1.EndpointSlice {
-	was := slices.ContainsFunc(before, func(slice discoveryv1.EndpointSlice) bool { return decide.IsPromoted(&slice) })
+	was := slices.ContainsFunc(before, func(slice discoveryv1.EndpointSlice) bool { return protection.IsPromoted(&slice) })
 	i := slices.IndexFunc(written, func(slice *discoveryv1.EndpointSlice) bool {
-		return len(slice.Endpoints) > 0 && decide.IsPromoted(slice) == promoted
+		return len(slice.Endpoints) > 0 && protection.IsPromoted(slice) == promoted
 	})
 	if was == promoted || i < 0 {
 		return nil
@@ -105,7 +107,7 @@ func (r *ServiceReconciler) log(ctx context.Context, plan decide.Plan, done outc
 		"published": done.published, "retracted": done.retracted, "unpublished": done.unpublished,
 	} {
 		for _, slice := range list {
-			log.Info(verb+" standby slice", "slice", slice.Name, "endpoints", len(slice.Endpoints), "promoted", decide.IsPromoted(slice), "state", plan.State)
+			log.Info(verb+" standby slice", "slice", slice.Name, "endpoints", len(slice.Endpoints), "promoted", protection.IsPromoted(slice), "state", plan.State)
 		}
 	}
 	log.V(1).Info("decided", "state", plan.State, "reason", plan.Reason, "message", plan.Message, "recheckAfter", plan.RecheckAfter)
@@ -125,7 +127,7 @@ func (w wakeStatus) of(ctx context.Context, policy *criticalv2.CriticalService) 
 // matching tells it of every CriticalService that matches the Service of a Snapshot.
 func (w wakeStatus) matching(ctx context.Context, snap *decide.Snapshot) {
 	for i := range snap.Policies {
-		if policy := &snap.Policies[i]; decide.Matches(policy, snap.Service, snap.NamespaceLabels) {
+		if policy := &snap.Policies[i]; protection.Matches(policy, snap.Service, snap.NamespaceLabels) {
 			w.of(ctx, policy)
 		}
 	}

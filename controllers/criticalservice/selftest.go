@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/critical-service/operator/internal/protection"
+
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -20,7 +22,6 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/fault"
 )
@@ -69,7 +70,7 @@ func (r *SelfTestReconciler) setup(mgr ctrl.Manager) error {
 func (r *SelfTestReconciler) standbyChanged() handler.EventHandler {
 	look := func(object client.Object, q queue) {
 		slice, isSlice := object.(*discoveryv1.EndpointSlice)
-		if names := serviceOfSlice(object); isSlice && len(names) > 0 && render.IsStandby(slice) {
+		if names := serviceOfSlice(object); isSlice && len(names) > 0 && protection.IsStandby(slice) {
 			q.AddAfter(request(slice.Namespace, names[0]), min(firstLook, r.every))
 		}
 	}

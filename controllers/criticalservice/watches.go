@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/critical-service/operator/internal/protection"
+
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -17,8 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 )
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -58,7 +58,7 @@ func serviceOfSliceEvent(reader client.Reader) func(context.Context, client.Obje
 			return
 		}
 		priority := 0
-		if !render.IsStandby(slice) && !decide.IsPromoted(slice) {
+		if !protection.IsStandby(slice) && !protection.IsPromoted(slice) {
 			priority = outagePriority
 		}
 		add(q, request(slice.Namespace, names[0]), priority)
@@ -78,7 +78,7 @@ func servicesOfBackup(ctx context.Context, reader client.Reader, namespace, back
 		}
 		labels := namespaceLabels(ctx, reader, namespace)
 		eachService(ctx, reader, namespace, func(service *corev1.Service) {
-			if decide.Matches(&policy, service, labels) {
+			if protection.Matches(&policy, service, labels) {
 				q.Add(request(namespace, service.Name))
 			}
 		})
@@ -213,7 +213,7 @@ func policiesOfService(reader client.Reader) func(context.Context, client.Object
 		}
 		policies, labels := policiesIn(ctx, reader), namespaceLabels(ctx, reader, service.Namespace)
 		for i := range policies {
-			if decide.Matches(&policies[i], service, labels) {
+			if protection.Matches(&policies[i], service, labels) {
 				q.AddAfter(request("", policies[i].Name), settle)
 			}
 		}
@@ -242,7 +242,7 @@ func eachMatched(ctx context.Context, reader client.Reader, policy *criticalv2.C
 			known = namespaceLabels(ctx, reader, service.Namespace)
 			labels[service.Namespace] = known
 		}
-		if decide.Matches(policy, service, known) {
+		if protection.Matches(policy, service, known) {
 			f(service)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/critical-service/operator/internal/protection"
+
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -12,7 +14,6 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/write"
 )
@@ -54,7 +55,7 @@ func (r *ServiceReconciler) retract(ctx context.Context, snap *decide.Snapshot, 
 func (r *ServiceReconciler) retractOne(ctx context.Context, snap *decide.Snapshot, to *discoveryv1.EndpointSlice) error {
 	i := slices.IndexFunc(snap.Standby, func(slice discoveryv1.EndpointSlice) bool { return slice.UID == to.UID })
 	from := &snap.Standby[i]
-	if len(to.Endpoints) > 0 && decide.IsPromoted(from) && !decide.IsPromoted(to) {
+	if len(to.Endpoints) > 0 && protection.IsPromoted(from) && !protection.IsPromoted(to) {
 		if err := r.proveRecovered(ctx, snap); err != nil {
 			return err
 		}
@@ -69,7 +70,7 @@ func (r *ServiceReconciler) unpublish(ctx context.Context, snap *decide.Snapshot
 	recovered := live.State == criticalv2.StateArmed || live.State == criticalv2.StateArming
 	for _, planned := range plan.Unpublish {
 		slice, err := confirmed(planned, live.Unpublish, sliceOf)
-		if err == nil && recovered && decide.IsPromoted(slice) {
+		if err == nil && recovered && protection.IsPromoted(slice) {
 			err = r.proveRecovered(ctx, snap)
 		}
 		if err == nil {
@@ -161,7 +162,7 @@ func (r *ServiceReconciler) proveRecovered(ctx context.Context, snap *decide.Sna
 			return err
 		}
 		// A Pod of the same name may be another by now, and not run yet.
-		if pod != nil && pod.UID == ref.UID && pod.DeletionTimestamp == nil && !render.IsFallback(pod) {
+		if pod != nil && pod.UID == ref.UID && pod.DeletionTimestamp == nil && !protection.IsFallback(pod) {
 			return nil
 		}
 	}

@@ -3,6 +3,8 @@ package decide
 import (
 	"slices"
 
+	"github.com/critical-service/operator/internal/protection"
+
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -58,7 +60,7 @@ func (s *Snapshot) pageBacking() backing {
 	var b backing
 	var numbers []int32
 	for _, port := range s.Service.Spec.Ports {
-		if !isTCP(port) {
+		if !protection.IsTCP(port) {
 			continue
 		}
 		number, assigned := int32(0), false
@@ -126,8 +128,4 @@ func (s *Snapshot) podBacking() backing {
 // isOurs tells whether a Pod is a fallback or a responder.
 func (s *Snapshot) isOurs(uid types.UID) bool {
 	return s.knows(uid) || slices.Contains(s.Strangers, uid)
-}
-
-func isTCP(port corev1.ServicePort) bool {
-	return port.Protocol == "" || port.Protocol == corev1.ProtocolTCP
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/critical-service/operator/internal/protection"
+
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -64,7 +66,7 @@ func sliceText(slice *discoveryv1.EndpointSlice) string {
 	text := fmt.Sprintf("%s[%s", slice.Name, slice.Labels[criticalv2.LabelFallbackKind])
 	if len(names) > 0 {
 		text += fmt.Sprintf(": %s on %s", strings.Join(names, "+"), strings.Join(ports, ","))
-		if decide.IsPromoted(slice) {
+		if protection.IsPromoted(slice) {
 			text += ", ready"
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/critical-service/operator/internal/protection"
+
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -338,7 +340,7 @@ func TestAllEndpointsOfAServiceTurnTogether(t *testing.T) {
 			for _, endpoint := range slice.Endpoints {
 				g.Expect(endpoint.Conditions.Serving).To(HaveValue(BeTrue()))
 				g.Expect(*endpoint.Conditions.Ready).NotTo(Equal(*endpoint.Conditions.Terminating))
-				g.Expect(*endpoint.Conditions.Ready).To(Equal(decide.IsPromoted(&slice)))
+				g.Expect(*endpoint.Conditions.Ready).To(Equal(protection.IsPromoted(&slice)))
 				g.Expect(endpoint.TargetRef.Kind).To(Equal("Pod"))
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/critical-service/operator/internal/protection"
+
 	corev1 "k8s.io/api/core/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -42,7 +44,7 @@ func (s *Snapshot) maintenances() []corev1.ConfigMap {
 // mayHavePage tells whether the responder can stand in for the Service at all.
 func (s *Snapshot) mayHavePage() bool {
 	return s.Service.Spec.ClusterIP != corev1.ClusterIPNone && s.Settings.NoResponder == "" &&
-		slices.ContainsFunc(s.Service.Spec.Ports, isTCP)
+		slices.ContainsFunc(s.Service.Spec.Ports, protection.IsTCP)
 }
 
 // announcing is the page while a maintenance is announced, whatever kind of fallback

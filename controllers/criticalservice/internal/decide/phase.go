@@ -4,8 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/critical-service/operator/internal/protection"
+
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/utils/ptr"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
@@ -69,14 +70,7 @@ func (s *Snapshot) delay(annotation string, whole time.Duration) (since time.Tim
 
 // promoted tells whether a standby slice has a ready endpoint.
 func (s *Snapshot) promoted() bool {
-	return slices.ContainsFunc(s.Standby, func(slice discoveryv1.EndpointSlice) bool { return IsPromoted(&slice) })
-}
-
-// IsPromoted tells whether a slice has a ready endpoint.
-func IsPromoted(slice *discoveryv1.EndpointSlice) bool {
-	return slices.ContainsFunc(slice.Endpoints, func(endpoint discoveryv1.Endpoint) bool {
-		return ptr.Deref(endpoint.Conditions.Ready, true)
-	})
+	return slices.ContainsFunc(s.Standby, func(slice discoveryv1.EndpointSlice) bool { return protection.IsPromoted(&slice) })
 }
 
 // eachStandby calls f with every endpoint that the operator publishes.

@@ -1,9 +1,10 @@
 package decide
 
 import (
-	"errors"
 	"slices"
 	"strings"
+
+	"github.com/critical-service/operator/internal/protection"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,21 +13,6 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 )
 
-// Matches tells whether a CriticalService names a Service as critical. One that
-// is being deleted names nothing.
-func Matches(policy *criticalv2.CriticalService, service *corev1.Service, namespaceLabels map[string]string) bool {
-	return policy.DeletionTimestamp == nil && policy.Spec.Selects(service.Namespace, namespaceLabels, service.Labels)
-}
-
-// selectorTrouble says what is wrong with the selectors of a CriticalService.
-func selectorTrouble(policy *criticalv2.CriticalService) error {
-	selector := &policy.Spec.ServiceSelector
-	if len(selector.MatchLabels)+len(selector.MatchExpressions) == 0 {
-		return errors.New("spec.serviceSelector: it is empty")
-	}
-	return policy.Spec.ValidateSelectors().ToAggregate()
-}
-
 // inDoubt tells whether what there is of a fallback has to stay although nobody
 // names the Service: it belongs to a CriticalService whose selector is not valid.
 // The schema lets none pass; but a CustomResourceDefinition may be replaced by one
@@ -34,7 +20,7 @@ func selectorTrouble(policy *criticalv2.CriticalService) error {
 // whether this Service is meant. A fallback that answers beside the application
 // is never left there.
 func (s *Snapshot) inDoubt() bool {
-	if s.Service.DeletionTimestamp != nil || optedOut(s.Service) {
+	if s.Service.DeletionTimestamp != nil || protection.OptedOut(s.Service) {
 		return false
 	}
 	if len(s.OwnReady()) > 0 && (s.promoted() || slices.ContainsFunc(s.Pods, func(pod corev1.Pod) bool { return render.IsSelected(&pod) })) {
@@ -48,7 +34,7 @@ func (s *Snapshot) inDoubt() bool {
 		owners = append(owners, s.Pods[i].OwnerReferences...)
 	}
 	return slices.ContainsFunc(s.Policies, func(policy criticalv2.CriticalService) bool {
-		return policy.DeletionTimestamp == nil && selectorTrouble(&policy) != nil &&
+		return policy.DeletionTimestamp == nil && protection.SelectorProblem(&policy) != nil &&
 			slices.ContainsFunc(owners, func(owner metav1.OwnerReference) bool { return owner.UID == policy.UID })
 	})
 }
@@ -62,7 +48,7 @@ func (s *Snapshot) governor() *criticalv2.CriticalService {
 	var first *criticalv2.CriticalService
 	for i := range s.Policies {
 		policy := &s.Policies[i]
-		if Matches(policy, s.Service, s.NamespaceLabels) && (first == nil || policy.Name < first.Name) {
+		if protection.Matches(policy, s.Service, s.NamespaceLabels) && (first == nil || policy.Name < first.Name) {
 			first = policy
 		}
 	}
@@ -74,7 +60,7 @@ func (s *Snapshot) others(governor *criticalv2.CriticalService) []*criticalv2.Cr
 	var others []*criticalv2.CriticalService
 	for i := range s.Policies {
 		policy := &s.Policies[i]
-		if policy.Name != governor.Name && Matches(policy, s.Service, s.NamespaceLabels) {
+		if policy.Name != governor.Name && protection.Matches(policy, s.Service, s.NamespaceLabels) {
 			others = append(others, policy)
 		}
 	}
@@ -88,7 +74,7 @@ func ignored(service *corev1.Service, c choice) (reason, message string) {
 	switch {
 	case service.DeletionTimestamp != nil:
 		return criticalv2.ReasonTerminating, "The Service is being deleted."
-	case optedOut(service):
+	case protection.OptedOut(service):
 		return criticalv2.ReasonOptedOut, "The Service's owner opted out with the annotation " +
 			criticalv2.AnnotationCriticalService + ": " + criticalv2.OptOut + "."
 	case service.Spec.Type == corev1.ServiceTypeExternalName:
@@ -96,7 +82,7 @@ func ignored(service *corev1.Service, c choice) (reason, message string) {
 	case len(service.Spec.Selector) == 0:
 		return criticalv2.ReasonNoSelector, "The Service has no selector, so no fallback Pod can become its endpoint."
 	}
-	if c.kind == criticalv2.FallbackKindPage && !slices.ContainsFunc(service.Spec.Ports, isTCP) {
+	if c.kind == criticalv2.FallbackKindPage && !slices.ContainsFunc(service.Spec.Ports, protection.IsTCP) {
 		return criticalv2.ReasonNoTCPPort, "The Service has no TCP port, and the page answers TCP only: use a podTemplate or service fallback."
 	}
 	for key := range service.Spec.Selector {

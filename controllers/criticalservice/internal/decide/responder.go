@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/critical-service/operator/internal/protection"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -59,8 +61,8 @@ func (s *Snapshot) untilLate() time.Duration {
 // listenerMissing tells whether a TCP port of the Service has no listener.
 func (s *Snapshot) listenerMissing() bool {
 	return slices.ContainsFunc(s.Service.Spec.Ports, func(port corev1.ServicePort) bool {
-		if s.Responder.Table == nil || !isTCP(port) {
-			return isTCP(port)
+		if s.Responder.Table == nil || !protection.IsTCP(port) {
+			return protection.IsTCP(port)
 		}
 		_, found := s.Responder.Table.Find(s.Service.Name, port.Name)
 		return !found

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/critical-service/operator/internal/protection"
+
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
@@ -74,7 +76,7 @@ func (w *world) answered(s decide.Snapshot) bool {
 	for _, slice := range s.Slices {
 		for _, endpoint := range slice.Endpoints {
 			pod := w.pods[endpoint.TargetRef.Name]
-			if pod == nil || pod.UID != endpoint.TargetRef.UID || !render.IsFallback(pod) {
+			if pod == nil || pod.UID != endpoint.TargetRef.UID || !protection.IsFallback(pod) {
 				continue
 			}
 			runs := pod.Status.Phase != corev1.PodFailed && len(pod.Status.Conditions) > 0
@@ -125,7 +127,7 @@ func expectRightPlace(g Gomega, w *world) {
 	}
 	fallbacks := 0
 	for _, pod := range w.pods {
-		if render.IsFallback(pod) {
+		if protection.IsFallback(pod) {
 			fallbacks++
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/critical-service/operator/internal/protection"
+
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -60,7 +62,7 @@ func (s *Snapshot) publish(plan *Plan, c choice, b backing, ph phase) {
 
 // change plans the change of a slice: it adds, or takes something away.
 func (p *Plan) change(existing, updated *discoveryv1.EndpointSlice) {
-	promotes := IsPromoted(updated) && !IsPromoted(existing)
+	promotes := protection.IsPromoted(updated) && !protection.IsPromoted(existing)
 	switch {
 	case sameSlice(existing, updated):
 	case !takesAway(existing, updated):
@@ -181,7 +183,7 @@ func takesAway(from, to *discoveryv1.EndpointSlice) bool {
 			return slices.Equal(e.Addresses, published.Addresses) && equality.Semantic.DeepEqual(e.TargetRef, published.TargetRef)
 		})
 	})
-	return missing || IsPromoted(from) && !IsPromoted(to)
+	return missing || protection.IsPromoted(from) && !protection.IsPromoted(to)
 }
 
 // unpublish plans the end of every standby slice.

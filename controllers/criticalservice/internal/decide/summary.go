@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/critical-service/operator/internal/protection"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -118,9 +120,9 @@ func setReady(list condition.List, policy *criticalv2.CriticalService, counts cr
 	able := counts.Total - counts.Ignored
 	open := counts.Arming + counts.Exposed
 	switch {
-	case selectorTrouble(policy) != nil:
+	case protection.SelectorProblem(policy) != nil:
 		list.Set(criticalv2.ConditionReady, false, criticalv2.ConditionReasonSelectorInvalid,
-			shorten(fmt.Sprintf("A selector of the spec matches nothing, because it is not valid: %v.", selectorTrouble(policy))))
+			shorten(fmt.Sprintf("A selector of the spec matches nothing, because it is not valid: %v.", protection.SelectorProblem(policy))))
 	case len(unwatched) > 0:
 		list.Set(criticalv2.ConditionReady, false, criticalv2.ConditionReasonNamespaceNotWatched,
 			fmt.Sprintf("The operator does not look at namespace %q: add it to NAMESPACES, or name another in the spec.", strings.Join(unwatched, ", ")))

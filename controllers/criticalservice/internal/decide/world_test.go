@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/critical-service/operator/internal/protection"
+
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -142,7 +144,7 @@ func (w *world) respond(changes ...func(*corev1.Pod)) {
 func (w *world) fallbacks() []corev1.Pod {
 	var list []corev1.Pod
 	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
-		if render.IsFallback(w.pods[name]) {
+		if protection.IsFallback(w.pods[name]) {
 			list = append(list, *w.pods[name].DeepCopy())
 		}
 	}

@@ -8,8 +8,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"maps"
-	"strings"
 	"time"
+
+	"github.com/critical-service/operator/internal/protection"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -136,7 +137,7 @@ func bind(pod *corev1.Pod, service *corev1.Service, governor *criticalv2.Critica
 
 	references := owners(governor, others)
 	for _, owner := range pod.OwnerReferences {
-		if !ptr.Deref(owner.Controller, false) && !IsPolicy(owner) {
+		if !ptr.Deref(owner.Controller, false) && !protection.IsPolicy(owner) {
 			references = append(references, owner)
 		}
 	}
@@ -156,12 +157,6 @@ func owners(governor *criticalv2.CriticalService, others []*criticalv2.CriticalS
 	return references
 }
 
-// IsPolicy tells whether an owner is a CriticalService, of whatever version.
-func IsPolicy(owner metav1.OwnerReference) bool {
-	group, _, _ := strings.Cut(owner.APIVersion, "/")
-	return owner.Kind == criticalv2.CriticalServiceKind.Kind && group == criticalv2.GroupVersion.Group
-}
-
 // IsSelected tells whether the operator put the labels of a selector on the Pod.
 func IsSelected(pod *corev1.Pod) bool { return len(selectorOf(pod)) > 0 }
 
@@ -178,24 +173,6 @@ func controllerRef(governor *criticalv2.CriticalService) *metav1.OwnerReference 
 	ref := metav1.NewControllerRef(governor, criticalv2.CriticalServiceKind)
 	ref.BlockOwnerDeletion = nil
 	return ref
-}
-
-// IsFallback tells whether a Pod was made by the operator. Its controller
-// decides: a CriticalService is set by nobody else, and a Pod of any other
-// controller is not ours, whatever labels were copied onto it. A Pod without a
-// controller is known by its marks: `kubectl delete --cascade=orphan` and restored
-// backups take the owner away.
-func IsFallback(pod *corev1.Pod) bool {
-	if owner := metav1.GetControllerOf(pod); owner != nil {
-		return IsPolicy(*owner)
-	}
-	return pod.Labels[criticalv2.LabelFallbackFor] != "" && pod.Annotations[criticalv2.AnnotationOwned] == criticalv2.Owned
-}
-
-// IsResponder tells whether a Pod is of the responder. Its labels decide: it is
-// made by a ReplicaSet.
-func IsResponder(pod *corev1.Pod) bool {
-	return pod.Labels[criticalv2.LabelResponder] == criticalv2.ResponderServer
 }
 
 // TemplateHash identifies the contents of a PodTemplate.

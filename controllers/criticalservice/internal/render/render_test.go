@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/critical-service/operator/internal/protection"
+
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -213,7 +215,7 @@ func TestReleased(t *testing.T) {
 	when, isReleased := render.ReleasedAt(left)
 	g.Expect(isReleased).To(BeTrue())
 	g.Expect(when).To(Equal(at))
-	g.Expect(render.IsFallback(left)).To(BeTrue())
+	g.Expect(protection.IsFallback(left)).To(BeTrue())
 
 	back := render.Rebound(left, service, governor, criticalv2.PublishSelectorLabels)
 	g.Expect(back).To(Equal(pod), "a rebound Pod is as it was")
@@ -254,7 +256,7 @@ func TestIsFallback(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			NewWithT(t).Expect(render.IsFallback(test.pod)).To(Equal(test.want))
+			NewWithT(t).Expect(protection.IsFallback(test.pod)).To(Equal(test.want))
 		})
 	}
 }

@@ -121,11 +121,6 @@ func SliceName(service string, family discoveryv1.AddressType) string {
 	return service + "-standby-" + strings.ToLower(string(family))
 }
 
-// IsStandby tells whether a slice is one of the operator's.
-func IsStandby(slice *discoveryv1.EndpointSlice) bool {
-	return slice.Labels[discoveryv1.LabelManagedBy] == criticalv2.ManagedBy
-}
-
 // SliceLabels and SliceAnnotations are the keys that the operator sets on a
 // standby slice; all others belong to others, and stay.
 var (

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/critical-service/operator/internal/protection"
+
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -117,5 +119,5 @@ func TestAllWhoMatchOwnTheFallback(t *testing.T) {
 	pod.OwnerReferences = append(pod.OwnerReferences, metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Backup", Name: "theirs", UID: "theirs"})
 	pod = render.Rebound(pod, service, named("b"), criticalv2.PublishEndpointSlice, named("c"))
 	g.Expect(owners(pod)).To(Equal([]string{"b controller=true", "c controller=false", "theirs controller=false"}))
-	g.Expect(render.IsFallback(pod)).To(BeTrue())
+	g.Expect(protection.IsFallback(pod)).To(BeTrue())
 }
