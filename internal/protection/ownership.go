@@ -85,5 +85,5 @@ func (o Ours) Lists(endpoint *discoveryv1.Endpoint) bool {
 	if o.pods[ref.UID] {
 		return true
 	}
-	return o.name != "" && ref.Name == o.name && ref.UID != o.conflicting
+	return o.name != "" && ref.Name == o.name && (o.conflicting == "" || ref.UID != o.conflicting)
 }

@@ -1,169 +1,194 @@
 package decide
 
 import (
-	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/protection"
 )
 
-// Needs are the objects that a decision about a Service rests on, beside those
-// of the Service itself. A zero name is none.
-type Needs struct {
-	// Template is the PodTemplate of the fallback Pod.
-	Template types.NamespacedName
-	// Content is the ConfigMap with the content of the page.
-	Content types.NamespacedName
-	// Backups are the backup Services: the one that is wanted, and one that is still
-	// published.
-	Backups []types.NamespacedName
-}
-
-// Needs says what else is to be read for a Snapshot that has the Service, its
-// namespace, the policies and the slices.
-func (s *Snapshot) Needs() Needs {
-	if s.Service == nil {
-		return Needs{}
-	}
-	governor := s.governor()
-	if governor == nil {
-		return Needs{}
-	}
-	beside := func(name string) types.NamespacedName {
-		return types.NamespacedName{Namespace: s.Service.Namespace, Name: name}
-	}
-	var needs Needs
-	switch fallback := &governor.Spec.Fallback; {
-	case fallback.Service != nil:
-		needs.Backups = append(needs.Backups, beside(fallback.Service.Name))
-	case fallback.PodTemplate != nil:
-		needs.Template = s.templateName(fallback.PodTemplate)
-	case fallback.Page != nil && fallback.Page.ConfigMapName != "":
-		needs.Content = beside(fallback.Page.ConfigMapName)
-	}
-	for i := range s.Standby {
-		if published := s.Standby[i].Annotations[criticalv2.AnnotationBackup]; published != "" {
-			needs.Backups = append(needs.Backups, beside(published))
-		}
-	}
-	return needs
-}
-
-// templateName is the PodTemplate that a fallback means.
-func (s *Snapshot) templateName(fallback *criticalv2.PodTemplateFallback) types.NamespacedName {
-	switch {
-	case fallback.Name == "":
-		return s.Settings.Template
-	case fallback.Namespace == "":
-		return types.NamespacedName{Namespace: s.Settings.OperatorNamespace, Name: fallback.Name}
-	default:
-		return types.NamespacedName{Namespace: fallback.Namespace, Name: fallback.Name}
-	}
-}
-
-// choice is the kind of fallback that a Service gets.
+// choice is the fallback that a Service gets.
 type choice struct {
 	// kind is a member of spec.fallback; empty where none can answer.
 	kind string
 	// page is what to answer, of a page.
 	page *criticalv2.PageFallback
-	// backup names the backup Service, of a service.
-	backup string
 	// announced is the maintenance that a page announces; nil if none is.
 	announced *criticalv2.Announcement
-	// preparing tells that the page is to take the place of this one as soon as it
+	// preparing is true if the page is to take the place of this one as soon as it
 	// can answer: its responder is asked for meanwhile.
 	preparing bool
+	// backup names the backup Service, of a service.
+	backup string
 	// pod says how the Pod is made and published, of a podTemplate.
 	pod criticalv2.PodTemplateFallback
-	// reason and message say why this is not what was wanted; empty if it is.
-	reason, message string
+	// shortfall is why this is not what was wanted; empty if it is.
+	shortfall shortfall
+	// excluded is why the Service cannot or must not be protected; empty if it can.
+	excluded exclusion
 }
 
-// byLabels tells whether the Service itself selects the fallback, so that there
+// shortfall is why a Service does not get the fallback that was wanted.
+type shortfall string
+
+const (
+	// templateForbidden: the PodTemplate is of a third namespace.
+	templateForbidden shortfall = "template forbidden"
+	// templateMissing: the PodTemplate does not exist.
+	templateMissing shortfall = "template missing"
+	// headless: clients dial the port of the Pod itself.
+	headless shortfall = "headless"
+	// contentMissing: the ConfigMap of the page is not there.
+	contentMissing shortfall = "content missing"
+	// contentInvalid: the ConfigMap of the page is not valid.
+	contentInvalid shortfall = "content invalid"
+)
+
+// byLabels reports whether the Service itself selects the fallback, so that there
 // is nothing to publish.
 func (c *choice) byLabels() bool {
-	return c.kind == criticalv2.FallbackKindPodTemplate && c.pod.Publish == criticalv2.PublishSelectorLabels
+	return c.isPod() && c.pod.Publish == criticalv2.PublishSelectorLabels
 }
 
-// keepsPod tells whether the Pod runs before the outage.
+// isPod reports whether a Pod of a template stands in.
+func (c *choice) isPod() bool { return c.kind == criticalv2.FallbackKindPodTemplate }
+
+// keepsPod reports whether the Pod runs before the outage.
 func (c *choice) keepsPod() bool {
-	return c.kind == criticalv2.FallbackKindPodTemplate && !c.byLabels() && c.pod.Activation == criticalv2.ActivationStandby
+	return c.isPod() && !c.byLabels() && c.pod.Activation == criticalv2.ActivationStandby
 }
 
-// choose finds the kind of fallback: while a maintenance is announced, the page, so
-// far as the Service can have one; else the one that is configured. That one also
-// stays until the page can answer: an announcement must not cost what it announces.
-func (s *Snapshot) choose(governor *criticalv2.CriticalService, m *criticalv2.Maintenance) choice {
-	configured := s.configured(governor)
-	if m == nil || !s.mayHavePage() {
+// choose finds the fallback: while a maintenance is announced, the page, so far as
+// the Service can have one; else the one that is configured. That one also stays
+// until the page can answer: an announcement must not cost what it announces.
+func choose(f *facts) choice {
+	c := preferredOf(f)
+	c.excluded = excluded(f, c.kind)
+	return c
+}
+
+func preferredOf(f *facts) choice {
+	configured := configuredOf(f)
+	if f.maintenance == nil || !f.mayHavePage() {
 		return configured
 	}
-	page := s.announcing(governor, m)
-	if configured.kind == "" || configured.kind == criticalv2.FallbackKindPage || s.canAnswer(page) {
+	page := announcing(f)
+	answering := pageTarget(f)
+	if configured.kind == "" || configured.kind == criticalv2.FallbackKindPage || !answering.isEmpty() {
 		return page
 	}
 	configured.page, configured.preparing = page.page, true
 	return configured
 }
 
-func (s *Snapshot) canAnswer(c choice) bool {
-	b := s.backing(c)
-	return !b.isEmpty()
-}
-
-// configured is the kind of fallback that the CriticalService names. Where the
-// PodTemplate is not to be had, the built-in page stands in for it.
-func (s *Snapshot) configured(governor *criticalv2.CriticalService) choice {
-	fallback := &governor.Spec.Fallback
-	switch {
+// configuredOf is the fallback that the CriticalService names. Where the PodTemplate
+// is not to be had, the built-in page stands in for it.
+func configuredOf(f *facts) choice {
+	switch fallback := &f.governor.Spec.Fallback; {
 	case fallback.Service != nil:
 		return choice{kind: criticalv2.FallbackKindService, backup: fallback.Service.Name}
 	case fallback.PodTemplate != nil:
-		return s.choosePod(fallback.PodTemplate)
+		return choosePod(f, fallback.PodTemplate)
 	default:
-		page := fallback.Page
-		if page == nil {
-			page = criticalv2.DefaultPage()
-		}
-		return s.choosePage(page)
+		return choosePage(f, pageOf(fallback))
 	}
 }
 
-func (s *Snapshot) choosePod(fallback *criticalv2.PodTemplateFallback) choice {
+func pageOf(fallback *criticalv2.Fallback) *criticalv2.PageFallback {
+	if fallback.Page == nil {
+		return criticalv2.DefaultPage()
+	}
+	return fallback.Page
+}
+
+func choosePod(f *facts, fallback *criticalv2.PodTemplateFallback) choice {
 	c := choice{kind: criticalv2.FallbackKindPodTemplate, pod: *fallback}
-	name := s.templateName(fallback)
 	switch {
-	case fallback.Name != "" && name.Namespace != s.Settings.OperatorNamespace && name.Namespace != s.Service.Namespace:
-		c.reason = criticalv2.ReasonTemplateForbidden
-		c.message = fmt.Sprintf("PodTemplate %s may not be used here: take one from the operator's namespace %q or from the Service's own.",
-			name, s.Settings.OperatorNamespace)
-	case s.Template == nil:
-		c.reason, c.message = criticalv2.ReasonTemplateNotFound, s.templateNotFound(name)
+	case !f.Settings.Templates().Allows(fallback, f.Service.Namespace):
+		c.shortfall = templateForbidden
+	case f.Template == nil:
+		c.shortfall = templateMissing
 	}
 	// A fallback that is there stays, whatever became of its template.
-	if c.reason == "" || s.current() != nil {
+	if c.shortfall == "" || f.current != nil {
 		return c
 	}
-	if page := s.choosePage(criticalv2.DefaultPage()); page.kind != "" {
-		page.reason, page.message = c.reason, c.message+" The built-in page stands in for it."
-		return page
+	page := choosePage(f, criticalv2.DefaultPage())
+	page.pod, page.shortfall = c.pod, c.shortfall
+	return page
+}
+
+func choosePage(f *facts, page *criticalv2.PageFallback) choice {
+	if f.Service.Spec.ClusterIP == corev1.ClusterIPNone {
+		return choice{shortfall: headless}
 	}
-	c.kind = ""
+	return choice{kind: criticalv2.FallbackKindPage, page: page, shortfall: contentShortfall(f, page)}
+}
+
+// announcing is the page while a maintenance is announced. A message goes before the
+// team's own content, so that what is wrong with that matters only without one.
+func announcing(f *facts) choice {
+	page := pageOf(&f.governor.Spec.Fallback)
+	c := choice{kind: criticalv2.FallbackKindPage, page: page, announced: &f.maintenance.Announcement}
+	if f.maintenance.Message == "" {
+		c.shortfall = contentShortfall(f, page)
+	}
 	return c
 }
 
-func (s *Snapshot) choosePage(page *criticalv2.PageFallback) choice {
-	if s.Service.Spec.ClusterIP == corev1.ClusterIPNone {
-		return choice{
-			reason: criticalv2.ReasonHeadlessUnsupported,
-			message: "Clients of a headless Service dial the port of the Pod itself, on which the responder does not listen: " +
-				"use a podTemplate fallback.",
-		}
+func contentShortfall(f *facts, page *criticalv2.PageFallback) shortfall {
+	switch {
+	case f.lacksContent(page):
+		return contentMissing
+	case len(f.contentProblems(page)) > 0:
+		return contentInvalid
+	default:
+		return ""
 	}
-	c := choice{kind: criticalv2.FallbackKindPage, page: page}
-	c.reason, c.message = s.contentTrouble(page)
-	return c
+}
+
+// exclusion is why a Service cannot or must not be protected.
+type exclusion string
+
+const (
+	terminating      exclusion = "terminating"
+	optedOut         exclusion = "opted out"
+	externalName     exclusion = "external name"
+	noSelector       exclusion = "no selector"
+	noTCPPort        exclusion = "no TCP port"
+	reservedSelector exclusion = "reserved selector"
+)
+
+// excluded is why a Service cannot or must not be protected by a kind of fallback;
+// empty if it can.
+func excluded(f *facts, kind string) exclusion {
+	service := f.Service
+	switch {
+	case service.DeletionTimestamp != nil:
+		return terminating
+	case protection.OptedOut(service):
+		return optedOut
+	case service.Spec.Type == corev1.ServiceTypeExternalName:
+		return externalName
+	case len(service.Spec.Selector) == 0:
+		return noSelector
+	case kind == criticalv2.FallbackKindPage && !f.hasTCPPort():
+		return noTCPPort
+	case f.selectsReserved():
+		return reservedSelector
+	default:
+		return ""
+	}
+}
+
+// selectsReserved reports whether the Service selects Pods by a label that only the
+// operator sets.
+func (s *Snapshot) selectsReserved() bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(s.Service.Spec.Selector)), func(key string) bool {
+		return strings.HasPrefix(key, criticalv2.ReservedPrefix)
+	})
 }

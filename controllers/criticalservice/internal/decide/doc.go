@@ -1,8 +1,19 @@
-// Package decide turns what was observed of one Service into a plan.
+// Package decide computes a Plan from a Snapshot of one Service. It is pure: no
+// client, no clock, no log, no error. Time is a value of the Snapshot, and what must
+// be remembered is in the objects of the Snapshot.
 //
-// It is pure: no client, no clock, no log, no error. Time is a value of the
-// Snapshot, and what must be remembered is in the objects of the Snapshot. Its
-// laws, each a test:
+// It works in stages of values, each in a file that knows only those before it:
+//
+//	snapshot.go, needs.go                      what was read, and what else is to be read
+//	health.go, published.go, maintenance.go    how a Pod is; what is published; what is announced
+//	facts.go, phase.go                         what follows from the Snapshot; promoted or not
+//	page.go, pod.go, backup.go, target.go      what can answer now, by source
+//	choice.go                                  which fallback the Service gets
+//	slices.go, pods.go                         the changes
+//	explain*.go                                the list of rules: state, reason and message
+//	plan.go, decision.go, decide.go            the Plan, put together
+//
+// Its laws, each a test:
 //
 //   - the Snapshot is not changed;
 //   - the order of the Snapshot's lists does not matter;

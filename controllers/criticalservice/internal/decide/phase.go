@@ -1,12 +1,7 @@
 package decide
 
 import (
-	"slices"
 	"time"
-
-	"github.com/critical-service/operator/internal/protection"
-
-	discoveryv1 "k8s.io/api/discovery/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
@@ -21,34 +16,34 @@ type phase struct {
 	left time.Duration
 }
 
-// phase finds whether the standby is to be promoted: after an outage of
-// activationDelay, until a recovery of deactivationDelay. When a delay began
-// stands on the slices, because nothing is kept in memory.
-func (s *Snapshot) phase(governor *criticalv2.CriticalService) phase {
-	was := s.promoted()
-	activation := governor.Spec.ActivationDelay.Duration
-	if s.maintenance() != nil {
-		activation = 0 // The outage is meant.
+// phaseOf reports whether the standby is to be promoted: after an outage of
+// activationDelay, until a recovery of deactivationDelay. An outage that is
+// announced waits for no delay. When a delay began stands on the slices, because
+// nothing is kept in memory.
+func phaseOf(f *facts) phase {
+	activation := f.governor.Spec.ActivationDelay.Duration
+	if f.maintenance != nil {
+		activation = 0
 	}
 	switch {
-	case len(s.OwnReady()) > 0:
-		if !was {
+	case f.up():
+		if !f.promoted {
 			return phase{}
 		}
-		since, left := s.delay(criticalv2.AnnotationRecoveredSince, governor.Spec.DeactivationDelay.Duration)
+		since, left := f.delay(criticalv2.AnnotationRecoveredSince, f.governor.Spec.DeactivationDelay.Duration)
 		if left <= 0 {
 			return phase{}
 		}
 		return phase{promoted: true, recoveredSince: since, left: left}
-	case len(s.Slices) == 0:
-		return phase{promoted: was} // Nothing is known, so nothing changes.
+	case f.unknown():
+		return phase{promoted: f.promoted} // Nothing is known, so nothing changes.
 	case activation == 0:
 		return phase{promoted: true}
 	default:
 		// The note stays for the whole outage: a slice that for a while has no
-		// endpoint cannot tell that it was promoted.
-		since, left := s.delay(criticalv2.AnnotationOutageSince, activation)
-		if was {
+		// endpoint cannot show that it was promoted.
+		since, left := f.delay(criticalv2.AnnotationOutageSince, activation)
+		if f.promoted {
 			left = 0
 		}
 		return phase{promoted: left <= 0, outageSince: since, left: left}
@@ -66,18 +61,4 @@ func (s *Snapshot) delay(annotation string, whole time.Duration) (since time.Tim
 		}
 	}
 	return since, since.Add(whole).Sub(s.Now)
-}
-
-// promoted tells whether a standby slice has a ready endpoint.
-func (s *Snapshot) promoted() bool {
-	return slices.ContainsFunc(s.Standby, func(slice discoveryv1.EndpointSlice) bool { return protection.IsPromoted(&slice) })
-}
-
-// eachStandby calls f with every endpoint that the operator publishes.
-func (s *Snapshot) eachStandby(f func(*discoveryv1.Endpoint)) {
-	for i := range s.Standby {
-		for j := range s.Standby[i].Endpoints {
-			f(&s.Standby[i].Endpoints[j])
-		}
-	}
 }

@@ -1,77 +1,107 @@
 package decide
 
 import (
-	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 )
 
-// hasEnded tells whether a Pod will never run again: it was evicted, its node
-// gave it up, or its containers ended and its restart policy lets them.
-func hasEnded(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+// podTarget is the fallback Pod, on the ports where it really listens.
+func podTarget(f *facts) target {
+	var t target
+	ready := preferred(f.Pods)
+	if len(ready) > 0 {
+		t.ports, _ = render.PodPorts(f.Service, &ready[0].Spec)
+	}
+	if len(t.ports) == 0 {
+		return target{} // An endpoint without a port is a dead one.
+	}
+	for _, pod := range ready {
+		t.addPod(pod)
+	}
+	return t
 }
 
-func isReady(pod *corev1.Pod) bool {
-	return conditionOf(pod, corev1.PodReady).Status == corev1.ConditionTrue
+// podFacts are what is known of a fallback Pod of a template, beside what it is now.
+type podFacts struct {
+	// wanted is the Pod that would be made now; nil without a template.
+	wanted *corev1.Pod
+	// mismatches are the ports of the Service that it would not serve.
+	mismatches []render.PortMismatch
+	// attempt is the API server's last answer about this very Pod; nil if there is
+	// none. retryIn is how long a refusal in earnest is to be waited for.
+	attempt *Attempt
+	retryIn time.Duration
+	// next is the successor of a Pod whose template has changed, by a name that is
+	// free, and nextAccepted whether the API server would accept it now.
+	next *corev1.Pod
+	// problem is what keeps the current Pod from answering, and startsFor how long it
+	// may still start; both are empty where it serves.
+	problem   string
+	startsFor time.Duration
+	// outdated is true if the template has changed since the current Pod was made.
+	outdated bool
+	// holder is the Pod that the next one must wait for; nil if there is none.
+	holder *corev1.Pod
 }
 
-// troubleOf says what keeps a fallback Pod from answering. It is empty while the
-// Pod is starting in good order, and then wait is how long it may still do so;
-// 0 is until something changes.
-func (s *Snapshot) troubleOf(pod *corev1.Pod) (trouble string, wait time.Duration) {
-	if trouble := podTrouble(pod); trouble != "" || isReady(pod) {
-		return trouble, 0
+// podFactsOf judges the fallback Pod as it is wanted.
+func podFactsOf(f *facts, wanted criticalv2.PodTemplateFallback) podFacts {
+	var p podFacts
+	p.holder = f.holder()
+	if f.current != nil && !f.currentServes {
+		p.problem, p.startsFor = startProblem(f.current, f.Now)
 	}
-	// A Pod that was ready has as long to become so again as a new one has.
-	began := pod.CreationTimestamp.Time
-	if since := conditionOf(pod, corev1.PodReady).LastTransitionTime.Time; since.After(began) {
-		began = since
+	if f.Template == nil {
+		return p
 	}
-	if left := began.Add(startWithin).Sub(s.Now); left > 0 {
-		return "", left
+	p.wanted = render.Pod(f.PodName(), f.Service, f.Template, f.governor, wanted.Publish, f.others...)
+	// A dry run may have been refused for what the outage has ended, such as a quota
+	// that the Service's own Pods filled.
+	if p.attempt = f.attemptFor(p.wanted); p.attempt.refused() && !p.attempt.Rehearsal {
+		p.retryIn = p.attempt.nextIn(f.Now)
 	}
-	if pod.Status.Phase == corev1.PodRunning {
-		return "it runs and does not become ready: look at its readiness probe", 0
+	if wanted.Publish == criticalv2.PublishSelectorLabels {
+		p.mismatches = render.PortMismatches(f.Service, f.Template)
+	} else {
+		_, p.mismatches = render.PodPorts(f.Service, &f.Template.Template.Spec)
 	}
-	return "its containers have not started: `kubectl describe pod` says what they wait for (an image, a volume)", 0
+	if f.current != nil && render.TemplateHash(f.Template) != f.current.Annotations[criticalv2.AnnotationTemplate] {
+		p.outdated = true
+		p.next = p.wanted.DeepCopy()
+		p.next.Name = render.PodName(p.wanted.Name, "next")
+	}
+	return p
 }
 
-// startingReasons are the reasons for which a container waits in every start.
-var startingReasons = []string{"", "PodInitializing", "ContainerCreating"}
-
-// podTrouble says what keeps a Pod from becoming ready, and is empty while the
-// Pod is merely starting.
-func podTrouble(pod *corev1.Pod) string {
-	if scheduled := conditionOf(pod, corev1.PodScheduled); scheduled.Status == corev1.ConditionFalse {
-		return fmt.Sprintf("it is not scheduled (%s)", scheduled.Message)
-	}
-	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		// The end of the last run says more than "CrashLoopBackOff", and stays
-		// the same while the container waits and runs by turns.
-		if ended := status.LastTerminationState.Terminated; ended != nil && !status.Ready {
-			return fmt.Sprintf("container %q ended with exit code %d (%s)", status.Name, ended.ExitCode, ended.Reason)
-		}
-		waiting := status.State.Waiting
-		if waiting == nil || slices.Contains(startingReasons, waiting.Reason) {
-			continue
-		}
-		text := fmt.Sprintf("container %q waits in %s", status.Name, waiting.Reason)
-		if waiting.Message != "" {
-			text += fmt.Sprintf(" (%s)", waiting.Message)
-		}
-		return text
-	}
-	return ""
+// servesNoPort reports whether a Pod of the template would be a dead endpoint that
+// proxies believe in.
+func (p *podFacts) servesNoPort(service *corev1.Service) bool {
+	return len(p.mismatches) > 0 && len(p.mismatches) == len(service.Spec.Ports)
 }
 
-func conditionOf(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == kind {
-			return condition
-		}
+// attemptFor is the API server's last answer, if it was about this very Pod.
+func (s *Snapshot) attemptFor(pod *corev1.Pod) *Attempt {
+	if s.Attempt == nil || s.Attempt.Hash != render.Hash(pod) {
+		return nil
 	}
-	return corev1.PodCondition{}
+	return s.Attempt
+}
+
+// refused reports whether the API server refused the Pod.
+func (a *Attempt) refused() bool { return a != nil && a.Reason != "" }
+
+// nextIn is how long to wait before the API server is asked again.
+func (a *Attempt) nextIn(now time.Time) time.Duration {
+	if a == nil {
+		return 0
+	}
+	interval := dryRunEvery
+	if a.refused() {
+		interval = min(firstRetry<<min(a.Refusals-1, 5), lastRetry)
+	}
+	return a.At.Add(interval).Sub(now)
 }

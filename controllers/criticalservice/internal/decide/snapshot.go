@@ -10,6 +10,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/contract/listener"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // Snapshot is all that is known of one Service at one moment. Lists may be in
@@ -67,6 +68,11 @@ type Settings struct {
 	PodNamePrefix string
 }
 
+// Templates are the settings that decide which PodTemplate a fallback means.
+func (s Settings) Templates() protection.Templates {
+	return protection.Templates{Default: s.Template, OperatorNamespace: s.OperatorNamespace}
+}
+
 // Responder is what stands in with a page in one namespace.
 type Responder struct {
 	// Table says which port stands in for which; nil if there is none yet.
@@ -111,9 +117,9 @@ type Refusal struct {
 }
 
 const (
-	// rehearseEvery is how old an accepted rehearsal may be. Quotas and
-	// admission change without telling us.
-	rehearseEvery = 10 * time.Minute
+	// dryRunEvery is how old an accepted dry run may be. No watch reports a change of
+	// quotas and of admission.
+	dryRunEvery = 10 * time.Minute
 	// firstRetry is how soon the API server is asked again for what it refused;
 	// the time doubles up to lastRetry. No watch tells of a quota or of an
 	// admission policy, and a namespace that is new refuses for a moment only.
@@ -134,87 +140,3 @@ const (
 	// failure to become ready.
 	startWithin = time.Minute
 )
-
-// Plan is what is to be done, and what the Service's state is until then.
-type Plan struct {
-	// Governor is the CriticalService that governs the Service, nil if none.
-	Governor *criticalv2.CriticalService
-	// State, Reason and Message describe the Service now, before the plan is
-	// carried out. They are empty where no CriticalService matches.
-	State   criticalv2.ServiceState
-	Reason  string
-	Message string
-	// OwnReady is how many ready endpoints of its own the Service has.
-	OwnReady int
-	// Fallback is the member of spec.fallback that stands in for the Service: the one
-	// that is wanted, or the page that stands in for it. It is empty where none can.
-	Fallback string
-	// Maintenance is the one that is announced for the Service now, whatever the reason
-	// of its state is; nil if none is.
-	Maintenance *criticalv2.Maintenance
-	// Drill is the live drill that is under way; nil if there is none.
-	Drill *criticalv2.Maintenance
-	// Provisional is true while the state rests on an answer of the API server
-	// that this plan is about to ask for.
-	Provisional bool
-
-	// Publish lists the standby slices to create or to change, as they must
-	// become, where this takes nothing away from anybody.
-	Publish []*discoveryv1.EndpointSlice
-	// Retract lists the standby slices to change, as they must become, where this
-	// takes endpoints away or makes ready ones standby again.
-	Retract []*discoveryv1.EndpointSlice
-	// Unpublish lists the standby slices to delete.
-	Unpublish []*discoveryv1.EndpointSlice
-	// Create is the fallback Pod to create.
-	Create *corev1.Pod
-	// Rehearse is the fallback Pod to send as a dry run.
-	Rehearse *corev1.Pod
-	// Rebind lists the Pods whose labels, annotations or owner must change, as
-	// they must become.
-	Rebind []*corev1.Pod
-	// Release lists the Pods that leave their Service before they are deleted, as
-	// they must become.
-	Release []Removal
-	// Delete lists the fallback Pods to delete.
-	Delete []Removal
-	// RecheckAfter is when to look again though nothing tells; 0 is never.
-	RecheckAfter time.Duration
-}
-
-// Removal is a fallback Pod that is to go, and why.
-type Removal struct {
-	Pod *corev1.Pod
-	Why Why
-}
-
-// Why is why a fallback Pod goes; it is also the word for logs.
-type Why string
-
-const (
-	// WhyRecovered: the Service has a ready endpoint of its own.
-	WhyRecovered Why = "Recovered"
-	// WhyUnprotected: no CriticalService asks for the fallback any more, or the
-	// Service is gone or cannot be protected.
-	WhyUnprotected Why = "Unprotected"
-	// WhySurplus: another fallback Pod of the Service stays.
-	WhySurplus Why = "Surplus"
-	// WhySuperseded: another kind of fallback answers instead.
-	WhySuperseded Why = "Superseded"
-	// WhyFailed: the Pod ended and will not start again.
-	WhyFailed Why = "Failed"
-	// WhyStuck: the Pod should have ended long ago; its node does not say that it
-	// has, and the next fallback needs its name.
-	WhyStuck Why = "Stuck"
-	// WhyOutdated: the Pod is not ready, and the template has changed since.
-	WhyOutdated Why = "Outdated"
-	// WhyRenewed: the Service answers by itself, and the template has changed since
-	// its standby Pod was made.
-	WhyRenewed Why = "Renewed"
-)
-
-// IsEmpty tells whether the plan writes nothing.
-func (p *Plan) IsEmpty() bool {
-	return len(p.Publish) == 0 && len(p.Retract) == 0 && len(p.Unpublish) == 0 &&
-		p.Create == nil && p.Rehearse == nil && len(p.Rebind) == 0 && len(p.Release) == 0 && len(p.Delete) == 0
-}

@@ -557,6 +557,17 @@ func TestOneFallbackAfterAnother(t *testing.T) {
 	}.run(t)
 }
 
+// TestARefusedSliceIsKnownAtOnce: the answer of the API server is there, and the
+// status must not wait for another.
+func TestARefusedSliceIsKnownAtOnce(t *testing.T) {
+	g := NewWithT(t)
+	plan := decide.Decide(snapshot(toPage(), endpoints(ready("shop-1")), responder(readyPod), func(s *decide.Snapshot) {
+		s.Refusal = &decide.Refusal{Reason: criticalv2.ReasonCreateDenied}
+	}))
+	g.Expect(plan.Reason).To(Equal(criticalv2.ReasonCreateDenied))
+	g.Expect(plan.Provisional).To(BeFalse())
+}
+
 // TestMessagesName holds what a person reads to what they need.
 func TestMessagesName(t *testing.T) {
 	tests := map[string]struct {
@@ -577,6 +588,12 @@ func TestMessagesName(t *testing.T) {
 				s.Policies[0].Spec.Fallback.PodTemplate = &criticalv2.PodTemplateFallback{Name: "theirs", Namespace: "elsewhere"}
 			}, armed),
 			[]string{"elsewhere/theirs", `"system"`, "own"},
+		},
+		"that the Service answers by itself, though its standby lacks a port": {
+			snapshot(toPod(criticalv2.ActivationStandby), slicePod(readyPod), armed, service(func(s *corev1.Service) {
+				s.Spec.Ports[0].TargetPort = intstr.FromString("web")
+			})),
+			[]string{"The Service answers by itself", "targetPort web"},
 		},
 		"the port that the backup lacks": {
 			snapshot(toService("spare"), backup("spare-1"), service(func(s *corev1.Service) {

@@ -1,0 +1,163 @@
+package decide
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+)
+
+// podRules are about a Pod of a template that is to run now: in an outage, or as a
+// standby before it.
+var podRules = []rule{
+	{
+		when:  func(d *decision) bool { return d.currentServes && d.down() },
+		state: is(criticalv2.StateCovered), reasonOf: serving,
+		message: func(d *decision) string {
+			return fmt.Sprintf("The Service has no ready endpoint of its own; fallback Pod %q answers.", d.current.Name)
+		},
+		besides: []remark{missingPorts},
+	},
+	{
+		when:  func(d *decision) bool { return d.currentServes },
+		state: is(criticalv2.StateArmed), reason: criticalv2.ReasonStandbyReady,
+		message: func(d *decision) string {
+			return fmt.Sprintf("The Service answers by itself; Pod %q would answer in its place at once.", d.current.Name)
+		},
+		besides: []remark{missingPorts},
+	},
+	{
+		when:  func(d *decision) bool { return d.current != nil && d.pod.problem != "" },
+		state: bridged, reason: criticalv2.ReasonFallbackFailing,
+		message: func(d *decision) string {
+			return fmt.Sprintf("Fallback Pod %q does not answer: %s. A change of its PodTemplate replaces it.", d.current.Name, d.pod.problem)
+		},
+		besides: []remark{bridge},
+	},
+	{
+		when:  func(d *decision) bool { return d.current != nil },
+		state: bridged, reason: criticalv2.ReasonFallbackStarting,
+		message: func(d *decision) string { return fmt.Sprintf("Fallback Pod %q is starting.", d.current.Name) },
+		besides: []remark{bridge},
+	},
+	{
+		when:  func(d *decision) bool { return d.pod.servesNoPort(d.Service) },
+		state: bridged, reason: criticalv2.ReasonPortMismatch, message: (*decision).portMismatch,
+		besides: []remark{bridge},
+	},
+	{
+		when:  func(d *decision) bool { return d.pod.holder != nil && d.pod.holder.DeletionTimestamp == nil },
+		state: bridged, reason: criticalv2.ReasonFallbackFailing,
+		message: func(d *decision) string {
+			status := d.pod.holder.Status
+			return fmt.Sprintf("Fallback Pod %q ended (%s) and is being replaced.", d.pod.holder.Name, cmp.Or(status.Reason, string(status.Phase)))
+		},
+		besides: []remark{bridge},
+	},
+	{
+		when:  func(d *decision) bool { return d.pod.holder != nil && d.overdueIn(d.pod.holder) > 0 },
+		state: bridged, reason: criticalv2.ReasonFallbackStarting,
+		message: func(d *decision) string {
+			return fmt.Sprintf("An earlier fallback Pod %q must be gone before the next can be made.", d.pod.holder.Name)
+		},
+		besides: []remark{bridge},
+	},
+	{
+		when:  func(d *decision) bool { return d.pod.holder != nil && len(d.pod.holder.Finalizers) > 0 },
+		state: bridged, reason: criticalv2.ReasonFallbackFailing,
+		message: func(d *decision) string {
+			return fmt.Sprintf("An earlier fallback Pod %q cannot be deleted because of its finalizers %s: let their owner finish, or remove them.",
+				d.pod.holder.Name, strings.Join(d.pod.holder.Finalizers, ", "))
+		},
+		besides: []remark{bridge},
+	},
+	{
+		when:  func(d *decision) bool { return d.pod.holder != nil },
+		state: bridged, reason: criticalv2.ReasonFallbackFailing,
+		message: func(d *decision) string {
+			return fmt.Sprintf("Fallback Pod %q is stuck in Terminating because its node is unresponsive; force-deleting it.", d.pod.holder.Name)
+		},
+		besides: []remark{bridge},
+	},
+	{
+		when:  func(d *decision) bool { return d.pod.attempt.refused() },
+		state: bridged, reasonOf: attemptReason, message: attemptMessage,
+		besides: []remark{bridge},
+	},
+	{
+		when: always, state: bridged, reason: criticalv2.ReasonFallbackStarting, provisional: true,
+		message: func(d *decision) string { return fmt.Sprintf("Fallback Pod %q is being made.", d.PodName()) },
+		besides: []remark{bridge},
+	},
+}
+
+// onDemandRules are about a Pod that is made in an outage, before it.
+var onDemandRules = []rule{
+	{
+		when:  func(d *decision) bool { return d.want.shortfall != "" },
+		state: unprotected, reasonOf: shortfallReason, message: shortfallMessage,
+	},
+	{
+		when:  func(d *decision) bool { return len(d.pod.mismatches) > 0 },
+		state: unprotected, reason: criticalv2.ReasonPortMismatch, message: (*decision).portMismatch,
+	},
+	{
+		when:  func(d *decision) bool { return d.pod.attempt.refused() },
+		state: unprotected, reasonOf: attemptReason, message: attemptMessage,
+	},
+	{
+		when:  func(d *decision) bool { return d.pod.attempt == nil && len(d.Pods) == 0 },
+		state: unprotected, reason: criticalv2.ReasonRehearsalPending, provisional: true,
+		message: says("The API server is being asked, by a dry run, whether it would accept the fallback Pod."),
+	},
+	{
+		when: always, state: is(criticalv2.StateArmed), reason: criticalv2.ReasonEndpointsReady,
+		message: func(d *decision) string {
+			return fmt.Sprintf("The Service answers by itself; Pod %q would be made from PodTemplate %s/%s.", d.PodName(), d.Template.Namespace, d.Template.Name)
+		},
+	},
+}
+
+func attemptReason(d *decision) string  { return d.pod.attempt.Reason }
+func attemptMessage(d *decision) string { return d.pod.attempt.Message }
+
+// missingPorts adds that a Pod answers on some ports only.
+func missingPorts(d *decision, said standing) standing {
+	if len(d.pod.mismatches) > 0 {
+		said.reason = criticalv2.ReasonPortMismatch
+		said.message += " " + d.portMismatch()
+	}
+	return said
+}
+
+// bridge adds what answers until the Pod does.
+func bridge(d *decision, said standing) standing {
+	if said.state == criticalv2.StateCovered {
+		said.message = fmt.Sprintf("%s Until then, %s answers.", said.message, d.answerer())
+	}
+	return said
+}
+
+func (d *decision) portMismatch() string {
+	texts := make([]string, 0, len(d.pod.mismatches))
+	for _, mismatch := range d.pod.mismatches {
+		texts = append(texts, mismatch.String())
+	}
+	return fmt.Sprintf("PodTemplate %s/%s does not serve the Service: %s. Let a container listen there and declare that containerPort.",
+		d.Template.Namespace, d.Template.Name, strings.Join(texts, "; "))
+}
+
+// templateName is the PodTemplate that the CriticalService means.
+func (d *decision) templateName() string {
+	return d.Settings.Templates().Named(d.governor.Spec.Fallback.PodTemplate).String()
+}
+
+func (d *decision) templateNotFound() string {
+	name := d.Settings.Templates().Named(d.governor.Spec.Fallback.PodTemplate)
+	advice := "name another in spec.fallback.podTemplate"
+	if name == d.Settings.Template {
+		advice = "name another with POD_TEMPLATE and POD_TEMPLATE_NS"
+	}
+	return fmt.Sprintf("PodTemplate %q does not exist in namespace %q: create it, or %s.", name.Name, name.Namespace, advice)
+}

@@ -1,0 +1,148 @@
+package decide
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
+	"github.com/critical-service/operator/internal/protection"
+)
+
+// facts are what follows from a Snapshot alone, computed once for all stages.
+type facts struct {
+	*Snapshot
+	// governor is the CriticalService that governs the Service, and others are those
+	// that match as well, by name.
+	governor *criticalv2.CriticalService
+	others   []*criticalv2.CriticalService
+	// own is how many ready endpoints of its own the Service has.
+	own int
+	// ours are the Pods of the namespace that the operator made.
+	ours protection.Ours
+	// notices are the maintenances of the Service, read once; maintenance is the one
+	// that is announced now, and drill the live drill that is under way.
+	notices            []notice
+	maintenance, drill *criticalv2.Maintenance
+	// current is the fallback Pod that stays; nil if there is none. currentServes is
+	// true if it really serves.
+	current       *corev1.Pod
+	currentServes bool
+	// promoted is true if a standby slice has a ready endpoint.
+	promoted bool
+	// everywhere and somewhere report whether what is published answers in every IP
+	// family of the Service, and in one.
+	everywhere, somewhere bool
+}
+
+// factsOf computes the facts of a Snapshot that has a Service. Lists of the facts
+// are in order; those of the Snapshot stay as they are.
+func factsOf(s Snapshot) *facts {
+	s.sort()
+	f := &facts{Snapshot: &s, ours: s.ours()}
+	if matching := protection.Matching(s.Policies, s.Service, s.NamespaceLabels); len(matching) > 0 {
+		f.governor, f.others = matching[0], matching[1:]
+	}
+	f.own = len(protection.OwnReady(s.Service, s.Slices, f.ours))
+	f.notices = noticesOf(s.Maintenance)
+	f.maintenance, f.drill = announced(f.notices, s.Now, f.up()), drilled(f.notices, s.Now)
+	f.current = s.currentPod()
+	f.currentServes = f.current != nil && s.serves(f.current)
+	f.promoted = s.isPromoted()
+	f.everywhere, f.somewhere = s.answering()
+	return f
+}
+
+// sort gives the Snapshot sorted copies of its lists.
+func (s *Snapshot) sort() {
+	s.Pods = slices.SortedFunc(slices.Values(s.Pods), func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	s.Standby = slices.SortedFunc(slices.Values(s.Standby), func(a, b discoveryv1.EndpointSlice) int { return strings.Compare(a.Name, b.Name) })
+	s.Maintenance = slices.SortedFunc(slices.Values(s.Maintenance), func(a, b corev1.ConfigMap) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// up reports whether the Service answers by itself.
+func (f *facts) up() bool { return f.own > 0 }
+
+// unknown reports whether nothing is known of the Service's endpoints yet:
+// Kubernetes publishes a slice, if an empty one, for every Service with a selector.
+func (f *facts) unknown() bool { return !f.up() && len(f.Slices) == 0 }
+
+// down reports whether the Service is known to have no ready endpoint of its own.
+func (f *facts) down() bool { return !f.up() && !f.unknown() }
+
+// currentPod is the fallback Pod that stays: one that answers before one that does
+// not, then the oldest, then the first by name.
+func (s *Snapshot) currentPod() *corev1.Pod {
+	var candidates []*corev1.Pod
+	for i := range s.Pods {
+		if pod := &s.Pods[i]; pod.DeletionTimestamp == nil && !hasEnded(pod) {
+			candidates = append(candidates, pod)
+		}
+	}
+	if len(candidates) == 0 {
+		return nil
+	}
+	silent := func(pod *corev1.Pod) int {
+		if s.serves(pod) {
+			return 0
+		}
+		return 1
+	}
+	return slices.MinFunc(candidates, func(a, b *corev1.Pod) int {
+		return cmp.Or(
+			cmp.Compare(silent(a), silent(b)),
+			a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+			strings.Compare(a.Name, b.Name),
+		)
+	})
+}
+
+// holder is the fallback Pod that the next one must wait for: it has ended and is
+// not yet deleted, or is ending and holds the name.
+func (s *Snapshot) holder() *corev1.Pod {
+	i := slices.IndexFunc(s.Pods, func(pod corev1.Pod) bool {
+		return pod.DeletionTimestamp == nil || pod.Name == s.PodName()
+	})
+	if i < 0 {
+		return nil
+	}
+	return &s.Pods[i]
+}
+
+// overdueIn is how long until a Pod that is ending counts as stuck. A deletion
+// timestamp lies at the end of the grace period.
+func (s *Snapshot) overdueIn(pod *corev1.Pod) time.Duration {
+	return pod.DeletionTimestamp.Add(stuckAfter).Sub(s.Now)
+}
+
+// inDoubt reports whether what there is of a fallback has to stay although no
+// CriticalService matches the Service: it belongs to one whose selector is not
+// valid. The schema lets none pass; but a CustomResourceDefinition may be replaced
+// by one that loses it, for example one that does not convert, and then it cannot
+// be known whether this Service is meant. A fallback that answers beside the
+// application is never left there.
+func (f *facts) inDoubt() bool {
+	if f.Service.DeletionTimestamp != nil || protection.OptedOut(f.Service) {
+		return false
+	}
+	if f.up() && (f.promoted || slices.ContainsFunc(f.Pods, func(pod corev1.Pod) bool { return render.IsSelected(&pod) })) {
+		return false
+	}
+	var owners []metav1.OwnerReference
+	for i := range f.Standby {
+		owners = append(owners, f.Standby[i].OwnerReferences...)
+	}
+	for i := range f.Pods {
+		owners = append(owners, f.Pods[i].OwnerReferences...)
+	}
+	return slices.ContainsFunc(f.Policies, func(policy criticalv2.CriticalService) bool {
+		return policy.DeletionTimestamp == nil && protection.SelectorProblem(&policy) != nil &&
+			slices.ContainsFunc(owners, func(owner metav1.OwnerReference) bool { return owner.UID == policy.UID })
+	})
+}

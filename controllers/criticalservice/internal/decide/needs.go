@@ -1,0 +1,101 @@
+package decide
+
+import (
+	"slices"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
+	"github.com/critical-service/operator/internal/protection"
+)
+
+// Needs are the objects that a decision about a Service rests on, beside those
+// of the Service itself. A zero name is none.
+type Needs struct {
+	// Template is the PodTemplate of the fallback Pod.
+	Template types.NamespacedName
+	// Content is the ConfigMap with the content of the page.
+	Content types.NamespacedName
+	// Backups are the backup Services: the one that is wanted, and one that is still
+	// published.
+	Backups []types.NamespacedName
+}
+
+// Needs returns what else is to be read for a Snapshot that has the Service, its
+// namespace, the policies and the slices.
+func (s *Snapshot) Needs() Needs {
+	var needs Needs
+	if s.Service == nil {
+		return needs
+	}
+	governor := protection.Governor(s.Policies, s.Service, s.NamespaceLabels)
+	if governor == nil {
+		return needs
+	}
+	beside := func(name string) types.NamespacedName {
+		return types.NamespacedName{Namespace: s.Service.Namespace, Name: name}
+	}
+	switch fallback := &governor.Spec.Fallback; {
+	case fallback.Service != nil:
+		needs.Backups = append(needs.Backups, beside(fallback.Service.Name))
+	case fallback.PodTemplate != nil:
+		needs.Template = s.Settings.Templates().Named(fallback.PodTemplate)
+	case fallback.Page != nil && fallback.Page.ConfigMapName != "":
+		needs.Content = beside(fallback.Page.ConfigMapName)
+	}
+	for i := range s.Standby {
+		if published := s.Standby[i].Annotations[criticalv2.AnnotationBackup]; published != "" {
+			needs.Backups = append(needs.Backups, beside(published))
+		}
+	}
+	return needs
+}
+
+// PodName is the name that a new fallback Pod of the Service gets.
+func (s *Snapshot) PodName() string {
+	return render.PodName(s.Settings.PodNamePrefix, s.Service.Name)
+}
+
+// OwnReady lists the ready endpoints that are the Service's own.
+func (s *Snapshot) OwnReady() []discoveryv1.Endpoint {
+	return protection.OwnReady(s.Service, s.Slices, s.ours())
+}
+
+// ours are the Pods of the namespace that the operator made. A Pod that has the
+// fallback's name is one, unless it was looked up and is another's.
+func (s *Snapshot) ours() protection.Ours {
+	uids := slices.Clone(s.Strangers)
+	for i := range s.Pods {
+		uids = append(uids, s.Pods[i].UID)
+	}
+	var conflicting types.UID
+	if s.Namesake != nil {
+		conflicting = s.Namesake.UID
+	}
+	return protection.OursOf(s.PodName(), conflicting, uids...)
+}
+
+// Namesakes reports whether a slice lists a Pod that has the fallback's name and is
+// not among the known fallbacks, so that it must be looked up.
+func (s *Snapshot) Namesakes() bool {
+	for _, slice := range s.Slices {
+		for _, endpoint := range slice.Endpoints {
+			ref := endpoint.TargetRef
+			if ref != nil && ref.Kind == "Pod" && ref.Name == s.PodName() && !s.knows(ref.UID) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s *Snapshot) knows(uid types.UID) bool {
+	for i := range s.Pods {
+		if s.Pods[i].UID == uid {
+			return true
+		}
+	}
+	return false
+}
