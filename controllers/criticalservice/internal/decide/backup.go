@@ -93,13 +93,6 @@ func (f *facts) backupParts(backup Backup, names map[string]string) (parts map[s
 	return parts, foreign
 }
 
-// isDependable reports whether an endpoint of a backup may be relied on. A Service
-// that publishes addresses that are not ready says `ready` of all of them: only
-// `serving` tells them apart, and one that is ending is not for long.
-func isDependable(conditions discoveryv1.EndpointConditions) bool {
-	return ptr.Deref(conditions.Ready, true) && ptr.Deref(conditions.Serving, true) && !ptr.Deref(conditions.Terminating, false)
-}
-
 // mappedPorts are the ports under which a slice of the backup answers for the
 // Service; none if it lacks one.
 func (s *Snapshot) mappedPorts(slice *discoveryv1.EndpointSlice, names map[string]string) []discoveryv1.EndpointPort {

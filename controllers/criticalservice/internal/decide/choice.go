@@ -62,6 +62,12 @@ func (c *choice) keepsPod() bool {
 	return c.isPod() && !c.byLabels() && c.pod.Activation == criticalv2.ActivationStandby
 }
 
+// answersOn reports whether a Pod that is published on demand still answers after
+// the outage, because deactivationDelay runs.
+func (c *choice) answersOn(f *facts) bool {
+	return c.isPod() && !c.byLabels() && !c.keepsPod() && f.up() && phaseOf(f).promoted
+}
+
 // choose finds the fallback: while a maintenance is announced, the page, so far as
 // the Service can have one; else the one that is configured. That one also stays
 // until the page can answer: an announcement must not cost what it announces.

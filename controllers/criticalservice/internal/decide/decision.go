@@ -1,6 +1,10 @@
 package decide
 
-import "time"
+import (
+	"time"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+)
 
 // decision holds what the stages found, for those that follow.
 type decision struct {
@@ -11,6 +15,21 @@ type decision struct {
 	pod    podFacts
 	slices sliceChanges
 	pods   podChanges
+}
+
+// targetOf is what can answer for the Service now, and what is known of its source.
+func targetOf(f *facts, want choice) (target, backupFacts, podFacts) {
+	switch want.kind {
+	case criticalv2.FallbackKindPage:
+		return pageTarget(f), backupFacts{}, podFacts{}
+	case criticalv2.FallbackKindPodTemplate:
+		return podTarget(f), backupFacts{}, podFactsOf(f, want.pod)
+	case criticalv2.FallbackKindService:
+		backup := backupOf(f, want.backup)
+		return backup.target, backup, podFacts{}
+	default:
+		return target{}, backupFacts{}, podFacts{}
+	}
 }
 
 // plan puts the stages together.

@@ -147,17 +147,3 @@ func (d *decision) portMismatch() string {
 	return fmt.Sprintf("PodTemplate %s/%s does not serve the Service: %s. Let a container listen there and declare that containerPort.",
 		d.Template.Namespace, d.Template.Name, strings.Join(texts, "; "))
 }
-
-// templateName is the PodTemplate that the CriticalService means.
-func (d *decision) templateName() string {
-	return d.Settings.Templates().Named(d.governor.Spec.Fallback.PodTemplate).String()
-}
-
-func (d *decision) templateNotFound() string {
-	name := d.Settings.Templates().Named(d.governor.Spec.Fallback.PodTemplate)
-	advice := "name another in spec.fallback.podTemplate"
-	if name == d.Settings.Template {
-		advice = "name another with POD_TEMPLATE and POD_TEMPLATE_NS"
-	}
-	return fmt.Sprintf("PodTemplate %q does not exist in namespace %q: create it, or %s.", name.Name, name.Namespace, advice)
-}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/utils/ptr"
 )
 
 // hasEnded reports whether a Pod will never run again: it was evicted, its node
@@ -93,4 +95,11 @@ func conditionOf(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondit
 		}
 	}
 	return corev1.PodCondition{}
+}
+
+// isDependable reports whether an endpoint of a backup may be relied on. A Service
+// that publishes addresses that are not ready says `ready` of all of them: only
+// `serving` tells them apart, and one that is ending is not for long.
+func isDependable(conditions discoveryv1.EndpointConditions) bool {
+	return ptr.Deref(conditions.Ready, true) && ptr.Deref(conditions.Serving, true) && !ptr.Deref(conditions.Terminating, false)
 }

@@ -93,6 +93,13 @@ func (p *Plan) IsEmpty() bool {
 		p.Create == nil && p.Rehearse == nil && len(p.Rebind) == 0 && len(p.Release) == 0 && len(p.Delete) == 0
 }
 
+// standing is how a Service stands.
+type standing struct {
+	state           criticalv2.ServiceState
+	reason, message string
+	provisional     bool
+}
+
 // recheck is when to observe again though no watch reports anything; 0 is never.
 type recheck struct{ after time.Duration }
 

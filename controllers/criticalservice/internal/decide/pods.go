@@ -38,12 +38,6 @@ func changePods(f *facts, want choice, p podFacts) podChanges {
 	return changes
 }
 
-// answersOn reports whether a Pod that is published on demand still answers after
-// the outage, because deactivationDelay runs.
-func (c *choice) answersOn(f *facts) bool {
-	return c.isPod() && !c.byLabels() && !c.keepsPod() && f.up() && phaseOf(f).promoted
-}
-
 // stepAside plans the end of the fallback of a Service that has recovered: it
 // leaves the Service, answers a moment longer, and is deleted.
 func (c *podChanges) stepAside(f *facts, why Why) {

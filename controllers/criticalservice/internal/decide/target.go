@@ -4,7 +4,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
-	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 )
 
@@ -12,21 +11,6 @@ import (
 type target struct {
 	ports     []discoveryv1.EndpointPort
 	endpoints map[discoveryv1.AddressType][]discoveryv1.Endpoint
-}
-
-// targetOf is what can answer for the Service now, and what is known of its source.
-func targetOf(f *facts, want choice) (target, backupFacts, podFacts) {
-	switch want.kind {
-	case criticalv2.FallbackKindPage:
-		return pageTarget(f), backupFacts{}, podFacts{}
-	case criticalv2.FallbackKindPodTemplate:
-		return podTarget(f), backupFacts{}, podFactsOf(f, want.pod)
-	case criticalv2.FallbackKindService:
-		backup := backupOf(f, want.backup)
-		return backup.target, backup, podFacts{}
-	default:
-		return target{}, backupFacts{}, podFacts{}
-	}
 }
 
 // addPod adds the addresses of a Pod.
