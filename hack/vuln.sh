@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 status=0
-output=$(bin/tools/govulncheck ./... 2>&1) || status=$?
+output=$(bin/tools/govulncheck ${GOVULNDB:+-db "$GOVULNDB"} ./... 2>&1) || status=$?
 printf '%s\n' "$output"
 if [[ $status -ne 0 && $output == *"fetching vulnerabilities"* ]]; then
   echo "The Go vulnerability database (${GOVULNDB:-https://vuln.go.dev}) cannot be reached, so nothing was checked." >&2
