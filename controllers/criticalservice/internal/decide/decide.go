@@ -18,15 +18,21 @@ func Decide(s Snapshot) Plan {
 	case f.governor == nil:
 		return withdrawal(*f.Snapshot)
 	}
+	d := decisionOf(f)
+	return d.plan(explain(&d))
+}
+
+// decisionOf carries out the stages between the facts and the explanation.
+func decisionOf(f *facts) decision {
 	d := decision{facts: f, want: choose(f)}
 	d.now, d.backup, d.pod = targetOf(f, d.want)
-	if d.want.excluded == "" {
-		d.slices = changeSlices(f, d.want, d.now)
-		d.pods = changePods(f, d.want, d.pod)
-	} else {
+	if d.want.excluded != "" {
 		d.slices, d.pods = withdrawSlices(f.Snapshot), withdrawPods(f.Snapshot)
+		return d
 	}
-	return d.plan(explain(&d))
+	d.slices = changeSlices(f, d.want, d.now)
+	d.pods = changePods(f, d.want, d.pod)
+	return d
 }
 
 // withdrawal ends all that is ours.

@@ -87,6 +87,7 @@ func (tests table) run(t *testing.T) {
 	t.Helper()
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			note(test.given)
 			NewWithT(t).Expect(story(decide.Decide(test.given))).To(Equal(test.want))
 		})
 	}
@@ -205,6 +206,10 @@ func TestRecovery(t *testing.T) {
 		"a fallback that never answered need not drain": {
 			snapshot(fallback(), endpoints(notReady(fallbackName), ready("shop-1")), accepted),
 			"Armed/EndpointsReady, delete service-watcher-shop (Recovered)",
+		},
+		"a template that went in the outage is said as soon as the next fallback needs it": {
+			snapshot(noTemplate, fallback(readyPod), endpoints(ready(fallbackName), ready("shop-1"))),
+			"Arming/TemplateNotFound, release service-watcher-shop, recheck 3s",
 		},
 		"a fallback that has left comes back at once in the next outage": {
 			snapshot(fallback(readyPod, released(time.Second))), "Exposed/FallbackStarting, rebind service-watcher-shop",
