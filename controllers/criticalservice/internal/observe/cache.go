@@ -1,4 +1,4 @@
-package criticalservice
+package observe
 
 import (
 	"maps"
@@ -16,25 +16,27 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
-// CacheByObject says what this kind needs of each watched kind, and drops the
+// CacheByObject says what this kind needs of each watched kind in the watched
+// namespaces (none is all) and those of templates, and drops the
 // rest: only Pods of ours, and of Services, EndpointSlices and Namespaces only the
 // fields that a decision reads. What the operator holds in memory grows with
 // Services and their endpoints, and not with Pods.
-func CacheByObject(options Options) map[client.Object]cache.ByObject {
+func CacheByObject(watched []string, templates ...string) map[client.Object]cache.ByObject {
 	namespaces := map[string]cache.Config{}
-	for _, namespace := range options.Namespaces {
+	for _, namespace := range watched {
 		namespaces[namespace] = cache.Config{}
 	}
-	templates := maps.Clone(namespaces)
-	if len(templates) > 0 {
-		templates[options.Template.Namespace] = cache.Config{}
-		templates[options.OperatorNamespace] = cache.Config{}
+	withTemplates := maps.Clone(namespaces)
+	if len(namespaces) > 0 {
+		for _, namespace := range templates {
+			withTemplates[namespace] = cache.Config{}
+		}
 	}
 	return map[client.Object]cache.ByObject{
 		&corev1.Service{}:             {Namespaces: namespaces, Transform: slimService},
 		&discoveryv1.EndpointSlice{}:  {Namespaces: namespaces, Transform: slimSlice},
 		&corev1.Pod{}:                 {Namespaces: namespaces, Label: fallbacksOnly(), Transform: cache.TransformStripManagedFields()},
-		&corev1.PodTemplate{}:         {Namespaces: templates, Transform: cache.TransformStripManagedFields()},
+		&corev1.PodTemplate{}:         {Namespaces: withTemplates, Transform: cache.TransformStripManagedFields()},
 		&corev1.Namespace{}:           {Transform: slimNamespace},
 		&criticalv2.CriticalService{}: {Transform: cache.TransformStripManagedFields()},
 	}

@@ -1,4 +1,4 @@
-package criticalservice
+package protect
 
 import (
 	"context"
@@ -26,13 +26,13 @@ import (
 // +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices/restricted,verbs=create
 
 // publish writes a standby slice, and remembers a refusal for the status.
-func (r *ServiceReconciler) publish(ctx context.Context, key types.NamespacedName, slice *discoveryv1.EndpointSlice) error {
+func (r *Reconciler) publish(ctx context.Context, key types.NamespacedName, slice *discoveryv1.EndpointSlice) error {
 	err := r.write(ctx, key, slice)
 	switch {
 	case err == nil:
-		r.refusals.forget(key)
+		r.Refusals.Forget(key)
 	case isRefusal(err):
-		r.refusals.set(key, decide.Refusal{Reason: criticalv2.ReasonCreateDenied, Message: fmt.Sprintf(
+		r.Refusals.Set(key, decide.Refusal{Reason: criticalv2.ReasonCreateDenied, Message: fmt.Sprintf(
 			"The API server does not accept standby EndpointSlice %q: %.600s. Allow it (admission policy, quota, the operator's permissions); the operator tries again by itself.",
 			slice.Name, err.Error())})
 	}
@@ -41,11 +41,11 @@ func (r *ServiceReconciler) publish(ctx context.Context, key types.NamespacedNam
 
 // write writes a standby slice. It is on the way of a failover, and so asks nothing
 // first: the write is refused if the cache was behind.
-func (r *ServiceReconciler) write(ctx context.Context, key types.NamespacedName, slice *discoveryv1.EndpointSlice) error {
+func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, slice *discoveryv1.EndpointSlice) error {
 	if slice.ResourceVersion != "" {
 		return r.change(ctx, slice)
 	}
-	err := write.Create(ctx, r.client, slice.DeepCopy())
+	err := write.Create(ctx, r.Client, slice.DeepCopy())
 	if apierrors.IsAlreadyExists(err) {
 		return r.reclaim(ctx, key, slice)
 	}
@@ -59,9 +59,9 @@ const nameTakenWait = 30 * time.Second
 // reclaim gives a slice of the operator's back the labels that somebody took off,
 // without which neither the cache nor any proxy finds it. All else about it is
 // decided when it is seen again. Somebody else's slice stays as it is.
-func (r *ServiceReconciler) reclaim(ctx context.Context, key types.NamespacedName, wanted *discoveryv1.EndpointSlice) error {
+func (r *Reconciler) reclaim(ctx context.Context, key types.NamespacedName, wanted *discoveryv1.EndpointSlice) error {
 	existing := &discoveryv1.EndpointSlice{}
-	if err := r.live.Get(ctx, client.ObjectKeyFromObject(wanted), existing); err != nil {
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(wanted), existing); err != nil {
 		return err
 	}
 	mended := existing.DeepCopy()
@@ -70,13 +70,13 @@ func (r *ServiceReconciler) reclaim(ctx context.Context, key types.NamespacedNam
 	}
 	switch {
 	case !isOurs(existing):
-		r.refusals.set(key, decide.Refusal{Reason: criticalv2.ReasonNameTaken, Message: fmt.Sprintf(
+		r.Refusals.Set(key, decide.Refusal{Reason: criticalv2.ReasonNameTaken, Message: fmt.Sprintf(
 			"EndpointSlice %q has the name of the standby and is not the operator's: delete or rename it.", existing.Name)})
 		return fault.WaitFor(nameTakenWait, fmt.Sprintf("EndpointSlice %q is somebody else's", existing.Name))
 	case existing.DeletionTimestamp != nil || maps.Equal(existing.Labels, mended.Labels):
 		return fault.WaitFor(cacheBehind, fmt.Sprintf("EndpointSlice %q is not in the cache yet", existing.Name))
 	default:
-		return write.Patch(ctx, r.client, existing, mended)
+		return write.Patch(ctx, r.Client, existing, mended)
 	}
 }
 
@@ -88,13 +88,13 @@ func isOurs(slice *discoveryv1.EndpointSlice) bool {
 }
 
 // change writes what differs in a standby slice from what the cache holds.
-func (r *ServiceReconciler) change(ctx context.Context, to *discoveryv1.EndpointSlice) error {
+func (r *Reconciler) change(ctx context.Context, to *discoveryv1.EndpointSlice) error {
 	from := &discoveryv1.EndpointSlice{}
-	if err := r.cached.Get(ctx, client.ObjectKeyFromObject(to), from); err != nil {
+	if err := r.Cached.Get(ctx, client.ObjectKeyFromObject(to), from); err != nil {
 		return err
 	}
 	if from.UID != to.UID || from.ResourceVersion != to.ResourceVersion {
 		return fault.WaitFor(conflictWait, fmt.Sprintf("EndpointSlice %q changed meanwhile", to.Name))
 	}
-	return write.Patch(ctx, r.client, from, to.DeepCopy())
+	return write.Patch(ctx, r.Client, from, to.DeepCopy())
 }

@@ -1,4 +1,5 @@
-package criticalservice
+// Package cause finds out why a Service is down, while it is. Its key is the Service.
+package cause
 
 import (
 	"context"
@@ -13,18 +14,22 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/diagnosis"
 	"github.com/critical-service/operator/internal/diagnosis/evidence"
 )
 
-// CauseReconciler finds out, for each Service in outage, what explains the outage.
+// Reconciler finds out, for each Service in outage, what explains the outage.
 // It protects nothing, and writes nothing but events.
-type CauseReconciler struct {
-	observer
+type Reconciler struct {
+	observe.Observer
 	events.Announcer
-	inquiries *inquiries
-	wake      wakeStatus
+	// Diagnoses are the outages that are looked into.
+	Diagnoses *Diagnoses
+	// Wake wakes the status of CriticalServices.
+	Wake wake.Status
 }
 
 // lookWithin bounds one look. An API server that is busy has more important things
@@ -37,51 +42,52 @@ const lookWithin = 10 * time.Second
 // +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=list
 
-func (r *CauseReconciler) setup(mgr ctrl.Manager) error {
+// Setup adds the controller to the manager.
+func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("cause").
-		WatchesRawSource(source.Func(r.inquiries.listen)).
-		WithOptions(controllerOptions(2)).
+		WatchesRawSource(source.Func(r.Diagnoses.listen)).
+		WithOptions(wake.Options(2)).
 		Complete(r)
 }
 
 // Reconcile looks for the cause of an outage, and again with growing distance while
 // it lasts.
-func (r *CauseReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	inquiry := r.inquiries.of(req.NamespacedName)
-	if inquiry == nil {
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	search := r.Diagnoses.of(req.NamespacedName)
+	if search == nil {
 		return ctrl.Result{}, nil
 	}
-	if left := inquiry.next.Sub(r.clock.Now()); left > 0 {
+	if left := search.next.Sub(r.Clock.Now()); left > 0 {
 		return ctrl.Result{RequeueAfter: left}, nil
 	}
-	// The service controller ends the inquiry when it sees the end of the outage, so
+	// The service controller ends the search when it sees the end of the outage, so
 	// that until then it is looked at again, whatever is seen here now.
-	if snap, err := r.glance(ctx, req.NamespacedName); err == nil && snap.Service != nil {
+	if snap, err := r.ObserveCached(ctx, req.NamespacedName); err == nil && snap.Service != nil {
 		plan := decide.Decide(snap)
 		if inOutage(plan) && !plan.IsPlanned() {
-			r.inquire(ctx, req.NamespacedName, inquiry, &snap, plan)
+			r.diagnose(ctx, req.NamespacedName, search, &snap, plan)
 		}
 	}
-	return ctrl.Result{RequeueAfter: inquiry.looked(r.clock.Now())}, nil
+	return ctrl.Result{RequeueAfter: search.looked(r.Clock.Now())}, nil
 }
 
-// inquire reads what there is, and tells what it means.
-func (r *CauseReconciler) inquire(ctx context.Context, key types.NamespacedName, inquiry *inquiry, snap *decide.Snapshot, plan decide.Plan) {
+// diagnose reads what there is, and tells what it means.
+func (r *Reconciler) diagnose(ctx context.Context, key types.NamespacedName, search *search, snap *decide.Snapshot, plan decide.Plan) {
 	limited, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
-	read, err := evidence.Collect(limited, r.live, snap.Service, evidence.Usual)
+	read, err := evidence.Collect(limited, r.Live, snap.Service, evidence.Usual)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Info("cannot find out why the Service is down; it will be tried again", "error", err.Error())
 		return
 	}
 	cause := diagnosis.Diagnose(read)
-	current, changed := r.inquiries.settle(key, inquiry, cause)
+	current, changed := r.Diagnoses.settle(key, search, cause)
 	if current {
-		r.tell(inquiry, snap.Service, plan.Governor, cause)
+		r.tell(search, snap.Service, plan.Governor, cause)
 	}
 	if changed {
-		r.wake.matching(ctx, snap)
+		r.Wake.Matching(ctx, snap)
 	}
 }
 
@@ -91,17 +97,17 @@ var unspoken = []string{criticalv2.CauseNotFound, criticalv2.CausePodsStarting}
 
 // tell sends one event for each reason that an outage has. What the operator before
 // this one told of the same outage is not said again.
-func (r *CauseReconciler) tell(inquiry *inquiry, service *corev1.Service, governor *criticalv2.CriticalService, cause criticalv2.OutageCause) {
-	if inquiry.told == nil {
-		inquiry.told = map[string]bool{}
+func (r *Reconciler) tell(search *search, service *corev1.Service, governor *criticalv2.CriticalService, cause criticalv2.OutageCause) {
+	if search.told == nil {
+		search.told = map[string]bool{}
 		if before := saidBefore(governor, client.ObjectKeyFromObject(service)); before != nil {
-			inquiry.told[before.Reason] = true
+			search.told[before.Reason] = true
 		}
 	}
-	if inquiry.told[cause.Reason] || slices.Contains(unspoken, cause.Reason) {
+	if search.told[cause.Reason] || slices.Contains(unspoken, cause.Reason) {
 		return
 	}
-	inquiry.told[cause.Reason] = true
+	search.told[cause.Reason] = true
 	r.Tell(service, governor, corev1.EventTypeWarning, cause.Reason, "DiagnoseOutage", "%s", cause.Message)
 }
 

@@ -1,4 +1,6 @@
-package criticalservice
+// Package observe reads: it makes Snapshots, and holds what the caches keep. It writes
+// nothing.
+package observe
 
 import (
 	"context"
@@ -16,81 +18,82 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 )
 
-// observer makes Snapshots. It is the only place that reads.
-type observer struct {
-	// cached reads what the watches delivered; live asks the API server.
-	cached, live client.Reader
-	settings     decide.Settings
-	attempts     *answers[decide.Attempt]
-	refusals     *answers[decide.Refusal]
-	causes       *answers[criticalv2.OutageCause]
-	checks       *answers[decide.Check]
-	// untested tells that nobody tests standbys.
-	untested bool
-	// namesakes are the Pods of others that were found to have a fallback's name.
-	namesakes *answers[corev1.Pod]
-	tables    *tables
-	// namespaces are those that the operator looks at; empty is all.
-	namespaces []string
-	clock      clock.PassiveClock
+// Observer makes Snapshots. It is the only place that reads.
+type Observer struct {
+	// Cached reads what the watches delivered; Live asks the API server.
+	Cached, Live client.Reader
+	Settings     decide.Settings
+	Attempts     *memory.Answers[decide.Attempt]
+	Refusals     *memory.Answers[decide.Refusal]
+	Causes       *memory.Answers[criticalv2.OutageCause]
+	Checks       *memory.Answers[decide.Check]
+	// Untested tells that nobody tests standbys.
+	Untested bool
+	// NameConflicts are the Pods of others that were found to have a fallback's name.
+	NameConflicts *memory.Answers[corev1.Pod]
+	Tables        *memory.Tables
+	// Namespaces are those that the operator looks at; empty is all.
+	Namespaces []string
+	Clock      clock.PassiveClock
 }
 
-// indexServiceOfSlice is the cache's index of EndpointSlices by their Service,
+// IndexServiceOfSlice is the cache's index of EndpointSlices by their Service,
 // so that one Service is looked up without a walk over its whole namespace.
-const indexServiceOfSlice = "service"
+const IndexServiceOfSlice = "service"
 
-// indexBackupOfSlice is the cache's index of standby slices by the backup Service
+// IndexBackupOfSlice is the cache's index of standby slices by the backup Service
 // that they publish.
-const indexBackupOfSlice = "backup"
+const IndexBackupOfSlice = "backup"
 
-func backupOfSlice(object client.Object) []string {
+func BackupOfSlice(object client.Object) []string {
 	if name := object.GetAnnotations()[criticalv2.AnnotationBackup]; name != "" {
 		return []string{name}
 	}
 	return nil
 }
 
-func serviceOfSlice(object client.Object) []string {
+func ServiceOfSlice(object client.Object) []string {
 	if name := object.GetLabels()[discoveryv1.LabelServiceName]; name != "" {
 		return []string{name}
 	}
 	return nil
 }
 
-// observe makes a Snapshot from the caches. Nothing in it may be changed: it
+// Observe makes a Snapshot from the caches. Nothing in it may be changed: it
 // shares memory with them.
-func (o *observer) observe(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
-	snap, err := o.snapshot(ctx, o.cached, key,
-		client.MatchingFields{indexServiceOfSlice: key.Name}, client.UnsafeDisableDeepCopy)
+func (o *Observer) Observe(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
+	snap, err := o.snapshot(ctx, o.Cached, key,
+		client.MatchingFields{IndexServiceOfSlice: key.Name}, client.UnsafeDisableDeepCopy)
 	if err == nil {
-		err = o.lookUpNamesake(ctx, &snap)
+		err = o.lookUpNameConflict(ctx, &snap)
 	}
 	return snap, err
 }
 
-// glance makes a Snapshot without any question to the API server, for those who
+// ObserveCached makes a Snapshot without any question to the API server, for those who
 // only want to tell how things are.
-func (o *observer) glance(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
-	snap, err := o.snapshot(ctx, o.cached, key,
-		client.MatchingFields{indexServiceOfSlice: key.Name}, client.UnsafeDisableDeepCopy)
-	snap.Namesake = o.namesakes.get(key)
+func (o *Observer) ObserveCached(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
+	snap, err := o.snapshot(ctx, o.Cached, key,
+		client.MatchingFields{IndexServiceOfSlice: key.Name}, client.UnsafeDisableDeepCopy)
+	snap.Namesake = o.NameConflicts.Get(key)
 	return snap, err
 }
 
-// observeLive makes a Snapshot from what the API server has now. It costs some
+// ObserveLive makes a Snapshot from what the API server has now. It costs some
 // requests, and comes before every write that takes something away.
-func (o *observer) observeLive(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
-	snap, err := o.snapshot(ctx, o.live, key, client.MatchingLabels{discoveryv1.LabelServiceName: key.Name})
+func (o *Observer) ObserveLive(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
+	snap, err := o.snapshot(ctx, o.Live, key, client.MatchingLabels{discoveryv1.LabelServiceName: key.Name})
 	if err == nil {
-		err = o.lookUpNamesake(ctx, &snap)
+		err = o.lookUpNameConflict(ctx, &snap)
 	}
 	return snap, err
 }
 
-func (o *observer) snapshot(ctx context.Context, from client.Reader, key types.NamespacedName, slicesOf ...client.ListOption) (decide.Snapshot, error) {
-	snap := decide.Snapshot{Now: o.clock.Now(), Settings: o.settings, Attempt: o.attempts.get(key), Refusal: o.refusals.get(key)}
+func (o *Observer) snapshot(ctx context.Context, from client.Reader, key types.NamespacedName, slicesOf ...client.ListOption) (decide.Snapshot, error) {
+	snap := decide.Snapshot{Now: o.Clock.Now(), Settings: o.Settings, Attempt: o.Attempts.Get(key), Refusal: o.Refusals.Get(key)}
 	for _, read := range []func(context.Context, client.Reader, types.NamespacedName, *decide.Snapshot) error{
 		o.readService, o.readPolicies, o.readPods, o.readResponder, o.readMaintenance,
 	} {
@@ -113,21 +116,21 @@ func (o *observer) snapshot(ctx context.Context, from client.Reader, key types.N
 	return snap, err
 }
 
-func (o *observer) readService(ctx context.Context, from client.Reader, key types.NamespacedName, snap *decide.Snapshot) error {
+func (o *Observer) readService(ctx context.Context, from client.Reader, key types.NamespacedName, snap *decide.Snapshot) error {
 	service, namespace := &corev1.Service{}, &corev1.Namespace{}
-	service, err := found(service, from.Get(ctx, key, service))
+	service, err := Found(service, from.Get(ctx, key, service))
 	if err != nil {
 		return err
 	}
 	snap.Service = service
-	namespace, err = found(namespace, from.Get(ctx, types.NamespacedName{Name: key.Namespace}, namespace))
+	namespace, err = Found(namespace, from.Get(ctx, types.NamespacedName{Name: key.Namespace}, namespace))
 	if namespace != nil {
 		snap.NamespaceLabels = namespace.Labels
 	}
 	return err
 }
 
-func (o *observer) readPolicies(ctx context.Context, from client.Reader, _ types.NamespacedName, snap *decide.Snapshot) error {
+func (o *Observer) readPolicies(ctx context.Context, from client.Reader, _ types.NamespacedName, snap *decide.Snapshot) error {
 	var policies criticalv2.CriticalServiceList
 	err := from.List(ctx, &policies, client.UnsafeDisableDeepCopy)
 	snap.Policies = policies.Items
@@ -136,7 +139,7 @@ func (o *observer) readPolicies(ctx context.Context, from client.Reader, _ types
 
 // readPods sorts the Pods of ours into those of the Service, the responder's, and
 // those of other Services.
-func (o *observer) readPods(ctx context.Context, from client.Reader, key types.NamespacedName, snap *decide.Snapshot) error {
+func (o *Observer) readPods(ctx context.Context, from client.Reader, key types.NamespacedName, snap *decide.Snapshot) error {
 	var pods corev1.PodList
 	if err := from.List(ctx, &pods, client.InNamespace(key.Namespace), client.HasLabels{criticalv2.LabelFallbackFor}, client.UnsafeDisableDeepCopy); err != nil {
 		return err
@@ -156,28 +159,28 @@ func (o *observer) readPods(ctx context.Context, from client.Reader, key types.N
 	return nil
 }
 
-func (o *observer) readResponder(ctx context.Context, from client.Reader, key types.NamespacedName, snap *decide.Snapshot) error {
+func (o *Observer) readResponder(ctx context.Context, from client.Reader, key types.NamespacedName, snap *decide.Snapshot) error {
 	name := types.NamespacedName{Namespace: key.Namespace, Name: criticalv2.ResponderName}
 	deployment, listeners := &appsv1.Deployment{}, &corev1.ConfigMap{}
-	deployment, err := found(deployment, from.Get(ctx, name, deployment))
+	deployment, err := Found(deployment, from.Get(ctx, name, deployment))
 	if err != nil {
 		return err
 	}
 	if deployment != nil && deployment.Labels[criticalv2.LabelResponder] == criticalv2.ResponderServer {
 		snap.Responder.Deployment = deployment
 	}
-	listeners, err = found(listeners, from.Get(ctx, name, listeners))
+	listeners, err = Found(listeners, from.Get(ctx, name, listeners))
 	if listeners != nil && listeners.Labels[criticalv2.LabelResponder] == criticalv2.ResponderListeners {
-		snap.Responder.Table = o.tables.of(listeners)
+		snap.Responder.Table = o.Tables.Of(listeners)
 	}
 	return err
 }
 
 // readMaintenance reads what is announced for the Service. What stands in for it is
 // taken away for its sake only when the page can, so that the cache is always enough.
-func (o *observer) readMaintenance(ctx context.Context, _ client.Reader, key types.NamespacedName, snap *decide.Snapshot) error {
+func (o *Observer) readMaintenance(ctx context.Context, _ client.Reader, key types.NamespacedName, snap *decide.Snapshot) error {
 	var configs corev1.ConfigMapList
-	err := o.cached.List(ctx, &configs, client.InNamespace(key.Namespace),
+	err := o.Cached.List(ctx, &configs, client.InNamespace(key.Namespace),
 		client.MatchingLabels{criticalv2.LabelResponder: criticalv2.ResponderMaintenance}, client.UnsafeDisableDeepCopy)
 	for i := range configs.Items {
 		if configs.Items[i].Data[criticalv2.MaintenanceService] == key.Name {
@@ -188,12 +191,12 @@ func (o *observer) readMaintenance(ctx context.Context, _ client.Reader, key typ
 }
 
 // readNeeds reads what the fallback of the Service rests on.
-func (o *observer) readNeeds(ctx context.Context, from client.Reader, snap *decide.Snapshot) error {
+func (o *Observer) readNeeds(ctx context.Context, from client.Reader, snap *decide.Snapshot) error {
 	needs := snap.Needs()
 	if needs.Template.Name != "" && o.mayRead(needs.Template.Namespace) {
 		template := &corev1.PodTemplate{}
 		var err error
-		if snap.Template, err = found(template, from.Get(ctx, needs.Template, template)); err != nil {
+		if snap.Template, err = Found(template, from.Get(ctx, needs.Template, template)); err != nil {
 			return err
 		}
 	}
@@ -201,7 +204,7 @@ func (o *observer) readNeeds(ctx context.Context, from client.Reader, snap *deci
 		// Nothing is taken away for its sake, so that the cache is always enough, and
 		// no permission to read just any ConfigMap is needed.
 		content := &corev1.ConfigMap{}
-		content, err := found(content, o.cached.Get(ctx, needs.Content, content))
+		content, err := Found(content, o.Cached.Get(ctx, needs.Content, content))
 		if err != nil {
 			return err
 		}
@@ -217,9 +220,9 @@ func (o *observer) readNeeds(ctx context.Context, from client.Reader, snap *deci
 	return nil
 }
 
-func (o *observer) readBackup(ctx context.Context, from client.Reader, name types.NamespacedName, snap *decide.Snapshot) error {
+func (o *Observer) readBackup(ctx context.Context, from client.Reader, name types.NamespacedName, snap *decide.Snapshot) error {
 	service := &corev1.Service{}
-	service, err := found(service, from.Get(ctx, name, service))
+	service, err := Found(service, from.Get(ctx, name, service))
 	if err != nil {
 		return err
 	}
@@ -239,50 +242,50 @@ func (o *observer) readBackup(ctx context.Context, from client.Reader, name type
 
 // mayRead tells whether a PodTemplate may be used: those of other namespaces than
 // these the operator does not even look at.
-func (o *observer) mayRead(namespace string) bool {
-	return len(o.namespaces) == 0 || slices.Contains(o.namespaces, namespace) ||
-		namespace == o.settings.Template.Namespace || namespace == o.settings.OperatorNamespace
+func (o *Observer) mayRead(namespace string) bool {
+	return len(o.Namespaces) == 0 || slices.Contains(o.Namespaces, namespace) ||
+		namespace == o.Settings.Template.Namespace || namespace == o.Settings.OperatorNamespace
 }
 
-// lookUpNamesake finds out whose Pod has the fallback's name, where something
+// lookUpNameConflict finds out whose Pod has the fallback's name, where something
 // hints that there is one beside the known fallbacks: a slice lists it, or a
 // create met it. It is a live read, because Pods that are not fallbacks are not
 // in the cache, and it is not on the way to a first fallback.
-func (o *observer) lookUpNamesake(ctx context.Context, snap *decide.Snapshot) error {
+func (o *Observer) lookUpNameConflict(ctx context.Context, snap *decide.Snapshot) error {
 	if snap.Service == nil {
 		return nil
 	}
 	nameTaken := snap.Attempt != nil && snap.Attempt.Reason == criticalv2.ReasonNameTaken
 	if !nameTaken && !snap.Namesakes() {
-		o.namesakes.forget(client.ObjectKeyFromObject(snap.Service))
+		o.NameConflicts.Forget(client.ObjectKeyFromObject(snap.Service))
 		return nil
 	}
 	pod := &corev1.Pod{}
 	key := types.NamespacedName{Namespace: snap.Service.Namespace, Name: snap.PodName()}
-	pod, err := found(pod, o.live.Get(ctx, key, pod))
+	pod, err := Found(pod, o.Live.Get(ctx, key, pod))
 	if err != nil {
 		return err
 	}
 	if pod != nil && !protection.IsFallback(pod) {
 		snap.Namesake = pod
-		o.namesakes.set(client.ObjectKeyFromObject(snap.Service), corev1.Pod{ObjectMeta: slimMeta(pod.ObjectMeta)})
+		o.NameConflicts.Set(client.ObjectKeyFromObject(snap.Service), corev1.Pod{ObjectMeta: slimMeta(pod.ObjectMeta)})
 		return nil
 	}
-	o.namesakes.forget(client.ObjectKeyFromObject(snap.Service))
+	o.NameConflicts.Forget(client.ObjectKeyFromObject(snap.Service))
 	if pod != nil && !slices.ContainsFunc(snap.Pods, func(known corev1.Pod) bool { return known.UID == pod.UID }) {
 		// A fallback that the cache does not know: it is new, or lost its label.
 		snap.Pods = append(snap.Pods, *pod)
 	}
 	if nameTaken {
 		// The name is free, or ours: the answer is out of date.
-		o.attempts.forget(client.ObjectKeyFromObject(snap.Service))
+		o.Attempts.Forget(client.ObjectKeyFromObject(snap.Service))
 		snap.Attempt = nil
 	}
 	return nil
 }
 
-// found turns "not found" into nil, which is how a Snapshot says it.
-func found[T any](object *T, err error) (*T, error) {
+// Found turns "not found" into nil, which is how a Snapshot says it.
+func Found[T any](object *T, err error) (*T, error) {
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
@@ -291,4 +294,23 @@ func found[T any](object *T, err error) (*T, error) {
 	default:
 		return object, nil
 	}
+}
+
+// Check is what is known of a Service's standby: nil if it is yet to be tested. One
+// that nobody tests, or that is not there, has nothing to be found out.
+func (o *Observer) Check(key types.NamespacedName, snap *decide.Snapshot) *decide.Check {
+	if o.Untested || !Publishes(snap) {
+		return &decide.Check{}
+	}
+	return o.Checks.Get(key)
+}
+
+// Publishes reports whether there is an endpoint to ask.
+func Publishes(snap *decide.Snapshot) bool {
+	for i := range snap.Standby {
+		if len(snap.Standby[i].Endpoints) > 0 {
+			return true
+		}
+	}
+	return false
 }

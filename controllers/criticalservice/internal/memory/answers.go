@@ -1,4 +1,5 @@
-package criticalservice
+// Package memory keeps what was learnt by asking, and can be asked again.
+package memory
 
 import (
 	"sync"
@@ -6,22 +7,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// answers remembers what was last learnt about each Service by asking: what the API
+// Answers remembers what was last learnt about each Service by asking: what the API
 // server said of a fallback Pod (decide.Attempt) or of a standby slice that it
 // refused (decide.Refusal), whose a Pod of the fallback's name is, what explains an outage, and whether the standby
 // answers (decide.Check). It is a cache of something that can be asked again: after
 // a restart it is empty, and the next question fills it.
-type answers[A any] struct {
+type Answers[A any] struct {
 	mu   sync.Mutex
 	last map[types.NamespacedName]A
 }
 
-func newAnswers[A any]() *answers[A] {
-	return &answers[A]{last: map[types.NamespacedName]A{}}
+func NewAnswers[A any]() *Answers[A] {
+	return &Answers[A]{last: map[types.NamespacedName]A{}}
 }
 
-// get is the last answer; nil if there is none.
-func (a *answers[A]) get(key types.NamespacedName) *A {
+// Get is the last answer; nil if there is none.
+func (a *Answers[A]) Get(key types.NamespacedName) *A {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if answer, found := a.last[key]; found {
@@ -30,13 +31,13 @@ func (a *answers[A]) get(key types.NamespacedName) *A {
 	return nil
 }
 
-func (a *answers[A]) set(key types.NamespacedName, answer A) {
+func (a *Answers[A]) Set(key types.NamespacedName, answer A) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.last[key] = answer
 }
 
-func (a *answers[A]) forget(key types.NamespacedName) {
+func (a *Answers[A]) Forget(key types.NamespacedName) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.last, key)

@@ -1,4 +1,4 @@
-package criticalservice
+package protect
 
 import (
 	"context"
@@ -10,24 +10,24 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/metrics"
 )
 
 // report tells what was done, in events on the Service, and wakes the status of
 // every CriticalService that matches it.
-func (r *ServiceReconciler) report(ctx context.Context, snap *decide.Snapshot, plan decide.Plan, done outcome) {
+func (r *Reconciler) report(ctx context.Context, snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	r.log(ctx, plan, done)
 	if snap.Service == nil {
 		return
 	}
 	r.announce(snap, plan, done)
-	r.wake.matching(ctx, snap)
+	r.Wake.Matching(ctx, snap)
 }
 
-func (r *ServiceReconciler) announce(snap *decide.Snapshot, plan decide.Plan, done outcome) {
+func (r *Reconciler) announce(snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	service := snap.Service
 	var governor client.Object
 	if plan.Governor != nil {
@@ -89,7 +89,7 @@ var whyText = map[decide.Why]string{
 	decide.WhyOutdated:    "it did not become ready, and its PodTemplate has changed",
 }
 
-func (r *ServiceReconciler) log(ctx context.Context, plan decide.Plan, done outcome) {
+func (r *Reconciler) log(ctx context.Context, plan decide.Plan, done outcome) {
 	log := ctrl.LoggerFrom(ctx)
 	if done.created != nil {
 		log.Info("created fallback Pod", "pod", done.created.Name, "state", plan.State, "governor", plan.Governor.Name)
@@ -113,22 +113,11 @@ func (r *ServiceReconciler) log(ctx context.Context, plan decide.Plan, done outc
 	log.V(1).Info("decided", "state", plan.State, "reason", plan.Reason, "message", plan.Message, "recheckAfter", plan.RecheckAfter)
 }
 
-// wakeStatus tells the status controller that a Service of a CriticalService may
-// have changed.
-type wakeStatus chan event.TypedGenericEvent[*criticalv2.CriticalService]
-
-func (w wakeStatus) of(ctx context.Context, policy *criticalv2.CriticalService) {
-	select {
-	case w <- event.TypedGenericEvent[*criticalv2.CriticalService]{Object: policy}:
-	case <-ctx.Done():
+// activation is what a plan did to put a fallback to work, for the metrics.
+func activation(snap *decide.Snapshot, plan *decide.Plan, done *outcome) metrics.Activation {
+	a := metrics.Activation{InOutage: plan.Governor != nil && plan.OwnReady == 0, Created: done.created != nil, Denied: done.denied}
+	if slice := turned(done.published, snap.Standby, true); slice != nil {
+		a.Promoted = slice.Labels[criticalv2.LabelFallbackKind]
 	}
-}
-
-// matching tells it of every CriticalService that matches the Service of a Snapshot.
-func (w wakeStatus) matching(ctx context.Context, snap *decide.Snapshot) {
-	for i := range snap.Policies {
-		if policy := &snap.Policies[i]; protection.Matches(policy, snap.Service, snap.NamespaceLabels) {
-			w.of(ctx, policy)
-		}
-	}
+	return a
 }

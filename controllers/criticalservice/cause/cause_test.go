@@ -1,7 +1,6 @@
-package criticalservice
+package cause
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -12,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clientevents "k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/observe/observetest"
 	"github.com/critical-service/operator/internal/controller/events"
 )
 
@@ -31,10 +30,10 @@ var (
 func TestNoOutageIsLeftUnexplained(t *testing.T) {
 	g := NewWithT(t)
 	const many = 5000
-	open := newInquiries(time.Millisecond, newAnswers[criticalv2.OutageCause]())
+	open := NewDiagnoses(time.Millisecond, memory.NewAnswers[criticalv2.OutageCause]())
 	begin := func(from, to int) {
 		for i := from; i < to; i++ {
-			open.follow(types.NamespacedName{Namespace: "shop", Name: fmt.Sprintf("web-%d", i)}, &corev1.Service{}, anOutage)
+			open.Follow(types.NamespacedName{Namespace: "shop", Name: fmt.Sprintf("web-%d", i)}, &corev1.Service{}, anOutage)
 		}
 	}
 	begin(0, many)
@@ -47,9 +46,9 @@ func TestNoOutageIsLeftUnexplained(t *testing.T) {
 
 func TestACauseIsNotKeptAnewForOtherWords(t *testing.T) {
 	g := NewWithT(t)
-	causes := newAnswers[criticalv2.OutageCause]()
-	open := newInquiries(time.Millisecond, causes)
-	open.follow(aService, &corev1.Service{}, anOutage)
+	causes := memory.NewAnswers[criticalv2.OutageCause]()
+	open := NewDiagnoses(time.Millisecond, causes)
+	open.Follow(aService, &corev1.Service{}, anOutage)
 	settle := func(code, said string) bool {
 		current, changed := open.settle(aService, open.of(aService), criticalv2.OutageCause{
 			Reason: criticalv2.CauseCrashLoop, Message: "It ends with exit code " + code + ", saying: " + said + ".",
@@ -59,7 +58,7 @@ func TestACauseIsNotKeptAnewForOtherWords(t *testing.T) {
 	}
 	g.Expect(settle("1", "19:44 no database")).To(BeTrue())
 	g.Expect(settle("1", "19:45 no database")).To(BeFalse())
-	g.Expect(causes.get(aService).Message).To(ContainSubstring("19:44"), "a status that is made anew is the same")
+	g.Expect(causes.Get(aService).Message).To(ContainSubstring("19:44"), "a status that is made anew is the same")
 	g.Expect(settle("2", "19:46 no database")).To(BeTrue())
 }
 
@@ -67,7 +66,8 @@ func TestACauseIsNotKeptAnewForOtherWords(t *testing.T) {
 func TestWhatTheStatusSaysOfAnOutageIsNotToldAgain(t *testing.T) {
 	g := NewWithT(t)
 	recorder := clientevents.NewFakeRecorder(10)
-	r := &CauseReconciler{Announcer: events.Announcer{Recorder: recorder, Scheme: cached(g).Scheme()}}
+	_, caches := observetest.Of(t)
+	r := &Reconciler{Announcer: events.Announcer{Recorder: recorder, Scheme: caches.Scheme()}}
 	crash := criticalv2.OutageCause{Reason: criticalv2.CauseCrashLoop, Message: "It crashes."}
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: aService.Namespace, Name: aService.Name}}
 	governor := &criticalv2.CriticalService{
@@ -76,49 +76,26 @@ func TestWhatTheStatusSaysOfAnOutageIsNotToldAgain(t *testing.T) {
 			Namespace: aService.Namespace, Name: aService.Name, Since: metav1.Now(), Cause: &crash,
 		}}},
 	}
-	r.tell(&inquiry{}, service, governor, crash)
+	r.tell(&search{}, service, governor, crash)
 	g.Expect(recorder.Events).NotTo(Receive())
 
 	another := criticalv2.OutageCause{Reason: criticalv2.CauseImagePull, Message: "It has no image."}
-	r.tell(&inquiry{}, service, governor, another)
+	r.tell(&search{}, service, governor, another)
 	g.Expect(recorder.Events).To(Receive(ContainSubstring("It has no image.")))
 
 	governor.Status.Details[0].Cause = nil
-	r.tell(&inquiry{}, service, governor, crash)
+	r.tell(&search{}, service, governor, crash)
 	g.Expect(recorder.Events).To(Receive(ContainSubstring("It crashes.")))
 }
 
-// Whose the Pod is that holds the fallback's name, the service controller asks: who
-// only looks asks nothing, and forgets nothing of what was learnt.
-func TestWhoOnlyLooksAsksNothing(t *testing.T) {
+// Only the service controller asks whose the Pod is that holds the fallback's name.
+func TestALookAtCachesAsksNothing(t *testing.T) {
 	g := NewWithT(t)
-	caches := cached(g, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: aService.Namespace, Name: aService.Name}})
-	looker := observer{
-		cached: caches, live: nobodyAsked{t: t}, clock: clock.RealClock{}, tables: newTables(),
-		attempts: newAnswers[decide.Attempt](), refusals: newAnswers[decide.Refusal](), causes: newAnswers[criticalv2.OutageCause](),
-		checks: newAnswers[decide.Check](), namesakes: newAnswers[corev1.Pod](),
-	}
-	looker.attempts.set(aService, decide.Attempt{Reason: criticalv2.ReasonNameTaken})
-	open := newInquiries(time.Millisecond, looker.causes)
-	open.follow(aService, &corev1.Service{}, anOutage)
-	for _, looks := range []reconcile.Reconciler{
-		&CauseReconciler{observer: looker, inquiries: open},
-		&SelfTestReconciler{observer: looker, every: time.Minute, doubts: newAnswers[map[question]bool]()},
-	} {
-		_, err := looks.Reconcile(t.Context(), ctrl.Request{NamespacedName: aService})
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(looker.attempts.get(aService)).NotTo(BeNil())
-	}
-}
-
-// nobodyAsked is an API server that is not to be asked.
-type nobodyAsked struct {
-	client.Reader
-	t *testing.T
-}
-
-// Get implements client.Reader.
-func (n nobodyAsked) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
-	n.t.Errorf("the API server was asked for %T %s", into, key)
-	return nil
+	observer, _ := observetest.Of(t, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: aService.Namespace, Name: aService.Name}})
+	observer.Attempts.Set(aService, decide.Attempt{Reason: criticalv2.ReasonNameTaken})
+	open := NewDiagnoses(time.Millisecond, observer.Causes)
+	open.Follow(aService, &corev1.Service{}, anOutage)
+	_, err := (&Reconciler{Observer: observer, Diagnoses: open}).Reconcile(t.Context(), ctrl.Request{NamespacedName: aService})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(observer.Attempts.Get(aService)).NotTo(BeNil())
 }

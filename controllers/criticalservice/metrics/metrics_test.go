@@ -1,4 +1,4 @@
-package criticalservice
+package metrics
 
 import (
 	"fmt"
@@ -11,32 +11,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/observe/observetest"
 	"github.com/critical-service/operator/internal/controller/write"
 	"github.com/critical-service/operator/test/metrictable"
 )
 
-// cached is a cache that holds some objects.
-func cached(g Gomega, objects ...client.Object) client.Client {
-	scheme := runtime.NewScheme()
-	g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
-	g.Expect(criticalv2.AddToScheme(scheme)).To(Succeed())
-	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
-		WithIndex(&discoveryv1.EndpointSlice{}, indexServiceOfSlice, serviceOfSlice).
-		WithIndex(&discoveryv1.EndpointSlice{}, indexBackupOfSlice, backupOfSlice).Build()
-}
-
 // measuredWorld is a registry of an operator whose caches hold Service shop/web,
 // which has one ready endpoint of its own and a standby, and what governs it.
-func measuredWorld(g Gomega, leads <-chan struct{}) (*prometheus.Registry, client.Client, observer) {
+func measuredWorld(t *testing.T, leads <-chan struct{}) (*prometheus.Registry, client.Client, observe.Observer) {
+	t.Helper()
+	g := NewWithT(t)
 	meta := func(name string, labels map[string]string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: labels}
 	}
@@ -48,7 +38,7 @@ func measuredWorld(g Gomega, leads <-chan struct{}) (*prometheus.Registry, clien
 	ports := []discoveryv1.EndpointPort{{Name: new("http"), Port: new(int32(8080)), Protocol: new(corev1.ProtocolTCP)}}
 	one := []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)}}}
 	spare := []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.2"}, Conditions: discoveryv1.EndpointConditions{Ready: new(false)}}}
-	caches := cached(g,
+	watched, caches := observetest.Of(t,
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}},
 		&corev1.Service{ObjectMeta: meta("web", map[string]string{"role": "frontend"}), Spec: corev1.ServiceSpec{
 			Type: corev1.ServiceTypeClusterIP, Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Name: "http", Port: 80, Protocol: corev1.ProtocolTCP}},
@@ -64,14 +54,9 @@ func measuredWorld(g Gomega, leads <-chan struct{}) (*prometheus.Registry, clien
 			Fallback:        criticalv2.Fallback{Page: &criticalv2.PageFallback{}},
 		}},
 	)
-	registry, measured := prometheus.NewRegistry(), newMetrics()
-	watched := observer{
-		cached: caches, clock: clock.RealClock{}, tables: newTables(),
-		attempts: newAnswers[decide.Attempt](), refusals: newAnswers[decide.Refusal](), causes: newAnswers[criticalv2.OutageCause](),
-		checks: newAnswers[decide.Check](), namesakes: newAnswers[corev1.Pod](),
-	}
-	g.Expect(measured.register(registry)).To(Succeed())
-	g.Expect(registry.Register(newGauges(watched, measured.outages, leads))).To(Succeed())
+	registry, measured := prometheus.NewRegistry(), New()
+	g.Expect(measured.Register(registry)).To(Succeed())
+	g.Expect(registry.Register(measured.Gauges(watched, leads))).To(Succeed())
 	writer, err := write.Counted(caches, registry)
 	g.Expect(err).NotTo(HaveOccurred())
 	return registry, writer, watched
@@ -85,8 +70,8 @@ func closed() <-chan struct{} {
 
 func TestTheTableOfMetricsIsWhatIsRegistered(t *testing.T) {
 	g := NewWithT(t)
-	registry, writer, watched := measuredWorld(g, closed())
-	watched.checks.set(types.NamespacedName{Namespace: "shop", Name: "web"}, decide.Check{At: time.Now(), Asked: 1})
+	registry, writer, watched := measuredWorld(t, closed())
+	watched.Checks.Set(types.NamespacedName{Namespace: "shop", Name: "web"}, decide.Check{At: time.Now(), Asked: 1})
 	g.Expect(write.Create(t.Context(), writer, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "fallback"}})).To(Succeed())
 	families, err := registry.Gather()
 	g.Expect(err).NotTo(HaveOccurred())
@@ -96,7 +81,7 @@ func TestTheTableOfMetricsIsWhatIsRegistered(t *testing.T) {
 func TestOnlyTheReplicaThatLeadsTellsOfServices(t *testing.T) {
 	g := NewWithT(t)
 	leads := make(chan struct{})
-	registry, _, _ := measuredWorld(g, leads)
+	registry, _, _ := measuredWorld(t, leads)
 	gathered := func() []string {
 		families, err := registry.Gather()
 		g.Expect(err).NotTo(HaveOccurred())
@@ -161,9 +146,9 @@ func TestWhatTheHistoryCounts(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			measured := newMetrics()
+			measured := New()
 			policy := governor(test.before...)
-			measured.follow(policy, &criticalv2.CriticalServiceStatus{Outages: test.after}, verdict(policy, criticalv2.StateArmed))
+			measured.Follow(policy, &criticalv2.CriticalServiceStatus{Outages: test.after}, verdict(policy, criticalv2.StateArmed))
 			outages, _ := measured.outages.see(web, criticalv2.StateArmed, time.Now())
 			g.Expect(outages).To(Equal(test.outages))
 			g.Expect(observed(g, measured.covers, criticalv2.FallbackKindPage)).To(Equal(test.covered), "covered")
@@ -191,13 +176,13 @@ func TestOnlyARecoveryEndsADuration(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			measured := newMetrics()
+			measured := New()
 			was := criticalv2.Outage{
 				Namespace: web.Namespace, Name: web.Name, Began: *at(0), Covered: at(3), Fallback: criticalv2.FallbackKindPage,
 			}
 			ended := was
 			ended.Ended = at(60)
-			measured.follow(governor(was), &criticalv2.CriticalServiceStatus{Outages: []criticalv2.Outage{ended}}, test.verdicts)
+			measured.Follow(governor(was), &criticalv2.CriticalServiceStatus{Outages: []criticalv2.Outage{ended}}, test.verdicts)
 			g.Expect(observed(g, measured.durations, criticalv2.FallbackKindPage)).To(Equal(test.want))
 		})
 	}
@@ -225,7 +210,7 @@ func TestTheTimeToCoverIsOneThatWasSeen(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			measured, policy := newMetrics(), governor()
+			measured, policy := New(), governor()
 			if test.kind == pod {
 				policy.Spec.Fallback.PodTemplate = &criticalv2.PodTemplateFallback{Activation: test.activation}
 			}
@@ -234,7 +219,7 @@ func TestTheTimeToCoverIsOneThatWasSeen(t *testing.T) {
 				policy.Status.Outages = []criticalv2.Outage{outage}
 			}
 			outage.Covered, outage.Fallback = at(test.covered), test.kind
-			measured.follow(policy, &criticalv2.CriticalServiceStatus{Outages: []criticalv2.Outage{outage}}, verdict(policy, criticalv2.StateCovered))
+			measured.Follow(policy, &criticalv2.CriticalServiceStatus{Outages: []criticalv2.Outage{outage}}, verdict(policy, criticalv2.StateCovered))
 			g.Expect(observed(g, measured.covers, test.kind)).To(Equal(test.want))
 		})
 	}
@@ -242,11 +227,11 @@ func TestTheTimeToCoverIsOneThatWasSeen(t *testing.T) {
 
 func TestWhatCountsAsAnActivation(t *testing.T) {
 	pod, page := criticalv2.FallbackKindPodTemplate, criticalv2.FallbackKindPage
-	created := outcome{created: &corev1.Pod{}}
+	created := Activation{Created: true}
 	// A step is what was done while the Service had some ready endpoints of its own.
 	type step struct {
 		ready int
-		done  outcome
+		done  Activation
 	}
 	tests := map[string]struct {
 		steps []step
@@ -254,33 +239,33 @@ func TestWhatCountsAsAnActivation(t *testing.T) {
 	}{
 		"a Pod is made in an outage":   {[]step{{0, created}}, map[[2]string]float64{{pod, resultCreated}: 1}},
 		"a Pod is made, to stand by":   {[]step{{2, created}}, nil},
-		"a Pod is denied in an outage": {[]step{{0, outcome{denied: pod}}}, map[[2]string]float64{{pod, resultDenied}: 1}},
+		"a Pod is denied in an outage": {[]step{{0, Activation{Denied: pod}}}, map[[2]string]float64{{pod, resultDenied}: 1}},
 		"a Pod that is to stand by is denied": {
-			[]step{{2, outcome{denied: pod}}, {2, outcome{denied: pod}}}, nil,
+			[]step{{2, Activation{Denied: pod}}, {2, Activation{Denied: pod}}}, nil,
 		},
 		"a Pod is denied again and again": {
-			[]step{{0, outcome{denied: pod}}, {0, outcome{}}, {0, outcome{denied: pod}}}, map[[2]string]float64{{pod, resultDenied}: 1},
+			[]step{{0, Activation{Denied: pod}}, {0, Activation{}}, {0, Activation{Denied: pod}}}, map[[2]string]float64{{pod, resultDenied}: 1},
 		},
 		"a Pod that was to stand by is denied in the outage too": {
-			[]step{{2, outcome{denied: pod}}, {0, outcome{denied: pod}}, {0, outcome{denied: pod}}}, map[[2]string]float64{{pod, resultDenied}: 1},
+			[]step{{2, Activation{Denied: pod}}, {0, Activation{Denied: pod}}, {0, Activation{Denied: pod}}}, map[[2]string]float64{{pod, resultDenied}: 1},
 		},
 		"a Pod is denied in two outages": {
-			[]step{{0, outcome{denied: pod}}, {1, outcome{}}, {0, outcome{denied: pod}}}, map[[2]string]float64{{pod, resultDenied}: 2},
+			[]step{{0, Activation{Denied: pod}}, {1, Activation{}}, {0, Activation{Denied: pod}}}, map[[2]string]float64{{pod, resultDenied}: 2},
 		},
 		"a Pod is denied, and then the page that is to answer instead": {
-			[]step{{0, outcome{denied: pod}}, {0, outcome{denied: page}}}, map[[2]string]float64{{pod, resultDenied}: 1, {page, resultDenied}: 1},
+			[]step{{0, Activation{Denied: pod}}, {0, Activation{Denied: page}}}, map[[2]string]float64{{pod, resultDenied}: 1, {page, resultDenied}: 1},
 		},
 		"a Pod is denied and then made": {
-			[]step{{0, outcome{denied: pod}}, {0, created}}, map[[2]string]float64{{pod, resultDenied}: 1, {pod, resultCreated}: 1},
+			[]step{{0, Activation{Denied: pod}}, {0, created}}, map[[2]string]float64{{pod, resultDenied}: 1, {pod, resultCreated}: 1},
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			measured := newMetrics()
+			measured := New()
 			for _, step := range test.steps {
-				plan := decide.Plan{Governor: governor(), OwnReady: step.ready}
-				measured.activated(web, &decide.Snapshot{}, &plan, &step.done)
+				step.done.InOutage = step.ready == 0
+				measured.Activated(web, step.done)
 			}
 			for _, kind := range []string{pod, page} {
 				for _, result := range []string{resultCreated, resultDenied} {
@@ -305,7 +290,7 @@ func observed(g Gomega, histogram *prometheus.HistogramVec, kind string) string 
 // own. A scrape asks nobody whose it is, and remembers what was found out last.
 func TestAScrapeRemembersWhoseTheNamesakeIs(t *testing.T) {
 	g := NewWithT(t)
-	registry, writer, watched := measuredWorld(g, closed())
+	registry, writer, watched := measuredWorld(t, closed())
 	key := types.NamespacedName{Namespace: "shop", Name: "web"}
 	slice := &discoveryv1.EndpointSlice{}
 	g.Expect(writer.Get(t.Context(), types.NamespacedName{Namespace: "shop", Name: "web-1"}, slice)).To(Succeed())
@@ -323,6 +308,6 @@ func TestAScrapeRemembersWhoseTheNamesakeIs(t *testing.T) {
 		return -1
 	}
 	g.Expect(ready()).To(Equal(0.0), "nobody has found out yet")
-	watched.namesakes.set(key, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: snap.PodName(), UID: "theirs"}})
+	watched.NameConflicts.Set(key, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: snap.PodName(), UID: "theirs"}})
 	g.Expect(ready()).To(Equal(1.0))
 }

@@ -1,4 +1,4 @@
-package criticalservice
+package protect
 
 import (
 	"context"
@@ -46,7 +46,7 @@ const (
 
 // apply carries a plan out. What adds comes before what takes away, and the
 // failure of one write does not hinder the others.
-func (r *ServiceReconciler) apply(ctx context.Context, key types.NamespacedName, plan decide.Plan) (outcome, error) {
+func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, plan decide.Plan) (outcome, error) {
 	var done outcome
 	var failures []error
 
@@ -85,21 +85,21 @@ func (r *ServiceReconciler) apply(ctx context.Context, key types.NamespacedName,
 }
 
 // relabel writes a Pod's labels, annotations and owners as they must become.
-func (r *ServiceReconciler) relabel(ctx context.Context, to *corev1.Pod) error {
+func (r *Reconciler) relabel(ctx context.Context, to *corev1.Pod) error {
 	from := &corev1.Pod{}
-	if err := r.live.Get(ctx, client.ObjectKeyFromObject(to), from); err != nil {
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(to), from); err != nil {
 		return err
 	}
 	if from.UID != to.UID || from.ResourceVersion != to.ResourceVersion {
 		return fault.WaitFor(cacheBehind, fmt.Sprintf("fallback Pod %q changed meanwhile", to.Name))
 	}
-	return write.Patch(ctx, r.client, from, to)
+	return write.Patch(ctx, r.Client, from, to)
 }
 
 // create makes the fallback Pod. A refusal is not an error: it is the API
 // server's answer, is remembered as such, and the next plan takes it from there.
-func (r *ServiceReconciler) create(ctx context.Context, key types.NamespacedName, pod *corev1.Pod) (*corev1.Pod, error) {
-	err := write.Create(ctx, r.client, pod.DeepCopy())
+func (r *Reconciler) create(ctx context.Context, key types.NamespacedName, pod *corev1.Pod) (*corev1.Pod, error) {
+	err := write.Create(ctx, r.Client, pod.DeepCopy())
 	if answered := r.record(key, pod, false, err); !answered {
 		return nil, err
 	}
@@ -112,21 +112,21 @@ func (r *ServiceReconciler) create(ctx context.Context, key types.NamespacedName
 // Rehearsals must not hold up what an outage needs: only so many run at once, and
 // an admission webhook that does not answer is not waited for.
 const (
-	rehearsalsAtOnce = 2
-	rehearseWithin   = 5 * time.Second
-	rehearseLater    = time.Second
+	dryRunsAtOnce = 2
+	dryRunWithin  = 5 * time.Second
+	dryRunLater   = time.Second
 )
 
-func (r *ServiceReconciler) rehearse(ctx context.Context, key types.NamespacedName, pod *corev1.Pod) error {
+func (r *Reconciler) rehearse(ctx context.Context, key types.NamespacedName, pod *corev1.Pod) error {
 	select {
-	case r.rehearsals <- struct{}{}:
-		defer func() { <-r.rehearsals }()
+	case r.dryRuns <- struct{}{}:
+		defer func() { <-r.dryRuns }()
 	default:
-		return fault.WaitFor(rehearseLater, "other rehearsals are under way")
+		return fault.WaitFor(dryRunLater, "other rehearsals are under way")
 	}
-	limited, cancel := context.WithTimeout(ctx, rehearseWithin)
+	limited, cancel := context.WithTimeout(ctx, dryRunWithin)
 	defer cancel()
-	err := write.Rehearse(limited, r.client, pod.DeepCopy())
+	err := write.Rehearse(limited, r.Client, pod.DeepCopy())
 	if fault.IsDryRunUnsupported(err) {
 		err = nil // Nobody can tell before the outage, which is no reason for alarm.
 	}
@@ -138,9 +138,9 @@ func (r *ServiceReconciler) rehearse(ctx context.Context, key types.NamespacedNa
 
 // record remembers the API server's answer to a create, and tells whether it
 // was one: a connection that broke, or a request to come back later, is none.
-func (r *ServiceReconciler) record(key types.NamespacedName, pod *corev1.Pod, rehearsal bool, err error) bool {
-	attempt := decide.Attempt{Hash: render.Hash(pod), At: r.clock.Now(), Rehearsal: rehearsal}
-	if last := r.attempts.get(key); last != nil && last.Hash == attempt.Hash && last.Rehearsal == rehearsal {
+func (r *Reconciler) record(key types.NamespacedName, pod *corev1.Pod, rehearsal bool, err error) bool {
+	attempt := decide.Attempt{Hash: render.Hash(pod), At: r.Clock.Now(), Rehearsal: rehearsal}
+	if last := r.Attempts.Get(key); last != nil && last.Hash == attempt.Hash && last.Rehearsal == rehearsal {
 		attempt.Refusals = last.Refusals
 	}
 	switch {
@@ -157,7 +157,7 @@ func (r *ServiceReconciler) record(key types.NamespacedName, pod *corev1.Pod, re
 	default:
 		return false
 	}
-	r.attempts.set(key, attempt)
+	r.Attempts.Set(key, attempt)
 	return true
 }
 

@@ -1,4 +1,4 @@
-package criticalservice
+package metrics
 
 import (
 	"sync"
@@ -9,10 +9,10 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
-// tally keeps what cannot be read from the caches about each protected Service: how
+// outageCounter keeps what cannot be read from the caches about each protected Service: how
 // many outages began while this process led, and since when it has been seen in its
 // state. It forgets the Services that are not protected any more.
-type tally struct {
+type outageCounter struct {
 	mu       sync.Mutex
 	services map[types.NamespacedName]*record
 }
@@ -23,10 +23,12 @@ type record struct {
 	since   time.Time
 }
 
-func newTally() *tally { return &tally{services: map[types.NamespacedName]*record{}} }
+func newOutageCounter() *outageCounter {
+	return &outageCounter{services: map[types.NamespacedName]*record{}}
+}
 
 // add counts one more outage of a Service.
-func (t *tally) add(key types.NamespacedName) {
+func (t *outageCounter) add(key types.NamespacedName) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.of(key).outages++
@@ -34,7 +36,7 @@ func (t *tally) add(key types.NamespacedName) {
 
 // see notes the state of a Service, and tells how many outages it had and since
 // when it has been in that state.
-func (t *tally) see(key types.NamespacedName, state criticalv2.ServiceState, now time.Time) (outages int, since time.Time) {
+func (t *outageCounter) see(key types.NamespacedName, state criticalv2.ServiceState, now time.Time) (outages int, since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	known := t.of(key)
@@ -44,7 +46,7 @@ func (t *tally) see(key types.NamespacedName, state criticalv2.ServiceState, now
 	return known.outages, known.since
 }
 
-func (t *tally) of(key types.NamespacedName) *record {
+func (t *outageCounter) of(key types.NamespacedName) *record {
 	known, found := t.services[key]
 	if !found {
 		known = &record{}
@@ -54,7 +56,7 @@ func (t *tally) of(key types.NamespacedName) *record {
 }
 
 // known are the Services that are kept.
-func (t *tally) known() []types.NamespacedName {
+func (t *outageCounter) known() []types.NamespacedName {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	keys := make([]types.NamespacedName, 0, len(t.services))
@@ -65,7 +67,7 @@ func (t *tally) known() []types.NamespacedName {
 }
 
 // forget drops those of some Services that were not seen.
-func (t *tally) forget(keys []types.NamespacedName, seen map[types.NamespacedName]bool) {
+func (t *outageCounter) forget(keys []types.NamespacedName, seen map[types.NamespacedName]bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, key := range keys {

@@ -1,18 +1,22 @@
-package criticalservice
+package selftest
 
 import (
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/critical-service/operator/internal/contract/appprotocol"
-
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/observe/observetest"
+	"github.com/critical-service/operator/internal/contract/appprotocol"
 )
 
 func TestSelfTestsAreSpreadOverTheInterval(t *testing.T) {
@@ -113,4 +117,16 @@ func TestWhatIsNewAboutAStandby(t *testing.T) {
 			NewWithT(t).Expect(samePublished(before, after)).To(Equal(test.same))
 		})
 	}
+}
+
+// Only the service controller asks whose the Pod is that holds the fallback's name.
+func TestALookAtCachesAsksNothing(t *testing.T) {
+	g := NewWithT(t)
+	key := types.NamespacedName{Namespace: "shop", Name: "web"}
+	observer, _ := observetest.Of(t, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})
+	observer.Attempts.Set(key, decide.Attempt{Reason: criticalv2.ReasonNameTaken})
+	tester := &Reconciler{Observer: observer, Every: time.Minute, unconfirmed: memory.NewAnswers[map[question]bool]()}
+	_, err := tester.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(observer.Attempts.Get(key)).NotTo(BeNil())
 }

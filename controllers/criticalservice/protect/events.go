@@ -1,4 +1,4 @@
-package criticalservice
+package protect
 
 // Reasons of the events that tell what was done. An event is sent only after the
 // write it tells of succeeded. The events that tell what hinders a fallback, or

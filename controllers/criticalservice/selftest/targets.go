@@ -1,4 +1,4 @@
-package criticalservice
+package selftest
 
 import (
 	"cmp"
@@ -20,6 +20,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 	"github.com/critical-service/operator/internal/probe"
 )
 
@@ -49,7 +50,7 @@ type silence struct {
 // addresses of Pods are asked that are known to have them: a slice can be written
 // by others, who could send the operator anywhere. Of the others it is known
 // without a question that no fallback answers there.
-func (r *SelfTestReconciler) questions(ctx context.Context, snap *decide.Snapshot) ([]question, error) {
+func (r *Reconciler) questions(ctx context.Context, snap *decide.Snapshot) ([]question, error) {
 	var asked []question
 	for i := range snap.Standby {
 		slice := &snap.Standby[i]
@@ -81,7 +82,7 @@ func podName(endpoint *discoveryv1.Endpoint) string {
 
 // ports are the questions to each endpoint of a slice, with the port's number in
 // the place of the address.
-func (*SelfTestReconciler) ports(service *corev1.Service, slice *discoveryv1.EndpointSlice) []question {
+func (*Reconciler) ports(service *corev1.Service, slice *discoveryv1.EndpointSlice) []question {
 	var asked []question
 	for _, port := range slice.Ports {
 		at := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == ptr.Deref(port.Name, "") })
@@ -127,7 +128,7 @@ func protocolOf(port corev1.ServicePort, kind string) appprotocol.Protocol {
 
 // isOfPod tells whether an endpoint is a Pod of the namespace, and has its address.
 // Pods of ours are in the cache; of a backup's Pods, the API server knows.
-func (r *SelfTestReconciler) isOfPod(ctx context.Context, snap *decide.Snapshot, endpoint *discoveryv1.Endpoint) (bool, error) {
+func (r *Reconciler) isOfPod(ctx context.Context, snap *decide.Snapshot, endpoint *discoveryv1.Endpoint) (bool, error) {
 	if endpoint.TargetRef == nil || len(endpoint.Addresses) == 0 {
 		return false, nil
 	}
@@ -140,7 +141,7 @@ func (r *SelfTestReconciler) isOfPod(ctx context.Context, snap *decide.Snapshot,
 	}
 	pod := &corev1.Pod{}
 	key := types.NamespacedName{Namespace: snap.Service.Namespace, Name: endpoint.TargetRef.Name}
-	pod, err := found(pod, r.live.Get(ctx, key, pod))
+	pod, err := observe.Found(pod, r.Live.Get(ctx, key, pod))
 	return pod != nil && pod.UID == endpoint.TargetRef.UID && hasAddress(pod, endpoint.Addresses[0]), err
 }
 
@@ -149,7 +150,7 @@ func hasAddress(pod *corev1.Pod, address string) bool {
 }
 
 // ask asks all questions, and gives those that had no answer, in their order.
-func (r *SelfTestReconciler) ask(ctx context.Context, snap *decide.Snapshot, questions []question) []silence {
+func (r *Reconciler) ask(ctx context.Context, snap *decide.Snapshot, questions []question) []silence {
 	var mu sync.Mutex
 	var silent []silence
 	asking := errgroup.Group{}
@@ -159,7 +160,7 @@ func (r *SelfTestReconciler) ask(ctx context.Context, snap *decide.Snapshot, que
 		asking.Go(func() error {
 			var result probe.Result
 			if !q.stray {
-				result = probe.Ask(ctx, probe.Target{Address: q.address, Protocol: q.protocol, Host: host, Dial: r.dial})
+				result = probe.Ask(ctx, probe.Target{Address: q.address, Protocol: q.protocol, Host: host, Dial: r.Dial})
 			}
 			if !result.Answered {
 				mu.Lock()

@@ -1,4 +1,4 @@
-package criticalservice
+package memory
 
 import (
 	"sync"
@@ -8,9 +8,9 @@ import (
 	"github.com/critical-service/operator/internal/contract/listener"
 )
 
-// tables keeps the parsed table of each namespace's responder, because a mass
+// Tables keeps the parsed table of each namespace's responder, because a mass
 // failure looks at the same one again and again. It may be lost at any time.
-type tables struct {
+type Tables struct {
 	mu     sync.Mutex
 	parsed map[string]parsedTable
 }
@@ -20,11 +20,11 @@ type parsedTable struct {
 	table   *listener.Table
 }
 
-func newTables() *tables { return &tables{parsed: map[string]parsedTable{}} }
+func NewTables() *Tables { return &Tables{parsed: map[string]parsedTable{}} }
 
-// of is the table in a ConfigMap; nil where it cannot be read, which the
+// Of is the table in a ConfigMap; nil where it cannot be read, which the
 // responder's controller mends. It must not be changed.
-func (t *tables) of(config *corev1.ConfigMap) *listener.Table {
+func (t *Tables) Of(config *corev1.ConfigMap) *listener.Table {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	last, found := t.parsed[config.Namespace]

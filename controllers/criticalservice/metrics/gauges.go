@@ -1,4 +1,4 @@
-package criticalservice
+package metrics
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 )
 
 // collectWithin is how long a scrape may read caches, which takes milliseconds. They
@@ -28,19 +29,20 @@ var states = []criticalv2.ServiceState{
 // vanishes with its cache entry. Only the replica that leads tells: the others would
 // say the same, and everything would count twice.
 type gauges struct {
-	observer
-	outages *tally
+	observe.Observer
+	outages *outageCounter
 	leads   <-chan struct{}
 
 	info, state, since, ready, fallback, failover, maintenance, count *prometheus.Desc
 }
 
-func newGauges(observer observer, outages *tally, leads <-chan struct{}) *gauges {
+// Gauges makes the gauges of what an observer sees, while this replica leads.
+func (m *Counters) Gauges(observer observe.Observer, leads <-chan struct{}) prometheus.Collector {
 	desc := func(name, help string, more ...string) *prometheus.Desc {
 		return prometheus.NewDesc(prefix+name, help, append([]string{labelNamespace, labelService}, more...), nil)
 	}
 	return &gauges{
-		observer: observer, outages: outages, leads: leads,
+		Observer: observer, outages: m.outages, leads: leads,
 		info: desc("info", "A Service that a CriticalService names, with the one that governs it and the kind of fallback that stands in for it (none if there is none); always 1.",
 			"critical_service", labelFallback),
 		state: desc("state", "State of a Service: 1 for the one it is in (Ignored, Arming, Armed, Exposed, Covered), 0 for the others.",
@@ -71,9 +73,9 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectWithin)
 	defer cancel()
 	known, seen := g.outages.known(), map[types.NamespacedName]bool{}
-	policies := policiesIn(ctx, g.cached)
+	policies := observe.Policies(ctx, g.Cached)
 	for i := range policies {
-		eachMatched(ctx, g.cached, &policies[i], func(service *corev1.Service) {
+		observe.EachMatched(ctx, g.Cached, &policies[i], func(service *corev1.Service) {
 			key := client.ObjectKeyFromObject(service)
 			if seen[key] {
 				return
@@ -89,11 +91,11 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 }
 
 func (g *gauges) collect(ctx context.Context, key types.NamespacedName, service *corev1.Service, out chan<- prometheus.Metric) error {
-	snap, err := g.glance(ctx, key)
+	snap, err := g.ObserveCached(ctx, key)
 	if err != nil {
 		return err
 	}
-	verdict := decide.Verdict{Service: service, Plan: decide.Decide(snap), Check: g.check(key, &snap)}
+	verdict := decide.Verdict{Service: service, Plan: decide.Decide(snap), Check: g.Check(key, &snap)}
 	if verdict.Plan.Governor == nil {
 		return nil
 	}

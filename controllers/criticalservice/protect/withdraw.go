@@ -1,4 +1,4 @@
-package criticalservice
+package protect
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/write"
 )
@@ -21,8 +22,8 @@ import (
 // withdraw takes fallbacks away: out of their Service, or altogether. The caches
 // may be behind, so the API server is asked first: a step is taken only if the
 // plan would be the same with what is true now.
-func (r *ServiceReconciler) withdraw(ctx context.Context, key types.NamespacedName, plan decide.Plan, done *outcome) error {
-	snap, err := r.observeLive(ctx, key)
+func (r *Reconciler) withdraw(ctx context.Context, key types.NamespacedName, plan decide.Plan, done *outcome) error {
+	snap, err := r.ObserveLive(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -37,7 +38,7 @@ func (r *ServiceReconciler) withdraw(ctx context.Context, key types.NamespacedNa
 
 // retract changes standby slices in a way that takes endpoints away, or makes
 // ready ones standby again.
-func (r *ServiceReconciler) retract(ctx context.Context, snap *decide.Snapshot, plan, live decide.Plan, done *outcome) error {
+func (r *Reconciler) retract(ctx context.Context, snap *decide.Snapshot, plan, live decide.Plan, done *outcome) error {
 	var failures []error
 	for _, planned := range plan.Retract {
 		slice, err := confirmed(planned, live.Retract, sliceOf)
@@ -52,7 +53,7 @@ func (r *ServiceReconciler) retract(ctx context.Context, snap *decide.Snapshot, 
 	return fault.Join(failures...)
 }
 
-func (r *ServiceReconciler) retractOne(ctx context.Context, snap *decide.Snapshot, to *discoveryv1.EndpointSlice) error {
+func (r *Reconciler) retractOne(ctx context.Context, snap *decide.Snapshot, to *discoveryv1.EndpointSlice) error {
 	i := slices.IndexFunc(snap.Standby, func(slice discoveryv1.EndpointSlice) bool { return slice.UID == to.UID })
 	from := &snap.Standby[i]
 	if len(to.Endpoints) > 0 && protection.IsPromoted(from) && !protection.IsPromoted(to) {
@@ -60,11 +61,11 @@ func (r *ServiceReconciler) retractOne(ctx context.Context, snap *decide.Snapsho
 			return err
 		}
 	}
-	return write.Patch(ctx, r.client, from, to.DeepCopy())
+	return write.Patch(ctx, r.Client, from, to.DeepCopy())
 }
 
 // unpublish deletes standby slices.
-func (r *ServiceReconciler) unpublish(ctx context.Context, snap *decide.Snapshot, plan, live decide.Plan, done *outcome) error {
+func (r *Reconciler) unpublish(ctx context.Context, snap *decide.Snapshot, plan, live decide.Plan, done *outcome) error {
 	var failures []error
 	// Where the Service is protected and answers by itself, that is why they go.
 	recovered := live.State == criticalv2.StateArmed || live.State == criticalv2.StateArming
@@ -74,7 +75,7 @@ func (r *ServiceReconciler) unpublish(ctx context.Context, snap *decide.Snapshot
 			err = r.proveRecovered(ctx, snap)
 		}
 		if err == nil {
-			err = write.Delete(ctx, r.client, slice.DeepCopy())
+			err = write.Delete(ctx, r.Client, slice.DeepCopy())
 		}
 		if err == nil {
 			done.unpublished = append(done.unpublished, slice)
@@ -85,7 +86,7 @@ func (r *ServiceReconciler) unpublish(ctx context.Context, snap *decide.Snapshot
 }
 
 // release lets Pods leave their Service.
-func (r *ServiceReconciler) release(ctx context.Context, snap *decide.Snapshot, plan, live decide.Plan, done *outcome) error {
+func (r *Reconciler) release(ctx context.Context, snap *decide.Snapshot, plan, live decide.Plan, done *outcome) error {
 	var failures []error
 	for _, planned := range plan.Release {
 		removal, err := confirmed(planned, live.Release, podOf)
@@ -104,7 +105,7 @@ func (r *ServiceReconciler) release(ctx context.Context, snap *decide.Snapshot, 
 }
 
 // remove deletes Pods.
-func (r *ServiceReconciler) remove(ctx context.Context, snap *decide.Snapshot, plan, live decide.Plan, done *outcome) error {
+func (r *Reconciler) remove(ctx context.Context, snap *decide.Snapshot, plan, live decide.Plan, done *outcome) error {
 	var failures []error
 	for _, planned := range plan.Delete {
 		removal, err := confirmed(planned, live.Delete, podOf)
@@ -119,16 +120,16 @@ func (r *ServiceReconciler) remove(ctx context.Context, snap *decide.Snapshot, p
 	return fault.Join(failures...)
 }
 
-func (r *ServiceReconciler) delete(ctx context.Context, snap *decide.Snapshot, removal decide.Removal) error {
+func (r *Reconciler) delete(ctx context.Context, snap *decide.Snapshot, removal decide.Removal) error {
 	if removal.Why == decide.WhyStuck {
-		return write.DeleteNow(ctx, r.client, removal.Pod)
+		return write.DeleteNow(ctx, r.Client, removal.Pod)
 	}
 	if removal.Why == decide.WhyRecovered || removal.Why == decide.WhyRenewed {
 		if err := r.proveRecovered(ctx, snap); err != nil {
 			return err
 		}
 	}
-	return write.Delete(ctx, r.client, removal.Pod)
+	return write.Delete(ctx, r.Client, removal.Pod)
 }
 
 func podOf(removal decide.Removal) client.Object             { return removal.Pod }
@@ -149,7 +150,7 @@ func confirmed[S any](planned S, live []S, objectOf func(S) client.Object) (S, e
 // proveRecovered makes sure that at least one endpoint that counts as the
 // Service's own is one. An EndpointSlice may for a while list a Pod that is
 // gone, and that Pod may have been a fallback under another name.
-func (r *ServiceReconciler) proveRecovered(ctx context.Context, snap *decide.Snapshot) error {
+func (r *Reconciler) proveRecovered(ctx context.Context, snap *decide.Snapshot) error {
 	for _, endpoint := range snap.OwnReady() {
 		ref := endpoint.TargetRef
 		if ref == nil || ref.Kind != "Pod" {
@@ -157,7 +158,7 @@ func (r *ServiceReconciler) proveRecovered(ctx context.Context, snap *decide.Sna
 		}
 		pod := &corev1.Pod{}
 		key := types.NamespacedName{Namespace: snap.Service.Namespace, Name: ref.Name}
-		pod, err := found(pod, r.live.Get(ctx, key, pod))
+		pod, err := observe.Found(pod, r.Live.Get(ctx, key, pod))
 		if err != nil {
 			return err
 		}

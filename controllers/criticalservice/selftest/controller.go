@@ -1,4 +1,6 @@
-package criticalservice
+// Package selftest asks the standby of each Service for an answer before it is needed.
+// Its key is the Service.
+package selftest
 
 import (
 	"context"
@@ -22,6 +24,10 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
+	"github.com/critical-service/operator/controllers/criticalservice/metrics"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/fault"
 )
@@ -40,49 +46,53 @@ const (
 	testsAtOnce = 4
 )
 
-// SelfTestReconciler asks the standby of one Service per key for an answer, from
+// Reconciler asks the standby of one Service per key for an answer, from
 // inside the cluster, as long as nobody needs it. It changes nothing: what it
 // found the status controller says.
-type SelfTestReconciler struct {
-	observer
+type Reconciler struct {
+	observe.Observer
 	events.Announcer
-	wake    wakeStatus
-	metrics *metrics
-	// every is how often each standby is tested.
-	every time.Duration
-	// dial opens connections; nil is the network.
-	dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// doubts are, by Service, the questions that had no answer when last asked.
-	doubts *answers[map[question]bool]
+	// Wake wakes the status of CriticalServices.
+	Wake    wake.Status
+	Metrics *metrics.Counters
+	// Every is how often each standby is tested.
+	Every time.Duration
+	// Dial opens connections; nil is the network.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+	// unconfirmed are, by Service, the questions that had no answer when last asked.
+	unconfirmed *memory.Answers[map[question]bool]
 }
 
-func (r *SelfTestReconciler) setup(mgr ctrl.Manager) error {
+// Setup adds the controller to the manager.
+func (r *Reconciler) Setup(mgr ctrl.Manager) error {
+	r.unconfirmed = memory.NewAnswers[map[question]bool]()
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("self-test").
 		Watches(&discoveryv1.EndpointSlice{}, r.standbyChanged()).
-		WithOptions(controllerOptions(testsAtOnce)).
+		WithOptions(wake.Options(testsAtOnce)).
 		Complete(r)
 }
 
 // standbyChanged wakes the Service of a standby slice that is new, is gone, or
 // publishes other endpoints. Promotion is no change: in a mass failure, nobody has
 // time for tests.
-func (r *SelfTestReconciler) standbyChanged() handler.EventHandler {
-	look := func(object client.Object, q queue) {
+func (r *Reconciler) standbyChanged() handler.EventHandler {
+	look := func(object client.Object, q wake.Queue) {
 		slice, isSlice := object.(*discoveryv1.EndpointSlice)
-		if names := serviceOfSlice(object); isSlice && len(names) > 0 && protection.IsStandby(slice) {
-			q.AddAfter(request(slice.Namespace, names[0]), min(firstLook, r.every))
+		if names := observe.ServiceOfSlice(object); isSlice && len(names) > 0 && protection.IsStandby(slice) {
+			q.AddAfter(wake.Request(slice.Namespace, names[0]), min(firstLook, r.Every))
 		}
 	}
 	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { look(e.Object, q) },
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q wake.Queue) { look(e.Object, q) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q wake.Queue) {
 			if !samePublished(e.ObjectOld, e.ObjectNew) {
 				look(e.ObjectOld, q)
 				look(e.ObjectNew, q)
 			}
 		},
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { look(e.Object, q) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q wake.Queue) { look(e.Object, q) },
 	}
 }
 
@@ -104,16 +114,16 @@ func samePublished(before, after client.Object) bool {
 }
 
 // Reconcile tests the standby of a Service, and says when to do so again.
-func (r *SelfTestReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	key := req.NamespacedName
-	snap, err := r.glance(ctx, key)
+	snap, err := r.ObserveCached(ctx, key)
 	if err != nil {
 		return fault.Result(err)
 	}
 	plan := decide.Decide(snap)
-	if plan.Governor == nil || !publishes(&snap) {
-		r.checks.forget(key)
-		r.doubts.forget(key)
+	if plan.Governor == nil || !observe.Publishes(&snap) {
+		r.Checks.Forget(key)
+		r.unconfirmed.Forget(key)
 		return ctrl.Result{}, nil // A slice that changes wakes it.
 	}
 	questions, err := r.questions(ctx, &snap)
@@ -125,23 +135,23 @@ func (r *SelfTestReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 		return ctrl.Result{}, nil // The operator ends, and no server is to blame.
 	}
 	if len(questions) > 0 {
-		r.metrics.selfTested(len(silent) == 0)
+		r.Metrics.SelfTested(len(silent) == 0)
 	}
 	confirmed := r.confirm(key, silent)
 	if len(silent) > 0 && len(confirmed) == 0 {
-		return ctrl.Result{RequeueAfter: min(secondLook, r.every)}, nil
+		return ctrl.Result{RequeueAfter: min(secondLook, r.Every)}, nil
 	}
-	r.record(ctx, &snap, plan, decide.Check{At: r.clock.Now(), Asked: len(questions), Problem: problemOf(&snap, confirmed)})
+	r.record(ctx, &snap, plan, decide.Check{At: r.Clock.Now(), Asked: len(questions), Problem: problemOf(&snap, confirmed)})
 	if len(confirmed) > 0 {
-		return ctrl.Result{RequeueAfter: min(silentLook, r.every)}, nil
+		return ctrl.Result{RequeueAfter: min(silentLook, r.Every)}, nil
 	}
-	return ctrl.Result{RequeueAfter: untilTurn(r.clock.Now(), key, r.every)}, nil
+	return ctrl.Result{RequeueAfter: untilTurn(r.Clock.Now(), key, r.Every)}, nil
 }
 
 // confirm gives those of the silent ones that were silent the last time, too.
-func (r *SelfTestReconciler) confirm(key types.NamespacedName, silent []silence) []silence {
+func (r *Reconciler) confirm(key types.NamespacedName, silent []silence) []silence {
 	var before map[question]bool
-	if doubts := r.doubts.get(key); doubts != nil {
+	if doubts := r.unconfirmed.Get(key); doubts != nil {
 		before = *doubts
 	}
 	var confirmed []silence
@@ -153,26 +163,26 @@ func (r *SelfTestReconciler) confirm(key types.NamespacedName, silent []silence)
 		}
 	}
 	if len(doubts) > 0 {
-		r.doubts.set(key, doubts)
+		r.unconfirmed.Set(key, doubts)
 	} else {
-		r.doubts.forget(key)
+		r.unconfirmed.Forget(key)
 	}
 	return confirmed
 }
 
 // record keeps what was found. If it is news, it wakes the status, and tells of a
 // standby that fell silent, or that answers again.
-func (r *SelfTestReconciler) record(ctx context.Context, snap *decide.Snapshot, plan decide.Plan, check decide.Check) {
+func (r *Reconciler) record(ctx context.Context, snap *decide.Snapshot, plan decide.Plan, check decide.Check) {
 	key := client.ObjectKeyFromObject(snap.Service)
-	was := r.checks.get(key)
+	was := r.Checks.Get(key)
 	if was != nil && sameProblem(was.Problem, check.Problem) {
 		check.Problem = was.Problem // A server may have other words for it each time.
 	}
-	r.checks.set(key, check)
+	r.Checks.Set(key, check)
 	if was != nil && was.Problem == check.Problem && (was.Asked == 0) == (check.Asked == 0) {
 		return
 	}
-	r.wake.matching(ctx, snap)
+	r.Wake.Matching(ctx, snap)
 	wasSilent, isSilent := was != nil && was.Problem != "", check.Problem != ""
 	if was == nil {
 		wasSilent = saidSilent(plan.Governor, snap.Service)
@@ -193,25 +203,6 @@ func saidSilent(policy *criticalv2.CriticalService, service *corev1.Service) boo
 	said := meta.FindStatusCondition(policy.Status.Conditions, criticalv2.ConditionFailoverReady)
 	return said != nil && said.Reason == criticalv2.ConditionReasonStandbySilent &&
 		strings.HasPrefix(said.Message, fmt.Sprintf("Service %s/%s:", service.Namespace, service.Name))
-}
-
-// check is what is known of a Service's standby: nil if it is yet to be tested. One
-// that nobody tests, or that is not there, has nothing to be found out.
-func (o *observer) check(key types.NamespacedName, snap *decide.Snapshot) *decide.Check {
-	if o.untested || !publishes(snap) {
-		return &decide.Check{}
-	}
-	return o.checks.get(key)
-}
-
-// publishes tells whether there is an endpoint to ask.
-func publishes(snap *decide.Snapshot) bool {
-	for i := range snap.Standby {
-		if len(snap.Standby[i].Endpoints) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // untilTurn spreads the tests of many Services evenly over the interval: each has

@@ -1,4 +1,5 @@
-package criticalservice
+// Package metrics counts what happens to Services, and shows their state at a scrape.
+package metrics
 
 import (
 	"errors"
@@ -10,6 +11,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 )
 
 const prefix = "critical_service_"
@@ -49,22 +51,22 @@ const (
 	nativeResetAfter = time.Hour
 )
 
-// metrics count what happens. What is, the gauges say (metrics_gauges.go).
-type metrics struct {
+// Counters count what happens. What is, the gauges say (gauges.go).
+type Counters struct {
 	activations *prometheus.CounterVec
 	selfTests   *prometheus.CounterVec
 	durations   *prometheus.HistogramVec
 	covers      *prometheus.HistogramVec
-	outages     *tally
+	outages     *outageCounter
 	// denials are the kinds of fallback that the API server has denied each Service
 	// since it has no ready endpoint of its own.
-	denials *answers[string]
+	denials *memory.Answers[string]
 }
 
-// newMetrics makes the counters, each series that can come with a zero, so that
+// New makes the counters, each series that can come with a zero, so that
 // nobody takes a first event for a metric that is missing.
-func newMetrics() *metrics {
-	m := &metrics{
+func New() *Counters {
+	m := &Counters{
 		activations: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: prefix + "activations_total",
 			Help: "Fallbacks put to work in an outage, by the kind of fallback and the result: promoted (its standby endpoints were made ready ones), created (its Pod was created), or denied (the API server accepted neither; once an outage, however often it is tried).",
@@ -79,7 +81,7 @@ func newMetrics() *metrics {
 		covers: histogram("time_to_cover_seconds",
 			"Time from the beginning of an outage until the fallback answered, as the operator saw both: 0 where a standby was there already.",
 			.5, 1, 2, 5, 10, 20, 30, 60, 120, 300),
-		outages: newTally(), denials: newAnswers[string](),
+		outages: newOutageCounter(), denials: memory.NewAnswers[string](),
 	}
 	kinds := []string{criticalv2.FallbackKindPage, criticalv2.FallbackKindPodTemplate, criticalv2.FallbackKindService}
 	for _, kind := range kinds {
@@ -103,35 +105,48 @@ func histogram(name, help string, buckets ...float64) *prometheus.HistogramVec {
 	}, []string{labelFallback})
 }
 
-func (m *metrics) register(registry prometheus.Registerer) error {
+func (m *Counters) Register(registry prometheus.Registerer) error {
 	return errors.Join(
 		registry.Register(m.activations), registry.Register(m.selfTests),
 		registry.Register(m.durations), registry.Register(m.covers),
 	)
 }
 
-// activated counts the fallbacks that were put to work, and those that the API server
-// denied. While the Service answers by itself, a Pod is only made to stand by.
-func (m *metrics) activated(key types.NamespacedName, snap *decide.Snapshot, plan *decide.Plan, done *outcome) {
-	if plan.Governor == nil || plan.OwnReady > 0 {
-		m.denials.forget(key)
+// Activation is what one reconcile of a Service did to put a fallback to work.
+type Activation struct {
+	// InOutage is true while a CriticalService governs the Service, and it has no ready
+	// endpoint of its own. Otherwise a Pod is only made to stand by.
+	InOutage bool
+	// Created is true if a fallback Pod was created.
+	Created bool
+	// Promoted is the kind of a fallback whose standby was promoted; empty if none.
+	Promoted string
+	// Denied is the kind of a fallback that the API server denied; empty if none.
+	Denied string
+}
+
+// Activated counts the fallbacks that were put to work, and those that the API server
+// denied.
+func (m *Counters) Activated(key types.NamespacedName, a Activation) {
+	if !a.InOutage {
+		m.denials.Forget(key)
 		return
 	}
-	if done.created != nil {
+	if a.Created {
 		m.activations.WithLabelValues(criticalv2.FallbackKindPodTemplate, resultCreated).Inc()
 	}
-	if slice := turned(done.published, snap.Standby, true); slice != nil {
-		m.activations.WithLabelValues(slice.Labels[criticalv2.LabelFallbackKind], resultPromoted).Inc()
+	if a.Promoted != "" {
+		m.activations.WithLabelValues(a.Promoted, resultPromoted).Inc()
 	}
 	// What is denied is tried again and again, which is still one outage without it.
-	if last := m.denials.get(key); done.denied != "" && (last == nil || *last != done.denied) {
-		m.activations.WithLabelValues(done.denied, resultDenied).Inc()
-		m.denials.set(key, done.denied)
+	if last := m.denials.Get(key); a.Denied != "" && (last == nil || *last != a.Denied) {
+		m.activations.WithLabelValues(a.Denied, resultDenied).Inc()
+		m.denials.Set(key, a.Denied)
 	}
 }
 
-// selfTested counts a self-test of a standby.
-func (m *metrics) selfTested(answered bool) {
+// SelfTested counts a self-test of a standby.
+func (m *Counters) SelfTested(answered bool) {
 	result := resultSilent
 	if answered {
 		result = resultAnswered
@@ -145,9 +160,9 @@ type outageKey struct {
 	began int64
 }
 
-// follow counts what a status that was written says of outages and the one before
+// Follow counts what a status that was written says of outages and the one before
 // it did not. An operator that starts in an outage therefore counts it once.
-func (m *metrics) follow(before *criticalv2.CriticalService, after *criticalv2.CriticalServiceStatus, verdicts []decide.Verdict) {
+func (m *Counters) Follow(before *criticalv2.CriticalService, after *criticalv2.CriticalServiceStatus, verdicts []decide.Verdict) {
 	known := map[outageKey]criticalv2.Outage{}
 	for _, outage := range before.Status.Outages {
 		known[keyOf(outage)] = outage
