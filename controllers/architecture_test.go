@@ -19,9 +19,9 @@ const module = "github.com/critical-service/operator/"
 // root of the repository; test files are not held to it.
 type rule struct {
 	sentence string
-	// in tells whether the rule is about a folder.
+	// in reports whether the rule is about a folder.
 	in func(folder string) bool
-	// forbids tells whether a file of that folder must not import a package.
+	// forbids reports whether a file of that folder must not import a package.
 	forbids func(folder, imported string) bool
 }
 
@@ -58,8 +58,8 @@ var rules = []rule{
 		},
 	},
 	{
-		sentence: "shared mechanics know no kind: controllers/internal imports neither a kind nor its API",
-		in:       under("controllers/internal"),
+		sentence: "shared mechanics know no kind: internal/controller imports neither a kind nor its API",
+		in:       under("internal/controller"),
 		forbids: func(_, imported string) bool {
 			ours, isOurs := strings.CutPrefix(imported, module)
 			return isOurs && (kindOf(ours) != "" || under("api")(ours))
@@ -69,11 +69,11 @@ var rules = []rule{
 		sentence: "controllers know nothing of flags, logging set-up or main: settings reach them as values",
 		in:       under("controllers"),
 		forbids: func(_, imported string) bool {
-			return anyOf("github.com/spf13", "go.uber.org/zap", module+"internal")(imported) && !isContract(imported) && !isShared(imported)
+			return anyOf("github.com/spf13", "go.uber.org/zap", module+"cmd", module+"internal/operator", module+"internal/responder")(imported)
 		},
 	},
 	{
-		sentence: "contracts are pure: listener, page and diagnosis import no client, no log and no I/O",
+		sentence: "rules and contracts that programs share are pure: they import no client, no log and no I/O",
 		in:       func(folder string) bool { return isContract(module + folder) },
 		forbids: func(_, imported string) bool {
 			return anyOf("k8s.io/client-go", "sigs.k8s.io/controller-runtime", "github.com/go-logr", "context", "os", "log", "sync")(imported)
@@ -81,7 +81,7 @@ var rules = []rule{
 	},
 	{
 		sentence: "the plugin knows the API and not the operator: it imports no controller",
-		in:       func(folder string) bool { return under("internal/plugin")(folder) || under("cmd")(folder) },
+		in:       under("cmd"),
 		forbids: func(_, imported string) bool {
 			return anyOf(module+"controllers", module+"internal/operator")(imported)
 		},
@@ -90,7 +90,7 @@ var rules = []rule{
 		sentence: "what operator and plugin share imports neither of them",
 		in:       func(folder string) bool { return isShared(module + folder) },
 		forbids: func(_, imported string) bool {
-			return anyOf(module+"controllers", module+"internal/operator", module+"internal/plugin")(imported)
+			return anyOf(module+"controllers", module+"internal/operator", module+"cmd")(imported)
 		},
 	},
 	{
@@ -102,13 +102,13 @@ var rules = []rule{
 	},
 }
 
-// isContract tells whether a package is one of words and rules that several
+// isContract reports whether a package is one of words and rules that several
 // programs share.
 func isContract(imported string) bool {
-	return imported == module+"internal/diagnosis" || anyOf(module+"internal/contract/listener", module+"internal/contract/page")(imported)
+	return imported == module+"internal/diagnosis" || anyOf(module+"internal/contract", module+"internal/protection")(imported)
 }
 
-// isShared tells whether a package is one that the operator and the plugin share,
+// isShared reports whether a package is one that the operator and the plugin share,
 // and that reads or asks something.
 func isShared(imported string) bool {
 	return anyOf(module+"internal/diagnosis/evidence", module+"internal/probe", module+"internal/version")(imported)

@@ -117,7 +117,7 @@ func TestErrorsOfASelectorStandStill(t *testing.T) {
 
 // What the tests of the schema call valid is valid.
 func TestNothingValidIsRefused(t *testing.T) {
-	files, err := filepath.Glob("../../controllers/criticalservice/testdata/v2/valid/*.yaml")
+	files, err := filepath.Glob("../../controllers/criticalservice/stories/testdata/v2/valid/*.yaml")
 	g := NewWithT(t)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(files).NotTo(BeEmpty())

@@ -8,21 +8,24 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/cause"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
+	"github.com/critical-service/operator/controllers/criticalservice/metrics"
+	"github.com/critical-service/operator/controllers/criticalservice/protect"
+	"github.com/critical-service/operator/controllers/criticalservice/selftest"
+	"github.com/critical-service/operator/controllers/criticalservice/status"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/write"
 )
@@ -51,115 +54,75 @@ type Options struct {
 	Registry prometheus.Registerer
 }
 
-// Back-off of failed reconciles. The library's own cap of 1,000 s is far too
-// long for a Service that is down.
-const (
-	firstRetry = 50 * time.Millisecond
-	lastRetry  = 30 * time.Second
-)
-
 // Setup adds the controllers of this kind to the manager.
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, indexServiceOfSlice, serviceOfSlice); err != nil {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, observe.IndexServiceOfSlice, observe.ServiceOfSlice); err != nil {
 		return fmt.Errorf("index EndpointSlices by Service: %w", err)
 	}
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, indexBackupOfSlice, backupOfSlice); err != nil {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice); err != nil {
 		return fmt.Errorf("index EndpointSlices by backup: %w", err)
 	}
-	observer := observer{
-		cached: mgr.GetClient(),
-		live:   mgr.GetAPIReader(),
-		settings: decide.Settings{
+	observer := observe.Observer{
+		Cached: mgr.GetClient(),
+		Live:   mgr.GetAPIReader(),
+		Settings: decide.Settings{
 			Template: options.Template, OperatorNamespace: options.OperatorNamespace,
 			PodNamePrefix: options.PodNamePrefix, NoResponder: options.NoResponder,
 		},
-		attempts:   newAnswers[decide.Attempt](),
-		refusals:   newAnswers[decide.Refusal](),
-		causes:     newAnswers[criticalv2.OutageCause](),
-		checks:     newAnswers[decide.Check](),
-		untested:   options.SelfTestInterval <= 0,
-		namesakes:  newAnswers[corev1.Pod](),
-		tables:     newTables(),
-		clock:      clock.RealClock{},
-		namespaces: options.Namespaces,
+		Attempts:      memory.NewAnswers[decide.Attempt](),
+		Refusals:      memory.NewAnswers[decide.Refusal](),
+		Causes:        memory.NewAnswers[criticalv2.OutageCause](),
+		Checks:        memory.NewAnswers[decide.Check](),
+		Untested:      options.SelfTestInterval <= 0,
+		NameConflicts: memory.NewAnswers[corev1.Pod](),
+		Tables:        memory.NewTables(),
+		Clock:         clock.RealClock{},
+		Namespaces:    options.Namespaces,
 	}
 	recorder, err := events.NewRecorder(mgr, "critical-service-operator")
 	if err != nil {
 		return err
 	}
-	measured := newMetrics()
+	measured := metrics.New()
 	writer, err := write.Counted(mgr.GetClient(), options.Registry)
 	if err == nil && options.Registry != nil {
-		err = errors.Join(measured.register(options.Registry), options.Registry.Register(newGauges(observer, measured.outages, mgr.Elected())))
+		err = errors.Join(measured.Register(options.Registry), options.Registry.Register(measured.Gauges(observer, mgr.Elected())))
 	}
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	announcer := events.Announcer{Recorder: recorder, Scheme: mgr.GetScheme()}
-	wake := make(wakeStatus, 1024)
-	inquiries := newInquiries(options.DiagnoseAfter, observer.causes)
+	wakeStatus := make(wake.Status, 1024)
+	diagnoses := cause.NewDiagnoses(options.DiagnoseAfter, observer.Causes)
 
-	services := &ServiceReconciler{
-		observer: observer, Announcer: announcer, client: writer, wake: wake, metrics: measured, inquiries: inquiries,
-		rehearsals: make(chan struct{}, rehearsalsAtOnce),
+	services := &protect.Reconciler{
+		Observer: observer, Announcer: announcer, Client: writer, Wake: wakeStatus, Metrics: measured, Diagnoses: diagnoses,
 	}
-	if err := services.setup(mgr); err != nil {
+	if err := services.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the service controller: %w", err)
 	}
-	status := &StatusReconciler{observer: observer, Announcer: announcer, client: writer, metrics: measured}
-	if err := status.setup(mgr, wake); err != nil {
+	statuses := &status.Reconciler{Observer: observer, Announcer: announcer, Client: writer, Metrics: measured, Wake: wakeStatus}
+	if err := statuses.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the status controller: %w", err)
 	}
-	causes := &CauseReconciler{observer: observer, Announcer: announcer, inquiries: inquiries, wake: wake}
-	if err := causes.setup(mgr); err != nil {
+	causes := &cause.Reconciler{Observer: observer, Announcer: announcer, Diagnoses: diagnoses, Wake: wakeStatus}
+	if err := causes.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the cause controller: %w", err)
 	}
-	if observer.untested {
+	if observer.Untested {
 		return nil
 	}
-	tester := &SelfTestReconciler{
-		observer: observer, Announcer: announcer, wake: wake, metrics: measured,
-		every: options.SelfTestInterval, dial: options.SelfTestDial, doubts: newAnswers[map[question]bool](),
+	tester := &selftest.Reconciler{
+		Observer: observer, Announcer: announcer, Wake: wakeStatus, Metrics: measured,
+		Every: options.SelfTestInterval, Dial: options.SelfTestDial,
 	}
-	if err := tester.setup(mgr); err != nil {
+	if err := tester.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the self-test: %w", err)
 	}
 	return nil
 }
 
-func (r *ServiceReconciler) setup(mgr ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(mgr).
-		Named("service").
-		For(&corev1.Service{}).
-		Watches(&discoveryv1.EndpointSlice{}, eachState(serviceOfSliceEvent(r.cached))).
-		Watches(&corev1.Service{}, eachState(backupChanged(r.cached))).
-		Watches(&corev1.Pod{}, eachState(serviceOfFallback(r.cached))).
-		Watches(&appsv1.Deployment{}, eachState(servicesWithPage(r.cached))).
-		Watches(&corev1.ConfigMap{}, eachState(serviceOfConfigMap(r.cached))).
-		Watches(&corev1.Namespace{}, eachState(servicesOfNamespace(r.cached)), builder.WithPredicates(labelsChanged)).
-		Watches(&criticalv2.CriticalService{}, eachState(servicesOfPolicy(r.cached)), builder.WithPredicates(specChanged)).
-		Watches(&corev1.PodTemplate{}, eachState(everyMatchedService(r.cached))).
-		WithOptions(controllerOptions(8)).
-		Complete(r)
-}
-
-func (r *StatusReconciler) setup(mgr ctrl.Manager, wake <-chan event.TypedGenericEvent[*criticalv2.CriticalService]) error {
-	return ctrl.NewControllerManagedBy(mgr).
-		Named("status").
-		For(&criticalv2.CriticalService{}, builder.WithPredicates(specChanged)).
-		Watches(&corev1.Service{}, eachState(policiesOfService(r.cached)), builder.WithPredicates(labelsChanged)).
-		Watches(&corev1.Namespace{}, eachState(policiesBySelector(r.cached)), builder.WithPredicates(labelsChanged)).
-		WatchesRawSource(source.Channel(wake, statusOfPolicy())).
-		WithOptions(controllerOptions(2)).
-		Complete(r)
-}
-
-// controllerOptions warm the queues of a replica that does not lead, so that a
-// new leader starts from full caches.
-func controllerOptions(workers int) controller.Options {
-	return controller.Options{
-		MaxConcurrentReconciles: workers,
-		EnableWarmup:            new(true),
-		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
-	}
+// CacheByObject says what this kind needs of each watched kind.
+func CacheByObject(options Options) map[client.Object]cache.ByObject {
+	return observe.CacheByObject(options.Namespaces, options.Template.Namespace, options.OperatorNamespace)
 }

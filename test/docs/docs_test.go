@@ -66,7 +66,7 @@ func TestTheSpecificationNamesEveryWordOfTheStatus(t *testing.T) {
 func TestTheSpecificationNamesEveryEvent(t *testing.T) {
 	g := NewWithT(t)
 	page := read(g, "docs/spec/criticalservice.md")
-	for _, word := range append(words(g, "controllers/criticalservice", "event"), words(g, "controllers/responder", "event")...) {
+	for _, word := range append(words(g, "controllers/criticalservice/protect", "event"), words(g, "controllers/responder", "event")...) {
 		g.Expect(page).To(ContainSubstring("`"+word+"`"), "docs/spec/criticalservice.md does not explain event %s", word)
 	}
 }

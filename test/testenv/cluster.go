@@ -123,5 +123,5 @@ func unlimited(config *rest.Config) *rest.Config {
 // Path is the path of a file of the repository.
 func Path(name string) string {
 	_, thisFile, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(thisFile), "../../..", name)
+	return filepath.Join(filepath.Dir(thisFile), "../..", name)
 }

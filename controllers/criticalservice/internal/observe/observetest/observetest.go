@@ -1,0 +1,52 @@
+// Package observetest makes observers over objects of a test.
+package observetest
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+)
+
+// Of is an observer whose caches hold the given objects, and a client that changes
+// them. A question to the API server fails the test.
+func Of(t testing.TB, objects ...client.Object) (observe.Observer, client.Client) {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	add := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, criticalv2.AddToScheme)
+	if err := add.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	cached := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
+		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexServiceOfSlice, observe.ServiceOfSlice).
+		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice).Build()
+	return observe.Observer{
+		Cached: cached, Live: neverAsked{t: t}, Clock: clock.RealClock{}, Tables: memory.NewTables(),
+		Attempts: memory.NewAnswers[decide.Attempt](), Refusals: memory.NewAnswers[decide.Refusal](),
+		Causes: memory.NewAnswers[criticalv2.OutageCause](), Checks: memory.NewAnswers[decide.Check](),
+		NameConflicts: memory.NewAnswers[corev1.Pod](),
+	}, cached
+}
+
+// neverAsked is an API server that must not be asked.
+type neverAsked struct {
+	client.Reader
+	t testing.TB
+}
+
+// Get implements client.Reader.
+func (n neverAsked) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	n.t.Errorf("the API server was asked for %T %s", into, key)
+	return nil
+}

@@ -1,0 +1,236 @@
+// Package wake knows which event wakes which key.
+package wake
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/internal/protection"
+)
+
+type Queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// settle is how long the status controller lets changes gather, so that a burst
+// makes one status write and not one each.
+const settle = 250 * time.Millisecond
+
+// OutagePriority puts Services that may just have lost their last endpoint
+// before all other work; the queue's default is 0.
+const OutagePriority = 10
+
+func Request(namespace, name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
+}
+
+// EachState calls f with every state of an object that an event shows: an update
+// shows two, because what the old one concerned must be looked at as well.
+func EachState(f func(ctx context.Context, object client.Object, q Queue)) handler.EventHandler {
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q Queue) { f(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q Queue) {
+			f(ctx, e.ObjectOld, q)
+			f(ctx, e.ObjectNew, q)
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q Queue) { f(ctx, e.Object, q) },
+	}
+}
+
+// ServiceOfSlice wakes the Service of an EndpointSlice, at once where the
+// slice has no ready endpoint, and the Services that it is the backup of.
+func ServiceOfSlice(reader client.Reader) func(context.Context, client.Object, Queue) {
+	return func(ctx context.Context, object client.Object, q Queue) {
+		slice, isSlice := object.(*discoveryv1.EndpointSlice)
+		names := observe.ServiceOfSlice(object)
+		if !isSlice || len(names) == 0 {
+			return
+		}
+		priority := 0
+		if !protection.IsStandby(slice) && !protection.IsPromoted(slice) {
+			priority = OutagePriority
+		}
+		add(q, Request(slice.Namespace, names[0]), priority)
+		servicesOfBackup(ctx, reader, slice.Namespace, names[0], q)
+	}
+}
+
+// servicesOfBackup wakes the Services whose standby slices publish a backup, and
+// those that want it while a former one is still published.
+func servicesOfBackup(ctx context.Context, reader client.Reader, namespace, backup string, q Queue) {
+	observe.EachStandby(ctx, reader, namespace, client.MatchingFields{observe.IndexBackupOfSlice: backup}, func(slice *discoveryv1.EndpointSlice) {
+		q.Add(Request(namespace, observe.ServiceOfSlice(slice)[0]))
+	})
+	for _, policy := range observe.Policies(ctx, reader) {
+		if policy.Spec.Fallback.Service == nil || policy.Spec.Fallback.Service.Name != backup {
+			continue
+		}
+		labels := observe.NamespaceLabels(ctx, reader, namespace)
+		observe.EachService(ctx, reader, namespace, func(service *corev1.Service) {
+			if protection.Matches(&policy, service, labels) {
+				q.Add(Request(namespace, service.Name))
+			}
+		})
+	}
+}
+
+// ServicesOfBackup wakes the Services that a Service is the backup of.
+func ServicesOfBackup(reader client.Reader) func(context.Context, client.Object, Queue) {
+	return func(ctx context.Context, object client.Object, q Queue) {
+		servicesOfBackup(ctx, reader, object.GetNamespace(), object.GetName(), q)
+	}
+}
+
+func add(q Queue, req reconcile.Request, priority int) {
+	if prioritised, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
+		prioritised.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, req)
+		return
+	}
+	q.Add(req)
+}
+
+// ServiceOfFallback wakes the Service that a fallback Pod stands in for; a Pod of
+// the responder stands in for all that have a page.
+func ServiceOfFallback(reader client.Reader) func(context.Context, client.Object, Queue) {
+	pages := ServicesWithPage(reader)
+	return func(ctx context.Context, object client.Object, q Queue) {
+		if name := object.GetLabels()[criticalv2.LabelFallbackFor]; name != "" {
+			q.Add(Request(object.GetNamespace(), name))
+		} else {
+			pages(ctx, object, q)
+		}
+	}
+}
+
+// ServicesWithPage wakes every Service of a namespace that has a standby slice of
+// a page: something about the responder, or about content, has changed.
+func ServicesWithPage(reader client.Reader) func(context.Context, client.Object, Queue) {
+	return func(ctx context.Context, object client.Object, q Queue) {
+		observe.EachStandby(ctx, reader, object.GetNamespace(), client.MatchingLabels{
+			discoveryv1.LabelManagedBy: criticalv2.ManagedBy, criticalv2.LabelFallbackKind: criticalv2.FallbackKindPage,
+		}, func(slice *discoveryv1.EndpointSlice) {
+			q.Add(Request(slice.Namespace, observe.ServiceOfSlice(slice)[0]))
+		})
+	}
+}
+
+// ServiceOfConfigMap wakes the Service that a maintenance is about; all else that
+// is watched of ConfigMaps concerns every page of the namespace.
+func ServiceOfConfigMap(reader client.Reader) func(context.Context, client.Object, Queue) {
+	pages := ServicesWithPage(reader)
+	return func(ctx context.Context, object client.Object, q Queue) {
+		config, isConfigMap := object.(*corev1.ConfigMap)
+		if !isConfigMap || config.Labels[criticalv2.LabelResponder] != criticalv2.ResponderMaintenance {
+			pages(ctx, object, q)
+		} else if name := config.Data[criticalv2.MaintenanceService]; name != "" {
+			q.Add(Request(config.Namespace, name))
+		}
+	}
+}
+
+// ServicesOfNamespace wakes the Services of a namespace whose labels changed.
+func ServicesOfNamespace(reader client.Reader) func(context.Context, client.Object, Queue) {
+	return func(ctx context.Context, object client.Object, q Queue) {
+		observe.EachService(ctx, reader, object.GetName(), func(service *corev1.Service) {
+			q.Add(Request(service.Namespace, service.Name))
+		})
+	}
+}
+
+// PoliciesBySelector wakes the status of every CriticalService that chooses
+// namespaces by their labels.
+func PoliciesBySelector(reader client.Reader) func(context.Context, client.Object, Queue) {
+	return func(ctx context.Context, _ client.Object, q Queue) {
+		for _, policy := range observe.Policies(ctx, reader) {
+			if policy.Spec.NamespaceSelector != nil {
+				q.AddAfter(Request("", policy.Name), settle)
+			}
+		}
+	}
+}
+
+// ServicesOfPolicy wakes every Service that a CriticalService matches.
+func ServicesOfPolicy(reader client.Reader) func(context.Context, client.Object, Queue) {
+	return func(ctx context.Context, object client.Object, q Queue) {
+		policy, isPolicy := object.(*criticalv2.CriticalService)
+		if !isPolicy {
+			return
+		}
+		// A CriticalService that is ending matches nothing, and what it did
+		// match must be looked at.
+		policy = policy.DeepCopy()
+		policy.DeletionTimestamp = nil
+		observe.EachMatched(ctx, reader, policy, func(service *corev1.Service) {
+			q.Add(Request(service.Namespace, service.Name))
+		})
+	}
+}
+
+// EveryMatchedService wakes every Service that any CriticalService matches: the
+// PodTemplate concerns them all.
+func EveryMatchedService(reader client.Reader) func(context.Context, client.Object, Queue) {
+	return func(ctx context.Context, _ client.Object, q Queue) {
+		for _, policy := range observe.Policies(ctx, reader) {
+			observe.EachMatched(ctx, reader, &policy, func(service *corev1.Service) {
+				q.Add(Request(service.Namespace, service.Name))
+			})
+		}
+	}
+}
+
+// PoliciesOfService wakes the status of every CriticalService that matches a
+// Service, by the labels it has or had.
+func PoliciesOfService(reader client.Reader) func(context.Context, client.Object, Queue) {
+	return func(ctx context.Context, object client.Object, q Queue) {
+		service, isService := object.(*corev1.Service)
+		if !isService {
+			return
+		}
+		policies, labels := observe.Policies(ctx, reader), observe.NamespaceLabels(ctx, reader, service.Namespace)
+		for i := range policies {
+			if protection.Matches(&policies[i], service, labels) {
+				q.AddAfter(Request("", policies[i].Name), settle)
+			}
+		}
+	}
+}
+
+// StatusOfPolicy wakes the status of a CriticalService that the service
+// controller has spoken of.
+func StatusOfPolicy() handler.TypedEventHandler[*criticalv2.CriticalService, reconcile.Request] {
+	return handler.TypedFuncs[*criticalv2.CriticalService, reconcile.Request]{
+		GenericFunc: func(_ context.Context, e event.TypedGenericEvent[*criticalv2.CriticalService], q Queue) {
+			q.AddAfter(Request("", e.Object.Name), settle)
+		},
+	}
+}
+
+// SpecChanged lets pass what changes which Services are critical. A status that
+// we wrote ourselves wakes nobody.
+var SpecChanged = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
+			e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
+			(e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil)
+	},
+}
+
+// LabelsChanged lets pass what changes which CriticalServices match a Service.
+// All else about the Service reaches the status through the service controller.
+var LabelsChanged = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		return !equality.Semantic.DeepEqual(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels())
+	},
+}

@@ -1,0 +1,178 @@
+package protect
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/critical-service/operator/internal/protection"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
+	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/write"
+)
+
+// outcome is what came of a plan. It lists only what really happened.
+type outcome struct {
+	published   []*discoveryv1.EndpointSlice
+	retracted   []*discoveryv1.EndpointSlice
+	unpublished []*discoveryv1.EndpointSlice
+	created     *corev1.Pod
+	rebound     []*corev1.Pod
+	released    []decide.Removal
+	deleted     []decide.Removal
+	// denied is the kind of a fallback that the API server did not let answer.
+	denied string
+}
+
+// When to look again after something turned out to be behind. Both end sooner by
+// themselves: what is late wakes the Service when it comes.
+const (
+	// cacheBehind: the operator's cache does not show yet what the API server has.
+	cacheBehind = time.Second
+	// conflictWait: the object was written meanwhile, and its watch is about to tell.
+	conflictWait = 200 * time.Millisecond
+	// slicesBehind: the EndpointSlices do not show yet which Pods there are.
+	slicesBehind = 30 * time.Second
+)
+
+// apply carries a plan out. What adds comes before what takes away, and the
+// failure of one write does not hinder the others.
+func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, plan decide.Plan) (outcome, error) {
+	var done outcome
+	var failures []error
+
+	for _, slice := range plan.Publish {
+		if err := r.publish(ctx, key, slice); err != nil {
+			failures = append(failures, err)
+			if isRefusal(err) && protection.IsPromoted(slice) {
+				done.denied = slice.Labels[criticalv2.LabelFallbackKind]
+			}
+			continue
+		}
+		done.published = append(done.published, slice)
+	}
+	for _, pod := range plan.Rebind {
+		if err := r.relabel(ctx, pod); err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		done.rebound = append(done.rebound, pod)
+	}
+	if plan.Create != nil {
+		created, err := r.create(ctx, key, plan.Create)
+		failures = append(failures, err)
+		done.created = created
+		if created == nil && err == nil {
+			done.denied = criticalv2.FallbackKindPodTemplate
+		}
+	}
+	if plan.Rehearse != nil {
+		failures = append(failures, r.rehearse(ctx, key, plan.Rehearse))
+	}
+	if len(plan.Release)+len(plan.Delete)+len(plan.Retract)+len(plan.Unpublish) > 0 {
+		failures = append(failures, r.withdraw(ctx, key, plan, &done))
+	}
+	return done, fault.Join(failures...)
+}
+
+// relabel writes a Pod's labels, annotations and owners as they must become.
+func (r *Reconciler) relabel(ctx context.Context, to *corev1.Pod) error {
+	from := &corev1.Pod{}
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(to), from); err != nil {
+		return err
+	}
+	if from.UID != to.UID || from.ResourceVersion != to.ResourceVersion {
+		return fault.WaitFor(cacheBehind, fmt.Sprintf("fallback Pod %q changed meanwhile", to.Name))
+	}
+	return write.Patch(ctx, r.Client, from, to)
+}
+
+// create makes the fallback Pod. A refusal is not an error: it is the API
+// server's answer, is remembered as such, and the next plan takes it from there.
+func (r *Reconciler) create(ctx context.Context, key types.NamespacedName, pod *corev1.Pod) (*corev1.Pod, error) {
+	err := write.Create(ctx, r.Client, pod.DeepCopy())
+	if answered := r.record(key, pod, false, err); !answered {
+		return nil, err
+	}
+	if err != nil {
+		return nil, nil
+	}
+	return pod, nil
+}
+
+// Rehearsals must not hold up what an outage needs: only so many run at once, and
+// an admission webhook that does not answer is not waited for.
+const (
+	dryRunsAtOnce = 2
+	dryRunWithin  = 5 * time.Second
+	dryRunLater   = time.Second
+)
+
+func (r *Reconciler) rehearse(ctx context.Context, key types.NamespacedName, pod *corev1.Pod) error {
+	select {
+	case r.dryRuns <- struct{}{}:
+		defer func() { <-r.dryRuns }()
+	default:
+		return fault.WaitFor(dryRunLater, "other rehearsals are under way")
+	}
+	limited, cancel := context.WithTimeout(ctx, dryRunWithin)
+	defer cancel()
+	err := write.Rehearse(limited, r.Client, pod.DeepCopy())
+	if fault.IsDryRunUnsupported(err) {
+		err = nil // Nobody can tell before the outage, which is no reason for alarm.
+	}
+	if answered := r.record(key, pod, true, err); !answered {
+		return err
+	}
+	return nil
+}
+
+// record remembers the API server's answer to a create, and tells whether it
+// was one: a connection that broke, or a request to come back later, is none.
+func (r *Reconciler) record(key types.NamespacedName, pod *corev1.Pod, rehearsal bool, err error) bool {
+	attempt := decide.Attempt{Hash: render.Hash(pod), At: r.Clock.Now(), Rehearsal: rehearsal}
+	if last := r.Attempts.Get(key); last != nil && last.Hash == attempt.Hash && last.Rehearsal == rehearsal {
+		attempt.Refusals = last.Refusals
+	}
+	switch {
+	case err == nil:
+		attempt.Refusals = 0
+	case apierrors.IsAlreadyExists(err):
+		attempt.Refusals++
+		attempt.Reason = criticalv2.ReasonNameTaken
+		attempt.Message = fmt.Sprintf("A Pod %q that is not a fallback holds the name: delete or rename it, or set POD_NAME_PREFIX.", pod.Name)
+	case isRefusal(err):
+		attempt.Refusals++
+		attempt.Reason = criticalv2.ReasonCreateDenied
+		attempt.Message = fmt.Sprintf("The API server does not accept fallback Pod %q: %.600s. %s", pod.Name, err.Error(), adviceOn(err))
+	default:
+		return false
+	}
+	r.Attempts.Set(key, attempt)
+	return true
+}
+
+// isRefusal tells whether the API server said no, or an admission webhook in its place.
+func isRefusal(err error) bool {
+	return fault.Of(err) == fault.UserMustAct || fault.IsServerFailure(err)
+}
+
+// adviceOn says what to do about a refusal, so far as its kind tells.
+func adviceOn(err error) string {
+	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+		return "Mend the PodTemplate."
+	}
+	if fault.IsServerFailure(err) {
+		return "Look at the API server, or at the admission webhook that it names; the operator tries again by itself."
+	}
+	return "Allow it (quota, limit range, Pod Security level, admission policy or the operator's permissions), or mend the PodTemplate; the operator tries again by itself."
+}

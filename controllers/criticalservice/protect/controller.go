@@ -1,0 +1,91 @@
+// Package protect keeps each critical Service answering: it publishes, promotes and
+// withdraws what stands in for it. Its key is the Service.
+package protect
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/cause"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
+	"github.com/critical-service/operator/controllers/criticalservice/metrics"
+	"github.com/critical-service/operator/internal/controller/events"
+	"github.com/critical-service/operator/internal/controller/fault"
+)
+
+// Reconciler protects one Service per key.
+type Reconciler struct {
+	observe.Observer
+	events.Announcer
+	// Client writes.
+	Client client.Client
+	// Wake wakes the status of CriticalServices.
+	Wake    wake.Status
+	Metrics *metrics.Counters
+	// Diagnoses follow every outage.
+	Diagnoses *cause.Diagnoses
+
+	// dryRuns holds a place for every dry run that is under way.
+	dryRuns chan struct{}
+}
+
+// Setup adds the controller to the manager.
+func (r *Reconciler) Setup(mgr ctrl.Manager) error {
+	r.dryRuns = make(chan struct{}, dryRunsAtOnce)
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("service").
+		For(&corev1.Service{}).
+		Watches(&discoveryv1.EndpointSlice{}, wake.EachState(wake.ServiceOfSlice(r.Cached))).
+		Watches(&corev1.Service{}, wake.EachState(wake.ServicesOfBackup(r.Cached))).
+		Watches(&corev1.Pod{}, wake.EachState(wake.ServiceOfFallback(r.Cached))).
+		Watches(&appsv1.Deployment{}, wake.EachState(wake.ServicesWithPage(r.Cached))).
+		Watches(&corev1.ConfigMap{}, wake.EachState(wake.ServiceOfConfigMap(r.Cached))).
+		Watches(&corev1.Namespace{}, wake.EachState(wake.ServicesOfNamespace(r.Cached)), builder.WithPredicates(wake.LabelsChanged)).
+		Watches(&criticalv2.CriticalService{}, wake.EachState(wake.ServicesOfPolicy(r.Cached)), builder.WithPredicates(wake.SpecChanged)).
+		Watches(&corev1.PodTemplate{}, wake.EachState(wake.EveryMatchedService(r.Cached))).
+		WithOptions(wake.Options(8)).
+		Complete(r)
+}
+
+// +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=services;namespaces,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=podtemplates,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconcile observes the Service, decides what it needs, and does it.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	snap, err := r.Observe(ctx, req.NamespacedName)
+	if err != nil {
+		return fault.Result(err)
+	}
+	if snap.Service == nil {
+		r.Attempts.Forget(req.NamespacedName)
+		r.Refusals.Forget(req.NamespacedName)
+		r.NameConflicts.Forget(req.NamespacedName)
+	}
+	plan := decide.Decide(snap)
+	done, err := r.apply(ctx, req.NamespacedName, plan)
+	r.Metrics.Activated(req.NamespacedName, activation(&snap, &plan, &done))
+	r.report(ctx, &snap, plan, done)
+	r.Diagnoses.Follow(req.NamespacedName, snap.Service, plan)
+	if err != nil {
+		return fault.Result(err)
+	}
+	// Looking again is as urgent as the state is: without this, the wake.Queue would
+	// keep for ever the priority that an outage once had.
+	priority := 0
+	if plan.State == criticalv2.StateExposed {
+		priority = wake.OutagePriority
+	}
+	return ctrl.Result{RequeueAfter: plan.RecheckAfter, Priority: &priority}, nil
+}

@@ -1,0 +1,214 @@
+package stories_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/test/testenv"
+)
+
+// mishap is what befalls one write of the operator.
+type mishap struct {
+	verdict testenv.Verdict
+	// dies tells whether the operator dies with it, and another one starts.
+	dies bool
+}
+
+var mishaps = map[string]mishap{
+	"is lost":                             {verdict: testenv.Lose},
+	"succeeds and its answer is lost":     {verdict: testenv.LoseAnswer},
+	"is the last thing the operator does": {verdict: testenv.LoseAnswer, dies: true},
+}
+
+// The same story is lived again and again; each time another write of the
+// operator goes wrong. Every scene must be reached and the end must be the same.
+func TestTheEndIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
+	var writes atomic.Int64
+	var end string
+	t.Run("when all goes well", func(t *testing.T) {
+		end = alone(t).live(func(testenv.Request) testenv.Verdict { writes.Add(1); return testenv.Pass }, false)
+	})
+	if writes.Load() < 10 {
+		t.Fatalf("the story has only %d writes: it tests too little", writes.Load())
+	}
+
+	var happened atomic.Int64
+	t.Run("when write", func(t *testing.T) {
+		for number := int64(1); number <= writes.Load(); number++ {
+			for name, mishap := range mishaps {
+				t.Run(fmt.Sprintf("%d %s", number, name), func(t *testing.T) {
+					var count atomic.Int64
+					got := apart(t).live(func(testenv.Request) testenv.Verdict {
+						if count.Add(1) != number {
+							return testenv.Pass
+						}
+						happened.Add(1)
+						return mishap.verdict
+					}, mishap.dies)
+					if got != end {
+						t.Errorf("the end is another one:\n%s\nwithout a mishap it is:\n%s", got, end)
+					}
+				})
+			}
+		}
+	})
+	// A story may take a write less than the first one, where two news come at once.
+	if expected := writes.Load() * int64(len(mishaps)); happened.Load() < expected*3/4 {
+		t.Errorf("only %d of %d mishaps happened", happened.Load(), expected)
+	}
+}
+
+// live lives one story, from before an outage to after it, under an operator of
+// its own, and describes the end. It asks about every write.
+func (w *world) live(befall func(testenv.Request) testenv.Verdict, dies bool) string {
+	w.T.Helper()
+	one := w.watchThatThereIsOnlyOne()
+	w.startWith(func() testenv.Program { return w.confined(standard) }, befall, dies)
+
+	second := w.policy("b")
+	service, real := w.up("web")
+	w.Eventually(w.stateOf(second, service)).Should(Equal("Armed/EndpointsReady"))
+
+	w.Delete(real)
+	w.PublishEndpoints(service)
+	w.answer(service, w.fallback(service))
+	w.Eventually(w.stateOf(second, service)).Should(Equal("Covered/FallbackServing"))
+
+	testenv.Update(w.World, service, func(s *corev1.Service) { s.Spec.Selector = map[string]string{"tier": "front"} })
+	w.Eventually(func() map[string]string { return w.fallback(service).Labels }).Should(Equal(w.wantedLabels(service)))
+	w.PublishEndpoints(service)
+
+	first := w.policy("a")
+	w.Eventually(func() bool { return metav1.IsControlledBy(w.fallback(service), first) }).Should(BeTrue())
+	w.Eventually(w.stateOf(first, service)).Should(Equal("Covered/FallbackServing"))
+	w.Eventually(w.stateOf(second, service)).Should(Equal("Ignored/Overridden"))
+
+	w.MakeReady(w.Pod("web-real", service))
+	w.PublishEndpoints(service)
+	w.gone(service)
+	w.PublishEndpoints(service)
+	w.Eventually(w.stateOf(first, service)).Should(Equal("Armed/EndpointsReady"))
+	w.Eventually(w.conditionOf(first, "Ready")).Should(Equal("True/Protected"))
+
+	one()
+	return w.describe(first, second)
+}
+
+// startWith starts an operator that sees nothing of the stories beside it, and
+// lets something befall its writes. If the operator dies of it, a second one,
+// which nothing befalls, takes its place.
+func (w *world) startWith(program func() testenv.Program, befall func(testenv.Request) testenv.Verdict, dies bool) {
+	w.T.Helper()
+	mortal := program()
+	dead := make(chan struct{})
+	var once sync.Once
+	mortal.Interfere = func(r testenv.Request) testenv.Verdict {
+		select {
+		case <-dead:
+			return testenv.Lose
+		default:
+		}
+		// Events are told once, and lost if that fails.
+		if r.Method == http.MethodGet || r.Resource() == "events" {
+			return testenv.Pass
+		}
+		verdict := befall(r)
+		if verdict != testenv.Pass && dies {
+			once.Do(func() { close(dead) })
+		}
+		return verdict
+	}
+	w.start(mortal)
+	if dies {
+		w.succeed(program, dead)
+	}
+}
+
+// succeed starts the next operator when the first has died.
+func (w *world) succeed(program func() testenv.Program, dead <-chan struct{}) {
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-dead:
+			w.stop()
+			w.start(program())
+		case <-over:
+		}
+	}()
+	w.T.Cleanup(func() { close(over); <-ended })
+}
+
+// watchThatThereIsOnlyOne watches the fallback Pods of the world; what it
+// returns ends the test if there ever was a second one.
+func (w *world) watchThatThereIsOnlyOne() func() {
+	w.T.Helper()
+	ctx, cancel := context.WithCancel(w.T.Context())
+	watcher, err := w.Cluster.Client.Watch(ctx, &corev1.PodList{}, client.InNamespace(w.Namespace), client.HasLabels{criticalv2.LabelFallbackFor})
+	w.Expect(err).NotTo(HaveOccurred())
+	most := make(chan int, 1)
+	go func() {
+		live, atOnce := map[string]bool{}, 0
+		for event := range watcher.ResultChan() {
+			pod, isPod := event.Object.(*corev1.Pod)
+			if !isPod {
+				continue
+			}
+			delete(live, pod.Name)
+			if event.Type != watch.Deleted && pod.DeletionTimestamp == nil {
+				live[pod.Name] = true
+			}
+			atOnce = max(atOnce, len(live))
+		}
+		most <- atOnce
+	}()
+	return func() {
+		w.T.Helper()
+		cancel()
+		w.Expect(<-most).To(Equal(1), "there must never be more than one fallback at a time")
+	}
+}
+
+// describe says all about the end that is not chance: times, versions and the
+// name of the world.
+func (w *world) describe(policies ...*criticalv2.CriticalService) string {
+	w.T.Helper()
+	var end struct {
+		Pods     []map[string]any
+		Policies []criticalv2.CriticalServiceStatus
+	}
+	var pods corev1.PodList
+	w.Expect(w.Cluster.Client.List(w.T.Context(), &pods, client.InNamespace(w.Namespace))).To(Succeed())
+	for _, pod := range pods.Items {
+		// When a responder's Pod is told of its content is the responder controller's to decide.
+		delete(pod.Annotations, criticalv2.AnnotationContentVersion)
+		end.Pods = append(end.Pods, map[string]any{"name": pod.Name, "labels": pod.Labels, "annotations": pod.Annotations})
+	}
+	for _, policy := range policies {
+		status := w.statusOf(policy)
+		for i := range status.Details {
+			status.Details[i].Since = metav1.Time{}
+		}
+		for i := range status.Conditions {
+			status.Conditions[i].LastTransitionTime = metav1.Time{}
+		}
+		status.Outages = nil // Other ways to the same end are other histories.
+		end.Policies = append(end.Policies, status)
+	}
+	text, err := yaml.Marshal(end)
+	w.Expect(err).NotTo(HaveOccurred())
+	return strings.ReplaceAll(string(text), w.Namespace, "WORLD")
+}

@@ -1,0 +1,161 @@
+package stories_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/test/testenv"
+)
+
+// The same story of standbys is lived again and again; each time another write of
+// the operator goes wrong. Every scene must be reached, the Service must be
+// answered throughout, and the end must be the same.
+func TestTheStandbyIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
+	var writes atomic.Int64
+	var end string
+	t.Run("when all goes well", func(t *testing.T) {
+		end = alone(t).withResponder().standBy(func() testenv.Verdict { writes.Add(1); return testenv.Pass }, false)
+	})
+	if writes.Load() < 15 {
+		t.Fatalf("the story has only %d writes: it tests too little", writes.Load())
+	}
+
+	var happened atomic.Int64
+	t.Run("when write", func(t *testing.T) {
+		for number := int64(1); number <= writes.Load(); number++ {
+			for name, mishap := range mishaps {
+				t.Run(fmt.Sprintf("%d %s", number, name), func(t *testing.T) {
+					var count atomic.Int64
+					got := withResponder(t).standBy(func() testenv.Verdict {
+						if count.Add(1) != number {
+							return testenv.Pass
+						}
+						happened.Add(1)
+						return mishap.verdict
+					}, mishap.dies)
+					if got != end {
+						t.Errorf("the end is another one:\n%s\nwithout a mishap it is:\n%s", got, end)
+					}
+				})
+			}
+		}
+	})
+	// A story may take a write less than the first one, where two news come at once.
+	if expected := writes.Load() * int64(len(mishaps)); happened.Load() < expected*3/4 {
+		t.Errorf("only %d of %d mishaps happened", happened.Load(), expected)
+	}
+}
+
+// standBy lives the story of a page, and of the Pod that takes its place, under an
+// operator of its own, and describes the end. It asks about every write for
+// Services; what goes wrong in the responder's controller is for its own tests.
+func (w *world) standBy(befall func() testenv.Verdict, dies bool) string {
+	w.T.Helper()
+	w.startWith(func() testenv.Program { return w.complete() }, func(r testenv.Request) testenv.Verdict {
+		switch resource, _, _ := strings.Cut(r.Resource(), "/"); {
+		case resource == "endpointslices", resource == "criticalservices":
+			return befall()
+		case resource == "pods" && !strings.Contains(r.Path, "/responder-"):
+			return befall()
+		default:
+			return testenv.Pass
+		}
+	}, dies)
+
+	second := w.policy("b", toPage)
+	service, real := w.armed(second, "web")
+	w.fail(service, real)
+	w.Eventually(w.stateOf(second, service)).Should(Equal("Covered/FallbackServing"))
+	answered := w.watchThatItIsAnswered(service)
+
+	w.template()
+	first := w.policy("a", toPage)
+	w.Eventually(func() bool { return metav1.IsControlledBy(w.existing(service), first) }).Should(BeTrue())
+	w.Eventually(w.stateOf(second, service)).Should(Equal("Ignored/Overridden"))
+
+	w.responder("responder-2")
+	w.Eventually(w.published(service)).Should(HavePrefix("page: responder-1+responder-2 on"))
+	w.Delete(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "responder-1"}})
+	w.Eventually(w.published(service)).Should(Equal("page: responder-2 on http=20000, promoted"))
+
+	w.turn(first, w.toPod(criticalv2.ActivationStandby))
+	w.MakeReady(w.fallback(service))
+	w.Eventually(w.published(service)).Should(Equal("podTemplate: service-watcher-web on http=8080, promoted"))
+	w.Eventually(w.stateOf(first, service)).Should(Equal("Covered/FallbackServing"))
+	answered()
+
+	w.recover(service)
+	w.Eventually(w.published(service)).Should(HaveSuffix("standby"))
+	w.Eventually(w.stateOf(first, service)).Should(Equal("Armed/StandbyReady"))
+
+	testenv.Update(w.World, service, func(s *corev1.Service) {
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, criticalv2.AnnotationCriticalService, criticalv2.OptOut)
+	})
+	w.Eventually(w.published(service)).Should(BeEmpty())
+	w.gone(service)
+	w.Eventually(w.stateOf(first, service)).Should(Equal("Ignored/OptedOut"))
+
+	testenv.Update(w.World, service, func(s *corev1.Service) { s.Annotations = nil })
+	w.MakeReady(w.fallback(service))
+	w.Eventually(w.published(service)).Should(HaveSuffix("standby"))
+	w.Eventually(w.stateOf(first, service)).Should(Equal("Armed/StandbyReady"))
+	w.Eventually(w.conditionOf(first, "Ready")).Should(Equal("True/Protected"))
+	slice := w.existing(service)
+	return fmt.Sprintln(w.published(service)(), slice.Labels, slice.Annotations, len(slice.OwnerReferences)) + w.describe(first, second)
+}
+
+// existing is the standby slice of a Service.
+func (w *world) existing(service *corev1.Service) *discoveryv1.EndpointSlice {
+	slice := w.slice(service)
+	w.Exists(slice)
+	return slice
+}
+
+// watchThatItIsAnswered watches all the EndpointSlices of a Service; what it
+// returns ends the test if the Service ever was without a ready endpoint.
+func (w *world) watchThatItIsAnswered(service *corev1.Service) func() {
+	w.T.Helper()
+	ctx, cancel := context.WithCancel(w.T.Context())
+	watcher, err := w.Cluster.Client.Watch(ctx, &discoveryv1.EndpointSliceList{}, client.InNamespace(service.Namespace))
+	w.Expect(err).NotTo(HaveOccurred())
+	dark := make(chan []string, 1)
+	go func() {
+		known, seen, gaps := map[string]bool{}, false, []string{}
+		for event := range watcher.ResultChan() {
+			slice, isSlice := event.Object.(*discoveryv1.EndpointSlice)
+			if !isSlice {
+				continue
+			}
+			known[slice.Name] = event.Type != watch.Deleted && slice.Labels[discoveryv1.LabelServiceName] == service.Name &&
+				slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool { return ptr.Deref(e.Conditions.Ready, true) })
+			answered := false
+			for _, answers := range known {
+				answered = answered || answers
+			}
+			// The watch begins with what there is, in any order.
+			seen = seen || answered
+			if seen && !answered {
+				gaps = append(gaps, fmt.Sprintf("%s of EndpointSlice %q: %v", event.Type, slice.Name, slice.Endpoints))
+			}
+		}
+		dark <- gaps
+	}()
+	return func() {
+		w.T.Helper()
+		cancel()
+		w.Expect(<-dark).To(BeEmpty(), "the Service must be answered throughout")
+	}
+}

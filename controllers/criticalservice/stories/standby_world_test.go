@@ -1,0 +1,234 @@
+package stories_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers"
+	"github.com/critical-service/operator/controllers/criticalservice"
+	"github.com/critical-service/operator/controllers/responder"
+	"github.com/critical-service/operator/test/testenv"
+)
+
+// withResponder is a world, apart, for operators that can make responders. What
+// runs the responder's Deployment is the test.
+func withResponder(t *testing.T) *world {
+	t.Helper()
+	return apart(t).withResponder()
+}
+
+// withResponder empties the world of what a responder needs when the test ends.
+func (w *world) withResponder() *world {
+	w.T.Helper()
+	w.T.Cleanup(func() {
+		ctx := context.WithoutCancel(w.T.Context())
+		for _, kind := range []client.Object{
+			&appsv1.Deployment{}, &corev1.ConfigMap{}, &policyv1.PodDisruptionBudget{}, &corev1.PodTemplate{},
+		} {
+			w.Expect(w.Cluster.Client.DeleteAllOf(ctx, kind, client.InNamespace(w.Namespace))).To(Succeed())
+		}
+	})
+	return w
+}
+
+// complete is an operator that sees the world's namespace and policies only, and
+// knows the image of the responder.
+func (w *world) complete(changes ...func(*criticalservice.Options)) testenv.Program {
+	options := standard
+	options.OperatorNamespace = testenv.OperatorNamespace
+	options.Namespaces = []string{w.Namespace}
+	for _, change := range changes {
+		change(&options)
+	}
+	all := controllers.Options{
+		CriticalService: options,
+		Responder:       responder.Options{Image: "quay.io/critical-service/operator:test", Namespaces: options.Namespaces},
+	}
+	program := testenv.Program{
+		Cache: controllers.CacheOptions(all),
+		Setup: func(ctx context.Context, mgr ctrl.Manager) error { return controllers.Setup(ctx, mgr, all) },
+	}
+	for object, by := range program.Cache.ByObject {
+		if _, isPolicy := object.(*criticalv2.CriticalService); isPolicy {
+			by.Label = labels.SelectorFromSet(labels.Set{labelWorld: w.Namespace})
+			program.Cache.ByObject[object] = by
+		}
+	}
+	return program
+}
+
+// toPage, toPod, toBackup and toLabels are the kinds of fallback.
+func toPage(p *criticalv2.CriticalService) {
+	p.Spec.Fallback = criticalv2.Fallback{Page: &criticalv2.PageFallback{}}
+}
+
+func toLabels(p *criticalv2.CriticalService) { p.Spec.Fallback = byLabels() }
+
+// toPod uses the PodTemplate "fallback" of the Service's own namespace.
+func (w *world) toPod(activation criticalv2.Activation) func(*criticalv2.CriticalService) {
+	return func(p *criticalv2.CriticalService) {
+		p.Spec.Fallback = criticalv2.Fallback{PodTemplate: &criticalv2.PodTemplateFallback{
+			Name: "fallback", Namespace: w.Namespace, Activation: activation, Publish: criticalv2.PublishEndpointSlice,
+		}}
+	}
+}
+
+func toBackup(name string) func(*criticalv2.CriticalService) {
+	return func(p *criticalv2.CriticalService) {
+		p.Spec.Fallback = criticalv2.Fallback{Service: &criticalv2.ServiceFallback{Name: name}}
+	}
+}
+
+// template makes the PodTemplate that toPod uses.
+func (w *world) template(changes ...func(*corev1.PodTemplate)) *corev1.PodTemplate {
+	w.T.Helper()
+	template := newTemplate(client.ObjectKey{Namespace: w.Namespace, Name: "fallback"})
+	for _, change := range changes {
+		change(template)
+	}
+	w.Create(template)
+	return template
+}
+
+// turn changes a policy in mid-life.
+func (w *world) turn(policy *criticalv2.CriticalService, change func(*criticalv2.CriticalService)) {
+	w.T.Helper()
+	testenv.Update(w.World, policy.DeepCopy(), change)
+}
+
+// responder does what the controllers of a Deployment and kubelet do: it runs a
+// Pod of the responder, and the Pod becomes ready.
+func (w *world) responder(name string) *corev1.Pod {
+	w.T.Helper()
+	pod := w.responderThatStarts(name)
+	w.MakeReady(pod)
+	return pod
+}
+
+func (w *world) responderThatStarts(name string, changes ...func(*corev1.Pod)) *corev1.Pod {
+	w.T.Helper()
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: criticalv2.ResponderName}}
+	w.Eventually(func() bool { return w.Exists(deployment) }).Should(BeTrue(), "there must be a Deployment of the responder")
+	template := deployment.Spec.Template
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: w.Namespace, Labels: template.Labels, Annotations: template.Annotations},
+		Spec:       template.Spec,
+	}
+	for _, change := range changes {
+		change(pod)
+	}
+	w.Create(pod)
+	return pod
+}
+
+// slice is the standby slice of a Service, which need not exist.
+func (w *world) slice(service *corev1.Service) *discoveryv1.EndpointSlice {
+	return &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: service.Namespace, Name: service.Name + "-standby-ipv4"}}
+}
+
+// published says what the standby slice of a Service publishes, for example
+// "page: responder-1 on http=20000, standby"; it is empty if there is no slice.
+func (w *world) published(service *corev1.Service) func() string {
+	return func() string {
+		slice := w.slice(service)
+		if !w.Exists(slice) {
+			return ""
+		}
+		text := slice.Labels[criticalv2.LabelFallbackKind] + ":"
+		if len(slice.Endpoints) == 0 {
+			return text + " nothing"
+		}
+		var pods []string
+		conditions := "?"
+		for _, endpoint := range slice.Endpoints {
+			pods = append(pods, endpoint.TargetRef.Name)
+			switch is := endpoint.Conditions; {
+			case *is.Ready && *is.Serving && !*is.Terminating:
+				conditions = "promoted"
+			case !*is.Ready && *is.Serving && *is.Terminating:
+				conditions = "standby"
+			}
+		}
+		slices.Sort(pods)
+		var ports []string
+		for _, port := range slice.Ports {
+			ports = append(ports, fmt.Sprintf("%s=%d", *port.Name, *port.Port))
+		}
+		return fmt.Sprintf("%s %s on %s, %s", text, strings.Join(pods, "+"), strings.Join(ports, " "), conditions)
+	}
+}
+
+// note is an annotation of the standby slice of a Service.
+func (w *world) note(service *corev1.Service, key string) func() string {
+	return func() string {
+		slice := w.slice(service)
+		w.Exists(slice)
+		return slice.Annotations[key]
+	}
+}
+
+// armed makes a critical Service with one Pod that is ready, and a responder that
+// stands by for it. It is the first Service of its world.
+func (w *world) armed(policy *criticalv2.CriticalService, name string) (*corev1.Service, *corev1.Pod) {
+	w.T.Helper()
+	service, real := w.up(name)
+	w.responder("responder-1")
+	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/StandbyReady"))
+	w.Expect(w.published(service)()).To(Equal("page: responder-1 on http=20000, standby"))
+	return service, real
+}
+
+// fail takes the last Pod of a Service away.
+func (w *world) fail(service *corev1.Service, real *corev1.Pod) {
+	w.T.Helper()
+	w.Delete(real)
+	w.PublishEndpoints(service)
+}
+
+// recover gives a Service a Pod that is ready.
+func (w *world) recover(service *corev1.Service) *corev1.Pod {
+	w.T.Helper()
+	real := w.Pod(service.Name+"-real", service)
+	w.MakeReady(real)
+	w.PublishEndpoints(service)
+	return real
+}
+
+// since lists what the operator asked of the API server after the first n
+// requests, but for events and for watches that begin again.
+func (w *world) since(n int) []string {
+	var texts []string
+	for _, r := range w.requests()[n:] {
+		if r.Resource() != "events" && !r.Query.Has("watch") {
+			texts = append(texts, r.Method+" "+r.Path)
+		}
+	}
+	return texts
+}
+
+func (w *world) requests() []testenv.Request {
+	return w.operator.Traffic.Requests(func(testenv.Request) bool { return true })
+}
+
+// paths of what the operator writes for a Service and its policy.
+func (w *world) slicePath(service *corev1.Service) string {
+	return "/apis/discovery.k8s.io/v1/namespaces/" + w.Namespace + "/endpointslices/" + w.slice(service).Name
+}
+
+func statusPath(policy *criticalv2.CriticalService) string {
+	return "/apis/mycrd.com/v2/criticalservices/" + policy.Name + "/status"
+}
