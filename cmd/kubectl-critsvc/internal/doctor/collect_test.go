@@ -282,7 +282,7 @@ func TestTheReportIsWrittenForPeople(t *testing.T) {
 	}
 	var out bytes.Buffer
 	write(&out, output.Palette(false), report)
-	documented, err := os.ReadFile("../../../docs/plugin.md")
+	documented, err := os.ReadFile("../../../../docs/plugin.md")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(documented)).To(ContainSubstring("$ kubectl critsvc doctor -n shop\n"+out.String()+"```"), out.String())
 }

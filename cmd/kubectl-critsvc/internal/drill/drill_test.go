@@ -325,7 +325,7 @@ func TestTheResultIsWrittenForPeople(t *testing.T) {
 	}
 	var out bytes.Buffer
 	write(&out, output.Palette(false), &options{maxGap: 2 * time.Second}, result)
-	documented, err := os.ReadFile("../../../docs/plugin.md")
+	documented, err := os.ReadFile("../../../../docs/plugin.md")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(documented)).To(ContainSubstring("$ kubectl critsvc drill svc/web -n shop --live --yes\n"+out.String()+"```"), out.String())
 
