@@ -75,7 +75,7 @@ func protected(w *World, s *Service) []Finding {
 // isOld tells whether the status says that the Service answers by itself, and its
 // endpoints say that it does not.
 func isOld(s *Service, status *criticalv2.ServiceStatus) bool {
-	ready, _ := endpoints.Count(endpoints.Of(s.Slices.Value, s.Home.Fallbacks.Value), endpoints.Application)
+	ready, _ := endpoints.Count(endpoints.Of(&s.Service, s.Slices.Value, s.Home.Fallbacks.Value), endpoints.Application)
 	up := status.State == criticalv2.StateArmed || status.State == criticalv2.StateArming
 	return up && status.Reason != criticalv2.ReasonEndpointsUnknown && len(s.Slices.Value) > 0 && ready == 0
 }
