@@ -25,8 +25,7 @@ func (v *View) answer(found *facts) {
 	standby := v.names(func(e endpoints.Endpoint) bool { return e.Source == endpoints.Fallback && e.Serving })
 	if len(ready) == 0 {
 		if v.Status != nil {
-			up := v.Status.State == criticalv2.StateArmed || v.Status.State == criticalv2.StateArming
-			v.Status.Outdated = up && v.Status.Reason != criticalv2.ReasonEndpointsUnknown
+			v.Status.Outdated = endpoints.IsOutdated(v.Status.State, v.Status.Reason, 0)
 		}
 		v.answerInOutage(promoted, standby)
 		return

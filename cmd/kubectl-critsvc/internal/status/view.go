@@ -187,8 +187,7 @@ func serviceOf(policy *criticalv2.CriticalService, detail criticalv2.ServiceStat
 		}
 		ready, total := endpoints.Count(endpoints.Of(found.service(detail.Namespace, detail.Name), own, fallbacks), endpoints.Application)
 		service.Endpoints = &Endpoints{Ready: ready, Total: total}
-		up := detail.State == criticalv2.StateArmed || detail.State == criticalv2.StateArming
-		service.Outdated = up && ready == 0 && detail.Reason != criticalv2.ReasonEndpointsUnknown
+		service.Outdated = endpoints.IsOutdated(detail.State, detail.Reason, ready)
 	}
 	down := detail.State == criticalv2.StateExposed || detail.State == criticalv2.StateCovered
 	if down && detail.Cause != nil && detail.Cause.Reason == criticalv2.CauseMaintenance {
