@@ -35,8 +35,16 @@ deliver_next() {
   export E2E_NEXT_IMG
 }
 
+# build_plugin compiles the kubectl plugin for this machine.
+build_plugin() {
+  say "Building the kubectl plugin"
+  make --no-print-directory plugin PLUGIN=bin/kubectl-critsvc
+  export E2E_PLUGIN=$PWD/bin/kubectl-critsvc
+}
+
 need_programs
 use_cluster
+build_plugin
 CONSUMERS=$(test/consumers/build.sh)
 export CONSUMERS
 deliver_images

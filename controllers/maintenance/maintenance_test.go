@@ -196,6 +196,8 @@ func TestAFallbackIsNotTheApplication(t *testing.T) {
 		p.Labels = map[string]string{
 			"app": "shop", criticalv2.LabelFallbackFor: "shop",
 		}
+		p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(
+			&criticalv2.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: "front", UID: "front"}}, criticalv2.CriticalServiceKind)}
 	})
 	w.MakeReady(fallback)
 	w.PublishEndpoints(w.service)

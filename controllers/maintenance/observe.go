@@ -15,12 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/maintenance/internal/decide"
 	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // observer makes Snapshots. It is the only place that reads.
@@ -91,51 +91,28 @@ func (o *observer) elder(ctx context.Context, config *corev1.ConfigMap, w *criti
 	return "", nil
 }
 
-// answers tells whether a Service has a ready endpoint that is none of ours.
-func (o *observer) answers(ctx context.Context, service types.NamespacedName) (bool, error) {
+// answers reports whether the application of a Service answers: whether the Service
+// has a ready endpoint of its own, by the rule of the operator.
+func (o *observer) answers(ctx context.Context, key types.NamespacedName) (bool, error) {
+	service := &corev1.Service{}
+	if err := o.cached.Get(ctx, key, service); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
 	var slices discoveryv1.EndpointSliceList
-	if err := o.cached.List(ctx, &slices, client.InNamespace(service.Namespace),
-		client.MatchingLabels{discoveryv1.LabelServiceName: service.Name}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := o.cached.List(ctx, &slices, client.InNamespace(key.Namespace),
+		client.MatchingLabels{discoveryv1.LabelServiceName: key.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return false, err
 	}
 	var pods corev1.PodList
-	if err := o.cached.List(ctx, &pods, client.InNamespace(service.Namespace), client.HasLabels{criticalv2.LabelFallbackFor},
+	if err := o.cached.List(ctx, &pods, client.InNamespace(key.Namespace), client.HasLabels{criticalv2.LabelFallbackFor},
 		client.UnsafeDisableDeepCopy); err != nil {
 		return false, err
 	}
-	ours := map[types.UID]bool{}
-	for i := range pods.Items {
-		ours[pods.Items[i].UID] = true
-	}
-	for i := range slices.Items {
-		if isOurs(&slices.Items[i]) || !carriesTraffic(&slices.Items[i]) {
-			continue
-		}
-		for _, endpoint := range slices.Items[i].Endpoints {
-			isFallback := endpoint.TargetRef != nil && ours[endpoint.TargetRef.UID]
-			if ptr.Deref(endpoint.Conditions.Ready, true) && !isFallback {
-				return true, nil
-			}
-		}
-	}
-	return false, nil
-}
-
-// carriesTraffic tells whether proxies use a slice. A Pod that lacks the named target
-// port is listed as ready in a slice without ports, and answers nothing; only a
-// headless Service may have no ports at all.
-func carriesTraffic(slice *discoveryv1.EndpointSlice) bool {
-	_, headless := slice.Labels[corev1.IsHeadlessService]
-	return len(slice.Ports) > 0 || headless
+	return len(protection.OwnReady(service, slices.Items, protection.OursAmong(pods.Items))) > 0, nil
 }
 
 // scaleKind is the form in which the scale of any workload is asked for.
 var scaleKind = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
-
-// isOurs tells whether a slice is a standby of the operator's.
-func isOurs(slice client.Object) bool {
-	return slice.GetLabels()[discoveryv1.LabelManagedBy] == criticalv2.ManagedBy
-}
 
 // scale reads how many replicas a workload is to have. That it is gone, or may not be
 // read, is no failure, but something to decide upon.

@@ -23,6 +23,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/write"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // Options are the settings of this kind.
@@ -83,8 +84,8 @@ func announces(object client.Object) bool {
 	return object.GetLabels()[criticalv2.LabelResponder] == criticalv2.ResponderMaintenance
 }
 
-// isOfOthers lets pass what may tell that an application is back.
-var isOfOthers = predicate.NewPredicateFuncs(func(object client.Object) bool { return !isOurs(object) })
+// isOfOthers admits the slices from which it may be seen that an application is back.
+var isOfOthers = predicate.NewPredicateFuncs(func(object client.Object) bool { return !protection.IsStandby(object) })
 
 // maintenancesOf wakes what is announced for the Service of a slice.
 func maintenancesOf(reader client.Reader) handler.MapFunc {

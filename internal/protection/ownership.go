@@ -34,14 +34,20 @@ func IsFallback(pod metav1.Object) bool {
 	return pod.GetLabels()[criticalv2.LabelFallbackFor] != "" && pod.GetAnnotations()[criticalv2.AnnotationOwned] == criticalv2.Owned
 }
 
-// IsResponder reports whether a Pod is one of the responder's. Its labels decide:
-// it is made by a ReplicaSet.
+// IsResponder reports whether a Pod is one of the responder's. Its controller is a
+// ReplicaSet, of whose names the Deployment's is the prefix: labels alone may have
+// been copied. They decide for a Pod without a controller.
 func IsResponder(pod metav1.Object) bool {
-	return pod.GetLabels()[criticalv2.LabelResponder] == criticalv2.ResponderServer
+	owner := metav1.GetControllerOf(pod)
+	madeByDeployment := owner == nil || owner.Kind == "ReplicaSet" && strings.HasPrefix(owner.Name, criticalv2.ResponderName+"-")
+	return madeByDeployment && pod.GetLabels()[criticalv2.LabelResponder] == criticalv2.ResponderServer
 }
 
-// Ours are the Pods of a namespace that the operator made, by which its endpoints
-// are told from those of an application.
+// IsOurs reports whether the operator made a Pod: a fallback or a responder.
+func IsOurs(pod metav1.Object) bool { return IsFallback(pod) || IsResponder(pod) }
+
+// Ours are the Pods of a namespace that the operator made. They distinguish its
+// endpoints from those of an application.
 type Ours struct {
 	pods map[types.UID]bool
 	// name is that of the Service's fallback Pod, which a slice may list for a while
@@ -55,8 +61,8 @@ type Ours struct {
 func OursAmong(pods []corev1.Pod) Ours {
 	ours := Ours{pods: map[types.UID]bool{}}
 	for i := range pods {
-		if pod := &pods[i]; IsFallback(pod) || IsResponder(pod) {
-			ours.pods[pod.UID] = true
+		if IsOurs(&pods[i]) {
+			ours.pods[pods[i].UID] = true
 		}
 	}
 	return ours

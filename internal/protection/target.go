@@ -72,10 +72,10 @@ func Targets(service *corev1.Service, all []discoveryv1.EndpointSlice) []Target 
 }
 
 // askedIn is the protocol in which to ask a port of a standby, by its kind. The
-// responder speaks every protocol, and where nothing tells which, it is asked by
-// HTTP: a process that hangs still has its connections accepted. Pods of others are
-// not to be disturbed: they are asked for a page where the port says that it has
-// one, and otherwise only whether they listen.
+// responder speaks every protocol, and where the port does not say which, it is
+// asked by HTTP: a process that hangs still has its connections accepted. Pods of
+// others are not to be disturbed: they are asked for a page where the port says that
+// it has one, and otherwise only whether they listen.
 func askedIn(port corev1.ServicePort, kind string) appprotocol.Protocol {
 	if kind == criticalv2.FallbackKindPage {
 		if protocol := appprotocol.Of(port); protocol != appprotocol.TCP {
@@ -95,6 +95,13 @@ func askedIn(port corev1.ServicePort, kind string) appprotocol.Protocol {
 // IsTCP reports whether a port is a TCP port, the default.
 func IsTCP(port corev1.ServicePort) bool {
 	return port.Protocol == "" || port.Protocol == corev1.ProtocolTCP
+}
+
+// CanHavePage reports whether the page can answer for a Service. The responder
+// listens on TCP only, and not on the port of the Pod itself, which clients of a
+// headless Service dial.
+func CanHavePage(service *corev1.Service) bool {
+	return service.Spec.ClusterIP != corev1.ClusterIPNone && slices.ContainsFunc(service.Spec.Ports, IsTCP)
 }
 
 // PortName is the name of a port, or its number where it has none.

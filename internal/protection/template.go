@@ -29,7 +29,7 @@ func (t Templates) Named(fallback *criticalv2.PodTemplateFallback) types.Namespa
 
 // Allows reports whether the PodTemplate that a fallback means may be used for
 // Services of a namespace: the default one, and else one of the operator's namespace
-// or of the Service's own. Whoever may edit a template elsewhere must not get Pods
+// or of the Service's own. A user who may edit a template elsewhere must not get Pods
 // run in the namespace of others.
 func (t Templates) Allows(fallback *criticalv2.PodTemplateFallback, namespace string) bool {
 	name := t.Named(fallback)

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"bytes"
 	"encoding/json"
 	"testing"
 
@@ -12,23 +11,12 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/doctor/checkup"
-	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/plugin"
 )
 
-// runPlugin runs a command of the plugin in the scenario's namespace.
-func (w *world) runPlugin(arguments ...string) (code int, stdout, stderr string) {
-	var out, errOut bytes.Buffer
-	arguments = append(arguments, "--kubeconfig="+w.Kubeconfig, "--namespace="+w.namespace)
-	code = plugin.Run(w.ctx, genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &out, ErrOut: &errOut}, arguments)
-	return code, out.String(), errOut.String()
-}
-
 // examined is what the doctor finds, and its exit code.
-func (w *world) examined(g Gomega, arguments ...string) (code int, report checkup.Report) {
+func (w *world) examined(g Gomega, arguments ...string) (code int, report checkup) {
 	code, stdout, stderr := w.runPlugin(append([]string{"doctor", "-o", "json"}, arguments...)...)
 	g.Expect(stderr).To(BeEmpty())
 	g.Expect(json.Unmarshal([]byte(stdout), &report)).To(Succeed(), stdout)
@@ -37,16 +25,16 @@ func (w *world) examined(g Gomega, arguments ...string) (code int, report checku
 
 // finds waits until the doctor has a finding of a check about the Service, with
 // these words.
-func (s *service) finds(check string, severity checkup.Severity, words string) {
+func (s *service) finds(check string, want severity, words string) {
 	s.t.Helper()
 	s.Eventually(func(g Gomega) {
 		code, report := s.examined(g, "svc/"+s.object.Name)
 		g.Expect(report.Findings).To(ContainElement(And(
-			HaveField("Check", check), HaveField("Severity", severity), HaveField("What", ContainSubstring(words)),
+			HaveField("Check", check), HaveField("Severity", want), HaveField("What", ContainSubstring(words)),
 			HaveField("Subject", "service/"+s.namespace+"/"+s.object.Name),
 		)))
-		if severity == checkup.Problem {
-			g.Expect(code).To(Equal(plugin.ExitNo))
+		if want == problem {
+			g.Expect(code).To(Equal(exitNo))
 		}
 	}).Should(Succeed())
 }
@@ -61,17 +49,17 @@ func TestTheDoctorFindsNothingWrongWithAGoodService(t *testing.T) {
 	w.Eventually(func(g Gomega) {
 		code, report := w.examined(g)
 		for _, finding := range report.Findings {
-			g.Expect(finding.Severity).NotTo(Equal(checkup.Problem), "%+v", finding)
+			g.Expect(finding.Severity).NotTo(Equal(problem), "%+v", finding)
 			g.Expect(finding.What).NotTo(ContainSubstring("not checked"))
 		}
 		g.Expect(code).To(Equal(0))
 		g.Expect(report.Services).To(Equal(1))
 		for _, check := range []string{"definition", "operator", "version", "certificate", "permissions", "responder", "protected", "standby", "port", "listening", "consumer", "network-policy"} {
-			g.Expect(report.Findings).To(ContainElement(And(HaveField("Check", check), HaveField("Severity", checkup.OK))))
+			g.Expect(report.Findings).To(ContainElement(And(HaveField("Check", check), HaveField("Severity", ok))))
 		}
 	}).Should(Succeed())
-	shop.finds("listening", checkup.OK, "80: http 503")
-	shop.finds("self-test", checkup.OK, "test")
+	shop.finds("listening", ok, "80: http 503")
+	shop.finds("self-test", ok, "test")
 
 	_, text, _ := w.runPlugin("doctor", "svc/shop")
 	t.Log(text)
@@ -79,28 +67,28 @@ func TestTheDoctorFindsNothingWrongWithAGoodService(t *testing.T) {
 	w.Expect(text).To(HaveSuffix("1 Service looked at: the next failover should work.\n"))
 }
 
-func TestTheDoctorFindsWhatWouldHinderTheFailover(t *testing.T) {
+func TestTheDoctorFindsWhatWouldBlockTheFailover(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.deployment("shop")
 
-	// Nobody protects it.
+	// It is not protected.
 	shop := w.service("shop")
-	shop.finds("protected", checkup.Problem, "no CriticalService matches")
+	shop.finds("protected", problem, "no CriticalService matches")
 
 	// Its backup does not exist; then it exists, and nothing listens.
 	shop.withFallback(criticalv2.Fallback{Service: &criticalv2.ServiceFallback{Name: "spare"}})
-	shop.finds("standby", checkup.Problem, "nothing stands by")
+	shop.finds("standby", problem, "nothing stands by")
 	w.deployment("spare")
 	w.service("spare", dialling(9999))
-	shop.finds("listening", checkup.Problem, "does not answer")
+	shop.finds("listening", problem, "does not answer")
 
 	// A policy of the network keeps clients from the page, until the page is let out of it.
 	page := w.service("page", func(s *corev1.Service) { s.Spec.Selector = labels{"app": "shop"} }).withPage()
 	page.ready()
-	page.finds("network-policy", checkup.OK, "no NetworkPolicy")
+	page.finds("network-policy", ok, "no NetworkPolicy")
 	w.create(&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "deny-all"}})
-	page.finds("network-policy", checkup.Problem, "NetworkPolicy deny-all lets nobody connect")
+	page.finds("network-policy", problem, "NetworkPolicy deny-all allows no connection")
 	w.create(&networkingv1.NetworkPolicy{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "pages"},
 		Spec: networkingv1.NetworkPolicySpec{
@@ -108,17 +96,17 @@ func TestTheDoctorFindsWhatWouldHinderTheFailover(t *testing.T) {
 			Ingress:     []networkingv1.NetworkPolicyIngressRule{{}},
 		},
 	})
-	page.finds("network-policy", checkup.OK, "no NetworkPolicy")
+	page.finds("network-policy", ok, "no NetworkPolicy")
 
 	// An Ingress of a controller that needs promotion.
 	w.create(&networkingv1.Ingress{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "page"},
 		Spec: networkingv1.IngressSpec{
-			IngressClassName: new("nobody-has-this"),
+			IngressClassName: new("of-no-controller"),
 			DefaultBackend:   &networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "page", Port: networkingv1.ServiceBackendPort{Number: 80}}},
 		},
 	})
-	page.finds("consumer", checkup.Warning, "Ingress page (class nobody-has-this")
+	page.finds("consumer", warning, "Ingress page (class of-no-controller")
 }
 
 // It is not parallel: it takes the operator's permissions, and the operator.
@@ -140,24 +128,24 @@ func TestTheDoctorFindsWhatIsWrongWithTheOperator(t *testing.T) {
 			}
 		}
 	})
-	problem := func(check, words string) func(g Gomega) {
+	hasProblem := func(check, words string) func(g Gomega) {
 		return func(g Gomega) {
 			code, report := w.examined(g)
-			g.Expect(code).To(Equal(plugin.ExitNo))
-			g.Expect(report.Verdict).To(Equal(checkup.Problem))
+			g.Expect(code).To(Equal(exitNo))
+			g.Expect(report.Verdict).To(Equal(problem))
 			g.Expect(report.Findings).To(ContainElement(And(
-				HaveField("Subject", checkup.Installation), HaveField("Check", check), HaveField("Severity", checkup.Problem), HaveField("What", ContainSubstring(words)),
+				HaveField("Subject", "installation"), HaveField("Check", check), HaveField("Severity", problem), HaveField("What", ContainSubstring(words)),
 			)))
 		}
 	}
-	w.Eventually(problem("permissions", "create endpointslices.discovery.k8s.io")).Should(Succeed())
+	w.Eventually(hasProblem("permissions", "create endpointslices.discovery.k8s.io")).Should(Succeed())
 	restore()
 	w.Eventually(func(g Gomega) {
 		_, report := w.examined(g)
-		g.Expect(report.Findings).To(ContainElement(And(HaveField("Check", "permissions"), HaveField("Severity", checkup.OK))))
+		g.Expect(report.Findings).To(ContainElement(And(HaveField("Check", "permissions"), HaveField("Severity", ok))))
 	}).Should(Succeed())
 
 	start := w.stopOperator()
-	w.Eventually(problem("operator", "scaled to 0")).Should(Succeed())
+	w.Eventually(hasProblem("operator", "scaled to 0")).Should(Succeed())
 	start()
 }

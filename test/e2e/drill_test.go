@@ -15,15 +15,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/drill"
-	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/plugin"
 )
 
-// drilled is the result of a drill, its exit code, and what it said meanwhile.
-func (s *service) drilled(arguments ...string) (code int, result drill.Result, stderr string) {
+// drilled is the result of a drill, its exit code, and its messages.
+func (s *service) drilled(arguments ...string) (code int, result drillResult, stderr string) {
 	s.t.Helper()
 	code, stdout, stderr := s.runPlugin(append([]string{"drill", "svc/" + s.object.Name, "-o", "json"}, arguments...)...)
-	if code != plugin.ExitError {
+	if code != exitError {
 		s.Expect(json.Unmarshal([]byte(stdout), &result)).To(Succeed(), "%s%s", stdout, stderr)
 	}
 	return code, result, stderr
@@ -31,7 +29,9 @@ func (s *service) drilled(arguments ...string) (code int, result drill.Result, s
 
 func (w *world) noDrillPods() {
 	w.t.Helper()
-	w.Eventually(func(g Gomega) []corev1.Pod { return w.podsWith(g, labels{drill.Label: drill.LabelValue}) }).Should(BeEmpty(), "Pods of drills")
+	w.Eventually(func(g Gomega) []corev1.Pod {
+		return w.podsWith(g, labels{"app.kubernetes.io/name": "critical-service-drill"})
+	}).Should(BeEmpty(), "Pods of drills")
 }
 
 // twoPorts is a Service with a web server and a database.
@@ -50,7 +50,7 @@ func TestADrillAsksWhatStandsByOnEveryPort(t *testing.T) {
 	shop.ready()
 	shop.answeredBy("shop")
 
-	var result drill.Result
+	var result drillResult
 	// A moment after the state, the responder may still read its new table.
 	w.Eventually(func() int {
 		var code int
@@ -62,7 +62,7 @@ func TestADrillAsksWhatStandsByOnEveryPort(t *testing.T) {
 	w.Expect(result.Rehearsal.Endpoints).To(ConsistOf(
 		MatchFields(IgnoreExtras, Fields{
 			"Port": Equal("http"), "Protocol": Equal("http"), "Status": Equal("503"), "Answered": Equal(3), "Tries": Equal(3),
-			"Title": Not(BeEmpty()), "P50": BeNumerically(">", 0), "Max": BeNumerically(">", 0),
+			"Title": Not(BeEmpty()), "P50Milliseconds": BeNumerically(">", 0), "MaxMilliseconds": BeNumerically(">", 0),
 		}),
 		MatchFields(IgnoreExtras, Fields{
 			"Port": Equal("db"), "Protocol": Equal("postgresql"), "Status": Equal("57P03"), "Answered": Equal(3), "Line": ContainSubstring(pageSentence),
@@ -76,14 +76,14 @@ func TestADrillAsksWhatStandsByOnEveryPort(t *testing.T) {
 	w.Expect(text).To(HaveSuffix("Everything that stands by answers.\n"))
 }
 
-func TestADrillTellsWhatDoesNotStandBy(t *testing.T) {
+func TestADrillReportsWhatDoesNotStandBy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.deployment("shop")
 	shop := w.service("shop").critical()
 	shop.armed("shop")
 	code, result, _ := shop.drilled()
-	w.Expect(code).To(Equal(plugin.ExitNo))
+	w.Expect(code).To(Equal(exitNo))
 	w.Expect(result.Rehearsal.Problems).To(ConsistOf(ContainSubstring("nothing stands by for port 80")))
 
 	// Its backup's Pods are ready, and do not listen there.
@@ -93,7 +93,7 @@ func TestADrillTellsWhatDoesNotStandBy(t *testing.T) {
 		withFallback(criticalv2.Fallback{Service: &criticalv2.ServiceFallback{Name: "spare"}})
 	other.ready()
 	code, result, _ = other.drilled("--tries=1")
-	w.Expect(code).To(Equal(plugin.ExitNo))
+	w.Expect(code).To(Equal(exitNo))
 	w.Expect(result.Rehearsal.Endpoints).To(ConsistOf(HaveField("Problem", ContainSubstring("refused the connection"))))
 	w.noDrillPods()
 }
@@ -107,7 +107,7 @@ func TestALiveDrillMeasuresARealOutage(t *testing.T) {
 
 	// It is refused without a yes, and nothing is done.
 	code, _, stderr := shop.drilled("--live", "--tries=1")
-	w.Expect(code).To(Equal(plugin.ExitError))
+	w.Expect(code).To(Equal(exitError))
 	w.Expect(stderr).To(ContainSubstring("not confirmed"))
 	shop.ready()
 
@@ -121,20 +121,20 @@ func TestALiveDrillMeasuresARealOutage(t *testing.T) {
 	w.Expect(measured.Distinct).To(BeTrue())
 	w.Expect(measured.ByFallback).To(BeNumerically(">", 10))
 	w.Expect(measured.ByApplication).To(BeNumerically(">", 10))
-	w.Expect(measured.FallbackAfter).NotTo(BeNil())
-	w.Expect(measured.ApplicationAfter).NotTo(BeNil())
-	w.Expect(measured.LongestGap.Duration()).To(BeNumerically("<", 20*time.Second))
+	w.Expect(measured.FallbackAfterMilliseconds).NotTo(BeNil())
+	w.Expect(measured.ApplicationAfterMilliseconds).NotTo(BeNil())
+	w.Expect(measured.LongestGapMilliseconds).To(BeNumerically("<", 20*time.Second.Milliseconds()))
 
 	shop.standsBy("shop")
 	w.refresh(shop.deployment)
 	w.Expect(shop.deployment.Spec.Replicas).To(HaveValue(BeEquivalentTo(2)), "what was there before")
 	w.noDrillPods()
 
-	// While the fallback answers, nobody may make another outage.
+	// While the fallback answers, no other outage may be made.
 	w.scale(shop.deployment, 0)
 	shop.standsIn(thePage)
 	code, _, stderr = shop.drilled("--live", "--yes")
-	w.Expect(code).To(Equal(plugin.ExitError))
+	w.Expect(code).To(Equal(exitError))
 	w.Expect(stderr).To(ContainSubstring("is Covered"))
 }
 
@@ -162,7 +162,7 @@ func TestALiveDrillThatIsInterruptedGivesTheApplicationBack(t *testing.T) {
 	}
 	w.Eventually(replicas).Should(BeZero(), "the application is away")
 	interrupt()
-	w.Eventually(ended).Should(Receive(Equal(plugin.ExitError)))
+	w.Eventually(ended).Should(Receive(Equal(exitError)))
 	w.Eventually(replicas).Should(BeEquivalentTo(2))
 	w.noDrillPods()
 	shop.standsBy("shop")

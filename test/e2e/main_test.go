@@ -43,10 +43,11 @@ const (
 	scenariosAtOnce = "6"
 )
 
-// shared is the cluster of all scenarios, and demoImage what their Pods run.
+// shared is the cluster of all scenarios, demoImage what their Pods run, and plugin the path of the
+// kubectl plugin.
 var (
-	shared    *cluster.Cluster
-	demoImage string
+	shared            *cluster.Cluster
+	demoImage, plugin string
 )
 
 func TestMain(m *testing.M) {
@@ -80,10 +81,10 @@ func parallelByDefault() {
 
 func prepare(ctx context.Context) error {
 	kubeconfig, manifest := os.Getenv("KUBECONFIG"), os.Getenv("E2E_MANIFEST")
-	demoImage = os.Getenv("DEMO_IMG")
-	if kubeconfig == "" || manifest == "" || demoImage == "" {
-		return errors.New("KUBECONFIG (the cluster), E2E_MANIFEST (the rendered config/default) and DEMO_IMG " +
-			"(the image of test/workload) must be set: run 'make e2e', which sets them")
+	demoImage, plugin = os.Getenv("DEMO_IMG"), os.Getenv("E2E_PLUGIN")
+	if kubeconfig == "" || manifest == "" || demoImage == "" || plugin == "" {
+		return errors.New("KUBECONFIG (the cluster), E2E_MANIFEST (the rendered config/default), DEMO_IMG " +
+			"(the image of test/workload) and E2E_PLUGIN (the path of kubectl-critsvc) must be set: run 'make e2e', which sets them")
 	}
 	var err error
 	if shared, err = cluster.Connect(kubeconfig); err != nil {

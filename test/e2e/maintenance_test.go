@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
 	"testing"
@@ -18,8 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/maintenance"
-	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/plugin"
 )
 
 const moving = "We move house."
@@ -70,11 +67,7 @@ func (s *service) nothingIsLeft() {
 			return apierrors.IsNotFound(s.Get(s.ctx, client.ObjectKeyFromObject(object), object))
 		}).Should(BeTrue(), "%T is left", object)
 	}
-	code, stdout, stderr := s.runPlugin("maintenance", "list", "-o", "json")
-	s.Expect(code).To(Equal(0), stderr)
-	var view maintenance.View
-	s.Expect(json.Unmarshal([]byte(stdout), &view)).To(Succeed())
-	s.Expect(view.Maintenances).To(BeEmpty())
+	s.Expect(printed[maintenances](s.world, s, "maintenance", "list").Maintenances).To(BeEmpty())
 }
 
 func (w *world) replicas(deployment *appsv1.Deployment) int32 {
@@ -155,8 +148,8 @@ func TestAMaintenanceThatTakesNothingAwayWaitsForTheApplicationToLeave(t *testin
 	shop.ready()
 }
 
-// TestWhoMayNotPermitIsToldSo lets somebody announce a maintenance who may scale, but may make no Roles.
-func TestWhoMayNotPermitIsToldSo(t *testing.T) {
+// TestAUserWhoMayNotPermitIsRefused: this user may scale, and may make no Roles.
+func TestAUserWhoMayNotPermitIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	app := w.deployment("shop")
@@ -176,12 +169,12 @@ func TestWhoMayNotPermitIsToldSo(t *testing.T) {
 		return code, stderr
 	}
 	code, stderr := on("--until", "1h", "--scale-down", "--yes")
-	w.Expect(code).To(Equal(plugin.ExitError))
+	w.Expect(code).To(Equal(exitError))
 	w.Expect(stderr).To(And(ContainSubstring("the operator cannot be permitted to end it"), ContainSubstring("leave the end out (--until)")))
 	w.Expect(w.replicas(app)).To(Equal(int32(1)))
 	shop.nothingIsLeft()
 
-	// Without an end she can do it, and end it, all by herself.
+	// Without an end this user can announce it, and end it.
 	code, stderr = on("--scale-down", "--yes")
 	w.Expect(code).To(Equal(0), stderr)
 	shop.announces(moving, time.Time{})
@@ -191,7 +184,7 @@ func TestWhoMayNotPermitIsToldSo(t *testing.T) {
 	shop.nothingIsLeft()
 }
 
-// TestAMaintenanceFromAFileThatIsOverIsIgnored is what happens where somebody keeps it in Git, and forgets it there.
+// TestAMaintenanceFromAFileThatIsOverIsIgnored is what happens to one that is forgotten in Git.
 func TestAMaintenanceFromAFileThatIsOverIsIgnored(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -25,6 +25,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/diagnosis"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // Limits bound what is read for one diagnosis.
@@ -131,12 +132,7 @@ func (c *collector) listPods(ctx context.Context, chosen ...client.ListOption) e
 	return err
 }
 
-// isOurs tells whether a Pod stands in for others: a fallback, or the responder.
-func isOurs(pod corev1.Pod) bool {
-	_, fallback := pod.Labels[criticalv2.LabelFallbackFor]
-	_, responder := pod.Labels[criticalv2.LabelResponder]
-	return fallback || responder || pod.Annotations[criticalv2.AnnotationOwned] == criticalv2.Owned
-}
+func isOurs(pod corev1.Pod) bool { return protection.IsOurs(&pod) }
 
 // unready are the live Pods that are not ready, by name.
 func (c *collector) unready() []corev1.Pod {

@@ -266,19 +266,37 @@ func TestPodsThatHaveEndedDoNotCrowdOutTheOthers(t *testing.T) {
 	g.Expect(diagnosis.Diagnose(e)).To(Equal(s.Want))
 }
 
-// The fallback Pod of version 1 carries the labels of the selector.
+// A fallback Pod may carry the labels of the selector; a Pod of the application does
+// not become one by a copied label.
 func TestAFallbackIsNoPodOfTheService(t *testing.T) {
-	g := NewWithT(t)
-	r, service, s := open(t, "../testdata/scaled-by-kubectl.yaml")
-	labels := map[string]string{criticalv2.LabelFallbackFor: service.Name}
-	maps.Copy(labels, service.Spec.Selector)
-	r.objects = append(r.objects, &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: service.Namespace, Name: "service-watcher-shop", Labels: labels},
-		Status:     corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
-	})
-	e, err := evidence.CollectAt(t.Context(), r, service, evidence.Usual, s.Now)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(diagnosis.Diagnose(e)).To(Equal(s.Want))
+	for sentence, test := range map[string]struct {
+		owner    metav1.OwnerReference
+		isOfTeam bool
+	}{
+		"made by the operator": {metav1.OwnerReference{APIVersion: "mycrd.com/v1", Kind: "CriticalService", Name: "front", Controller: new(true)}, false},
+		"made by a ReplicaSet": {metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "shop-1", Controller: new(true)}, true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			r, service, s := open(t, "../testdata/scaled-by-kubectl.yaml")
+			labels := map[string]string{criticalv2.LabelFallbackFor: service.Name}
+			maps.Copy(labels, service.Spec.Selector)
+			r.objects = append(r.objects, &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{
+					Namespace: service.Namespace, Name: "service-watcher-shop", Labels: labels, OwnerReferences: []metav1.OwnerReference{test.owner},
+				},
+				Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+			})
+			e, err := evidence.CollectAt(t.Context(), r, service, evidence.Usual, s.Now)
+			g.Expect(err).NotTo(HaveOccurred())
+			if test.isOfTeam {
+				g.Expect(e.Pods).To(HaveLen(1))
+				return
+			}
+			g.Expect(e.Pods).To(BeEmpty())
+			g.Expect(diagnosis.Diagnose(e)).To(Equal(s.Want))
+		})
+	}
 }
 
 func TestAServiceWithoutASelectorNeedsNoReading(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 const (
@@ -155,7 +156,7 @@ func (a *adviser) matched(ctx context.Context, policy *criticalv2.CriticalServic
 	}
 	var matched []corev1.Service
 	for _, service := range services.Items {
-		if policy.Spec.Selects(service.Namespace, namespaces[service.Namespace], service.Labels) {
+		if protection.Matches(policy, &service, namespaces[service.Namespace]) {
 			matched = append(matched, service)
 		}
 	}
@@ -169,19 +170,14 @@ func (a *adviser) governors(ctx context.Context, policy *criticalv2.CriticalServ
 	if err := a.reader.List(ctx, &policies, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
-	earlier := slices.DeleteFunc(policies.Items, func(other criticalv2.CriticalService) bool {
-		return other.Name >= policy.Name || other.DeletionTimestamp != nil
-	})
-	slices.SortFunc(earlier, func(a, b criticalv2.CriticalService) int { return strings.Compare(a.Name, b.Name) })
+	earlier := slices.DeleteFunc(policies.Items, func(other criticalv2.CriticalService) bool { return other.Name >= policy.Name })
 	governing := map[string]bool{}
-	for _, service := range matched {
-		first := slices.IndexFunc(earlier, func(other criticalv2.CriticalService) bool {
-			return other.Spec.Selects(service.Namespace, namespaces[service.Namespace], service.Labels)
-		})
-		if first < 0 || ctx.Err() != nil {
+	for i := range matched {
+		governor := protection.Governor(earlier, &matched[i], namespaces[matched[i].Namespace])
+		if governor == nil || ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		governing[earlier[first].Name] = true
+		governing[governor.Name] = true
 	}
 	return slices.Sorted(maps.Keys(governing)), nil
 }
@@ -199,21 +195,15 @@ func (a *adviser) aboutFallback(ctx context.Context, fallback *criticalv2.Fallba
 }
 
 func (a *adviser) aboutTemplate(ctx context.Context, fallback *criticalv2.PodTemplateFallback, matched []corev1.Service) ([]string, error) {
-	key := types.NamespacedName{Namespace: fallback.Namespace, Name: fallback.Name}
+	templates := protection.Templates{Default: a.settings.Template, OperatorNamespace: a.settings.OperatorNamespace}
+	key := templates.Named(fallback)
+	forbidden := func(service corev1.Service) bool { return !templates.Allows(fallback, service.Namespace) }
 	switch {
-	case key.Name == "":
-		key = a.settings.Template
-	case key.Namespace == "":
-		key.Namespace = a.settings.OperatorNamespace
-	case key.Namespace != a.settings.OperatorNamespace:
-		elsewhere := func(service corev1.Service) bool { return service.Namespace != key.Namespace }
-		if slices.ContainsFunc(matched, elsewhere) {
-			return []string{fmt.Sprintf("PodTemplate %s may not be used for Services of other namespaces, for which the built-in page stands in: "+
-				"take one from the operator's namespace %q, or select Services of its namespace only.", key, a.settings.OperatorNamespace)}, nil
-		}
-		if !a.watched(key.Namespace) {
-			return nil, nil
-		}
+	case slices.ContainsFunc(matched, forbidden):
+		return []string{fmt.Sprintf("PodTemplate %s may not be used for Services of other namespaces, for which the built-in page stands in: "+
+			"take one from the operator's namespace %q, or select Services of its namespace only.", key, a.settings.OperatorNamespace)}, nil
+	case !a.watched(key.Namespace) && key.Namespace != templates.Default.Namespace && key.Namespace != templates.OperatorNamespace:
+		return nil, nil // It is in none of the caches.
 	}
 	missing, err := a.missing(ctx, key, &corev1.PodTemplate{})
 	if !missing {

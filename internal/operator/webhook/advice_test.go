@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -42,6 +43,12 @@ func policy(name, role string, namespaces ...string) *criticalv2.CriticalService
 
 func with(fallback criticalv2.Fallback, policy *criticalv2.CriticalService) *criticalv2.CriticalService {
 	policy.Spec.Fallback = fallback
+	return policy
+}
+
+// deleted is one that a finalizer keeps.
+func deleted(policy *criticalv2.CriticalService) *criticalv2.CriticalService {
+	policy.DeletionTimestamp, policy.Finalizers = &metav1.Time{Time: time.Unix(0, 0)}, []string{"example.com/keep"}
 	return policy
 }
 
@@ -117,6 +124,7 @@ func TestWhatIsWarnedAbout(t *testing.T) {
 		},
 		"not others that have a part of it":              {policy: policy("b", "frontend"), more: []client.Object{policy("a", "frontend", "shop")}},
 		"not others that come later":                     {policy: policy("b", "frontend"), more: []client.Object{policy("c", "frontend")}},
+		"not one that is being deleted":                  {policy: policy("b", "frontend"), more: []client.Object{deleted(policy("a", "frontend"))}},
 		"not itself":                                     {policy: policy("b", "frontend"), more: []client.Object{policy("b", "frontend")}},
 		"nothing of a PodTemplate that is there":         {policy: with(fromTemplate("", ""), policy("a", "frontend"))},
 		"nothing of one in the namespace of the Service": {policy: with(fromTemplate("shop", "sorry"), policy("a", "frontend", "shop"))},
@@ -127,6 +135,12 @@ func TestWhatIsWarnedAbout(t *testing.T) {
 			"PodTemplate shop/sorry may not be used for Services of other namespaces, for which the built-in page stands in: " +
 				`take one from the operator's namespace "system", or select Services of its namespace only.`,
 		}},
+		"nothing of a PodTemplate that is not watched": {
+			policy: with(fromTemplate("shop", "misspelt"), policy("a", "nothing")), settings: Settings{Namespaces: []string{"blog"}}, want: []string{
+				"No Service matches right now, so that nothing is protected: give the Service itself the labels that the spec names " +
+					"(those of its Pods do not count), or correct the spec.",
+			},
+		},
 		"nothing of a backup that is there": {policy: with(fromBackup("static"), policy("a", "frontend", "shop"))},
 		"a backup that is not there": {policy: with(fromBackup("static"), policy("a", "frontend")), want: []string{
 			`Backup Service "static" does not exist in namespace "blog": create it there, or name another in the spec; until then nothing answers in an outage.`,

@@ -7,12 +7,15 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/protection"
 	"github.com/critical-service/operator/test/scorecard/verdict"
 )
 
@@ -107,16 +110,9 @@ func (w *World) AwaitSlice(ctx context.Context, service, way string) error {
 }
 
 func wayOf(endpoint discoveryv1.Endpoint) string {
-	// What is not said means ready, and neither serving nor terminating is known.
-	value := func(condition *bool, unsaid bool) bool {
-		if condition == nil {
-			return unsaid
-		}
-		return *condition
-	}
-	conditions := endpoint.Conditions
-	ready := value(conditions.Ready, true)
-	return fmt.Sprintf("ready=%t serving=%t terminating=%t", ready, value(conditions.Serving, ready), value(conditions.Terminating, false))
+	ready := protection.IsReady(&endpoint)
+	return fmt.Sprintf("ready=%t serving=%t terminating=%t",
+		ready, ptr.Deref(endpoint.Conditions.Serving, ready), ptr.Deref(endpoint.Conditions.Terminating, false))
 }
 
 // BelongToPods checks that what is published are Pods of the Service's own namespace, and nothing else.
@@ -129,6 +125,7 @@ func (w *World) BelongToPods(ctx context.Context, service string) error {
 	if err != nil {
 		return err
 	}
+	pods = slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return !protection.IsOurs(&pod) })
 	var addresses []string
 	for _, pod := range pods {
 		for _, ip := range pod.Status.PodIPs {

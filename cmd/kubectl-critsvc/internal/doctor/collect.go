@@ -17,6 +17,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/doctor/checkup"
+	"github.com/critical-service/operator/internal/protection"
 	"github.com/critical-service/operator/internal/version"
 )
 
@@ -107,7 +108,7 @@ func (c *collector) choose(ctx context.Context, w *checkup.World, services []cor
 			home = &checkup.Namespace{Name: service.Namespace, Labels: namespace.Labels}
 			homes[service.Namespace] = home
 		}
-		if !named && !isCritical(w, &service, home) {
+		if !named && protection.Governor(w.Policies.Value, &service, home.Labels) == nil {
 			continue
 		}
 		w.Services = append(w.Services, &checkup.Service{Service: service, Home: home})
@@ -115,15 +116,6 @@ func (c *collector) choose(ctx context.Context, w *checkup.World, services []cor
 			w.Namespaces = append(w.Namespaces, home)
 		}
 	}
-}
-
-func isCritical(w *checkup.World, service *corev1.Service, home *checkup.Namespace) bool {
-	for i := range w.Policies.Value {
-		if w.Policies.Value[i].Spec.Selects(service.Namespace, home.Labels, service.Labels) {
-			return true
-		}
-	}
-	return false
 }
 
 // reading turns the answer to a read into a Reading.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -181,6 +182,50 @@ func TestOnlyWhatIsCriticalIsLookedAt(t *testing.T) {
 	g.Expect(err).To(MatchError("there is no Service nobody in namespace shop"))
 }
 
+// The operator counts none that is being deleted, and makes the next one govern.
+func TestACriticalServiceThatIsBeingDeletedGovernsNothing(t *testing.T) {
+	g := NewWithT(t)
+	leaving := storefront()
+	leaving.DeletionTimestamp, leaving.Finalizers = &metav1.Time{Time: time.Now()}, []string{"example.com/keep"}
+	only := clientWith(t, func(any) error { return nil }, front(), leaving)
+	world, err := (&collector{Client: only, config: nowhere, namespace: "shop"}).collect(t.Context(), nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(world.Services).To(BeEmpty(), "the Service is not critical any more")
+
+	next := storefront()
+	next.Name = "zz-next"
+	both := clientWith(t, func(any) error { return nil }, front(), leaving, next)
+	world, err = (&collector{Client: both, config: nowhere, namespace: "shop"}).collect(t.Context(), nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(world.Governor(world.Services[0]).Name).To(Equal("zz-next"))
+}
+
+// The standby of a page is asked as the self-test asks it; Pods of a backup Service
+// are not asked by the number of a port.
+func TestAStandbyIsAskedAsTheSelfTestAsks(t *testing.T) {
+	for kind, want := range map[string]string{criticalv2.FallbackKindPage: "http", criticalv2.FallbackKindService: "tcp"} {
+		t.Run(kind, func(t *testing.T) {
+			g := NewWithT(t)
+			service := front()
+			service.Spec.Ports[0].Name, service.Spec.Ports[0].Port = "x", 6379
+			if kind == criticalv2.FallbackKindPage {
+				service.Spec.Ports[0].Port = 9000
+			}
+			slice := &discoveryv1.EndpointSlice{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "front-standby-ipv4", Labels: map[string]string{
+					discoveryv1.LabelServiceName: "front", discoveryv1.LabelManagedBy: criticalv2.ManagedBy, criticalv2.LabelFallbackKind: kind,
+				}},
+				Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.1.0.1"}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Name: "spare-1"}}},
+				Ports:     []discoveryv1.EndpointPort{{Name: new("x"), Port: new(int32(20001))}},
+			}
+			reader := clientWith(t, func(any) error { return nil }, service, storefront(), slice)
+			world, err := (&collector{Client: reader, config: nowhere, namespace: "shop"}).collect(t.Context(), nil)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(world.Services[0].Answers).To(ConsistOf(HaveField("Protocol", want)))
+		})
+	}
+}
+
 func TestAClusterThatDoesNotAnswerIsAnError(t *testing.T) {
 	g := NewWithT(t)
 	reader := clientWith(t, func(any) error { return errors.New("connection refused") })
@@ -195,6 +240,7 @@ func TestAStandbyThatCannotBeAskedIsNotSilent(t *testing.T) {
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "front-standby-ipv4", Labels: map[string]string{
 			discoveryv1.LabelServiceName: "front", discoveryv1.LabelManagedBy: criticalv2.ManagedBy,
+			criticalv2.LabelFallbackKind: criticalv2.FallbackKindPage,
 		}},
 		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.1.0.1"}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Name: "responder-1"}}},
 		Ports:     []discoveryv1.EndpointPort{{Name: new(""), Port: new(int32(20001))}},
@@ -282,7 +328,7 @@ func TestTheReportIsWrittenForPeople(t *testing.T) {
 	}
 	var out bytes.Buffer
 	write(&out, output.Palette(false), report)
-	documented, err := os.ReadFile("../../../docs/plugin.md")
+	documented, err := os.ReadFile("../../../../docs/plugin.md")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(documented)).To(ContainSubstring("$ kubectl critsvc doctor -n shop\n"+out.String()+"```"), out.String())
 }

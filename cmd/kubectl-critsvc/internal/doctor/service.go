@@ -19,10 +19,10 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/doctor/checkup"
-	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/doctor/standby"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/doctor/tunnel"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/installation"
 	"github.com/critical-service/operator/internal/probe"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 const (
@@ -48,7 +48,9 @@ func (c *collector) look(ctx context.Context, n *checkup.Namespace) {
 	var ingresses networkingv1.IngressList
 	n.Ingresses = list(ctx, c, &ingresses, func() []networkingv1.Ingress { return ingresses.Items }, in)
 	var pods corev1.PodList
-	n.Fallbacks = list(ctx, c, &pods, func() []corev1.Pod { return pods.Items }, in, client.HasLabels{criticalv2.LabelFallbackFor})
+	n.Fallbacks = list(ctx, c, &pods, func() []corev1.Pod {
+		return slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !protection.IsOurs(&pod) })
+	}, in, client.HasLabels{criticalv2.LabelFallbackFor})
 }
 
 // backups reads the slices of a Service, and those Pods behind its standby that are
@@ -60,10 +62,10 @@ func (c *collector) backups(ctx context.Context, s *checkup.Service) {
 	if s.Home.Fallbacks.Problem != "" {
 		return
 	}
-	for _, endpoint := range standby.Endpoints(&s.Service, s.Slices.Value) {
-		known := slices.ContainsFunc(s.Home.Fallbacks.Value, func(p corev1.Pod) bool { return p.Name == endpoint.Pod })
+	for _, target := range protection.Targets(&s.Service, s.Slices.Value) {
+		known := slices.ContainsFunc(s.Home.Fallbacks.Value, func(p corev1.Pod) bool { return p.Name == target.Pod() })
 		var pod corev1.Pod
-		if !known && c.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: endpoint.Pod}, &pod) == nil {
+		if !known && c.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: target.Pod()}, &pod) == nil {
 			s.Home.Fallbacks.Value = append(s.Home.Fallbacks.Value, pod)
 		}
 	}
@@ -80,13 +82,11 @@ func (c *collector) template(ctx context.Context, w *checkup.World, s *checkup.S
 	if len(w.Operators.Value) > 0 {
 		home = w.Operators.Value[0].Namespace
 	}
-	key := client.ObjectKey{Namespace: policy.Spec.Fallback.PodTemplate.Namespace, Name: policy.Spec.Fallback.PodTemplate.Name}
-	if key.Name == "" {
-		key = client.ObjectKey{Namespace: w.Settings["POD_TEMPLATE_NS"], Name: cmp.Or(w.Settings["POD_TEMPLATE"], defaultTemplate)}
-	}
-	key.Namespace = cmp.Or(key.Namespace, home)
+	templates := protection.Templates{OperatorNamespace: home, Default: types.NamespacedName{
+		Namespace: cmp.Or(w.Settings["POD_TEMPLATE_NS"], home), Name: cmp.Or(w.Settings["POD_TEMPLATE"], defaultTemplate),
+	}}
 	template := &corev1.PodTemplate{}
-	s.Template = reading(template, c.Get(ctx, key, template))
+	s.Template = reading(template, c.Get(ctx, templates.Named(policy.Spec.Fallback.PodTemplate), template))
 	if s.Template.Problem != "" || s.Template.Missing {
 		return
 	}
@@ -108,9 +108,9 @@ func (c *collector) template(ctx context.Context, w *checkup.World, s *checkup.S
 
 // question is a standby endpoint that is to be asked.
 type question struct {
-	service  *checkup.Service
-	endpoint standby.Endpoint
-	answer   checkup.Answer
+	service *checkup.Service
+	target  protection.Target
+	answer  checkup.Answer
 }
 
 // ask asks the standby endpoints of all Services, each in the protocol of its port.
@@ -119,14 +119,14 @@ func (c *collector) ask(ctx context.Context, w *checkup.World) {
 	var all []*question
 	for _, service := range w.Services {
 		count := map[string]int{}
-		for _, endpoint := range standby.Endpoints(&service.Service, service.Slices.Value) {
-			port := standby.PortName(endpoint.Port)
+		for _, target := range protection.Targets(&service.Service, service.Slices.Value) {
+			port := protection.PortName(target.Port)
 			count[port]++
-			if count[port] > asked || endpoint.Pod == "" {
+			if count[port] > asked || target.Pod() == "" {
 				continue
 			}
-			q := &question{service: service, endpoint: endpoint, answer: checkup.Answer{Port: port, Pod: endpoint.Pod, Protocol: string(endpoint.Protocol)}}
-			key := types.NamespacedName{Namespace: service.Namespace, Name: endpoint.Pod}
+			q := &question{service: service, target: target, answer: checkup.Answer{Port: port, Pod: target.Pod(), Protocol: string(target.Protocol)}}
+			key := types.NamespacedName{Namespace: service.Namespace, Name: target.Pod()}
 			byPod[key], all = append(byPod[key], q), append(all, q)
 		}
 	}
@@ -159,9 +159,9 @@ func askThrough(ctx context.Context, through *tunnel.Tunnel, q *question) {
 	defer cancel()
 	var conn *tunnel.Conn
 	result := probe.Ask(ctx, probe.Target{
-		Address: q.endpoint.Address(), Protocol: q.endpoint.Protocol, Host: standby.Host(&q.service.Service),
+		Address: q.target.Address(), Protocol: q.target.Protocol, Host: protection.Host(&q.service.Service),
 		Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			made, err := through.Dial(ctx, q.endpoint.Number)
+			made, err := through.Dial(ctx, q.target.Number)
 			if err != nil {
 				return nil, err
 			}

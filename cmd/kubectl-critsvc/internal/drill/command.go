@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
-	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/doctor/standby"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 const (
@@ -153,5 +153,5 @@ func (s *stage) tell(format string, args ...any) {
 
 // use sets the prober up for what was found.
 func (s *stage) use(found *scene) {
-	s.image, s.secrets, s.host = found.image, found.pullSecrets, standby.Host(&found.service)
+	s.image, s.secrets, s.host = found.image, found.pullSecrets, protection.Host(&found.service)
 }

@@ -14,9 +14,9 @@ import (
 	"k8s.io/pod-security-admission/policy"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/doctor/standby"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 	"github.com/critical-service/operator/internal/probe/command"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 const interval = 20 * time.Millisecond
@@ -121,10 +121,11 @@ func service(ports ...corev1.ServicePort) *corev1.Service {
 	}
 }
 
-// standbySlice is a slice of the operator's with two endpoints.
+// standbySlice is the slice of a page with two endpoints.
 func standbySlice(names ...string) discoveryv1.EndpointSlice {
 	slice := discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{
 		discoveryv1.LabelManagedBy: criticalv2.ManagedBy, discoveryv1.LabelServiceName: "front",
+		criticalv2.LabelFallbackKind: criticalv2.FallbackKindPage,
 	}}}
 	for i, name := range names {
 		slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{Name: new(name), Port: new(int32(20001 + i))})
@@ -139,16 +140,17 @@ func standbySlice(names ...string) discoveryv1.EndpointSlice {
 
 func TestWhatIsAskedInARehearsal(t *testing.T) {
 	g := NewWithT(t)
-	front := service(corev1.ServicePort{Name: "http", Port: 80}, corev1.ServicePort{Name: "db", Port: 5432}, corev1.ServicePort{Name: "dns", Port: 53, Protocol: corev1.ProtocolUDP})
+	front := service(corev1.ServicePort{Name: "http", Port: 80}, corev1.ServicePort{Name: "db", Port: 5432},
+		corev1.ServicePort{Name: "own", Port: 9000}, corev1.ServicePort{Name: "dns", Port: 53, Protocol: corev1.ProtocolUDP})
 	own := standbySlice("http")
 	own.Labels = map[string]string{discoveryv1.LabelServiceName: "front"}
-	endpoints := standby.Endpoints(front, []discoveryv1.EndpointSlice{own, standbySlice("db", "http", "dns")})
 	var asked []string
-	for _, endpoint := range endpoints {
-		asked = append(asked, endpoint.Pod+" "+target(endpoint.Address(), endpoint))
+	for _, target := range protection.Targets(front, []discoveryv1.EndpointSlice{own, standbySlice("db", "http", "dns", "own")}) {
+		asked = append(asked, target.Pod()+" "+argument(target))
 	}
 	g.Expect(asked).To(Equal([]string{
 		"one 10.1.0.1:20002/http", "two 10.1.0.2:20002/http", "one 10.1.0.1:20001/postgresql", "two 10.1.0.2:20001/postgresql",
+		"one 10.1.0.1:20004/http", "two 10.1.0.2:20004/http",
 	}))
 }
 
@@ -193,7 +195,7 @@ func TestWhatStandsByIsJudged(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
 			front := service(test.ports...)
-			r := judge(front, standby.Endpoints(front, []discoveryv1.EndpointSlice{standbySlice("http")}), test.seen, 2)
+			r := judge(front, protection.Targets(front, []discoveryv1.EndpointSlice{standbySlice("http")}), test.seen, 2)
 			g.Expect(r.Good).To(Equal(test.good))
 			test.check(g, r)
 		})
@@ -265,10 +267,22 @@ func TestFlagsThatAreOutOfRange(t *testing.T) {
 	}
 }
 
+// The page is asked by HTTP where nothing else is known of a port; clients are not, so
+// that their answers say nothing of who gave them.
+func TestAPortOfAnUnknownProtocolIsMeasuredByItsGapsOnly(t *testing.T) {
+	g := NewWithT(t)
+	dryRun := &Rehearsal{Endpoints: []Endpoint{{Port: "x", Protocol: "http", looks: []look{lookOf(script("f")[0])}}}}
+	ports := portsOf(service(corev1.ServicePort{Name: "x", Port: 9000}), dryRun)
+	g.Expect(ports).To(HaveLen(1))
+	g.Expect(ports[0].target).To(Equal("10.0.0.1:9000/tcp"))
+	ports[0].by.application = []look{{status: "open"}}
+	g.Expect(ports[0].by.distinct()).To(BeFalse())
+}
+
 func TestTheWatchKnowsWhoAnswers(t *testing.T) {
 	g := NewWithT(t)
 	front := service(corev1.ServicePort{Name: "http", Port: 80}, corev1.ServicePort{Name: "silent", Port: 81})
-	rehearsal := &Rehearsal{Endpoints: []Endpoint{{Port: "http", looks: []look{lookOf(script("f")[0])}}}}
+	rehearsal := &Rehearsal{Endpoints: []Endpoint{{Port: "http", Protocol: "http", looks: []look{lookOf(script("f")[0])}}}}
 	w := &watching{ports: portsOf(front, rehearsal)}
 	g.Expect(w.targets()).To(Equal([]string{"10.0.0.1:80/http"}), "what has no standby is not measured")
 
@@ -325,7 +339,7 @@ func TestTheResultIsWrittenForPeople(t *testing.T) {
 	}
 	var out bytes.Buffer
 	write(&out, output.Palette(false), &options{maxGap: 2 * time.Second}, result)
-	documented, err := os.ReadFile("../../../docs/plugin.md")
+	documented, err := os.ReadFile("../../../../docs/plugin.md")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(documented)).To(ContainSubstring("$ kubectl critsvc drill svc/web -n shop --live --yes\n"+out.String()+"```"), out.String())
 

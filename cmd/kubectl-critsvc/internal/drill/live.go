@@ -16,10 +16,10 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
-	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/doctor/standby"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/outage"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 	"github.com/critical-service/operator/internal/probe/command"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 const (
@@ -162,18 +162,24 @@ func until(ctx context.Context, asking chan error, patience time.Duration, is fu
 	}
 }
 
-// portsOf are the ports whose clients are measured: those that have a standby.
+// portsOf are the ports whose clients are measured: those that have a standby. A
+// port is asked in the protocol of its clients. Where the standby was asked in
+// another one, its answers are not known, and only gaps are measured.
 func portsOf(service *corev1.Service, rehearsal *Rehearsal) []*port {
 	var ports []*port
 	for _, candidate := range service.Spec.Ports {
-		name := standby.PortName(candidate)
-		p := &port{name: name, protocol: appprotocol.Of(candidate)}
+		p := &port{name: protection.PortName(candidate), protocol: appprotocol.Of(candidate)}
+		hasStandby := false
 		for _, endpoint := range rehearsal.Endpoints {
-			if endpoint.Port == name {
+			if endpoint.Port != p.name {
+				continue
+			}
+			hasStandby = true
+			if endpoint.Protocol == string(p.protocol) {
 				p.by.fallback = append(p.by.fallback, endpoint.looks...)
 			}
 		}
-		if len(p.by.fallback) == 0 {
+		if !hasStandby {
 			continue
 		}
 		p.by.fallback = distinctLooks(p.by.fallback)

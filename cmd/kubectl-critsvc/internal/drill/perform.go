@@ -60,7 +60,7 @@ func (s *stage) refuse(ctx context.Context, found *scene) error {
 		return fmt.Errorf("refused: %s is %s (%s), and not Armed: %s", place, found.status.State, found.status.Reason, found.status.Message)
 	case found.service.Spec.ClusterIP == corev1.ClusterIPNone:
 		return fmt.Errorf("refused: %s is headless, so that there is no address whose clients could be measured", place)
-	case len(found.endpoints) == 0:
+	case len(found.targets) == 0:
 		return fmt.Errorf("refused: nothing stands by for %s", place)
 	}
 	announced, err := s.maintenance(ctx)

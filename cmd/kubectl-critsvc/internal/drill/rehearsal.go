@@ -9,8 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/doctor/standby"
 	"github.com/critical-service/operator/internal/probe/command"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // Rehearsal is what the standby of a Service said when it was asked.
@@ -60,15 +60,16 @@ func (m Milliseconds) Duration() time.Duration {
 	return time.Duration(float64(m) * float64(time.Millisecond))
 }
 
-func target(address string, endpoint standby.Endpoint) string {
-	return address + "/" + string(endpoint.Protocol)
+// argument is a target as the prober's command line names it.
+func argument(target protection.Target) string {
+	return target.Address() + "/" + string(target.Protocol)
 }
 
 // rehearse asks the standby of a Service, through a Pod in its namespace.
 func rehearse(ctx context.Context, s *scene, p *prober, tries int) (*Rehearsal, error) {
 	var options command.Options
-	for _, endpoint := range s.endpoints {
-		options.Targets = append(options.Targets, target(endpoint.Address(), endpoint))
+	for _, target := range s.targets {
+		options.Targets = append(options.Targets, argument(target))
 	}
 	options.Tries = tries
 	var seen []command.Observation
@@ -82,24 +83,24 @@ func rehearse(ctx context.Context, s *scene, p *prober, tries int) (*Rehearsal, 
 			return nil, err
 		}
 	}
-	return judge(&s.service, s.endpoints, seen, tries), nil
+	return judge(&s.service, s.targets, seen, tries), nil
 }
 
 // judge sums up what was seen. It is pure.
-func judge(service *corev1.Service, endpoints []standby.Endpoint, seen []command.Observation, tries int) *Rehearsal {
+func judge(service *corev1.Service, targets []protection.Target, seen []command.Observation, tries int) *Rehearsal {
 	result := &Rehearsal{Good: true}
 	asked := map[string]bool{}
-	for _, endpoint := range endpoints {
-		asked[standby.PortName(endpoint.Port)] = true
-		summary := summarise(endpoint, seen, tries)
+	for _, target := range targets {
+		asked[protection.PortName(target.Port)] = true
+		summary := summarise(target, seen, tries)
 		result.Good = result.Good && summary.Answered == summary.Tries
 		result.Endpoints = append(result.Endpoints, summary)
 	}
 	for _, port := range service.Spec.Ports {
-		name := standby.PortName(port)
+		name := protection.PortName(port)
 		switch {
 		case asked[name]:
-		case port.Protocol != corev1.ProtocolTCP && port.Protocol != "":
+		case !protection.IsTCP(port):
 			result.Notes = append(result.Notes, fmt.Sprintf("port %s is %s, and was not asked: a page does not answer it", name, port.Protocol))
 		default:
 			result.Good = false
@@ -109,13 +110,13 @@ func judge(service *corev1.Service, endpoints []standby.Endpoint, seen []command
 	return result
 }
 
-func summarise(endpoint standby.Endpoint, seen []command.Observation, tries int) Endpoint {
+func summarise(target protection.Target, seen []command.Observation, tries int) Endpoint {
 	summary := Endpoint{
-		Port: standby.PortName(endpoint.Port), Protocol: string(endpoint.Protocol), Pod: endpoint.Pod, Address: endpoint.Address(), Tries: tries,
+		Port: protection.PortName(target.Port), Protocol: string(target.Protocol), Pod: target.Pod(), Address: target.Address(), Tries: tries,
 	}
 	var took []time.Duration
 	for _, one := range seen {
-		if one.Target != target(endpoint.Address(), endpoint) {
+		if one.Target != argument(target) {
 			continue
 		}
 		if !one.Answered {

@@ -13,14 +13,15 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
-	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/doctor/standby"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/installation"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // scene is what a drill finds before it begins.
 type scene struct {
-	service   corev1.Service
-	endpoints []standby.Endpoint
+	service corev1.Service
+	// targets are the ports of the endpoints that stand by.
+	targets []protection.Target
 	// status is what the governing CriticalService says of the Service; nil if none does.
 	status *criticalv2.ServiceStatus
 	// image is the operator's, and pullSecrets fetch it.
@@ -41,7 +42,7 @@ func survey(ctx context.Context, reader client.Reader, name types.NamespacedName
 	if err := reader.List(ctx, &slicesOfService, client.InNamespace(name.Namespace), client.MatchingLabels{discoveryv1.LabelServiceName: name.Name}); err != nil {
 		return nil, err
 	}
-	s.endpoints = standby.Endpoints(&s.service, slicesOfService.Items)
+	s.targets = protection.Targets(&s.service, slicesOfService.Items)
 	var err error
 	if s.status, err = access.StatusOf(ctx, reader, name); err != nil {
 		return nil, err

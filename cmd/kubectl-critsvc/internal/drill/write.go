@@ -77,7 +77,7 @@ func writeLive(out io.Writer, palette output.Palette, live *Live) {
 	_ = table.Flush()
 	for _, m := range live.Ports {
 		if !m.Distinct {
-			fmt.Fprintf(out, "  note: on port %s the answers of application and fallback look the same, so that only gaps were measured\n", m.Port)
+			fmt.Fprintf(out, "  note: on port %s the answers of application and fallback cannot be distinguished, so that only gaps were measured\n", m.Port)
 		}
 	}
 	for _, text := range live.Problems {

@@ -1,5 +1,5 @@
-// Package endpoints tells who stands behind a Service: the application, or the
-// fallback.
+// Package endpoints lists the endpoints behind a Service: the application's, and the
+// fallback's.
 package endpoints
 
 import (
@@ -8,13 +8,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/protection"
 )
 
-// Source is whose an endpoint is.
+// Source is the owner of an endpoint.
 type Source string
 
 const (
@@ -29,7 +29,7 @@ const (
 type Endpoint struct {
 	// Address is its IP address.
 	Address string `json:"address"`
-	// Source is whose it is.
+	// Source is its owner.
 	Source Source `json:"source"`
 	// Ready, Serving and Terminating are its conditions, as proxies read them.
 	Ready       bool `json:"ready"`
@@ -40,28 +40,26 @@ type Endpoint struct {
 	Node string `json:"node,omitempty"`
 }
 
-// IsStandby tells whether a slice is one that the operator publishes.
-func IsStandby(slice *discoveryv1.EndpointSlice) bool {
-	return slice.Labels[discoveryv1.LabelManagedBy] == criticalv2.ManagedBy
-}
-
-// Of are the endpoints in the slices of one Service, the application's first.
-// Fallbacks are the fallback Pods of its namespace. An address that several slices
-// list, for several ports, is one endpoint.
-func Of(list []discoveryv1.EndpointSlice, fallbacks []corev1.Pod) []Endpoint {
-	ours := map[types.UID]bool{}
-	for i := range fallbacks {
-		ours[fallbacks[i].UID] = true
-	}
+// Of lists the endpoints of a Service, the application's first. Pods are those of its
+// namespace that may be the operator's; package protection decides which are, as it
+// does for the operator. An address that several slices list, for several ports, is
+// one endpoint.
+func Of(service *corev1.Service, all []discoveryv1.EndpointSlice, pods []corev1.Pod) []Endpoint {
+	ours := protection.OursAmong(pods)
 	var found []Endpoint
-	for i := range list {
-		slice := &list[i]
-		if !carriesTraffic(slice) {
+	for i := range all {
+		slice := &all[i]
+		if !protection.CarriesTraffic(service, slice) {
 			continue
 		}
 		for j := range slice.Endpoints {
-			for _, address := range slice.Endpoints[j].Addresses {
-				found = merged(found, endpointOf(address, slice, &slice.Endpoints[j], ours))
+			endpoint := &slice.Endpoints[j]
+			source := Application
+			if protection.IsStandby(slice) || ours.Lists(endpoint) {
+				source = Fallback
+			}
+			for _, address := range endpoint.Addresses {
+				found = merged(found, endpointOf(address, source, endpoint))
 			}
 		}
 	}
@@ -71,22 +69,15 @@ func Of(list []discoveryv1.EndpointSlice, fallbacks []corev1.Pod) []Endpoint {
 	return found
 }
 
-func endpointOf(address string, slice *discoveryv1.EndpointSlice, endpoint *discoveryv1.Endpoint, ours map[types.UID]bool) Endpoint {
-	// What a nil condition means stands in discovery.k8s.io/v1 EndpointConditions.
-	ready := ptr.Deref(endpoint.Conditions.Ready, true)
+func endpointOf(address string, source Source, endpoint *discoveryv1.Endpoint) Endpoint {
+	ready := protection.IsReady(endpoint)
 	result := Endpoint{
-		Address: address, Source: Application,
+		Address: address, Source: source,
 		Ready: ready, Serving: ptr.Deref(endpoint.Conditions.Serving, ready),
 		Terminating: ptr.Deref(endpoint.Conditions.Terminating, false), Node: ptr.Deref(endpoint.NodeName, ""),
 	}
 	if ref := endpoint.TargetRef; ref != nil && ref.Kind == "Pod" {
 		result.Pod = ref.Name
-		if ours[ref.UID] {
-			result.Source = Fallback
-		}
-	}
-	if IsStandby(slice) {
-		result.Source = Fallback
 	}
 	return result
 }
@@ -103,15 +94,7 @@ func merged(list []Endpoint, added Endpoint) []Endpoint {
 	return list
 }
 
-// carriesTraffic tells whether proxies use a slice: a Pod that lacks the named
-// target port is listed in a slice without ports, as ready, and answers nothing.
-// Only a headless Service may have no ports at all.
-func carriesTraffic(slice *discoveryv1.EndpointSlice) bool {
-	_, headless := slice.Labels[corev1.IsHeadlessService]
-	return slice.AddressType != discoveryv1.AddressTypeFQDN && (len(slice.Ports) > 0 || headless)
-}
-
-// Count is how many endpoints of a source there are, and how many of them are
+// Count returns how many endpoints of a source there are, and how many of them are
 // ready. A Pod with addresses of both IP families is one.
 func Count(list []Endpoint, source Source) (ready, all int) {
 	isReady := map[string]bool{}
@@ -127,4 +110,11 @@ func Count(list []Endpoint, source Source) (ready, all int) {
 		}
 	}
 	return ready, len(isReady)
+}
+
+// IsOutdated reports whether a status says that the application of a Service answers,
+// and it has no ready endpoint: then the operator does not seem to run.
+func IsOutdated(state criticalv2.ServiceState, reason string, ready int) bool {
+	isUp := state == criticalv2.StateArmed || state == criticalv2.StateArming
+	return isUp && reason != criticalv2.ReasonEndpointsUnknown && ready == 0
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // slice is one of a Service, with an endpoint of a Pod.
@@ -28,36 +29,55 @@ func slice(pod, address string, edits ...func(*discoveryv1.EndpointSlice)) disco
 	return s
 }
 
-func TestWhoStandsBehindAService(t *testing.T) {
+// pod is one that a controller of a kind made, with the label of fallbacks.
+func pod(uid types.UID, apiVersion, kind string) corev1.Pod {
+	return corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		UID: uid, Labels: map[string]string{criticalv2.LabelFallbackFor: "web"},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: "web", Controller: new(true)}},
+	}}
+}
+
+// The operator must give the same answer: it is down without a ready endpoint of the
+// application.
+func TestEndpointsBehindAService(t *testing.T) {
 	notReady := func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].Conditions.Ready = new(false) }
 	ours := func(s *discoveryv1.EndpointSlice) { s.Labels[discoveryv1.LabelManagedBy] = criticalv2.ManagedBy }
 	withoutPorts := func(s *discoveryv1.EndpointSlice) { s.Ports = nil }
-	headless := func(s *discoveryv1.EndpointSlice) { s.Labels[corev1.IsHeadlessService] = "" }
+	otherPort := func(s *discoveryv1.EndpointSlice) { s.Ports[0].Name = new("admin") }
+	headless := &corev1.Service{Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone}}
 	type list = []discoveryv1.EndpointSlice
-	fallback := corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "ours"}}
 	for name, test := range map[string]struct {
+		service    *corev1.Service
 		slices     list
 		ready, all int
 		fallbacks  int
 	}{
-		"nobody": {},
-		"a Pod whose condition is not set is ready":       {slices: list{slice("a", "10.0.0.1")}, ready: 1, all: 1},
-		"a Pod that is not ready":                         {slices: list{slice("a", "10.0.0.1", notReady)}, all: 1},
-		"a standby is never the application's":            {slices: list{slice("a", "10.0.0.1", ours)}, fallbacks: 1},
-		"nor is a fallback Pod that the Service selects":  {slices: list{slice("ours", "10.0.0.1")}, fallbacks: 1},
-		"a Pod with two ports is one":                     {slices: list{slice("a", "10.0.0.1"), slice("a", "10.0.0.1", notReady)}, ready: 1, all: 1},
-		"a Pod with two families is one":                  {slices: list{slice("a", "10.0.0.1"), slice("a", "fd00::1")}, ready: 1, all: 1},
-		"a Pod that lacks the named port answers nothing": {slices: list{slice("a", "10.0.0.1", withoutPorts)}},
-		"a headless Service needs no ports":               {slices: list{slice("a", "10.0.0.1", withoutPorts, headless)}, ready: 1, all: 1},
-		"names are for DNS only":                          {slices: list{slice("a", "example.com", func(s *discoveryv1.EndpointSlice) { s.AddressType = discoveryv1.AddressTypeFQDN })}},
+		"none": {},
+		"a Pod whose condition is not set is ready":              {slices: list{slice("a", "10.0.0.1")}, ready: 1, all: 1},
+		"a Pod that is not ready":                                {slices: list{slice("a", "10.0.0.1", notReady)}, all: 1},
+		"a standby is never the application's":                   {slices: list{slice("a", "10.0.0.1", ours)}, fallbacks: 1},
+		"nor is a fallback Pod that the Service selects":         {slices: list{slice("ours", "10.0.0.1")}, fallbacks: 1},
+		"an application's Pod stays its own with a copied label": {slices: list{slice("copied", "10.0.0.1")}, ready: 1, all: 1},
+		"a Pod with two ports is one":                            {slices: list{slice("a", "10.0.0.1"), slice("a", "10.0.0.1", notReady)}, ready: 1, all: 1},
+		"a Pod with two families is one":                         {slices: list{slice("a", "10.0.0.1"), slice("a", "fd00::1")}, ready: 1, all: 1},
+		"a Pod that lacks the named port answers nothing":        {slices: list{slice("a", "10.0.0.1", withoutPorts)}},
+		"nor does one with ports of other names only":            {slices: list{slice("a", "10.0.0.1", otherPort)}},
+		"a headless Service needs no ports":                      {service: headless, slices: list{slice("a", "10.0.0.1", withoutPorts)}, ready: 1, all: 1},
+		"host names are for DNS only":                            {slices: list{slice("a", "example.com", func(s *discoveryv1.EndpointSlice) { s.AddressType = discoveryv1.AddressTypeFQDN })}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			found := Of(test.slices, []corev1.Pod{fallback})
+			service := test.service
+			if service == nil {
+				service = &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+			}
+			pods := []corev1.Pod{pod("ours", "mycrd.com/v2", "CriticalService"), pod("copied", "apps/v1", "ReplicaSet")}
+			found := Of(service, test.slices, pods)
 			ready, all := Count(found, Application)
 			g.Expect([]int{ready, all}).To(Equal([]int{test.ready, test.all}))
 			_, fallbacks := Count(found, Fallback)
 			g.Expect(fallbacks).To(Equal(test.fallbacks))
+			g.Expect(len(protection.OwnReady(service, test.slices, protection.OursAmong(pods))) > 0).To(Equal(ready > 0), "the operator's answer")
 		})
 	}
 }

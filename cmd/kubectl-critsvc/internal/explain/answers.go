@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // answer says what answers now, and what would.
@@ -25,8 +25,7 @@ func (v *View) answer(found *facts) {
 	standby := v.names(func(e endpoints.Endpoint) bool { return e.Source == endpoints.Fallback && e.Serving })
 	if len(ready) == 0 {
 		if v.Status != nil {
-			up := v.Status.State == criticalv2.StateArmed || v.Status.State == criticalv2.StateArming
-			v.Status.Outdated = up && v.Status.Reason != criticalv2.ReasonEndpointsUnknown
+			v.Status.Outdated = endpoints.IsOutdated(v.Status.State, v.Status.Reason, 0)
 		}
 		v.answerInOutage(promoted, standby)
 		return
@@ -110,10 +109,10 @@ func (f *facts) fallback(governor *criticalv2.CriticalService) *Fallback {
 	result := &Fallback{Kind: wanted, Message: describe(&governor.Spec.Fallback)}
 	for i := range f.slices {
 		slice := &f.slices[i]
-		if !endpoints.IsStandby(slice) {
+		if !protection.IsStandby(slice) {
 			continue
 		}
-		result.Promoted = result.Promoted || slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool { return ptr.Deref(e.Conditions.Ready, true) })
+		result.Promoted = result.Promoted || protection.IsPromoted(slice)
 		if kind := slice.Labels[criticalv2.LabelFallbackKind]; kind != "" && kind != wanted {
 			result.Kind, result.Wanted = kind, wanted
 		}
@@ -195,7 +194,7 @@ func (f *facts) port(port *corev1.ServicePort) Port {
 	standby, page := false, false
 	for i := range f.slices {
 		slice := &f.slices[i]
-		ours := endpoints.IsStandby(slice)
+		ours := protection.IsStandby(slice)
 		standby = standby || ours && len(slice.Endpoints) > 0
 		page = page || ours && slice.Labels[criticalv2.LabelFallbackKind] == criticalv2.FallbackKindPage
 		for _, published := range slice.Ports {

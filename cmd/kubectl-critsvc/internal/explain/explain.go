@@ -15,6 +15,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // mostShown is how many events are shown.
@@ -23,7 +24,7 @@ const mostShown = 10
 // viewOf makes an explanation from what was read.
 func viewOf(found facts, now time.Time) View {
 	view := View{
-		Service: serviceOf(found.service), Ports: found.ports(), Endpoints: endpoints.Of(found.slices, found.fallbacks),
+		Service: serviceOf(found.service), Ports: found.ports(), Endpoints: endpoints.Of(found.service, found.slices, found.fallbacks),
 		Events: latest(found.events), Maintenance: found.planned(now),
 	}
 	if view.Endpoints == nil {
@@ -133,7 +134,7 @@ func (v *View) explainOutage(found *facts) {
 // needsDiagnosis tells whether the application has no ready endpoint, and the operator has
 // not said why. A Service without selector is looked at by nobody.
 func (f *facts) needsDiagnosis() bool {
-	ready, _ := endpoints.Count(endpoints.Of(f.slices, f.fallbacks), endpoints.Application)
+	ready, _ := endpoints.Count(endpoints.Of(f.service, f.slices, f.fallbacks), endpoints.Application)
 	if ready > 0 || len(f.service.Spec.Selector) == 0 || f.service.Spec.Type == corev1.ServiceTypeExternalName {
 		return false
 	}
@@ -170,7 +171,7 @@ func (f *facts) announced(now time.Time) *Maintenance {
 	for i := range f.slices {
 		var said criticalv2.Announcement
 		text := f.slices[i].Annotations[criticalv2.AnnotationMaintenance]
-		if endpoints.IsStandby(&f.slices[i]) && text != "" && json.Unmarshal([]byte(text), &said) == nil {
+		if protection.IsStandby(&f.slices[i]) && text != "" && json.Unmarshal([]byte(text), &said) == nil {
 			return &Maintenance{Message: said.Message, Until: said.Until, Over: said.Until != nil && !now.Before(said.Until.Time)}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // mostNear is how many CriticalServices are shown that nearly match.
@@ -19,15 +20,7 @@ const mostNear = 3
 // matching are the CriticalServices that match the Service, the one that governs
 // it first.
 func (f *facts) matching() []*criticalv2.CriticalService {
-	var found []*criticalv2.CriticalService
-	for i := range f.policies {
-		policy := &f.policies[i]
-		if policy.DeletionTimestamp == nil && policy.Spec.Selects(f.service.Namespace, f.namespaceLabels, f.service.Labels) {
-			found = append(found, policy)
-		}
-	}
-	slices.SortFunc(found, func(a, b *criticalv2.CriticalService) int { return strings.Compare(a.Name, b.Name) })
-	return found
+	return protection.Matching(f.policies, f.service, f.namespaceLabels)
 }
 
 // why says by what a CriticalService matches.

@@ -148,6 +148,6 @@ func answers(ctx context.Context, from client.Reader, service *corev1.Service) (
 	if err != nil && !apierrors.IsForbidden(err) {
 		return false, fmt.Errorf("list the fallback Pods of namespace %q: %w", service.Namespace, err)
 	}
-	ready, _ := endpoints.Count(endpoints.Of(slices.Items, fallbacks.Items), endpoints.Application)
+	ready, _ := endpoints.Count(endpoints.Of(service, slices.Items, fallbacks.Items), endpoints.Application)
 	return ready > 0, nil
 }

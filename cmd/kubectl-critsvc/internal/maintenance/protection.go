@@ -15,13 +15,8 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/contract/listener"
+	"github.com/critical-service/operator/internal/protection"
 )
-
-// mayHavePage tells whether the page can stand in for a Service at all.
-func mayHavePage(service *corev1.Service) bool {
-	return service.Spec.ClusterIP != corev1.ClusterIPNone &&
-		slices.ContainsFunc(service.Spec.Ports, func(port corev1.ServicePort) bool { return port.Protocol == corev1.ProtocolTCP })
-}
 
 // prepared tells whether a maintenance is announced by what stands in for the Service:
 // its standby slices are those of the page, with endpoints, and the responder knows of
@@ -36,11 +31,11 @@ func prepared(ctx context.Context, from client.Reader, service *corev1.Service, 
 	}
 	for i := range standby.Items {
 		slice := &standby.Items[i]
-		if len(slice.Endpoints) == 0 || mayHavePage(service) && !announces(slice, m) {
+		if len(slice.Endpoints) == 0 || protection.CanHavePage(service) && !announces(slice, m) {
 			return false, nil
 		}
 	}
-	if !mayHavePage(service) {
+	if !protection.CanHavePage(service) {
 		return true, nil
 	}
 	if len(standby.Items) == 0 {

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // takeAway scales the application down, if that is wanted. What it is owed stands in
@@ -60,7 +62,7 @@ func (a *announcement) tell() error {
 	default:
 		fmt.Fprintln(a.to.Out, "The application keeps the traffic as long as it is ready. The page answers as soon as it is gone.")
 	}
-	if !mayHavePage(a.service) {
+	if !protection.CanHavePage(a.service) {
 		fmt.Fprintln(a.to.Out, "The Service can have no page (it is headless, or has no TCP port): its own fallback answers, and nobody reads the message.")
 	}
 	switch {

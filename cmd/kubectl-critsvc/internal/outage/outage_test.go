@@ -22,7 +22,11 @@ import (
 
 func TestWhatStandsBehindAService(t *testing.T) {
 	ended := func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }
-	ours := func(p *corev1.Pod) { p.Labels[criticalv2.LabelFallbackFor] = "web" }
+	labelled := func(p *corev1.Pod) { p.Labels[criticalv2.LabelFallbackFor] = "web" }
+	ours := func(p *corev1.Pod) {
+		labelled(p)
+		p.Annotations = map[string]string{criticalv2.AnnotationOwned: criticalv2.Owned}
+	}
 	for sentence, c := range map[string]struct {
 		objects []client.Object
 		// want is the workload, or a part of the refusal.
@@ -44,6 +48,9 @@ func TestWhatStandsBehindAService(t *testing.T) {
 		},
 		"Pods that have ended, and fallbacks, do not count": {
 			objects: append(application(), pod("old", "DaemonSet", "web", ended), pod("fallback", "", "", ours)), want: `Deployment "web"`,
+		},
+		"a Pod of the application counts, whatever label was copied onto it": {
+			objects: []client.Object{pod("web-1", "ReplicaSet", "web-abc", labelled), replicaSet("web-abc", "web"), deployment("web", 1)}, want: `Deployment "web"`,
 		},
 		"a DaemonSet cannot be scaled": {
 			objects: []client.Object{pod("web-0", "DaemonSet", "web"), &appsv1.DaemonSet{ObjectMeta: named("web")}},

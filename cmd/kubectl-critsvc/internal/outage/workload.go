@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // ErrNoWorkload says that not exactly one workload that can be scaled stands behind a
@@ -83,9 +84,8 @@ func podsOf(ctx context.Context, from client.Reader, service *corev1.Service) ([
 		return nil, fmt.Errorf("list the Pods of Service %q: %w", service.Name, err)
 	}
 	return slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool {
-		_, isOurs := pod.Labels[criticalv2.LabelFallbackFor]
 		ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-		return isOurs || ended || pod.DeletionTimestamp != nil
+		return protection.IsOurs(&pod) || ended || pod.DeletionTimestamp != nil
 	}), nil
 }
 

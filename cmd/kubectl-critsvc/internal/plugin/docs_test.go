@@ -22,7 +22,7 @@ import (
 // chapters are the parts of docs/plugin.md by their headings.
 func chapters(t *testing.T) map[string]string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "plugin.md"))
+	content, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "plugin.md"))
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	found := map[string]string{}
 	for _, chapter := range strings.Split(string(content), "\n## ")[1:] {
@@ -95,7 +95,7 @@ func fields(of reflect.Type) []string {
 func TestTheExamplesOfTheDocumentationAreWhatTheCommandsPrint(t *testing.T) {
 	found := chapters(t)
 	for name, file := range map[string]string{
-		"status": "status/testdata/namespace.golden.txt", "explain": "explain/testdata/covered.golden.txt", "history": "history/testdata/all-namespaces.golden.txt",
+		"status": "../status/testdata/namespace.golden.txt", "explain": "../explain/testdata/covered.golden.txt", "history": "../history/testdata/all-namespaces.golden.txt",
 	} {
 		g := NewWithT(t)
 		printed, err := os.ReadFile(filepath.FromSlash(file))

@@ -40,9 +40,9 @@ type krewPlatform struct {
 
 func TestTheKrewManifestNamesEveryArchiveThatIsMade(t *testing.T) {
 	g := NewWithT(t)
-	template, err := os.ReadFile(filepath.Join("..", "..", "config", "krew", "critsvc.yaml"))
+	template, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "config", "krew", "critsvc.yaml"))
 	g.Expect(err).NotTo(HaveOccurred())
-	script, err := os.ReadFile(filepath.Join("..", "..", "hack", "plugin.sh"))
+	script, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "hack", "plugin.sh"))
 	g.Expect(err).NotTo(HaveOccurred())
 	made := regexp.MustCompile(`systems=\((.*)\)`).FindStringSubmatch(string(script))
 	g.Expect(made).To(HaveLen(2))

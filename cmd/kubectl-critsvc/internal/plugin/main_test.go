@@ -65,7 +65,7 @@ func start(folder string) error {
 	}
 	uninstalled = run(context.Background(), "status", "-A")
 
-	_, err = envtest.InstallCRDs(config, envtest.CRDInstallOptions{Paths: []string{filepath.Join("..", "..", "config", "crd", "bases")}, ErrorIfPathMissing: true})
+	_, err = envtest.InstallCRDs(config, envtest.CRDInstallOptions{Paths: []string{filepath.Join("..", "..", "..", "..", "config", "crd", "bases")}, ErrorIfPathMissing: true})
 	if err != nil {
 		return err
 	}

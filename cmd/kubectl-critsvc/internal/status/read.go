@@ -17,6 +17,7 @@ import (
 // facts are what the list is made from.
 type facts struct {
 	policies  []criticalv2.CriticalService
+	services  []corev1.Service
 	slices    []discoveryv1.EndpointSlice
 	fallbacks []corev1.Pod
 	refused   refusals
@@ -25,7 +26,7 @@ type facts struct {
 // refusals are the kinds that the person may not list. The list is then made
 // without them.
 type refusals struct {
-	slices, pods bool
+	services, slices, pods bool
 }
 
 // read reads the objects of a namespace, or of all if it is empty; not those of
@@ -38,28 +39,47 @@ func read(ctx context.Context, reader client.Reader, namespace string, refused r
 	}
 	found.policies = policies.Items
 
-	if !refused.slices {
-		var slices discoveryv1.EndpointSliceList
-		err := reader.List(ctx, &slices, client.InNamespace(namespace))
-		if found.refused.slices = apierrors.IsForbidden(err); err != nil && !found.refused.slices {
-			return found, fmt.Errorf("list EndpointSlices: %w", err)
+	var services corev1.ServiceList
+	var slices discoveryv1.EndpointSliceList
+	var pods corev1.PodList
+	for _, kind := range []struct {
+		what    string
+		refused *bool
+		list    client.ObjectList
+		options []client.ListOption
+	}{
+		{"Services", &found.refused.services, &services, nil},
+		{"EndpointSlices", &found.refused.slices, &slices, nil},
+		{"fallback Pods", &found.refused.pods, &pods, []client.ListOption{client.HasLabels{criticalv2.LabelFallbackFor}}},
+	} {
+		if *kind.refused {
+			continue
 		}
-		found.slices = slices.Items
-	}
-	if !refused.pods {
-		var pods corev1.PodList
-		err := reader.List(ctx, &pods, client.InNamespace(namespace), client.HasLabels{criticalv2.LabelFallbackFor})
-		if found.refused.pods = apierrors.IsForbidden(err); err != nil && !found.refused.pods {
-			return found, fmt.Errorf("list fallback Pods: %w", err)
+		err := reader.List(ctx, kind.list, append(kind.options, client.InNamespace(namespace))...)
+		if *kind.refused = apierrors.IsForbidden(err); err != nil && !*kind.refused {
+			return found, fmt.Errorf("list %s: %w", kind.what, err)
 		}
-		found.fallbacks = pods.Items
 	}
+	found.services, found.slices, found.fallbacks = services.Items, slices.Items, pods.Items
 	return found, nil
+}
+
+// service is a Service that was read; without ports if there is none any more.
+func (f *facts) service(namespace, name string) *corev1.Service {
+	for i := range f.services {
+		if service := &f.services[i]; service.Namespace == namespace && service.Name == name {
+			return service
+		}
+	}
+	return &corev1.Service{}
 }
 
 // notices say what the list lacks.
 func (r refusals) notices() []string {
 	var texts []string
+	if r.services {
+		texts = append(texts, "You may not list Services here: ready endpoints are not counted, because it is not known which ports they must have.")
+	}
 	if r.slices {
 		texts = append(texts, "You may not list EndpointSlices here: ready endpoints are not counted.")
 	}

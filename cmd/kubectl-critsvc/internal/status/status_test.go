@@ -29,8 +29,8 @@ var night = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 func factsOf(t *testing.T, file string) facts {
 	objects := golden.Objects(t, file)
 	return facts{
-		policies: golden.Of[criticalv2.CriticalService](objects), slices: golden.Of[discoveryv1.EndpointSlice](objects),
-		fallbacks: golden.Of[corev1.Pod](objects),
+		policies: golden.Of[criticalv2.CriticalService](objects), services: golden.Of[corev1.Service](objects),
+		slices: golden.Of[discoveryv1.EndpointSlice](objects), fallbacks: golden.Of[corev1.Pod](objects),
 	}
 }
 
@@ -90,6 +90,45 @@ func TestWhatMayNotBeReadIsSaid(t *testing.T) {
 	for i := range view.Services {
 		g.Expect(view.Services[i].Endpoints).To(BeNil())
 		g.Expect(ready(&view.Services[i])).To(Equal("?"))
+	}
+}
+
+// The operator counts them in the same way: see internal/protection.
+func TestReadyEndpointsAreTheApplicationsOwn(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		edit     func(*facts)
+		ready    int
+		outdated bool
+	}{
+		"a ready one":                           {func(*facts) {}, 1, false},
+		"not one without a port of the Service": {func(f *facts) { f.service("shop", "stock").Spec.Ports[0].Name = "http" }, 0, true},
+		"also one whose Pod has a copied label": {func(f *facts) {
+			f.fallbacks = append(f.fallbacks, corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+				Namespace: "shop", Name: "stock-1", UID: "stock-1", Labels: map[string]string{criticalv2.LabelFallbackFor: "stock"},
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "stock", Controller: new(true)}},
+			}})
+		}, 1, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			found := factsOf(t, "shop.input.yaml")
+			test.edit(&found)
+			view := viewOf(found, scope{namespace: "shop", names: []string{"stock"}})
+			g.Expect(view.Services[0].Endpoints).To(Equal(&Endpoints{Ready: test.ready, Total: test.ready}))
+			g.Expect(view.Services[0].Outdated).To(Equal(test.outdated))
+		})
+	}
+}
+
+func TestWithoutServicesEndpointsAreNotCounted(t *testing.T) {
+	g := NewWithT(t)
+	found := factsOf(t, "shop.input.yaml")
+	found.services, found.refused = nil, refusals{services: true}
+	view := viewOf(found, scope{namespace: "shop"})
+	g.Expect(view.Notices).To(ContainElement(ContainSubstring("may not list Services")))
+	for i := range view.Services {
+		g.Expect(view.Services[i].Endpoints).To(BeNil())
+		g.Expect(view.Services[i].Outdated).To(BeFalse())
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // View is what the command found, as -o json prints it.
@@ -177,17 +178,16 @@ func serviceOf(policy *criticalv2.CriticalService, detail criticalv2.ServiceStat
 	if detail.State != criticalv2.StateIgnored {
 		service.Fallback, service.FailoverReady = fallbackOf(policy, own), readiness(policy, &detail)
 	}
-	if !found.refused.slices {
+	if !found.refused.slices && !found.refused.services {
 		var fallbacks []corev1.Pod
 		for i := range found.fallbacks {
 			if found.fallbacks[i].Namespace == detail.Namespace {
 				fallbacks = append(fallbacks, found.fallbacks[i])
 			}
 		}
-		ready, total := endpoints.Count(endpoints.Of(own, fallbacks), endpoints.Application)
+		ready, total := endpoints.Count(endpoints.Of(found.service(detail.Namespace, detail.Name), own, fallbacks), endpoints.Application)
 		service.Endpoints = &Endpoints{Ready: ready, Total: total}
-		up := detail.State == criticalv2.StateArmed || detail.State == criticalv2.StateArming
-		service.Outdated = up && ready == 0 && detail.Reason != criticalv2.ReasonEndpointsUnknown
+		service.Outdated = endpoints.IsOutdated(detail.State, detail.Reason, ready)
 	}
 	down := detail.State == criticalv2.StateExposed || detail.State == criticalv2.StateCovered
 	if down && detail.Cause != nil && detail.Cause.Reason == criticalv2.CauseMaintenance {
@@ -221,7 +221,7 @@ func plannedOf(own []discoveryv1.EndpointSlice) *criticalv2.Announcement {
 	planned := &criticalv2.Announcement{}
 	for i := range own {
 		text := own[i].Annotations[criticalv2.AnnotationMaintenance]
-		if endpoints.IsStandby(&own[i]) && text != "" && json.Unmarshal([]byte(text), planned) == nil {
+		if protection.IsStandby(&own[i]) && text != "" && json.Unmarshal([]byte(text), planned) == nil {
 			break
 		}
 	}
@@ -232,7 +232,7 @@ func plannedOf(own []discoveryv1.EndpointSlice) *criticalv2.Announcement {
 // wanted one is not to be had, the page stands in for it.
 func fallbackOf(policy *criticalv2.CriticalService, own []discoveryv1.EndpointSlice) *Fallback {
 	for i := range own {
-		if kind := own[i].Labels[criticalv2.LabelFallbackKind]; endpoints.IsStandby(&own[i]) && kind != "" {
+		if kind := own[i].Labels[criticalv2.LabelFallbackKind]; protection.IsStandby(&own[i]) && kind != "" {
 			return &Fallback{Kind: kind, Service: own[i].Annotations[criticalv2.AnnotationBackup]}
 		}
 	}

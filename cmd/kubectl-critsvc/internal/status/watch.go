@@ -64,6 +64,9 @@ func (o *options) watched(ctx context.Context, namespace string, refused refusal
 		return nil, err
 	}
 	kinds := []client.Object{&criticalv2.CriticalService{}}
+	if !refused.services {
+		kinds = append(kinds, &corev1.Service{})
+	}
 	if !refused.slices {
 		kinds = append(kinds, &discoveryv1.EndpointSlice{})
 	}

@@ -273,7 +273,7 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 				g.Expect(finding.Fix).NotTo(BeEmpty(), "what is to be done? %+v", finding)
 				g.Expect(strings.Count(finding.Fix, "docs/")).To(Equal(strings.Count(finding.Fix, output.Docs)), "who reads it has no checkout: %s", finding.Fix)
 				if _, page, found := strings.Cut(finding.Fix, output.Docs); found {
-					g.Expect(filepath.Join("../../../../docs", strings.Fields(page)[0])).To(BeARegularFile())
+					g.Expect(filepath.Join("../../../../../docs", strings.Fields(page)[0])).To(BeARegularFile())
 				}
 			}
 			var want []any
@@ -315,7 +315,7 @@ func TestTheWorstComesFirst(t *testing.T) {
 // The list of needs must not ask for what the operator is never given.
 func TestTheOperatorIsGivenWhatItNeeds(t *testing.T) {
 	g := NewWithT(t)
-	file, err := os.Open("../../../../config/rbac/role.yaml")
+	file, err := os.Open("../../../../../config/rbac/role.yaml")
 	g.Expect(err).NotTo(HaveOccurred())
 	defer file.Close()
 	decoder := yaml.NewYAMLOrJSONDecoder(file, 4096)
@@ -357,7 +357,7 @@ func TestTheTagOfAnImage(t *testing.T) {
 
 func TestTheDocumentationListsEveryCheck(t *testing.T) {
 	g := NewWithT(t)
-	documented, err := os.ReadFile("../../../../docs/plugin.md")
+	documented, err := os.ReadFile("../../../../../docs/plugin.md")
 	g.Expect(err).NotTo(HaveOccurred())
 	for _, check := range []string{
 		checkDefinition, checkOperator, checkVersion, checkNodes, checkServices, checkCertificate, checkPermissions, checkResponder, checkBudget, checkQuota,

@@ -11,6 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 )
 
@@ -138,9 +139,9 @@ func localPolicies(_ *World, s *Service) []Finding {
 	if len(policies) == 0 || !s.hasStandby() {
 		return nil
 	}
-	standing := nodesOf(s, true)
+	standing := nodesOf(s, endpoints.Fallback)
 	var bare []string
-	for node := range nodesOf(s, false) {
+	for node := range nodesOf(s, endpoints.Application) {
 		if !standing[node] {
 			bare = append(bare, node)
 		}
@@ -156,13 +157,11 @@ func localPolicies(_ *World, s *Service) []Finding {
 	}}
 }
 
-func nodesOf(s *Service, standby bool) map[string]bool {
+func nodesOf(s *Service, source endpoints.Source) map[string]bool {
 	nodes := map[string]bool{}
-	for _, slice := range s.slices(standby) {
-		for _, endpoint := range slice.Endpoints {
-			if endpoint.NodeName != nil {
-				nodes[*endpoint.NodeName] = true
-			}
+	for _, endpoint := range s.endpoints() {
+		if endpoint.Source == source && endpoint.Node != "" {
+			nodes[endpoint.Node] = true
 		}
 	}
 	return nodes

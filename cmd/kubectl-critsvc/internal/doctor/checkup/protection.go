@@ -15,6 +15,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 const (
@@ -75,9 +76,8 @@ func protected(w *World, s *Service) []Finding {
 // isOld tells whether the status says that the Service answers by itself, and its
 // endpoints say that it does not.
 func isOld(s *Service, status *criticalv2.ServiceStatus) bool {
-	ready, _ := endpoints.Count(endpoints.Of(s.Slices.Value, s.Home.Fallbacks.Value), endpoints.Application)
-	up := status.State == criticalv2.StateArmed || status.State == criticalv2.StateArming
-	return up && status.Reason != criticalv2.ReasonEndpointsUnknown && len(s.Slices.Value) > 0 && ready == 0
+	ready, _ := endpoints.Count(s.endpoints(), endpoints.Application)
+	return len(s.Slices.Value) > 0 && endpoints.IsOutdated(status.State, status.Reason, ready)
 }
 
 // oldStatus is the finding of a Service that is down without the operator's notice.
@@ -165,7 +165,7 @@ func ports(_ *World, s *Service) []Finding {
 	}
 	var findings []Finding
 	for _, port := range s.Spec.Ports {
-		if port.Protocol == corev1.ProtocolUDP || port.Protocol == corev1.ProtocolSCTP {
+		if !protection.IsTCP(port) {
 			findings = append(findings, Finding{
 				Check: checkPort, Severity: Warning, What: fmt.Sprintf("port %s is %s", portName(port), port.Protocol),
 				Why: "a page answers TCP only, and whether a UDP port is answered cannot be tested", Fix: "use a backup Service or a podTemplate that has this port, if its clients need an answer",

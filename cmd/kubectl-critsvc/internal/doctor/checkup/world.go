@@ -13,6 +13,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // World is what was read of a cluster, at one moment.
@@ -125,16 +127,7 @@ type Route struct {
 
 // governor is the CriticalService that governs a Service, and what it says of it.
 func (w *World) governor(service *Service) (policy *criticalv2.CriticalService, status *criticalv2.ServiceStatus) {
-	for i := range w.Policies.Value {
-		candidate := &w.Policies.Value[i]
-		if !candidate.Spec.Selects(service.Namespace, service.Home.Labels, service.Labels) {
-			continue
-		}
-		if policy == nil || candidate.Name < policy.Name {
-			policy = candidate
-		}
-	}
-	if policy == nil {
+	if policy = w.Governor(service); policy == nil {
 		return nil, nil
 	}
 	at := slices.IndexFunc(policy.Status.Details, func(s criticalv2.ServiceStatus) bool {
@@ -148,17 +141,18 @@ func (w *World) governor(service *Service) (policy *criticalv2.CriticalService, 
 
 // standbys are the slices that the operator publishes for the Service.
 func (s *Service) standbys() []discoveryv1.EndpointSlice {
-	return s.slices(true)
-}
-
-func (s *Service) slices(standby bool) []discoveryv1.EndpointSlice {
 	var found []discoveryv1.EndpointSlice
-	for _, slice := range s.Slices.Value {
-		if (slice.Labels[discoveryv1.LabelManagedBy] == criticalv2.ManagedBy) == standby {
-			found = append(found, slice)
+	for i := range s.Slices.Value {
+		if protection.IsStandby(&s.Slices.Value[i]) {
+			found = append(found, s.Slices.Value[i])
 		}
 	}
 	return found
+}
+
+// endpoints are those behind the Service, each with its owner.
+func (s *Service) endpoints() []endpoints.Endpoint {
+	return endpoints.Of(&s.Service, s.Slices.Value, s.Home.Fallbacks.Value)
 }
 
 func (s *Service) headless() bool { return s.Spec.ClusterIP == corev1.ClusterIPNone }
@@ -176,6 +170,5 @@ func onDemand(policy *criticalv2.CriticalService) bool {
 
 // Governor is the CriticalService that governs a Service; nil if none does.
 func (w *World) Governor(service *Service) *criticalv2.CriticalService {
-	policy, _ := w.governor(service)
-	return policy
+	return protection.Governor(w.Policies.Value, &service.Service, service.Home.Labels)
 }
