@@ -43,7 +43,7 @@ func TestTheResponderAnswersInEveryProtocol(t *testing.T) {
 	for i, test := range tests {
 		t.Run(test.port.Name, func(t *testing.T) {
 			g := NewWithT(t)
-			g.Expect(appprotocol.Of(test.port)).To(Equal(test.want))
+			g.Expect(appprotocol.Of(test.port.AppProtocol, test.port.Port, test.port.Name)).To(Equal(test.want))
 			result := probe.Ask(t.Context(), probe.Target{Address: addresses[i], Protocol: test.want, Host: "shop.default.svc"})
 			g.Expect(result.Problem).To(BeEmpty())
 			g.Expect(result.Answered).To(BeTrue())

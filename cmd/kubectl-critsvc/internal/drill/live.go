@@ -167,7 +167,7 @@ func portsOf(service *corev1.Service, rehearsal *Rehearsal) []*port {
 	var ports []*port
 	for _, candidate := range service.Spec.Ports {
 		name := standby.PortName(candidate)
-		p := &port{name: name, protocol: appprotocol.Of(candidate)}
+		p := &port{name: name, protocol: appprotocol.Of(candidate.AppProtocol, candidate.Port, candidate.Name)}
 		for _, endpoint := range rehearsal.Endpoints {
 			if endpoint.Port == name {
 				p.by.fallback = append(p.by.fallback, endpoint.looks...)

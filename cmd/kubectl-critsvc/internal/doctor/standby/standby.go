@@ -61,7 +61,7 @@ func Endpoints(service *corev1.Service, all []discoveryv1.EndpointSlice) []Endpo
 			}
 			for _, endpoint := range slice.Endpoints {
 				found = append(found, Endpoint{
-					Port: port, Pod: podOf(endpoint), IP: endpoint.Addresses[0], Number: *slice.Ports[at].Port, Protocol: appprotocol.Of(port),
+					Port: port, Pod: podOf(endpoint), IP: endpoint.Addresses[0], Number: *slice.Ports[at].Port, Protocol: appprotocol.Of(port.AppProtocol, port.Port, port.Name),
 				})
 			}
 		}
