@@ -192,7 +192,7 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 	good := func() *responder.Options {
 		return &responder.Options{Listeners: w.ports.String(), BindAddress: "127.0.0.1", AdminBindAddress: "127.0.0.1:0",
 			MaxConnections: 10, MaxConnectionsPerListener: 10, MaxHeaderBytes: 4096, FirstByteTimeout: 1, HeaderTimeout: 1,
-			IdleTimeout: 1, ConnectionTimeout: 1, Recheck: time.Second, LogLevel: "error"}
+			IdleTimeout: 1, ConnectionTimeout: 1, Recheck: time.Second, LogLevel: "error", LogFormat: "json"}
 	}
 	for sentence, c := range map[string]struct {
 		spoil func(*responder.Options)
@@ -201,6 +201,8 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 		"a range that is none":        {func(o *responder.Options) { o.Listeners = "80" }, `--listeners: "80" is not a range of ports, such as "20000-20063"`},
 		"a limit of zero":             {func(o *responder.Options) { o.MaxConnections = 0 }, "--max-connections=0: it must be at least 1"},
 		"a timeout of zero":           {func(o *responder.Options) { o.HeaderTimeout = 0 }, "--header-timeout=0s: it must be longer than 0s"},
+		"a level that is none":        {func(o *responder.Options) { o.LogLevel = "loud" }, `--log-level: unrecognized level: "loud"`},
+		"a format that is none":       {func(o *responder.Options) { o.LogFormat = "xml" }, `--log-format="xml": it must be json or text`},
 		"ports that are taken":        {func(*responder.Options) {}, "listen on all ports of " + w.ports.String()},
 		"an admin port that is taken": {func(o *responder.Options) { o.AdminBindAddress = w.admin }, "listen on --admin-bind-address=" + w.admin},
 	} {

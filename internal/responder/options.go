@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/critical-service/operator/internal/contract/listener"
-	"github.com/critical-service/operator/internal/operator/settings"
 )
 
 // Options are the responder's settings.
@@ -49,9 +49,15 @@ type Options struct {
 	Recheck time.Duration
 	// MemoryLimit bounds the heap, as GOMEMLIMIT does; 0 leaves it to that variable.
 	MemoryLimit int64
-	// LogLevel and LogFormat are the operator's.
+	// LogLevel and LogFormat are what the operator's settings of these names are.
 	LogLevel, LogFormat string
 }
+
+// Formats of the log.
+const (
+	logJSON = "json"
+	logText = "text"
+)
 
 // Bind adds a flag for every option. The options hold once the flags are parsed.
 func Bind(flags *pflag.FlagSet) *Options {
@@ -75,16 +81,24 @@ func Bind(flags *pflag.FlagSet) *Options {
 	flags.DurationVar(&o.Recheck, "recheck", 10*time.Second, "how often to look at the files though no change was heard of")
 	flags.Int64Var(&o.MemoryLimit, "memory-limit", 0, "bytes that the heap should stay below, as GOMEMLIMIT (0: leave it to that variable)")
 	flags.StringVar(&o.LogLevel, "log-level", "info", "debug, info, warn or error")
-	flags.StringVar(&o.LogFormat, "log-format", "json", "json or text")
+	flags.StringVar(&o.LogFormat, "log-format", logJSON, "json or text")
 	return o
 }
 
-// validate checks the options. The error names every flag that is wrong.
-func (o *Options) validate() (listener.Range, error) {
-	ports, err := listener.ParseRange(o.Listeners)
+// validate checks the options, and parses those that are texts. The error names
+// every flag that is wrong.
+func (o *Options) validate() (listener.Range, zapcore.Level, error) {
 	problems := []error{}
+	ports, err := listener.ParseRange(o.Listeners)
 	if err != nil {
 		problems = append(problems, fmt.Errorf("--listeners: %w", err))
+	}
+	level, err := zapcore.ParseLevel(o.LogLevel)
+	if err != nil {
+		problems = append(problems, fmt.Errorf("--log-level: %w", err))
+	}
+	if o.LogFormat != logJSON && o.LogFormat != logText {
+		problems = append(problems, fmt.Errorf("--log-format=%q: it must be %s or %s", o.LogFormat, logJSON, logText))
 	}
 	for _, flag := range []struct {
 		name    string
@@ -117,12 +131,7 @@ func (o *Options) validate() (listener.Range, error) {
 		problems = append(problems, fmt.Errorf("--drain=%s: it may not be negative", o.Drain))
 	}
 	if len(problems) > 0 {
-		return ports, fmt.Errorf("the flags are not valid:\n%w", errors.Join(problems...))
+		return ports, level, fmt.Errorf("the flags are not valid:\n%w", errors.Join(problems...))
 	}
-	return ports, nil
-}
-
-// settings are those that the responder shares with the operator.
-func (o *Options) settings() *settings.Settings {
-	return &settings.Settings{LogLevel: o.LogLevel, LogFormat: o.LogFormat}
+	return ports, level, nil
 }

@@ -36,11 +36,11 @@ const (
 
 // Run answers until the context ends, and for the time of draining beyond.
 func Run(ctx context.Context, options Options) error {
-	ports, err := options.validate()
+	ports, level, err := options.validate()
 	if err != nil {
 		return err
 	}
-	log := options.settings().Logger()
+	log := newLogger(os.Stderr, level, options.LogFormat)
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}

@@ -19,6 +19,10 @@ const (
 
 	// Key is the key of the table in the ConfigMap, and the name of the file.
 	Key = "listeners.json"
+
+	// Program is the path of the responder in its image, which is the operator's and
+	// runs the operator unless it is given a command.
+	Program = "/responder"
 )
 
 // Table is all that the responder of one namespace stands in for, sorted by port.

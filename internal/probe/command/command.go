@@ -1,4 +1,4 @@
-// Package command is `manager probe`: it asks addresses, each in its protocol, from
+// Package command is `responder probe`: it asks addresses, each in its protocol, from
 // where it runs, and prints what it saw, one line of JSON per question. The drill of
 // the kubectl plugin runs it in a Pod inside the cluster.
 package command
@@ -71,7 +71,7 @@ type Observation struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// Command is `manager probe`.
+// Command is `responder probe`.
 func Command() *cobra.Command {
 	options := Options{}
 	cmd := &cobra.Command{

@@ -120,8 +120,8 @@ func (r *Responder) container() corev1.Container {
 	return corev1.Container{
 		Name:  containerName,
 		Image: r.Image,
+		Command: []string{listener.Program},
 		Args: []string{
-			"responder",
 			"--listeners=" + r.Ports.String(),
 			"--table=" + path.Join(listenersFolder, listener.Key),
 			"--content=" + contentFolder,
