@@ -23,13 +23,6 @@ const (
 	finish = 5 * time.Second
 	// spareFiles are open besides listeners and connections.
 	spareFiles = 64
-	// trimEvery is how often the executable's part of memory is looked at, and
-	// freeEvery how often the heap's is given back.
-	trimEvery = time.Second
-	freeEvery = time.Minute
-	// gcPercent lets the heap grow by half, and not to twice its size: there is
-	// little of it, and little garbage.
-	gcPercent = 50
 	// fewestConnections are worth starting for.
 	fewestConnections = 16
 )
@@ -41,9 +34,6 @@ func Run(ctx context.Context, options Options) error {
 		return err
 	}
 	log := newLogger(os.Stderr, level, options.LogFormat)
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
 	if options.MemoryLimit > 0 {
 		debug.SetMemoryLimit(options.MemoryLimit)
 	}
@@ -83,29 +73,11 @@ func Run(ctx context.Context, options Options) error {
 	}()
 	readiness.set(ready)
 	log.Info("listening", "listeners", ports.String(), "maxConnections", room.most, "version", version.Version, "commit", version.Commit)
-	trim(ctx, log)
+	<-ctx.Done()
 	readiness.set("ending: other Pods answer from now on")
 	log.Info("ending, and answering while the proxies follow", "for", options.Drain.String())
 	<-time.After(options.Drain)
 	return finishUp(serving, s, listeners, accepted)
-}
-
-// trim keeps the process small until the context ends.
-func trim(ctx context.Context, log logr.Logger) {
-	often, seldom := time.NewTicker(trimEvery), time.NewTicker(freeEvery)
-	defer often.Stop()
-	defer seldom.Stop()
-	debug.FreeOSMemory() // The garbage of the start.
-	for {
-		trimExecutable(log)
-		select {
-		case <-ctx.Done():
-			return
-		case <-often.C:
-		case <-seldom.C:
-			debug.FreeOSMemory()
-		}
-	}
 }
 
 // finishUp ends the listeners and waits for what is open, but not for ever.
