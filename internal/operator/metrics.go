@@ -40,7 +40,7 @@ func metricsOptions(s *settings.Settings) (metricsserver.Options, error) {
 		return options, nil
 	}
 	options.SecureServing = true
-	options.FilterProvider = reviewed
+	options.FilterProvider = authorized
 	options.CertDir = s.MetricsCertDir
 	if s.MetricsCertDir == "" {
 		return options, nil
