@@ -99,16 +99,16 @@ func TestTheResponderUnderAttackFitsItsPod(t *testing.T) {
 				return fmt.Sprintf(`connections_total{port="80",protocol=%q,service="service-%d"} %d`, protocol, service, count)
 			}
 			attack(0, ofHTTP2, c.http2)
-			g.Eventually(w.metrics, patience).Should(ContainSubstring(taken(0, ofHTTP2, "http2")))
+			g.Eventually(w.metrics, timeout).Should(ContainSubstring(taken(0, ofHTTP2, "http2")))
 			attack(1, 1, c.http2)
-			g.Eventually(w.metrics, patience).Should(ContainSubstring("connections_rejected_total 1\n"), "one more of HTTP/2, of any listener")
+			g.Eventually(w.metrics, timeout).Should(ContainSubstring("connections_rejected_total 1\n"), "one more of HTTP/2, of any listener")
 			attack(1, ofOne, c.http1)
-			g.Eventually(w.metrics, patience).Should(ContainSubstring(taken(1, ofOne, "http1")))
+			g.Eventually(w.metrics, timeout).Should(ContainSubstring(taken(1, ofOne, "http1")))
 			attack(1, 1, c.http1)
-			g.Eventually(w.metrics, patience).Should(ContainSubstring("connections_rejected_total 2\n"), "one more of this listener")
+			g.Eventually(w.metrics, timeout).Should(ContainSubstring("connections_rejected_total 2\n"), "one more of this listener")
 			attack(2, ofOther, c.http1)
-			g.Eventually(w.metrics, patience).Should(ContainSubstring(taken(2, ofOther, "http1")))
-			g.Eventually(w.metrics, patience).Should(ContainSubstring("connections_open %d\n", ofHTTP2+ofOne+ofOther), "nobody has left")
+			g.Eventually(w.metrics, timeout).Should(ContainSubstring(taken(2, ofOther, "http1")))
+			g.Eventually(w.metrics, timeout).Should(ContainSubstring("connections_open %d\n", ofHTTP2+ofOne+ofOther), "all are still open")
 			g.Expect(w.text(3)).To(ContainSubstring("closed"), "others are answered")
 			t.Logf("%d MiB at most, now %d MiB", memory(process, "VmHWM:")>>20, memory(process, "VmRSS:")>>20)
 			g.Expect(memory(process, "VmHWM:")).To(BeNumerically("<", mostUnderAttack))
@@ -193,7 +193,7 @@ func fifty(t *testing.T, binary string) (*world, *exec.Cmd) {
 			_ = process.Wait() // The end of the test's context has killed it.
 		}
 	})
-	g.Eventually(func() int { return w.adminStatus("/readyz") }, patience).Should(Equal(http.StatusOK))
+	g.Eventually(func() int { return w.adminStatus("/readyz") }, timeout).Should(Equal(http.StatusOK))
 	return w, process
 }
 

@@ -1,5 +1,5 @@
 // Package appprotocol says which protocol the clients of a Service port speak, as
-// far as the port itself tells: by its appProtocol, its name and its number. The
+// far as the port itself says: by its appProtocol, its name and its number. The
 // responder answers in that protocol, and the operator and the plugin ask in it.
 // It is pure.
 package appprotocol
@@ -75,7 +75,7 @@ func Named(appProtocol string) (p Protocol, ok bool) {
 
 // Of returns the protocol in which a port of a Service is to be asked: by its
 // appProtocol; if that says nothing, by the words of its name ("http-admin",
-// "tcp-mysql"), and then by its number. Where nothing tells, it is TCP.
+// "tcp-mysql"), and then by its number. If none of them says, it is TCP.
 //
 // It takes the fields of a corev1.ServicePort one by one, because the types of
 // Kubernetes would add 3 MB to the responder.

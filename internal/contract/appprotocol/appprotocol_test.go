@@ -3,9 +3,9 @@ package appprotocol_test
 import (
 	"testing"
 
-	"github.com/critical-service/operator/internal/contract/appprotocol"
-
 	. "github.com/onsi/gomega"
+
+	"github.com/critical-service/operator/internal/contract/appprotocol"
 )
 
 func TestOf(t *testing.T) {

@@ -79,5 +79,5 @@ func ParseRange(text string) (Range, error) {
 // String is the form that ParseRange reads.
 func (r Range) String() string { return fmt.Sprintf("%d-%d", r.First, r.Last) }
 
-// Contains tells whether a port is within the range.
+// Contains reports whether a port is within the range.
 func (r Range) Contains(port int32) bool { return r.First <= port && port <= r.Last }

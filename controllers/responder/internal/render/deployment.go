@@ -118,8 +118,8 @@ func (r *Responder) container() corev1.Container {
 	_, mounts := r.volumes()
 	request, limit := r.memory()
 	return corev1.Container{
-		Name:  containerName,
-		Image: r.Image,
+		Name:    containerName,
+		Image:   r.Image,
 		Command: []string{listener.Program},
 		Args: []string{
 			"--listeners=" + r.Ports.String(),
