@@ -1,12 +1,13 @@
-# The operator's image. Two ways to build it, both without privileges at run time:
+# The image of the operator and of the responder, which are two programs: /manager runs unless a Pod
+# names another command. Two ways to build it, both without privileges at run time:
 #
 #   docker build .                                              compiles inside; needs a registry for GO_IMAGE and BASE
-#   docker build --target prebuilt --build-arg BASE=scratch .   packs bin/linux-<arch>/manager; needs no registry
+#   docker build --target prebuilt --build-arg BASE=scratch .   packs bin/linux-<arch>; needs no registry
 #
 # `make docker-build` and `make docker-build PREBUILT=1` do one and the other,
 # with docker, podman or buildah.
 
-# Where the binary comes from and what lies below it. Any base does, as the binary is static.
+# Where the binaries come from and what lies below them. Any base does, as they are static.
 ARG GO_IMAGE=docker.io/library/golang:1.26
 ARG BASE=gcr.io/distroless/static:nonroot
 
@@ -27,6 +28,7 @@ ENTRYPOINT ["/manager"]
 FROM base AS prebuilt
 ARG TARGETARCH
 COPY bin/linux-${TARGETARCH}/manager /manager
+COPY bin/linux-${TARGETARCH}/responder /responder
 
 FROM --platform=${BUILDPLATFORM} ${GO_IMAGE} AS build
 WORKDIR /src
@@ -35,17 +37,20 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY main.go ./
 COPY api api
+COPY cmd/responder cmd/responder
 COPY controllers controllers
 COPY internal internal
 ARG TARGETOS
 ARG TARGETARCH
 ARG VERSION=dev
 ARG COMMIT=unknown
-RUN CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} go build -trimpath -buildvcs=false \
-      -ldflags "-s -w \
-        -X github.com/critical-service/operator/internal/version.Version=${VERSION} \
-        -X github.com/critical-service/operator/internal/version.Commit=${COMMIT}" \
-      -o /manager .
+RUN export CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} && \
+    ldflags="-s -w \
+      -X github.com/critical-service/operator/internal/version.Version=${VERSION} \
+      -X github.com/critical-service/operator/internal/version.Commit=${COMMIT}" && \
+    go build -trimpath -buildvcs=false -ldflags "$ldflags" -o /manager . && \
+    go build -trimpath -buildvcs=false -ldflags "$ldflags" -o /responder ./cmd/responder
 
 FROM base
 COPY --from=build /manager /manager
+COPY --from=build /responder /responder

@@ -59,8 +59,9 @@ demo-down: bin/devcluster $(TOOLS)/kustomize ## Remove what the demo made.
 ##@ Develop
 
 .PHONY: build
-build: ## Compile the operator into bin/manager.
+build: ## Compile the operator into bin/manager and the responder into bin/responder.
 	$(GO_BUILD) -o bin/manager .
+	$(GO_BUILD) -o bin/responder ./cmd/responder
 
 # The kubectl plugin: where it goes, and for which system it is compiled (with ARCH).
 PLUGIN ?= bin/kubectl-critsvc
@@ -172,7 +173,7 @@ bench-failover: bin/devcluster $(TOOLS)/kustomize ## Measure failover side by si
 ##@ Image
 
 .PHONY: docker-build
-docker-build: $(if $(PREBUILT),binaries) ## Build the image IMG. PREBUILT=1 packs a binary compiled here on an empty base and needs no registry.
+docker-build: $(if $(PREBUILT),binaries) ## Build the image IMG. PREBUILT=1 packs binaries compiled here on an empty base and needs no registry.
 	$(CONTAINER_TOOL) build --tag $(IMG) $(if $(PLATFORM),--platform $(PLATFORM)) \
 	  --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) \
 	  $(if $(PREBUILT),--target prebuilt --build-arg BASE=scratch) $(BUILD_ARGS) .
@@ -182,8 +183,9 @@ docker-push: ## Push the image IMG.
 	$(CONTAINER_TOOL) push $(IMG)
 
 .PHONY: binaries
-binaries: ## Compile operator, demo workload and scorecard tests for an image into bin/linux-ARCH.
+binaries: ## Compile operator, responder, demo workload and scorecard tests for an image into bin/linux-ARCH.
 	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/manager .
+	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/responder ./cmd/responder
 	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/workload ./test/workload
 	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/scorecard ./test/scorecard
 

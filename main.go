@@ -11,8 +11,6 @@ import (
 
 	"github.com/critical-service/operator/internal/operator"
 	"github.com/critical-service/operator/internal/operator/settings"
-	probe "github.com/critical-service/operator/internal/probe/command"
-	"github.com/critical-service/operator/internal/responder"
 	"github.com/critical-service/operator/internal/version"
 )
 
@@ -40,19 +38,9 @@ func command() *cobra.Command {
 		return operator.Run(cmd.Context(), s)
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(answer(), probe.Command(), &cobra.Command{
+	root.AddCommand(&cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), root.Version) },
 	})
 	return root
-}
-
-// answer is what the Pods run that the operator makes for page fallbacks.
-func answer() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "responder", Short: "Answer in the place of Services that are gone, in each protocol", Args: cobra.NoArgs,
-	}
-	options := responder.Bind(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return responder.Run(cmd.Context(), *options) }
-	return cmd
 }

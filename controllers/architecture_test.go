@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -95,9 +96,9 @@ var rules = []rule{
 	},
 	{
 		sentence: "the responder is no client of the API server: it reads mounted files and answers",
-		in:       under("internal/responder"),
+		in:       func(folder string) bool { return under("cmd/responder")(folder) || under("internal/responder")(folder) },
 		forbids: func(_, imported string) bool {
-			return anyOf("k8s.io/client-go", "sigs.k8s.io/controller-runtime/pkg/client", module+"controllers")(imported)
+			return anyOf("k8s.io/client-go", "sigs.k8s.io/controller-runtime", module+"controllers", module+"internal/operator")(imported)
 		},
 	},
 }
@@ -132,6 +133,26 @@ func TestArchitecture(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestTheResponderIsAProgramOfItsOwn looks at all that the responder is built from,
+// however it is imported. What the operator needs would be many times its size.
+func TestTheResponderIsAProgramOfItsOwn(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "../cmd/responder").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := strings.Fields(string(out))
+	if !slices.Contains(packages, module+"internal/responder") {
+		t.Fatalf("these are not the packages of the responder: %s", packages)
+	}
+	forbidden := anyOf("k8s.io/client-go", "k8s.io/api", "sigs.k8s.io/controller-runtime",
+		module+"controllers", module+"internal/operator", module+"internal/protection")
+	for _, name := range packages {
+		if forbidden(name) {
+			t.Errorf("the responder is built from %s", name)
+		}
+	}
 }
 
 // TestTimeIsAValue keeps the clock out of decisions: time reaches them in the

@@ -55,7 +55,7 @@ deliver_images() {
   say "Building the binaries for linux/$arch"
   make --no-print-directory binaries ARCH="$arch"
 
-  IMG=$(tagged "${IMG:-quay.io/critical-service/operator}" "bin/linux-$arch/manager")
+  IMG=$(tagged "${IMG:-quay.io/critical-service/operator}" "bin/linux-$arch/manager" "bin/linux-$arch/responder")
   DEMO_IMG=$(tagged "${DEMO_IMG:-quay.io/critical-service/demo}" "bin/linux-$arch/workload")
   export IMG DEMO_IMG
 
@@ -70,14 +70,17 @@ deliver_images() {
   deliver "$DEMO_IMG" --file test/workload/Dockerfile "bin/linux-$arch"
 }
 
-# tagged IMAGE BINARY: an image without a tag gets one that follows from its content. So no node
+# tagged IMAGE BINARY...: an image without a tag gets one that follows from its content. So no node
 # runs an older image of the same name, and a Deployment is rolled out exactly if its image has changed.
 tagged() {
   case ${1##*/} in
     *[:@]*) echo "$1" ;;
-    *) echo "$1:dev-$(git hash-object "$2" | cut -c 1-12)" ;;
+    *) echo "$1:dev-$(digest "${@:2}")" ;;
   esac
 }
+
+# digest FILE...: a few letters that follow from the content of files.
+digest() { git hash-object "$@" | git hash-object --stdin | cut -c 1-12; }
 
 # deliver IMAGE BUILD-ARGUMENTS...
 deliver() {

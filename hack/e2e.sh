@@ -29,7 +29,7 @@ deliver_next() {
   local arch
   arch=$("$kubectl" get nodes --output 'jsonpath={.items[0].status.nodeInfo.architecture}')
   make --no-print-directory binaries ARCH="$arch" VERSION=e2e-next
-  E2E_NEXT_IMG=${IMG%[:@]*}:e2e-next-$(git hash-object "bin/linux-$arch/manager" | cut -c 1-12)
+  E2E_NEXT_IMG=${IMG%[:@]*}:e2e-next-$(digest "bin/linux-$arch/manager" "bin/linux-$arch/responder")
   say "Building and delivering $E2E_NEXT_IMG"
   deliver "$E2E_NEXT_IMG" --target prebuilt --build-arg BASE=scratch .
   export E2E_NEXT_IMG

@@ -1,13 +1,7 @@
 package operator
 
 // Names for tests.
-const (
-	MostAnswers   = mostAnswers
-	ReviewsAtOnce = reviewsAtOnce
-)
-
-// Names for tests.
 var (
+	Authorized     = authorized
 	ResponderImage = responderImage
-	Reviewed       = reviewed
 )

@@ -24,7 +24,7 @@ const (
 // +kubebuilder:rbac:groups="",namespace=critical-service-system,resources=pods,verbs=get
 
 // responderImage is the image of responders: the one that is set, or that of the
-// operator's own Pod, since they are the same program. If nobody knows, it is
+// operator's own Pod, which contains both programs. If neither is known, it is
 // empty, and the fallbacks that need no responder work all the same.
 func responderImage(ctx context.Context, config *rest.Config, s *settings.Settings) (string, error) {
 	if s.ResponderImage != "" {

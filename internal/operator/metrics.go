@@ -21,8 +21,8 @@ import (
 // scrapesAtOnce is how many scrapes are answered at the same time.
 const scrapesAtOnce = 4
 
-// Whoever scrapes shows a token, and the API server says who that is and whether
-// they may.
+// A client that scrapes sends a token, and the API server says whose it is and
+// whether that user may.
 //
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
@@ -40,7 +40,7 @@ func metricsOptions(s *settings.Settings) (metricsserver.Options, error) {
 		return options, nil
 	}
 	options.SecureServing = true
-	options.FilterProvider = reviewed
+	options.FilterProvider = authorized
 	options.CertDir = s.MetricsCertDir
 	if s.MetricsCertDir == "" {
 		return options, nil

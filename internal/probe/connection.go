@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// glance is how long a connection is watched that nobody speaks on: a proxy
-// without a server behind it accepts, and resets at once.
-const glance = 200 * time.Millisecond
+// silentTime is how long a connection is watched on which neither side sends: a
+// proxy without a server behind it accepts, and resets at once.
+const silentTime = 200 * time.Millisecond
 
-// askTCP says nothing. Silence is right then, and so are a greeting and a clean
+// askTCP sends nothing. Silence is right then, and so are a greeting and a clean
 // end; only a reset is not.
-func askTCP(ctx context.Context, conn *witness, _ Target) (string, error) {
+func askTCP(ctx context.Context, conn *recorder, _ Target) (string, error) {
 	const accepted = "connection accepted"
-	looked, cancel := context.WithTimeout(ctx, glance)
+	looked, cancel := context.WithTimeout(ctx, silentTime)
 	defer cancel()
 	defer context.AfterFunc(looked, func() { _ = conn.Close() })()
 	_, err := conn.Read(make([]byte, 1))
@@ -31,7 +31,7 @@ func askTCP(ctx context.Context, conn *witness, _ Target) (string, error) {
 // askTLS shakes hands. An alert is an answer, too: it is all that a server without
 // a certificate can say. Whose certificate it is does not matter, as nothing
 // follows.
-func askTLS(ctx context.Context, conn *witness, target Target) (string, error) {
+func askTLS(ctx context.Context, conn *recorder, target Target) (string, error) {
 	name, _, err := net.SplitHostPort(target.Host)
 	if err != nil {
 		name = target.Host

@@ -22,7 +22,7 @@ const postgreSQLVersion = 3 << 16
 // askPostgreSQL starts a session and leaves as soon as the server has said whether
 // it wants to know more. See
 // https://www.postgresql.org/docs/current/protocol-message-formats.html.
-func askPostgreSQL(_ context.Context, conn *witness, _ Target) (string, error) {
+func askPostgreSQL(_ context.Context, conn *recorder, _ Target) (string, error) {
 	packet := binary.BigEndian.AppendUint32(make([]byte, 4), postgreSQLVersion)
 	packet = append(packet, "user\x00"+listener.SelfTestAgent+"\x00\x00"...)
 	binary.BigEndian.PutUint32(packet, uint32(len(packet))) //nolint:gosec // It is short.
@@ -61,7 +61,7 @@ func beginsPostgreSQL(first []byte) bool {
 
 // askMySQL waits for the server, which speaks first: it greets, or says why not.
 // See https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase.html.
-func askMySQL(_ context.Context, conn *witness, _ Target) (string, error) {
+func askMySQL(_ context.Context, conn *recorder, _ Target) (string, error) {
 	var header [4]byte
 	in := bufio.NewReader(conn)
 	if _, err := io.ReadFull(in, header[:]); err != nil {
@@ -96,7 +96,7 @@ func beginsMySQL(first []byte) bool {
 }
 
 // askRedis sends a PING with an argument, which a server gives back.
-func askRedis(_ context.Context, conn *witness, _ Target) (string, error) {
+func askRedis(_ context.Context, conn *recorder, _ Target) (string, error) {
 	name := listener.SelfTestAgent
 	if _, err := fmt.Fprintf(conn, "*2\r\n$4\r\nPING\r\n$%d\r\n%s\r\n", len(name), name); err != nil {
 		return "", err

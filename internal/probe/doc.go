@@ -1,8 +1,8 @@
 // Package probe asks one address in the protocol of a Service's port, as a client
-// of it would, and tells what it saw. The operator's self-test, the drill and the
+// of it would, and reports what it saw. The operator's self-test, the drill and the
 // doctor of the plugin ask through it.
 //
-// It says the least by which a server of the protocol gives itself away: an HTTP
+// It sends the least that a server of the protocol has to answer: an HTTP
 // GET, a call of gRPC, the startup packet of PostgreSQL, a PING of Redis. MySQL's
 // server speaks first, and of an unknown protocol only the connection is looked
 // at. Whatever the server answers is an answer, an error as much as any other: the

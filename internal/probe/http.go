@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/critical-service/operator/internal/contract/appprotocol"
-
 	"google.golang.org/genproto/googleapis/rpc/code"
+
+	"github.com/critical-service/operator/internal/contract/appprotocol"
 )
 
 // headerLimit bounds the header of an answer.
@@ -22,7 +22,7 @@ const headerLimit = 64 << 10
 // nothing happens.
 const grpcMethod = "/criticalservice.SelfTest/Ask"
 
-func askHTTP(ctx context.Context, conn *witness, target Target) (string, error) {
+func askHTTP(ctx context.Context, conn *recorder, target Target) (string, error) {
 	request, err := newRequest(ctx, http.MethodGet, "/", target, http.NoBody)
 	if err != nil {
 		return "", err
@@ -37,7 +37,7 @@ func askHTTP(ctx context.Context, conn *witness, target Target) (string, error) 
 
 // askGRPC calls as a client does, but without its library: that reports by the
 // same codes what the server said, and that there is no server.
-func askGRPC(ctx context.Context, conn *witness, target Target) (string, error) {
+func askGRPC(ctx context.Context, conn *recorder, target Target) (string, error) {
 	// A frame without a message in it.
 	request, err := newRequest(ctx, http.MethodPost, grpcMethod, target, bytes.NewReader(make([]byte, 5)))
 	if err != nil {
@@ -76,9 +76,9 @@ type answer struct {
 }
 
 // exchange sends a request over a connection that is open already, and reads the
-// answer to its end, or as far as is read of any server. It follows nobody
-// elsewhere.
-func exchange(conn *witness, request *http.Request, protocol appprotocol.Protocol) (answer, error) {
+// answer to its end, or as far as is read of any server. It follows no
+// redirection.
+func exchange(conn *recorder, request *http.Request, protocol appprotocol.Protocol) (answer, error) {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(protocol == appprotocol.HTTP)
 	protocols.SetUnencryptedHTTP2(protocol != appprotocol.HTTP)
@@ -118,7 +118,7 @@ func beginsHTTP2(first []byte) bool {
 	return len(first) < header || first[3] == settings && first[0] == 0
 }
 
-// hasPrefix tells whether bytes are a prefix, or the beginning of it.
+// hasPrefix reports whether bytes are a prefix, or the beginning of it.
 func hasPrefix(first []byte, prefix string) bool {
 	n := min(len(first), len(prefix))
 	return string(first[:n]) == prefix[:n]

@@ -7,16 +7,15 @@ import (
 	"time"
 
 	"github.com/critical-service/operator/internal/contract/appprotocol"
-
 	"github.com/critical-service/operator/internal/contract/listener"
 	"github.com/critical-service/operator/internal/version"
 )
 
-// patience is how long a connection may take, and an answer once more.
-const patience = 3 * time.Second
+// timeout bounds making the connection, and waiting for the answer.
+const timeout = 3 * time.Second
 
-// errPatience is the cause when a server was too slow.
-var errPatience = errors.New("it took longer than " + patience.String())
+// errTimeout is the cause of a context that ends because a server was too slow.
+var errTimeout = errors.New("it took longer than " + timeout.String())
 
 // errForeign is about an answer in another protocol that can be taken for one.
 var errForeign = errors.New("it is in another protocol")
@@ -28,7 +27,7 @@ type Target struct {
 	// Protocol in which to ask; empty is TCP.
 	Protocol appprotocol.Protocol
 	// Host is the name under which a client would know the server, such as
-	// shop.default.svc; empty is the address. HTTP and TLS tell it to the server.
+	// shop.default.svc; empty is the address. HTTP and TLS send it to the server.
 	Host string
 	// Dial makes the connection; nil is the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -36,15 +35,15 @@ type Target struct {
 
 // Result is what was seen.
 type Result struct {
-	// Answered tells whether the server did what a client can make sense of.
+	// Answered reports whether the server did what a client can make sense of.
 	Answered bool
 	// Protocol in which it was asked.
 	Protocol appprotocol.Protocol
 	// Status is the answer in a word of its protocol: "503", "UNAVAILABLE", "57P03",
 	// "LOADING", "1053", "connection accepted". It is empty if there was none.
 	Status string
-	// Took is the time from the first packet until the whole answer, or until there
-	// was no hope of one.
+	// Took is the time from the first packet until the whole answer, or until the
+	// question failed.
 	Took time.Duration
 	// Problem says why there was no answer, as a predicate of the server, which has
 	// the address in it: "refused the connection on 10.0.0.3:20001: nothing listens
@@ -69,7 +68,7 @@ func Ask(ctx context.Context, target Target) Result {
 	accepted := time.Since(started)
 	defer conn.Close()
 
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 	// Not every connection has deadlines: those through a port-forward have none.
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()

@@ -12,11 +12,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/critical-service/operator/internal/contract/appprotocol"
-
 	. "github.com/onsi/gomega"
 	"google.golang.org/grpc"
 
+	"github.com/critical-service/operator/internal/contract/appprotocol"
 	"github.com/critical-service/operator/internal/probe"
 )
 
@@ -40,7 +39,7 @@ func TestServersThatAnswer(t *testing.T) {
 		"Redis that is well":                   {appprotocol.Redis, raw(hearing("$26\r\ncritical-service-self-test\r\n")), "PONG"},
 		"an old Redis":                         {appprotocol.Redis, raw(hearing("+PONG\r\n")), "PONG"},
 		"Redis that wants a password":          {appprotocol.Redis, raw(hearing("-NOAUTH Authentication required.\r\n")), "NOAUTH"},
-		"TLS, whoever's the certificate":       {appprotocol.TLS, tlsServer, "TLS 1.3"},
+		"TLS, with any certificate":            {appprotocol.TLS, tlsServer, "TLS 1.3"},
 		"one that waits for the client":        {appprotocol.TCP, raw(saying("")), "connection accepted"},
 		"one that speaks first":                {appprotocol.TCP, raw(saying("220 mail\r\n")), "connection accepted"},
 		"one that closes politely":             {appprotocol.TCP, raw(func(*net.TCPConn) {}), "connection accepted"},
@@ -65,7 +64,7 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 		server    func(t *testing.T) string
 		want      string
 	}{
-		"nobody listens": {appprotocol.All, nobody, "refused the connection on ADDRESS: nothing listens there"},
+		"nothing listens": {appprotocol.All, closedPort, "refused the connection on ADDRESS: nothing listens there"},
 		"it says nothing": {
 			[]appprotocol.Protocol{appprotocol.HTTP, appprotocol.H2C, appprotocol.GRPC, appprotocol.PostgreSQL, appprotocol.MySQL, appprotocol.Redis, appprotocol.TLS}, raw(saying("")), silence,
 		},
@@ -74,7 +73,7 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 		},
 		"it hangs up at once":         {[]appprotocol.Protocol{appprotocol.MySQL}, raw(func(*net.TCPConn) {}), closed},
 		"it resets":                   {[]appprotocol.Protocol{appprotocol.HTTP, appprotocol.PostgreSQL, appprotocol.Redis}, raw(resetting), reset},
-		"it resets whoever connects":  {[]appprotocol.Protocol{appprotocol.TCP, appprotocol.MySQL}, raw(func(c *net.TCPConn) { _ = c.SetLinger(0) }), reset},
+		"it resets every connection":  {[]appprotocol.Protocol{appprotocol.TCP, appprotocol.MySQL}, raw(func(c *net.TCPConn) { _ = c.SetLinger(0) }), reset},
 		"a database where a page was": {[]appprotocol.Protocol{appprotocol.HTTP}, raw(hearing("-ERR unknown command\r\n")), `answered on ADDRESS, but not in http: it said "-ERR unknown command"`},
 		"HTTP/1.1 where HTTP/2 was": {
 			[]appprotocol.Protocol{appprotocol.H2C}, raw(hearing("HTTP/1.1 400 Bad Request\r\n\r\n")), `answered on ADDRESS, but not in h2c: it said "HTTP/1.1 400 Bad Request"`,
@@ -249,8 +248,8 @@ func tlsServer(t *testing.T) string {
 	return server.Listener.Addr().String()
 }
 
-// nobody is an address that was somebody's.
-func nobody(t *testing.T) string {
+// closedPort is an address on which nothing listens any more.
+func closedPort(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	NewWithT(t).Expect(l.Close()).To(Succeed())

@@ -10,8 +10,8 @@ import (
 type speaker struct {
 	// ask says why a client comes, and gives the status of the answer. It reads of conn
 	// only, and until the answer has ended.
-	ask func(ctx context.Context, conn *witness, target Target) (status string, err error)
-	// begins tells whether an answer may begin with these bytes; there is at least
+	ask func(ctx context.Context, conn *recorder, target Target) (status string, err error)
+	// begins reports whether an answer may begin with these bytes; there is at least
 	// one.
 	begins func(first []byte) bool
 }

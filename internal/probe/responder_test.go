@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/critical-service/operator/internal/contract/appprotocol"
-
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/critical-service/operator/internal/contract/appprotocol"
 	"github.com/critical-service/operator/internal/contract/listener"
 	"github.com/critical-service/operator/internal/probe"
 )
@@ -43,7 +42,7 @@ func TestTheResponderAnswersInEveryProtocol(t *testing.T) {
 	for i, test := range tests {
 		t.Run(test.port.Name, func(t *testing.T) {
 			g := NewWithT(t)
-			g.Expect(appprotocol.Of(test.port)).To(Equal(test.want))
+			g.Expect(appprotocol.Of(test.port.AppProtocol, test.port.Port, test.port.Name)).To(Equal(test.want))
 			result := probe.Ask(t.Context(), probe.Target{Address: addresses[i], Protocol: test.want, Host: "shop.default.svc"})
 			g.Expect(result.Problem).To(BeEmpty())
 			g.Expect(result.Answered).To(BeTrue())
@@ -51,7 +50,7 @@ func TestTheResponderAnswersInEveryProtocol(t *testing.T) {
 			g.Expect(result.Protocol).To(Equal(test.want))
 			g.Expect(result.Took).To(BeNumerically(">", 0))
 			if test.counted != "" {
-				g.Eventually(metrics, patience).Should(ContainSubstring(fmt.Sprintf(
+				g.Eventually(metrics, timeout).Should(ContainSubstring(fmt.Sprintf(
 					`critical_service_responder_self_tests_total{port=%q,protocol=%q,service="shop"} 1`, test.port.Name, test.counted)))
 				g.Expect(metrics()).NotTo(ContainSubstring(fmt.Sprintf(`responder_answers_total{port=%q`, test.port.Name)))
 			}

@@ -20,7 +20,7 @@ import (
 	"github.com/critical-service/operator/internal/responder"
 )
 
-const patience = 30 * time.Second
+const timeout = 30 * time.Second
 
 // startResponder runs the real responder with a port for each listener, and gives
 // their addresses and a function that reads its metrics.
@@ -49,7 +49,7 @@ func startResponder(t *testing.T, listeners []listener.Listener) (addresses []st
 	go func() { done <- responder.Run(ctx, *options) }()
 	t.Cleanup(func() {
 		cancel()
-		g.Eventually(done, patience).Should(Receive(BeNil()))
+		g.Eventually(done, timeout).Should(Receive(BeNil()))
 	})
 	get := func(path string) (int, string) {
 		answer, err := http.Get("http://" + admin + path)
@@ -60,11 +60,11 @@ func startResponder(t *testing.T, listeners []listener.Listener) (addresses []st
 		text, _ := io.ReadAll(answer.Body)
 		return answer.StatusCode, string(text)
 	}
-	g.Eventually(func() int { status, _ := get("/readyz"); return status }, patience).Should(Equal(http.StatusOK))
+	g.Eventually(func() int { status, _ := get("/readyz"); return status }, timeout).Should(Equal(http.StatusOK))
 	return addresses, func() string { _, text := get("/metrics"); return text }
 }
 
-// freeRange finds ports that nobody listens on, below those that the kernel gives
+// freeRange finds ports that are free, below those that the kernel gives
 // to outgoing connections.
 func freeRange(t *testing.T, count int) listener.Range {
 	t.Helper()

@@ -78,13 +78,13 @@ func Targets(service *corev1.Service, all []discoveryv1.EndpointSlice) []Target 
 // it has one, and otherwise only whether they listen.
 func askedIn(port corev1.ServicePort, kind string) appprotocol.Protocol {
 	if kind == criticalv2.FallbackKindPage {
-		if protocol := appprotocol.Of(port); protocol != appprotocol.TCP {
+		if protocol := appprotocol.Of(port.AppProtocol, port.Port, port.Name); protocol != appprotocol.TCP {
 			return protocol
 		}
 		return appprotocol.HTTP
 	}
 	port.Port = 0 // By its number, a port says nothing.
-	switch protocol := appprotocol.Of(port); protocol {
+	switch protocol := appprotocol.Of(port.AppProtocol, port.Port, port.Name); protocol {
 	case appprotocol.HTTP, appprotocol.H2C, appprotocol.GRPC:
 		return protocol
 	default:

@@ -32,7 +32,7 @@ type connection struct {
 	// overtake the answer.
 	linger int64
 	// lines are those that the header of a request may still have; 0 if they are not
-	// counted, or the header has ended. isBegin tells whether a line begins.
+	// counted, or the header has ended. isBegin reports whether a line begins.
 	lines   int
 	isBegin bool
 	// release is called once, when the connection is closed.
@@ -133,7 +133,7 @@ func (h *handover) give(c net.Conn) {
 	select {
 	case h.connections <- c:
 	case <-h.done:
-		_ = c.Close() // Nobody is left to answer.
+		_ = c.Close() // The HTTP server has ended.
 	}
 }
 
@@ -153,5 +153,5 @@ func (h *handover) Close() error {
 	return nil
 }
 
-// Addr is of no use to anybody, as there are many.
+// Addr is part of net.Listener. There is no single address.
 func (h *handover) Addr() net.Addr { return &net.TCPAddr{} }

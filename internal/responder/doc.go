@@ -1,5 +1,5 @@
-// Package responder is the server that answers in the place of Services that
-// have no Pod left.
+// Package responder is the server that answers in place of Services that have no
+// Pod left.
 //
 //	main ─▶ Run ─┬─▶ admin          /healthz /readyz /metrics
 //	             ├─▶ live.Table     which port answers what; follows the mounted files
@@ -12,8 +12,8 @@
 // all of them are bound: a port that the operator assigns later answers already.
 // It knows no API server, needs no token, and depends on nothing but its files.
 //
-// Told to end, it says at once that it is not ready and goes on to answer while
-// the proxies of all nodes follow (--drain). It needs one file descriptor for
-// each listener and each connection; if the process may not have that many, it
-// takes fewer connections, and says so.
+// When its context ends it reports at once that it is not ready, and goes on
+// answering while the proxies of all nodes follow (--drain). It needs one file
+// descriptor for each listener and each connection; if the process may not have
+// that many, it takes fewer connections, and logs that.
 package responder

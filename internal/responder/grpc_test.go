@@ -33,7 +33,7 @@ func grpcWorld(t *testing.T) (*world, *grpc.ClientConn, context.Context) {
 	conn, err := grpc.NewClient(w.address(0), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { _ = conn.Close() })
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	t.Cleanup(cancel)
 	return w, conn, ctx
 }
@@ -53,7 +53,7 @@ func TestGRPCIsUnavailableAndSaysWhenToRetry(t *testing.T) {
 	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/shop.v1.Shop/Chat")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(status.Code(stream.RecvMsg(&emptypb.Empty{}))).To(Equal(codes.Unavailable))
-	g.Eventually(w.metrics, patience).Should(
+	g.Eventually(w.metrics, timeout).Should(
 		ContainSubstring(`critical_service_responder_answers_total{port="90",protocol="grpc",service="shop",status="14"} 6`))
 }
 

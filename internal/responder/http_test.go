@@ -73,7 +73,7 @@ func TestHTTP1OnTheWire(t *testing.T) {
 			_, err := io.WriteString(conn, c.request)
 			g.Expect(err).NotTo(HaveOccurred())
 			var text string
-			g.Eventually(answer, patience).Should(Receive(&text))
+			g.Eventually(answer, timeout).Should(Receive(&text))
 			g.Expect(text).To(HavePrefix(c.begins))
 			g.Expect(text).To(ContainSubstring("Connection: close"))
 			_, body, _ := strings.Cut(text, "\r\n\r\n")
@@ -108,7 +108,7 @@ func TestHTTP2WithPriorKnowledge(t *testing.T) {
 	w := start(t, 1, shop(), nil)
 	protocols := &http.Protocols{}
 	protocols.SetUnencryptedHTTP2(true)
-	client := &http.Client{Transport: &http.Transport{Protocols: protocols}, Timeout: patience}
+	client := &http.Client{Transport: &http.Transport{Protocols: protocols}, Timeout: timeout}
 	for range 3 {
 		answer, err := client.Get(w.url(0, "/"))
 		g.Expect(err).NotTo(HaveOccurred())
@@ -155,7 +155,7 @@ func TestTheStatusOfEveryAnswerIsCounted(t *testing.T) {
 		ContainSubstring(`critical_service_responder_listeners{state="assigned"} 1`),
 		ContainSubstring(`critical_service_responder_reloads_total{result="ok",what="table"} 1`)))
 	w.writeTable(nil)
-	g.Eventually(w.metrics, patience).ShouldNot(ContainSubstring(`service="shop"`), "a Service that is gone leaves no series")
+	g.Eventually(w.metrics, timeout).ShouldNot(ContainSubstring(`service="shop"`), "a Service that is gone leaves no series")
 }
 
 func TestAFloodOfOneServiceLeavesRoomForTheOthers(t *testing.T) {
@@ -164,7 +164,7 @@ func TestAFloodOfOneServiceLeavesRoomForTheOthers(t *testing.T) {
 	for range 3 {
 		w.dial(0)
 	}
-	g.Eventually(w.metrics, patience).Should(ContainSubstring("critical_service_responder_connections_open 3"))
+	g.Eventually(w.metrics, timeout).Should(ContainSubstring("critical_service_responder_connections_open 3"))
 	_, err := w.dial(0).Read(make([]byte, 1))
 	g.Expect(err).To(MatchError(io.EOF), "refused at once")
 	g.Expect(w.text(1)).To(ContainSubstring("503"))

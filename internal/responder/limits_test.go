@@ -17,7 +17,7 @@ import (
 	"github.com/critical-service/operator/internal/responder"
 )
 
-// hasty makes a responder that soon loses patience.
+// hasty makes a responder with short timeouts.
 func hasty(o *responder.Options) {
 	o.FirstByteTimeout, o.HeaderTimeout, o.IdleTimeout, o.ConnectionTimeout =
 		100*time.Millisecond, 300*time.Millisecond, 300*time.Millisecond, time.Second
@@ -36,7 +36,7 @@ func ended(c net.Conn) error {
 func TestEveryClientIsDoneWithInTime(t *testing.T) {
 	w := start(t, 1, nil, hasty)
 	for sentence, behave := range map[string]func(net.Conn){
-		"a client that says nothing":          func(net.Conn) {},
+		"a client that sends nothing":         func(net.Conn) {},
 		"a client that stops in the greeting": func(c net.Conn) { _, _ = io.WriteString(c, "GE") },
 		"a client that stops in the header":   func(c net.Conn) { _, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\nX") },
 		"a client that stops in HTTP/2":       func(c net.Conn) { _, _ = io.WriteString(c, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") },
@@ -67,7 +67,7 @@ func TestEveryClientIsDoneWithInTime(t *testing.T) {
 	}
 	t.Run("and none of them stays", func(t *testing.T) {
 		t.Parallel()
-		NewWithT(t).Eventually(w.metrics, patience).Should(ContainSubstring("critical_service_responder_connections_open 0"))
+		NewWithT(t).Eventually(w.metrics, timeout).Should(ContainSubstring("critical_service_responder_connections_open 0"))
 	})
 }
 
@@ -105,7 +105,7 @@ func TestGarbageAndAbortsAreSurvived(t *testing.T) {
 		_ = c.Close()
 	}
 	g.Expect(w.text(0)).To(ContainSubstring("closed"))
-	g.Eventually(w.metrics, patience).Should(And(
+	g.Eventually(w.metrics, timeout).Should(And(
 		ContainSubstring("critical_service_responder_connections_open 0"),
 		ContainSubstring("critical_service_responder_panics_total 0")))
 }
@@ -131,10 +131,10 @@ func TestEachProtocolIsRefusedInItsOwnWords(t *testing.T) {
 		"PostgreSQL":                                   {2, postgres, "57P03"},
 		"MySQL, where the server begins":               {3, "", "The stock is closed."},
 		"TLS, on a port for HTTP":                      {0, hello, "\x15\x03"},
-		"HTTP on a port of nobody":                     {4, "GET / HTTP/1.0\r\n\r\n", "HTTP/1.0 503 "},
-		"Redis on a port of nobody":                    {4, "*1\r\n$4\r\nPING\r\n", "-LOADING "},
-		"PostgreSQL on a port of nobody":               {4, postgres, "57P03"},
-		"what nobody knows gets an end":                {4, "\x00\x01\x02\x03 who are you?\r\n", ""},
+		"HTTP on an unassigned port":                   {4, "GET / HTTP/1.0\r\n\r\n", "HTTP/1.0 503 "},
+		"Redis on an unassigned port":                  {4, "*1\r\n$4\r\nPING\r\n", "-LOADING "},
+		"PostgreSQL on an unassigned port":             {4, postgres, "57P03"},
+		"an unknown protocol gets an end":              {4, "\x00\x01\x02\x03 who are you?\r\n", ""},
 		"HTTP to a port said to be Redis":              {1, "GET / HTTP/1.0\r\n\r\n", "HTTP/1.0 503 "},
 		"HTTP to a port called Redis's":                {5, "GET / HTTP/1.0\r\n\r\n", "HTTP/1.0 503 "},
 		"HTTP to a port called MySQL's":                {6, "GET / HTTP/1.0\r\n\r\n", "HTTP/1.0 503 "},
@@ -150,7 +150,7 @@ func TestEachProtocolIsRefusedInItsOwnWords(t *testing.T) {
 			g := NewWithT(t)
 			_, err := io.WriteString(conn, c.says)
 			g.Expect(err).NotTo(HaveOccurred())
-			if c.says != "" { // Who waits for the server stays.
+			if c.says != "" { // A client that waits for the server stays.
 				g.Expect(conn.CloseWrite()).To(Succeed())
 			}
 			answer, err := io.ReadAll(conn)
@@ -175,7 +175,7 @@ func TestManyClientsAtOnce(t *testing.T) {
 		}()
 	}
 	for range cap(answers) {
-		g.Eventually(answers, patience).Should(Receive(HavePrefix("503 Service Unavailable")))
+		g.Eventually(answers, timeout).Should(Receive(HavePrefix("503 Service Unavailable")))
 	}
 }
 
@@ -192,7 +192,7 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 	good := func() *responder.Options {
 		return &responder.Options{Listeners: w.ports.String(), BindAddress: "127.0.0.1", AdminBindAddress: "127.0.0.1:0",
 			MaxConnections: 10, MaxConnectionsPerListener: 10, MaxHeaderBytes: 4096, FirstByteTimeout: 1, HeaderTimeout: 1,
-			IdleTimeout: 1, ConnectionTimeout: 1, Recheck: time.Second, LogLevel: "error"}
+			IdleTimeout: 1, ConnectionTimeout: 1, Recheck: time.Second, LogLevel: "error", LogFormat: "json"}
 	}
 	for sentence, c := range map[string]struct {
 		spoil func(*responder.Options)
@@ -201,6 +201,8 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 		"a range that is none":        {func(o *responder.Options) { o.Listeners = "80" }, `--listeners: "80" is not a range of ports, such as "20000-20063"`},
 		"a limit of zero":             {func(o *responder.Options) { o.MaxConnections = 0 }, "--max-connections=0: it must be at least 1"},
 		"a timeout of zero":           {func(o *responder.Options) { o.HeaderTimeout = 0 }, "--header-timeout=0s: it must be longer than 0s"},
+		"a level that is none":        {func(o *responder.Options) { o.LogLevel = "loud" }, `--log-level: unrecognized level: "loud"`},
+		"a format that is none":       {func(o *responder.Options) { o.LogFormat = "xml" }, `--log-format="xml": it must be json or text`},
 		"ports that are taken":        {func(*responder.Options) {}, "listen on all ports of " + w.ports.String()},
 		"an admin port that is taken": {func(o *responder.Options) { o.AdminBindAddress = w.admin }, "listen on --admin-bind-address=" + w.admin},
 	} {
@@ -216,11 +218,11 @@ func TestItAnswersWhileItEnds(t *testing.T) {
 	g := NewWithT(t)
 	w := start(t, 1, shop(), func(o *responder.Options) { o.Drain = time.Second })
 	w.end()
-	g.Eventually(func() int { return w.adminStatus("/readyz") }, patience).Should(Equal(503))
+	g.Eventually(func() int { return w.adminStatus("/readyz") }, timeout).Should(Equal(503))
 	g.Expect(w.adminStatus("/healthz")).To(Equal(200))
 	g.Expect(w.text(0)).To(ContainSubstring("The shop is closed."))
 	var result error = syscall.EINVAL
-	g.Eventually(w.done, patience).Should(Receive(&result))
+	g.Eventually(w.done, timeout).Should(Receive(&result))
 	g.Expect(result).NotTo(HaveOccurred())
 	_, err := net.Dial("tcp", w.address(0))
 	g.Expect(err).To(MatchError(syscall.ECONNREFUSED))

@@ -16,9 +16,9 @@ import (
 	"github.com/critical-service/operator/internal/contract/listener"
 )
 
-// breather is how long a listener waits when the process or the node has no
+// acceptBackoff is how long a listener waits when the process or the node has no
 // room for another connection.
-const breather = 20 * time.Millisecond
+const acceptBackoff = 20 * time.Millisecond
 
 // gate counts connections and keeps them within bounds.
 type gate struct {
@@ -42,7 +42,7 @@ func (g *gate) enter(port int32) (leave func(), ok bool) {
 		own.Add(-1)
 		g.total.Add(-1)
 	}
-	// Both are counted before either is compared, or a crowd would get in between.
+	// Both are counted before either is compared, or concurrent calls would pass in between.
 	if all, here := g.total.Add(1), own.Add(1); all > g.most || here > g.mostPerListener {
 		leave()
 		return nil, false
@@ -99,8 +99,8 @@ func accept(listeners []*net.TCPListener, first int32, log logr.Logger, handle f
 					return
 				default:
 					// No room for another, or a client that went before it was accepted.
-					log.Info("a connection could not be accepted", "port", port, "error", err.Error())
-					<-time.After(breather)
+					log.Info("accept failed", "port", port, "error", err.Error())
+					<-time.After(acceptBackoff)
 				}
 			}
 		})

@@ -17,9 +17,9 @@ func TestAMaintenanceIsFollowedInEveryProtocol(t *testing.T) {
 	g := NewWithT(t)
 	w := start(t, 2, []listener.Listener{fromTeam(0, "shop-page"), {Port: 1, Service: "cache", AppProtocol: "redis", Page: says("soon")}}, unhurried)
 	mount(t, filepath.Join(w.content, "shop-page"), map[string]string{"503.txt": "ours"})
-	g.Eventually(func() string { return w.text(0) }, patience).Should(Equal("ours"))
+	g.Eventually(func() string { return w.text(0) }, timeout).Should(Equal("ours"))
 
-	// refusal is what a client of Redis is told.
+	// refusal is what a client of Redis reads.
 	refusal := func() string {
 		connection := w.dial(1)
 		_, err := connection.Write([]byte("PING\r\n"))
@@ -37,11 +37,11 @@ func TestAMaintenanceIsFollowedInEveryProtocol(t *testing.T) {
 	}
 	until := metav1.NewTime(time.Date(2999, 1, 31, 17, 30, 0, 0, time.UTC))
 	announce(&criticalv2.Announcement{Message: "We move house.", Until: &until})
-	g.Eventually(func() string { return w.text(0) }, patience).Should(And(
+	g.Eventually(func() string { return w.text(0) }, timeout).Should(And(
 		ContainSubstring("We move house."), ContainSubstring("Expected back: Thursday, 31 January 2999, 17:30 UTC")))
-	g.Eventually(refusal, patience).Should(ContainSubstring("We move house."))
+	g.Eventually(refusal, timeout).Should(ContainSubstring("We move house."))
 
 	announce(nil)
-	g.Eventually(func() string { return w.text(0) }, patience).Should(Equal("ours"), "the team's page is back")
-	g.Eventually(refusal, patience).Should(ContainSubstring("soon"))
+	g.Eventually(func() string { return w.text(0) }, timeout).Should(Equal("ours"), "the team's page is back")
+	g.Eventually(refusal, timeout).Should(ContainSubstring("soon"))
 }

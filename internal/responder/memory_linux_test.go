@@ -21,22 +21,40 @@ import (
 	"github.com/critical-service/operator/internal/contract/listener"
 )
 
-// mostResident is what the responder of 50 Services may have in memory.
-const mostResident = 20 << 20
+// Limits of the responder of 50 Services.
+const (
+	mostBinary = 13_000_000
+	// mostOwn is the memory that a process has for itself alone (RssAnon).
+	mostOwn = 8 << 20
+	// mostResident is that and the pages of the executable that are mapped (VmRSS),
+	// which all responders of a node share.
+	mostResident = 20 << 20
+)
 
 // TestTheResponderIsSmall runs the binary that ships, with 50 Services on 64
-// listeners: the operator's packages are part of it, and must cost little.
+// listeners.
 func TestTheResponderIsSmall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the binary")
 	}
 	g := NewWithT(t)
-	w, process := fifty(t, built(t))
-	g.Eventually(func() int { return memory(process, "VmRSS:") }, patience).Should(BeNumerically("<", mostResident), "at rest")
+	binary := built(t)
+	info, err := os.Stat(binary)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(info.Size()).To(BeNumerically("<=", mostBinary))
+
+	w, process := fifty(t, binary)
+	isSmall := func(when string) {
+		own, resident := memory(process, "RssAnon:"), memory(process, "VmRSS:")
+		t.Logf("%s: %d KiB of its own, %d KiB resident", when, own>>10, resident>>10)
+		g.Expect(own).To(BeNumerically("<=", mostOwn), when)
+		g.Expect(resident).To(BeNumerically("<=", mostResident), when)
+	}
+	isSmall("at rest")
 	for i := range int32(200) {
 		g.Expect(w.text(i % 50)).To(ContainSubstring("closed"))
 	}
-	g.Eventually(func() int { return memory(process, "VmRSS:") }, patience).Should(BeNumerically("<", mostResident), "after it answered for every Service")
+	isSmall("after it answered for every Service")
 
 	g.Expect(process.Process.Signal(syscall.SIGTERM)).To(Succeed())
 	g.Expect(process.Wait()).To(Succeed(), "it ends well")
@@ -81,16 +99,16 @@ func TestTheResponderUnderAttackFitsItsPod(t *testing.T) {
 				return fmt.Sprintf(`connections_total{port="80",protocol=%q,service="service-%d"} %d`, protocol, service, count)
 			}
 			attack(0, ofHTTP2, c.http2)
-			g.Eventually(w.metrics, patience).Should(ContainSubstring(taken(0, ofHTTP2, "http2")))
+			g.Eventually(w.metrics, timeout).Should(ContainSubstring(taken(0, ofHTTP2, "http2")))
 			attack(1, 1, c.http2)
-			g.Eventually(w.metrics, patience).Should(ContainSubstring("connections_rejected_total 1\n"), "one more of HTTP/2, of any listener")
+			g.Eventually(w.metrics, timeout).Should(ContainSubstring("connections_rejected_total 1\n"), "one more of HTTP/2, of any listener")
 			attack(1, ofOne, c.http1)
-			g.Eventually(w.metrics, patience).Should(ContainSubstring(taken(1, ofOne, "http1")))
+			g.Eventually(w.metrics, timeout).Should(ContainSubstring(taken(1, ofOne, "http1")))
 			attack(1, 1, c.http1)
-			g.Eventually(w.metrics, patience).Should(ContainSubstring("connections_rejected_total 2\n"), "one more of this listener")
+			g.Eventually(w.metrics, timeout).Should(ContainSubstring("connections_rejected_total 2\n"), "one more of this listener")
 			attack(2, ofOther, c.http1)
-			g.Eventually(w.metrics, patience).Should(ContainSubstring(taken(2, ofOther, "http1")))
-			g.Eventually(w.metrics, patience).Should(ContainSubstring("connections_open %d\n", ofHTTP2+ofOne+ofOther), "nobody has left")
+			g.Eventually(w.metrics, timeout).Should(ContainSubstring(taken(2, ofOther, "http1")))
+			g.Eventually(w.metrics, timeout).Should(ContainSubstring("connections_open %d\n", ofHTTP2+ofOne+ofOther), "all are still open")
 			g.Expect(w.text(3)).To(ContainSubstring("closed"), "others are answered")
 			t.Logf("%d MiB at most, now %d MiB", memory(process, "VmHWM:")>>20, memory(process, "VmRSS:")>>20)
 			g.Expect(memory(process, "VmHWM:")).To(BeNumerically("<", mostUnderAttack))
@@ -144,8 +162,8 @@ func streams(t *testing.T, fields ...hpack.HeaderField) string {
 // built is the binary that ships.
 func built(t *testing.T) (binary string) {
 	t.Helper()
-	binary = filepath.Join(t.TempDir(), "manager")
-	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", binary, "../..")
+	binary = filepath.Join(t.TempDir(), "responder")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", binary, "../../cmd/responder")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	NewWithT(t).Expect(err).NotTo(HaveOccurred(), string(out))
@@ -165,7 +183,7 @@ func fifty(t *testing.T, binary string) (*world, *exec.Cmd) {
 		table = append(table, listener.Listener{Port: w.ports.First + i, Service: fmt.Sprintf("service-%d", i), ServicePort: 80, Page: says("closed")})
 	}
 	w.writeTable(table)
-	process := exec.CommandContext(t.Context(), binary, "responder", "--listeners", w.ports.String(), "--table", w.table,
+	process := exec.CommandContext(t.Context(), binary, "--listeners", w.ports.String(), "--table", w.table,
 		"--content", folder, "--admin-bind-address", w.admin, "--bind-address", "127.0.0.1", "--drain", "0s")
 	process.Env = append(os.Environ(), "GOMEMLIMIT="+softLimit)
 	process.Stderr = os.Stderr
@@ -175,12 +193,13 @@ func fifty(t *testing.T, binary string) (*world, *exec.Cmd) {
 			_ = process.Wait() // The end of the test's context has killed it.
 		}
 	})
-	g.Eventually(func() int { return w.adminStatus("/readyz") }, patience).Should(Equal(http.StatusOK))
+	g.Eventually(func() int { return w.adminStatus("/readyz") }, timeout).Should(Equal(http.StatusOK))
 	return w, process
 }
 
 // memory is a line of a process's status, in bytes: VmRSS is what it has in memory
-// now, VmHWM what it had at most. It is no size while there is no such process.
+// now, RssAnon what of that is its own, VmHWM what it had at most. It is no size
+// while there is no such process.
 func memory(process *exec.Cmd, name string) int {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", process.Process.Pid))
 	for line := range strings.Lines(string(status)) {

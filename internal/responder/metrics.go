@@ -49,7 +49,7 @@ const (
 	nativeResetAfter = time.Hour
 )
 
-// newMetrics makes the metrics of a responder; open tells how many connections are
+// newMetrics makes the metrics of a responder; open returns how many connections are
 // open of the limit that may be.
 func newMetrics(open func() float64, limit int64) *metrics {
 	m := &metrics{

@@ -19,7 +19,7 @@ func TestTheTableOfMetricsIsWhatIsRegistered(t *testing.T) {
 	status, _, _, err := get(t.Context(), w.url(0, "/"), "User-Agent", listener.SelfTestAgent+"/test")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(status).To(Equal(http.StatusServiceUnavailable))
-	g.Eventually(w.metrics, patience).Should(And(
+	g.Eventually(w.metrics, timeout).Should(And(
 		ContainSubstring(`critical_service_responder_self_tests_total{port="web",protocol="http1",service="shop"} 1`),
 		ContainSubstring(`critical_service_responder_answers_total{port="web",protocol="http1",service="shop",status="503"} 1`),
 		ContainSubstring(`critical_service_responder_answer_duration_seconds_count{protocol="http1",service="shop",status="503"} 1`),

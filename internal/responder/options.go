@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/critical-service/operator/internal/contract/listener"
-	"github.com/critical-service/operator/internal/operator/settings"
 )
 
 // Options are the responder's settings.
@@ -23,7 +23,7 @@ type Options struct {
 	Content string
 	// AdminBindAddress is host:port of /healthz, /readyz and /metrics.
 	AdminBindAddress string
-	// Drain is how long the listeners go on answering after the end was asked for.
+	// Drain is how long the listeners go on answering after the context has ended.
 	Drain time.Duration
 	// MaxConnections bounds the open connections of all listeners together.
 	MaxConnections int
@@ -37,7 +37,7 @@ type Options struct {
 	MaxBodyBytes int64
 	// MaxContentBytes bounds the content of all teams in memory.
 	MaxContentBytes int64
-	// FirstByteTimeout is how long a client may say nothing.
+	// FirstByteTimeout is how long a client may send nothing.
 	FirstByteTimeout time.Duration
 	// HeaderTimeout is how long the header of an HTTP request may take.
 	HeaderTimeout time.Duration
@@ -45,13 +45,19 @@ type Options struct {
 	IdleTimeout time.Duration
 	// ConnectionTimeout is how long a connection may take in all.
 	ConnectionTimeout time.Duration
-	// Recheck is how often the files are looked at though nothing was heard.
+	// Recheck is how often the files are read without a notification of a change.
 	Recheck time.Duration
 	// MemoryLimit bounds the heap, as GOMEMLIMIT does; 0 leaves it to that variable.
 	MemoryLimit int64
-	// LogLevel and LogFormat are the operator's.
+	// LogLevel and LogFormat are what the operator's settings of these names are.
 	LogLevel, LogFormat string
 }
+
+// Formats of the log.
+const (
+	logJSON = "json"
+	logText = "text"
+)
 
 // Bind adds a flag for every option. The options hold once the flags are parsed.
 func Bind(flags *pflag.FlagSet) *Options {
@@ -59,7 +65,7 @@ func Bind(flags *pflag.FlagSet) *Options {
 	flags.StringVar(&o.Listeners, "listeners", listener.Range{First: listener.First, Last: listener.First + 63}.String(),
 		"ports to listen on, from the start and all of them")
 	flags.StringVar(&o.BindAddress, "bind-address", "", "IP address of the listeners; empty is all")
-	flags.StringVar(&o.Table, "table", "/etc/critical-service/listeners/"+listener.Key, "file that says which port stands in for which Service")
+	flags.StringVar(&o.Table, "table", "/etc/critical-service/listeners/"+listener.Key, "file that says which port answers for which Service")
 	flags.StringVar(&o.Content, "content", "/etc/critical-service/content", "folder with a folder for every ConfigMap of content")
 	flags.StringVar(&o.AdminBindAddress, "admin-bind-address", ":8081", "host:port of /healthz, /readyz and /metrics")
 	flags.DurationVar(&o.Drain, "drain", 15*time.Second, "how long to go on answering after SIGTERM, while the proxies follow")
@@ -68,23 +74,31 @@ func Bind(flags *pflag.FlagSet) *Options {
 	flags.IntVar(&o.MaxHeaderBytes, "max-header-bytes", 8<<10, "size of the header of an HTTP request; more is answered with 431")
 	flags.Int64Var(&o.MaxBodyBytes, "max-body-bytes", 16<<20, "what is read of a client that goes on sending after it was answered")
 	flags.Int64Var(&o.MaxContentBytes, "max-content-bytes", 32<<20, "size of the content of all teams; where more is given, the built-in page stands in")
-	flags.DurationVar(&o.FirstByteTimeout, "first-byte-timeout", 5*time.Second, "how long a client may say nothing")
+	flags.DurationVar(&o.FirstByteTimeout, "first-byte-timeout", 5*time.Second, "how long a client may send nothing")
 	flags.DurationVar(&o.HeaderTimeout, "header-timeout", 10*time.Second, "how long the header of an HTTP request may take")
 	flags.DurationVar(&o.IdleTimeout, "idle-timeout", 5*time.Second, "how long an HTTP/2 connection may have no request")
 	flags.DurationVar(&o.ConnectionTimeout, "connection-timeout", 30*time.Second, "how long a connection may take in all")
-	flags.DurationVar(&o.Recheck, "recheck", 10*time.Second, "how often to look at the files though no change was heard of")
+	flags.DurationVar(&o.Recheck, "recheck", 10*time.Second, "how often to read the files without a notification of a change")
 	flags.Int64Var(&o.MemoryLimit, "memory-limit", 0, "bytes that the heap should stay below, as GOMEMLIMIT (0: leave it to that variable)")
 	flags.StringVar(&o.LogLevel, "log-level", "info", "debug, info, warn or error")
-	flags.StringVar(&o.LogFormat, "log-format", "json", "json or text")
+	flags.StringVar(&o.LogFormat, "log-format", logJSON, "json or text")
 	return o
 }
 
-// validate checks the options. The error names every flag that is wrong.
-func (o *Options) validate() (listener.Range, error) {
-	ports, err := listener.ParseRange(o.Listeners)
+// validate checks the options, and parses those that are texts. The error names
+// every flag that is wrong.
+func (o *Options) validate() (listener.Range, zapcore.Level, error) {
 	problems := []error{}
+	ports, err := listener.ParseRange(o.Listeners)
 	if err != nil {
 		problems = append(problems, fmt.Errorf("--listeners: %w", err))
+	}
+	level, err := zapcore.ParseLevel(o.LogLevel)
+	if err != nil {
+		problems = append(problems, fmt.Errorf("--log-level: %w", err))
+	}
+	if o.LogFormat != logJSON && o.LogFormat != logText {
+		problems = append(problems, fmt.Errorf("--log-format=%q: it must be %s or %s", o.LogFormat, logJSON, logText))
 	}
 	for _, flag := range []struct {
 		name    string
@@ -117,12 +131,7 @@ func (o *Options) validate() (listener.Range, error) {
 		problems = append(problems, fmt.Errorf("--drain=%s: it may not be negative", o.Drain))
 	}
 	if len(problems) > 0 {
-		return ports, fmt.Errorf("the flags are not valid:\n%w", errors.Join(problems...))
+		return ports, level, fmt.Errorf("invalid flags:\n%w", errors.Join(problems...))
 	}
-	return ports, nil
-}
-
-// settings are those that the responder shares with the operator.
-func (o *Options) settings() *settings.Settings {
-	return &settings.Settings{LogLevel: o.LogLevel, LogFormat: o.LogFormat}
+	return ports, level, nil
 }

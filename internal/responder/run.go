@@ -19,31 +19,21 @@ import (
 )
 
 const (
-	// finish is how long open connections may take after the listeners closed.
-	finish = 5 * time.Second
+	// shutdownTimeout bounds open connections after the listeners closed.
+	shutdownTimeout = 5 * time.Second
 	// spareFiles are open besides listeners and connections.
 	spareFiles = 64
-	// trimEvery is how often the executable's part of memory is looked at, and
-	// freeEvery how often the heap's is given back.
-	trimEvery = time.Second
-	freeEvery = time.Minute
-	// gcPercent lets the heap grow by half, and not to twice its size: there is
-	// little of it, and little garbage.
-	gcPercent = 50
 	// fewestConnections are worth starting for.
 	fewestConnections = 16
 )
 
-// Run answers until the context ends, and for the time of draining beyond.
+// Run answers until the context ends, and while it drains after that.
 func Run(ctx context.Context, options Options) error {
-	ports, err := options.validate()
+	ports, level, err := options.validate()
 	if err != nil {
 		return err
 	}
-	log := options.settings().Logger()
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
+	log := newLogger(os.Stderr, level, options.LogFormat)
 	if options.MemoryLimit > 0 {
 		debug.SetMemoryLimit(options.MemoryLimit)
 	}
@@ -83,39 +73,21 @@ func Run(ctx context.Context, options Options) error {
 	}()
 	readiness.set(ready)
 	log.Info("listening", "listeners", ports.String(), "maxConnections", room.most, "version", version.Version, "commit", version.Commit)
-	trim(ctx, log)
-	readiness.set("ending: other Pods answer from now on")
-	log.Info("ending, and answering while the proxies follow", "for", options.Drain.String())
+	<-ctx.Done()
+	readiness.set("draining: other Pods answer from now on")
+	log.Info("draining: answering until the proxies have followed", "for", options.Drain.String())
 	<-time.After(options.Drain)
-	return finishUp(serving, s, listeners, accepted)
+	return shutDown(serving, s, listeners, accepted)
 }
 
-// trim keeps the process small until the context ends.
-func trim(ctx context.Context, log logr.Logger) {
-	often, seldom := time.NewTicker(trimEvery), time.NewTicker(freeEvery)
-	defer often.Stop()
-	defer seldom.Stop()
-	debug.FreeOSMemory() // The garbage of the start.
-	for {
-		trimExecutable(log)
-		select {
-		case <-ctx.Done():
-			return
-		case <-often.C:
-		case <-seldom.C:
-			debug.FreeOSMemory()
-		}
-	}
-}
-
-// finishUp ends the listeners and waits for what is open, but not for ever.
-func finishUp(ctx context.Context, s *server, listeners []*net.TCPListener, accepted <-chan struct{}) error {
-	ctx, cancel := context.WithTimeout(ctx, finish)
+// shutDown closes the listeners and waits for open connections, but not for ever.
+func shutDown(ctx context.Context, s *server, listeners []*net.TCPListener, accepted <-chan struct{}) error {
+	ctx, cancel := context.WithTimeout(ctx, shutdownTimeout)
 	defer cancel()
 	err := s.end(ctx, listeners)
 	<-accepted
 	if errors.Is(err, context.DeadlineExceeded) {
-		s.log.Info("ended with connections open", "connections", s.gate.total.Load())
+		s.log.Info("stopped with open connections", "connections", s.gate.total.Load())
 		return nil
 	}
 	return err
@@ -129,10 +101,10 @@ func serveAdmin(ctx context.Context, address string, server *http.Server, log lo
 	}
 	go func() {
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			log.Error(err, "the admin port is not served any more")
+			log.Error(err, "serve the admin port")
 		}
 	}()
-	return func() { _ = server.Close() }, nil // Nobody waits for its answers at the end.
+	return func() { _ = server.Close() }, nil // Its answers are of no use any more.
 }
 
 // roomForConnections is how many connections may be open: as many as asked for,
@@ -148,7 +120,7 @@ func roomForConnections(options *Options, ports listener.Range, log logr.Logger)
 		return 0, fmt.Errorf("--listeners=%s needs at least %d open files, and the process may have %d (ulimit -n)",
 			ports, needed+fewestConnections, most)
 	}
-	log.Info("fewer connections than --max-connections, as the process may have few files open (ulimit -n)",
-		"asked", wanted, "connections", most-needed, "openFiles", most)
+	log.Info("lowering --max-connections to what the limit of open files allows (ulimit -n)",
+		"wanted", wanted, "connections", most-needed, "openFiles", most)
 	return most - needed, nil
 }

@@ -73,7 +73,7 @@ func newServer(ctx context.Context, options *Options, table *live.Table, gate *g
 		MaxHeaderBytes:    options.MaxHeaderBytes,
 		// "OPTIONS *" is answered as any other request, and not by package http.
 		DisableGeneralOptionsHandler: true,
-		// What clients do wrong is not the operator's to mend.
+		// Mistakes of clients are nothing that an administrator could fix.
 		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(log.V(1)), slog.LevelInfo),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			if own, isOurs := c.(*connection); isOurs {
@@ -115,13 +115,13 @@ func (s *server) admitHTTP2(c *connection) bool {
 	return true
 }
 
-// serve finds out what a client speaks, and lets it be answered.
+// serve detects what a client speaks, and answers it.
 func (s *server) serve(c *connection) {
 	entry, started := s.table.Entry(c.port), time.Now()
 	defer func() {
 		if problem := recover(); problem != nil {
 			s.metrics.panics.Inc()
-			s.log.Error(fmt.Errorf("%v", problem), "our bug: a connection was dropped", "port", c.port, "stack", string(debug.Stack()))
+			s.log.Error(fmt.Errorf("%v", problem), "connection dropped because of a bug", "port", c.port, "stack", string(debug.Stack()))
 			_ = c.Close() // The client gets no better answer now.
 		}
 	}()
@@ -156,7 +156,7 @@ func (s *server) serve(c *connection) {
 }
 
 // spoken is the protocol in which a client that does not speak HTTP is refused:
-// that of the appProtocol where databases share a port with nobody but TLS, else
+// that of the appProtocol where databases share a port only with TLS, else
 // what was seen.
 func spoken(entry *live.Entry, seen protocol.Kind) protocol.Kind {
 	if seen != protocol.TLS && (entry.Hint == protocol.PostgreSQL || entry.Hint == protocol.Redis) {
@@ -165,8 +165,8 @@ func spoken(entry *live.Entry, seen protocol.Kind) protocol.Kind {
 	return seen
 }
 
-// detect reads until the protocol is known, and waits for the first byte as long
-// as it is told. The error is that of reading.
+// detect reads until the protocol is known, and waits at most the given time for
+// the first byte. The error is that of reading.
 func (s *server) detect(c *connection, wait time.Duration) (first []byte, kind protocol.Kind, err error) {
 	buffer := make([]byte, 0, 4*protocol.DetectLimit)
 	if err := c.SetDeadline(time.Now().Add(wait)); err != nil {
@@ -199,7 +199,7 @@ func (s *server) refuse(c *connection, entry *live.Entry, kind protocol.Kind, fi
 	}
 	if err != nil {
 		status = "aborted"
-		s.log.V(1).Info("a client was not refused in the words of its protocol", "service", entry.Service, "protocol", kind, "error", err.Error())
+		s.log.V(1).Info("client not refused in its protocol", "service", entry.Service, "protocol", kind, "error", err.Error())
 	}
 	if bytes.Contains(first, []byte(listener.SelfTestAgent)) {
 		s.metrics.tested(entry, string(kind))

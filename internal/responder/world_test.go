@@ -20,7 +20,7 @@ import (
 	"github.com/critical-service/operator/internal/responder"
 )
 
-const patience = 10 * time.Second
+const timeout = 10 * time.Second
 
 // world is a responder that runs, and its files.
 type world struct {
@@ -61,15 +61,15 @@ func start(t testing.TB, n int32, table []listener.Listener, adjust func(*respon
 	go func() { w.done <- responder.Run(ctx, *options) }()
 	t.Cleanup(func() {
 		cancel()
-		g.Eventually(w.done, patience).Should(Receive(BeNil()))
+		g.Eventually(w.done, timeout).Should(Receive(BeNil()))
 		w.done <- nil
 	})
-	g.Eventually(func() int { return w.adminStatus("/readyz") }, patience).Should(Equal(http.StatusOK))
+	g.Eventually(func() int { return w.adminStatus("/readyz") }, timeout).Should(Equal(http.StatusOK))
 	return w
 }
 
-// freeRange finds ports that nobody listens on, below those that the kernel
-// gives to outgoing connections.
+// freeRange finds free ports, below those that the kernel gives to outgoing
+// connections.
 func freeRange(t testing.TB, n int32) listener.Range {
 	t.Helper()
 	for first := int32(20000 + os.Getpid()%50*200); first+n < 32768; first += n {
@@ -141,13 +141,13 @@ func (w *world) address(n int32) string { return fmt.Sprintf("127.0.0.1:%d", w.p
 
 func (w *world) url(n int32, path string) string { return "http://" + w.address(n) + path }
 
-// dial connects to a listener. No test waits longer than patience on it.
+// dial connects to a listener. No test waits longer than timeout for it.
 func (w *world) dial(n int32) *net.TCPConn {
 	w.t.Helper()
 	c, err := (&net.Dialer{}).DialContext(w.t.Context(), "tcp", w.address(n))
 	NewWithT(w.t).Expect(err).NotTo(HaveOccurred())
 	w.t.Cleanup(func() { _ = c.Close() })
-	_ = c.SetDeadline(time.Now().Add(patience))
+	_ = c.SetDeadline(time.Now().Add(timeout))
 	return c.(*net.TCPConn)
 }
 
@@ -160,7 +160,7 @@ func get(ctx context.Context, url string, header ...string) (status int, body st
 	for i := 0; i < len(header); i += 2 {
 		request.Header.Set(header[i], header[i+1])
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: timeout}
 	answer, err = client.Do(request)
 	if err != nil {
 		return 0, "", nil, err

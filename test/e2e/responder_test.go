@@ -154,7 +154,7 @@ func TestTheResponderOfFiftyServicesIsSmall(t *testing.T) {
 		shop.answeredBy(thePage)
 	}
 	for _, pod := range w.respondersRun() {
-		memory := w.residentMemory(&pod, "manager")
+		memory := w.residentMemory(&pod, "responder")
 		t.Logf("Pod %s, which answers for %d Services, has %.1f MiB in memory", pod.Name, services, float64(memory)/(1<<20))
 		w.Expect(memory).To(BeNumerically("<", limit), "resident memory of Pod %s", pod.Name)
 	}
@@ -174,7 +174,7 @@ func TestAThousandListenersInOneNamespace(t *testing.T) {
 	w.Expect(err).NotTo(HaveOccurred())
 	w.Expect(listeners.Listeners).To(HaveLen(services * ports))
 	for _, pod := range w.respondersRun() {
-		t.Logf("Pod %s, with %d listeners, has %.1f MiB in memory", pod.Name, services*ports, float64(w.residentMemory(&pod, "manager"))/(1<<20))
+		t.Logf("Pod %s, with %d listeners, has %.1f MiB in memory", pod.Name, services*ports, float64(w.residentMemory(&pod, "responder"))/(1<<20))
 	}
 	for i := 0; i < services; i += services / sample {
 		for _, port := range shops[i].object.Spec.Ports {

@@ -112,13 +112,13 @@ func nameOf(port corev1.ServicePort) string {
 // whether it listens.
 func protocolOf(port corev1.ServicePort, kind string) appprotocol.Protocol {
 	if kind == criticalv2.FallbackKindPage {
-		if protocol := appprotocol.Of(port); protocol != appprotocol.TCP {
+		if protocol := appprotocol.Of(port.AppProtocol, port.Port, port.Name); protocol != appprotocol.TCP {
 			return protocol
 		}
 		return appprotocol.HTTP
 	}
 	port.Port = 0 // By its number, a port says nothing.
-	switch protocol := appprotocol.Of(port); protocol {
+	switch protocol := appprotocol.Of(port.AppProtocol, port.Port, port.Name); protocol {
 	case appprotocol.HTTP, appprotocol.H2C, appprotocol.GRPC:
 		return protocol
 	default:

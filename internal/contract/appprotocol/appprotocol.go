@@ -1,14 +1,10 @@
 // Package appprotocol says which protocol the clients of a Service port speak, as
-// far as the port itself tells: by its appProtocol, its name and its number. The
+// far as the port itself says: by its appProtocol, its name and its number. The
 // responder answers in that protocol, and the operator and the plugin ask in it.
 // It is pure.
 package appprotocol
 
-import (
-	"strings"
-
-	corev1 "k8s.io/api/core/v1"
-)
+import "strings"
 
 // Protocol is a protocol in which a client can ask.
 type Protocol string
@@ -79,17 +75,20 @@ func Named(appProtocol string) (p Protocol, ok bool) {
 
 // Of returns the protocol in which a port of a Service is to be asked: by its
 // appProtocol; if that says nothing, by the words of its name ("http-admin",
-// "tcp-mysql"), and then by its number. Where nothing tells, it is TCP.
-func Of(port corev1.ServicePort) Protocol {
-	if port.AppProtocol != nil && !saysNothing(*port.AppProtocol) {
-		return ofWord(strings.ToLower(*port.AppProtocol))
+// "tcp-mysql"), and then by its number. If none of them says, it is TCP.
+//
+// It takes the fields of a corev1.ServicePort one by one, because the types of
+// Kubernetes would add 3 MB to the responder.
+func Of(appProtocol *string, servicePort int32, portName string) Protocol {
+	if appProtocol != nil && !saysNothing(*appProtocol) {
+		return ofWord(strings.ToLower(*appProtocol))
 	}
-	for _, word := range append([]string{port.Name}, strings.Split(port.Name, "-")...) {
+	for _, word := range append([]string{portName}, strings.Split(portName, "-")...) {
 		if known := ofWord(word); known != TCP {
 			return known
 		}
 	}
-	if known, found := byNumber[port.Port]; found {
+	if known, found := byNumber[servicePort]; found {
 		return known
 	}
 	return TCP

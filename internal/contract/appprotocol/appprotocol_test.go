@@ -3,10 +3,9 @@ package appprotocol_test
 import (
 	"testing"
 
-	"github.com/critical-service/operator/internal/contract/appprotocol"
-
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
+
+	"github.com/critical-service/operator/internal/contract/appprotocol"
 )
 
 func TestOf(t *testing.T) {
@@ -33,11 +32,11 @@ func TestOf(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			port := corev1.ServicePort{Name: test.name, Port: test.port}
+			var appProtocol *string
 			if test.appProtocol != "" {
-				port.AppProtocol = &test.appProtocol
+				appProtocol = &test.appProtocol
 			}
-			NewWithT(t).Expect(appprotocol.Of(port)).To(Equal(test.want))
+			NewWithT(t).Expect(appprotocol.Of(appProtocol, test.port, test.name)).To(Equal(test.want))
 		})
 	}
 }

@@ -24,11 +24,11 @@ type storedListener struct {
 
 // Parse reads a table. An error names what is wrong. A page that is not there is
 // no error, but the zero page, which the responder answers with its defaults: the
-// numbers are worth keeping even if somebody edited the table.
+// numbers are worth keeping even if a user edited the table.
 func Parse(data []byte) (*Table, error) {
 	var from stored
 	if err := json.Unmarshal(data, &from); err != nil {
-		return nil, fmt.Errorf("the table of listeners is not valid: %w", err)
+		return nil, fmt.Errorf("invalid listener table: %w", err)
 	}
 	table := &Table{Next: from.Next}
 	for _, entry := range from.Listeners {

@@ -19,6 +19,10 @@ const (
 
 	// Key is the key of the table in the ConfigMap, and the name of the file.
 	Key = "listeners.json"
+
+	// Program is the path of the responder in its image, which is the operator's and
+	// runs the operator unless it is given a command.
+	Program = "/responder"
 )
 
 // Table is all that the responder of one namespace stands in for, sorted by port.
@@ -75,5 +79,5 @@ func ParseRange(text string) (Range, error) {
 // String is the form that ParseRange reads.
 func (r Range) String() string { return fmt.Sprintf("%d-%d", r.First, r.Last) }
 
-// Contains tells whether a port is within the range.
+// Contains reports whether a port is within the range.
 func (r Range) Contains(port int32) bool { return r.First <= port && port <= r.Last }

@@ -22,7 +22,7 @@ var contentTypes = map[string]string{
 
 const htmlType = "text/html; charset=utf-8"
 
-// IsPage tells a page for people from an asset: a page is answered with the
+// IsPage distinguishes a page for people from an asset: a page is answered with the
 // status code of the outage.
 func (f File) IsPage() bool { return f.ContentType == htmlType }
 

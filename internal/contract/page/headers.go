@@ -35,11 +35,11 @@ func (r *reader) headers(value []byte) {
 		name, text = textproto.CanonicalMIMEHeaderKey(name), strings.TrimSpace(text)
 		switch {
 		case !found || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(text):
-			r.problem(KeyHeaders, "the line %.80q is not \"Name: value\"; it is left out", line)
+			r.problem(KeyHeaders, "the line %.80q is not \"Name: value\"; it is skipped", line)
 		case slices.Contains(reserved, name) || strings.HasPrefix(name, "Grpc-"):
-			r.problem(KeyHeaders, "%s is set by the responder itself; the line is left out", name)
+			r.problem(KeyHeaders, "%s is set by the responder itself; the line is skipped", name)
 		case len(r.content.Headers) == maxHeaders || size+len(line) > maxHeaderBytes:
-			r.problem(KeyHeaders, "more than %d headers or %d bytes; the rest is left out", maxHeaders, maxHeaderBytes)
+			r.problem(KeyHeaders, "more than %d headers or %d bytes; the rest is skipped", maxHeaders, maxHeaderBytes)
 			return
 		default:
 			size += len(line)

@@ -12,8 +12,8 @@
 //
 // The keys are the same whatever the status code of the page is.
 //
-// A key that is not valid never spoils the others: the built-in answer stands in
-// for that part, and a Problem says why.
+// An invalid key does not affect the others: the built-in answer replaces that
+// part, and a Problem says why.
 package page
 
 import (
@@ -43,7 +43,7 @@ const MaxBytes = 1 << 20
 type Content struct {
 	// HTML, JSON and Text are the page in its three forms.
 	HTML, JSON, Text []byte
-	// IsProblem tells that JSON is a problem (RFC 9457).
+	// IsProblem reports that JSON is a problem (RFC 9457).
 	IsProblem bool
 	// Headers are added to every HTTP answer, in their order.
 	Headers []Header
@@ -170,7 +170,7 @@ func (r *reader) eta(value []byte) {
 	text := strings.TrimSpace(string(value))
 	eta, err := time.Parse(time.RFC3339, text)
 	if err != nil || eta.IsZero() {
-		r.problem(KeyETA, "%.40q is not a date with time and zone (RFC 3339), such as 2030-01-31T18:30:00+01:00; it is left out", text)
+		r.problem(KeyETA, "%.40q is not a date with time and zone (RFC 3339), such as 2030-01-31T18:30:00+01:00; it is skipped", text)
 		return
 	}
 	r.content.ETA = eta

@@ -1,4 +1,4 @@
-// Package command is `manager probe`: it asks addresses, each in its protocol, from
+// Package command is `responder probe`: it asks addresses, each in its protocol, from
 // where it runs, and prints what it saw, one line of JSON per question. The drill of
 // the kubectl plugin runs it in a Pod inside the cluster.
 package command
@@ -15,10 +15,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/critical-service/operator/internal/contract/appprotocol"
-
 	"github.com/spf13/cobra"
 
+	"github.com/critical-service/operator/internal/contract/appprotocol"
 	"github.com/critical-service/operator/internal/probe"
 )
 
@@ -49,15 +48,15 @@ type Options struct {
 	For time.Duration
 }
 
-// Observation is what became of one question.
+// Observation is the result of one question.
 type Observation struct {
 	// Target is as it was given: ADDRESS/PROTOCOL.
 	Target string `json:"target"`
 	// Sent is when the question was asked.
 	Sent time.Time `json:"sent"`
-	// Took is the time until the whole answer, or until there was no hope of one.
+	// Took is the time until the whole answer, or until the question failed.
 	Took time.Duration `json:"tookNanos"`
-	// Answered tells whether there was one.
+	// Answered reports whether there was an answer.
 	Answered bool `json:"answered"`
 	// Status is the answer in a word of its protocol.
 	Status string `json:"status,omitempty"`
@@ -71,7 +70,7 @@ type Observation struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// Command is `manager probe`.
+// Command is `responder probe`.
 func Command() *cobra.Command {
 	options := Options{}
 	cmd := &cobra.Command{
@@ -170,14 +169,14 @@ func pace(ctx context.Context, options Options, ask func()) {
 	}
 }
 
-// ask asks once, and listens in on the connection.
+// ask asks once, and records the answer.
 func ask(ctx context.Context, name string, target probe.Target) Observation {
-	heard := &ear{}
-	target.Dial = heard.dial
+	answer := &transcript{}
+	target.Dial = answer.dial
 	seen := Observation{Target: name, Sent: time.Now()}
 	result := probe.Ask(ctx, target)
 	seen.Answered, seen.Status, seen.Took, seen.Problem = result.Answered, result.Status, result.Took, result.Problem
-	seen.Line, seen.Title, seen.Bytes = heard.tell(target.Protocol)
+	seen.Line, seen.Title, seen.Bytes = answer.summary(target.Protocol)
 	return seen
 }
 

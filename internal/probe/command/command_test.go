@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/critical-service/operator/internal/contract/appprotocol"
-
 	. "github.com/onsi/gomega"
+
+	"github.com/critical-service/operator/internal/contract/appprotocol"
 )
 
 func run(t *testing.T, options Options) []Observation {
@@ -34,7 +34,7 @@ func run(t *testing.T, options Options) []Observation {
 func page(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		title := "Nobody is called by an address"
+		title := "Called by an address"
 		if r.Host == "shop.example.svc" {
 			title = "\n Back\x07 soon"
 		}
@@ -80,7 +80,7 @@ func TestEachTargetIsAskedAndASilentOneDoesNotKeepTheOthers(t *testing.T) {
 	g.Expect(answers).To(Equal(map[string][]bool{closed + "/postgresql": {false, false}, good + "/http": {true, true}}))
 }
 
-func TestAskingEndsWhenItIsTold(t *testing.T) {
+func TestAskingEndsWithItsContextOrItsTime(t *testing.T) {
 	g := NewWithT(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	lines := &bytes.Buffer{}

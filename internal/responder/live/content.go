@@ -30,8 +30,8 @@ type content struct {
 	page    *page.Content
 }
 
-// contentOf is the content of a ConfigMap, or nil if there is none. It looks at
-// the files only if told to.
+// contentOf is the content of a ConfigMap, or nil if there is none. It reads the
+// files only if look is set.
 func (t *Table) contentOf(name string, look bool) *page.Content {
 	known, found := t.contents[name]
 	if found && !look {
@@ -56,18 +56,19 @@ func (t *Table) contentOf(name string, look bool) *page.Content {
 	if err != nil {
 		fresh.failure = err.Error()
 	}
-	if !found || known.version != "" || fresh.version != "" || known.failure != fresh.failure { // Else it was said before.
-		t.sayContent(name, err)
+	if !found || known.version != "" || fresh.version != "" || known.failure != fresh.failure { // Otherwise it was reported before.
+		t.reportContent(name, err)
 	}
 	return fresh.page
 }
 
-// sayContent says that other content of a ConfigMap holds, or what is wrong with it.
-func (t *Table) sayContent(name string, err error) {
+// reportContent reports that new content of a ConfigMap is used, or what is wrong
+// with it.
+func (t *Table) reportContent(name string, err error) {
 	if err != nil {
-		t.options.Log.Info("a part of the content is stood in for by the built-in page", "configMap", name, "reason", err.Error())
+		t.options.Log.Info("using the built-in page for invalid content", "configMap", name, "reason", err.Error())
 	} else {
-		t.options.Log.Info("other content holds", "configMap", name)
+		t.options.Log.Info("using new content", "configMap", name)
 	}
 	t.reloaded(TheContent, err)
 }
@@ -92,7 +93,7 @@ func (t *Table) folderOf(name string) (string, error) {
 }
 
 // versionOf changes when the files do: the kubelet's link has another target
-// then; without such a link, names, sizes and times tell.
+// then; without such a link, names, sizes and times are compared.
 func (t *Table) versionOf(name string) (string, error) {
 	folder, err := t.folderOf(name)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/critical-service/operator/internal/contract/listener"
 )
 
-// observed counts what is said of content.
+// observed counts what is reported of content.
 type observed struct{ failed, ok int }
 
 func (o *observed) Reloaded(what What, err error) {
@@ -29,8 +29,8 @@ func (*observed) Replaced(_, _ []listener.Listener) {}
 
 func TestContentThatWasRefusedIsTriedAgain(t *testing.T) {
 	g := NewWithT(t)
-	folder, heard := t.TempDir(), &observed{}
-	table := NewTable(Options{Content: folder, MaxContentBytes: 100, Log: logr.Discard(), Observer: heard})
+	folder, seen := t.TempDir(), &observed{}
+	table := NewTable(Options{Content: folder, MaxContentBytes: 100, Log: logr.Discard(), Observer: seen})
 	for _, name := range []string{"first", "second"} {
 		g.Expect(os.MkdirAll(filepath.Join(folder, name), 0o750)).To(Succeed())
 		g.Expect(os.WriteFile(filepath.Join(folder, name, "503.txt"), bytes.Repeat([]byte("x"), 60), 0o600)).To(Succeed())
@@ -39,9 +39,9 @@ func TestContentThatWasRefusedIsTriedAgain(t *testing.T) {
 	for range 3 {
 		g.Expect(table.contentOf("second", true)).To(BeNil(), "there is no room")
 	}
-	g.Expect(*heard).To(Equal(observed{failed: 1, ok: 1}), "the same is said once")
+	g.Expect(*seen).To(Equal(observed{failed: 1, ok: 1}), "the same is reported once")
 	table.forget(map[string]bool{"second": true})
 	g.Expect(table.contentOf("second", true)).NotTo(BeNil(), "now there is room, though its files are the same")
-	g.Expect(*heard).To(Equal(observed{failed: 1, ok: 2}))
+	g.Expect(*seen).To(Equal(observed{failed: 1, ok: 2}))
 	g.Expect(table.size).To(BeEquivalentTo(60 + len("503.txt")))
 }

@@ -3,9 +3,9 @@
 // ConfigMaps, so that the kubelet swaps them as a whole, by a symbolic link.
 //
 // Nothing that is wrong with a file takes an answer away. A table that cannot be
-// read leaves the last good one in place; content that cannot be read, or in
-// part, is stood in for by the built-in page; a port that is not in the table
-// answers with the built-in page.
+// read leaves the last valid one in place; the built-in page replaces content that
+// cannot be read, or the part of it; a port that is not in the table answers with
+// the built-in page.
 package live
 
 import (
@@ -19,11 +19,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/critical-service/operator/internal/contract/appprotocol"
-
 	"github.com/go-logr/logr"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/contract/appprotocol"
 	"github.com/critical-service/operator/internal/contract/listener"
 	"github.com/critical-service/operator/internal/contract/page"
 	"github.com/critical-service/operator/internal/responder/protocol"
@@ -41,19 +40,19 @@ type Options struct {
 	Content string
 	// MaxContentBytes bounds the content of all teams in memory.
 	MaxContentBytes int64
-	// Recheck is how often the files are looked at though nothing was heard.
+	// Recheck is how often the files are read without a notification of a change.
 	Recheck time.Duration
 	Log     logr.Logger
-	// Observer hears of what was read; it may be nil.
+	// Observer is notified of what was read; it may be nil.
 	Observer Observer
 }
 
-// Observer hears of what was read.
+// Observer is notified of what was read.
 type Observer interface {
 	// Reloaded is called when a table or a content changed, with the error that
 	// keeps it, or a part of it, from being used.
 	Reloaded(what What, err error)
-	// Replaced is called when another table holds.
+	// Replaced is called when another table takes effect.
 	Replaced(before, after []listener.Listener)
 }
 
@@ -73,7 +72,7 @@ type Entry struct {
 	// Hinted is false.
 	Hint   protocol.Kind
 	Hinted bool
-	// MayBeMySQL tells that a client that says nothing may wait for a greeting.
+	// MayBeMySQL reports that a client that sends nothing may wait for a greeting.
 	MayBeMySQL bool
 	// Message is a sentence for people: that of the page, or of a maintenance.
 	Message string
@@ -147,7 +146,7 @@ func (t *Table) Load() {
 func (t *Table) loadListeners() {
 	data, err := readFile(t.options.Table)
 	if errors.Is(err, fs.ErrNotExist) && t.hash == [sha256.Size]byte{} {
-		t.say("the table is not there yet; every port answers with the built-in page")
+		t.keep("the table does not exist yet; every port answers with the built-in page")
 		return
 	}
 	hash := sha256.Sum256(data)
@@ -159,7 +158,7 @@ func (t *Table) loadListeners() {
 		table, err = parse(data)
 	}
 	if err != nil {
-		if t.say(err.Error()) {
+		if t.keep(err.Error()) {
 			t.reloaded(TheTable, err)
 		}
 		return
@@ -168,7 +167,7 @@ func (t *Table) loadListeners() {
 	if t.hash == hash {
 		return
 	}
-	t.options.Log.Info("another table of listeners holds", "listeners", len(table.Listeners))
+	t.options.Log.Info("using a new listener table", "listeners", len(table.Listeners))
 	if t.options.Observer != nil {
 		t.options.Observer.Replaced(t.listeners, table.Listeners)
 	}
@@ -176,13 +175,13 @@ func (t *Table) loadListeners() {
 	t.reloaded(TheTable, nil)
 }
 
-// say logs what is wrong with the table, once. It tells whether it was news.
-func (t *Table) say(failure string) bool {
+// keep logs, once, why the table in use stays. It reports whether it has logged.
+func (t *Table) keep(failure string) bool {
 	if t.failure == failure {
 		return false
 	}
 	t.failure = failure
-	t.options.Log.Info("the last good table of listeners goes on to hold", "file", t.options.Table, "reason", failure)
+	t.options.Log.Info("keeping the last valid listener table", "file", t.options.Table, "reason", failure)
 	return true
 }
 
@@ -192,7 +191,7 @@ func (t *Table) reloaded(what What, err error) {
 	}
 }
 
-// parse reads a table and refuses one that contradicts itself.
+// parse reads a table and rejects one that contradicts itself.
 func parse(data []byte) (*listener.Table, error) {
 	table, err := listener.Parse(data)
 	if err != nil {

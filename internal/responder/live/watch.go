@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// settle gathers the events of one swap: the kubelet makes about ten.
-	settle = 50 * time.Millisecond
-	// unheard is how often the files are looked at where they cannot be watched.
-	unheard = time.Second
+	// settleTime gathers the events of one swap: the kubelet makes about ten.
+	settleTime = 50 * time.Millisecond
+	// pollInterval is how often the files are read where they cannot be watched.
+	pollInterval = time.Second
 )
 
-// Run follows the files until the context ends. It listens for changes, and
-// looks once in a while all the same; where the node has no inotify instance to
-// give (they are few, and shared by all Pods of a node) it looks often.
+// Run follows the files until the context ends. It is notified of changes, and
+// reads them once in a while all the same; where the node has no inotify instance
+// left (they are few, and shared by all Pods of a node) it reads them often.
 func (t *Table) Run(ctx context.Context) {
 	recheck := t.options.Recheck
 	var events <-chan fsnotify.Event
@@ -30,8 +30,8 @@ func (t *Table) Run(ctx context.Context) {
 		t.watch(watcher)
 		t.Load() // What changed before there was a watch.
 	} else {
-		t.options.Log.Info("the files cannot be watched, looking at them instead", "every", unheard.String(), "reason", err.Error())
-		recheck = min(recheck, unheard)
+		t.options.Log.Info("files cannot be watched, polling them", "every", pollInterval.String(), "reason", err.Error())
+		recheck = min(recheck, pollInterval)
 	}
 	ticker := time.NewTicker(recheck)
 	defer ticker.Stop()
@@ -42,11 +42,11 @@ func (t *Table) Run(ctx context.Context) {
 			return
 		case <-events:
 			if settled == nil {
-				settled = time.After(settle)
+				settled = time.After(settleTime)
 			}
 			continue
-		case err := <-errs: // Events were lost: the next look is due now.
-			t.options.Log.Info("changes of files were missed, looking at all of them", "reason", err.Error())
+		case err := <-errs: // Events were lost: the files are read now.
+			t.options.Log.Info("notifications of file changes were lost, reading all files", "reason", err.Error())
 		case <-settled:
 			settled = nil
 		case <-ticker.C:
@@ -72,7 +72,7 @@ func (t *Table) watch(watcher *fsnotify.Watcher) {
 			continue
 		}
 		if err := watcher.Add(folder); err != nil {
-			t.options.Log.V(1).Info("a folder cannot be watched, looking at it instead", "folder", folder,
+			t.options.Log.V(1).Info("folder cannot be watched, polling it", "folder", folder,
 				"every", t.options.Recheck.String(), "reason", err.Error())
 		}
 	}

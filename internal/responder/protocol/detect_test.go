@@ -35,7 +35,7 @@ func TestDetect(t *testing.T) {
 		"a method alone could be of Redis":              {first: "GET ", want: Unknown, more: true},
 		"a GET of Redis is not HTTP":                    {first: "GET key\r\n", want: Unknown},
 		"a GET through a proxy is HTTP/1":               {first: "GET http://shop/ HTTP/1.1", want: HTTP1},
-		"a method of somebody's own is HTTP/1":          {first: "PURGE /a HTTP/1.1", want: HTTP1},
+		"a method that is not registered is HTTP/1":     {first: "PURGE /a HTTP/1.1", want: HTTP1},
 		"a method with a dash is HTTP/1":                {first: "VERSION-CONTROL /a HTTP/1.1", want: HTTP1},
 		"OPTIONS of a server is HTTP/1":                 {first: "OPTIONS * HTTP/1.1", want: HTTP1},
 		"a star is no target of other methods":          {first: "KEYS *\r\n", want: Unknown},

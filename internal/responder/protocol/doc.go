@@ -4,9 +4,10 @@
 // Which protocol it is, is known before the first byte, by the appProtocol of the
 // Service's port (FromAppProtocol), or is seen in the first bytes of the client
 // (Detect). Only MySQL has to be known: there the server speaks first, and a client
-// that waits for it sends nothing to detect. Where no more than the port's name or
-// number speaks for it (appprotocol.MayBeMySQL), silence has to, too. Refuse then gives the answer and ends the
-// connection so that the client reads the answer and an end, never a reset:
+// that waits for it sends nothing to detect. Where only the port's name or number
+// suggests it (appprotocol.MayBeMySQL), the client must be silent as well. Refuse
+// then answers and ends the connection so that the client reads the answer and an
+// end, never a reset:
 //
 //	PostgreSQL   no to encryption, then FATAL 57P03 (cannot_connect_now)
 //	MySQL        error 1053 (ER_SERVER_SHUTDOWN) in place of the greeting
@@ -14,7 +15,7 @@
 //	TLS          the fatal alert internal_error
 //	others       nothing but the end
 //
-// HTTP is only told apart here; it is answered elsewhere.
+// HTTP is only detected here; it is answered elsewhere.
 //
 // The few bytes of each protocol are written and read here rather than by its
 // library: a library speaks to well-behaved peers, has a say in what versions
@@ -26,7 +27,7 @@ package protocol
 // label of a metric.
 type Kind string
 
-// The kinds that are told apart.
+// The kinds that are distinguished.
 const (
 	HTTP1      Kind = "http1"
 	HTTP2      Kind = "http2" // without TLS: h2c

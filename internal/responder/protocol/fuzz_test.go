@@ -99,8 +99,8 @@ func FuzzRefuseRedis(f *testing.F) {
 		for i, reply := range replies {
 			isLast := i == len(replies)-1
 			isRefusal := strings.HasPrefix(reply, "-LOADING ")
-			isFarewell := reply == "+OK" || reply == "-ERR Protocol error"
-			if strings.ContainsAny(reply, "\r\n") || !isRefusal && !isFarewell || isFarewell && !isLast {
+			isLastReply := reply == "+OK" || reply == "-ERR Protocol error"
+			if strings.ContainsAny(reply, "\r\n") || !isRefusal && !isLastReply || isLastReply && !isLast {
 				t.Fatalf("reply %d is wrong: %q", i, heard)
 			}
 		}

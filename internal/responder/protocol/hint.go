@@ -9,11 +9,14 @@ var kindOf = map[appprotocol.Protocol]Kind{
 }
 
 // FromAppProtocol says which protocol a port of a Service speaks, by its
-// appProtocol. If ok is false, the first bytes of a client tell.
+// appProtocol. If ok is false, it is Unknown until a client has sent its first bytes.
 //
 // It is a hint: a client that opens with TLS or HTTP on a port hinted to be one of
 // PostgreSQL or Redis is to be answered by its first bytes.
 func FromAppProtocol(appProtocol string) (kind Kind, ok bool) {
 	named, ok := appprotocol.Named(appProtocol)
-	return kindOf[named], ok
+	if !ok {
+		return Unknown, false
+	}
+	return kindOf[named], true
 }

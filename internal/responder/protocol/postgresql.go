@@ -30,7 +30,7 @@ const (
 // postgreSQLHint is what psql shows below the error, as HINT.
 const postgreSQLHint = "No server of this service is ready. Try again later."
 
-// parseStartup reads the header of a packet; ok tells whether it is one.
+// parseStartup reads the header of a packet; ok reports whether it is one.
 func parseStartup(header []byte) (length int, code uint32, ok bool) {
 	size := binary.BigEndian.Uint32(header)
 	code = binary.BigEndian.Uint32(header[4:])

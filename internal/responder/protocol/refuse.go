@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// patience is how long a client may take over the whole exchange.
-	patience = 10 * time.Second
+	// timeout bounds the whole exchange.
+	timeout = 10 * time.Second
 	// readLimit is how much is read of a client before it has its answer.
 	readLimit = 8 << 20
 	// lingerTime and lingerBytes bound what is read, after the answer, of a client
@@ -26,8 +26,8 @@ const (
 	bufferSize = 1 << 10
 )
 
-// errPatience is the cause when a client was too slow.
-var errPatience = fmt.Errorf("the client took longer than %s", patience)
+// errTimeout is the cause of a context that ends because a client was too slow.
+var errTimeout = fmt.Errorf("the client took longer than %s", timeout)
 
 // client is the other side of a connection that is being refused. What was
 // written is sent before anything more is waited for.
@@ -53,15 +53,15 @@ type client struct {
 // An error says why there was no answer, or none to the end. It is not an error
 // that the client leaves before it has said anything.
 func Refuse(ctx context.Context, conn net.Conn, kind Kind, first []byte, message string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 	stop := interrupt(ctx, conn)
 	defer stop()
 
 	peer := newClient(conn, first)
 	err := answer(ctx, peer, kind, sentence(message))
-	// A read fails because the bytes, or the patience, are used up; what was written
-	// till then is still to be sent.
+	// A read fails when no bytes, or no time, are left; what was written until then
+	// is still to be sent.
 	err = errors.Join(err, peer.out.Flush())
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -140,13 +140,13 @@ func (f flushing) Read(p []byte) (int, error) {
 	return f.source.Read(p)
 }
 
-// hasLeft tells whether a client went away between two messages, as checks of a
+// hasLeft reports whether a client went away between two messages, as checks of a
 // port do, some of them by a reset.
 func hasLeft(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// cutShort tells an end within a message from one between two.
+// cutShort distinguishes an end within a message from one between two.
 func cutShort(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

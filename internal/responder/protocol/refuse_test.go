@@ -189,11 +189,11 @@ func TestASilentClientIsNotWaitedForForEver(t *testing.T) {
 		after time.Duration
 		err   string
 	}{
-		"PostgreSQL, without a word":       {kind: PostgreSQL, after: patience, err: "took longer than 10s"},
-		"PostgreSQL, in mid-packet":        {kind: PostgreSQL, first: startup(version30, "user")[:10], after: patience, err: "took longer than 10s"},
-		"PostgreSQL, after its SSLRequest": {kind: PostgreSQL, first: startup(sslRequest, ""), after: patience, err: "took longer than 10s"},
-		"TLS, in mid-hello":                {kind: TLS, first: hello13[:4], after: patience, err: "took longer than 10s"},
-		"Redis, without a word":            {kind: Redis, after: patience, err: "took longer than 10s"},
+		"PostgreSQL, without a word":       {kind: PostgreSQL, after: timeout, err: "took longer than 10s"},
+		"PostgreSQL, in mid-packet":        {kind: PostgreSQL, first: startup(version30, "user")[:10], after: timeout, err: "took longer than 10s"},
+		"PostgreSQL, after its SSLRequest": {kind: PostgreSQL, first: startup(sslRequest, ""), after: timeout, err: "took longer than 10s"},
+		"TLS, in mid-hello":                {kind: TLS, first: hello13[:4], after: timeout, err: "took longer than 10s"},
+		"Redis, without a word":            {kind: Redis, after: timeout, err: "took longer than 10s"},
 		"Redis, in mid-command":            {kind: Redis, first: "*2\r\n$3", after: redisSession},
 		"Redis, after a command":           {kind: Redis, first: "PING\r\n", after: redisSession},
 		"MySQL, which is not waited for":   {kind: MySQL},
@@ -268,7 +268,7 @@ func TestAClientThatDoesNotReadIsNotWaitedForForEver(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ours, theirs := net.Pipe()
 				defer theirs.Close()
-				NewWithT(t).Expect(Refuse(t.Context(), ours, kind, []byte(first), testMessage)).To(MatchError(errPatience))
+				NewWithT(t).Expect(Refuse(t.Context(), ours, kind, []byte(first), testMessage)).To(MatchError(errTimeout))
 			})
 		})
 	}
@@ -297,7 +297,7 @@ func TestRefuseKeepsToItsContextAndToTheDeadlineOfTheCaller(t *testing.T) {
 		defer theirs.Close()
 		NewWithT(t).Expect(Refuse(ctx, ours, Redis, nil, "")).To(MatchError(context.Canceled))
 	})
-	t.Run("a deadline of the caller ends the exchange before the patience does", func(t *testing.T) {
+	t.Run("a deadline of the caller ends the exchange before the timeout does", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := NewWithT(t)
 			ours, theirs := net.Pipe()
@@ -372,7 +372,7 @@ func TestAClientThatResetsWithoutAWordIsNoError(t *testing.T) {
 	g.Expect(Refuse(t.Context(), ours, Redis, nil, testMessage)).To(Succeed())
 }
 
-// listen refuses whoever connects, until the test ends. An empty kind is detected.
+// listen refuses every client, until the test ends. An empty kind is detected.
 func listen(t *testing.T, kind Kind, message string) (address string) {
 	t.Helper()
 	g := NewWithT(t)

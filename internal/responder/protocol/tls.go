@@ -11,7 +11,7 @@ const (
 	recordHandshake = 22
 	clientHello     = 1
 	alertFatal      = 2
-	// alertInternalError blames nobody but the server. By unrecognized_name the
+	// alertInternalError blames the server alone. By unrecognized_name the
 	// client would have asked for the wrong host, by handshake_failure it would have
 	// the wrong settings, and some try again with worse ones.
 	alertInternalError = 80

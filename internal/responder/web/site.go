@@ -43,8 +43,8 @@ func NewSite(fallback criticalv2.PageFallback, content *page.Content) *Site {
 }
 
 // complete gives a page the default of each field that it leaves out, as the API
-// server does: a port that is not in the table, and a table from another hand,
-// have pages that it never saw. A status that tells of no outage is left out too.
+// server does: it never saw the page of a port that is not in the table, or of a
+// table that a user edited. A status that is no error is replaced, too.
 func complete(fallback criticalv2.PageFallback) criticalv2.PageFallback {
 	defaults := criticalv2.DefaultPage()
 	if fallback.StatusCode < 400 || fallback.StatusCode > 599 {
@@ -133,7 +133,7 @@ func (s *Site) isProbe(r *http.Request) bool {
 		slices.ContainsFunc(s.probes.UserAgents, func(prefix string) bool { return prefix != "" && strings.HasPrefix(agent, prefix) })
 }
 
-// isPreflight tells the question of a browser from other OPTIONS requests, which
+// isPreflight distinguishes the request of a browser from other OPTIONS requests, which
 // get the status of the outage as any request does.
 func isPreflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != ""
@@ -150,7 +150,7 @@ func (s *Site) addHeaders(header http.Header) {
 	}
 }
 
-// etaIsAhead tells whether the team gave a date, and it has not passed.
+// etaIsAhead reports whether the team gave a date, and it has not passed.
 func (s *Site) etaIsAhead() bool { return s.content.ETA.After(time.Now()) }
 
 // retryAfter is the value of Retry-After: a date if the team gave one.
@@ -177,5 +177,5 @@ func send(w http.ResponseWriter, status int, contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // The client may be gone; there is nobody else to tell.
+	_, _ = w.Write(body) // The client may be gone.
 }

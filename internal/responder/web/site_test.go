@@ -157,7 +157,7 @@ func TestTheTeamsContent(t *testing.T) {
 		"keys with a meaning are no files":            {"GET", "/headers", "text/plain", 503, "text/plain; charset=utf-8", "ours"},
 		"no path leads out of the content":            {"GET", "/help/../logo.svg", "text/plain", 503, "text/plain; charset=utf-8", "ours"},
 		"an OPTIONS that is no preflight gets 503":    {"OPTIONS", "/", "text/plain", 503, "text/plain; charset=utf-8", "ours"},
-		"a method that nobody knows gets the page":    {"BREW", "/pot", "text/plain", 503, "text/plain; charset=utf-8", "ours"},
+		"an unknown method gets the page":             {"BREW", "/pot", "text/plain", 503, "text/plain; charset=utf-8", "ours"},
 		"a path that is not there leads to the page":  {"GET", "/logo.svg/", "text/plain", 503, "text/plain; charset=utf-8", "ours"},
 		"a path of only slashes leads to the page":    {"GET", "//", "text/plain", 503, "text/plain; charset=utf-8", "ours"},
 		"a path that is escaped is the same file":     {"GET", "/logo%2Esvg", "text/plain", 200, "image/svg+xml", "<svg/>"},
@@ -196,7 +196,7 @@ func TestProbesGet200(t *testing.T) {
 		"a path of the list":                       {own, "/healthz?full=1", "curl/8", 200},
 		"a longer path is another":                 {own, "/healthz/live", "curl/8", 503},
 		"a user agent of the list":                 {own, "/", "HealthBot/2.1", 200},
-		"an empty prefix is nobody":                {own, "/", "curl/8", 503},
+		"an empty prefix matches no client":        {own, "/", "curl/8", 503},
 		"an own list stands in for the usual one":  {own, "/", "GoogleHC/1.0", 503},
 		"a load balancer that is known everywhere": {fallback, "/", "ELB-HealthChecker/2.0", 200},
 	} {

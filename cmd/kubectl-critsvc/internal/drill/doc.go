@@ -2,7 +2,7 @@
 // Service answers, on every port, without touching live traffic; and with --live it
 // makes a real outage, and measures what clients lost.
 //
-//	scene ─▶ prober Pod ─▶ lines of `manager probe` ─▶ rehearsal or measurement ─▶ write
+//	scene ─▶ prober Pod ─▶ lines of `responder probe` ─▶ rehearsal or measurement ─▶ write
 //
 // The questions are asked by a Pod inside the cluster, as clients would ask them. It
 // runs the operator's image, has no token, and goes when the drill ends, or by its

@@ -218,6 +218,7 @@ func TestAProberPodMayRunAnywhere(t *testing.T) {
 	// The program understands what it is told.
 	cmd := command.Command()
 	args := pod.Spec.Containers[0].Args
+	g.Expect(pod.Spec.Containers[0].Command).To(Equal([]string{"/responder"}))
 	g.Expect(args[0]).To(Equal(command.Name))
 	g.Expect(cmd.ParseFlags(args[1:])).To(Succeed())
 	targets, err := cmd.Flags().GetStringSlice(command.FlagTarget)
@@ -239,6 +240,17 @@ func TestWhatTheProberSaysForItselfIsAnError(t *testing.T) {
 		To(MatchError(ContainSubstring(`unknown command "probe"`)))
 	g.Expect(read(bytes.NewBufferString("{\"target\":\"b\"}\nnonsense\n"), each)).To(Succeed(), "enough was heard before")
 	g.Expect(seen).To(HaveLen(2))
+}
+
+func TestAnImageWithoutTheProberIsAnError(t *testing.T) {
+	g := NewWithT(t)
+	ended := func(state corev1.ContainerStateTerminated) *corev1.Pod {
+		return &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Terminated: &state}}}}}
+	}
+	g.Expect(startError(ended(corev1.ContainerStateTerminated{Reason: "StartError", Message: "exec: \"/responder\": no such file"}))).
+		To(MatchError(And(ContainSubstring(`StartError exec: "/responder": no such file`), ContainSubstring("as new as this plugin"))))
+	g.Expect(startError(ended(corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1}))).To(Succeed(), "its output says why")
+	g.Expect(startError(&corev1.Pod{})).To(Succeed())
 }
 
 func TestFlagsThatAreOutOfRange(t *testing.T) {

@@ -168,7 +168,7 @@ func until(ctx context.Context, asking chan error, patience time.Duration, is fu
 func portsOf(service *corev1.Service, rehearsal *Rehearsal) []*port {
 	var ports []*port
 	for _, candidate := range service.Spec.Ports {
-		p := &port{name: protection.PortName(candidate), protocol: appprotocol.Of(candidate)}
+		p := &port{name: protection.PortName(candidate), protocol: appprotocol.Of(candidate.AppProtocol, candidate.Port, candidate.Name)}
 		hasStandby := false
 		for _, endpoint := range rehearsal.Endpoints {
 			if endpoint.Port != p.name {

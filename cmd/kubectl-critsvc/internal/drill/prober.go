@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
+	"github.com/critical-service/operator/internal/contract/listener"
 	"github.com/critical-service/operator/internal/probe/command"
 )
 
@@ -31,6 +32,8 @@ const (
 	begins = 2 * time.Minute
 	// cleaning is how long removing the Pod may take, whatever ended the drill.
 	cleaning = 15 * time.Second
+
+	olderImage = "(is its image that of an operator as new as this plugin?)"
 )
 
 // prober makes Pods that ask.
@@ -64,7 +67,7 @@ func (p *prober) pod(options command.Options, deadline time.Duration) *corev1.Po
 		},
 		Spec: corev1.PodSpec{
 			Containers: []corev1.Container{{
-				Name: container, Image: p.image, Args: args,
+				Name: container, Image: p.image, Command: []string{listener.Program}, Args: args,
 				Env: []corev1.EnvVar{{Name: "GOMEMLIMIT", Value: "115MiB"}},
 				Resources: corev1.ResourceRequirements{
 					Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("25m"), corev1.ResourceMemory: resource.MustParse("32Mi")},
@@ -131,7 +134,7 @@ func (p *prober) runs(ctx context.Context, pod *corev1.Pod) error {
 		case corev1.PodRunning, corev1.PodSucceeded:
 			return true, nil
 		case corev1.PodFailed:
-			return true, nil // What it printed tells why.
+			return true, startError(pod) // Otherwise its output says why.
 		default:
 			return false, nil
 		}
@@ -140,6 +143,17 @@ func (p *prober) runs(ctx context.Context, pod *corev1.Pod) error {
 		return fmt.Errorf("the prober Pod %s does not run after %s: %s", pod.Name, begins, waits)
 	}
 	return err
+}
+
+// startError reports that the image has no such program. Only the container runtime
+// writes a message: the program itself writes none.
+func startError(pod *corev1.Pod) error {
+	for _, status := range pod.Status.ContainerStatuses {
+		if ended := status.State.Terminated; ended != nil && ended.Message != "" {
+			return fmt.Errorf("the prober Pod %s cannot start: %s %s", pod.Name, output.OneLine(ended.Reason+" "+ended.Message), olderImage)
+		}
+	}
+	return nil
 }
 
 // waitsFor says why a Pod does not run.
@@ -164,7 +178,7 @@ func read(stream io.Reader, each func(command.Observation) (enough bool)) error 
 	for lines.Scan() {
 		var seen command.Observation
 		if err := json.Unmarshal(lines.Bytes(), &seen); err != nil {
-			return fmt.Errorf("the prober Pod says: %s (is its image that of an operator as new as this plugin?)", output.OneLine(lines.Text()))
+			return fmt.Errorf("the prober Pod says: %s %s", output.OneLine(lines.Text()), olderImage)
 		}
 		if each(seen) {
 			return nil

@@ -118,10 +118,10 @@ func (r *Responder) container() corev1.Container {
 	_, mounts := r.volumes()
 	request, limit := r.memory()
 	return corev1.Container{
-		Name:  containerName,
-		Image: r.Image,
+		Name:    containerName,
+		Image:   r.Image,
+		Command: []string{listener.Program},
 		Args: []string{
-			"responder",
 			"--listeners=" + r.Ports.String(),
 			"--table=" + path.Join(listenersFolder, listener.Key),
 			"--content=" + contentFolder,

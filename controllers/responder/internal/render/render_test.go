@@ -113,8 +113,8 @@ func TestTheArgumentsAreTheResponders(t *testing.T) {
 		container := spec.Containers[0]
 		flags := pflag.NewFlagSet("responder", pflag.ContinueOnError)
 		options := responder.Bind(flags)
-		g.Expect(container.Args[0]).To(Equal("responder"))
-		g.Expect(flags.Parse(container.Args[1:])).To(Succeed())
+		g.Expect(container.Command).To(Equal([]string{"/responder"}), "as the Dockerfile calls it")
+		g.Expect(flags.Parse(container.Args)).To(Succeed())
 
 		g.Expect(options.Listeners).To(Equal(in.Responder.Ports.String()))
 		g.Expect(path.Dir(options.Table)).To(Equal(container.VolumeMounts[0].MountPath))

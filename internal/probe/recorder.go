@@ -23,8 +23,8 @@ const (
 // errReadLimit ends an answer that is too long.
 var errReadLimit = errors.New("the answer is longer than " + strconv.Itoa(readLimit) + " bytes")
 
-// witness is a connection that remembers how the server began, and how it ended.
-type witness struct {
+// recorder is a connection that records how the server began, and how it ended.
+type recorder struct {
 	net.Conn
 	mu sync.Mutex
 	// first are the first bytes that came; total is how many came.
@@ -34,28 +34,28 @@ type witness struct {
 	end error
 }
 
-// Read remembers what it reads.
-func (w *witness) Read(into []byte) (int, error) {
-	w.mu.Lock()
-	left := readLimit - w.total
-	w.mu.Unlock()
+// Read records what it reads.
+func (r *recorder) Read(into []byte) (int, error) {
+	r.mu.Lock()
+	left := readLimit - r.total
+	r.mu.Unlock()
 	if left <= 0 {
 		return 0, errReadLimit
 	}
-	n, err := w.Conn.Read(into[:min(len(into), left)])
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.first = append(w.first, into[:min(n, quoted-len(w.first))]...)
-	w.total += n
-	if err != nil && w.end == nil && !errors.Is(err, net.ErrClosed) { // Else it is we who ended it.
-		w.end = err
+	n, err := r.Conn.Read(into[:min(len(into), left)])
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.first = append(r.first, into[:min(n, quoted-len(r.first))]...)
+	r.total += n
+	if err != nil && r.end == nil && !errors.Is(err, net.ErrClosed) { // Otherwise the prober itself ended it.
+		r.end = err
 	}
 	return n, err
 }
 
 // connect opens the connection, or says why there is none.
-func connect(ctx context.Context, target Target) (conn *witness, problem string) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
+func connect(ctx context.Context, target Target) (conn *recorder, problem string) {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 	dial := target.Dial
 	if dial == nil {
@@ -63,18 +63,18 @@ func connect(ctx context.Context, target Target) (conn *witness, problem string)
 	}
 	raw, err := dial(ctx, "tcp", target.Address)
 	if err == nil {
-		return &witness{Conn: raw}, ""
+		return &recorder{Conn: raw}, ""
 	}
 	if operation, isOperation := errors.AsType[*net.OpError](err); isOperation {
 		err = operation.Err // Its text would say the address once more.
 	}
 	switch {
 	case isReset(err):
-		return nil, (&witness{}).cut(target)
+		return nil, (&recorder{}).cut(target)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return nil, fmt.Sprintf("refused the connection on %s: nothing listens there", target.Address)
-	case errors.Is(context.Cause(ctx), errPatience):
-		return nil, fmt.Sprintf("did not accept a connection on %s within %s", target.Address, patience)
+	case errors.Is(context.Cause(ctx), errTimeout):
+		return nil, fmt.Sprintf("did not accept a connection on %s within %s", target.Address, timeout)
 	case ctx.Err() != nil:
 		return nil, fmt.Sprintf("had not accepted the connection on %s when the question was given up", target.Address)
 	default:
@@ -82,43 +82,43 @@ func connect(ctx context.Context, target Target) (conn *witness, problem string)
 	}
 }
 
-// problem says why there was no answer. What went over the wire tells it better
+// problem says why there was no answer. What went over the wire explains it better
 // than the many errors of the protocols' libraries.
-func (w *witness) problem(ctx context.Context, target Target, err error) string {
-	foreign := w.isForeign(target.Protocol)
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (r *recorder) problem(ctx context.Context, target Target, err error) string {
+	foreign := r.isForeign(target.Protocol)
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	switch {
 	case foreign:
-		return fmt.Sprintf("answered on %s, but not in %s: it said %s", target.Address, target.Protocol, w.quote())
-	case errors.Is(context.Cause(ctx), errPatience) && len(w.first) == 0:
-		return fmt.Sprintf("accepted the connection on %s and said nothing for %s", target.Address, patience)
-	case errors.Is(context.Cause(ctx), errPatience):
-		return fmt.Sprintf("began to answer on %s and had not finished after %s", target.Address, patience)
+		return fmt.Sprintf("answered on %s, but not in %s: it said %s", target.Address, target.Protocol, r.quote())
+	case errors.Is(context.Cause(ctx), errTimeout) && len(r.first) == 0:
+		return fmt.Sprintf("accepted the connection on %s and said nothing for %s", target.Address, timeout)
+	case errors.Is(context.Cause(ctx), errTimeout):
+		return fmt.Sprintf("began to answer on %s and had not finished after %s", target.Address, timeout)
 	case ctx.Err() != nil:
 		return fmt.Sprintf("had not answered on %s when the question was given up", target.Address)
-	case isReset(w.end) || isReset(err):
-		return w.cut(target)
-	case w.end != nil:
-		return fmt.Sprintf("accepted the connection on %s and closed it %s", target.Address, w.when())
+	case isReset(r.end) || isReset(err):
+		return r.cut(target)
+	case r.end != nil:
+		return fmt.Sprintf("accepted the connection on %s and closed it %s", target.Address, r.when())
 	default:
 		return fmt.Sprintf("answered on %s, but not as %s wants it: %.200s", target.Address, target.Protocol, innermost(err).Error())
 	}
 }
 
-// isForeign tells whether the server said something that is not of the protocol.
-func (w *witness) isForeign(protocol appprotocol.Protocol) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.first) > 0 && !speakers[protocol].begins(w.first)
+// isForeign reports whether the server sent something that is not of the protocol.
+func (r *recorder) isForeign(protocol appprotocol.Protocol) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.first) > 0 && !speakers[protocol].begins(r.first)
 }
 
-func (w *witness) cut(target Target) string {
-	return fmt.Sprintf("accepted the connection on %s and reset it %s", target.Address, w.when())
+func (r *recorder) cut(target Target) string {
+	return fmt.Sprintf("accepted the connection on %s and reset it %s", target.Address, r.when())
 }
 
-func (w *witness) when() string {
-	if len(w.first) > 0 {
+func (r *recorder) when() string {
+	if len(r.first) > 0 {
 		return "in the middle of its answer"
 	}
 	return "without an answer"
@@ -126,15 +126,15 @@ func (w *witness) when() string {
 
 // quote is how the answer began, fit for a message: the first line of it, as far as
 // it is text. What follows is often another one each time: a date, a random number.
-func (w *witness) quote() string {
-	end := slices.IndexFunc(w.first, func(b byte) bool { return b < ' ' || b > '~' })
+func (r *recorder) quote() string {
+	end := slices.IndexFunc(r.first, func(b byte) bool { return b < ' ' || b > '~' })
 	if end < 0 {
-		end = len(w.first)
+		end = len(r.first)
 	}
 	if end == 0 {
 		return "something that is no text"
 	}
-	return strconv.Quote(string(w.first[:end]))
+	return strconv.Quote(string(r.first[:end]))
 }
 
 // innermost is the error that the others are about.
