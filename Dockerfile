@@ -35,6 +35,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY main.go ./
 COPY api api
+COPY config/crd config/crd
 COPY controllers controllers
 COPY internal internal
 ARG TARGETOS

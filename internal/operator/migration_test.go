@@ -22,6 +22,7 @@ import (
 	"github.com/critical-service/operator/internal/operator/crdcache"
 	"github.com/critical-service/operator/internal/operator/storageversion"
 	"github.com/critical-service/operator/internal/operator/webhook"
+	"github.com/critical-service/operator/internal/operator/webhook/crdschema"
 )
 
 // severalPages is more than the migration lists at once.
@@ -62,9 +63,11 @@ func TestWhatIsStoredAsV1IsRewritten(t *testing.T) {
 	var after criticalv2.CriticalServiceList
 	w.Expect(admin.List(t.Context(), &after)).To(Succeed(), "nobody converts any more, and nobody needs to")
 	w.Expect(after.Items).To(HaveLen(severalPages))
+	schema, err := crdschema.Load()
+	w.Expect(err).NotTo(HaveOccurred())
 	for i := range before.Items {
 		var want criticalv2.CriticalService
-		w.Expect(criticalv1.ConvertToV2(&before.Items[i], &want)).To(Succeed())
+		w.Expect(criticalv1.ConvertToV2(&before.Items[i], &want, schema.Valid)).To(Succeed())
 		got := after.Items[i]
 		w.Expect(got.Spec.Namespaces).To(Equal(want.Spec.Namespaces))
 		w.Expect(got.Spec.ServiceSelector).To(Equal(want.Spec.ServiceSelector))

@@ -152,11 +152,13 @@ func setup(ctx context.Context, mgr ctrl.Manager, options controllers.Options) e
 	if err := controllers.Setup(ctx, mgr, options); err != nil {
 		return err
 	}
-	webhook.ServeValidation(mgr, webhook.Settings{
+	if err := webhook.ServeValidation(mgr, webhook.Settings{
 		Namespaces:        options.CriticalService.Namespaces,
 		Template:          options.CriticalService.Template,
 		OperatorNamespace: options.CriticalService.OperatorNamespace,
-	})
+	}); err != nil {
+		return err
+	}
 	kinds := controllers.CacheOptions(options).ByObject
 	// Asking for the webhook server is what adds it to the manager.
 	return errors.Join(

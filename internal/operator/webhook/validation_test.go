@@ -17,6 +17,7 @@ import (
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/operator/webhook/crdschema"
 )
 
 // What the questions below are about.
@@ -46,6 +47,12 @@ func inV1(annotation, spec string) string {
 		panic(err)
 	}
 	return string(data)
+}
+
+func schema(g Gomega) *crdschema.Schema {
+	schema, err := crdschema.Load()
+	g.Expect(err).NotTo(HaveOccurred())
+	return schema
 }
 
 // question is what the API server asks; old is empty for a create.
@@ -93,13 +100,15 @@ func TestWhatIsRefused(t *testing.T) {
 			refused: map[string]string{annotation: `Invalid value: is not a valid spec of v2: spec.serviceSelector.matchExpressions[0].values[0]: Invalid value: "a b"`},
 		},
 		"an annotation that the conversion would ignore": {version: "v1", object: inV1(`{"fallback": {"page": {"statusCode": 200}}, `+good+`}`, labels), old: inV1("", labels),
-			refused: map[string]string{annotation: `Invalid value: is not a valid spec of v2: spec.fallback.page.statusCode: Invalid value: 200: must be from 400 to 599`}},
+			refused: map[string]string{annotation: `Invalid value: is not a valid spec of v2: spec.fallback.page.statusCode: Invalid value: 200: spec.fallback.page.statusCode in body should be greater than or equal to 400`}},
+		"an annotation that breaks a CEL rule": {version: "v1", object: inV1(`{"fallback": {"page": {}, "service": {"name": "a"}}, `+good+`}`, labels),
+			refused: map[string]string{annotation: `Invalid value: is not a valid spec of v2: spec.fallback: Invalid value: fallback must have exactly one of`}},
 		"an annotation that is no JSON": {version: "v1", object: inV1("nonsense", labels),
 			refused: map[string]string{annotation: "Invalid value: is not a spec of v2: invalid character"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			v := &validator{advise: func(context.Context, *criticalv2.CriticalService) []string { return []string{"advice"} }}
+			v := &validator{schema: schema(g), advise: func(context.Context, *criticalv2.CriticalService) []string { return []string{"advice"} }}
 			answer := v.Handle(t.Context(), question(test.version, test.object, test.old))
 			g.Expect(answer.Allowed).To(Equal(len(test.refused) == 0), "%v", answer.Result)
 			if test.warned {
@@ -131,12 +140,12 @@ func TestWhatTheConversionIgnoresIsRefused(t *testing.T) {
 		var object criticalv1.CriticalService
 		g.Expect(json.Unmarshal([]byte(inV1(annotation, labels)), &object)).To(Succeed())
 		var ignored, without criticalv2.CriticalService
-		g.Expect(criticalv1.ConvertToV2(&object, &ignored)).To(Succeed())
+		g.Expect(criticalv1.ConvertToV2(&object, &ignored, schema(g).Valid)).To(Succeed())
 		object.Annotations = nil
-		g.Expect(criticalv1.ConvertToV2(&object, &without)).To(Succeed())
+		g.Expect(criticalv1.ConvertToV2(&object, &without, schema(g).Valid)).To(Succeed())
 		g.Expect(ignored.Spec).To(Equal(without.Spec), annotation)
 
-		v := &validator{advise: func(context.Context, *criticalv2.CriticalService) []string { return nil }}
+		v := &validator{schema: schema(g), advise: func(context.Context, *criticalv2.CriticalService) []string { return nil }}
 		g.Expect(v.Handle(t.Context(), question("v1", inV1(annotation, labels), "")).Allowed).To(BeFalse(), annotation)
 	}
 }
@@ -144,7 +153,7 @@ func TestWhatTheConversionIgnoresIsRefused(t *testing.T) {
 // An answer that the API server cannot take for one lets the write pass.
 func TestAPanicRefusesNothing(t *testing.T) {
 	g := NewWithT(t)
-	hook := hookOf(&validator{advise: func(context.Context, *criticalv2.CriticalService) []string { panic("a mistake of ours") }})
+	hook := hookOf(&validator{schema: schema(g), advise: func(context.Context, *criticalv2.CriticalService) []string { panic("a mistake of ours") }})
 	server := httptest.NewServer(hook)
 	defer server.Close()
 	request := question("v2", inV2("", good), "").AdmissionRequest

@@ -118,7 +118,7 @@ func TestWhatTheFolderHolds(t *testing.T) {
 func TestTheManifestsAgree(t *testing.T) {
 	g := NewWithT(t)
 	manifest := func(file string, into any) {
-		data, err := os.ReadFile(filepath.Join("../../config", file))
+		data, err := os.ReadFile(filepath.Join("../../../config", file))
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(yaml.Unmarshal(data, into)).To(Succeed())
 	}
@@ -157,7 +157,7 @@ func TestTheManifestsAgree(t *testing.T) {
 // An operator that is not there hinders nobody, and is not asked about others.
 func TestTheValidationHindersNobody(t *testing.T) {
 	g := NewWithT(t)
-	data, err := os.ReadFile("../../config/webhook/manifests.yaml")
+	data, err := os.ReadFile("../../../config/webhook/manifests.yaml")
 	g.Expect(err).NotTo(HaveOccurred())
 	var configuration admissionregistrationv1.ValidatingWebhookConfiguration
 	g.Expect(yaml.Unmarshal(data, &configuration)).To(Succeed())
