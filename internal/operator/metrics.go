@@ -21,8 +21,8 @@ import (
 // scrapesAtOnce is how many scrapes are answered at the same time.
 const scrapesAtOnce = 4
 
-// Whoever scrapes shows a token, and the API server says who that is and whether
-// they may.
+// A scrape shows a token; the API server reviews whose it is, and whether that user
+// may get the path.
 //
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
@@ -59,7 +59,7 @@ type expiring interface {
 	Expiry() (time.Time, error)
 }
 
-// registerMetrics adds what this process tells of itself.
+// registerMetrics registers the metrics of this process.
 func registerMetrics(mgr ctrl.Manager, webhook expiring) error {
 	return registerIn(metrics.Registry, mgr.Elected(), webhook)
 }
@@ -91,7 +91,7 @@ func registerIn(registry prometheus.Registerer, elected <-chan struct{}, webhook
 	}))
 }
 
-// expiry tells when a certificate ends, if there is one.
+// expiry reports when a certificate expires, if there is one.
 type expiry struct {
 	of   expiring
 	desc *prometheus.Desc

@@ -44,30 +44,30 @@ func ServeValidation(mgr ctrl.Manager, settings Settings) error {
 	return nil
 }
 
-// hookOf makes a panic end the connection: that is no answer, and hinders nobody.
-// One that is answered, as by default, would refuse the write.
+// hookOf makes a panic end the connection, which blocks no write. By default the
+// panic would be answered, and reject the write.
 func hookOf(handler admission.Handler) *admission.Webhook {
 	return &admission.Webhook{Handler: handler, RecoverPanic: new(false)}
 }
 
-// validator refuses what the schema cannot, and warns of what is valid and will
-// not do what people expect.
+// validator rejects what the schema cannot, and warns of what is valid and will
+// not do what users expect.
 type validator struct {
 	schema *crdschema.Schema
 	advise func(context.Context, *criticalv2.CriticalService) []string
 }
 
-// Handle answers one question of the API server. Whatever it cannot read it lets
-// pass: the schema is then of another release, and knows better.
+// Handle answers one review of the API server. An object that it cannot decode
+// passes: the schema is then of another release, and knows better.
 func (v *validator) Handle(ctx context.Context, request admission.Request) admission.Response {
 	written, err := v.read(request.Kind.Version, request.Object.Raw)
 	if err != nil {
-		log.FromContext(ctx).Error(err, "a CriticalService cannot be read, and is accepted as it is")
+		log.FromContext(ctx).Error(err, "decode CriticalService; accepting it without validation")
 		return admission.Allowed("")
 	}
 	if request.Operation == admissionv1.Update {
 		stored, err := v.read(request.Kind.Version, request.OldObject.Raw)
-		// Nobody may be kept from labelling, finalizing or deleting what is stored.
+		// What is stored can always be labelled, finalized and deleted.
 		if err != nil || written.object.DeletionTimestamp != nil || written.same(stored) {
 			return admission.Allowed("")
 		}
@@ -79,7 +79,7 @@ func (v *validator) Handle(ctx context.Context, request admission.Request) admis
 	return admission.Allowed("").WithWarnings(v.advise(ctx, &written.object)...)
 }
 
-// submission is a CriticalService as somebody wrote it.
+// submission is a CriticalService as a user wrote it.
 type submission struct {
 	// object is what it means in v2.
 	object criticalv2.CriticalService
@@ -108,9 +108,9 @@ func (s *submission) same(stored *submission) bool {
 	return s.annotation == stored.annotation && equality.Semantic.DeepEqual(s.object.Spec, stored.object.Spec)
 }
 
-// validate holds a submission to the rules that the schema cannot express, and
-// what rides in an annotation to the schema as well: the API server has not seen
-// that, and the conversion, which must not fail, ignores one that is not valid.
+// validate validates what the schema cannot express, and what rides in an annotation
+// by the schema as well: the API server has not seen that, and the conversion, which
+// must not fail, ignores an invalid one.
 func (v *validator) validate(s *submission) field.ErrorList {
 	if s.annotation == "" {
 		return s.object.Spec.ValidateBeyondSchema()

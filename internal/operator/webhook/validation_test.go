@@ -73,7 +73,7 @@ func TestWhatIsRefused(t *testing.T) {
 		version, object, old string
 		// refused is the field and the beginning of what is said of it; empty is accepted.
 		refused map[string]string
-		// warned tells whether advice was asked for.
+		// warned reports whether advice was asked for.
 		warned bool
 	}{
 		"a good one is accepted, with advice": {version: "v2", object: inV2("", good), warned: true},
@@ -85,16 +85,16 @@ func TestWhatIsRefused(t *testing.T) {
 			refused: map[string]string{"spec.serviceSelector.matchLabels[role]": "Invalid value"}},
 		"a broken spec that is changed and stays broken": {version: "v2", object: inV2("", other), old: inV2("", broken),
 			refused: map[string]string{"spec.serviceSelector.matchLabels[role]": "Invalid value"}},
-		"a broken spec that is mended is accepted":         {version: "v2", object: inV2("", good), old: inV2("", broken), warned: true},
-		"a broken spec that nobody touches is accepted":    {version: "v2", object: inV2(`, "labels": {"a": "b"}`, broken), old: inV2("", broken)},
-		"a broken one that goes is accepted, changed too":  {version: "v2", object: inV2(`, "deletionTimestamp": "2026-01-01T12:00:00Z"`, other), old: inV2("", broken)},
-		"a good one that nobody touches needs no advice":   {version: "v2", object: inV2(`, "labels": {"a": "b"}`, good), old: inV2("", good)},
-		"a good one of v1 is accepted, with advice":        {version: "v1", object: inV1("", labels), warned: true},
-		"one of v1 with a good annotation":                 {version: "v1", object: inV1("{"+good+"}", labels), warned: true},
-		"a broken annotation that nobody touches":          {version: "v1", object: inV1("{"+broken+"}", labels), old: inV1("{"+broken+"}", labels)},
-		"what cannot be read is for the schema":            {version: "v2", object: `{"spec": {"serviceSelector": 1}}`},
-		"a version that this release does not know":        {version: "v3", object: inV2("", broken)},
-		"an old one that cannot be read keeps nobody back": {version: "v2", object: inV2("", broken), old: `{"spec": 1}`},
+		"a broken spec that is fixed is accepted":         {version: "v2", object: inV2("", good), old: inV2("", broken), warned: true},
+		"a broken spec that is not changed is accepted":   {version: "v2", object: inV2(`, "labels": {"a": "b"}`, broken), old: inV2("", broken)},
+		"a broken one that goes is accepted, changed too": {version: "v2", object: inV2(`, "deletionTimestamp": "2026-01-01T12:00:00Z"`, other), old: inV2("", broken)},
+		"a good one that is not changed needs no advice":  {version: "v2", object: inV2(`, "labels": {"a": "b"}`, good), old: inV2("", good)},
+		"a good one of v1 is accepted, with advice":       {version: "v1", object: inV1("", labels), warned: true},
+		"one of v1 with a good annotation":                {version: "v1", object: inV1("{"+good+"}", labels), warned: true},
+		"a broken annotation that is not changed":         {version: "v1", object: inV1("{"+broken+"}", labels), old: inV1("{"+broken+"}", labels)},
+		"what cannot be read is for the schema":           {version: "v2", object: `{"spec": {"serviceSelector": 1}}`},
+		"a version that this release does not know":       {version: "v3", object: inV2("", broken)},
+		"an old one that cannot be read blocks no update": {version: "v2", object: inV2("", broken), old: `{"spec": 1}`},
 		"an annotation with a selector that no label can fit": {
 			version: "v1", object: inV1(`{"serviceSelector": {"matchLabels": {"role": "frontend"}, "matchExpressions": [{"key": "tier", "operator": "In", "values": ["a b"]}]}}`, labels),
 			refused: map[string]string{annotation: `Invalid value: is not a valid spec of v2: spec.serviceSelector.matchExpressions[0].values[0]: Invalid value: "a b"`},
@@ -129,8 +129,8 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// What the conversion drops without a word is refused, so that nobody loses a
-// spec by a slip of the pen.
+// What the conversion would drop silently is rejected, so that no user loses a
+// spec by a typo.
 func TestWhatTheConversionIgnoresIsRefused(t *testing.T) {
 	for _, annotation := range []string{
 		"nonsense", "[]", "1", `{}`, `{"serviceSelector": {}}`, `{"fallback": {"page": {}, "service": {"name": "a"}}, ` + good + `}`,
