@@ -38,6 +38,7 @@ RUN go mod download
 COPY main.go ./
 COPY api api
 COPY cmd/responder cmd/responder
+COPY config/crd config/crd
 COPY controllers controllers
 COPY internal internal
 ARG TARGETOS

@@ -243,7 +243,7 @@ catalog-build: ## Build the image of the catalog, CATALOG_IMG.
 catalog-push: ## Push the image of the catalog.
 	$(CONTAINER_TOOL) push $(CATALOG_IMG)
 
-# VERSION if somebody gave one, and not what git says.
+# VERSION if the user set it, and not what git says.
 GIVEN_VERSION = '$(if $(filter command environment,$(firstword $(origin VERSION))),$(VERSION))'
 
 .PHONY: release

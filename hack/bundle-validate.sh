@@ -54,7 +54,7 @@ validate
 validate --select-optional suite=operatorframework --optional-values="k8s-version=$kubernetes"
 
 if ((failed)); then
-  echo "The bundle is not valid: see above. It is generated, so mend config/manifests or the code, and run 'make bundle'." >&2
+  echo "The bundle is not valid: see above. It is generated, so fix config/manifests or the code, and run 'make bundle'." >&2
   exit 1
 fi
 echo "The bundle is valid."

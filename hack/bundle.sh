@@ -152,7 +152,7 @@ if [[ ${USE_IMAGE_DIGESTS:-} == true ]] && grep --extended-regexp '^ *(- )?(imag
   echo "There is no bundle: it names the images above by tag, and what a tag means can change. Name them by digest (@sha256:...)." >&2
   exit 1
 fi
-# OLM makes a Service for the webhooks itself. This one only told Operator SDK which Deployment serves them.
+# OLM makes a Service for the webhooks itself. This one only informs Operator SDK which Deployment serves them.
 rm "$work/bundle/manifests/critical-service-webhook_v1_service.yaml"
 
 if [[ $output ]]; then

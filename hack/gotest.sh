@@ -4,7 +4,7 @@
 #   hack/gotest.sh NAME 'PACKAGES' [ARGUMENTS OF go test...]
 #
 # With RERUN_FAILS=1, as in CI, a test that fails is run once more, with all its subtests, unless many
-# fail. One that then passes stands in bin/reports/NAME.flaky; .ci/run names it, and it is to be mended all the same.
+# fail. One that then passes stands in bin/reports/NAME.flaky; .ci/run names it, and it is to be fixed all the same.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 

@@ -50,7 +50,7 @@ fetch() {
   dpkg-deb --extract "$aside"/prometheus_*.deb "$aside/root"
   mkdir "$aside/programs"
   mv "$aside/root/usr/bin/prometheus" "$aside/root/usr/bin/promtool" "$aside/programs/"
-  # Somebody else may have been faster.
+  # Another run may have been faster.
   mv --no-target-directory "$aside/programs" "bin/prometheus-${version//[^0-9A-Za-z.+-]/_}" 2>/dev/null || true
   unpacked || fail "the package prometheus $version was fetched but has no promtool that can be run here."
 }

@@ -28,7 +28,7 @@ refuse() {
   exit 1
 }
 
-# check refuses to release what nobody could find again, or what does not fit together.
+# check refuses to release what could not be found again, or what does not fit together.
 check() {
   [[ $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] ||
     refuse "'$version' is no version. Run for example: make release VERSION=v1.0.0"

@@ -19,7 +19,7 @@ tar --create --null --files-from="$copy/files" | tar --extract --directory="$cop
 # In this order: the chart and the bundle are made of the manifests and the dashboard, the catalog of the bundle.
 targets=(tidy generate manifests dashboard chart bundle catalog fmt)
 make --no-print-directory --directory="$copy/regenerated" TOOLS="$PWD/bin/tools" "${targets[@]}" ||
-  { echo "Nothing could be generated: run 'make ${targets[*]}' and mend what it says." >&2; exit 1; }
+  { echo "Nothing could be generated: run 'make ${targets[*]}' and fix what it reports." >&2; exit 1; }
 
 if ! diff --unified --recursive --new-file --exclude=bin "$copy/tree" "$copy/regenerated" > "$copy/diff"; then
   sed -e "s#$copy/tree/#a/#; s#$copy/regenerated/#b/#" -e 100q "$copy/diff"

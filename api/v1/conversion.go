@@ -30,13 +30,19 @@ const (
 // whose annotation got lost makes no other Service critical.
 var expressionsOnly = LabelMatch{Key: criticalv2.ReservedPrefix + "v2-match-expressions", Value: "only"}
 
+// Validity reports whether the schema of v2 accepts a spec. The API server
+// validates an object by the schema of the version in which it is written, and not
+// what an annotation holds. It is a parameter because its library is too large for
+// a package that other projects import.
+type Validity func(*criticalv2.CriticalServiceSpec) bool
+
 // ConvertToV2 makes a v1 object into a v2 one. It leaves the TypeMeta of the v2
 // object alone. An annotation that is not a valid v2 spec is ignored, so that it
 // always succeeds.
-func ConvertToV2(from *CriticalService, to *criticalv2.CriticalService) error {
+func ConvertToV2(from *CriticalService, to *criticalv2.CriticalService, valid Validity) error {
 	from.ObjectMeta.DeepCopyInto(&to.ObjectMeta)
 	from.Status.DeepCopyInto(&to.Status)
-	to.Spec = specToV2(&from.Spec, from.Annotations[AnnotationV2Spec])
+	to.Spec = specToV2(&from.Spec, from.Annotations[AnnotationV2Spec], valid)
 	order, err := orderOf(from.Spec.MatchLabels)
 	if err != nil {
 		return fmt.Errorf("note the order of matchLabels of CriticalService %q: %w", from.Name, err)
@@ -77,9 +83,9 @@ func plain(spec *CriticalServiceSpec) criticalv2.CriticalServiceSpec {
 }
 
 // specToV2 is the spec in the annotation, with what was edited in the v1 view.
-func specToV2(spec *CriticalServiceSpec, annotation string) criticalv2.CriticalServiceSpec {
+func specToV2(spec *CriticalServiceSpec, annotation string, valid Validity) criticalv2.CriticalServiceSpec {
 	var result criticalv2.CriticalServiceSpec
-	if json.Unmarshal([]byte(annotation), &result) != nil || len(result.Validate()) > 0 {
+	if json.Unmarshal([]byte(annotation), &result) != nil || !valid(&result) {
 		return plain(spec)
 	}
 	view := viewOf(&result, "")

@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// answers remembers what the API server made of each object that was applied. An
-// admission webhook may change what it is given; to apply the same again and
-// again would not help. After a restart it is empty, and one more write fills it.
+// answers remembers what the API server stored for each object that was applied. An
+// admission webhook may change an object; applying the same again would not help.
+// After a restart it is empty, and one more write fills it.
 type answers struct {
 	mu   sync.Mutex
 	last map[types.UID]string

@@ -20,23 +20,23 @@ import (
 	"github.com/critical-service/operator/internal/controller/write"
 )
 
-// outcome is what came of a plan. It lists only what really happened.
+// outcome is the result of a plan. It lists only what really happened.
 type outcome struct {
 	// created, updated and removed are objects as the API server has, or had, them.
 	created, updated, removed []client.Object
-	poked                     []*corev1.Pod
+	// refreshed are Pods whose mounts the kubelet was asked to refresh.
+	refreshed []*corev1.Pod
 	// taken are objects of others that have the name of one of ours.
 	taken []client.Object
-	// refused are the API server's refusals, until a person changes something.
-	refused []error
+	// denied are requests that the API server denies until a person changes something.
+	denied []error
 }
 
-// cacheBehind is when to look again where the operator's cache does not show yet
-// what the API server has. It ends sooner by itself: what is late wakes the
-// namespace when it comes.
+// cacheBehind is when to retry where the operator's cache does not show yet what
+// the API server has. It ends sooner by itself: the late event wakes the namespace.
 const cacheBehind = time.Second
 
-// apply carries a plan out. The failure of one write does not hinder the others;
+// apply carries a plan out. The failure of one write does not block the others;
 // only without a table nothing else would be of use.
 func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan decide.Plan) (outcome, error) {
 	var done outcome
@@ -52,16 +52,16 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan deci
 		put(ctx, r, snap.Deployment, plan.Deployment, &done),
 		put(ctx, r, snap.Budget, plan.Budget, &done),
 	)
-	for _, poke := range plan.Poke {
-		err := write.Patch(ctx, r.client, poke.From, poke.To)
+	for _, refresh := range plan.RefreshMounts {
+		err := write.Patch(ctx, r.client, refresh.From, refresh.To)
 		if err == nil {
-			done.poked = append(done.poked, poke.To)
+			done.refreshed = append(done.refreshed, refresh.To)
 		}
 		failures = append(failures, err)
 	}
 	for _, err := range failures {
 		if fault.Of(err) == fault.UserMustAct {
-			done.refused = append(done.refused, err)
+			done.denied = append(done.denied, err)
 		}
 	}
 	return done, fault.Join(failures...)
@@ -110,7 +110,7 @@ func put[T any, P interface {
 
 // applyOne applies an object: the one with the UID, or, if that is empty, one
 // that does not exist. In the latter case conflicts are not forced, so that an
-// object which somebody made in the same instant is not taken over.
+// object which another user created in the same instant is not taken over.
 func (r *Reconciler) applyOne(ctx context.Context, wanted client.Object, uid types.UID) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(wanted)
 	if err != nil {
@@ -127,15 +127,15 @@ func (r *Reconciler) applyOne(ctx context.Context, wanted client.Object, uid typ
 	return object, err
 }
 
-// remove takes the responder away. The caches may be behind, so the API server is
-// asked first: it goes only if no slice asks for it now, and only what is ours.
+// remove deletes the responder. The caches may be behind, so the API server is read
+// first: it goes only if no slice asks for it now, and only what is ours.
 func (r *Reconciler) remove(ctx context.Context, namespace string, done *outcome) error {
 	asking, err := askingSlices(ctx, r.live, namespace)
 	if err != nil {
 		return err
 	}
 	if len(asking) > 0 {
-		return fault.WaitFor(cacheBehind, "a standby slice asks for the responder by what the API server says now")
+		return fault.WaitFor(cacheBehind, "keeping the responder: a live read found a standby slice that asks for it")
 	}
 	key := types.NamespacedName{Namespace: namespace, Name: criticalv2.ResponderName}
 	failures := []error{

@@ -1,5 +1,5 @@
-// Package responder keeps, in every namespace that asks for it, the responder:
-// the Pods that answer in the place of critical Services.
+// Package responder runs, in every namespace that asks for it, the responder: the
+// Pods that answer in the place of critical Services.
 //
 // # Terms
 //
@@ -27,19 +27,18 @@
 //	observe   read everything that matters into a Snapshot
 //	decide    turn the Snapshot into a Plan (pure, internal/decide)
 //	apply     write what the Plan says
-//	report    tell people: events, logs
+//	report    events, logs
 //
 // # What a Pod listens on
 //
 // From its start, a Pod listens on every port of the range that its annotation
 // names, and is ready only when it does. So a new Service needs no rollout, and
-// "ready" tells that the Service's port is open. Only a range that is full is
+// "ready" means that the Service's port is open. Only a range that is full is
 // doubled, by a rollout that starts the new Pods before it ends the old ones.
 //
 // # What is remembered, and where
 //
 // Which port stands in for what is remembered in the table, and if that is lost
-// in the slices; the range in the Deployment. Only what the API server made of
-// the last write is kept in memory (answers.go), because it can be found out
-// again.
+// in the slices; the range in the Deployment. Only the API server's result of the
+// last write is kept in memory (answers.go), because it can be found out again.
 package responder

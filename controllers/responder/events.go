@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Reasons of the events. What was done is told after the write succeeded. A name
-// that is taken has the reason of the states, NameTaken.
+// Reasons of the events. A write is reported after it succeeded. A name conflict has
+// the reason of the states, NameTaken.
 const (
 	// eventResponderCreated: a namespace got its responder.
 	eventResponderCreated = "ResponderCreated"
@@ -15,9 +15,9 @@ const (
 	eventResponderUpdated = "ResponderUpdated"
 	// eventResponderRemoved: nothing asks for the responder any more.
 	eventResponderRemoved = "ResponderRemoved"
-	// eventResponderDenied: the API server refuses an object of the responder.
+	// eventResponderDenied: the API server denies an object of the responder.
 	eventResponderDenied = "ResponderDenied"
-	// eventImageUnknown: the responder cannot be made, as its image is not known.
+	// eventImageUnknown: the responder cannot be created, as its image is not known.
 	eventImageUnknown = "ResponderImageUnknown"
 	// eventNoListenerLeft: the responder has no port left for a Service.
 	eventNoListenerLeft = "NoListenerLeft"

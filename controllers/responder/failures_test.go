@@ -23,7 +23,7 @@ func TestEachWriteMayFail(t *testing.T) {
 		"the table is applied":      is(http.MethodPatch, "configmaps"),
 		"the Deployment is applied": is(http.MethodPatch, "deployments"),
 		"the budget is applied":     is(http.MethodPatch, "poddisruptionbudgets"),
-		"a Pod is poked":            is(http.MethodPatch, "pods"),
+		"mounts are refreshed":      is(http.MethodPatch, "pods"),
 		"the table is deleted":      is(http.MethodDelete, "configmaps"),
 		"the Deployment is deleted": is(http.MethodDelete, "deployments"),
 		"the budget is deleted":     is(http.MethodDelete, "poddisruptionbudgets"),
@@ -56,8 +56,8 @@ func TestEachWriteMayFail(t *testing.T) {
 	}
 }
 
-// A refusal is told to those who asked for the responder.
-func TestARefusalIsTold(t *testing.T) {
+// A denied create is reported on the CriticalServices that asked for the responder.
+func TestADenialIsReported(t *testing.T) {
 	w := newWorld(t)
 	w.Create(&corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Name: "none", Namespace: w.Namespace},
@@ -77,7 +77,7 @@ func TestARefusalIsTold(t *testing.T) {
 	w.Eventually(func() []string {
 		return w.events(metav1.NamespaceDefault, w.Unique("shop"), "ResponderDenied")
 	}).Should(ContainElement(ContainSubstring("exceeded quota")))
-	w.Expect(w.there()).To(ConsistOf("ConfigMap", "PodDisruptionBudget"), "one refusal does not hinder the other writes")
+	w.Expect(w.there()).To(ConsistOf("ConfigMap", "PodDisruptionBudget"), "one denied write does not block the others")
 
 	w.Delete(quota)
 	w.Eventually(w.there).Should(beComplete())

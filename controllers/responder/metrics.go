@@ -16,8 +16,8 @@ import (
 // collectWithin is how long a scrape may read caches, which takes milliseconds.
 const collectWithin = 5 * time.Second
 
-// gauges tell how many Pods each responder has. They are read from the cache when
-// somebody asks, and only the replica that leads tells.
+// gauges report how many Pods each responder has. They are read from the cache at a
+// scrape, and only the leader reports them.
 type gauges struct {
 	cached client.Reader
 	leads  <-chan struct{}
@@ -46,7 +46,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	err := g.cached.List(ctx, &deployments, client.MatchingLabels{criticalv2.LabelResponder: criticalv2.ResponderServer}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		// It happens only while the operator starts or ends, and the next scrape is not far.
-		ctrl.Log.WithName("metrics").V(1).Info("the responders are missing in a scrape", "error", err.Error())
+		ctrl.Log.WithName("metrics").V(1).Info("skipping the responders in a scrape", "error", err.Error())
 		return
 	}
 	for i := range deployments.Items {

@@ -25,8 +25,8 @@ func TestTheTableOfMetricsIsWhatIsRegistered(t *testing.T) {
 	}
 	cached := fake.NewClientBuilder().WithObjects(
 		deployment("shop", criticalv2.ResponderName, criticalv2.ResponderServer),
-		deployment("shop", "somebody-else", criticalv2.ResponderServer),
-		deployment("stranger", criticalv2.ResponderName, "other"),
+		deployment("shop", "another", criticalv2.ResponderServer),
+		deployment("foreign", criticalv2.ResponderName, "other"),
 	).Build()
 	registry, leads := prometheus.NewRegistry(), make(chan struct{})
 	g.Expect(registry.Register(newGauges(cached, leads))).To(Succeed())

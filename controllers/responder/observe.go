@@ -128,7 +128,7 @@ func found[T any, P interface {
 	}
 }
 
-// ours is found, but for an object of somebody else.
+// ours is like found, without objects that are not ours.
 func ours[T any, P interface {
 	*T
 	client.Object

@@ -13,23 +13,23 @@ import (
 	"github.com/critical-service/operator/controllers/responder/internal/decide"
 )
 
-// mostTold is of how many Services one look tells that nothing is left for them.
-const mostTold = 10
+// maxUnassigned is for how many Services one reconcile reports that no listener is left.
+const maxUnassigned = 10
 
 // adviceOnImage says what to do where the responder's image is not known.
 const adviceOnImage = "set RESPONDER_IMAGE, or POD_NAME and POD_NAMESPACE, for the operator"
 
-// report tells what was done, and what hinders: in events on the responder's
-// objects, or, where there are none, on the CriticalServices that ask for it.
+// report writes what was done, and what failed, to events on the responder's
+// objects or, where there are none, on the CriticalServices that ask for it.
 func (r *Reconciler) report(ctx context.Context, snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	r.log(ctx, snap, plan, done)
-	r.announce(plan, done)
-	r.complain(snap, plan, done)
+	r.reportDone(plan, done)
+	r.reportProblems(snap, plan, done)
 }
 
-// announce tells what was done. Of all that was written, the Deployment speaks
-// for the responder; the table changes with every Service, which is for the log.
-func (r *Reconciler) announce(plan decide.Plan, done outcome) {
+// reportDone reports what was written. Of all objects, the Deployment stands for the
+// responder; the table changes with every Service, which is for the log.
+func (r *Reconciler) reportDone(plan decide.Plan, done outcome) {
 	for _, object := range deployments(done.created) {
 		r.Tell(object, firstOwner(plan.Owners), corev1.EventTypeNormal, eventResponderCreated, "CreateResponder",
 			"A CriticalService wants a page in this namespace: created the responder, which listens on ports %s", plan.Ports)
@@ -44,31 +44,31 @@ func (r *Reconciler) announce(plan decide.Plan, done outcome) {
 	}
 }
 
-// complain tells what a person must know of or act upon.
-func (r *Reconciler) complain(snap *decide.Snapshot, plan decide.Plan, done outcome) {
+// reportProblems reports what a person must know or fix.
+func (r *Reconciler) reportProblems(snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	for _, object := range done.taken {
 		r.Tell(object, firstOwner(plan.Owners), corev1.EventTypeWarning, criticalv2.ReasonNameTaken, "CreateResponder",
 			"The responder of this namespace needs the name %q, and this object is not the operator's: delete or rename it", object.GetName())
 	}
-	for _, err := range done.refused {
-		r.complainTo(plan, eventResponderDenied,
+	for _, err := range done.denied {
+		r.warnOwners(plan, eventResponderDenied,
 			"The API server does not accept the responder of namespace %q: %.600s. "+
 				"Allow it (quota, admission policy or the operator's permissions); the operator tries again by itself",
 			snap.Namespace, err.Error())
 	}
 	if plan.NoImage {
-		r.complainTo(plan, eventImageUnknown,
+		r.warnOwners(plan, eventImageUnknown,
 			"The responder of namespace %q cannot be made, because its image is not known: "+adviceOnImage, snap.Namespace)
 	}
-	for _, service := range plan.Unassigned[:min(len(plan.Unassigned), mostTold)] {
+	for _, service := range plan.Unassigned[:min(len(plan.Unassigned), maxUnassigned)] {
 		r.Tell(service, firstOwner(plan.Owners), corev1.EventTypeWarning, eventNoListenerLeft, "AssignListener",
 			"The responder of this namespace can stand in for no more ports: %d Services are left without. "+
 				"Protect fewer, or in more namespaces, or shorten their pages", len(plan.Unassigned))
 	}
 }
 
-// complainTo tells every CriticalService that asks for the responder.
-func (r *Reconciler) complainTo(plan decide.Plan, reason, note string, args ...any) {
+// warnOwners reports a problem on every CriticalService that asks for the responder.
+func (r *Reconciler) warnOwners(plan decide.Plan, reason, note string, args ...any) {
 	for _, ref := range plan.Owners {
 		r.Tell(owner(ref), nil, corev1.EventTypeWarning, reason, "CreateResponder", note, args...)
 	}
@@ -81,11 +81,11 @@ func (r *Reconciler) log(ctx context.Context, snap *decide.Snapshot, plan decide
 			log.Info(verb, "object", fmt.Sprintf("%T", object), "ports", plan.Ports.String(), "listeners", plan.Listeners)
 		}
 	}
-	for _, pod := range done.poked {
+	for _, pod := range done.refreshed {
 		log.V(1).Info("asked the kubelet to refresh the mounts", "pod", pod.Name)
 	}
 	for _, object := range done.taken {
-		log.Info("the name is taken by an object of somebody else", "object", fmt.Sprintf("%T", object), "name", object.GetName())
+		log.Info("name conflict with an object that is not ours", "object", fmt.Sprintf("%T", object), "name", object.GetName())
 	}
 	if plan.NoImage {
 		log.Info("the responder cannot be made, because its image is not known: " + adviceOnImage)

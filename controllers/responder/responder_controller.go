@@ -17,15 +17,15 @@ type Reconciler struct {
 	observer
 	events.Announcer
 	client client.Client
-	// live asks the API server, before something is made or taken away.
+	// live reads from the API server, before something is created or removed.
 	live client.Reader
 }
 
-// lookAtName is when to look again whether a name that somebody else holds has
-// become free. Nothing tells: only objects with our label are watched.
-const lookAtName = time.Minute
+// nameRetry is when to check again whether a name conflict is over. Nothing wakes us
+// then: only objects with our label are watched.
+const nameRetry = time.Minute
 
-// What the operator may write bears one name, so that no other object of a
+// What the operator may write has one name, so that no other object of a
 // namespace can be read by itself, changed or deleted.
 //
 // +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=get;list;watch
@@ -52,7 +52,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return fault.Result(err)
 	}
 	if len(done.taken) > 0 {
-		return ctrl.Result{RequeueAfter: lookAtName}, nil
+		return ctrl.Result{RequeueAfter: nameRetry}, nil
 	}
 	return ctrl.Result{}, nil
 }

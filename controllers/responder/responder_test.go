@@ -182,7 +182,7 @@ func TestContentIsMountedWhenItComes(t *testing.T) {
 	third := version()
 	w.content("unasked", "x")
 	w.look()
-	w.Expect(version()).To(Equal(third), "content that no page names concerns nobody")
+	w.Expect(version()).To(Equal(third), "content that no page names changes nothing")
 
 	testenv.Update(w.World, page, func(c *corev1.ConfigMap) { delete(c.Labels, criticalv2.LabelResponder) })
 	w.Eventually(mounted).Should(Equal([]string{criticalv2.ResponderName}), "its owner does not agree any more")

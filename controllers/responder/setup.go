@@ -24,7 +24,7 @@ import (
 // Options are the settings of this kind.
 type Options struct {
 	// Image of the responder, which is the operator's own; empty if it is not
-	// known, and then no responder is made.
+	// known, and then no responder is created.
 	Image string
 	// ImagePullSecrets are names of Secrets in the namespaces of the responders.
 	ImagePullSecrets []string
@@ -75,8 +75,8 @@ func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
 		Watches(&discoveryv1.EndpointSlice{}, namespaceOf(), builder.WithPredicates(askingChanged)).
 		Watches(&corev1.Service{}, namespaceOf(), builder.WithPredicates(portsChanged)).
 		Watches(&corev1.ConfigMap{}, namespaceOf()).
-		Watches(&appsv1.Deployment{}, namespaceOf(), builder.WithPredicates(wishChanged)).
-		Watches(&policyv1.PodDisruptionBudget{}, namespaceOf(), builder.WithPredicates(wishChanged)).
+		Watches(&appsv1.Deployment{}, namespaceOf(), builder.WithPredicates(specChanged)).
+		Watches(&policyv1.PodDisruptionBudget{}, namespaceOf(), builder.WithPredicates(specChanged)).
 		Watches(&corev1.Pod{}, namespaceOf(), builder.WithPredicates(isResponder, mountsMayBeOld)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: atOnce,

@@ -52,7 +52,7 @@ func either(is func(client.Object) bool, changed func(before, after client.Objec
 func always(client.Object) bool { return true }
 
 // askingChanged lets pass standby slices that ask for a page. Their endpoints do
-// not matter here: promotions and Pods that come and go wake nobody.
+// not matter here: promotions and Pods that come and go wake no namespace.
 var askingChanged = either(
 	func(object client.Object) bool {
 		labels := object.GetLabels()
@@ -82,9 +82,9 @@ var portsChanged = either(always, func(before, after client.Object) bool {
 	return !isService || !stillIs || !equality.Semantic.DeepEqual(old.Spec.Ports, now.Spec.Ports)
 })
 
-// wishChanged lets pass what somebody changed about an object of ours. A status
-// wakes nobody.
-var wishChanged = either(always, func(before, after client.Object) bool {
+// specChanged lets pass what a user changed in an object of ours. A change of its
+// status wakes no namespace.
+var specChanged = either(always, func(before, after client.Object) bool {
 	return before.GetGeneration() != after.GetGeneration() || before.GetUID() != after.GetUID() ||
 		!equality.Semantic.DeepEqual(before.GetLabels(), after.GetLabels()) ||
 		!equality.Semantic.DeepEqual(before.GetAnnotations(), after.GetAnnotations()) ||
@@ -96,7 +96,7 @@ var isResponder = predicate.NewPredicateFuncs(func(object client.Object) bool {
 	return object.GetLabels()[criticalv2.LabelResponder] == criticalv2.ResponderServer
 })
 
-// mountsMayBeOld lets pass new Pods, and those whose annotation somebody changed.
+// mountsMayBeOld lets pass new Pods, and those whose annotation was changed.
 var mountsMayBeOld = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||

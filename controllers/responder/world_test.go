@@ -224,10 +224,10 @@ func (w *world) settle() {
 func (w *world) look() {
 	w.T.Helper()
 	before := w.operator.Reconciles("responder", "", w.Namespace)
-	poke := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-		Name: "poke-" + rand.String(8), Namespace: w.Namespace, Labels: map[string]string{criticalv2.LabelResponder: "poke"},
+	wake := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Name: "wake-" + rand.String(8), Namespace: w.Namespace, Labels: map[string]string{criticalv2.LabelResponder: "wake"},
 	}}
-	w.Create(poke)
+	w.Create(wake)
 	w.Eventually(func() int { return w.operator.Reconciles("responder", "", w.Namespace) }).
 		Should(BeNumerically(">", before), "the change must wake the operator")
 	w.settle()

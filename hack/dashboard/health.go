@@ -58,7 +58,7 @@ func answers() section {
 func operator() section {
 	return section{"Operator", []cog.Builder[dashboard.Panel]{
 		panel{
-			title: "Leads", meaning: "Replicas that lead. There is one, or standbys are published but nothing is promoted, mended or reported.",
+			title: "Leads", meaning: "Replicas that lead. There is one, or standbys are published but nothing is promoted, repaired or reported.",
 			unit: plain, width: 4, height: flat,
 			queries: []query{{expr: `sum(critical_service_operator_leader) or vector(0)`, legend: "leaders", latest: true}},
 		}.figure(always(down), from(1, calm), from(2, warned)),

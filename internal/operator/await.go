@@ -13,14 +13,14 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// answerWithin is how long one look for the API server may take.
-const answerWithin = 5 * time.Second
+// requestTimeout is how long one attempt to reach the API server may take.
+const requestTimeout = 5 * time.Second
 
-// awaitAPIServer waits until the API server answers, be it with a refusal. A
-// process that ended each time it does not would be started more and more rarely
+// awaitAPIServer waits until the API server answers, also if it denies the request.
+// A process that exited instead would be restarted more and more rarely
 // (CrashLoopBackOff), and be late when the API server is back.
 func awaitAPIServer(ctx context.Context, config *rest.Config) error {
-	client, err := discovery.NewDiscoveryClientForConfig(impatient(config))
+	client, err := discovery.NewDiscoveryClientForConfig(withTimeout(config))
 	if err != nil {
 		return fmt.Errorf("find the cluster: %w", err)
 	}
@@ -33,12 +33,12 @@ func awaitAPIServer(ctx context.Context, config *rest.Config) error {
 	})
 }
 
-// untilAnswered asks again and again, until there is an answer.
+// untilAnswered retries a request until it is answered.
 func untilAnswered(ctx context.Context, server string, ask func() error) error {
 	err := wait.PollUntilContextCancel(ctx, retryPeriod, true, func(context.Context) (bool, error) {
 		err := ask()
 		if err != nil {
-			ctrl.Log.Info("the API server does not answer, asking again", "server", server, "error", err.Error())
+			ctrl.Log.Info("the API server does not answer, retrying", "server", server, "error", err.Error())
 		}
 		return err == nil, nil
 	})
@@ -48,14 +48,14 @@ func untilAnswered(ctx context.Context, server string, ask func() error) error {
 	return nil
 }
 
-// refused tells an answer that says no from none at all.
+// refused reports whether an error is an answer of the API server.
 func refused(err error) bool {
 	answer := apierrors.APIStatus(nil)
 	return errors.As(err, &answer)
 }
 
-func impatient(config *rest.Config) *rest.Config {
+func withTimeout(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
-	config.Timeout = answerWithin
+	config.Timeout = requestTimeout
 	return config
 }

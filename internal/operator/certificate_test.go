@@ -43,7 +43,7 @@ func (w *world) authority() (*corev1.Secret, error) {
 	return &secret, admin.Get(w.t.Context(), types.NamespacedName{Namespace: operatorNamespace, Name: secretOfAuthority}, &secret)
 }
 
-// converts tells whether the API server gets conversions, by creating an object
+// converts reports whether the API server gets conversions, by creating an object
 // of v1.
 func (w *world) converts(name string) error {
 	object := shopV1()
@@ -51,7 +51,7 @@ func (w *world) converts(name string) error {
 	return admin.Create(w.t.Context(), object)
 }
 
-func TestALostAuthorityIsMadeAnewWithoutARestart(t *testing.T) {
+func TestALostAuthorityIsReplacedWithoutARestart(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
 	p := w.start()
@@ -79,7 +79,7 @@ func TestALostAuthorityIsMadeAnewWithoutARestart(t *testing.T) {
 	w.Expect(handshake(p.webhook, first, "127.0.0.1")).NotTo(Succeed(), "by itself the first authority is of no use any more")
 }
 
-// Every replica serves, whoever leads, and all by one authority.
+// Every replica serves, also those that do not lead, and all by one authority.
 func TestReplicasShareOneAuthority(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
@@ -154,7 +154,7 @@ func TestProvidedCertificatesAreServedAsTheyAre(t *testing.T) {
 	w.Eventually(func() error { return w.converts("second") }).Should(Succeed())
 	w.Eventually(func() error { return handshake(address, first, "127.0.0.1") }).ShouldNot(Succeed(), "the new one is served")
 	_, err = w.authority()
-	w.Expect(apierrors.IsNotFound(err)).To(BeTrue(), "nobody made an authority")
+	w.Expect(apierrors.IsNotFound(err)).To(BeTrue(), "no authority was made")
 }
 
 // provide puts a new certificate into a folder, and makes the API server trust it.

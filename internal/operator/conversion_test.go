@@ -69,7 +69,7 @@ func TestBothVersionsAreServed(t *testing.T) {
 
 // The operator waits for the conversion, and does not end; it acts by itself
 // when it is back.
-func TestAWebhookThatIsNotReachedHoldsUpNobodyForGood(t *testing.T) {
+func TestTheOperatorWaitsForAWebhookThatIsNotReached(t *testing.T) {
 	w := newWorld(t)
 	w.installOld()
 	w.Expect(admin.Create(t.Context(), shopV1())).To(Succeed())
@@ -97,7 +97,7 @@ func TestAWebhookThatIsNotReachedHoldsUpNobodyForGood(t *testing.T) {
 	w.Eventually(w.observed("later")).Should(BeTrue())
 }
 
-// observed tells whether the operator has written the status of a CriticalService.
+// observed reports whether the operator has written the status of a CriticalService.
 func (w *world) observed(name string) func() bool {
 	return func() bool {
 		var found criticalv2.CriticalService
@@ -143,7 +143,7 @@ func openDoor(w *world, address, server string) (closeDoor func()) {
 // Inside of a cluster the API server comes by the Service.
 func TestTheServiceIsTheWayIn(t *testing.T) {
 	w := newWorld(t)
-	crd := definitionOf(w, definitionOfBoth) // As somebody may have applied it, without config/crd.
+	crd := definitionOf(w, definitionOfBoth) // As a user may have applied it, without config/crd.
 	w.install(crd)
 	p := w.start("WEBHOOK_URL=")
 	w.Eventually(p.ready).Should(Succeed())

@@ -25,16 +25,16 @@ const (
 
 // responderImage is the image of responders: the one that is set, or that of the
 // operator's own Pod, which contains both programs. If neither is known, it is
-// empty, and the fallbacks that need no responder work all the same.
+// empty, and the fallbacks that need no responder still work.
 func responderImage(ctx context.Context, config *rest.Config, s *settings.Settings) (string, error) {
 	if s.ResponderImage != "" {
 		return s.ResponderImage, nil
 	}
 	if s.PodName == "" {
-		ctrl.Log.Info("not in a Pod, so that there are no page fallbacks: " + imageUnknown)
+		ctrl.Log.Info("no page fallbacks outside of a Pod: " + imageUnknown)
 		return "", nil
 	}
-	reader, err := client.New(impatient(config), client.Options{})
+	reader, err := client.New(withTimeout(config), client.Options{})
 	if err != nil {
 		return "", fmt.Errorf("make a client to read the operator's own Pod: %w", err)
 	}
@@ -45,7 +45,7 @@ func responderImage(ctx context.Context, config *rest.Config, s *settings.Settin
 		if !refused(err) {
 			return err
 		}
-		ctrl.Log.Error(err, "the operator's own Pod cannot be read, so that there are no page fallbacks: "+imageUnknown, "pod", key)
+		ctrl.Log.Error(err, "read the operator's own Pod; no page fallbacks: "+imageUnknown, "pod", key)
 		return nil
 	})
 	return imageOf(&pod), err

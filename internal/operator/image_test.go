@@ -40,7 +40,7 @@ func TestTheImageOfResponders(t *testing.T) {
 		"is the operator's own":                {settings.Settings{PodName: "operator-abc"}, "quay.io/critical-service/operator:dev"},
 		"or the one that is set":               {settings.Settings{PodName: "operator-abc", ResponderImage: "example.com/own:1"}, "example.com/own:1"},
 		"is not known outside of a cluster":    {settings.Settings{}, ""},
-		"is not known if the Pod is not there": {settings.Settings{PodName: "nobody"}, ""},
+		"is not known if the Pod is not there": {settings.Settings{PodName: "missing"}, ""},
 		"is not known of another container":    {settings.Settings{PodName: "renamed"}, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -59,7 +59,7 @@ type expiring interface {
 	Expiry() (time.Time, error)
 }
 
-// registerMetrics adds what this process tells of itself.
+// registerMetrics registers the metrics of this process.
 func registerMetrics(mgr ctrl.Manager, webhook expiring) error {
 	return registerIn(metrics.Registry, mgr.Elected(), webhook)
 }
@@ -91,7 +91,7 @@ func registerIn(registry prometheus.Registerer, elected <-chan struct{}, webhook
 	}))
 }
 
-// expiry tells when a certificate ends, if there is one.
+// expiry reports when a certificate expires, if there is one.
 type expiry struct {
 	of   expiring
 	desc *prometheus.Desc

@@ -31,7 +31,7 @@ func scrape(w *world, url, token string) (status int, body string) {
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	// Nobody can verify a certificate that is made for nobody in particular.
+	// The certificate is made for no particular name, so that it cannot be verified.
 	client := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // See above.
 	}}
@@ -67,7 +67,7 @@ func TestMetricsAreServedToThoseWhoMayReadThem(t *testing.T) {
 		return func() int { status, _ := scrape(w, url, token); return status }
 	}
 	w.Eventually(status("")).Should(Equal(http.StatusUnauthorized), "without a token")
-	w.Expect(status("made-up")()).To(Equal(http.StatusUnauthorized), "with one that nobody gave")
+	w.Expect(status("made-up")()).To(Equal(http.StatusUnauthorized), "with an invalid one")
 	token := w.tokenOf("prometheus")
 	w.Eventually(status(token)).Should(Equal(http.StatusForbidden), "without the right")
 
@@ -83,7 +83,7 @@ func TestMetricsAreServedToThoseWhoMayReadThem(t *testing.T) {
 
 	served := func() string { _, body := scrape(w, url, token); return body }
 	w.Eventually(served).Should(ContainSubstring("critical_service_webhook_certificate_expiry_timestamp_seconds"), "once it has a certificate")
-	w.Eventually(served).Should(ContainSubstring("critical_service_operator_leader 1\n"), "nobody else acts")
+	w.Eventually(served).Should(ContainSubstring("critical_service_operator_leader 1\n"), "no other replica acts")
 	families := metrictable.Parse(w, []byte(served()))
 	metrictable.Lint(w, families)
 	var itself []*dto.MetricFamily
@@ -122,8 +122,8 @@ func TestMetricsAreServedWithTheCertificateThatIsGiven(t *testing.T) {
 	w.Eventually(func() error { return handshake(address, certificate, "127.0.0.1") }).Should(Succeed())
 }
 
-// Of several replicas, one tells of Services: the one that leads, whichever that is.
-func TestOneReplicaTellsOfServices(t *testing.T) {
+// Of several replicas, only the leader has metrics about Services.
+func TestOneReplicaReportsServices(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
 	replicas, webhook := map[string]*process{}, "https://"+freeAddress(w)

@@ -22,6 +22,7 @@ import (
 	"github.com/critical-service/operator/internal/operator/crdcache"
 	"github.com/critical-service/operator/internal/operator/storageversion"
 	"github.com/critical-service/operator/internal/operator/webhook"
+	"github.com/critical-service/operator/internal/operator/webhook/crdschema"
 )
 
 // severalPages is more than the migration lists at once.
@@ -53,18 +54,20 @@ func TestWhatIsStoredAsV1IsRewritten(t *testing.T) {
 	w.installNew()
 	// A page comes from the storage, and not from the API server's cache, which would be long in saying no.
 	w.Eventually(func() error { return admin.List(t.Context(), &criticalv2.CriticalServiceList{}, client.Limit(1)) }).
-		Should(MatchError(ContainSubstring("conversion webhook")), "nobody converts yet")
+		Should(MatchError(ContainSubstring("conversion webhook")), "no webhook converts yet")
 
 	stop := w.startMigration()
 	w.Eventually(func() []string { return w.definition().Status.StoredVersions }).Should(Equal([]string{"v2"}))
 	stop()
 
 	var after criticalv2.CriticalServiceList
-	w.Expect(admin.List(t.Context(), &after)).To(Succeed(), "nobody converts any more, and nobody needs to")
+	w.Expect(admin.List(t.Context(), &after)).To(Succeed(), "no webhook converts any more, and none is needed")
 	w.Expect(after.Items).To(HaveLen(severalPages))
+	schema, err := crdschema.Load()
+	w.Expect(err).NotTo(HaveOccurred())
 	for i := range before.Items {
 		var want criticalv2.CriticalService
-		w.Expect(criticalv1.ConvertToV2(&before.Items[i], &want)).To(Succeed())
+		w.Expect(criticalv1.ConvertToV2(&before.Items[i], &want, schema.Valid)).To(Succeed())
 		got := after.Items[i]
 		w.Expect(got.Spec.Namespaces).To(Equal(want.Spec.Namespaces))
 		w.Expect(got.Spec.ServiceSelector).To(Equal(want.Spec.ServiceSelector))

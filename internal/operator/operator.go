@@ -27,9 +27,9 @@ import (
 	"github.com/critical-service/operator/internal/version"
 )
 
-// Lease times: a replica that dies is replaced after 6 to 8 s, one that is told
-// to stop within 2 s. The library's 15/10/2 s are meant for controllers that
-// nobody waits for.
+// Lease times: a replica that crashes is replaced after 6 to 8 s, one that is
+// stopped within 2 s. The library's 15/10/2 s suit controllers that are not on the
+// way of a failover.
 const (
 	leaseDuration = 6 * time.Second
 	renewDeadline = 4 * time.Second
@@ -152,11 +152,13 @@ func setup(ctx context.Context, mgr ctrl.Manager, options controllers.Options) e
 	if err := controllers.Setup(ctx, mgr, options); err != nil {
 		return err
 	}
-	webhook.ServeValidation(mgr, webhook.Settings{
+	if err := webhook.ServeValidation(mgr, webhook.Settings{
 		Namespaces:        options.CriticalService.Namespaces,
 		Template:          options.CriticalService.Template,
 		OperatorNamespace: options.CriticalService.OperatorNamespace,
-	})
+	}); err != nil {
+		return err
+	}
 	kinds := controllers.CacheOptions(options).ByObject
 	// Asking for the webhook server is what adds it to the manager.
 	return errors.Join(

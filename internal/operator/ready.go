@@ -12,7 +12,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
-// synced tells whether the caches hold the cluster, so that a rollout does not
+// synced reports whether the caches hold the cluster, so that a rollout does not
 // end the old operator before the new one can act.
 //
 // The kinds that may need conversion do not count. They are read through the

@@ -42,45 +42,45 @@ func TestOLMWaitsWhileStoredObjectsAreRewritten(t *testing.T) {
 	door := freeAddress(w)
 	p := w.start(underOLM, "WEBHOOK_URL=https://"+door)
 
-	w.Eventually(w.told).Should(Equal(metav1.ConditionFalse))
-	told := w.operatorCondition().Spec
-	w.Expect(told.Conditions[0].Reason).To(Equal(olm.ReasonMigration))
-	w.Expect(told.Conditions[0].Message).NotTo(BeEmpty())
+	w.Eventually(w.lastReported).Should(Equal(metav1.ConditionFalse))
+	reported := w.operatorCondition().Spec
+	w.Expect(reported.Conditions[0].Reason).To(Equal(olm.ReasonMigration))
+	w.Expect(reported.Conditions[0].Message).NotTo(BeEmpty())
 	w.Eventually(p.ready).Should(Succeed(), "only OLM waits")
 
 	openDoor(w, door, p.webhook)
-	w.Eventually(w.told).Should(Equal(metav1.ConditionTrue))
+	w.Eventually(w.lastReported).Should(Equal(metav1.ConditionTrue))
 	w.Expect(w.definition().Status.StoredVersions).To(Equal([]string{"v2"}))
-	told = w.operatorCondition().Spec
-	w.Expect(told.Conditions).To(HaveLen(1))
-	w.Expect(told.Conditions[0].Reason).To(Equal(olm.ReasonNoMigration))
-	w.Expect(told.ServiceAccounts).To(Equal([]string{serviceAccount}), "what OLM wrote is kept")
+	reported = w.operatorCondition().Spec
+	w.Expect(reported.Conditions).To(HaveLen(1))
+	w.Expect(reported.Conditions[0].Reason).To(Equal(olm.ReasonNoMigration))
+	w.Expect(reported.ServiceAccounts).To(Equal([]string{serviceAccount}), "what OLM wrote is kept")
 }
 
-func TestWhoLeadsNextCorrectsWhatOneThatWasKilledHasTold(t *testing.T) {
+func TestTheNextLeaderCorrectsWhatAKilledOneReported(t *testing.T) {
 	w := newWorld(t)
 	w.installOLM()
 	w.makeOperatorCondition()
 	w.installOld()
 	w.Expect(admin.Create(t.Context(), shopV1())).To(Succeed())
 	w.installNew()
-	p := w.start(underOLM, "WEBHOOK_URL=https://"+freeAddress(w)) // Where nobody listens, so that the migration does not end.
-	w.Eventually(w.told).Should(Equal(metav1.ConditionFalse))
+	p := w.start(underOLM, "WEBHOOK_URL=https://"+freeAddress(w)) // Where nothing listens, so that the migration does not end.
+	w.Eventually(w.lastReported).Should(Equal(metav1.ConditionFalse))
 
 	p.die()
 	stop := w.startMigration()
 	w.Eventually(func() []string { return w.definition().Status.StoredVersions }).Should(Equal([]string{"v2"}))
 	stop()
-	w.Expect(w.told()).To(Equal(metav1.ConditionFalse), "nobody is there to say more")
+	w.Expect(w.lastReported()).To(Equal(metav1.ConditionFalse), "no operator is there to report more")
 
 	w.start(underOLM)
-	w.Eventually(w.told).Should(Equal(metav1.ConditionTrue))
+	w.Eventually(w.lastReported).Should(Equal(metav1.ConditionTrue))
 }
 
-func TestAnOperatorConditionThatCannotBeWrittenHoldsUpNobody(t *testing.T) {
+func TestAnOperatorConditionThatCannotBeWrittenBlocksNothing(t *testing.T) {
 	tests := map[string]struct{ known bool }{
 		"it does not exist, and is not permitted": {known: true},
-		"nobody knows the kind at all":            {known: false},
+		"the API server does not know the kind":   {known: false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestAnOperatorConditionThatCannotBeWrittenHoldsUpNobody(t *testing.T) {
 				w.installOLM()
 			}
 			w.makeOperatorCondition()
-			w.Eventually(w.told).Should(Equal(metav1.ConditionTrue), "it is tried again")
+			w.Eventually(w.lastReported).Should(Equal(metav1.ConditionTrue), "it is tried again")
 		})
 	}
 }
@@ -110,7 +110,7 @@ func TestOnlyOLMMakesTheOperatorAskForAnOperatorCondition(t *testing.T) {
 		asks      bool
 	}{
 		"OLM names an OperatorCondition": {variables: []string{underOLM}, asks: true},
-		"nobody names one":               {variables: []string{olm.Variable + "="}},
+		"no variable names one":          {variables: []string{olm.Variable + "="}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestOnlyOLMMakesTheOperatorAskForAnOperatorCondition(t *testing.T) {
 			w.Eventually(w.observed("shop")).Should(BeTrue(), "the controllers run")
 			if test.asks {
 				w.Eventually(asked).Should(ContainElement(ContainSubstring("/operatorconditions/" + installed)))
-				w.Eventually(w.told).Should(Equal(metav1.ConditionTrue))
+				w.Eventually(w.lastReported).Should(Equal(metav1.ConditionTrue))
 			}
 			p.stop()
 			w.Expect(asked()).To(ContainElement(ContainSubstring("/criticalservices")), "nothing is overheard otherwise")
@@ -185,8 +185,8 @@ func (w *world) operatorCondition() *operatorsv2.OperatorCondition {
 	return found
 }
 
-// told is what the operator has told OLM; empty is nothing yet.
-func (w *world) told() metav1.ConditionStatus {
+// lastReported is what the operator has reported to OLM; empty is nothing yet.
+func (w *world) lastReported() metav1.ConditionStatus {
 	w.t.Helper()
 	if found := meta.FindStatusCondition(w.operatorCondition().Spec.Conditions, operatorsv2.Upgradeable); found != nil {
 		return found.Status

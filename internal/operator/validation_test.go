@@ -159,15 +159,15 @@ func TestABrokenSelectorIsRefusedInBothVersions(t *testing.T) {
 	w.Expect(ptr.Deref(w.validation().Service.Path, "")).To(Equal(webhook.ValidationPath))
 }
 
-// The operator is down when somebody stores what it would have refused. Nobody is
-// kept from writing then, and nobody from labelling, finalizing and deleting later.
+// The operator is down when a user stores what it would have refused. That write is
+// not blocked, nor are labelling, finalizing and deleting later.
 func TestWhatIsStoredCanAlwaysBeTouched(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
 	w.installValidation()
 	stored := selecting("stored", "front end")
 	stored.Finalizers = []string{"example.com/hold"}
-	w.Expect(admin.Create(t.Context(), stored)).To(Succeed(), "without an operator nobody is kept from writing")
+	w.Expect(admin.Create(t.Context(), stored)).To(Succeed(), "without an operator no write is blocked")
 
 	w.start()
 	w.awaitValidation()
@@ -177,7 +177,7 @@ func TestWhatIsStoredCanAlwaysBeTouched(t *testing.T) {
 	change(w, view, func(object *criticalv1.CriticalService) { object.Labels["team"] = "data" })
 	w.Eventually(func() error {
 		return changed(w, stored, func(object *criticalv2.CriticalService) { object.Spec.ActivationDelay.Duration = time.Second })
-	}).Should(Satisfy(apierrors.IsInvalid), "who changes the spec mends it")
+	}).Should(Satisfy(apierrors.IsInvalid), "a change of the spec must fix it")
 
 	w.Expect(admin.Delete(t.Context(), stored)).To(Succeed())
 	change(w, stored, func(object *criticalv2.CriticalService) { object.Finalizers = nil })
@@ -192,27 +192,27 @@ func TestAWarningArrivesAtTheClient(t *testing.T) {
 	w.installValidation()
 	w.start("NAMESPACES=default,shop")
 	l := w.listener()
-	told := func(object client.Object) func() ([]string, error) {
+	warnings := func(object client.Object) func() ([]string, error) {
 		return func() ([]string, error) {
 			err := l.Create(t.Context(), object.DeepCopyObject().(client.Object), client.DryRunAll)
 			return l.warnings(), err
 		}
 	}
 	w.awaitValidation()
-	w.Eventually(told(shopV1())).Should(ContainElements(
+	w.Eventually(warnings(shopV1())).Should(ContainElements(
 		`Namespace "shop" does not exist: create it, or name another in the spec.`,
 		"PodTemplate critical-service-system/critical-service-pod-template does not exist: create it; until then the built-in page stands in for it, where it can.",
 	))
 	elsewhere := selecting("page", "frontend")
 	elsewhere.Spec.Namespaces = []string{"kube-system"}
-	w.Eventually(told(elsewhere)).Should(ContainElement(
+	w.Eventually(warnings(elsewhere)).Should(ContainElement(
 		`The operator does not look at namespace "kube-system": add it to NAMESPACES, or name another in the spec.`))
-	w.Eventually(told(selecting("page", "frontend"))).Should(ContainElement(
+	w.Eventually(warnings(selecting("page", "frontend"))).Should(ContainElement(
 		HavePrefix("No Service matches right now, so that nothing is protected: ")))
 }
 
 // An install of an earlier release has no such configuration. It may come later,
-// may be broken, and is mended; what its owner has set is kept.
+// may be broken, and is fixed; what its owner has set is kept.
 func TestTheConfigurationOfTheValidationIsKeptRight(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()

@@ -31,8 +31,8 @@ import (
 )
 
 const (
-	// patience is far more than anything here takes.
-	patience = time.Minute
+	// waitTimeout is far more than anything here takes.
+	waitTimeout = time.Minute
 
 	definitionOfV1    = "testdata/definition-of-v1-alone.yaml"
 	definitionOfBoth  = "../../config/crd/bases/mycrd.com_criticalservices.yaml"
@@ -40,7 +40,7 @@ const (
 	secretOfAuthority = "critical-service-webhook-ca"
 )
 
-// world is a cluster in which nobody has heard of CriticalServices. There is one
+// world is a cluster without the CustomResourceDefinition of CriticalServices. There is one
 // API server, so that tests run one after the other.
 type world struct {
 	*WithT
@@ -50,7 +50,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{WithT: NewWithT(t), t: t}
-	w.SetDefaultEventuallyTimeout(patience)
+	w.SetDefaultEventuallyTimeout(waitTimeout)
 	w.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crdcache.Name}}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: secretOfAuthority}}
@@ -180,19 +180,19 @@ func (p *process) stop() {
 	if p.kill == nil {
 		return
 	}
-	_ = p.kill(syscall.SIGTERM) // If it has ended by itself, how it did is told below.
+	_ = p.kill(syscall.SIGTERM) // If it has ended by itself, the error is reported below.
 	p.kill = nil
 	select {
 	case err := <-p.ended:
 		if err != nil {
 			p.w.t.Errorf("the operator ended with an error: %v", err)
 		}
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		p.w.t.Errorf("the operator does not end")
 	}
 }
 
-// ready tells whether the operator says that it is.
+// ready reports whether the operator says that it is.
 func (p *process) ready() error { return get("http://" + p.health + "/readyz") }
 
 func get(url string) error {

@@ -85,7 +85,7 @@ func TestTheLatestRequestsMustAgree(t *testing.T) {
 	}{
 		"the same one three times":       {by("shop", "page", "page", "page"), "page"},
 		"two in turns":                   {by("shop", "page", "shop"), "page and shop"},
-		"one without an answer":          {by("page", "page", ""), "nobody: refused"},
+		"one without an answer":          {by("page", "page", ""), "no answer: refused"},
 		"fewer requests than are wanted": {by("page"), "too few requests yet"},
 	}
 	for name, test := range tests {

@@ -87,7 +87,7 @@ func (r *recorder) latest(count int) string {
 	last := r.results[len(r.results)-count:]
 	for _, result := range last {
 		if !result.Answered() {
-			return "nobody: " + string(result.Fault)
+			return "no answer: " + string(result.Fault)
 		}
 		if result.By != last[0].By {
 			return result.By + " and " + last[0].By

@@ -231,7 +231,7 @@ func TestTheExamplesAreTheSamples(t *testing.T) {
 	g.Expect(shown).To(And(HaveKey("v1"), HaveKey("v2"), HaveKey("page"), HaveKey("podTemplate"), HaveKey("service")))
 }
 
-// A console offers the first example of a version to whoever makes an object. It must not need another
+// A console offers the first example of a version to users who create an object. It must not need another
 // object, nor must any of them be for one namespace of the operator's.
 func TestTheFirstExampleWorksAlone(t *testing.T) {
 	g := NewWithT(t)

@@ -49,7 +49,7 @@ func tryRelease(t *testing.T, files map[string]string, environment []string, arg
 	}
 	for _, arguments := range [][]string{
 		{"init", "--quiet"}, {"add", "."},
-		{"-c", "user.name=Somebody", "-c", "user.email=somebody@example.com", "commit", "--quiet", "--message", "All"},
+		{"-c", "user.name=Test", "-c", "user.email=test@example.com", "commit", "--quiet", "--message", "All"},
 	} {
 		said, err := run("git", arguments...)
 		g.Expect(err).NotTo(HaveOccurred(), said)

@@ -26,8 +26,8 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
-// patience is far more than anything here takes.
-const patience = time.Minute
+// waitTimeout is far more than anything here takes.
+const waitTimeout = time.Minute
 
 // world is a cluster in which nothing of ours is installed. There is one API
 // server, so that tests run one after the other.
@@ -48,7 +48,7 @@ func newWorld(t *testing.T) *world {
 		validation: &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "critical-service-webhook"}},
 		deployment: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "critical-service-operator"}},
 	}
-	w.SetDefaultEventuallyTimeout(patience)
+	w.SetDefaultEventuallyTimeout(waitTimeout)
 	t.Cleanup(func() {
 		w.helm("uninstall", release, "--ignore-not-found")
 		w.delete(w.definition)
@@ -63,7 +63,7 @@ func (w *world) helm(arguments ...string) {
 	w.Expect(err).NotTo(HaveOccurred(), output)
 }
 
-// refused is why Helm does not do what it is told.
+// refused is why Helm rejects a command.
 func (w *world) refused(arguments ...string) string {
 	w.t.Helper()
 	_, err := tool(w.t, "helm", append(arguments, "--namespace", namespace)...)
@@ -80,7 +80,7 @@ func (w *world) kubectl(input string, arguments ...string) {
 	w.Expect(err).NotTo(HaveOccurred(), string(output))
 }
 
-// read reads objects anew.
+// read reads objects again.
 func (w *world) read(objects ...client.Object) {
 	w.t.Helper()
 	for _, object := range objects {
@@ -131,7 +131,7 @@ func (w *world) defined() {
 }
 
 // operate runs the operator, with the permissions of the chart, until the API
-// server has been told whom to trust. That is returned.
+// server has the authorities to trust, which are returned.
 func (w *world) operate() (definition, validation []byte) {
 	w.t.Helper()
 	w.defined()
@@ -165,7 +165,7 @@ func (w *world) trusted() (definition, validation []byte) {
 	return w.definition.Spec.Conversion.Webhook.ClientConfig.CABundle, w.validation.Webhooks[0].ClientConfig.CABundle
 }
 
-// trusts checks that the API server trusts whom it was told to.
+// trusts checks that the API server has these authorities.
 func (w *world) trusts(definition, validation []byte) {
 	w.t.Helper()
 	toConvert, toValidate := w.trusted()
@@ -217,7 +217,7 @@ func (w *world) version() string {
 }
 
 // Without the authority in spec.conversion, objects of v1 could be neither read
-// nor written until the operator has mended it.
+// nor written until the operator has fixed it.
 func TestAnUpgradeTakesNothingAwayThatTheOperatorWrote(t *testing.T) {
 	for sentence, flag := range map[string]string{
 		"by server-side apply":                     "--server-side=true",
@@ -287,7 +287,7 @@ func TestHelmTakesOverWhatKustomizeInstalled(t *testing.T) {
 	w.helm("upgrade", release, chart, "--set", "replicas=2", "--force-conflicts")
 }
 
-// freePort is a port that nobody listens on.
+// freePort is a port on which nothing listens.
 func freePort(w *world) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	w.Expect(err).NotTo(HaveOccurred())

@@ -80,7 +80,7 @@ func TestAnUpgradePutsBackWhatWasScaledByHand(t *testing.T) {
 		install, upgrade func(*world)
 		wanted           int
 	}{
-		"by Helm, if it is told to": {
+		"by Helm, if it is configured to": {
 			install: func(w *world) { w.helm("install", release, chart) },
 			upgrade: func(w *world) {
 				arguments := []string{"upgrade", release, chart, "--set", "replicas=2"}

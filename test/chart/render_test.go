@@ -41,7 +41,7 @@ func tool(t *testing.T, name string, arguments ...string) (string, error) {
 		t.Fatalf("these tests need %s: run them with `make test`, or build it with `make %[1]s`", path)
 	}
 	command := exec.CommandContext(context.WithoutCancel(t.Context()), path, arguments...)
-	// Helm reads and writes nothing in the home of whoever runs the tests.
+	// Helm reads and writes nothing in the home of the user who runs the tests.
 	command.Env = append(os.Environ(), "HOME="+t.TempDir(), "KUBECONFIG="+kubeconfig)
 	output, err := command.Output()
 	if failed, isExit := errors.AsType[*exec.ExitError](err); isExit {

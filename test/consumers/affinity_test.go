@@ -52,7 +52,7 @@ func TestAHeadlessServiceNeedsPromotion(t *testing.T) {
 		}[s]
 		name := headless[s].Name + "." + w.namespace + ".svc.cluster.local"
 		w.Eventually(func() ([]string, error) { return resolver.Addresses(w.ctx, name) }).Should(ConsistOf(want), "stage %q", stageNames[s])
-		names.seen[s] = map[int]string{0: nobody, 1: plain.want[s], 2: mixed}[len(want)]
+		names.seen[s] = map[int]string{0: none, 1: plain.want[s], 2: mixed}[len(want)]
 	})
 	w.t.Logf("\n%s", table([]*path{names}))
 }

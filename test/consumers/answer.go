@@ -54,12 +54,12 @@ func (c *Client) Naming(name func(response *http.Response, body []byte) string) 
 	}}
 }
 
-// Ask makes one request and says who answered: a name, or "nobody" with the reason. What a proxy says
-// for itself, such as its own 503, is nobody's answer. The host may be empty.
+// Ask makes one request and says who answered: a name, or "none" with the reason. What a proxy says
+// for itself, such as its own 503, is no answer. The host may be empty.
 func (c *Client) Ask(ctx context.Context, url, host string) string {
 	who, err := c.ask(ctx, url, host)
 	if err != nil {
-		return fmt.Sprintf("nobody (%v)", err)
+		return fmt.Sprintf("none (%v)", err)
 	}
 	return who
 }
@@ -87,7 +87,7 @@ func (c *Client) ask(ctx context.Context, url, host string) (who string, err err
 	return who, nil
 }
 
-// Status makes one request and returns the HTTP status, or 0 when nobody answered.
+// Status makes one request and returns the HTTP status, or 0 without an answer.
 func (c *Client) Status(ctx context.Context, url string) int {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -37,8 +37,8 @@ const (
 var stageNames = [stages]string{"armed", "outage, standby", "outage, promoted", "both ready", "recovered"}
 
 const (
-	// nobody is every answer that is no server's.
-	nobody = "nobody"
+	// none is every answer that is no server's.
+	none = "none"
 	// mixed is shop and page in turns.
 	mixed = page + " " + shop
 	// healthy is what a health check says.
@@ -48,8 +48,8 @@ const (
 // Honouring a standby, needing its promotion, and getting nothing from either.
 var (
 	honours        = [stages]string{shop, page, page, mixed, shop}
-	needsPromotion = [stages]string{shop, nobody, page, mixed, shop}
-	neverAnswers   = [stages]string{shop, nobody, nobody, shop, shop}
+	needsPromotion = [stages]string{shop, none, page, mixed, shop}
+	neverAnswers   = [stages]string{shop, none, none, shop, shop}
 )
 
 // path is one way in which clients reach the application.
@@ -96,9 +96,9 @@ func (p *path) settles(w *world, s stage) {
 		return p.seen[s]
 	}
 	w.Eventually(answers).Should(Equal(p.want[s]), "%s, stage %q", p.name, stageNames[s])
-	if p.want[s] == nobody {
-		// Not only in the moment before somebody does.
-		w.Consistently(answers).Should(Equal(nobody), "%s, stage %q", p.name, stageNames[s])
+	if p.want[s] == none {
+		// Not only in the moment before an answer comes.
+		w.Consistently(answers).Should(Equal(none), "%s, stage %q", p.name, stageNames[s])
 	}
 }
 
@@ -139,11 +139,11 @@ func (w *world) paths() []*path {
 
 	for _, proxy := range w.proxies() {
 		upstream := w.service("upstream-"+proxy.IngressClass, node.Name, annotated(proxy.ServiceAnnotations))
-		add(proxy.Name+", told to use the ClusterIP", honours, inside, proxy.URL, w.ingress(proxy, upstream))
+		add(proxy.Name+", configured to use the ClusterIP", honours, inside, proxy.URL, w.ingress(proxy, upstream))
 		add(proxy.Name, needsPromotion, inside, proxy.URL, w.ingress(proxy, plain))
 	}
 	all = append(all, &path{name: "healthCheckNodePort of externalTrafficPolicy: Local",
-		want: [stages]string{healthy, nobody, healthy, healthy, healthy}, ask: healthCheck(w, outside, here)})
+		want: [stages]string{healthy, none, healthy, healthy, healthy}, ask: healthCheck(w, outside, here)})
 	add("internalTrafficPolicy: Local, standby on another node", neverAnswers, inside,
 		clusterIP(w.service("internal-there", elsewhere, internalLocal)), "")
 	add("externalTrafficPolicy: Local, standby on another node, from outside", neverAnswers, outside, onNode(there), "")
@@ -173,7 +173,7 @@ func healthCheck(w *world, client *Client, service *corev1.Service) func() strin
 	url := urlOf(nodeAddress(), service.Spec.HealthCheckNodePort)
 	return func() string {
 		if client.Status(w.ctx, url) != http.StatusOK {
-			return nobody
+			return none
 		}
 		return healthy
 	}

@@ -98,7 +98,7 @@ func (p *Proxy) Log() string {
 	return string(content[max(0, len(content)-enough):])
 }
 
-// freePorts finds ports of this machine on which nobody listens.
+// freePorts finds ports of this machine on which nothing listens.
 func freePorts(ctx context.Context, count int) (ports []string, err error) {
 	// All stay taken until the last is found, so that none is found twice.
 	var listeners []net.Listener

@@ -77,11 +77,11 @@ func TestSteady(t *testing.T) {
 		done bool
 		err  string
 	}{
-		"without requests nobody is known to answer":     {},
+		"without requests no answerer is known":          {},
 		"an answerer that has held long enough":          {seen: requests(0, 101, page), done: true},
 		"an answerer that has not yet held long enough":  {seen: requests(0, 99, page)},
 		"another answerer":                               {seen: requests(0, 200, shop)},
-		"one request without an answer starts it afresh": {seen: append(requests(0, 150, page), append(requests(1500*time.Millisecond, 1, prober.Nobody), requests(1510*time.Millisecond, 50, page)...)...)},
+		"one request without an answer starts it afresh": {seen: append(requests(0, 150, page), append(requests(1500*time.Millisecond, 1, prober.NoAnswer), requests(1510*time.Millisecond, 50, page)...)...)},
 		"a prober that has ended is an error":            {seen: requests(0, 200, page), end: errors.New("evicted"), err: "evicted"},
 	}
 	for name, test := range tests {
@@ -119,14 +119,14 @@ func TestTheVerdict(t *testing.T) {
 	}{
 		"two outages, one of them with a gap": {
 			seen: [][]prober.Result{
-				requests(0, 100, shop), requests(time.Second, 50, prober.Nobody), requests(1500*time.Millisecond, 150, page),
+				requests(0, 100, shop), requests(time.Second, 50, prober.NoAnswer), requests(1500*time.Millisecond, 150, page),
 				requests(3*time.Second, 110, shop), requests(4100*time.Millisecond, 90, page), requests(5*time.Second, 101, shop),
 			},
 			outages: twice,
 			want: []string{
 				"    from      to  requests   answered by",
 				"  0.00 s  1.00 s       100   shop",
-				"  1.00 s  1.50 s        50   nobody (connection refused)",
+				"  1.00 s  1.50 s        50   no answer (connection refused)",
 				"  1.50 s  3.00 s       150   page",
 				"  3.00 s  4.10 s       110   shop",
 				"  4.10 s  5.00 s        90   page",

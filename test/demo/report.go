@@ -24,7 +24,7 @@ import (
 	"github.com/critical-service/operator/test/prober"
 )
 
-// showVerdict says who answered from when to when, and for how long nobody did. It is an error if
+// showVerdict says who answered from when to when, and for how long there was no answer. It is an error if
 // the page did not do its part.
 func (d *demo) showVerdict(seen *story) error {
 	start := seen.segments[0].From

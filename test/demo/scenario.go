@@ -156,7 +156,7 @@ type story struct {
 type outage struct {
 	// operator says whether the operator ran meanwhile.
 	operator bool
-	// began is when the Pods were told to go.
+	// began is when the Pods were deleted.
 	began time.Time
 	// over is when the first of the requests was sent that all went to the shop again.
 	over time.Time
@@ -197,7 +197,7 @@ func (d *demo) acts(ctx context.Context, watching *watcher) ([]outage, error) {
 		return nil, err
 	}
 	if left, _, err := d.noPods(operatorNamespace, operatorLabels)(ctx); err != nil || !left {
-		return nil, errors.Join(errors.New("the operator runs again, although nobody has started it: this outage proves nothing"), err)
+		return nil, errors.Join(errors.New("the operator runs again, although the demo has not started it: this outage proves nothing"), err)
 	}
 	if err := d.startOperator(ctx, watching); err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func (p painter) cell(who string) string {
 		return p.paint(green, "█")
 	case page:
 		return p.paint(yellow, "▒")
-	case prober.Nobody:
+	case prober.NoAnswer:
 		return p.paint(red, "·")
 	}
 	return p.paint(red, "?")

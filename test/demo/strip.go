@@ -39,7 +39,7 @@ type strip struct {
 	mark   string
 	counts map[string]int
 	notes  []note
-	told   announcer
+	said   announcer
 }
 
 // note is a line between the rows.
@@ -54,8 +54,8 @@ func newStrip(out io.Writer, paint painter) *strip {
 
 // legend explains the characters.
 func (s *strip) legend() {
-	_, _ = fmt.Fprintf(s.out, "  one character is %d ms:  %s %s   %s %s   %s nobody\n\n", cellTime.Milliseconds(),
-		s.paint.cell(shop), shop, s.paint.cell(page), page, s.paint.cell(prober.Nobody))
+	_, _ = fmt.Fprintf(s.out, "  one character is %d ms:  %s %s   %s %s   %s no answer\n\n", cellTime.Milliseconds(),
+		s.paint.cell(shop), shop, s.paint.cell(page), page, s.paint.cell(prober.NoAnswer))
 }
 
 // add draws the next result. Results come in the order in which the requests were sent.
@@ -71,8 +71,8 @@ func (s *strip) add(result prober.Result) {
 	s.cell = append(s.cell, result)
 	s.counts[answerer(result)]++
 	s.history.Add(result)
-	if text := s.told.follow(s.history.Segments()); text != "" {
-		s.notes = append(s.notes, note{at: s.told.since, text: text})
+	if text := s.said.follow(s.history.Segments()); text != "" {
+		s.notes = append(s.notes, note{at: s.said.since, text: text})
 	}
 }
 
@@ -147,7 +147,7 @@ func worst(cell []prober.Result) string {
 
 func rank(who string) int {
 	switch who {
-	case prober.Nobody:
+	case prober.NoAnswer:
 		return 0
 	case shop:
 		return 2
@@ -157,7 +157,7 @@ func rank(who string) int {
 
 func answerer(result prober.Result) string {
 	if !result.Answered() {
-		return prober.Nobody
+		return prober.NoAnswer
 	}
 	return result.By
 }
@@ -176,8 +176,8 @@ func counts(requests map[string]int) string {
 }
 
 func name(who string) string {
-	if who == prober.Nobody {
-		return "nobody"
+	if who == prober.NoAnswer {
+		return "no answer"
 	}
 	return who
 }
@@ -200,13 +200,13 @@ func (a *announcer) follow(segments []prober.Segment) string {
 	first := !a.started
 	changed := first || last.Who != a.who
 	a.started, a.who = true, last.Who
-	if last.Who == prober.Nobody {
-		// The gap is counted when somebody answers again.
+	if last.Who == prober.NoAnswer {
+		// The gap is counted at the next answer.
 		if !changed {
 			return ""
 		}
 		a.since = last.From
-		return "nobody answers: " + faults(last.Faults)
+		return "no answer: " + faults(last.Faults)
 	}
 	gap := prober.Summarise(segments[a.seen:]).Unanswered
 	a.seen = len(segments)

@@ -17,7 +17,7 @@ func requests(from time.Duration, n int, who string) []prober.Result {
 	var results []prober.Result
 	for i := range n {
 		result := prober.Result{Sent: start.Add(from + time.Duration(i)*10*time.Millisecond)}
-		if who == prober.Nobody {
+		if who == prober.NoAnswer {
 			result.Fault = prober.Refused
 		} else {
 			result.By, result.Status = who, 200
@@ -59,16 +59,16 @@ func TestStrip(t *testing.T) {
 				"    1 s  " + full + "  shop",
 			},
 		},
-		"a failover shows who answered when, and how long nobody did": {
+		"a failover shows who answered when, and how long there was no answer": {
 			story: func(s *strip) {
-				feed(s, requests(0, 50, shop), requests(500*time.Millisecond, 30, prober.Nobody),
+				feed(s, requests(0, 50, shop), requests(500*time.Millisecond, 30, prober.NoAnswer),
 					requests(800*time.Millisecond, 20, page))
 			},
 			want: []string{
 				"    0 s  " + strings.Repeat("█", 25) + strings.Repeat("·", 15) + strings.Repeat("▒", 10) +
-					"  shop 50, nobody 30, page 20",
+					"  shop 50, no answer 30, page 20",
 				"         ▸  0.00 s  shop answers",
-				"         ▸  0.50 s  nobody answers: connection refused",
+				"         ▸  0.50 s  no answer: connection refused",
 				"         ▸  0.80 s  page answers, after 0.30 s without an answer",
 			},
 		},
@@ -82,11 +82,11 @@ func TestStrip(t *testing.T) {
 		},
 		"one request without an answer does not hide behind its neighbour": {
 			story: func(s *strip) {
-				feed(s, requests(0, 20, shop), requests(200*time.Millisecond, 1, prober.Nobody),
+				feed(s, requests(0, 20, shop), requests(200*time.Millisecond, 1, prober.NoAnswer),
 					requests(210*time.Millisecond, 79, shop))
 			},
 			want: []string{
-				"    0 s  " + strings.Repeat("█", 10) + "·" + strings.Repeat("█", 39) + "  shop 99, nobody 1",
+				"    0 s  " + strings.Repeat("█", 10) + "·" + strings.Repeat("█", 39) + "  shop 99, no answer 1",
 				"         ▸  0.00 s  shop answers",
 			},
 		},
@@ -127,9 +127,9 @@ func TestTheGapIsCountedThroughTheMixOfAChangeover(t *testing.T) {
 	g := NewWithT(t)
 	drawn := draw(t, func(s *strip) {
 		feed(s, requests(0, 50, shop),
-			requests(500*time.Millisecond, 5, prober.Nobody), requests(550*time.Millisecond, 5, shop),
-			requests(600*time.Millisecond, 20, prober.Nobody), requests(800*time.Millisecond, 5, page),
-			requests(850*time.Millisecond, 5, prober.Nobody), requests(900*time.Millisecond, 50, page))
+			requests(500*time.Millisecond, 5, prober.NoAnswer), requests(550*time.Millisecond, 5, shop),
+			requests(600*time.Millisecond, 20, prober.NoAnswer), requests(800*time.Millisecond, 5, page),
+			requests(850*time.Millisecond, 5, prober.NoAnswer), requests(900*time.Millisecond, 50, page))
 	})
 	g.Expect(drawn).To(ContainSubstring("0.90 s  page answers, after 0.30 s without an answer"))
 	g.Expect(strings.Count(drawn, "▸")).To(Equal(3), "%s", drawn)

@@ -59,11 +59,11 @@ func TestTheTableOfEventsIsThatOfTheCode(t *testing.T) {
 	}
 	reasons = append(slices.Clone(own), words(g, "api/v2", "Reason", "ConditionReason", "Cause")...)
 
-	var told []string
+	var listed []string
 	for line := range strings.Lines(table) {
 		if cells := strings.Split(line, "|"); strings.HasPrefix(line, "| `") && len(cells) == 8 {
 			documented = append(documented, regexp.MustCompile("[A-Za-z]+").FindAllString(cells[1], -1)...)
-			told = append(told, strings.Trim(cells[5], " `"))
+			listed = append(listed, strings.Trim(cells[5], " `"))
 		}
 	}
 	g.Expect(own).NotTo(BeEmpty())
@@ -73,11 +73,11 @@ func TestTheTableOfEventsIsThatOfTheCode(t *testing.T) {
 	for _, reason := range documented {
 		g.Expect(reasons).To(ContainElement(reason), "docs/events.md lists event %s, which the code does not have", reason)
 	}
-	slices.Sort(told)
-	g.Expect(slices.Compact(told)).To(Equal(actions(g)), "the actions of docs/events.md and those of the code")
+	slices.Sort(listed)
+	g.Expect(slices.Compact(listed)).To(Equal(actions(g)), "the actions of docs/events.md and those of the code")
 }
 
-func TestEveryHindranceIsInTheTableOfEvents(t *testing.T) {
+func TestEveryProblemIsInTheTableOfEvents(t *testing.T) {
 	g := NewWithT(t)
 	page := read(g, "docs/events.md")
 	source := read(g, "controllers/criticalservice/internal/decide/summary.go")

@@ -222,7 +222,7 @@ func story(segments []prober.Segment) string {
 		var parts []string
 		for _, who := range phase.Who() {
 			name := who
-			if who == prober.Nobody {
+			if who == prober.NoAnswer {
 				name = fmt.Sprintf("nobody %v", phase.Faults)
 			}
 			parts = append(parts, fmt.Sprintf("%s %d", name, phase.Requests[who]))

@@ -33,7 +33,7 @@ const (
 )
 
 var (
-	update = flag.Bool("update", false, "draw docs/images/outage-timeline.svg anew")
+	update = flag.Bool("update", false, "redraw docs/images/outage-timeline.svg")
 
 	shared    *cluster.Cluster
 	demoImage string

@@ -129,7 +129,7 @@ func (s *shop) withoutOperator(server *server) {
 func (s *shop) metricsAreClean(server *server, token string) {
 	s.t.Helper()
 	insecure := &http.Transport{TLSClientConfig: &tls.Config{
-		InsecureSkipVerify: true, //nolint:gosec // The operator's certificate is made at start, for nobody in particular.
+		InsecureSkipVerify: true, //nolint:gosec // The operator's certificate is made at start, for no particular name.
 		MinVersion:         tls.VersionTLS12,
 	}}
 	s.t.Cleanup(insecure.CloseIdleConnections)
@@ -146,7 +146,7 @@ func (s *shop) metricsAreClean(server *server, token string) {
 			response, err := scrape(target.ScrapeURL, "", insecure)
 			s.Expect(err).NotTo(HaveOccurred())
 			_ = response.Body.Close()
-			s.Expect(response.StatusCode).To(Equal(http.StatusUnauthorized), "nobody reads metrics without a token")
+			s.Expect(response.StatusCode).To(Equal(http.StatusUnauthorized), "no one reads metrics without a token")
 		}
 		response, err := scrape(target.ScrapeURL, shown, insecure)
 		s.Expect(err).NotTo(HaveOccurred())

@@ -30,7 +30,7 @@ func (s *shop) drawn(server *server, start, end, began time.Time) {
 	drawn := picture.Picture{
 		Title: "An outage, as Prometheus measured it",
 		Description: "Over time in seconds: the state of a Service goes from Armed to Covered and back; its real endpoints from two to none " +
-			"and back; the answers of the application end, those of the fallback begin, and the other way round; nobody is left without an " +
+			"and back; the answers of the application end, those of the fallback begin, and the other way round; no request is left without an " +
 			"answer; the alert CriticalServiceCovered is pending, then firing, and resolves.",
 		Start: start, End: end, Zero: began,
 		Lanes: []picture.Lane{
@@ -41,7 +41,7 @@ func (s *shop) drawn(server *server, start, end, began time.Time) {
 			{Label: "answers per second", Curves: []picture.Curve{
 				s.curve(server, `rate(outage_test_answers_total{by="shop"}[3s])`, picture.Curve{Name: "the application", Colour: picture.OK}, start, end),
 				s.curve(server, `sum(rate(critical_service_responder_answers_total{service="storefront"}[3s])) or vector(0)`, picture.Curve{Name: "the fallback", Colour: picture.Warn}, start, end),
-				s.curve(server, `rate(outage_test_answers_total{by="nobody"}[3s])`, picture.Curve{Name: "nobody", Colour: picture.Bad}, start, end),
+				s.curve(server, `rate(outage_test_answers_total{by="none"}[3s])`, picture.Curve{Name: "no answer", Colour: picture.Bad}, start, end),
 			}},
 			{Label: "CriticalServiceCovered", Pieces: alert},
 		},

@@ -63,7 +63,7 @@ func (s *shop) create(object client.Object) {
 func (s *shop) application() client.ObjectKey {
 	s.t.Helper()
 	labels := map[string]string{"app": "shop"}
-	// Told to stop, it says so and answers for long enough that all proxies follow.
+	// On SIGTERM, it reports not ready and answers for long enough that all proxies follow.
 	pod := cluster.WebPod(demoImage, "shop", "--drain=6s")
 	pod.TerminationGracePeriodSeconds = new(int64(15))
 	s.create(&appsv1.Deployment{
@@ -130,9 +130,9 @@ func (s *shop) clients(service *corev1.Service) (address string) {
 	s.t.Helper()
 	const page = "page"
 	answers := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "outage_test_answers_total", Help: "Requests of the test by who answered; nobody if no one did.",
+		Name: "outage_test_answers_total", Help: "Requests of the test by who answered; none if there was no answer.",
 	}, []string{"by"})
-	for _, by := range []string{"shop", page, "nobody"} {
+	for _, by := range []string{"shop", page, "none"} {
 		answers.WithLabelValues(by)
 	}
 	registry := prometheus.NewRegistry()
@@ -150,7 +150,7 @@ func (s *shop) clients(service *corev1.Service) (address string) {
 		ended <- probe.Run(ctx, func(result prober.Result) {
 			by := result.By
 			if !result.Answered() {
-				by = "nobody"
+				by = "none"
 			}
 			answers.WithLabelValues(by).Inc()
 		})

@@ -9,8 +9,8 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// TestNothingIsInstalledWithoutApproval is an install in a namespace of another name, by somebody who
-// wants to be asked.
+// TestNothingIsInstalledWithoutApproval is an install in a namespace of another name, by a user who
+// approves each install.
 func TestNothingIsInstalledWithoutApproval(t *testing.T) {
 	w := newWorld(t, approvalHome, restricted)
 	var plan *v1alpha1.InstallPlan

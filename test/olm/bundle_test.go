@@ -20,7 +20,7 @@ import (
 // limit is what operator-sdk gets as its own time limit.
 const limit = "6m"
 
-// TestABundleIsTriedAndJudged is what somebody does who develops or reviews the bundle: operator-sdk runs
+// TestABundleIsTriedAndJudged is what a developer or reviewer of the bundle does: operator-sdk runs
 // it without a catalog, upgrades it, judges it by scorecard, and cleans up. The namespace is not
 // restricted, because operator-sdk's own Pods are not fit for that.
 func TestABundleIsTriedAndJudged(t *testing.T) {
@@ -39,7 +39,7 @@ func TestABundleIsTriedAndJudged(t *testing.T) {
 		shop = w.service("shop").withPage().becomes(criticalv2.StateArmed)
 		shop.standsIn(thePage).recovers()
 	})
-	w.stage("scorecard finds nothing to mend", func() {
+	w.stage("scorecard finds nothing to fix", func() {
 		forgetScorecard = w.scorecardAccount()
 		results := w.scorecard(bundleTests())
 		w.Expect(results).To(And(HaveKey("basic-check-spec"), HaveKey("armed")), "tests of Operator SDK and of this project")

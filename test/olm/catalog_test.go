@@ -91,8 +91,8 @@ func TestTheCatalogInstallsAndUpgrades(t *testing.T) {
 	})
 	w.stage("the documented uninstall leaves nothing", func() {
 		w.uninstall()
-		cart.answeredByNobody()
-		storefront.answeredByNobody()
+		cart.isRefused()
+		storefront.isRefused()
 		cart.closes()
 		storefront.closes()
 		w.leavesNothing()
@@ -145,7 +145,7 @@ func (w *world) sayMigration(conditions *conditions) {
 	w.Expect(said[len(said)-1]).To(Equal(yes), "what version %s says in the end", current)
 	both := append(conditions.of(previous)(), said...)
 	w.t.Logf("%s, while it was upgraded: %v; then %v", operatorsv2.Upgradeable, conditions.of(previous)(), said)
-	w.Expect(both).To(ContainElement(no), "somebody has rewritten the objects")
+	w.Expect(both).To(ContainElement(no), "the objects were rewritten")
 	w.Expect(both).To(HaveEach(BeElementOf(yes, no)))
 }
 

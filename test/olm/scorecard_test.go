@@ -83,7 +83,7 @@ func (w *world) impatient() string {
 		tests := configuration.Stages[i].Tests
 		for j := range tests {
 			if tests[j].Labels["suite"] == "custom" {
-				tests[j].Entrypoint = append(tests[j].Entrypoint, "--patience=30s")
+				tests[j].Entrypoint = append(tests[j].Entrypoint, "--await-timeout=30s")
 			}
 		}
 	}

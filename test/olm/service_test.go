@@ -30,7 +30,7 @@ const (
 	// say who sends it.
 	thePage      = "page"
 	pageSentence = "Closed for a moment, as this story wants it."
-	// templateName is where the operator looks for a PodTemplate unless it is told otherwise.
+	// templateName is where the operator looks for a PodTemplate by default.
 	templateName = "critical-service-pod-template"
 )
 
@@ -69,7 +69,7 @@ func (w *world) service(name string) *service {
 	return s
 }
 
-// fallbackTemplate makes the PodTemplate from which fallback Pods are made unless somebody says otherwise.
+// fallbackTemplate makes the PodTemplate from which fallback Pods are made by default.
 func (w *world) fallbackTemplate() {
 	w.t.Helper()
 	w.Expect(w.Create(w.ctx, &corev1.PodTemplate{
@@ -147,8 +147,8 @@ func (s *service) answeredBy(who string) *service {
 	return s
 }
 
-// answeredByNobody waits until requests are refused.
-func (s *service) answeredByNobody() {
+// isRefused waits until requests are refused.
+func (s *service) isRefused() {
 	s.t.Helper()
 	s.answeredBy(string(prober.Refused))
 }

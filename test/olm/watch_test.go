@@ -61,7 +61,7 @@ func (o *watch) answeredOnlyBy(who string) {
 	summary := prober.Summarise(prober.Segments(o.results))
 	o.t.Logf("%d requests to Service %s in %s:\n%s", summary.Requests, o.object.Name,
 		o.latest().Sub(o.results[0].Sent).Round(time.Second), tell(prober.Segments(o.results)))
-	o.Expect(summary.Faults).To(BeEmpty(), "requests to Service %s that nobody answered", o.object.Name)
+	o.Expect(summary.Faults).To(BeEmpty(), "requests to Service %s without an answer", o.object.Name)
 	o.Expect(summary.Answered).To(And(HaveLen(1), HaveKey(who)), "who answered for Service %s", o.object.Name)
 }
 
@@ -70,8 +70,8 @@ func tell(segments []prober.Segment) string {
 	var text strings.Builder
 	for _, segment := range segments {
 		who := segment.Who
-		if who == prober.Nobody {
-			who = fmt.Sprintf("nobody %v", segment.Faults)
+		if who == prober.NoAnswer {
+			who = fmt.Sprintf("no answer %v", segment.Faults)
 		}
 		fmt.Fprintf(&text, "  from %s for %6.2f s: %s answered %d\n", segment.From.Format(time.TimeOnly),
 			segment.Duration().Seconds(), who, segment.Requests)

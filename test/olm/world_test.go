@@ -168,8 +168,8 @@ func (w *world) sweep() {
 	}
 }
 
-// sweepDefinition removes the definition of CriticalServices, and so all of them. Nobody may be there
-// any more to convert them: to be deleted they need not be.
+// sweepDefinition removes the definition of CriticalServices, and so all of them. The
+// conversion webhook may be gone already: a deletion does not need it.
 func (w *world) sweepDefinition() {
 	w.t.Helper()
 	crd := customResources()

@@ -23,13 +23,13 @@ func Stopped(results []Result, server string) (at time.Time, stopped bool) {
 // Loss is what clients missed in a stretch of time.
 type Loss struct {
 	Requests int
-	// Failed are the requests that nobody answered.
+	// Failed are the requests without an answer.
 	Failed int
 	// Unanswered is the time, all stretches together, in which requests sent were not answered, and
 	// Longest the longest of these stretches.
 	Unanswered, Longest time.Duration
-	// First is when, after the start, the first request was sent that somebody else than the one
-	// who had answered before answered; Changed is false when that did not happen.
+	// First is when, after the start, the first request was sent that another server than the one
+	// before answered; Changed is false when that did not happen.
 	First   time.Duration
 	Changed bool
 }

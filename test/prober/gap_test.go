@@ -36,7 +36,7 @@ func TestLost(t *testing.T) {
 		from, to int
 		want     Loss
 	}{
-		"nothing is lost while somebody answers": {
+		"nothing is lost while every request is answered": {
 			script: "aaaa", from: 0, to: 4, want: Loss{Requests: 4},
 		},
 		"only requests sent in the stretch count": {

@@ -1,4 +1,4 @@
-// Package prober asks one URL at a fixed rate and says who answered, and when nobody did.
+// Package prober asks one URL at a fixed rate and says who answered, and when there was no answer.
 //
 // It is an open loop: the next request leaves when it is due, whether or not the earlier ones have
 // come back. A closed loop (ask, wait, ask again) stops asking while one request hangs, and so
@@ -35,9 +35,9 @@ type Result struct {
 	Sent time.Time `json:"sent"`
 	// Latency is the time until the answer, or until the request was given up.
 	Latency time.Duration `json:"latencyNanos"`
-	// By is who answered; empty when nobody did.
+	// By is who answered; empty without an answer.
 	By string `json:"by,omitempty"`
-	// Status is the HTTP status of the answer; 0 when nobody answered.
+	// Status is the HTTP status of the answer; 0 without an answer.
 	Status int `json:"status,omitempty"`
 	// Fault is why there was no answer; empty when there was one.
 	Fault Fault `json:"fault,omitempty"`
@@ -45,7 +45,7 @@ type Result struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Answered says whether somebody answered. Any HTTP status is an answer: a fallback says 503 on purpose.
+// Answered reports whether there was an answer. Any HTTP status is an answer: a fallback says 503 on purpose.
 func (r Result) Answered() bool { return r.Fault == "" }
 
 // Prober is one run's target and pace.

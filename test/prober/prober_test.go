@@ -146,7 +146,7 @@ func TestAMarkInTheBodyNamesItsServer(t *testing.T) {
 	NewWithT(t).Expect(results[0].By).To(Equal("page"))
 }
 
-func TestNobodyListening(t *testing.T) {
+func TestNothingListens(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	target := server.URL
 	server.Close()

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Nobody is who "answers" while no request is answered.
-const Nobody = ""
+// NoAnswer is who "answers" while no request is answered.
+const NoAnswer = ""
 
 // Segment is a stretch of consecutive requests with the same answerer.
 type Segment struct {
-	// Who answered; Nobody when no request of the stretch was answered.
+	// Who answered; NoAnswer when no request of the stretch was answered.
 	Who string
 	// From is when the first request of the stretch was sent, To when the first one of the next
 	// stretch was; in the last stretch, when its own last request was.
@@ -32,7 +32,7 @@ type Timeline struct {
 
 // Add takes the next result and says whether the answerer changed with it.
 func (t *Timeline) Add(result Result) (changed bool) {
-	who := Nobody
+	who := NoAnswer
 	if result.Answered() {
 		who = result.By
 	}
@@ -93,7 +93,7 @@ func Summarise(segments []Segment) Summary {
 	summary := Summary{Answered: map[string]int{}, Faults: map[Fault]int{}}
 	for _, segment := range segments {
 		summary.Requests += segment.Requests
-		if segment.Who != Nobody {
+		if segment.Who != NoAnswer {
 			summary.Answered[segment.Who] += segment.Requests
 			continue
 		}
@@ -109,7 +109,7 @@ func Summarise(segments []Segment) Summary {
 // Phase is a segment, or several short ones that alternate.
 type Phase struct {
 	From, To time.Time
-	// Requests counts by answerer, Nobody included.
+	// Requests counts by answerer, NoAnswer included.
 	Requests map[string]int
 	// Faults counts why requests were not answered.
 	Faults map[Fault]int

@@ -53,7 +53,7 @@ func TestSegments(t *testing.T) {
 			results: script("a..?b"),
 			want: []Segment{
 				{Who: "a", From: at(0), To: at(1), Requests: 1},
-				{Who: Nobody, From: at(1), To: at(4), Requests: 3, Faults: map[Fault]int{Refused: 2, Timeout: 1}},
+				{Who: NoAnswer, From: at(1), To: at(4), Requests: 3, Faults: map[Fault]int{Refused: 2, Timeout: 1}},
 				{Who: "b", From: at(4), To: at(4), Requests: 1},
 			},
 		},
@@ -88,7 +88,7 @@ func TestSegmentsOfATimelineAreACopy(t *testing.T) {
 	timeline.Add(script(".")[0])
 	before := timeline.Segments()
 	timeline.Add(script("..")[1])
-	g.Expect(before).To(Equal([]Segment{{Who: Nobody, From: at(0), To: at(0), Requests: 1, Faults: map[Fault]int{Refused: 1}}}))
+	g.Expect(before).To(Equal([]Segment{{Who: NoAnswer, From: at(0), To: at(0), Requests: 1, Faults: map[Fault]int{Refused: 1}}}))
 }
 
 func TestSummarise(t *testing.T) {
@@ -138,14 +138,14 @@ func TestPhases(t *testing.T) {
 		"one lost request does not cut a phase in two": {
 			script: "aaaaaaaaaa.aaaabbbbb",
 			want: []Phase{
-				{From: at(0), To: at(15), Requests: map[string]int{"a": 14, Nobody: 1}, Faults: map[Fault]int{Refused: 1}},
+				{From: at(0), To: at(15), Requests: map[string]int{"a": 14, NoAnswer: 1}, Faults: map[Fault]int{Refused: 1}},
 				{From: at(15), To: at(19), Requests: map[string]int{"b": 5}, Faults: none},
 			},
 		},
 		"a short stretch between two others joins the one before it": {
 			script: "aaaa.bbbbb",
 			want: []Phase{
-				{From: at(0), To: at(5), Requests: map[string]int{"a": 4, Nobody: 1}, Faults: map[Fault]int{Refused: 1}},
+				{From: at(0), To: at(5), Requests: map[string]int{"a": 4, NoAnswer: 1}, Faults: map[Fault]int{Refused: 1}},
 				{From: at(5), To: at(9), Requests: map[string]int{"b": 5}, Faults: none},
 			},
 		},
@@ -153,7 +153,7 @@ func TestPhases(t *testing.T) {
 			script: "aaaa...aaaaa",
 			want: []Phase{
 				{From: at(0), To: at(4), Requests: map[string]int{"a": 4}, Faults: none},
-				{From: at(4), To: at(7), Requests: map[string]int{Nobody: 3}, Faults: map[Fault]int{Refused: 3}},
+				{From: at(4), To: at(7), Requests: map[string]int{NoAnswer: 3}, Faults: map[Fault]int{Refused: 3}},
 				{From: at(7), To: at(11), Requests: map[string]int{"a": 5}, Faults: none},
 			},
 		},
@@ -161,7 +161,7 @@ func TestPhases(t *testing.T) {
 			script: "aaaa.a..bbbbb",
 			want: []Phase{
 				{From: at(0), To: at(4), Requests: map[string]int{"a": 4}, Faults: none},
-				{From: at(4), To: at(8), Requests: map[string]int{Nobody: 3, "a": 1}, Faults: map[Fault]int{Refused: 3}},
+				{From: at(4), To: at(8), Requests: map[string]int{NoAnswer: 3, "a": 1}, Faults: map[Fault]int{Refused: 3}},
 				{From: at(8), To: at(12), Requests: map[string]int{"b": 5}, Faults: none},
 			},
 		},
@@ -174,6 +174,6 @@ func TestPhases(t *testing.T) {
 }
 
 func TestWhoOfAPhaseNamesTheBusiestFirst(t *testing.T) {
-	phase := Phase{Requests: map[string]int{"b": 2, Nobody: 5, "a": 2}}
-	NewWithT(t).Expect(phase.Who()).To(Equal([]string{Nobody, "a", "b"}))
+	phase := Phase{Requests: map[string]int{"b": 2, NoAnswer: 5, "a": 2}}
+	NewWithT(t).Expect(phase.Who()).To(Equal([]string{NoAnswer, "a", "b"}))
 }

@@ -52,8 +52,8 @@ func command() *cobra.Command {
 // testCommand prints a result whatever happens, and leaves it to scorecard to judge it: its status is 0.
 func testCommand(check checks.Check) *cobra.Command {
 	var (
-		bundle            string
-		patience, timeout time.Duration
+		bundle                string
+		awaitTimeout, timeout time.Duration
 	)
 	command := &cobra.Command{
 		Use:   check.Name,
@@ -62,7 +62,7 @@ func testCommand(check checks.Check) *cobra.Command {
 		RunE: func(command *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(command.Context(), timeout)
 			defer cancel()
-			surroundings, err := world.Here(bundle, patience)
+			surroundings, err := world.Here(bundle, awaitTimeout)
 			if err != nil {
 				return printStatus(command.OutOrStdout(), check.Failure(err))
 			}
@@ -71,7 +71,7 @@ func testCommand(check checks.Check) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.StringVar(&bundle, "bundle", "/bundle", "folder with the operator's bundle")
-	flags.DurationVar(&patience, "patience", 90*time.Second, "how long to wait for one thing")
+	flags.DurationVar(&awaitTimeout, "await-timeout", 90*time.Second, "how long to wait for one thing")
 	flags.DurationVar(&timeout, "timeout", 4*time.Minute, "how long the test may take; less than scorecard's --wait-time")
 	return command
 }

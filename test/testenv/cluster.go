@@ -80,8 +80,8 @@ func start(scheme *apiruntime.Scheme) (*Cluster, error) {
 		ControlPlaneStartTimeout: time.Minute,
 		ControlPlaneStopTimeout:  time.Minute,
 	}
-	// OpenShift turns this plug-in on; it asks for more permissions of whoever
-	// sets owner references.
+	// OpenShift turns this plug-in on; it asks for more permissions of clients that
+	// set owner references.
 	environment.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
 
 	config, err := environment.Start()

@@ -16,7 +16,7 @@ import (
 )
 
 // serveConversion serves the conversion of CriticalServices as the operator does,
-// for all tests of a package, where envtest has told the API server to look.
+// for all tests of a package, where envtest has pointed the API server.
 func serveConversion(options envtest.WebhookInstallOptions) error {
 	handler, err := webhook.Conversion()
 	if err != nil {

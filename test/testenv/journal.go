@@ -23,7 +23,7 @@ type entry struct {
 	text string
 }
 
-// debug is the level at which controller-runtime tells of every reconcile.
+// debug is the level at which controller-runtime logs every reconcile.
 const debug = 5
 
 func (j *journal) logger() logr.Logger {

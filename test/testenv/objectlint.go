@@ -17,7 +17,7 @@ var (
 	unfilled  = regexp.MustCompile(`%!|<nil>|0x[0-9a-f]{6}|&\{`)
 )
 
-// IsWord tells whether something is a CamelCase word, as types and reasons are.
+// IsWord reports whether something is a CamelCase word, as types and reasons are.
 func IsWord(text string) bool { return len(text) <= 64 && camelCase.MatchString(text) }
 
 // LintConditions holds the conditions of an object to the API conventions, and says

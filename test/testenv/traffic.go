@@ -26,7 +26,7 @@ func (r Request) String() string {
 	return text
 }
 
-// Writes tells whether the request changes something. A dry run does not.
+// Writes reports whether the request changes something. A dry run does not.
 func (r Request) Writes() bool {
 	return r.Method != http.MethodGet && !r.Query.Has("dryRun")
 }
@@ -103,7 +103,7 @@ func (t *Traffic) send(request *http.Request, next http.RoundTripper) (*http.Res
 	}
 	if request.Method != http.MethodGet {
 		// An operator that stops would break off a write that is under way, and
-		// the API server might do half of it: no controller here mends a Pod that
+		// the API server might do half of it: no controller here repairs a Pod that
 		// is marked as deleted and is not.
 		request = request.WithContext(context.WithoutCancel(request.Context()))
 	}

@@ -17,8 +17,8 @@ import (
 // How long a test waits for what must come. What comes takes milliseconds; the
 // rest is for a machine that is busy.
 const (
-	patience = time.Minute
-	pollEach = 20 * time.Millisecond
+	waitTimeout = time.Minute
+	pollEach    = 20 * time.Millisecond
 )
 
 // World is one test's own namespace, and the hands that do there what kubelet,
@@ -37,7 +37,7 @@ type World struct {
 func (c *Cluster) NewWorld(t testing.TB) *World {
 	t.Helper()
 	g := gomega.NewWithT(t)
-	g.SetDefaultEventuallyTimeout(patience)
+	g.SetDefaultEventuallyTimeout(waitTimeout)
 	g.SetDefaultEventuallyPollingInterval(pollEach)
 	w := &World{WithT: g, T: t, Cluster: c, Namespace: "test-" + rand.String(8)}
 	w.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}})
@@ -85,7 +85,7 @@ func (w *World) Delete(object client.Object) {
 	w.Expect(w.Cluster.Client.Delete(w.T.Context(), object, client.GracePeriodSeconds(0))).To(gomega.Succeed())
 }
 
-// Exists tells whether an object of this name exists, and reads it.
+// Exists reports whether an object of this name exists, and reads it.
 func (w *World) Exists(object client.Object) bool {
 	w.T.Helper()
 	err := w.Cluster.Client.Get(w.T.Context(), client.ObjectKeyFromObject(object), object)

@@ -17,7 +17,7 @@ import (
 	"github.com/critical-service/operator/test/prober"
 )
 
-// web is a server that says who it is, and misbehaves as it is told.
+// web is a server that says who it is, and misbehaves as configured.
 type web struct {
 	ports      []int
 	name       string

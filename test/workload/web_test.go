@@ -36,7 +36,7 @@ func TestPages(t *testing.T) {
 			server: &web{name: "page", text: "Back soon.", status: 200, close: true}, path: "/",
 			status: 200, body: "Back soon.\n", header: map[string]string{"Connection": "close"},
 		},
-		"a server is ready unless told otherwise": {server: &web{}, path: "/readyz", status: 200, body: "ok\n"},
+		"a server is ready by default":            {server: &web{}, path: "/readyz", status: 200, body: "ok\n"},
 		"a server that is never ready says so":    {server: &web{neverReady: true}, path: "/readyz", status: 503, body: "not ready\n"},
 		"a server that is never ready is healthy": {server: &web{neverReady: true}, path: "/healthz", status: 200, body: "ok\n"},
 	}

@@ -18,6 +18,7 @@ import (
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/operator/webhook/crdschema"
 	"github.com/critical-service/operator/test/testenv"
 )
 
@@ -149,8 +150,12 @@ func TestTheConversionKeepsWhatTheSchemaAccepts(t *testing.T) {
 // converted is a v1 object as the conversion makes a v2 one of it.
 func converted(t *testing.T, from *criticalv1.CriticalService) *unstructured.Unstructured {
 	t.Helper()
+	schema, err := crdschema.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
 	to := &criticalv2.CriticalService{}
-	if err := criticalv1.ConvertToV2(from, to); err != nil {
+	if err := criticalv1.ConvertToV2(from, to, schema.Valid); err != nil {
 		t.Fatal(err)
 	}
 	to.ObjectMeta = metav1.ObjectMeta{Name: to.Name}

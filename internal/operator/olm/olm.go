@@ -1,4 +1,4 @@
-// Package olm tells the Operator Lifecycle Manager (OLM) whether it may
+// Package olm reports to the Operator Lifecycle Manager (OLM) whether it may
 // upgrade the operator: always, except while stored objects are being rewritten.
 //
 // OLM makes an OperatorCondition for every version that it installs, names it in
@@ -8,8 +8,8 @@
 // no such object, and nothing happens.
 //
 // Nothing is remembered. Whether a migration runs follows from the
-// CustomResourceDefinition, so that whoever leads next corrects what a process
-// that was killed has left.
+// CustomResourceDefinition, so that the next leader corrects what a killed
+// process has left.
 package olm
 
 import (
@@ -62,12 +62,12 @@ type reporter struct {
 	name types.NamespacedName
 }
 
-// Setup lets the leader keep the condition. A write that fails is tried again,
-// and holds up nobody: OLM takes a condition that is missing for True. An empty
-// name adds nothing.
+// Setup lets the leader keep the condition. A write that fails is retried, and
+// blocks nothing: OLM takes a missing condition for True. An empty name adds
+// nothing.
 //
-// What it returns tells OLM at once, for a migration that is about to begin:
-// otherwise a short one would be over before OLM hears of it.
+// The function that it returns reports to OLM at once, for a migration that is about
+// to begin: a short one would otherwise be over before OLM knows of it.
 func Setup(mgr ctrl.Manager, definitions cluster.Cluster, name types.NamespacedName) (func(context.Context) error, error) {
 	if name.Name == "" {
 		return func(context.Context) error { return nil }, nil
@@ -90,39 +90,39 @@ func Setup(mgr ctrl.Manager, definitions cluster.Cluster, name types.NamespacedN
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 		}).
 		Complete(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
-			return reconcile.Result{}, r.tell(ctx)
+			return reconcile.Result{}, r.report(ctx)
 		}))
 	if err != nil {
-		return nil, fmt.Errorf("set up what tells OLM whether it may upgrade: %w", err)
+		return nil, fmt.Errorf("set up the condition Upgradeable for OLM: %w", err)
 	}
-	return r.tell, nil
+	return r.report, nil
 }
 
-func (r *reporter) tell(ctx context.Context) error {
-	var told operatorsv2.OperatorCondition
-	if err := r.conditions.Get(ctx, r.name, &told); err != nil {
-		return fmt.Errorf("read OperatorCondition %s, which OLM makes and permits: %w", r.name, err)
+func (r *reporter) report(ctx context.Context) error {
+	var condition operatorsv2.OperatorCondition
+	if err := r.conditions.Get(ctx, r.name, &condition); err != nil {
+		return fmt.Errorf("read OperatorCondition %s, which OLM creates and permits: %w", r.name, err)
 	}
-	// Read after the one that is written, so that the write is refused if
-	// somebody has told OLM something newer meanwhile.
+	// Read after the OperatorCondition, so that the write conflicts if another replica
+	// has written something newer meanwhile.
 	var crd apiextensionsv1.CustomResourceDefinition
 	if err := client.IgnoreNotFound(r.definitions.Get(ctx, types.NamespacedName{Name: crdcache.Name}, &crd)); err != nil {
 		return fmt.Errorf("read CustomResourceDefinition %s: %w", crdcache.Name, err)
 	}
-	change := client.MergeFromWithOptions(told.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	change := client.MergeFromWithOptions(condition.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	wanted := upgradeable(&crd)
-	if !meta.SetStatusCondition(&told.Spec.Conditions, wanted) {
+	if !meta.SetStatusCondition(&condition.Spec.Conditions, wanted) {
 		return nil
 	}
-	if err := r.conditions.Patch(ctx, &told, change); err != nil {
-		return fmt.Errorf("write into OperatorCondition %s whether OLM may upgrade: %w", r.name, err)
+	if err := r.conditions.Patch(ctx, &condition, change); err != nil {
+		return fmt.Errorf("update condition Upgradeable of OperatorCondition %s: %w", r.name, err)
 	}
-	log.FromContext(ctx).Info("told OLM whether it may upgrade the operator", "upgradeable", wanted.Status, "reason", wanted.Reason)
+	log.FromContext(ctx).Info("updated condition Upgradeable for OLM", "upgradeable", wanted.Status, "reason", wanted.Reason)
 	return nil
 }
 
-// upgradeable is what OLM has to know. An outage is no hindrance: a standby
-// answers without the operator.
+// upgradeable is the condition as the definition wants it. An outage does not block
+// an upgrade: a standby answers without the operator.
 func upgradeable(crd *apiextensionsv1.CustomResourceDefinition) metav1.Condition {
 	if storageversion.Runs(crd) {
 		return metav1.Condition{

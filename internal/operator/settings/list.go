@@ -18,8 +18,8 @@ import (
 // maxPrefix leaves room in a Pod's name for the Service's name.
 const maxPrefix = 40
 
-// Bounds of the interval between two self-tests of a standby: more often would be
-// load that nobody asked for, less often would tell nobody in time.
+// Bounds of the interval between two self-tests of a standby: more often
+// would be needless load, less often would report a failure too late.
 const (
 	shortestSelfTest = 10 * time.Second
 	longestSelfTest  = time.Hour

@@ -43,7 +43,7 @@ const (
 )
 
 // Objects are rewritten through their status, which rewrites all of them: so the
-// operator needs no permission to change anybody's spec.
+// operator needs no permission to change a spec.
 // +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices,verbs=list
 // +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices/status,verbs=patch
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions/status,resourceNames=criticalservices.mycrd.com,verbs=patch
@@ -52,7 +52,7 @@ const (
 type migrator struct {
 	client client.Client
 	live   client.Reader
-	// announce tells that objects are about to be rewritten.
+	// announce reports that objects are about to be rewritten.
 	announce func(context.Context) error
 }
 
@@ -84,14 +84,14 @@ func (m *migrator) reconcile(ctx context.Context, request reconcile.Request) (re
 	}
 	logger := log.FromContext(ctx)
 	if !converts(&crd) {
-		// Whoever mends the CustomResourceDefinition wakes us.
-		logger.Info("stored CriticalServices are not migrated: their CustomResourceDefinition must store v2, " +
+		// A fix of the CustomResourceDefinition wakes us.
+		logger.Info("skipping the migration of stored CriticalServices: their CustomResourceDefinition must store v2, " +
 			"and convert by a webhook whose authority it knows (caBundle)")
 		return reconcile.Result{}, nil
 	}
 	logger.Info("rewriting CriticalServices that may be stored in an earlier version", "storedVersions", crd.Status.StoredVersions)
 	if err := m.announce(ctx); err != nil {
-		logger.Info("the migration goes on unannounced", "why", err.Error())
+		logger.Info("migrating although OLM could not be informed", "error", err.Error())
 	}
 	count, err := m.rewriteAll(ctx)
 	if err != nil {
@@ -102,29 +102,29 @@ func (m *migrator) reconcile(ctx context.Context, request reconcile.Request) (re
 	change := client.MergeFromWithOptions(crd.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	crd.Status.StoredVersions = []string{wanted}
 	if err := m.client.Status().Patch(ctx, &crd, change); err != nil {
-		return reconcile.Result{}, fmt.Errorf("write into CustomResourceDefinition %s that all is stored as %s: %w",
+		return reconcile.Result{}, fmt.Errorf("set status.storedVersions of CustomResourceDefinition %s to %s: %w",
 			crdcache.Name, wanted, err)
 	}
-	logger.Info("every CriticalService is stored in the current version", "rewritten", count, "storedVersions", crd.Status.StoredVersions)
+	logger.Info("all CriticalServices are stored in the current version", "rewritten", count, "storedVersions", crd.Status.StoredVersions)
 	return reconcile.Result{}, nil
 }
 
-// Runs tells whether the leader rewrites objects, or tries to, for as long as the
+// Runs reports whether the leader rewrites objects, or tries to, for as long as the
 // definition is like this.
 func Runs(crd *apiextensionsv1.CustomResourceDefinition) bool { return !current(crd) && converts(crd) }
 
-// current tells whether nothing is stored in an earlier version.
+// current reports whether nothing is stored in an earlier version.
 func current(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return slices.Equal(crd.Status.StoredVersions, []string{wanted})
 }
 
-// converts tells whether objects are stored as v2, and the API server can reach
+// converts reports whether objects are stored as v2, and the API server can reach
 // the webhook that converts them. One that is not converted would be read without
 // its spec.
 //
 // At an upgrade OLM replaces the definition, its caBundle included, and puts one
 // back when it installs the new version. In between nothing can be rewritten, and
-// who said that a migration runs would keep OLM from ever installing it.
+// to report a running migration would keep OLM from ever installing it.
 func converts(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	conversion := crd.Spec.Conversion
 	return conversion != nil && conversion.Strategy == apiextensionsv1.WebhookConverter &&
@@ -156,13 +156,13 @@ func (m *migrator) rewriteAll(ctx context.Context) (int, error) {
 	}
 }
 
-// rewrite has the API server store an object anew, without a change.
+// rewrite has the API server store an object again, without a change.
 func (m *migrator) rewrite(ctx context.Context, name string) error {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(criticalv2.CriticalServiceKind)
 	object.SetName(name)
 	err := m.client.Status().Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte("{}")))
-	// An object that is gone needs nothing, and one that somebody else wrote in
+	// An object that is gone needs nothing, and one that another client wrote in
 	// the same moment is rewritten by that.
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil

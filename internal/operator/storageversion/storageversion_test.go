@@ -76,7 +76,7 @@ func (c *apiServer) migrator(g *WithT) *migrator {
 	return &migrator{client: served, live: served, announce: func(context.Context) error {
 		g.Expect(c.rewritten).To(BeEmpty(), "it is announced before anything is rewritten")
 		c.announced++
-		return errors.New("nobody listens, which hinders nothing")
+		return errors.New("OLM does not answer, which blocks nothing")
 	}}
 }
 
@@ -129,7 +129,7 @@ func TestMigration(t *testing.T) {
 		"nothing is written if nothing else is stored": {
 			server: apiServer{crd: definitionThatStores("v2"), pages: [][]string{{"a"}}},
 		},
-		"nothing is written while nobody converts": {
+		"nothing is written while no webhook converts": {
 			server: apiServer{crd: func() *apiextensionsv1.CustomResourceDefinition {
 				crd := definitionThatStores("v1", "v2")
 				crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
@@ -162,7 +162,7 @@ func TestMigration(t *testing.T) {
 			},
 			rewritten: []string{"a"}, err: `rewrite CriticalService "b": no answer from the webhook`,
 		},
-		"an object that somebody else wrote, or deleted, is done": {
+		"an object that another client wrote, or deleted, is done": {
 			server: apiServer{
 				crd: definitionThatStores("v1", "v2"), pages: [][]string{{"a", "b", "c"}},
 				refuse: func(name string) error {

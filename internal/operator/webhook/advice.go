@@ -45,12 +45,12 @@ type Settings struct {
 // it. It reads nothing but the caches of the controllers.
 type adviser struct {
 	reader client.Reader
-	// synced tells whether the caches hold all that is there.
+	// synced reports whether the caches hold all that is there.
 	synced   func(context.Context) error
 	settings Settings
 }
 
-// synced tells whether a cache holds what an adviser reads. It never waits: a
+// synced reports whether a cache holds what an adviser reads. It never waits: a
 // cache that is not filled must not delay a write.
 func synced(caches cache.Cache) func(context.Context) error {
 	return func(ctx context.Context) error {

@@ -69,11 +69,11 @@ func selfMade(config *rest.Config, options Options) (*certificates, error) {
 	}}, nil
 }
 
-// serve makes a server show the newest certificate to whoever connects.
+// serve makes a server show the newest certificate to each client.
 func (c *certificates) serve(config *tls.Config) { config.GetCertificate = c.await }
 
-// await lets those who come before there is a certificate wait for it. At a
-// start that is a moment, and to be turned away would fail their request.
+// await makes a client that connects before there is a certificate wait for it. At
+// a start that is a moment; a refused connection would fail its request.
 func (c *certificates) await(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	var newest *tls.Certificate
 	err := wait.PollUntilContextTimeout(hello.Context(), lookAgain, longestWait, true, func(context.Context) (bool, error) {
@@ -84,7 +84,7 @@ func (c *certificates) await(hello *tls.ClientHelloInfo) (*tls.Certificate, erro
 	return newest, err
 }
 
-// newest is the certificate that is shown to whoever connects now.
+// newest is the certificate that a client is shown now.
 func (c *certificates) newest() (*x509.Certificate, error) {
 	newest, err := c.GetCertificate(nil)
 	if err != nil {
@@ -93,7 +93,7 @@ func (c *certificates) newest() (*x509.Certificate, error) {
 	return x509.ParseCertificate(newest.Certificate[0])
 }
 
-// inFolder reads the certificate that a folder holds, which somebody else renews.
+// inFolder reads the certificate in a folder, which its provider renews.
 func inFolder(folder string) func() (*x509.Certificate, error) {
 	return func() (*x509.Certificate, error) {
 		found, err := cert.CertsFromFile(filepath.Join(folder, certificateFile))

@@ -16,8 +16,8 @@
 // replicas may follow one after the other.
 //
 // Where WEBHOOK_CERT_DIR holds a certificate (OLM and cert-manager put one
-// there), that one is served, and somebody else cares for the rest: neither the
-// Secret nor those two are touched.
+// there), that one is served, and its provider keeps the rest: neither the Secret
+// nor those two objects are touched.
 //
 // # Who waits for whom
 //
@@ -29,7 +29,7 @@
 //
 // # What the validation may do
 //
-// It refuses what the schema cannot express, by the rules of api/v2, and warns of
-// what is valid and will not do what people expect. Nobody waits for it: see
-// docs/decisions/0024-the-validation-hinders-nobody.md.
+// It rejects what the schema cannot express, by the rules of api/v2, and warns of
+// what is valid and will not do what users expect. It fails open: see
+// docs/decisions/0024-validating-webhook-fails-open.md.
 package webhook

@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -74,11 +76,11 @@ func NewServer(definition cluster.Cluster, options Options) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		convert, err := newTrust(definition, options, toConversion)
+		convert, err := newTrust(definition, options, "webhook-trust", &apiextensionsv1.CustomResourceDefinition{}, updateConversion)
 		if err != nil {
 			return nil, err
 		}
-		validate, err := newTrust(definition, options, toValidation)
+		validate, err := newTrust(definition, options, "validation-trust", &admissionregistrationv1.ValidatingWebhookConfiguration{}, updateValidation)
 		if err != nil {
 			return nil, err
 		}
@@ -111,8 +113,8 @@ func (s *Server) Start(ctx context.Context) error {
 	return group.Wait()
 }
 
-// holdsCertificate tells whether a folder holds a certificate with its key. One
-// without the other is an error: whoever provides certificates means them to be used.
+// holdsCertificate reports whether a folder holds a certificate with its key. One
+// without the other is an error: provided certificates are meant to be used.
 func holdsCertificate(folder string) (bool, error) {
 	held := map[string]bool{}
 	for _, name := range []string{certificateFile, keyFile} {

@@ -10,7 +10,6 @@ import (
 
 	cmmeta "github.com/cert-manager/cert-manager/pkg/apis/meta/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/cert"
 	"k8s.io/client-go/util/workqueue"
@@ -18,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -28,44 +26,31 @@ import (
 const (
 	firstRetry = 50 * time.Millisecond
 	lastRetry  = 30 * time.Second
-	// farewell is how long the last write of a process may take.
-	farewell = 2 * time.Second
+	// shutdownTimeout is how long the last write of a process may take.
+	shutdownTimeout = 2 * time.Second
 )
 
-// trust keeps an object of the API server pointed at the webhook, with the
-// authorities that the API server shall trust. Every replica does so: there is no
-// leader yet when the first conversion is needed, and all want the same.
+// trust keeps the client config of a webhook in an object of the API server up to
+// date. Every replica does so: there is no leader yet when the first conversion is
+// needed, and all want the same.
 //
-// Each object has a trust of its own: conversion must not wait for what is only
-// good to have.
-type trust[T client.Object] struct {
+// Each object has a trust of its own: conversion must not wait for the validation.
+type trust struct {
 	controller.Controller
-	pointer[T]
 	client  client.Client
 	options Options
+	update  updateFunc
 }
 
-// pointer is an object that tells the API server where a webhook is.
-type pointer[T client.Object] struct {
-	// keeper is the name of the controller that keeps it.
-	keeper string
-	// name is that of the object.
-	name string
-	// does is what the webhook does, for people.
-	does string
-	// empty makes an object of the kind.
-	empty func() T
-	// trusted are the authorities that an object has.
-	trusted func(T) []byte
-	// point makes an object what it should be, with a URL (empty is by the
-	// Service) and authorities. What cannot be pointed it leaves alone.
-	point func(T, Options, string, []byte)
-}
+// updateFunc writes the client config of a webhook, if it is not as wanted, with a
+// URL (empty means the Service) and the current authority. It does nothing where
+// there is no object: its creation wakes the trust.
+type updateFunc func(ctx context.Context, c client.Client, options Options, url string, authority []byte) error
 
-func newTrust[T client.Object](cluster cluster.Cluster, options Options, to pointer[T]) (*trust[T], error) {
-	t := &trust[T]{client: cluster.GetClient(), options: options, pointer: to}
+func newTrust(cluster cluster.Cluster, options Options, name string, object client.Object, update updateFunc) (*trust, error) {
+	t := &trust{client: cluster.GetClient(), options: options, update: update}
 	var err error
-	t.Controller, err = controller.NewUnmanaged(t.keeper, controller.Options{
+	t.Controller, err = controller.NewUnmanaged(name, controller.Options{
 		Reconciler:  reconcile.Func(t.reconcile),
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 		// Without an API server there is nothing to do, and nothing to end for.
@@ -74,66 +59,44 @@ func newTrust[T client.Object](cluster cluster.Cluster, options Options, to poin
 		SkipNameValidation: new(true),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("make the controller of the webhook's trust: %w", err)
+		return nil, fmt.Errorf("make the controller %s: %w", name, err)
 	}
-	pointers := source.Kind(cluster.GetCache(), t.empty(), wakes[T](t.name))
-	secrets := source.Kind(cluster.GetCache(), &corev1.Secret{}, wakes[*corev1.Secret](t.name))
-	return t, errors.Join(t.Watch(pointers), t.Watch(secrets))
-}
-
-// wakes the one key that there is.
-func wakes[T client.Object](name string) handler.TypedEventHandler[T, reconcile.Request] {
-	return handler.TypedEnqueueRequestsFromMapFunc(func(context.Context, T) []reconcile.Request {
+	// There is one key, whatever changes.
+	wake := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: name}}}
 	})
+	return t, errors.Join(
+		t.Watch(source.Kind(cluster.GetCache(), object, wake)),
+		t.Watch(source.Kind(cluster.GetCache(), client.Object(&corev1.Secret{}), wake)),
+	)
 }
 
 // Start runs until the context ends. A URL ends with the process behind it: the
 // object is then left as it was installed.
-func (t *trust[T]) Start(ctx context.Context) error {
+func (t *trust) Start(ctx context.Context) error {
 	err := t.Controller.Start(ctx)
 	if t.options.URL != "" {
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 		defer cancel()
 		err = errors.Join(err, t.write(last, ""))
 	}
 	return err
 }
 
-func (t *trust[T]) reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+func (t *trust) reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	return reconcile.Result{}, t.write(ctx, t.options.URL)
 }
 
-// write makes the object what it should be, and writes nothing if it is. If it,
-// or the Secret, is not there, its coming wakes us.
-func (t *trust[T]) write(ctx context.Context, url string) error {
+func (t *trust) write(ctx context.Context, url string) error {
 	var secret corev1.Secret
 	if err := t.client.Get(ctx, t.options.SecretKey(), &secret); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	found := t.empty()
-	if err := t.client.Get(ctx, types.NamespacedName{Name: t.name}, found); err != nil {
-		return client.IgnoreNotFound(err)
+	authority := secret.Data[cmmeta.TLSCAKey]
+	if len(authority) == 0 {
+		return nil // The authority is about to fill its Secret, which wakes us.
 	}
-	current := secret.Data[cmmeta.TLSCAKey]
-	if len(current) == 0 {
-		return nil // The authority is about to mend its Secret.
-	}
-	trusted, err := bundle(current, t.trusted(found), time.Now())
-	if err != nil {
-		return fmt.Errorf("read the authority in Secret %s: %w", t.options.SecretKey(), err)
-	}
-	wanted := found.DeepCopyObject().(T)
-	t.point(wanted, t.options, url, trusted)
-	if equality.Semantic.DeepEqual(found, wanted) {
-		return nil
-	}
-	change := client.MergeFromWithOptions(found, client.MergeFromWithOptimisticLock{})
-	if err := t.client.Patch(ctx, wanted, change); err != nil {
-		return fmt.Errorf("tell the API server where CriticalServices are %s (%T %s): %w", t.does, found, t.name, err)
-	}
-	log.FromContext(ctx).Info("told the API server where CriticalServices are "+t.does, "url", url)
-	return nil
+	return t.update(ctx, t.client, t.options, url, authority)
 }
 
 // bundle is the current authority and, while it is valid, the newest of ours
@@ -141,7 +104,7 @@ func (t *trust[T]) write(ctx context.Context, url string) error {
 func bundle(current, found []byte, now time.Time) ([]byte, error) {
 	authorities, err := cert.ParseCertsPEM(current)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the authority in Secret %s: %w", secretName, err)
 	}
 	// What cannot be read is not kept; the API server may have been given anything.
 	others, _ := cert.ParseCertsPEM(found)

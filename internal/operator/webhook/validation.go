@@ -15,6 +15,7 @@ import (
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/operator/webhook/crdschema"
 )
 
 const (
@@ -33,46 +34,52 @@ const (
 
 // ServeValidation adds the validation of CriticalServices to the webhook server
 // of a manager.
-func ServeValidation(mgr ctrl.Manager, settings Settings) {
+func ServeValidation(mgr ctrl.Manager, settings Settings) error {
+	schema, err := crdschema.Load()
+	if err != nil {
+		return err
+	}
 	advice := &adviser{reader: mgr.GetCache(), synced: synced(mgr.GetCache()), settings: settings}
-	mgr.GetWebhookServer().Register(ValidationPath, hookOf(&validator{advise: advice.advise}))
+	mgr.GetWebhookServer().Register(ValidationPath, hookOf(&validator{schema: schema, advise: advice.advise}))
+	return nil
 }
 
-// hookOf makes a panic end the connection: that is no answer, and hinders nobody.
-// One that is answered, as by default, would refuse the write.
+// hookOf makes a panic end the connection, which blocks no write. By default the
+// panic would be answered, and reject the write.
 func hookOf(handler admission.Handler) *admission.Webhook {
 	return &admission.Webhook{Handler: handler, RecoverPanic: new(false)}
 }
 
-// validator refuses what the schema cannot, and warns of what is valid and will
-// not do what people expect.
+// validator rejects what the schema cannot, and warns of what is valid and will
+// not do what users expect.
 type validator struct {
+	schema *crdschema.Schema
 	advise func(context.Context, *criticalv2.CriticalService) []string
 }
 
-// Handle answers one question of the API server. Whatever it cannot read it lets
-// pass: the schema is then of another release, and knows better.
+// Handle answers one review of the API server. An object that it cannot decode
+// passes: the schema is then of another release, and knows better.
 func (v *validator) Handle(ctx context.Context, request admission.Request) admission.Response {
-	written, err := read(request.Kind.Version, request.Object.Raw)
+	written, err := v.read(request.Kind.Version, request.Object.Raw)
 	if err != nil {
-		log.FromContext(ctx).Error(err, "a CriticalService cannot be read, and is accepted as it is")
+		log.FromContext(ctx).Error(err, "decode CriticalService; accepting it without validation")
 		return admission.Allowed("")
 	}
 	if request.Operation == admissionv1.Update {
-		stored, err := read(request.Kind.Version, request.OldObject.Raw)
-		// Nobody may be kept from labelling, finalizing or deleting what is stored.
+		stored, err := v.read(request.Kind.Version, request.OldObject.Raw)
+		// What is stored can always be labelled, finalized and deleted.
 		if err != nil || written.object.DeletionTimestamp != nil || written.same(stored) {
 			return admission.Allowed("")
 		}
 	}
-	if errs := written.validate(); len(errs) > 0 {
+	if errs := v.validate(written); len(errs) > 0 {
 		refusal := apierrors.NewInvalid(criticalv2.CriticalServiceKind.GroupKind(), written.object.Name, errs)
 		return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Result: &refusal.ErrStatus}}
 	}
 	return admission.Allowed("").WithWarnings(v.advise(ctx, &written.object)...)
 }
 
-// submission is a CriticalService as somebody wrote it.
+// submission is a CriticalService as a user wrote it.
 type submission struct {
 	// object is what it means in v2.
 	object criticalv2.CriticalService
@@ -80,7 +87,7 @@ type submission struct {
 	annotation string
 }
 
-func read(version string, data []byte) (*submission, error) {
+func (v *validator) read(version string, data []byte) (*submission, error) {
 	var s submission
 	switch version {
 	case criticalv2.GroupVersion.Version:
@@ -91,7 +98,7 @@ func read(version string, data []byte) (*submission, error) {
 			return nil, err
 		}
 		s.annotation = old.Annotations[criticalv1.AnnotationV2Spec]
-		return &s, criticalv1.ConvertToV2(&old, &s.object)
+		return &s, criticalv1.ConvertToV2(&old, &s.object, v.schema.Valid)
 	default:
 		return nil, fmt.Errorf("version %q of CriticalService is not known to this release", version)
 	}
@@ -101,10 +108,10 @@ func (s *submission) same(stored *submission) bool {
 	return s.annotation == stored.annotation && equality.Semantic.DeepEqual(s.object.Spec, stored.object.Spec)
 }
 
-// validate asks api/v2, which knows all the rules. The schema has held the object
-// to its own already, but not what rides in an annotation: the conversion, which
-// must not fail, ignores one that is not valid.
-func (s *submission) validate() field.ErrorList {
+// validate validates what the schema cannot express, and what rides in an annotation
+// by the schema as well: the API server has not seen that, and the conversion, which
+// must not fail, ignores an invalid one.
+func (v *validator) validate(s *submission) field.ErrorList {
 	if s.annotation == "" {
 		return s.object.Spec.ValidateBeyondSchema()
 	}
@@ -114,7 +121,7 @@ func (s *submission) validate() field.ErrorList {
 		return field.ErrorList{field.Invalid(path, field.OmitValueType{}, "is not a spec of v2: "+err.Error())}
 	}
 	var errs field.ErrorList
-	for _, found := range append(spec.Validate(), s.object.Spec.ValidateBeyondSchema()...) {
+	for _, found := range append(v.schema.Validate(&spec), s.object.Spec.ValidateBeyondSchema()...) {
 		errs = append(errs, field.Invalid(path, field.OmitValueType{}, "is not a valid spec of v2: "+found.Error()))
 	}
 	return errs

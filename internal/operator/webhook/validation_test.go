@@ -17,6 +17,7 @@ import (
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/operator/webhook/crdschema"
 )
 
 // What the questions below are about.
@@ -48,6 +49,12 @@ func inV1(annotation, spec string) string {
 	return string(data)
 }
 
+func schema(g Gomega) *crdschema.Schema {
+	schema, err := crdschema.Load()
+	g.Expect(err).NotTo(HaveOccurred())
+	return schema
+}
+
 // question is what the API server asks; old is empty for a create.
 func question(version, object, old string) admission.Request {
 	request := admissionv1.AdmissionRequest{
@@ -66,7 +73,7 @@ func TestWhatIsRefused(t *testing.T) {
 		version, object, old string
 		// refused is the field and the beginning of what is said of it; empty is accepted.
 		refused map[string]string
-		// warned tells whether advice was asked for.
+		// warned reports whether advice was asked for.
 		warned bool
 	}{
 		"a good one is accepted, with advice": {version: "v2", object: inV2("", good), warned: true},
@@ -78,28 +85,30 @@ func TestWhatIsRefused(t *testing.T) {
 			refused: map[string]string{"spec.serviceSelector.matchLabels[role]": "Invalid value"}},
 		"a broken spec that is changed and stays broken": {version: "v2", object: inV2("", other), old: inV2("", broken),
 			refused: map[string]string{"spec.serviceSelector.matchLabels[role]": "Invalid value"}},
-		"a broken spec that is mended is accepted":         {version: "v2", object: inV2("", good), old: inV2("", broken), warned: true},
-		"a broken spec that nobody touches is accepted":    {version: "v2", object: inV2(`, "labels": {"a": "b"}`, broken), old: inV2("", broken)},
-		"a broken one that goes is accepted, changed too":  {version: "v2", object: inV2(`, "deletionTimestamp": "2026-01-01T12:00:00Z"`, other), old: inV2("", broken)},
-		"a good one that nobody touches needs no advice":   {version: "v2", object: inV2(`, "labels": {"a": "b"}`, good), old: inV2("", good)},
-		"a good one of v1 is accepted, with advice":        {version: "v1", object: inV1("", labels), warned: true},
-		"one of v1 with a good annotation":                 {version: "v1", object: inV1("{"+good+"}", labels), warned: true},
-		"a broken annotation that nobody touches":          {version: "v1", object: inV1("{"+broken+"}", labels), old: inV1("{"+broken+"}", labels)},
-		"what cannot be read is for the schema":            {version: "v2", object: `{"spec": {"serviceSelector": 1}}`},
-		"a version that this release does not know":        {version: "v3", object: inV2("", broken)},
-		"an old one that cannot be read keeps nobody back": {version: "v2", object: inV2("", broken), old: `{"spec": 1}`},
+		"a broken spec that is fixed is accepted":         {version: "v2", object: inV2("", good), old: inV2("", broken), warned: true},
+		"a broken spec that is not changed is accepted":   {version: "v2", object: inV2(`, "labels": {"a": "b"}`, broken), old: inV2("", broken)},
+		"a broken one that goes is accepted, changed too": {version: "v2", object: inV2(`, "deletionTimestamp": "2026-01-01T12:00:00Z"`, other), old: inV2("", broken)},
+		"a good one that is not changed needs no advice":  {version: "v2", object: inV2(`, "labels": {"a": "b"}`, good), old: inV2("", good)},
+		"a good one of v1 is accepted, with advice":       {version: "v1", object: inV1("", labels), warned: true},
+		"one of v1 with a good annotation":                {version: "v1", object: inV1("{"+good+"}", labels), warned: true},
+		"a broken annotation that is not changed":         {version: "v1", object: inV1("{"+broken+"}", labels), old: inV1("{"+broken+"}", labels)},
+		"what cannot be read is for the schema":           {version: "v2", object: `{"spec": {"serviceSelector": 1}}`},
+		"a version that this release does not know":       {version: "v3", object: inV2("", broken)},
+		"an old one that cannot be read blocks no update": {version: "v2", object: inV2("", broken), old: `{"spec": 1}`},
 		"an annotation with a selector that no label can fit": {
 			version: "v1", object: inV1(`{"serviceSelector": {"matchLabels": {"role": "frontend"}, "matchExpressions": [{"key": "tier", "operator": "In", "values": ["a b"]}]}}`, labels),
 			refused: map[string]string{annotation: `Invalid value: is not a valid spec of v2: spec.serviceSelector.matchExpressions[0].values[0]: Invalid value: "a b"`},
 		},
 		"an annotation that the conversion would ignore": {version: "v1", object: inV1(`{"fallback": {"page": {"statusCode": 200}}, `+good+`}`, labels), old: inV1("", labels),
-			refused: map[string]string{annotation: `Invalid value: is not a valid spec of v2: spec.fallback.page.statusCode: Invalid value: 200: must be from 400 to 599`}},
+			refused: map[string]string{annotation: `Invalid value: is not a valid spec of v2: spec.fallback.page.statusCode: Invalid value: 200: spec.fallback.page.statusCode in body should be greater than or equal to 400`}},
+		"an annotation that breaks a CEL rule": {version: "v1", object: inV1(`{"fallback": {"page": {}, "service": {"name": "a"}}, `+good+`}`, labels),
+			refused: map[string]string{annotation: `Invalid value: is not a valid spec of v2: spec.fallback: Invalid value: fallback must have exactly one of`}},
 		"an annotation that is no JSON": {version: "v1", object: inV1("nonsense", labels),
 			refused: map[string]string{annotation: "Invalid value: is not a spec of v2: invalid character"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			v := &validator{advise: func(context.Context, *criticalv2.CriticalService) []string { return []string{"advice"} }}
+			v := &validator{schema: schema(g), advise: func(context.Context, *criticalv2.CriticalService) []string { return []string{"advice"} }}
 			answer := v.Handle(t.Context(), question(test.version, test.object, test.old))
 			g.Expect(answer.Allowed).To(Equal(len(test.refused) == 0), "%v", answer.Result)
 			if test.warned {
@@ -120,8 +129,8 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// What the conversion drops without a word is refused, so that nobody loses a
-// spec by a slip of the pen.
+// What the conversion would drop silently is rejected, so that no user loses a
+// spec by a typo.
 func TestWhatTheConversionIgnoresIsRefused(t *testing.T) {
 	for _, annotation := range []string{
 		"nonsense", "[]", "1", `{}`, `{"serviceSelector": {}}`, `{"fallback": {"page": {}, "service": {"name": "a"}}, ` + good + `}`,
@@ -131,12 +140,12 @@ func TestWhatTheConversionIgnoresIsRefused(t *testing.T) {
 		var object criticalv1.CriticalService
 		g.Expect(json.Unmarshal([]byte(inV1(annotation, labels)), &object)).To(Succeed())
 		var ignored, without criticalv2.CriticalService
-		g.Expect(criticalv1.ConvertToV2(&object, &ignored)).To(Succeed())
+		g.Expect(criticalv1.ConvertToV2(&object, &ignored, schema(g).Valid)).To(Succeed())
 		object.Annotations = nil
-		g.Expect(criticalv1.ConvertToV2(&object, &without)).To(Succeed())
+		g.Expect(criticalv1.ConvertToV2(&object, &without, schema(g).Valid)).To(Succeed())
 		g.Expect(ignored.Spec).To(Equal(without.Spec), annotation)
 
-		v := &validator{advise: func(context.Context, *criticalv2.CriticalService) []string { return nil }}
+		v := &validator{schema: schema(g), advise: func(context.Context, *criticalv2.CriticalService) []string { return nil }}
 		g.Expect(v.Handle(t.Context(), question("v1", inV1(annotation, labels), "")).Allowed).To(BeFalse(), annotation)
 	}
 }
@@ -144,7 +153,7 @@ func TestWhatTheConversionIgnoresIsRefused(t *testing.T) {
 // An answer that the API server cannot take for one lets the write pass.
 func TestAPanicRefusesNothing(t *testing.T) {
 	g := NewWithT(t)
-	hook := hookOf(&validator{advise: func(context.Context, *criticalv2.CriticalService) []string { panic("a mistake of ours") }})
+	hook := hookOf(&validator{schema: schema(g), advise: func(context.Context, *criticalv2.CriticalService) []string { panic("a mistake of ours") }})
 	server := httptest.NewServer(hook)
 	defer server.Close()
 	request := question("v2", inV2("", good), "").AdmissionRequest

@@ -55,15 +55,15 @@ func TestWhoTheAPIServerTrusts(t *testing.T) {
 	all := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 
 	for sentence, test := range map[string]struct{ found, want []byte }{
-		"the authority, if nobody was trusted":       {nil, current},
-		"the authority alone, if it was already":     {current, current},
-		"the one before it too":                      {previous, all(current, previous)},
-		"the same if all is as it should be":         {all(current, previous), all(current, previous)},
-		"the same whatever the order was":            {all(previous, current), all(current, previous)},
-		"of several before it only the newest":       {all(oldest, previous), all(current, previous)},
-		"nobody whose time is over":                  {all(current, expired), current},
-		"nobody who is not ours":                     {all(foreign, current), current},
-		"nobody because of what cannot even be read": {[]byte("nonsense"), current},
+		"the authority, if none was trusted":       {nil, current},
+		"the authority alone, if it was already":   {current, current},
+		"the one before it too":                    {previous, all(current, previous)},
+		"the same if all is as it should be":       {all(current, previous), all(current, previous)},
+		"the same whatever the order was":          {all(previous, current), all(current, previous)},
+		"of several before it only the newest":     {all(oldest, previous), all(current, previous)},
+		"none that is expired":                     {all(current, expired), current},
+		"none that is not ours":                    {all(foreign, current), current},
+		"none because of what cannot even be read": {[]byte("nonsense"), current},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
@@ -154,8 +154,8 @@ func TestTheManifestsAgree(t *testing.T) {
 	g.Expect(trustedToValidate(found)).To(Equal([]byte("authority")), "the operator finds its webhook there")
 }
 
-// An operator that is not there hinders nobody, and is not asked about others.
-func TestTheValidationHindersNobody(t *testing.T) {
+// An operator that is down blocks no write, and is not asked about other kinds.
+func TestTheValidationFailsOpen(t *testing.T) {
 	g := NewWithT(t)
 	data, err := os.ReadFile("../../../config/webhook/manifests.yaml")
 	g.Expect(err).NotTo(HaveOccurred())
@@ -175,7 +175,7 @@ func TestTheValidationHindersNobody(t *testing.T) {
 func TestWhereTheValidationIs(t *testing.T) {
 	g := NewWithT(t)
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{Webhooks: []admissionregistrationv1.ValidatingWebhook{
-		{Name: "somebody-elses.example.com"}, {Name: validation, TimeoutSeconds: new(int32(1))},
+		{Name: "another.example.com"}, {Name: validation, TimeoutSeconds: new(int32(1))},
 	}}
 	before := configuration.DeepCopy()
 	pointAtValidation(configuration, Options{Namespace: "here"}, "https://127.0.0.1:9443", []byte("authority"))

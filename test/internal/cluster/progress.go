@@ -50,7 +50,7 @@ func (c *Cluster) AwaitDeployment(ctx context.Context, key client.ObjectKey, lim
 func rolledOut(deployment *appsv1.Deployment) bool {
 	wanted := replicas(deployment)
 	status := deployment.Status
-	// A Deployment that somebody has scaled to nothing has all it wants, and does nothing.
+	// A Deployment that was scaled to zero has all it wants, and does nothing.
 	return wanted > 0 && status.ObservedGeneration >= deployment.Generation &&
 		status.UpdatedReplicas == wanted && status.Replicas == wanted &&
 		status.AvailableReplicas == wanted

@@ -22,7 +22,7 @@ const (
 	// ReadyPath answers while the application wants requests.
 	ReadyPath = "/readyz"
 
-	// drain is how long the application goes on answering after it was told to stop, as Kubernetes
+	// drain is how long the application goes on answering after SIGTERM, as Kubernetes
 	// advises: longer than the proxies of all nodes take to follow.
 	drain = 4 * time.Second
 )

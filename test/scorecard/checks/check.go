@@ -35,7 +35,7 @@ var All = []Check{
 	{"restricted", "All that the operator makes conforms to Pod Security restricted.", restricted},
 }
 
-// cleaning is how long the test may take to remove what it made, even if it was told to stop: less than the
+// cleaning is how long the test may take to remove what it made, even if it was stopped: less than the
 // 30 s that a Pod is given to end.
 const cleaning = 20 * time.Second
 

@@ -24,15 +24,15 @@ import (
 	"github.com/critical-service/operator/test/scorecard/world"
 )
 
-// patience is for a machine that is busy: what comes takes milliseconds.
-const patience = time.Minute
+// waitTimeout is for a machine that is busy: what comes takes milliseconds.
+const waitTimeout = time.Minute
 
 // newWorld is a world for a test, with a bundle that is in order.
 func newWorld(t *testing.T, check Check) *world.World {
 	t.Helper()
 	return world.New(check.Name, &world.Surroundings{
 		Client: tester, Self: self, Bundle: newBundle(t, goodExamples), Evidence: evidence.Folder(t.TempDir()),
-		Patience: patience, Warnings: &world.Warnings{},
+		AwaitTimeout: waitTimeout, Warnings: &world.Warnings{},
 	}, verdict.NewJournal())
 }
 
@@ -74,7 +74,7 @@ func check(t *testing.T, name string) Check {
 	return Check{}
 }
 
-// result is what scorecard is told, of one test.
+// result is what scorecard gets, of one test.
 func result(g *WithT, status v1alpha3.TestStatus) v1alpha3.TestResult {
 	g.Expect(status.Results).To(HaveLen(1))
 	return status.Results[0]
@@ -105,7 +105,7 @@ func TestEveryTestPassesWithAnOperatorThatDoesWhatItShould(t *testing.T) {
 	}
 }
 
-// nothingIsLeft: an API server alone does not end a namespace, but knows that it was told to.
+// nothingIsLeft: an API server alone does not end a namespace, but marks it as terminating.
 func nothingIsLeft(g *WithT, w *world.World) {
 	var policies criticalv2.CriticalServiceList
 	g.Expect(admin.List(context.Background(), &policies, client.MatchingLabels(w.Selector()))).To(Succeed())
@@ -143,7 +143,7 @@ func TestEveryTestFailsAtOnceWithoutAnOperator(t *testing.T) {
 			problem: "the operator is not installed", suggestion: "Install the operator in this cluster first",
 		},
 		"The test may do nothing.": {
-			client: nobody, problem: `User "nobody" cannot list`, suggestion: "config/scorecard/rbac.yaml",
+			client: unprivileged, problem: `User "unprivileged" cannot list`, suggestion: "config/scorecard/rbac.yaml",
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -235,7 +235,7 @@ var badOperators = map[string]bad{
 	},
 	"A fallback that is published and does not answer is no fallback.": {
 		operator: understudy{silent: true}, test: "outage",
-		awaited: "a row of 20 requests that the fallback answered", seen: "nobody answers (dial tcp",
+		awaited: "a row of 20 requests that the fallback answered", seen: "no one answers (dial tcp",
 		after: "There is an EndpointSlice of the operator's for Service shop with endpoints ready=true", suggestion: "NetworkPolicy",
 	},
 	"A fallback that stays promoted is not withdrawn.": {
@@ -247,7 +247,7 @@ var badOperators = map[string]bad{
 		deaf: true, test: "conversion",
 		awaited: "an API server that accepts v1", seen: "conversion webhook for mycrd.com/v1 failed", suggestion: "Does its webhook answer",
 	},
-	"Nor can be told whether v1 is refused for the right reason.": {
+	"Nor can it be tested whether v1 is refused for the right reason.": {
 		deaf: true, test: "refusal",
 		awaited: "an API server that accepts v1", seen: "conversion webhook for mycrd.com/v1 failed", suggestion: "Does its webhook answer",
 	},
@@ -281,17 +281,17 @@ func TestNoTestPassesWithAnOperatorThatDoesSomethingElse(t *testing.T) {
 			operator.namespace, w.Transport = w.Namespace, operator
 			operator.play(t)
 
-			// The test would wait for its patience: it is told that its time is over when it has seen enough.
+			// The test would wait until its timeout: its context ends when it has seen enough.
 			ctx, end := context.WithCancelCause(t.Context())
 			ended := make(chan v1alpha3.TestStatus, 1)
 			go func() { ended <- check.in(ctx, w) }()
 			g.Eventually(func() string {
 				_, since, _ := strings.Cut(w.Journal.String(), bad.after)
 				return since
-			}).WithTimeout(patience).Should(ContainSubstring("Seen: " + bad.seen))
+			}).WithTimeout(waitTimeout).Should(ContainSubstring("Seen: " + bad.seen))
 			end(context.DeadlineExceeded)
 			var status v1alpha3.TestStatus
-			g.Eventually(ended).WithTimeout(patience).Should(Receive(&status))
+			g.Eventually(ended).WithTimeout(waitTimeout).Should(Receive(&status))
 
 			got := result(g, status)
 			g.Expect(got.State).To(Equal(v1alpha3.FailState), got.Log)
@@ -310,7 +310,7 @@ func TestWhatNeedsNoWaitingFailsAtOnce(t *testing.T) {
 		state               v1alpha3.State
 		problem, suggestion string
 	}{
-		"An operator that was told to look elsewhere cannot be tested.": {
+		"An operator of other namespaces cannot be tested.": {
 			operator: understudy{elsewhere: true}, test: "armed", state: v1alpha3.ErrorState,
 			problem: "NAMESPACES names others.", suggestion: "leave its setting NAMESPACES empty",
 		},
@@ -366,10 +366,10 @@ func TestATestThatIsStoppedCleansUpAndSaysSo(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan v1alpha3.TestStatus, 1)
 	go func() { ended <- check.in(ctx, w) }()
-	g.Eventually(w.Journal.String).WithTimeout(patience).Should(ContainSubstring("makes the CriticalService"))
+	g.Eventually(w.Journal.String).WithTimeout(waitTimeout).Should(ContainSubstring("makes the CriticalService"))
 	stop()
 	var status v1alpha3.TestStatus
-	g.Eventually(ended).WithTimeout(patience).Should(Receive(&status))
+	g.Eventually(ended).WithTimeout(waitTimeout).Should(Receive(&status))
 	got := result(g, status)
 	g.Expect(got.State).To(Equal(v1alpha3.ErrorState))
 	g.Expect(got.Errors).To(ConsistOf(ContainSubstring("stopped")))

@@ -158,10 +158,10 @@ func acceptExamples(ctx context.Context, w *world.World) error {
 	for _, example := range found {
 		called := fmt.Sprintf("%s %q of %s", example.GetKind(), example.GetName(), example.GetAPIVersion())
 		versions = append(versions, example.GetAPIVersion())
-		// By another name, because somebody may have made the very example.
+		// By another name, because a user may have created the very example.
 		example.SetName(w.Namespace)
 		if err := w.Create(ctx, &example, client.DryRunAll, client.FieldValidation("Strict")); err != nil {
-			failed = append(failed, verdict.Failed("Mend the sample in config/samples, and run `make bundle`.",
+			failed = append(failed, verdict.Failed("Fix the sample in config/samples, and run `make bundle`.",
 				"the bundle's example %s is not accepted: %v", called, err))
 			continue
 		}

@@ -38,8 +38,8 @@ var (
 	admin client.WithWatch
 	// tester may do what config/scorecard/rbac.yaml allows, and no more.
 	tester client.WithWatch
-	// nobody is a user without any permission.
-	nobody client.WithWatch
+	// unprivileged is a user without any permission.
+	unprivileged client.WithWatch
 )
 
 // self is the Pod in which the tests believe to run.
@@ -90,7 +90,7 @@ func prepare(environment *envtest.Environment, config *rest.Config) error {
 	if admin, err = client.NewWithWatch(config, client.Options{Scheme: environment.Scheme}); err != nil {
 		return err
 	}
-	for name, connection := range map[string]*client.WithWatch{"tester": &tester, "nobody": &nobody} {
+	for name, connection := range map[string]*client.WithWatch{"tester": &tester, "unprivileged": &unprivileged} {
 		user, err := environment.AddUser(envtest.User{Name: name}, config)
 		if err != nil {
 			return err
@@ -135,7 +135,7 @@ func grant(ctx context.Context) error {
 }
 
 // serveWebhooks serves the conversion as the operator does, and a validation that refuses what the operator's does and
-// never warns, where envtest has told the API server to look.
+// never warns, where envtest has pointed the API server.
 func serveWebhooks(options *envtest.WebhookInstallOptions) error {
 	handler, err := webhook.Conversion()
 	if err != nil {

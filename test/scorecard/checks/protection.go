@@ -128,9 +128,9 @@ func deletion(ctx context.Context, w *world.World) error {
 	if err := w.Delete(ctx, s.policy); err != nil {
 		return err
 	}
-	err = w.Await(ctx, "nothing left of what the operator made", func(ctx context.Context) (world.Sight, error) {
+	err = w.Await(ctx, "nothing left of what the operator made", func(ctx context.Context) (world.Observation, error) {
 		left, err := w.OperatorsOwn(ctx)
-		return world.Sight{
+		return world.Observation{
 			Done: len(left) == 0, Text: fmt.Sprintf("%d left: %s", len(left), strings.Join(left, ", ")),
 			Suggestion: "The operator removes these when it sees the deletion. Is it running, and may it delete them? " +
 				"See what it says: kubectl logs --all-namespaces --selector app.kubernetes.io/name=critical-service-operator",

@@ -15,7 +15,7 @@ import (
 	"github.com/critical-service/operator/test/scorecard/world"
 )
 
-// wrong is a spec with a mistake that people make, and what they are told.
+// wrong is a spec with a mistake that people make, and the message that they get.
 type wrong struct {
 	version, mistake, spec, message string
 }
@@ -100,7 +100,7 @@ func refusal(ctx context.Context, w *world.World) error {
 }
 
 const installedTwice = "Is the CustomResourceDefinition that of this version, and does the operator's webhook answer? " +
-	"See kubectl get crd criticalservices.mycrd.com -o yaml, and install the operator anew (docs/install.md)."
+	"See kubectl get crd criticalservices.mycrd.com -o yaml, and reinstall the operator (docs/install.md)."
 
 // refused judges what was said to a mistake.
 func refused(w *world.World, mistake wrong, err error) error {
@@ -121,12 +121,12 @@ func refused(w *world.World, mistake wrong, err error) error {
 // validates waits until the operator's webhook refuses what only it can. The API server accepts it as long as it gets
 // no answer, as it does for some seconds after an installation.
 func validates(ctx context.Context, w *world.World) error {
-	return w.Await(ctx, "a refusal by the operator's webhook of "+unlikely.mistake, func(ctx context.Context) (world.Sight, error) {
+	return w.Await(ctx, "a refusal by the operator's webhook of "+unlikely.mistake, func(ctx context.Context) (world.Observation, error) {
 		err := submit(ctx, w, unlikely.version, unlikely.spec)
 		if err == nil {
-			return world.Sight{Text: unlikely.spec + " is accepted", Suggestion: validationHint}, nil
+			return world.Observation{Text: unlikely.spec + " is accepted", Suggestion: validationHint}, nil
 		}
-		return world.Sight{Done: true, Text: "it is not accepted"}, refused(w, unlikely, err)
+		return world.Observation{Done: true, Text: "it is not accepted"}, refused(w, unlikely, err)
 	})
 }
 
@@ -136,17 +136,17 @@ const validationHint = "The operator validates (docs/spec/criticalservice.md#wha
 // converts waits until a valid CriticalService of v1 is accepted, which needs the operator: it answers for some
 // seconds not, after it was installed, and when OLM has renewed its certificate.
 func converts(ctx context.Context, w *world.World) error {
-	return w.Await(ctx, "an API server that accepts v1, for which it asks the operator", func(ctx context.Context) (world.Sight, error) {
+	return w.Await(ctx, "an API server that accepts v1, for which it asks the operator", func(ctx context.Context) (world.Observation, error) {
 		err := submit(ctx, w, "v1", "{matchLabels: [{key: a, value: b}]}")
 		switch {
 		case err == nil:
-			return world.Sight{Done: true, Text: "a valid CriticalService of v1 is accepted"}, nil
+			return world.Observation{Done: true, Text: "a valid CriticalService of v1 is accepted"}, nil
 		case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
-			return world.Sight{}, verdict.Failed(installedTwice, "a valid CriticalService of v1 is refused: %v", err)
+			return world.Observation{}, verdict.Failed(installedTwice, "a valid CriticalService of v1 is refused: %v", err)
 		case verdict.Final(err):
-			return world.Sight{}, err
+			return world.Observation{}, err
 		}
-		return world.Sight{Text: err.Error(), Suggestion: conversionHint}, nil
+		return world.Observation{Text: err.Error(), Suggestion: conversionHint}, nil
 	})
 }
 

@@ -103,6 +103,6 @@ func conforms(w *world.World, judge policy.Evaluator, what string, meta metav1.O
 		w.Journal.Say("Pod Security restricted allows %s.", what)
 		return nil
 	}
-	return verdict.Failed("This is a defect of the operator, or somebody changes its Pods at admission: please report it, with the evidence of this test.",
+	return verdict.Failed("This is a defect of the operator, or a webhook changes its Pods at admission: please report it, with the evidence of this test.",
 		"Pod Security restricted does not allow %s: %s", what, strings.Join(problems, "; "))
 }

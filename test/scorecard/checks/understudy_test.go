@@ -31,13 +31,13 @@ const (
 )
 
 // understudy plays, in one namespace, what the tests exercise and need: Pods of Deployments, the operator,
-// and the network. It plays the operator as badly as it is told.
+// and the network. It plays the operator as badly as configured.
 type understudy struct {
 	namespace string
 
 	// absent: the operator does nothing at all.
 	absent bool
-	// elsewhere: the operator was told to look at other namespaces.
+	// elsewhere: the operator looks at other namespaces only.
 	elsewhere bool
 	// mute: the operator cannot write EndpointSlices, and says so.
 	mute bool
@@ -56,7 +56,7 @@ type understudy struct {
 	// silent: the fallback does not answer, though it is published.
 	silent bool
 
-	// promoted is written by the operator, and read by whoever asks.
+	// promoted is written by the operator, and read by each request.
 	promoted *atomic.Bool
 }
 

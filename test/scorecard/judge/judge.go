@@ -14,7 +14,7 @@ import (
 	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
 )
 
-// accepted is a suggestion of a built-in test that nobody can act on.
+// accepted is a suggestion of a built-in test that cannot be followed.
 type accepted struct {
 	// test is what scorecard calls the test.
 	test string
@@ -74,7 +74,7 @@ func Judge(results io.Reader, out io.Writer, report string) error {
 			return err
 		}
 	}
-	if _, err := fmt.Fprintf(out, "%d tests, %d with something to mend\n", suite.Tests, len(remarks)); err != nil {
+	if _, err := fmt.Fprintf(out, "%d tests, %d with something to fix\n", suite.Tests, len(remarks)); err != nil {
 		return err
 	}
 	if len(remarks) > 0 {
@@ -83,7 +83,7 @@ func Judge(results io.Reader, out io.Writer, report string) error {
 	return nil
 }
 
-// judged says what is to be mended, if anything, and notes what cannot be.
+// judged says what is to be fixed, if anything, and notes what cannot be.
 func judged(result v1alpha3.TestResult) (remark string, notes []string) {
 	var remarks []string
 	if result.State != v1alpha3.PassState {
@@ -92,7 +92,7 @@ func judged(result v1alpha3.TestResult) (remark string, notes []string) {
 	remarks = append(remarks, result.Errors...)
 	for _, suggestion := range result.Suggestions {
 		if why, known := explanation(result.Name, suggestion); known {
-			notes = append(notes, fmt.Sprintf("%s suggests: %s\n  Nobody can follow it: %s", result.Name, suggestion, why))
+			notes = append(notes, fmt.Sprintf("%s suggests: %s\n  It cannot be followed: %s", result.Name, suggestion, why))
 		} else {
 			remarks = append(remarks, "suggestion: "+suggestion)
 		}

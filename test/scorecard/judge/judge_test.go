@@ -19,18 +19,18 @@ func TestJudge(t *testing.T) {
 		problem string
 		shown   string
 	}{
-		"all passed":                      {results: []v1alpha3.TestResult{{Name: "armed", State: v1alpha3.PassState}}, shown: "1 tests, 0 with something to mend"},
-		"a test that failed is to mend":   {results: []v1alpha3.TestResult{{State: v1alpha3.FailState, Errors: []string{"2 left"}}}, problem: "one: state fail; 2 left"},
+		"all passed":                      {results: []v1alpha3.TestResult{{Name: "armed", State: v1alpha3.PassState}}, shown: "1 tests, 0 with something to fix"},
+		"a test that failed is to fix":    {results: []v1alpha3.TestResult{{State: v1alpha3.FailState, Errors: []string{"2 left"}}}, problem: "one: state fail; 2 left"},
 		"so is one that could not be run": {results: []v1alpha3.TestResult{{State: v1alpha3.ErrorState}}, problem: "one: state error"},
 		"so is one without a result":      {results: nil, problem: "one: the test gave no result"},
 		"so is a suggestion": {
 			results: []v1alpha3.TestResult{{State: v1alpha3.PassState, Suggestions: []string{"add an icon"}}}, problem: "one: suggestion: add an icon",
 		},
-		"a suggestion that nobody can follow is shown with the reason": {
+		"a suggestion that cannot be followed is shown with the reason": {
 			results: []v1alpha3.TestResult{{Name: "olm-status-descriptors", State: v1alpha3.PassState, Suggestions: []string{hint}}},
 			shown:   "only the operator writes the status",
 		},
-		"the same suggestion of another test is to mend": {
+		"the same suggestion of another test is to fix": {
 			results: []v1alpha3.TestResult{{Name: "armed", State: v1alpha3.PassState, Suggestions: []string{hint}}}, problem: "one: suggestion: " + hint,
 		},
 	} {

@@ -22,7 +22,7 @@ type failure struct {
 	Message string `xml:"message,attr"`
 }
 
-// add counts a test, as failed if something is to be mended.
+// add counts a test, as failed if something is to be fixed.
 func (s *suite) add(name, remark, log string) {
 	s.Tests++
 	added := &testCase{Suite: s.Name, Name: name, Output: log}

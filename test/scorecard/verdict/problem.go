@@ -33,7 +33,7 @@ func Prevented(suggestion, format string, args ...any) error {
 	return &TestError{What: fmt.Sprintf(format, args...), Suggestion: suggestion, Prevented: true}
 }
 
-// CutShort says of an error that it is none of the operator's if the test had no more time, or was told to stop.
+// CutShort says of an error that it is none of the operator's if the test had no more time, or was stopped.
 func CutShort(ctx context.Context, err error) error {
 	var problem *TestError
 	if err == nil || ctx.Err() == nil || errors.As(err, &problem) {
@@ -42,7 +42,7 @@ func CutShort(ctx context.Context, err error) error {
 	return Prevented("Let the tests run to their end: operator-sdk scorecard --wait-time 10m.", "the test was stopped: %v", err)
 }
 
-// Final tells whether it is no use to ask again: somebody has to do something first.
+// Final reports whether a retry is of no use: a user has to act first.
 func Final(err error) bool {
 	var problem *TestError
 	return errors.As(err, &problem) || lacksPermission(err)

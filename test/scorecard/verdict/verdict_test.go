@@ -25,7 +25,7 @@ func TestStatus(t *testing.T) {
 	}{
 		"no error passes": {state: v1alpha3.PassState},
 		"what the operator did wrong fails": {
-			err: verdict.Failed("mend it", "%d left", 2), state: v1alpha3.FailState, errors: []string{"2 left"}, suggestions: []string{"mend it"},
+			err: verdict.Failed("fix it", "%d left", 2), state: v1alpha3.FailState, errors: []string{"2 left"}, suggestions: []string{"fix it"},
 		},
 		"what prevents a test says nothing of the operator": {
 			err: verdict.Prevented("install it", "none"), state: v1alpha3.ErrorState, errors: []string{"none"}, suggestions: []string{"install it"},
@@ -33,14 +33,14 @@ func TestStatus(t *testing.T) {
 		"an error of the API server prevents": {
 			err: errors.New("connection refused"), state: v1alpha3.ErrorState, errors: []string{"connection refused"},
 		},
-		"each of several errors is told, and a suggestion once": {
-			err:   fmt.Errorf("together: %w", errors.Join(verdict.Failed("mend it", "one"), verdict.Failed("mend it", "two"))),
-			state: v1alpha3.FailState, errors: []string{"one", "two"}, suggestions: []string{"mend it"},
+		"each of several errors is reported, and a suggestion once": {
+			err:   fmt.Errorf("together: %w", errors.Join(verdict.Failed("fix it", "one"), verdict.Failed("fix it", "two"))),
+			state: v1alpha3.FailState, errors: []string{"one", "two"}, suggestions: []string{"fix it"},
 		},
 		"one that prevents makes the whole an error": {
 			err: errors.Join(verdict.Failed("", "one"), errors.New("two")), state: v1alpha3.ErrorState, errors: []string{"one", "two"},
 		},
-		"a permission that lacks is told how to get": {
+		"a missing permission is reported with how to get it": {
 			err:    fmt.Errorf("list: %w", apierrors.NewForbidden(pods, "", errors.New(`User "x" cannot list resource "pods"`))),
 			state:  v1alpha3.ErrorState,
 			errors: []string{`list: pods is forbidden: User "x" cannot list resource "pods"`},

@@ -21,8 +21,8 @@ import (
 const (
 	ByApplication = "the application"
 	ByFallback    = "the fallback"
-	ByNobody      = "nobody"
-	ByStranger    = "somebody else"
+	ByNoOne       = "no one"
+	ByOther       = "another server"
 )
 
 const (
@@ -60,19 +60,19 @@ func (w *World) Ask(ctx context.Context, app *Application) Answer {
 	address := net.JoinHostPort(app.Service.Spec.ClusterIP, strconv.Itoa(int(app.Service.Spec.Ports[0].Port)))
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, (&url.URL{Scheme: "http", Host: address, Path: "/"}).String(), http.NoBody)
 	if err != nil {
-		return Answer{By: ByNobody, Detail: err.Error()}
+		return Answer{By: ByNoOne, Detail: err.Error()}
 	}
 	request.Header.Set("Accept", "text/plain")
 	response, err := w.Transport.RoundTrip(request)
 	if err != nil {
-		return Answer{By: ByNobody, Detail: err.Error()}
+		return Answer{By: ByNoOne, Detail: err.Error()}
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<16))
 	if err != nil {
-		return Answer{By: ByNobody, Detail: err.Error()}
+		return Answer{By: ByNoOne, Detail: err.Error()}
 	}
-	answer := Answer{By: ByStranger, Detail: "HTTP " + response.Status}
+	answer := Answer{By: ByOther, Detail: "HTTP " + response.Status}
 	switch {
 	case response.Header.Get(application.Header) == app.Deployment.Name && response.StatusCode == http.StatusOK:
 		answer.By = ByApplication
@@ -125,7 +125,7 @@ func (o *Watch) add(answer Answer, from time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.asked++
-	if answer.By == ByNobody {
+	if answer.By == ByNoOne {
 		o.lost++
 	}
 	if last := len(o.spells) - 1; last >= 0 && o.spells[last].Answer == answer {
@@ -180,12 +180,12 @@ func (o *Watch) String() string {
 	return text.String()
 }
 
-// AwaitAnswers waits until a watched Service is answered by somebody, many times in a row.
+// AwaitAnswers waits until a watched Service is answered by one server, many times in a row.
 func (w *World) AwaitAnswers(ctx context.Context, watch *Watch, by, suggestion string) error {
 	const many = 20
 	watch.Reset()
-	return w.Await(ctx, fmt.Sprintf("a row of %d requests that %s answered", many, by), func(context.Context) (Sight, error) {
+	return w.Await(ctx, fmt.Sprintf("a row of %d requests that %s answered", many, by), func(context.Context) (Observation, error) {
 		answer, inARow := watch.Now()
-		return Sight{Done: answer.By == by && inARow >= many, Text: answer.String(), Suggestion: suggestion}, nil
+		return Observation{Done: answer.By == by && inARow >= many, Text: answer.String(), Suggestion: suggestion}, nil
 	})
 }

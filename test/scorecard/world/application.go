@@ -54,21 +54,21 @@ func (w *World) StartApplication(ctx context.Context, name string, labels map[st
 			return nil, err
 		}
 	}
-	err = w.Await(ctx, "a real answer of the application", func(ctx context.Context) (Sight, error) {
+	err = w.Await(ctx, "a real answer of the application", func(ctx context.Context) (Observation, error) {
 		answer := w.Ask(ctx, made)
-		sight := Sight{Done: answer.By == ByApplication, Text: answer.String()}
+		observation := Observation{Done: answer.By == ByApplication, Text: answer.String()}
 		pods, err := w.Pods(ctx, "app="+name)
 		if err != nil {
-			return sight, err
+			return observation, err
 		}
 		for _, pod := range pods {
 			if !podReady(&pod) {
-				sight.Text += "; " + describePod(&pod)
+				observation.Text += "; " + describePod(&pod)
 			}
 		}
-		sight.Suggestion = "This is not about the operator yet: the test's own application does not answer. Can the nodes pull the image " +
+		observation.Suggestion = "This is not about the operator yet: the test's own application does not answer. Can the nodes pull the image " +
 			from + " in every namespace, and can Pods reach the addresses of Services?"
-		return sight, nil
+		return observation, nil
 	})
 	if err != nil {
 		return nil, asPrevented(err)
@@ -94,9 +94,9 @@ func (w *World) Scale(ctx context.Context, app *Application, replicas int32) err
 
 // PodsGone waits until an application has no Pod left.
 func (w *World) PodsGone(ctx context.Context, app *Application) error {
-	return asPrevented(w.Await(ctx, "no Pod of the application any more", func(ctx context.Context) (Sight, error) {
+	return asPrevented(w.Await(ctx, "no Pod of the application any more", func(ctx context.Context) (Observation, error) {
 		pods, err := w.Pods(ctx, "app="+app.Deployment.Name)
-		return Sight{Done: len(pods) == 0, Text: fmt.Sprintf("%d Pods of the application", len(pods))}, err
+		return Observation{Done: len(pods) == 0, Text: fmt.Sprintf("%d Pods of the application", len(pods))}, err
 	}))
 }
 

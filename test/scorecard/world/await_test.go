@@ -11,20 +11,20 @@ import (
 	"github.com/critical-service/operator/test/scorecard/verdict"
 )
 
-func waiting(patience time.Duration) *World {
-	return New("armed", &Surroundings{Patience: patience}, verdict.NewJournal())
+func waiting(awaitTimeout time.Duration) *World {
+	return New("armed", &Surroundings{AwaitTimeout: awaitTimeout}, verdict.NewJournal())
 }
 
 func TestAwaitTellsEverythingItSeesOnce(t *testing.T) {
 	g := NewWithT(t)
 	w := waiting(time.Minute)
 	looks := 0
-	g.Expect(w.Await(t.Context(), "three looks", func(context.Context) (Sight, error) {
+	g.Expect(w.Await(t.Context(), "three looks", func(context.Context) (Observation, error) {
 		looks++
 		if looks == 2 {
-			return Sight{}, errors.New("connection\nrefused")
+			return Observation{}, errors.New("connection\nrefused")
 		}
-		return Sight{Done: looks == 3, Text: "a look"}, nil
+		return Observation{Done: looks == 3, Text: "a look"}, nil
 	})).To(Succeed())
 	g.Expect(w.Journal.String()).To(MatchRegexp("(?s)Seen: a look\n.*Seen: connection refused\n.*Seen: a look\n.*There is three looks."))
 }
@@ -35,28 +35,28 @@ func TestAwaitEnds(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	for sentence, test := range map[string]struct {
-		ctx      context.Context
-		patience time.Duration
-		err      error
-		want     string
+		ctx          context.Context
+		awaitTimeout time.Duration
+		err          error
+		want         string
 	}{
-		"after its patience, with the last sight": {
-			ctx: t.Context(), patience: time.Millisecond, want: "waited 1ms for a slice; last seen: none",
+		"after its timeout, with the last observation": {
+			ctx: t.Context(), awaitTimeout: time.Millisecond, want: "waited 1ms for a slice; last seen: none",
 		},
 		"when the test has no more time": {
-			ctx: over, patience: time.Minute, want: "the time of the test was over while it waited for a slice; last seen: ",
+			ctx: over, awaitTimeout: time.Minute, want: "the time of the test was over while it waited for a slice; last seen: ",
 		},
-		"when the test is told to stop": {
-			ctx: stopped, patience: time.Minute, want: "the test was stopped: waited for a slice; last seen: ",
+		"when the test is stopped": {
+			ctx: stopped, awaitTimeout: time.Minute, want: "the test was stopped: waited for a slice; last seen: ",
 		},
 		"when it is no use to ask again": {
-			ctx: t.Context(), patience: time.Minute, err: verdict.Failed("", "it is wrong"), want: "it is wrong",
+			ctx: t.Context(), awaitTimeout: time.Minute, err: verdict.Failed("", "it is wrong"), want: "it is wrong",
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			err := waiting(test.patience).Await(test.ctx, "a slice", func(context.Context) (Sight, error) {
-				return Sight{Text: "none"}, test.err
+			err := waiting(test.awaitTimeout).Await(test.ctx, "a slice", func(context.Context) (Observation, error) {
+				return Observation{Text: "none"}, test.err
 			})
 			g.Expect(err).To(MatchError(HavePrefix(test.want)))
 		})
@@ -67,7 +67,7 @@ func TestAWatchCountsInARowAndTellsItsStory(t *testing.T) {
 	g := NewWithT(t)
 	watch := &Watch{}
 	at := time.Now()
-	for _, by := range []string{ByApplication, ByApplication, ByNobody, ByFallback, ByFallback} {
+	for _, by := range []string{ByApplication, ByApplication, ByNoOne, ByFallback, ByFallback} {
 		watch.add(Answer{By: by}, at)
 	}
 	answer, inARow := watch.Now()

@@ -39,20 +39,20 @@ func (w *World) OperatorRuns(ctx context.Context) error {
 	if len(pods) == 0 {
 		return verdict.Prevented(install, "no namespace has a Pod of the operator (labels %s): it is not installed, or scaled to zero", operatorPods)
 	}
-	return w.Await(ctx, "an operator that is ready", func(ctx context.Context) (Sight, error) {
+	return w.Await(ctx, "an operator that is ready", func(ctx context.Context) (Observation, error) {
 		pods, err := w.operator(ctx)
 		if err != nil {
-			return Sight{}, err
+			return Observation{}, err
 		}
-		sight := Sight{Suggestion: "See why the operator is not ready: kubectl describe pods --all-namespaces --selector " +
+		observation := Observation{Suggestion: "See why the operator is not ready: kubectl describe pods --all-namespaces --selector " +
 			operatorPods + ". " + operatorLog}
 		var seen []string
 		for _, pod := range pods {
-			sight.Done = sight.Done || podReady(&pod)
+			observation.Done = observation.Done || podReady(&pod)
 			seen = append(seen, describePod(&pod))
 		}
-		sight.Text = strings.Join(seen, "; ")
-		return sight, nil
+		observation.Text = strings.Join(seen, "; ")
+		return observation, nil
 	})
 }
 

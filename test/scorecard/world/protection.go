@@ -33,35 +33,35 @@ func (w *World) PagePolicy() *criticalv2.CriticalService {
 
 // AwaitState waits until a CriticalService says that a Service is in a state.
 func (w *World) AwaitState(ctx context.Context, policy *criticalv2.CriticalService, service string, state criticalv2.ServiceState) error {
-	return w.Await(ctx, fmt.Sprintf("a status that says %s of Service %s", state, service), func(ctx context.Context) (Sight, error) {
+	return w.Await(ctx, fmt.Sprintf("a status that says %s of Service %s", state, service), func(ctx context.Context) (Observation, error) {
 		var now criticalv2.CriticalService
 		if err := w.Get(ctx, client.ObjectKeyFromObject(policy), &now); err != nil {
-			return Sight{}, err
+			return Observation{}, err
 		}
 		if err := watched(&now); err != nil {
-			return Sight{}, err
+			return Observation{}, err
 		}
 		for _, detail := range now.Status.Details {
 			if detail.Namespace == w.Namespace && detail.Name == service {
-				return Sight{
+				return Observation{
 					Done:       detail.State == state,
 					Text:       fmt.Sprintf("the Service is %s, %s: %s", detail.State, detail.Reason, detail.Message),
 					Suggestion: fmt.Sprintf("Look up the reason %s in docs/spec/criticalservice.md and docs/runbooks. %s", detail.Reason, operatorLog),
 				}, nil
 			}
 		}
-		return Sight{Text: "the status does not name the Service", Suggestion: operatorLog}, nil
+		return Observation{Text: "the status does not name the Service", Suggestion: operatorLog}, nil
 	})
 }
 
-// watched fails where the operator was told to look elsewhere.
+// watched fails where the operator looks at other namespaces only.
 func watched(policy *criticalv2.CriticalService) error {
 	ready := meta.FindStatusCondition(policy.Status.Conditions, criticalv2.ConditionReady)
 	if ready == nil || ready.Reason != criticalv2.ConditionReasonNamespaceNotWatched {
 		return nil
 	}
 	return verdict.Prevented("Let the operator look at all namespaces while scorecard runs: leave its setting NAMESPACES empty "+
-		"(docs/settings.md). The tests make namespaces of their own, so that they touch nobody's Services.",
+		"(docs/settings.md). The tests make namespaces of their own, so that they touch no Services of yours.",
 		"the operator does not look at the namespace of the test: %s", ready.Message)
 }
 
@@ -87,12 +87,12 @@ const (
 // AwaitSlice waits until all endpoints of the fallback are published in one of the two ways.
 func (w *World) AwaitSlice(ctx context.Context, service, way string) error {
 	awaited := fmt.Sprintf("an EndpointSlice of the operator's for Service %s with endpoints %s", service, way)
-	return w.Await(ctx, awaited, func(ctx context.Context) (Sight, error) {
+	return w.Await(ctx, awaited, func(ctx context.Context) (Observation, error) {
 		found, err := w.Standbys(ctx, service)
 		if err != nil {
-			return Sight{}, err
+			return Observation{}, err
 		}
-		sight := Sight{
+		observation := Observation{
 			Text: "the operator has published no endpoint",
 			Suggestion: "May the operator write EndpointSlices? kubectl auth can-i create endpointslices.discovery.k8s.io --all-namespaces " +
 				"--as system:serviceaccount:NAMESPACE:critical-service-operator. " + operatorLog,
@@ -101,11 +101,11 @@ func (w *World) AwaitSlice(ctx context.Context, service, way string) error {
 		for _, slice := range found {
 			for _, endpoint := range slice.Endpoints {
 				ways = append(ways, wayOf(endpoint))
-				sight.Text = fmt.Sprintf("%d EndpointSlices of the operator's, with endpoints %s", len(found), strings.Join(ways, ", "))
+				observation.Text = fmt.Sprintf("%d EndpointSlices of the operator's, with endpoints %s", len(found), strings.Join(ways, ", "))
 			}
 		}
-		sight.Done = len(ways) > 0 && !slices.ContainsFunc(ways, func(seen string) bool { return seen != way })
-		return sight, nil
+		observation.Done = len(ways) > 0 && !slices.ContainsFunc(ways, func(seen string) bool { return seen != way })
+		return observation, nil
 	})
 }
 

@@ -16,9 +16,9 @@ import (
 // lookEach is how often a test looks for what it awaits.
 const lookEach = 200 * time.Millisecond
 
-// Sight is what a test sees when it looks for what it awaits.
-type Sight struct {
-	// Done tells that this is what was awaited.
+// Observation is what a test sees when it looks for what it awaits.
+type Observation struct {
+	// Done says that this is what was awaited.
 	Done bool
 	// Text says what there is.
 	Text string
@@ -27,11 +27,11 @@ type Sight struct {
 }
 
 // Await looks until what is awaited is there. What is seen goes into the journal whenever it changes, and
-// the last sight into the error. An error of look's is one more sight, unless it is final.
-func (w *World) Await(ctx context.Context, awaited string, look func(context.Context) (Sight, error)) error {
-	last := Sight{Text: "nothing yet"}
+// the last observation into the error. An error of look is one more observation, unless it is final.
+func (w *World) Await(ctx context.Context, awaited string, look func(context.Context) (Observation, error)) error {
+	last := Observation{Text: "nothing yet"}
 	var final error
-	err := wait.PollUntilContextTimeout(ctx, lookEach, w.Patience, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, lookEach, w.AwaitTimeout, true, func(ctx context.Context) (bool, error) {
 		seen, err := look(ctx)
 		switch {
 		case err != nil && ctx.Err() != nil:
@@ -40,7 +40,7 @@ func (w *World) Await(ctx context.Context, awaited string, look func(context.Con
 			final = err
 			return false, err
 		case err != nil:
-			seen = Sight{Text: err.Error()}
+			seen = Observation{Text: err.Error()}
 		}
 		if seen.Text = oneLine(seen.Text); seen.Text != last.Text {
 			w.Journal.Say("Seen: %s", seen.Text)
@@ -59,7 +59,7 @@ func (w *World) Await(ctx context.Context, awaited string, look func(context.Con
 	case ctx.Err() != nil:
 		return verdict.CutShort(ctx, fmt.Errorf("waited for %s; last seen: %s", awaited, last.Text))
 	default:
-		return verdict.Failed(last.Suggestion, "waited %s for %s; last seen: %s", w.Patience, awaited, last.Text)
+		return verdict.Failed(last.Suggestion, "waited %s for %s; last seen: %s", w.AwaitTimeout, awaited, last.Text)
 	}
 }
 

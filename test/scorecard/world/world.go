@@ -43,14 +43,14 @@ type Surroundings struct {
 	Evidence evidence.Folder
 	// Transport carries the requests to the application.
 	Transport http.RoundTripper
-	// Patience is how long one thing is waited for.
-	Patience time.Duration
+	// AwaitTimeout is how long one thing is waited for.
+	AwaitTimeout time.Duration
 	// Warnings, if any, passes on what the API server warns of.
 	Warnings *Warnings
 }
 
 // Here finds the surroundings in a Pod of scorecard's.
-func Here(bundle string, patience time.Duration) (*Surroundings, error) {
+func Here(bundle string, awaitTimeout time.Duration) (*Surroundings, error) {
 	config, err := rest.InClusterConfig()
 	if err != nil {
 		return nil, verdict.Prevented("Let scorecard run the test: operator-sdk scorecard BUNDLE --selector=suite=custom.",
@@ -75,7 +75,7 @@ func Here(bundle string, patience time.Duration) (*Surroundings, error) {
 	return &Surroundings{
 		Client: connection, Self: types.NamespacedName{Namespace: os.Getenv("SCORECARD_NAMESPACE"), Name: name},
 		Bundle: bundle, Evidence: evidence.Folder(os.Getenv("SCORECARD_STORAGE")),
-		Transport: &http.Transport{DisableKeepAlives: true}, Patience: patience, Warnings: warnings,
+		Transport: &http.Transport{DisableKeepAlives: true}, AwaitTimeout: awaitTimeout, Warnings: warnings,
 	}, nil
 }
 
@@ -140,7 +140,7 @@ func (w *World) CleanUp(ctx context.Context) error {
 	var failed []error
 	for _, object := range slices.Backward(w.made) {
 		if first, old := object.(*criticalv1.CriticalService); old {
-			// Version 2 is what is stored, so that it can be deleted while nobody converts.
+			// Version 2 is what is stored, so that it can be deleted without a conversion.
 			object = &criticalv2.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: first.Name}}
 		}
 		if err := client.IgnoreNotFound(w.Delete(ctx, object)); err != nil {
@@ -155,7 +155,7 @@ func (w *World) CleanUp(ctx context.Context) error {
 		"the test could not remove all that it made: %v", errors.Join(failed...))
 }
 
-// Collect stores what there is at a moment of the test. What cannot be stored is said, and hinders nobody.
+// Collect stores what there is at a moment of the test. What cannot be stored is logged, and blocks nothing.
 func (w *World) Collect(ctx context.Context, moment string) {
 	if w.Evidence == "" || len(w.made) == 0 {
 		return

@@ -125,9 +125,9 @@ func apply(s decide.Snapshot, plan decide.Plan) decide.Snapshot {
 	}
 	pods := append([]corev1.Pod(nil), s.Pods...)
 	for i := range pods {
-		for _, poke := range plan.Poke {
-			if poke.To.Name == pods[i].Name {
-				pods[i] = *poke.To
+		for _, refresh := range plan.RefreshMounts {
+			if refresh.To.Name == pods[i].Name {
+				pods[i] = *refresh.To
 			}
 		}
 	}
@@ -149,7 +149,7 @@ func settled(g Gomega, s decide.Snapshot) decide.Snapshot {
 }
 
 func idle(plan decide.Plan) bool {
-	return !plan.Remove && plan.Table == nil && plan.Deployment == nil && plan.Budget == nil && len(plan.Poke) == 0
+	return !plan.Remove && plan.Table == nil && plan.Deployment == nil && plan.Budget == nil && len(plan.RefreshMounts) == 0
 }
 
 // publish does what the controller of Services does: it lets each slice publish

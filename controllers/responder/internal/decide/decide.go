@@ -45,7 +45,7 @@ func Decide(s Snapshot) Plan {
 	plan.Deployment = due(&s, s.Deployment, responder.Deployment())
 	plan.Budget = due(&s, s.Budget, responder.Budget())
 	if plan.Table == nil {
-		plan.Poke = s.pokes(contents)
+		plan.RefreshMounts = s.mountRefreshes(contents)
 	}
 	return plan
 }
@@ -77,16 +77,16 @@ func (s *Snapshot) owners() []metav1.OwnerReference {
 	})
 }
 
-// pokes are the Pods that do not know yet what the table and the content are now.
-// The version is made of what the cache has seen, so that a kubelet, which
-// watches the same objects, has most likely seen it as well.
-func (s *Snapshot) pokes(contents []*corev1.ConfigMap) []Poke {
+// mountRefreshes are the Pods that do not have the present table and content yet. The
+// version is made of what the cache has seen, so that a kubelet, which watches the
+// same objects, has most likely seen it as well.
+func (s *Snapshot) mountRefreshes(contents []*corev1.ConfigMap) []MountRefresh {
 	parts := []string{s.Table.Data[listener.Key]}
 	for _, content := range contents {
 		parts = append(parts, content.Name, string(content.UID), content.ResourceVersion)
 	}
 	version := render.Hash(parts)
-	var pokes []Poke
+	var refreshes []MountRefresh
 	for i := range s.Pods {
 		pod := &s.Pods[i]
 		over := pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
@@ -95,13 +95,13 @@ func (s *Snapshot) pokes(contents []*corev1.ConfigMap) []Poke {
 		}
 		to := pod.DeepCopy()
 		metav1.SetMetaDataAnnotation(&to.ObjectMeta, criticalv2.AnnotationContentVersion, version)
-		pokes = append(pokes, Poke{From: pod, To: to})
+		refreshes = append(refreshes, MountRefresh{From: pod, To: to})
 	}
-	slices.SortFunc(pokes, func(a, b Poke) int { return cmp.Compare(a.To.Name, b.To.Name) })
-	return pokes
+	slices.SortFunc(refreshes, func(a, b MountRefresh) int { return cmp.Compare(a.To.Name, b.To.Name) })
+	return refreshes
 }
 
-// due is the object to be applied, or nil if what is there is as it must be.
+// due is the object to apply, or nil if the existing one is as wanted.
 func due[T any, P interface {
 	*T
 	metav1.Object

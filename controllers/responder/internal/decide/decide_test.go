@@ -98,7 +98,7 @@ func TestThePageInTheTable(t *testing.T) {
 	g.Expect(tableOf(g, s).Listeners).To(Equal([]listener.Listener{want}))
 
 	s.Slices[0].Annotations = nil
-	g.Expect(decide.Decide(s)).To(Satisfy(idle), "a slice that somebody edited does not change the page")
+	g.Expect(decide.Decide(s)).To(Satisfy(idle), "an edited slice does not change the page")
 
 	page(criticalv2.PageFallback{StatusCode: 500})(&s.Slices[0])
 	want.Page = criticalv2.PageFallback{StatusCode: 500}
@@ -124,7 +124,7 @@ func TestTheMaintenanceInTheTable(t *testing.T) {
 	g.Expect(listeners["shop"].Maintenance).To(BeNil(), "it is announced for one Service")
 
 	announces("{")(&s.Slices[0])
-	g.Expect(tableOf(g, settled(g, s)).Listeners[1].Maintenance).To(BeNil(), "what nobody can read announces nothing")
+	g.Expect(tableOf(g, settled(g, s)).Listeners[1].Maintenance).To(BeNil(), "what cannot be parsed announces nothing")
 }
 
 func TestWhatIsThere(t *testing.T) {
@@ -168,31 +168,31 @@ func TestWhatIsThere(t *testing.T) {
 		"another image": {
 			world: world(func(s *decide.Snapshot) { s.Settings.Image = "quay.io/operator:2" }), want: "deployment",
 		},
-		"somebody scaled the Deployment": {
+		"a user scaled the Deployment": {
 			world: world(func(s *decide.Snapshot) { s.Deployment.Spec.Replicas = new(int32(0)) }), want: "deployment",
 		},
-		"somebody gave the Pods a token": {
+		"a user gave the Pods a token": {
 			world: world(func(s *decide.Snapshot) { s.Deployment.Spec.Template.Spec.AutomountServiceAccountToken = new(true) }),
 			want:  "deployment",
 		},
-		"somebody changed the rollout": {
+		"a user changed the rollout": {
 			world: world(func(s *decide.Snapshot) { s.Deployment.Spec.Strategy.RollingUpdate.MaxUnavailable.IntVal = 1 }),
 			want:  "deployment",
 		},
-		"somebody took an argument off": {
+		"a user removed an argument": {
 			world: world(func(s *decide.Snapshot) {
 				args := &s.Deployment.Spec.Template.Spec.Containers[0].Args
 				*args = (*args)[:2]
 			}),
 			want: "deployment",
 		},
-		"somebody took an owner off": {
+		"a user removed an owner": {
 			world: world(func(s *decide.Snapshot) { s.Budget.OwnerReferences = nil }), want: "budget",
 		},
-		"somebody took a label off": {
+		"a user removed a label": {
 			world: world(func(s *decide.Snapshot) { s.Table.Labels = nil }), want: "table",
 		},
-		"somebody deleted the budget": {
+		"a user deleted the budget": {
 			world: world(func(s *decide.Snapshot) { s.Budget = nil }), want: "budget",
 		},
 		"what others add is left": {
@@ -208,9 +208,9 @@ func TestWhatIsThere(t *testing.T) {
 		},
 		"what an admission webhook makes of an object is not fought": {
 			world: world(func(s *decide.Snapshot) {
-				anew := *s
-				anew.Deployment = nil
-				wanted := decide.Decide(anew).Deployment
+				without := *s
+				without.Deployment = nil
+				wanted := decide.Decide(without).Deployment
 				s.Deployment.Spec.Template.Spec.Containers[0].Image = "mirror.example.com/operator:1"
 				s.Answers = map[types.UID]string{s.Deployment.UID: decide.Digest(wanted, s.Deployment)}
 			}),
@@ -219,10 +219,10 @@ func TestWhatIsThere(t *testing.T) {
 			world: world(func(s *decide.Snapshot) { slice("api", "ipv4", ownedBy("other"))(s) }), want: "table deployment budget",
 		},
 		"content that changed": {
-			world: world(func(s *decide.Snapshot) { s.Contents[0].ResourceVersion = "2" }), want: "poke",
+			world: world(func(s *decide.Snapshot) { s.Contents[0].ResourceVersion = "2" }), want: "refresh",
 		},
 		"a new Pod": {
-			world: world(func(s *decide.Snapshot) { pod("two")(s) }), want: "poke",
+			world: world(func(s *decide.Snapshot) { pod("two")(s) }), want: "refresh",
 		},
 		"Pods that end are left alone": {
 			world: world(func(s *decide.Snapshot) {
@@ -232,7 +232,7 @@ func TestWhatIsThere(t *testing.T) {
 				s.Pods[2].Status.Phase = corev1.PodFailed
 			}),
 		},
-		"of a new Service and new content at once, the kubelet is told at the end": {
+		"of a new Service and new content at once, the kubelet is notified at the end": {
 			world: world(func(s *decide.Snapshot) {
 				s.Contents[0].ResourceVersion = "2"
 				critical("api", port("http", 80))(s)
@@ -250,7 +250,7 @@ func TestWhatIsThere(t *testing.T) {
 				is   bool
 			}{
 				{"remove", plan.Remove}, {"no image", plan.NoImage}, {"table", plan.Table != nil},
-				{"deployment", plan.Deployment != nil}, {"budget", plan.Budget != nil}, {"poke", len(plan.Poke) > 0},
+				{"deployment", plan.Deployment != nil}, {"budget", plan.Budget != nil}, {"refresh", len(plan.RefreshMounts) > 0},
 			} {
 				if part.is {
 					parts = append(parts, part.name)

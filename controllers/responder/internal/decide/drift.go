@@ -9,9 +9,9 @@ import (
 	"github.com/critical-service/operator/controllers/responder/internal/render"
 )
 
-// covers tells whether an object has all that is wanted of it. What it has
-// besides, such as defaults, is not looked at: fields that must go are told by
-// the hash of what was applied.
+// covers reports whether an object has all that is wanted of it. What it has
+// besides, such as defaults, does not count: fields that must go are found by the
+// hash of what was applied.
 func covers(existing, wanted any) bool {
 	return hasAll(fields(existing), fields(wanted))
 }
@@ -52,8 +52,8 @@ func hasEach(has, wants []any) bool {
 	return true
 }
 
-// fields are the fields of an object that somebody wants: no status, and nothing
-// that the API server counts.
+// fields are the fields of an object that a writer sets: no status, and nothing that
+// the API server maintains.
 func fields(object any) map[string]any {
 	// The objects are API types, which always convert.
 	content, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
@@ -68,7 +68,7 @@ func fields(object any) map[string]any {
 	return content
 }
 
-// Digest identifies what was wanted together with what came of it.
+// Digest identifies what was wanted together with what the API server stored.
 func Digest(wanted, existing any) string {
 	return render.Hash([]any{fields(wanted), fields(existing)})
 }

@@ -72,8 +72,8 @@ func addService(random *rand.Rand, s *decide.Snapshot) {
 	}
 }
 
-// maintained announces a maintenance on some slices, on some of them one that nobody
-// can read.
+// maintained announces a maintenance on some slices, on some of them one that
+// cannot be parsed.
 func maintained(random *rand.Rand) func(*discoveryv1.EndpointSlice) {
 	texts := []string{"", "", "", `{}`, `{"message":"We move house."}`, `{"until":"2030-01-31T17:30:00Z"}`, "{"}
 	text := texts[random.IntN(len(texts))]
@@ -97,7 +97,7 @@ func randomPorts(random *rand.Rand) []corev1.ServicePort {
 }
 
 // randomWorld is a world after some things have happened, the operator being
-// slow, or edited its table by somebody.
+// slow, or its table edited.
 func randomWorld(g Gomega, random *rand.Rand) decide.Snapshot {
 	s := snapshot()
 	for range random.IntN(60) {
@@ -155,7 +155,7 @@ func TestLawInAWorldThatStandsStillThePlanAfterAPlanIsEmpty(t *testing.T) {
 	forRandomWorlds(t, func(g Gomega, random *rand.Rand) {
 		s := randomWorld(g, random)
 		s = apply(s, decide.Decide(s))
-		// The Pods are told of the table once it is written.
+		// The Pods are notified of the table once it is written.
 		s = apply(s, decide.Decide(s))
 		g.Expect(decide.Decide(s)).To(Satisfy(idle))
 	})
@@ -230,7 +230,7 @@ func TestLawANumberInUseStandsInForTheSameAlways(t *testing.T) {
 			}
 			deployment = s.Deployment
 			if random.IntN(20) == 0 && s.Table != nil {
-				s.Table = nil // Somebody deleted it; what is published is remembered.
+				s.Table = nil // Deleted by a user; what is published is remembered.
 			}
 		}
 	})

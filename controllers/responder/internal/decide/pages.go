@@ -16,8 +16,8 @@ const defaultReplicas = 2
 
 // pages are the pages that the slices ask for, by Service. A slice for each IP
 // family says the same; while one of them is behind, the first by name holds. A
-// page that cannot be read, because somebody edited the slice, stays as it was
-// until the slice is mended.
+// page that cannot be parsed, because a user edited the slice, stays as it was until
+// the slice is fixed.
 func (s *Snapshot) pages() map[string]*criticalv2.PageFallback {
 	pages := map[string]*criticalv2.PageFallback{}
 	for _, slice := range s.sortedSlices() {
@@ -46,7 +46,7 @@ func (s *Snapshot) pages() map[string]*criticalv2.PageFallback {
 }
 
 // announcements are the maintenances that the slices announce, by Service. One that
-// cannot be read, because somebody edited the slice, is none until it is mended.
+// cannot be parsed, because a user edited the slice, is skipped until it is fixed.
 func (s *Snapshot) announcements() map[string]*criticalv2.Announcement {
 	announcements := map[string]*criticalv2.Announcement{}
 	for _, slice := range s.sortedSlices() {

@@ -11,7 +11,7 @@ import (
 	"github.com/critical-service/operator/internal/contract/listener"
 )
 
-// Settings are what the operator was told, the same for every namespace.
+// Settings are the operator's settings, the same for every namespace.
 type Settings struct {
 	// Image of the responder; empty if it is not known.
 	Image string
@@ -51,14 +51,14 @@ type Snapshot struct {
 type Plan struct {
 	// Remove says that nothing asks for the responder any more.
 	Remove bool
-	// NoImage says that the responder cannot be made, as its image is not known.
+	// NoImage says that the responder cannot be created, as its image is not known.
 	NoImage bool
 
 	Table      *corev1.ConfigMap
 	Deployment *appsv1.Deployment
 	Budget     *policyv1.PodDisruptionBudget
-	// Poke are Pods, as they must become, whose mounts the kubelet is to refresh.
-	Poke []Poke
+	// RefreshMounts are Pods whose mounts the kubelet is to refresh.
+	RefreshMounts []MountRefresh
 
 	// Owners are the CriticalServices that ask for the responder.
 	Owners []metav1.OwnerReference
@@ -71,5 +71,6 @@ type Plan struct {
 	Unassigned []*corev1.Service
 }
 
-// Poke is a Pod as it is, and as it must become.
-type Poke struct{ From, To *corev1.Pod }
+// MountRefresh is a change of an annotation of a Pod, on which the kubelet syncs the
+// Pod, and with it its mounted ConfigMaps.
+type MountRefresh struct{ From, To *corev1.Pod }

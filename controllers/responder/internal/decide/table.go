@@ -46,8 +46,8 @@ type tablePlan struct {
 // table gives every TCP port of every Service a listener.
 //
 // What has a number keeps it as long as it is in use. The recorded table is the
-// memory; if somebody edited it, what the slices publish counts first, because
-// clients are sent there. A number that any slice publishes is not given to
+// memory; if a user edited it, what the slices publish counts first, because clients
+// are sent there. A number that any slice publishes is not given to
 // anything else. A number that was given back is used again last: a proxy or a
 // client may still have it.
 func (s *Snapshot) table(pages map[string]*criticalv2.PageFallback) tablePlan {
@@ -58,7 +58,7 @@ func (s *Snapshot) table(pages map[string]*criticalv2.PageFallback) tablePlan {
 	if !trusted {
 		slices.Reverse(claims)
 	}
-	numbers := settle(claims, held)
+	numbers := assign(claims, held)
 	free := s.pool(numbers, published, recorded.Next)
 
 	plan := tablePlan{}
@@ -192,9 +192,9 @@ func (s *Snapshot) wanted(pages map[string]*criticalv2.PageFallback, announced m
 	return wanted
 }
 
-// settle gives every key that is held at most one number, and no number twice.
+// assign gives every key that is held at most one number, and no number twice.
 // Earlier claims win.
-func settle(claims [][]claim, held map[key]listener.Listener) map[key]int32 {
+func assign(claims [][]claim, held map[key]listener.Listener) map[key]int32 {
 	numbers, owners := map[key]int32{}, map[int32]key{}
 	for _, some := range claims {
 		for _, c := range some {
@@ -216,8 +216,8 @@ type pool struct {
 	next  int32
 }
 
-// pool leaves out what is taken: by what keeps its number, and by whatever the
-// slices publish. The range never shrinks, because that would take a rollout
+// pool leaves out what is taken: by what keeps its number, and by what the slices
+// publish. The range never shrinks, because that would take a rollout
 // and bring nothing but a few kilobytes.
 func (s *Snapshot) pool(numbers map[key]int32, published []claim, next int32) *pool {
 	p := &pool{

@@ -81,12 +81,12 @@ func TestNumbers(t *testing.T) {
 			},
 			want: []string{"20000 b/http", "20001 a/http"},
 		},
-		"a table that somebody broke is made again from what the slices publish": {
+		"a broken table is made again from what the slices publish": {
 			world: snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))),
 			then:  func(_ Gomega, s *decide.Snapshot) { *s = write(*s, "{") },
 			want:  []string{"20000 a/http", "20001 b/http"},
 		},
-		"a table that somebody edited yields to what the slices publish": {
+		"an edited table yields to what the slices publish": {
 			world: snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))),
 			then: func(_ Gomega, s *decide.Snapshot) {
 				*s = write(*s, `{"listeners":[{"port":20001,"service":"a","portName":"http"},{"port":20001,"service":"b","portName":"http"}]}`)
@@ -137,7 +137,7 @@ func many(count int, name string) func(*decide.Snapshot) {
 	}
 }
 
-// annotated lets somebody edit the Deployment.
+// annotated edits the Deployment.
 func annotated(ports string) func(Gomega, *decide.Snapshot) {
 	return func(_ Gomega, s *decide.Snapshot) {
 		s.Deployment.Spec.Template.Annotations[criticalv2.AnnotationListeners] = ports
@@ -168,12 +168,12 @@ func TestTheRange(t *testing.T) {
 			then:  func(_ Gomega, s *decide.Snapshot) { s.Deployment = nil },
 			want:  "20000-20127",
 		},
-		"an annotation that somebody widened does not matter": {
+		"a widened annotation does not matter": {
 			world: snapshot(many(65, "a")),
 			then:  annotated("1-65535"),
 			want:  "20000-20127",
 		},
-		"an annotation that somebody moved does not matter": {
+		"a moved annotation does not matter": {
 			world: snapshot(many(65, "a")),
 			then:  annotated("30000-30063"),
 			want:  "20000-20127",

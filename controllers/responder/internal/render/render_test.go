@@ -26,7 +26,7 @@ import (
 	"github.com/critical-service/operator/internal/responder"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // input is a case: what the objects depend on, and the table.
 type input struct {
@@ -106,7 +106,7 @@ func TestPodsAreRestricted(t *testing.T) {
 	})
 }
 
-// The responder understands what it is told, and has the time that it takes to end.
+// The responder understands its arguments, and has the time that it takes to end.
 func TestTheArgumentsAreTheResponders(t *testing.T) {
 	eachInput(t, func(g Gomega, _ string, in input) {
 		spec := in.Responder.Deployment().Spec.Template.Spec

@@ -17,12 +17,11 @@ import (
 )
 
 const (
-	// AnnotationApplied holds, on each object, a hash of what was applied. It
-	// tells without a write whether the object is to become another, be it only
-	// by something that it must no longer have.
+	// AnnotationApplied holds, on each object, a hash of what was applied. It shows
+	// without a write whether the object has to change, even if only a field has to go.
 	AnnotationApplied = criticalv2.ReservedPrefix + "applied-hash"
 	// AnnotationTable holds, on the ConfigMap, a hash of the table as the operator
-	// wrote it. A table that does not fit was edited by somebody.
+	// wrote it. A table that does not match it was edited.
 	AnnotationTable = criticalv2.ReservedPrefix + "table-hash"
 )
 
@@ -68,7 +67,7 @@ func (r *Responder) ConfigMap(table *listener.Table) *corev1.ConfigMap {
 
 // Budget lets evictions take one Pod at a time. It never forbids an eviction
 // altogether: a namespace with a single responder Pod must not hold up the drain
-// of a node for ever, and a Pod that is not ready protects nobody.
+// of a node forever, and a Pod that is not ready protects nothing.
 func (r *Responder) Budget() *policyv1.PodDisruptionBudget {
 	made := &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
@@ -119,8 +118,8 @@ func seal(meta *metav1.ObjectMeta, object any) {
 	meta.Annotations = sealed
 }
 
-// IsOurs tells whether an object of the responder's name is the operator's: it
-// carries the label of its role, or, where somebody took that off, the seal.
+// IsOurs reports whether an object of the responder's name is the operator's: it
+// carries the label of its role or, where that was removed, the seal.
 func IsOurs(object metav1.Object, role string) bool {
 	_, sealed := object.GetAnnotations()[AnnotationApplied]
 	return sealed || object.GetLabels()[criticalv2.LabelResponder] == role

@@ -2,6 +2,6 @@
 
 package build
 
-// lock does nothing where there is no file lock of the Unix kind: the system is
-// told to use another cluster anyway.
+// lock does nothing where there is no file lock of the Unix kind: such a
+// system uses another cluster anyway.
 func (b *Builder) lock() (unlock func(), err error) { return func() {}, nil }

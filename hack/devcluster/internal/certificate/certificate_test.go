@@ -84,7 +84,7 @@ func TestALoadedAuthorityIsTheSame(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(original.cert)
 	if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "quay.io"}); err != nil {
-		t.Errorf("whoever trusts the authority does not trust what it signs after it was loaded: %v", err)
+		t.Errorf("who trusts the authority does not trust what it signs after it was loaded: %v", err)
 	}
 	if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "docker.io"}); err == nil {
 		t.Error("a certificate stands for another name than that which was asked for")

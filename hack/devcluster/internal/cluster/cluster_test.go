@@ -57,7 +57,7 @@ func TestUpWithoutAModeKeepsThatOfTheCluster(t *testing.T) {
 	}
 }
 
-func TestTheStateFolderIsNeverSomebodyElses(t *testing.T) {
+func TestTheStateFolderIsNeverAnothers(t *testing.T) {
 	dir := t.TempDir()
 	for name, prepare := range map[string]func(state string) error{
 		"a folder with files": func(state string) error {

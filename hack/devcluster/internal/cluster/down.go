@@ -38,7 +38,7 @@ func (c *Cluster) Down(ctx context.Context) error {
 
 // clean removes everything but the state folder itself, in whatever condition it
 // finds the cluster. All of it may be repeated, so that a crash in between is
-// harmless. What cannot be told from another cluster's by its name is removed only
+// harmless. What its name does not distinguish from another cluster's is removed only
 // where a record says that ours was there.
 func (c *Cluster) clean(ctx context.Context, recorded bool) error {
 	before, err := footprint.Load(c.state)

@@ -53,9 +53,9 @@ func (c *Cluster) OLMDown(ctx context.Context) error {
 	return nil
 }
 
-// removeOLM goes by what hinders what: OLM must still run when its
+// removeOLM follows the order of the dependencies: OLM must still run when its
 // ClusterServiceVersions go, because it has to clean up after each of them; and it
-// must not install anew what has just been removed.
+// must not reinstall what has just been removed.
 func (c *Cluster) removeOLM(ctx context.Context, definitions []byte) error {
 	for _, kinds := range olm.RemovalOrder() {
 		if err := c.removeAll(ctx, kinds); err != nil {
@@ -79,7 +79,7 @@ func (c *Cluster) removeOLM(ctx context.Context, definitions []byte) error {
 	return c.removeTraces(ctx)
 }
 
-// removeAll removes all objects of some kinds. Those whose finalizer nobody serves
+// removeAll removes all objects of some kinds. Those whose finalizer is not served
 // any more, as after an OLM that was removed in the wrong order, lose it.
 func (c *Cluster) removeAll(ctx context.Context, kinds string) error {
 	_, err := c.kubectl(ctx, nil, "delete", kinds, "--all-namespaces", "--all", "--ignore-not-found", "--timeout=1m")

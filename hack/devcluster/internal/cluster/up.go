@@ -206,7 +206,7 @@ func (c *Cluster) prepare(ctx context.Context, mode node.ProxyMode) (hasDNS bool
 			return false, err
 		}
 	}
-	// etcd insists on a folder that nobody else can read.
+	// etcd insists on a folder that no other user can read.
 	if err := os.MkdirAll(c.state.Path("etcd"), 0o700); err != nil {
 		return false, err
 	}

@@ -88,7 +88,7 @@ func APIServer(state layout.State, binary string) process.Spec {
 			"--service-account-signing-key-file=" + pki(ServiceAccountKey+".key"),
 			"--authorization-mode=Node,RBAC",
 			"--allow-privileged",
-			// Reading logs and executing commands: by address, because nobody resolves the node's name.
+			// Reading logs and executing commands: by address, because the node's name is not resolved.
 			"--kubelet-preferred-address-types=InternalIP",
 			"--kubelet-certificate-authority=" + pki("ca.crt"),
 			"--kubelet-client-certificate=" + pki("apiserver-kubelet-client.crt"),

@@ -103,7 +103,7 @@ func install(ctx context.Context, aptGet string, packages []string) error {
 
 func run(ctx context.Context, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
-	// The package of containerd starts it as a service, which nobody asked for:
+	// The package of containerd starts it as a service, which is not wanted:
 	// offline, systemd notes the unit and starts nothing.
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive", "SYSTEMD_OFFLINE=1")
 	return cmd.CombinedOutput()

@@ -99,7 +99,7 @@ func enableControllers() error {
 }
 
 // disableControllers takes back what enableControllers and the container runtime
-// did. The kernel refuses it for what somebody else uses by now, as it should.
+// did. The kernel refuses it for what another program uses by now, as it should.
 func (f Footprint) disableControllers() {
 	if !unified() || f.Controllers == nil {
 		return

@@ -45,7 +45,7 @@ func (f Footprint) CleanFolders(state layout.State) error {
 		removeCNIResults(state),
 		removeLinksInto(filepath.Join(containerLinks, "*.log"), state),
 	}
-	// In these nothing tells whose a file is, except that nobody else used them.
+	// Nothing marks whose a file is in these, except that they were not there before.
 	for _, dir := range []string{devicePlugins, blobCache} {
 		if slices.Contains(f.AbsentFolders, dir) {
 			errs = append(errs, removeMatching(filepath.Join(dir, "*")))

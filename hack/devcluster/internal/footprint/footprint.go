@@ -96,7 +96,7 @@ func EnableForwarding() error {
 }
 
 // RestoreKernelSettings puts back what still has the cluster's value. What has
-// another one by now was set by somebody else since.
+// another one by now was set by another program.
 func (f Footprint) RestoreKernelSettings() error {
 	var errs []error
 	for name, before := range f.KernelSettings {
@@ -124,7 +124,7 @@ func writeSetting(name, value string) error {
 }
 
 // removeFolders removes the folders that were not there before and are empty, the
-// deepest first. A folder in which somebody else put something stays.
+// deepest first. A folder that holds files of others stays.
 func (f Footprint) removeFolders() {
 	folders := sharedFolders()
 	slices.SortFunc(folders, func(a, b string) int { return len(b) - len(a) })

@@ -25,7 +25,7 @@ func Unmount(state layout.State) error {
 			return err
 		}
 		for _, point := range slices.Backward(points) {
-			// Detached at once, and released as soon as nobody uses it any more.
+			// Detached at once, and released as soon as it is not used any more.
 			_ = unix.Unmount(point, unix.MNT_DETACH)
 		}
 	}

@@ -55,7 +55,7 @@ func TestFromBinary(t *testing.T) {
 	first, _ := img.Digest()
 	second, _ := again.Digest()
 	if first != second {
-		t.Errorf("the same binary made two images, %s and %s: every start would pull anew", first, second)
+		t.Errorf("the same binary made two images, %s and %s: every start would pull again", first, second)
 	}
 }
 

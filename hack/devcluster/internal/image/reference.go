@@ -21,7 +21,7 @@ type Reference struct {
 
 // ParseReference completes an image name as a container runtime would.
 func ParseReference(image string) (Reference, error) {
-	// The address of the local registry is plain HTTP, which the library must be told.
+	// The address of the local registry is plain HTTP, which the library needs as an option.
 	ref, err := name.ParseReference(image, name.WeakValidation)
 	if err != nil {
 		return Reference{}, fmt.Errorf("%q is not an image name: %w", image, err)

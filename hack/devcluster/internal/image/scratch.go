@@ -99,7 +99,7 @@ func (s Scratch) IsCurrent(ctx context.Context, ref Reference) (bool, error) {
 	}
 	img, err := remote.Image(target, remote.WithContext(ctx))
 	if err != nil {
-		// Whatever hinders the reading, a push mends it or says why it cannot.
+		// Whatever prevents the reading, a push repairs it or says why it cannot.
 		return false, nil
 	}
 	file, err := img.ConfigFile()

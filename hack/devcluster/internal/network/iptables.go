@@ -17,7 +17,7 @@ const chainPrefix = "KUBE-"
 var iptablesFamilies = []string{"iptables", "ip6tables"}
 
 // checkNoKubeChains refuses a machine on which a kube-proxy or kubelet has
-// iptables chains: ours could not be told from them.
+// iptables chains: ours could not be distinguished from them.
 func checkNoKubeChains(ctx context.Context) error {
 	for _, family := range iptablesFamilies {
 		rules, err := saveRules(ctx, family)
@@ -95,7 +95,7 @@ func removal(saved string) string {
 	return result.String()
 }
 
-// isJumpFromOutside recognises a rule in a chain of somebody else's that jumps to
+// isJumpFromOutside recognises a rule in a chain of another program that jumps to
 // one of kube-proxy's.
 func isJumpFromOutside(line string) bool {
 	return strings.HasPrefix(line, "-A ") && !strings.HasPrefix(line, "-A "+chainPrefix) && strings.Contains(line, "-j "+chainPrefix)

@@ -44,9 +44,9 @@ func TestHasRules(t *testing.T) {
 				"\t\ttype nat hook prerouting priority dstnat; policy accept;\n\t}\n}\n", false,
 		},
 		"a rule":                        {"table ip nat {\n\tchain PREROUTING {\n\t\tcounter packets 0 bytes 0 jump X\n\t}\n}\n", true},
-		"an empty chain of somebody's":  {"table ip nat {\n\tchain DOCKER {\n\t}\n}\n", true},
-		"a set of somebody's":           {"table ip nat {\n\tset s {\n\t}\n}\n", true},
-		"an empty table is nobody's":    {"table ip nat {\n}\n", false},
+		"an empty chain":                {"table ip nat {\n\tchain DOCKER {\n\t}\n}\n", true},
+		"a set":                         {"table ip nat {\n\tset s {\n\t}\n}\n", true},
+		"an empty table is not in use":  {"table ip nat {\n}\n", false},
 		"a policy that drops is a rule": {"table ip filter {\n\tchain FORWARD {\n\t\ttype filter hook forward priority filter; policy drop;\n\t}\n}\n", true},
 	} {
 		t.Run(name, func(t *testing.T) {

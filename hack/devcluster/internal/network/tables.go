@@ -96,7 +96,7 @@ func hasRules(listing string) bool {
 		case line == "", line == "}", strings.HasPrefix(line, "#"), strings.HasPrefix(line, "table "):
 		case strings.HasPrefix(line, "type ") && strings.HasSuffix(line, "policy accept;"):
 		case strings.HasPrefix(line, "chain "):
-			// A chain that is not one of netfilter's hooks was made by somebody.
+			// A chain that is not one of netfilter's hooks was made by another program.
 			if !slices.Contains([]string{"PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"}, strings.Fields(line)[1]) {
 				return true
 			}

@@ -20,8 +20,8 @@ func ForgetImage(ctx context.Context, state layout.State, image string) error {
 	return ctr(ctx, state, "images", "remove", image)
 }
 
-// AliasImage makes the node take an image for another name, of which it believes
-// what nobody else would: a digest. The image must be in the local registry.
+// AliasImage makes the node take an image for another name, even for a
+// digest that is not its own. The image must be in the local registry.
 func AliasImage(ctx context.Context, state layout.State, image, alias string) error {
 	pull := []string{"images", "pull", "--hosts-dir", registryHosts(state), "--snapshotter", snapshotter(string(state)), image}
 	if err := ctr(ctx, state, pull...); err != nil {

@@ -168,7 +168,7 @@ func TestParts(t *testing.T) {
 		"one that does not": {
 			"APIService " + PackagesAPI, packages, `{"status":{"conditions":[{"type":"Available","status":"False","message":"no endpoints"}]}}`, "no endpoints",
 		},
-		"one that nobody has asked yet": {"APIService " + PackagesAPI, packages, `{}`, "has not been looked at"},
+		"one that was not asked yet": {"APIService " + PackagesAPI, packages, `{}`, "has not been looked at"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := slices.IndexFunc(Parts(), func(p Part) bool { return p.Name == tc.part })

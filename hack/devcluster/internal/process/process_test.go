@@ -94,7 +94,7 @@ func TestOwnedFindsProcessesByTheirMarker(t *testing.T) {
 		t.Error("a marked process was not found: it would outlive `down`")
 	}
 	if slices.Contains(owned, theirs) || slices.Contains(owned, unmarked) {
-		t.Error("a process of somebody else was found: `down` would kill it")
+		t.Error("a foreign process was found: `down` would kill it")
 	}
 	others, err := s.OtherClusters()
 	if err != nil || !slices.Contains(others, string(s.state)+"-2") || slices.Contains(others, string(s.state)) {

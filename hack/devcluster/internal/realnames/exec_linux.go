@@ -23,7 +23,7 @@ type Request struct {
 	// Names lead to Address.
 	Names   []string
 	Address string
-	// AuthorityFile is the certificate of whoever answers there.
+	// AuthorityFile is the certificate of the server there.
 	AuthorityFile string
 }
 

@@ -79,7 +79,7 @@ func Serve(ctx context.Context, options Options) error {
 }
 
 // serveTLS serves in the background. The cluster does not need it, so that a web
-// server which has the port on all addresses hinders `with-registry` only.
+// server which has the port on all addresses blocks `with-registry` only.
 func serveTLS(options Options, handler http.Handler, logger *log.Logger) *http.Server {
 	listener, err := net.Listen("tcp", options.TLSAddress)
 	if err != nil {

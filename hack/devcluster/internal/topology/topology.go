@@ -9,7 +9,7 @@ import (
 
 const (
 	// Name is the name of everything on the host that could be confused with
-	// something of somebody else: network device, nftables table, CNI network, cgroup.
+	// something of another program: network device, nftables table, CNI network, cgroup.
 	Name = "devcluster"
 
 	// NodeName is the only node's, whatever the machine is called.

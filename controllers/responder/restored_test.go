@@ -17,14 +17,14 @@ import (
 	"github.com/critical-service/operator/test/testenv"
 )
 
-func TestWhatSomebodyChangesIsMended(t *testing.T) {
+func TestDriftIsReverted(t *testing.T) {
 	for name, test := range map[string]struct {
-		change func(w *world)
-		mended func(w *world) bool
+		change   func(w *world)
+		restored func(w *world) bool
 	}{
 		"the table is broken": {
-			change: func(w *world) { w.tamper(func(c *corev1.ConfigMap) { c.Data[listener.Key] = "{" }) },
-			mended: func(w *world) bool { return len(w.table().Listeners) == 2 },
+			change:   func(w *world) { w.tamper(func(c *corev1.ConfigMap) { c.Data[listener.Key] = "{" }) },
+			restored: func(w *world) bool { return len(w.table().Listeners) == 2 },
 		},
 		"the table is edited": {
 			change: func(w *world) {
@@ -32,17 +32,17 @@ func TestWhatSomebodyChangesIsMended(t *testing.T) {
 					c.Data[listener.Key] = `{"listeners":[{"port":20000,"service":"api","portName":"http"}]}`
 				})
 			},
-			mended: func(w *world) bool { return len(w.table().Listeners) == 2 },
+			restored: func(w *world) bool { return len(w.table().Listeners) == 2 },
 		},
 		"the table is deleted": {
-			change: func(w *world) { w.Delete(w.named(&corev1.ConfigMap{})) },
-			mended: func(w *world) bool { return len(w.table().Listeners) == 2 },
+			change:   func(w *world) { w.Delete(w.named(&corev1.ConfigMap{})) },
+			restored: func(w *world) bool { return len(w.table().Listeners) == 2 },
 		},
 		"the Deployment is scaled to nothing": {
 			change: func(w *world) {
 				testenv.Update(w.World, w.deployment(), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(0)) })
 			},
-			mended: func(w *world) bool { return *w.deployment().Spec.Replicas == 2 },
+			restored: func(w *world) bool { return *w.deployment().Spec.Replicas == 2 },
 		},
 		"the Pods get a token": {
 			change: func(w *world) {
@@ -50,24 +50,24 @@ func TestWhatSomebodyChangesIsMended(t *testing.T) {
 					d.Spec.Template.Spec.AutomountServiceAccountToken = new(true)
 				})
 			},
-			mended: func(w *world) bool { return !*w.deployment().Spec.Template.Spec.AutomountServiceAccountToken },
+			restored: func(w *world) bool { return !*w.deployment().Spec.Template.Spec.AutomountServiceAccountToken },
 		},
 		"the Deployment is deleted": {
-			change: func(w *world) { w.Delete(w.deployment()) },
-			mended: func(w *world) bool { return w.Exists(w.named(&appsv1.Deployment{})) },
+			change:   func(w *world) { w.Delete(w.deployment()) },
+			restored: func(w *world) bool { return w.Exists(w.named(&appsv1.Deployment{})) },
 		},
 		"the Deployment loses our label": {
 			change: func(w *world) {
 				testenv.Update(w.World, w.deployment(), func(d *appsv1.Deployment) { d.Labels = nil })
 			},
-			mended: func(w *world) bool { return w.deployment().Labels[criticalv2.LabelResponder] != "" },
+			restored: func(w *world) bool { return w.deployment().Labels[criticalv2.LabelResponder] != "" },
 		},
 		"the budget forbids every eviction": {
 			change: func(w *world) {
 				testenv.Update(w.World, w.named(&policyv1.PodDisruptionBudget{}).(*policyv1.PodDisruptionBudget),
 					func(b *policyv1.PodDisruptionBudget) { b.Spec.MaxUnavailable = new(intstr.FromInt32(0)) })
 			},
-			mended: func(w *world) bool {
+			restored: func(w *world) bool {
 				budget := &policyv1.PodDisruptionBudget{}
 				return w.Exists(w.named(budget)) && budget.Spec.MaxUnavailable.IntVal == 1
 			},
@@ -90,7 +90,7 @@ func TestWhatSomebodyChangesIsMended(t *testing.T) {
 			w.settle()
 
 			test.change(w)
-			w.Eventually(func() bool { return test.mended(w) }).Should(BeTrue())
+			w.Eventually(func() bool { return test.restored(w) }).Should(BeTrue())
 			w.settle()
 			w.Expect(w.numbers()).To(Equal([]string{"20000 api/http", "20001 web/http"}), "no number changes")
 			w.Expect(w.there()).To(beComplete())
