@@ -107,7 +107,7 @@ func TestALiveDrillNeedsAnOperatorThatGivesBack(t *testing.T) {
 	}
 }
 
-// Whoever does not want the application away for good gets no drill without an operator, and nothing is
+// Without an operator the application could stay away for good: there is no drill, and nothing is
 // made before that is known.
 func TestADrillIsRefusedBeforeAnythingIsMade(t *testing.T) {
 	g := NewWithT(t)

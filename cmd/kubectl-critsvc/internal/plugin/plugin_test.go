@@ -218,9 +218,9 @@ func TestWatchPrintsWhatChangesUntilItIsInterrupted(t *testing.T) {
 	s.Eventually(ended).Should(Receive(Equal(0)))
 }
 
-func TestWhoeverMayNotIsToldWhatIsMissing(t *testing.T) {
+func TestMissingPermissionsAreReported(t *testing.T) {
 	s := newShop(t)
-	got := run(t.Context(), "status", "-n", s.namespace, "--as=nobody")
+	got := run(t.Context(), "status", "-n", s.namespace, "--as=stranger")
 	s.Expect(got.code).To(Equal(plugin.ExitError))
 	s.Expect(got.errOut).To(And(HavePrefix("error: you may not do this here"), ContainSubstring("docs/plugin.md"), ContainSubstring(`ClusterRole "view"`)))
 
