@@ -64,7 +64,7 @@ func TestTheDoctorFindsNothingWrongWithAGoodService(t *testing.T) {
 	_, text, _ := w.runPlugin("doctor", "svc/shop")
 	t.Log(text)
 	w.Expect(text).To(ContainSubstring("Service " + w.namespace + "/shop"))
-	w.Expect(text).To(HaveSuffix("1 Service looked at: the next failover should work.\n"))
+	w.Expect(text).To(HaveSuffix("1 Service checked: the next failover should work.\n"))
 }
 
 func TestTheDoctorFindsWhatWouldBlockTheFailover(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 )
 
 // ErrNo is returned by a command that was carried out and whose answer is no: a
-// doctor that found problems, for example. What is wrong stands in its output.
+// doctor that found problems, for example. Its output says what is wrong.
 var ErrNo = errors.New("the answer is no")
 
 // Access reaches the cluster as the flags of the command line say.

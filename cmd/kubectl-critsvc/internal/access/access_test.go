@@ -58,10 +58,10 @@ func TestAnErrorSaysWhatToDo(t *testing.T) {
 		"it is of no namespace":      {apierrors.NewForbidden(resource, "", errors.New("no")), "by a ClusterRoleBinding"},
 		"a quota is full": {apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "drill", errors.New("exceeded quota: small, requested: pods=1")),
 			"a quota of the namespace has no room for this"},
-		"the login is over":              {apierrors.NewUnauthorized("expired"), "log in again"},
-		"the cluster does not answer":    {fmt.Errorf("list: %w", context.DeadlineExceeded), "cannot be reached"},
-		"others are told as they are":    {errors.New("a disk is full"), "a disk is full"},
-		"an object that is not there is": {apierrors.NewNotFound(resource, "storefront"), `"storefront" not found`},
+		"the login is over":               {apierrors.NewUnauthorized("expired"), "log in again"},
+		"the cluster does not answer":     {fmt.Errorf("list: %w", context.DeadlineExceeded), "cannot be reached"},
+		"others are reported as they are": {errors.New("a disk is full"), "a disk is full"},
+		"an object that is not there is":  {apierrors.NewNotFound(resource, "storefront"), `"storefront" not found`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// completionTime is how long a person waits for a Tab, at the most.
-const completionTime = 3 * time.Second
+// completionTimeout is how long the completion of an argument may take.
+const completionTimeout = 3 * time.Second
 
 // CompleteServices completes the arguments of a command that takes any number of
 // Services. Use it as the ValidArgsFunction of a command.
@@ -32,7 +32,7 @@ func (a *Access) CompleteService(command *cobra.Command, arguments []string, beg
 // serviceNames lists the Services of the namespace that continue what was typed,
 // in the same way of naming them. A cluster that does not answer completes nothing.
 func (a *Access) serviceNames(ctx context.Context, begun string) []cobra.Completion {
-	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
 	defer cancel()
 	reader, err := a.Client()
 	if err != nil {

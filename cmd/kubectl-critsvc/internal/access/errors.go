@@ -17,15 +17,15 @@ import (
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 )
 
-// Explain adds to an error what a person can do about it, where it is one of those
-// that say little to who meets them.
+// Explain adds to an error what a user can do about it, where the error itself does
+// not say it.
 func Explain(err error) error {
 	var before *explained
 	if err == nil || errors.Is(err, ErrNo) || errors.As(err, &before) {
 		return err
 	}
-	if told := advice(err); told != nil {
-		return &explained{told}
+	if advised := advice(err); advised != nil {
+		return &explained{advised}
 	}
 	return err
 }
@@ -44,7 +44,7 @@ func advice(err error) error {
 	case clientcmd.IsEmptyConfig(err):
 		return errors.New("no cluster is configured: set KUBECONFIG, or choose a file by --kubeconfig and a context in it by --context")
 	case clientcmd.IsContextNotFound(err):
-		return fmt.Errorf("%w; `kubectl config get-contexts` lists those that there are", err)
+		return fmt.Errorf("%w; `kubectl config get-contexts` lists them", err)
 	case isMissingKind(err):
 		return fmt.Errorf("this cluster does not know the kind CriticalService in the version %s: the Critical Service Operator is not installed here, "+
 			"or is older than this plugin; or the current context is that of another cluster (%w)", criticalv2.GroupVersion, err)
@@ -52,21 +52,21 @@ func advice(err error) error {
 		return fmt.Errorf("a quota of the namespace has no room for this: %w; raise it, or remove what is not needed (`kubectl describe resourcequota -n NAMESPACE`)", err)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("you may not do this here: %w; %splugin.md lists the permissions that each command needs; "+
-			"those to look at CriticalServices come with the ClusterRole \"view\" by a ClusterRoleBinding, because they are in no namespace: "+
+			"those to read CriticalServices come with the ClusterRole \"view\" by a ClusterRoleBinding, because they are in no namespace: "+
 			"a RoleBinding does not give them", err, output.Docs)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the cluster does not know who you are: log in again, or choose another context by --context (%w)", err)
 	case errors.As(err, &file):
 		return nil
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network):
-		return fmt.Errorf("the cluster cannot be reached: %w; is KUBECONFIG set, the current context the right one "+
-			"(`kubectl config current-context`), and the network up?", err)
+		return fmt.Errorf("the cluster cannot be reached: %w; check KUBECONFIG, the current context "+
+			"(`kubectl config current-context`) and the network", err)
 	default:
 		return nil
 	}
 }
 
-// isMissingKind tells whether the API server knows no CriticalServices: it says so
+// isMissingKind reports whether the API server knows no CriticalServices: it says so
 // by its list of kinds, or by an answer without details.
 func isMissingKind(err error) bool {
 	if !strings.Contains(err.Error(), criticalv2.GroupVersion.Group) && !strings.Contains(err.Error(), "CriticalService") {

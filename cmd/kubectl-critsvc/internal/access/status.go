@@ -10,7 +10,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
-// StatusOf is what the operator says of a Service, by the CriticalService that governs
+// StatusOf is the status that the operator reports of a Service, by the CriticalService that governs
 // it; nil if none does.
 func StatusOf(ctx context.Context, from client.Reader, service types.NamespacedName) (*criticalv2.ServiceStatus, error) {
 	var policies criticalv2.CriticalServiceList

@@ -28,7 +28,7 @@ const atOnce = 8
 type collector struct {
 	client.Client
 	config *rest.Config
-	// namespace to look at; empty is all.
+	// namespace to check; empty is all.
 	namespace string
 }
 
@@ -70,7 +70,7 @@ func (c *collector) collect(ctx context.Context, only *types.NamespacedName) (*c
 	c.choose(ctx, w, services, only != nil)
 	c.traffic(ctx, w)
 	for _, namespace := range w.Namespaces {
-		c.look(ctx, namespace)
+		c.namespaced(ctx, namespace)
 	}
 	for _, service := range w.Services {
 		c.backups(ctx, service)
@@ -80,7 +80,7 @@ func (c *collector) collect(ctx context.Context, only *types.NamespacedName) (*c
 	return w, ctx.Err()
 }
 
-// services lists the Services that may be looked at.
+// services lists the Services that may be checked.
 func (c *collector) services(ctx context.Context, only *types.NamespacedName) ([]corev1.Service, error) {
 	if only != nil {
 		var service corev1.Service
@@ -130,7 +130,7 @@ func reading[T any](value T, err error) checkup.Reading[T] {
 	}
 }
 
-// isAnswer tells an answer of the API server from none.
+// isAnswer reports whether an error is an answer of the API server.
 func isAnswer(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) || meta.IsNoMatchError(err)

@@ -82,7 +82,7 @@ func forbidden(any) error {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", errors.New("you may not"))
 }
 
-// Whoever may read nothing but the Service gets findings that say so, and no error.
+// A user who may read only the Service gets findings that say so, and no error.
 func TestWhatMayNotBeReadIsAFinding(t *testing.T) {
 	g := NewWithT(t)
 	reader := clientWith(t, func(object any) error {
@@ -99,7 +99,7 @@ func TestWhatMayNotBeReadIsAFinding(t *testing.T) {
 	g.Expect(report.Verdict).To(Equal(checkup.Unclear))
 	var said bytes.Buffer
 	write(&said, output.Palette(false), &report)
-	g.Expect(said.String()).To(ContainSubstring("1 Service looked at: whether the next failover works cannot be told; see what was \"not checked\".\n"))
+	g.Expect(said.String()).To(ContainSubstring("1 Service checked: it is not known whether the next failover works; see what was \"not checked\".\n"))
 	g.Expect(said.String()).NotTo(Or(ContainSubstring("should work"), ContainSubstring("at once")))
 	unchecked := map[string]bool{}
 	for _, finding := range report.Findings {
@@ -115,9 +115,9 @@ func TestWhatMayNotBeReadIsAFinding(t *testing.T) {
 	}
 }
 
-// Whoever makes a Deployment with the operator's labels in a namespace of his own is
-// not examined in its place.
-func TestTheOperatorIsNotWhoLooksLikeIt(t *testing.T) {
+// A Deployment with the operator's labels in another namespace is not examined in its
+// place.
+func TestLabelsAloneMakeNoOperator(t *testing.T) {
 	g := NewWithT(t)
 	labelled := func(namespace string) *appsv1.Deployment {
 		return &appsv1.Deployment{
@@ -160,13 +160,13 @@ func TestServicesThatMayNotBeListedAreAFinding(t *testing.T) {
 	)))
 }
 
-func TestOnlyWhatIsCriticalIsLookedAt(t *testing.T) {
+func TestOnlyWhatIsCriticalIsChecked(t *testing.T) {
 	g := NewWithT(t)
 	other, elsewhere := front(), front()
 	other.Name, other.Labels = "other", nil
 	elsewhere.Namespace = "elsewhere"
 	reader := clientWith(t, func(any) error { return nil }, front(), other, elsewhere, storefront())
-	looked := func(namespace string, only *types.NamespacedName) []string {
+	checked := func(namespace string, only *types.NamespacedName) []string {
 		world, err := (&collector{Client: reader, config: nowhere, namespace: namespace}).collect(t.Context(), only)
 		g.Expect(err).NotTo(HaveOccurred())
 		var names []string
@@ -175,11 +175,11 @@ func TestOnlyWhatIsCriticalIsLookedAt(t *testing.T) {
 		}
 		return names
 	}
-	g.Expect(looked("shop", nil)).To(ConsistOf("shop/front"))
-	g.Expect(looked("", nil)).To(ConsistOf("shop/front", "elsewhere/front"))
-	g.Expect(looked("shop", &types.NamespacedName{Namespace: "shop", Name: "other"})).To(ConsistOf("shop/other"), "what was named is looked at")
-	_, err := (&collector{Client: reader, config: nowhere}).collect(t.Context(), &types.NamespacedName{Namespace: "shop", Name: "nobody"})
-	g.Expect(err).To(MatchError("there is no Service nobody in namespace shop"))
+	g.Expect(checked("shop", nil)).To(ConsistOf("shop/front"))
+	g.Expect(checked("", nil)).To(ConsistOf("shop/front", "elsewhere/front"))
+	g.Expect(checked("shop", &types.NamespacedName{Namespace: "shop", Name: "other"})).To(ConsistOf("shop/other"), "what was named is checked")
+	_, err := (&collector{Client: reader, config: nowhere}).collect(t.Context(), &types.NamespacedName{Namespace: "shop", Name: "missing"})
+	g.Expect(err).To(MatchError("there is no Service missing in namespace shop"))
 }
 
 // The operator counts none that is being deleted, and makes the next one govern.
@@ -233,8 +233,8 @@ func TestAClusterThatDoesNotAnswerIsAnError(t *testing.T) {
 	g.Expect(err).To(MatchError("connection refused"))
 }
 
-// A standby that cannot be asked, because nobody may forward ports, is not a standby
-// that is silent.
+// A standby that cannot be asked, because the user may not forward ports, is not a
+// standby that does not answer.
 func TestAStandbyThatCannotBeAskedIsNotSilent(t *testing.T) {
 	g := NewWithT(t)
 	slice := &discoveryv1.EndpointSlice{
@@ -302,7 +302,7 @@ func TestWhatARuntimeSaysOfAPortIsSaidPlainly(t *testing.T) {
 }
 
 // What the documentation shows is what is printed.
-func TestTheReportIsWrittenForPeople(t *testing.T) {
+func TestTheReportReadsAsDocumented(t *testing.T) {
 	g := NewWithT(t)
 	const web = "service/shop/web"
 	report := &checkup.Report{
@@ -311,9 +311,9 @@ func TestTheReportIsWrittenForPeople(t *testing.T) {
 			{Check: "operator", Subject: checkup.Installation, Severity: checkup.OK, What: "the operator runs: 1 of 1 Pods available (Deployment critical-service-system/critical-service-operator, image quay.io/critical-service/operator:v0.5.0)"},
 			{
 				Check: "network-policy", Subject: web, Severity: checkup.Problem,
-				What: "NetworkPolicy deny-all lets nobody connect to TCP port 20001 of Pod critical-service-responder-a, which stands by for port http (80)",
+				What: "NetworkPolicy deny-all allows no connection to TCP port 20001 of Pod critical-service-responder-a, which stands by for port http (80)",
 				Why:  "no client gets an answer in an outage,\nwhere the network enforces policies",
-				Fix:  "allow ingress to Pods with the label mycrd.com/responder=server at TCP port 20001 from whoever may reach the application",
+				Fix:  "allow ingress to Pods with the label mycrd.com/responder=server at TCP port 20001 from all clients of the application",
 			},
 			{
 				Check: "consumer", Subject: web, Severity: checkup.Warning,

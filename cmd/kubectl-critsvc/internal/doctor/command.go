@@ -27,18 +27,18 @@ func Command(to *access.Access) *cobra.Command {
 		Use:   "doctor [svc/NAME]",
 		Short: "Check before the outage whether the failover will work",
 		Long: "Check the installation and the critical Services of a namespace, or one Service, before the outage. Each finding says what was found, " +
-			"why it matters and how to fix it.\n\nThe standby is really asked, in the protocol of each port, through the API server. Nothing is changed.\n\n" +
-			"Exit code 0: no problem was found. 1: there are problems (or, with --strict, warnings), or it cannot be told, because the standby of a Service " +
-			"was not looked at. 2: it could not be carried out.",
+			"why it matters and how to fix it.\n\nThe standby is asked in the protocol of each port, through the API server. Nothing is changed.\n\n" +
+			"Exit code 0: no problem was found. 1: there are problems (or, with --strict, warnings), or it is not known, because the standby of a Service " +
+			"was not checked. 2: it could not be carried out.",
 		Example:           example,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: to.CompleteService,
 	}
-	cmd.Flags().BoolVarP(&everywhere, "all-namespaces", "A", false, "Look at the critical Services of all namespaces")
+	cmd.Flags().BoolVarP(&everywhere, "all-namespaces", "A", false, "Check the critical Services of all namespaces")
 	cmd.Flags().BoolVar(&strict, "strict", false, "End with exit code 1 for warnings, too")
 	format := output.AddTo(cmd, output.JSON, output.YAML)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		look, err := newCollector(to, everywhere)
+		collector, err := newCollector(to, everywhere)
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func Command(to *access.Access) *cobra.Command {
 			}
 			only = &named
 		}
-		world, err := look.collect(cmd.Context(), only)
+		world, err := collector.collect(cmd.Context(), only)
 		if err != nil {
 			return err
 		}

@@ -1,5 +1,5 @@
-// Package doctor is `kubectl critsvc doctor`: it looks at an installation and its
-// Services before the outage, and tells what would hinder the next failover.
+// Package doctor is `kubectl critsvc doctor`: it checks an installation and its
+// Services before the outage, and reports what would block the next failover.
 //
 //	collect ─▶ checkup.World ─▶ checkup.Examine ─▶ checkup.Report ─▶ print
 //

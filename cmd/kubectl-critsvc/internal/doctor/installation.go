@@ -53,11 +53,11 @@ func (c *collector) installation(ctx context.Context, w *checkup.World) {
 }
 
 func (c *collector) serverVersion() checkup.Reading[string] {
-	asker, err := discovery.NewDiscoveryClientForConfig(c.config)
+	versions, err := discovery.NewDiscoveryClientForConfig(c.config)
 	if err != nil {
 		return reading("", err)
 	}
-	info, err := asker.ServerVersion()
+	info, err := versions.ServerVersion()
 	if err != nil {
 		return reading("", err)
 	}
@@ -137,7 +137,7 @@ func (c *collector) needs(ctx context.Context, operator *appsv1.Deployment) chec
 	})
 	for _, problem := range problems {
 		if problem != nil {
-			return checkup.Reading[[]checkup.Need]{Problem: problem.Error()} // One tells it; the others say the same.
+			return checkup.Reading[[]checkup.Need]{Problem: problem.Error()} // The others say the same.
 		}
 	}
 	return reading(needs, nil)
@@ -157,13 +157,13 @@ func each(count int, do func(i int)) {
 	running.Wait()
 }
 
-// served looks at the certificate of the operator's webhook, as the API server does.
+// served reads the certificate of the operator's webhook, as the API server does.
 func (c *collector) served(ctx context.Context, w *checkup.World, operator *appsv1.Deployment) checkup.Reading[checkup.Certificate] {
 	if w.Definition.Value == nil || w.Definition.Value.Spec.Conversion == nil || w.Definition.Value.Spec.Conversion.Webhook == nil {
 		return checkup.Reading[checkup.Certificate]{Missing: true}
 	}
-	way := w.Definition.Value.Spec.Conversion.Webhook.ClientConfig
-	if way == nil || way.Service == nil {
+	target := w.Definition.Value.Spec.Conversion.Webhook.ClientConfig
+	if target == nil || target.Service == nil {
 		return checkup.Reading[checkup.Certificate]{Missing: true}
 	}
 	pod, port, err := c.webhookPod(ctx, operator)
@@ -175,7 +175,7 @@ func (c *collector) served(ctx context.Context, w *checkup.World, operator *apps
 		return checkup.Reading[checkup.Certificate]{Problem: err.Error()}
 	}
 	defer func() { _ = through.Close() }()
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	conn, err := through.Dial(ctx, port)
 	if err != nil {
@@ -186,7 +186,7 @@ func (c *collector) served(ctx context.Context, w *checkup.World, operator *apps
 	if err != nil {
 		return checkup.Reading[checkup.Certificate]{Problem: err.Error()}
 	}
-	return reading(judge(chain, way.CABundle, way.Service.Name+"."+way.Service.Namespace+".svc"), nil)
+	return reading(verify(chain, target.CABundle, target.Service.Name+"."+target.Service.Namespace+".svc"), nil)
 }
 
 func (c *collector) webhookPod(ctx context.Context, operator *appsv1.Deployment) (pod *corev1.Pod, port int32, err error) {
@@ -215,30 +215,30 @@ func (c *collector) webhookPod(ctx context.Context, operator *appsv1.Deployment)
 }
 
 func handshake(ctx context.Context, conn net.Conn) ([]*x509.Certificate, error) {
-	// The chain is judged afterwards, so that one that is not trusted can be told of.
+	// The chain is verified afterwards, so that one that is not trusted is reported.
 	client := tls.Client(conn, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}) //nolint:gosec // See above.
 	if err := client.HandshakeContext(ctx); err != nil {
-		return nil, fmt.Errorf("shake hands with the operator's webhook: %w", err)
+		return nil, fmt.Errorf("TLS handshake with the operator's webhook: %w", err)
 	}
 	return client.ConnectionState().PeerCertificates, nil
 }
 
-// judge verifies a chain as the API server would.
-func judge(chain []*x509.Certificate, bundle []byte, name string) checkup.Certificate {
-	roots, between := x509.NewCertPool(), x509.NewCertPool()
+// verify verifies a chain as the API server would.
+func verify(chain []*x509.Certificate, bundle []byte, name string) checkup.Certificate {
+	roots, intermediates := x509.NewCertPool(), x509.NewCertPool()
 	roots.AppendCertsFromPEM(bundle)
 	for _, certificate := range chain[1:] {
-		between.AddCert(certificate)
+		intermediates.AddCert(certificate)
 	}
 	shown := checkup.Certificate{NotAfter: chain[0].NotAfter}
-	if _, err := chain[0].Verify(x509.VerifyOptions{DNSName: name, Roots: roots, Intermediates: between}); err != nil {
+	if _, err := chain[0].Verify(x509.VerifyOptions{DNSName: name, Roots: roots, Intermediates: intermediates}); err != nil {
 		shown.Untrusted = err.Error()
 	}
 	return shown
 }
 
-// mayCreatePods asks whether the user may, so that a refusal of admission can be told
-// from one of permissions.
+// mayCreatePods asks whether the user may, so that a refusal by admission is not taken
+// for a missing permission.
 func (c *collector) mayCreatePods(ctx context.Context, namespace string) error {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Namespace: namespace},

@@ -26,16 +26,16 @@ import (
 )
 
 const (
-	// patience is how long one question may take.
-	patience = 10 * time.Second
-	// asked is of how many Pods a port is asked, at most.
-	asked = 3
+	// askTimeout is how long one question may take.
+	askTimeout = 10 * time.Second
+	// maxAsked is of how many Pods a port is asked.
+	maxAsked = 3
 
 	defaultTemplate = "critical-service-pod-template"
 )
 
-// look reads what the Services of a namespace share.
-func (c *collector) look(ctx context.Context, n *checkup.Namespace) {
+// namespaced reads what the Services of a namespace share.
+func (c *collector) namespaced(ctx context.Context, n *checkup.Namespace) {
 	in := client.InNamespace(n.Name)
 	deployment := &appsv1.Deployment{}
 	n.Responder = reading(deployment, c.Get(ctx, client.ObjectKey{Namespace: n.Name, Name: criticalv2.ResponderName}, deployment))
@@ -72,7 +72,7 @@ func (c *collector) backups(ctx context.Context, s *checkup.Service) {
 }
 
 // template reads the PodTemplate of the fallback, and asks the API server whether it
-// would take a Pod of it.
+// would admit a Pod of it.
 func (c *collector) template(ctx context.Context, w *checkup.World, s *checkup.Service) {
 	policy := w.Governor(s)
 	if policy == nil || policy.Spec.Fallback.PodTemplate == nil {
@@ -122,7 +122,7 @@ func (c *collector) ask(ctx context.Context, w *checkup.World) {
 		for _, target := range protection.Targets(&service.Service, service.Slices.Value) {
 			port := protection.PortName(target.Port)
 			count[port]++
-			if count[port] > asked || target.Pod() == "" {
+			if count[port] > maxAsked || target.Pod() == "" {
 				continue
 			}
 			q := &question{service: service, target: target, answer: checkup.Answer{Port: port, Pod: target.Pod(), Protocol: string(target.Protocol)}}
@@ -155,7 +155,7 @@ func (c *collector) askPod(ctx context.Context, pod types.NamespacedName, questi
 }
 
 func askThrough(ctx context.Context, through *tunnel.Tunnel, q *question) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	var conn *tunnel.Conn
 	result := probe.Ask(ctx, probe.Target{
@@ -173,19 +173,19 @@ func askThrough(ctx context.Context, through *tunnel.Tunnel, q *question) {
 	if conn == nil {
 		return
 	}
-	// Whoever says nothing on a connection learns only at its end that there was none.
+	// Where nothing was sent, only the end of a connection shows that there was none.
 	if refused := conn.Refused(ctx); refused != "" {
 		q.answer.Answered, q.answer.Problem = false, plainly(refused)
 	}
 }
 
-// plainly is what matters of the words of a container runtime about a port to which
-// it could not connect: they name sandboxes and network namespaces, and say the same
-// of both IP families.
-func plainly(words string) string {
-	_, reason, found := strings.Cut(words, "connect: ")
+// plainly shortens the message of a container runtime about a port to which it could
+// not connect: it names sandboxes and network namespaces, and repeats itself for both
+// IP families.
+func plainly(message string) string {
+	_, reason, found := strings.Cut(message, "connect: ")
 	if !found {
-		return words
+		return message
 	}
 	reason, _, _ = strings.Cut(reason, " IPv6")
 	return strings.TrimRight(reason, " .,;")

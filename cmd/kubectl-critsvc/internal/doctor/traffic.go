@@ -16,7 +16,7 @@ import (
 
 const gatewayGroup = "gateway.networking.k8s.io"
 
-// traffic reads who else sends requests to Services.
+// traffic reads what else sends requests to Services.
 func (c *collector) traffic(ctx context.Context, w *checkup.World) {
 	var classes networkingv1.IngressClassList
 	w.Classes = list(ctx, c, &classes, func() []networkingv1.IngressClass { return classes.Items })
@@ -47,7 +47,7 @@ func (c *collector) traffic(ctx context.Context, w *checkup.World) {
 
 // gatewayObjects lists a kind of the Gateway API, of whatever version the cluster
 // prefers: everywhere, or where that is not allowed, in the namespaces that are
-// looked at. A cluster without that kind has none.
+// checked. A cluster without that kind has none.
 func (c *collector) gatewayObjects(ctx context.Context, w *checkup.World, kind string) ([]unstructured.Unstructured, error) {
 	mapping, err := c.RESTMapper().RESTMapping(schema.GroupKind{Group: gatewayGroup, Kind: kind})
 	if meta.IsNoMatchError(err) {

@@ -51,15 +51,15 @@ func heading(subject string) string {
 
 // verdict is the report in one line.
 func verdict(report *checkup.Report) string {
-	counts := fmt.Sprintf("%s, %s, %s looked at", count(report.Problems, "problem"), count(report.Warnings, "warning"), count(report.Services, "Service"))
+	counts := fmt.Sprintf("%s, %s, %s checked", count(report.Problems, "problem"), count(report.Warnings, "warning"), count(report.Services, "Service"))
 	switch report.Verdict {
 	case checkup.Problem:
 		return counts + ": the next failover will not work as it should."
 	case checkup.Unclear:
 		if report.Services == 0 {
-			return counts + ": whether the next failover works cannot be told, because no Service was looked at."
+			return counts + ": it is not known whether the next failover works, because no Service was checked."
 		}
-		return counts + `: whether the next failover works cannot be told; see what was "not checked".`
+		return counts + `: it is not known whether the next failover works; see what was "not checked".`
 	case checkup.Warning:
 		return counts + ": the next failover should work; see the warnings for whom it may not."
 	default:

@@ -24,7 +24,7 @@ const (
   # Take the application away for a minute, and measure what clients lose
   kubectl critsvc drill svc/shop --live --for 1m
 
-  # The same in a pipeline: exit code 1 if nobody answered for longer than a second
+  # The same in a pipeline: exit code 1 if no answer came for longer than a second
   kubectl critsvc drill svc/shop --live --yes --max-gap 1s -o json`
 )
 
@@ -41,11 +41,11 @@ type options struct {
 type Result struct {
 	Namespace string `json:"namespace"`
 	Service   string `json:"service"`
-	// Good tells whether the drill succeeded: everything that stands by answered,
+	// Good reports whether the drill succeeded: everything that stands by answered,
 	// and, live, no gap was longer than allowed.
 	Good bool `json:"good"`
-	// Rehearsal is what stands by said.
-	Rehearsal *Rehearsal `json:"rehearsal"`
+	// DryRun is what stands by answered.
+	DryRun *DryRun `json:"rehearsal"`
 	// Live is the measurement of a live drill.
 	Live *Live `json:"live,omitempty"`
 }
@@ -56,10 +56,10 @@ func Command(to *access.Access) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "drill svc/NAME",
 		Short: "Prove that what stands by answers; with --live, by a real outage",
-		Long: "Ask what stands by for a Service, on every port, from a Pod inside the cluster, and tell what a client would have seen and how fast. " +
+		Long: "Ask what stands by for a Service, on every port, from a Pod inside the cluster, and report what a client would have seen and how fast. " +
 			"Live traffic is not touched.\n\nWith --live, take the application away for a while, and measure how long clients get no answer. It asks first, it refuses when the standby is not ready, or no operator runs, " +
-			"and the application is given back at the end, when you interrupt it, and by the operator should this program be killed. https://github.com/critical-service/operator/blob/main/docs/drills.md tells more.\n\n" +
-			"Exit code 0: it went well. 1: something did not answer, or nobody answered for longer than --max-gap. 2: it could not be carried out, or was refused.",
+			"and the application is given back at the end, when you interrupt it, and by the operator should this program be killed. See https://github.com/critical-service/operator/blob/main/docs/drills.md.\n\n" +
+			"Exit code 0: it went well. 1: something did not answer, or no answer came for longer than --max-gap. 2: it could not be carried out, or was refused.",
 		Example:           example,
 		Args:              access.OneService,
 		ValidArgsFunction: to.CompleteService,
@@ -69,7 +69,7 @@ func Command(to *access.Access) *cobra.Command {
 	flags.BoolVar(&o.live, "live", false, "Make a real outage, and measure it")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "Do not ask before a real outage")
 	flags.DurationVar(&o.length, "for", 30*time.Second, "How long the application is away in a live drill, at most 10m")
-	flags.DurationVar(&o.maxGap, "max-gap", 2*time.Second, "How long nobody may answer in a live drill")
+	flags.DurationVar(&o.maxGap, "max-gap", 2*time.Second, "How long a live drill may be without an answer")
 	flags.DurationVar(&o.every, "every", 20*time.Millisecond, "Time between two questions to a port in a live drill")
 	flags.StringVar(&o.image, "image", "", "Image of the operator that the prober Pod runs; by default that of the responder or of the operator")
 	format := output.AddTo(cmd, output.JSON, output.YAML)
@@ -81,11 +81,11 @@ func Command(to *access.Access) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		stage, err := newStage(to, &o, name)
+		drill, err := newDrill(to, &o, name)
 		if err != nil {
 			return err
 		}
-		result, err := stage.perform(cmd.Context())
+		result, err := drill.run(cmd.Context())
 		if result == nil {
 			return access.Explain(err)
 		}
@@ -119,8 +119,8 @@ func (o *options) validate() error {
 	return nil
 }
 
-// stage is where a drill is performed.
-type stage struct {
+// drill is one run of the command.
+type drill struct {
 	*prober
 	to      *access.Access
 	options *options
@@ -130,7 +130,7 @@ type stage struct {
 	restorer types.NamespacedName
 }
 
-func newStage(to *access.Access, o *options, name types.NamespacedName) (*stage, error) {
+func newDrill(to *access.Access, o *options, name types.NamespacedName) (*drill, error) {
 	config, err := to.RESTConfig()
 	if err != nil {
 		return nil, err
@@ -143,15 +143,16 @@ func newStage(to *access.Access, o *options, name types.NamespacedName) (*stage,
 	if err != nil {
 		return nil, err
 	}
-	return &stage{prober: &prober{Client: reader, logs: logs, namespace: name.Namespace}, to: to, options: o, name: name}, nil
+	return &drill{prober: &prober{Client: reader, logs: logs, namespace: name.Namespace}, to: to, options: o, name: name}, nil
 }
 
-// tell says on the error stream what goes on, in one line that no terminal obeys.
-func (s *stage) tell(format string, args ...any) {
-	fmt.Fprintln(s.to.ErrOut, output.OneLine(fmt.Sprintf(format, args...)))
+// progress reports on the error stream what goes on, in one line without control
+// characters.
+func (d *drill) progress(format string, args ...any) {
+	fmt.Fprintln(d.to.ErrOut, output.OneLine(fmt.Sprintf(format, args...)))
 }
 
 // use sets the prober up for what was found.
-func (s *stage) use(found *scene) {
-	s.image, s.secrets, s.host = found.image, found.pullSecrets, protection.Host(&found.service)
+func (d *drill) use(found *survey) {
+	d.image, d.secrets, d.host = found.image, found.pullSecrets, protection.Host(&found.service)
 }

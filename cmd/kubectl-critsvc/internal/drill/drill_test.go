@@ -46,7 +46,7 @@ func script(letters string) []command.Observation {
 	return seen
 }
 
-var both = &witnesses{application: []look{lookOf(script("a")[0])}, fallback: []look{lookOf(script("f")[0])}}
+var both = &signatures{application: []signature{signatureOf(script("a")[0])}, fallback: []signature{signatureOf(script("f")[0])}}
 
 func TestWhatClientsLost(t *testing.T) {
 	at := func(n int) time.Time { return start.Add(time.Duration(n) * interval) }
@@ -54,7 +54,7 @@ func TestWhatClientsLost(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		script       string
 		began, ended int
-		by           *witnesses
+		by           *signatures
 		want         Measurement
 	}{
 		"a failover without a gap": {
@@ -75,7 +75,7 @@ func TestWhatClientsLost(t *testing.T) {
 				FallbackAfter: new(ms(2)), ApplicationAfter: new(ms(1)), Problem: "refused the connection",
 			},
 		},
-		"an outage that nobody covers": {
+		"an outage that is not covered": {
 			script: "a...", began: 0, ended: 9, by: both,
 			want: Measurement{
 				Requests: 4, Failed: 3, Unanswered: ms(2), LongestGap: ms(2), Distinct: true, ByApplication: 1, Problem: "refused the connection",
@@ -96,12 +96,12 @@ func TestWhatClientsLost(t *testing.T) {
 			script: "ax", began: 0, ended: 9, by: both,
 			want: Measurement{Requests: 2, Distinct: true, ByApplication: 1, ByOthers: 1},
 		},
-		"answers that look the same say nothing of who": {
-			script: "aa.a", began: 0, ended: 9, by: &witnesses{application: both.application, fallback: both.application},
+		"answers that look the same say nothing of their source": {
+			script: "aa.a", began: 0, ended: 9, by: &signatures{application: both.application, fallback: both.application},
 			want: Measurement{Requests: 4, Failed: 1, Unanswered: ms(1), LongestGap: ms(1), Problem: "refused the connection"},
 		},
-		"where the status is the same, the words tell": {
-			script: "fF", began: 0, ended: 9, by: &witnesses{application: []look{lookOf(script("f")[0])}, fallback: []look{lookOf(script("F")[0])}},
+		"where the status is the same, the text decides": {
+			script: "fF", began: 0, ended: 9, by: &signatures{application: []signature{signatureOf(script("f")[0])}, fallback: []signature{signatureOf(script("F")[0])}},
 			want: Measurement{Requests: 2, Distinct: true, ByApplication: 1, ByFallback: 1, FallbackAfter: new(ms(1))},
 		},
 	} {
@@ -138,7 +138,7 @@ func standbySlice(names ...string) discoveryv1.EndpointSlice {
 	return slice
 }
 
-func TestWhatIsAskedInARehearsal(t *testing.T) {
+func TestWhatADryRunAsks(t *testing.T) {
 	g := NewWithT(t)
 	front := service(corev1.ServicePort{Name: "http", Port: 80}, corev1.ServicePort{Name: "db", Port: 5432},
 		corev1.ServicePort{Name: "own", Port: 9000}, corev1.ServicePort{Name: "dns", Port: 53, Protocol: corev1.ProtocolUDP})
@@ -168,27 +168,27 @@ func TestWhatStandsByIsJudged(t *testing.T) {
 		ports []corev1.ServicePort
 		seen  []command.Observation
 		good  bool
-		check func(g Gomega, r *Rehearsal)
+		check func(g Gomega, r *DryRun)
 	}{
-		"all answer": {ports: []corev1.ServicePort{http}, seen: good, good: true, check: func(g Gomega, r *Rehearsal) {
+		"all answer": {ports: []corev1.ServicePort{http}, seen: good, good: true, check: func(g Gomega, r *DryRun) {
 			first := r.Endpoints[0]
 			g.Expect(first.Answered).To(Equal(2))
 			g.Expect(first.P50).To(BeEquivalentTo(1))
 			g.Expect(first.Max).To(BeEquivalentTo(3))
 			g.Expect(first.Title).To(Equal("Back soon"))
-			g.Expect(first.looks).To(HaveLen(2))
+			g.Expect(first.signatures).To(HaveLen(2))
 		}},
-		"one does not answer once": {ports: []corev1.ServicePort{http}, seen: append(good[:3:3], silence(two)), check: func(g Gomega, r *Rehearsal) {
+		"one does not answer once": {ports: []corev1.ServicePort{http}, seen: append(good[:3:3], silence(two)), check: func(g Gomega, r *DryRun) {
 			g.Expect(r.Endpoints[1]).To(And(HaveField("Answered", 1), HaveField("Problem", "refused"), HaveField("Pod", "two")))
 			g.Expect(r.Endpoints[0].Problem).To(BeEmpty())
 		}},
-		"one was not asked often enough": {ports: []corev1.ServicePort{http}, seen: good[:3], check: func(g Gomega, r *Rehearsal) {
+		"one was not asked often enough": {ports: []corev1.ServicePort{http}, seen: good[:3], check: func(g Gomega, r *DryRun) {
 			g.Expect(r.Endpoints[1].Problem).To(ContainSubstring("not asked"))
 		}},
-		"a port without a standby": {ports: []corev1.ServicePort{http, db}, seen: good, check: func(g Gomega, r *Rehearsal) {
+		"a port without a standby": {ports: []corev1.ServicePort{http, db}, seen: good, check: func(g Gomega, r *DryRun) {
 			g.Expect(r.Problems).To(Equal([]string{"nothing stands by for port db"}))
 		}},
-		"a port of UDP is a note": {ports: []corev1.ServicePort{http, {Name: "dns", Port: 53, Protocol: corev1.ProtocolUDP}}, seen: good, good: true, check: func(g Gomega, r *Rehearsal) {
+		"a port of UDP is a note": {ports: []corev1.ServicePort{http, {Name: "dns", Port: 53, Protocol: corev1.ProtocolUDP}}, seen: good, good: true, check: func(g Gomega, r *DryRun) {
 			g.Expect(r.Notes).To(ConsistOf(ContainSubstring("port dns is UDP")))
 		}},
 	} {
@@ -215,7 +215,7 @@ func TestAProberPodMayRunAnywhere(t *testing.T) {
 	g.Expect(pod.Spec.ActiveDeadlineSeconds).To(HaveValue(BeEquivalentTo(90)))
 	g.Expect(pod.Spec.Containers[0].Resources.Limits).To(And(HaveKey(corev1.ResourceCPU), HaveKey(corev1.ResourceMemory)))
 
-	// The program understands what it is told.
+	// The program understands its arguments.
 	cmd := command.Command()
 	args := pod.Spec.Containers[0].Args
 	g.Expect(pod.Spec.Containers[0].Command).To(Equal([]string{"/responder"}))
@@ -229,7 +229,7 @@ func TestAProberPodMayRunAnywhere(t *testing.T) {
 	}
 }
 
-func TestWhatTheProberSaysForItselfIsAnError(t *testing.T) {
+func TestAnErrorOfTheProberIsReported(t *testing.T) {
 	g := NewWithT(t)
 	var seen []command.Observation
 	each := func(one command.Observation) bool {
@@ -238,7 +238,7 @@ func TestWhatTheProberSaysForItselfIsAnError(t *testing.T) {
 	}
 	g.Expect(read(bytes.NewBufferString("{\"target\":\"a\"}\nError: unknown command \"probe\"\n"), each)).
 		To(MatchError(ContainSubstring(`unknown command "probe"`)))
-	g.Expect(read(bytes.NewBufferString("{\"target\":\"b\"}\nnonsense\n"), each)).To(Succeed(), "enough was heard before")
+	g.Expect(read(bytes.NewBufferString("{\"target\":\"b\"}\nnonsense\n"), each)).To(Succeed(), "it had enough before")
 	g.Expect(seen).To(HaveLen(2))
 }
 
@@ -280,22 +280,22 @@ func TestFlagsThatAreOutOfRange(t *testing.T) {
 }
 
 // The page is asked by HTTP where nothing else is known of a port; clients are not, so
-// that their answers say nothing of who gave them.
+// that their answers say nothing of their source.
 func TestAPortOfAnUnknownProtocolIsMeasuredByItsGapsOnly(t *testing.T) {
 	g := NewWithT(t)
-	dryRun := &Rehearsal{Endpoints: []Endpoint{{Port: "x", Protocol: "http", looks: []look{lookOf(script("f")[0])}}}}
+	dryRun := &DryRun{Endpoints: []Endpoint{{Port: "x", Protocol: "http", signatures: []signature{signatureOf(script("f")[0])}}}}
 	ports := portsOf(service(corev1.ServicePort{Name: "x", Port: 9000}), dryRun)
 	g.Expect(ports).To(HaveLen(1))
 	g.Expect(ports[0].target).To(Equal("10.0.0.1:9000/tcp"))
-	ports[0].by.application = []look{{status: "open"}}
+	ports[0].by.application = []signature{{status: "open"}}
 	g.Expect(ports[0].by.distinct()).To(BeFalse())
 }
 
-func TestTheWatchKnowsWhoAnswers(t *testing.T) {
+func TestTheSourceOfAnAnswerIsRecognized(t *testing.T) {
 	g := NewWithT(t)
 	front := service(corev1.ServicePort{Name: "http", Port: 80}, corev1.ServicePort{Name: "silent", Port: 81})
-	rehearsal := &Rehearsal{Endpoints: []Endpoint{{Port: "http", Protocol: "http", looks: []look{lookOf(script("f")[0])}}}}
-	w := &watching{ports: portsOf(front, rehearsal)}
+	dryRun := &DryRun{Endpoints: []Endpoint{{Port: "http", Protocol: "http", signatures: []signature{signatureOf(script("f")[0])}}}}
+	w := &watching{ports: portsOf(front, dryRun)}
 	g.Expect(w.targets()).To(Equal([]string{"10.0.0.1:80/http"}), "what has no standby is not measured")
 
 	// The prober's clock is an hour behind, and lines take at least 5 ms.
@@ -311,7 +311,7 @@ func TestTheWatchKnowsWhoAnswers(t *testing.T) {
 	}
 	g.Expect(w.knowsApplication()).To(BeTrue())
 	here := start.Add(ahead + line)
-	g.Expect(w.there(here)).To(BeTemporally("==", start))
+	g.Expect(w.proberTime(here)).To(BeTemporally("==", start))
 	ended := here.Add(baseline * interval)
 	g.Expect(w.applicationIsBack(ended)).To(BeFalse(), "these answers were before")
 	add("f", baseline+1)
@@ -332,15 +332,15 @@ func TestTheWatchKnowsWhoAnswers(t *testing.T) {
 	live = &Live{Began: ended, Ended: ended}
 	w.judge(live, time.Second)
 	g.Expect(live.Good).To(BeFalse())
-	g.Expect(live.Problems).To(ConsistOf(ContainSubstring("on port http nobody answered for 2s, and 1s was allowed"), ContainSubstring("did not answer again")))
+	g.Expect(live.Problems).To(ConsistOf(ContainSubstring("on port http there was no answer for 2s, and 1s was allowed"), ContainSubstring("did not answer again")))
 }
 
 // What the documentation shows is what is printed.
-func TestTheResultIsWrittenForPeople(t *testing.T) {
+func TestTheResultReadsAsDocumented(t *testing.T) {
 	g := NewWithT(t)
 	result := &Result{
 		Namespace: "shop", Service: "web", Good: true,
-		Rehearsal: &Rehearsal{Good: true, Endpoints: []Endpoint{
+		DryRun: &DryRun{Good: true, Endpoints: []Endpoint{
 			{Port: "http", Protocol: "http", Pod: "critical-service-responder-a", Tries: 10, Answered: 10, Status: "503", Line: "HTTP/1.1 503 Service Unavailable", Title: "Back soon", Bytes: 2411, P50: 1.25, Max: 31},
 			{Port: "db", Protocol: "postgresql", Pod: "critical-service-responder-a", Tries: 10, Answered: 10, Status: "57P03", Line: "E SFATAL VFATAL C57P03 MBack soon.", Bytes: 75, P50: 0.61, Max: 2.13},
 		}},
@@ -356,7 +356,7 @@ func TestTheResultIsWrittenForPeople(t *testing.T) {
 	g.Expect(string(documented)).To(ContainSubstring("$ kubectl critsvc drill svc/web -n shop --live --yes\n"+out.String()+"```"), out.String())
 
 	result.Good, result.Live = false, nil
-	result.Rehearsal.Endpoints[0].Problem = "refused the connection"
+	result.DryRun.Endpoints[0].Problem = "refused the connection"
 	out.Reset()
 	write(&out, output.Palette(false), &options{}, result)
 	g.Expect(out.String()).To(HaveSuffix("  problem: port http: Pod critical-service-responder-a refused the connection\n\nWhat stands by does not answer as it should.\n"))

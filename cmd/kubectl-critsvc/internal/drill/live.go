@@ -23,29 +23,29 @@ import (
 )
 
 const (
-	// recovers is how long the application may take to answer again.
-	recovers = 5 * time.Minute
-	// baseline is how many answers of the application are looked at before the outage,
-	// and how many at the end tell that it is back.
+	// recoveryTimeout is how long the application may take to answer again.
+	recoveryTimeout = 5 * time.Minute
+	// baseline is how many answers of the application are read before the outage, and
+	// how many at the end prove that it is back.
 	baseline = 25
-	// baselineTime is how long these answers may take.
-	baselineTime = 30 * time.Second
-	// silence is how long nobody may answer in an outage that somebody made: then it
+	// baselineTimeout is how long these answers may take.
+	baselineTimeout = 30 * time.Second
+	// maxSilence is how long an outage that was made may be without an answer: then it
 	// is ended at once.
-	silence = 15 * time.Second
-	// restoring is how long giving back may take.
-	restoring = 30 * time.Second
+	maxSilence = 15 * time.Second
+	// restoreTimeout is how long giving back may take.
+	restoreTimeout = 30 * time.Second
 )
 
 // Live is the result of a live drill.
 type Live struct {
-	// Good tells whether no gap was longer than allowed, the fallback answered, and
+	// Good reports whether no gap was longer than allowed, the fallback answered, and
 	// the application came back.
 	Good bool `json:"good"`
 	// Began and Ended are when the application was taken away, and given back.
 	Began time.Time `json:"began"`
 	Ended time.Time `json:"ended"`
-	// Recovered tells whether the application was back when the drill ended.
+	// Recovered reports whether the application was back when the drill ended.
 	Recovered bool `json:"recovered"`
 	// Ports are the measurements.
 	Ports []Measurement `json:"ports"`
@@ -58,18 +58,18 @@ type port struct {
 	name     string
 	protocol appprotocol.Protocol
 	target   string
-	by       witnesses
+	by       signatures
 }
 
 // outage makes the outage, and measures it. The application is given back however it
 // goes.
-func (s *stage) outage(ctx context.Context, found *scene, rehearsal *Rehearsal) (*Live, error) {
-	watch := &watching{ports: portsOf(&found.service, rehearsal)}
+func (d *drill) outage(ctx context.Context, found *survey, dryRun *DryRun) (*Live, error) {
+	watch := &watching{ports: portsOf(&found.service, dryRun)}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	asking := make(chan error, 1)
 	go func() {
-		asking <- s.ask(ctx, command.Options{Targets: watch.targets(), Every: s.options.every, For: deadlineOf(s.options.length)}, deadlineOf(s.options.length),
+		asking <- d.ask(ctx, command.Options{Targets: watch.targets(), Every: d.options.every, For: deadlineOf(d.options.length)}, deadlineOf(d.options.length),
 			func(seen command.Observation) bool {
 				watch.add(seen, time.Now())
 				return false
@@ -79,49 +79,49 @@ func (s *stage) outage(ctx context.Context, found *scene, rehearsal *Rehearsal) 
 		stop()
 		asking <- <-asking // The Pod is removed before the drill ends.
 	}()
-	s.tell("Asking svc/%s every %s, as its clients do ...", s.name.Name, s.options.every)
-	if err := until(ctx, asking, baselineTime+begins, watch.knowsApplication); err != nil {
+	d.progress("Asking svc/%s every %s, as its clients do ...", d.name.Name, d.options.every)
+	if err := until(ctx, asking, baselineTimeout+startTimeout, watch.knowsApplication); err != nil {
 		return nil, fmt.Errorf("no outage is made: the application does not answer the prober Pod: %w%s", err, watch.lastProblem())
 	}
-	return s.takeAway(ctx, watch, asking)
+	return d.takeAway(ctx, watch, asking)
 }
 
-func (s *stage) takeAway(ctx context.Context, watch *watching, asking chan error) (*Live, error) {
+func (d *drill) takeAway(ctx context.Context, watch *watching, asking chan error) (*Live, error) {
 	live := &Live{Began: time.Now()}
-	end, err := outage.Begin(ctx, s, outage.Options{
-		Service: s.name, Until: live.Began.Add(s.options.length), KeepFallback: true,
-		OperatorNamespace: s.restorer.Namespace, OperatorServiceAccount: s.restorer.Name,
+	end, err := outage.Begin(ctx, d, outage.Options{
+		Service: d.name, Until: live.Began.Add(d.options.length), KeepFallback: true,
+		OperatorNamespace: d.restorer.Namespace, OperatorServiceAccount: d.restorer.Name,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("no outage is made: %w", err)
 	}
-	s.tell("The application is taken away for %s.", s.options.length)
-	broken := s.hold(ctx, watch, asking, live.Began)
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoring)
+	d.progress("The application is taken away for %s.", d.options.length)
+	broken := d.hold(ctx, watch, asking, live.Began)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
 	defer cancel()
 	live.Ended = time.Now()
 	if err := end(ending); err != nil {
-		return live, fmt.Errorf("give the application back: %w; the operator does it at %s, or scale the workload yourself", err, live.Began.Add(s.options.length).Format(time.TimeOnly))
+		return live, fmt.Errorf("give the application back: %w; the operator does it at %s, or scale the workload yourself", err, live.Began.Add(d.options.length).Format(time.TimeOnly))
 	}
 	if broken == nil {
-		s.tell("The application is given back. Waiting until it answers ...")
-		back := until(ctx, asking, recovers, func() bool { return watch.applicationIsBack(live.Ended) && s.isArmed(ctx) })
+		d.progress("The application is given back. Waiting until it answers ...")
+		back := until(ctx, asking, recoveryTimeout, func() bool { return watch.applicationIsBack(live.Ended) && d.isArmed(ctx) })
 		live.Recovered = back == nil
 	}
-	watch.judge(live, s.options.maxGap)
+	watch.judge(live, d.options.maxGap)
 	if broken != nil {
-		return live, fmt.Errorf("the drill was broken off, and the application given back: %w", broken)
+		return live, fmt.Errorf("the drill was aborted, and the application given back: %w", broken)
 	}
 	return live, nil
 }
 
 // hold waits until the outage is over: its time, an interruption, or a silence that
 // is too long.
-func (s *stage) hold(ctx context.Context, watch *watching, asking chan error, began time.Time) error {
-	err := until(ctx, asking, s.options.length, func() bool { return watch.silentFor(began) > silence })
+func (d *drill) hold(ctx context.Context, watch *watching, asking chan error, began time.Time) error {
+	err := until(ctx, asking, d.options.length, func() bool { return watch.silentFor(began) > maxSilence })
 	switch {
 	case err == nil:
-		return fmt.Errorf("nobody answered for %s%s", silence, watch.lastProblem())
+		return fmt.Errorf("no answer for %s%s", maxSilence, watch.lastProblem())
 	case errors.Is(err, errTooLong):
 		return nil
 	default:
@@ -130,8 +130,8 @@ func (s *stage) hold(ctx context.Context, watch *watching, asking chan error, be
 }
 
 // isArmed asks the status whether the operator sees the application.
-func (s *stage) isArmed(ctx context.Context) bool {
-	status, err := access.StatusOf(ctx, s, s.name)
+func (d *drill) isArmed(ctx context.Context) bool {
+	status, err := access.StatusOf(ctx, d, d.name)
 	return err == nil && status != nil && status.State == criticalv2.StateArmed
 }
 
@@ -139,22 +139,22 @@ var errTooLong = errors.New("it takes too long")
 
 // until waits for a condition; it ends before if the drill is interrupted, or the
 // prober Pod ends.
-func until(ctx context.Context, asking chan error, patience time.Duration, is func() bool) error {
+func until(ctx context.Context, asking chan error, timeout time.Duration, is func() bool) error {
 	const often = 100 * time.Millisecond
-	looks := time.NewTicker(often)
-	defer looks.Stop()
-	limit := time.NewTimer(patience)
+	ticker := time.NewTicker(often)
+	defer ticker.Stop()
+	limit := time.NewTimer(timeout)
 	defer limit.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case err := <-asking:
-			asking <- err // Others want to know, too.
+			asking <- err // For the next that waits.
 			return errors.Join(errors.New("the prober Pod ended"), err)
 		case <-limit.C:
 			return errTooLong
-		case <-looks.C:
+		case <-ticker.C:
 			if is() {
 				return nil
 			}
@@ -165,32 +165,32 @@ func until(ctx context.Context, asking chan error, patience time.Duration, is fu
 // portsOf are the ports whose clients are measured: those that have a standby. A
 // port is asked in the protocol of its clients. Where the standby was asked in
 // another one, its answers are not known, and only gaps are measured.
-func portsOf(service *corev1.Service, rehearsal *Rehearsal) []*port {
+func portsOf(service *corev1.Service, dryRun *DryRun) []*port {
 	var ports []*port
 	for _, candidate := range service.Spec.Ports {
 		p := &port{name: protection.PortName(candidate), protocol: appprotocol.Of(candidate.AppProtocol, candidate.Port, candidate.Name)}
 		hasStandby := false
-		for _, endpoint := range rehearsal.Endpoints {
+		for _, endpoint := range dryRun.Endpoints {
 			if endpoint.Port != p.name {
 				continue
 			}
 			hasStandby = true
 			if endpoint.Protocol == string(p.protocol) {
-				p.by.fallback = append(p.by.fallback, endpoint.looks...)
+				p.by.fallback = append(p.by.fallback, endpoint.signatures...)
 			}
 		}
 		if !hasStandby {
 			continue
 		}
-		p.by.fallback = distinctLooks(p.by.fallback)
+		p.by.fallback = distinctOf(p.by.fallback)
 		p.target = net.JoinHostPort(service.Spec.ClusterIP, strconv.Itoa(int(candidate.Port))) + "/" + string(p.protocol)
 		ports = append(ports, p)
 	}
 	return ports
 }
 
-func distinctLooks(all []look) []look {
-	var different []look
+func distinctOf(all []signature) []signature {
+	var different []signature
 	for _, one := range all {
 		if !slices.Contains(different, one) {
 			different = append(different, one)
@@ -230,44 +230,44 @@ func (w *watching) add(one command.Observation, now time.Time) {
 	w.seen[one.Target] = append(w.seen[one.Target], one)
 }
 
-// there is a moment by the prober's clock.
-func (w *watching) there(here time.Time) time.Time { return here.Add(-w.behind) }
+// proberTime is a moment by the prober's clock.
+func (w *watching) proberTime(here time.Time) time.Time { return here.Add(-w.behind) }
 
-// knowsApplication tells whether the application has answered often enough on every
-// port, and remembers how its answers look.
+// knowsApplication reports whether the application has answered often enough on every
+// port, and remembers their signatures.
 func (w *watching) knowsApplication() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range w.ports {
-		var looks []look
+		var known []signature
 		count := 0
 		for _, one := range w.seen[p.target] {
 			if one.Answered {
-				looks = append(looks, lookOf(one))
+				known = append(known, signatureOf(one))
 				count++
 			}
 		}
 		if count < baseline {
 			return false
 		}
-		p.by.application = distinctLooks(looks)
+		p.by.application = distinctOf(known)
 	}
 	return true
 }
 
-// applicationIsBack tells whether the last answers on every port are the
-// application's. Where they cannot be told apart, an answer is enough.
+// applicationIsBack reports whether the last answers on every port are the
+// application's. Where they cannot be distinguished, an answer is enough.
 func (w *watching) applicationIsBack(ended time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	from := w.there(ended)
+	from := w.proberTime(ended)
 	for _, p := range w.ports {
 		seen := w.seen[p.target]
 		if len(seen) < baseline {
 			return false
 		}
 		for _, one := range seen[len(seen)-baseline:] {
-			if one.Sent.Before(from) || !one.Answered || p.by.distinct() && p.by.recognise(one) != application {
+			if one.Sent.Before(from) || !one.Answered || p.by.distinct() && p.by.recognize(one) != application {
 				return false
 			}
 		}
@@ -281,13 +281,13 @@ func (w *watching) silentFor(began time.Time) time.Duration {
 	defer w.mu.Unlock()
 	var worst time.Duration
 	for _, p := range w.ports {
-		last := w.there(began)
+		last := w.proberTime(began)
 		for _, one := range w.seen[p.target] {
 			if one.Answered && one.Sent.After(last) {
 				last = one.Sent
 			}
 		}
-		worst = max(worst, w.there(time.Now()).Sub(last))
+		worst = max(worst, w.proberTime(time.Now()).Sub(last))
 	}
 	return worst
 }
@@ -311,18 +311,18 @@ func (w *watching) judge(live *Live, maxGap time.Duration) {
 	defer w.mu.Unlock()
 	complain := func(format string, args ...any) { live.Problems = append(live.Problems, fmt.Sprintf(format, args...)) }
 	for _, p := range w.ports {
-		m := measure(w.seen[p.target], &p.by, w.there(live.Began), w.there(live.Ended))
+		m := measure(w.seen[p.target], &p.by, w.proberTime(live.Began), w.proberTime(live.Ended))
 		m.Port, m.Protocol = p.name, string(p.protocol)
 		live.Ports = append(live.Ports, m)
 		if gap := m.LongestGap.Duration(); gap > maxGap {
-			complain("on port %s nobody answered for %s, and %s was allowed", p.name, gap.Round(time.Millisecond), maxGap)
+			complain("on port %s there was no answer for %s, and %s was allowed", p.name, gap.Round(time.Millisecond), maxGap)
 		}
 		if m.Distinct && m.ByFallback == 0 {
 			complain("on port %s the fallback never answered", p.name)
 		}
 	}
 	if !live.Recovered {
-		complain("the application did not answer again within %s", recovers)
+		complain("the application did not answer again within %s", recoveryTimeout)
 	}
 	live.Good = len(live.Problems) == 0
 }

@@ -20,7 +20,7 @@ type Measurement struct {
 	// LongestGap the longest stretch of it.
 	Unanswered Milliseconds `json:"unansweredMilliseconds"`
 	LongestGap Milliseconds `json:"longestGapMilliseconds"`
-	// Distinct tells whether the application's answers can be told from the
+	// Distinct reports whether the application's answers can be distinguished from the
 	// fallback's. If not, what follows is absent.
 	Distinct bool `json:"distinct"`
 	// ByApplication, ByFallback and ByOthers count answers. Others look like neither.
@@ -37,45 +37,45 @@ type Measurement struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// look is by what an answer is recognised.
-type look struct{ status, line, title string }
+// signature is what an answer is recognized by.
+type signature struct{ status, line, title string }
 
-func lookOf(seen command.Observation) look {
-	return look{status: seen.Status, line: seen.Line, title: seen.Title}
+func signatureOf(seen command.Observation) signature {
+	return signature{status: seen.Status, line: seen.Line, title: seen.Title}
 }
 
-// who answers.
-type who string
+// source is what answers.
+type source string
 
 const (
-	application who = "application"
-	fallback    who = "fallback"
-	other       who = "other"
+	application source = "application"
+	fallback    source = "fallback"
+	other       source = "other"
 )
 
-// witnesses knows how the answers of application and fallback look.
-type witnesses struct {
-	application, fallback []look
+// signatures are those of the answers of application and fallback.
+type signatures struct {
+	application, fallback []signature
 }
 
-// byStatus tells whether the status alone tells them apart. That is the better mark:
-// pages change their words.
-func (w *witnesses) byStatus() bool {
-	return !slices.ContainsFunc(w.application, func(a look) bool {
-		return slices.ContainsFunc(w.fallback, func(f look) bool { return a.status == f.status })
+// byStatus reports whether the status alone distinguishes them. It is the better mark:
+// the text of a page changes.
+func (w *signatures) byStatus() bool {
+	return !slices.ContainsFunc(w.application, func(a signature) bool {
+		return slices.ContainsFunc(w.fallback, func(f signature) bool { return a.status == f.status })
 	})
 }
 
-// distinct tells whether they can be told apart at all.
-func (w *witnesses) distinct() bool {
-	return len(w.application) > 0 && len(w.fallback) > 0 && !slices.ContainsFunc(w.application, func(a look) bool { return slices.Contains(w.fallback, a) })
+// distinct reports whether they can be distinguished at all.
+func (w *signatures) distinct() bool {
+	return len(w.application) > 0 && len(w.fallback) > 0 && !slices.ContainsFunc(w.application, func(a signature) bool { return slices.Contains(w.fallback, a) })
 }
 
-func (w *witnesses) recognise(seen command.Observation) who {
-	this := lookOf(seen)
-	is := func(known look) bool { return known == this }
+func (w *signatures) recognize(seen command.Observation) source {
+	this := signatureOf(seen)
+	is := func(known signature) bool { return known == this }
 	if w.byStatus() {
-		is = func(known look) bool { return known.status == this.status }
+		is = func(known signature) bool { return known.status == this.status }
 	}
 	switch {
 	case slices.ContainsFunc(w.application, is):
@@ -89,7 +89,7 @@ func (w *witnesses) recognise(seen command.Observation) who {
 
 // measure sums up what the clients of a port saw from the beginning of an outage on.
 // Ended is when the application was given back. It is pure.
-func measure(seen []command.Observation, by *witnesses, began, ended time.Time) Measurement {
+func measure(seen []command.Observation, by *signatures, began, ended time.Time) Measurement {
 	ordered := slices.SortedStableFunc(slices.Values(seen), func(a, b command.Observation) int { return a.Sent.Compare(b.Sent) })
 	ordered = slices.DeleteFunc(ordered, func(o command.Observation) bool { return o.Sent.Before(began) })
 	m := Measurement{Distinct: by.distinct()}
@@ -103,14 +103,14 @@ func measure(seen []command.Observation, by *witnesses, began, ended time.Time) 
 			continue
 		}
 		if m.Distinct {
-			m.attribute(one, by.recognise(one), began, ended)
+			m.attribute(one, by.recognize(one), began, ended)
 		}
 	}
 	m.Unanswered, m.LongestGap = milliseconds(gap.total), milliseconds(gap.longest)
 	return m
 }
 
-func (m *Measurement) attribute(one command.Observation, from who, began, ended time.Time) {
+func (m *Measurement) attribute(one command.Observation, from source, began, ended time.Time) {
 	switch from {
 	case application:
 		m.ByApplication++

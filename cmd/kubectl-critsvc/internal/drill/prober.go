@@ -28,10 +28,11 @@ const (
 	LabelValue = "critical-service-drill"
 
 	container = "prober"
-	// begins is how long the Pod may take until it runs: its image may have to be pulled.
-	begins = 2 * time.Minute
-	// cleaning is how long removing the Pod may take, whatever ended the drill.
-	cleaning = 15 * time.Second
+	// startTimeout is how long the Pod may take until it runs: its image may have to be
+	// pulled.
+	startTimeout = 2 * time.Minute
+	// cleanupTimeout is how long removing the Pod may take, whatever ended the drill.
+	cleanupTimeout = 15 * time.Second
 
 	olderImage = "(is its image that of an operator as new as this plugin?)"
 )
@@ -43,12 +44,12 @@ type prober struct {
 	namespace string
 	image     string
 	secrets   []corev1.LocalObjectReference
-	// host is the name by which servers are called.
+	// host is the name under which servers are asked.
 	host string
 }
 
 // pod is the Pod that asks: it meets the Pod Security standard "restricted", has no
-// token, and ends by its deadline if nobody removes it.
+// token, and ends by its deadline if it is not removed.
 func (p *prober) pod(options command.Options, deadline time.Duration) *corev1.Pod {
 	args := []string{command.Name, flag(command.FlagHost, p.host), flag(command.FlagTries, strconv.Itoa(options.Tries))}
 	if options.Every > 0 {
@@ -95,7 +96,7 @@ func (p *prober) pod(options command.Options, deadline time.Duration) *corev1.Po
 func flag(name, value string) string { return "--" + name + "=" + value }
 
 // ask runs a Pod and hands what it prints to each, line by line, until it has ended,
-// or each says that it has heard enough. The Pod is removed in any case.
+// or each reports that it has enough. The Pod is removed in any case.
 func (p *prober) ask(ctx context.Context, options command.Options, deadline time.Duration, each func(command.Observation) (enough bool)) error {
 	pod := p.pod(options, deadline)
 	if err := p.Create(ctx, pod); err != nil {
@@ -115,7 +116,7 @@ func (p *prober) ask(ctx context.Context, options command.Options, deadline time
 
 // remove deletes the Pod, also after the user has interrupted the drill.
 func (p *prober) remove(ctx context.Context, pod *corev1.Pod) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	// Its deadline ends a Pod that cannot be deleted now.
 	_ = p.Delete(ctx, pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID})
@@ -125,7 +126,7 @@ func (p *prober) remove(ctx context.Context, pod *corev1.Pod) {
 func (p *prober) runs(ctx context.Context, pod *corev1.Pod) error {
 	const often = 100 * time.Millisecond
 	waits := ""
-	err := wait.PollUntilContextTimeout(ctx, often, begins, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, often, startTimeout, true, func(ctx context.Context) (bool, error) {
 		if err := p.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
 			return false, err
 		}
@@ -140,7 +141,7 @@ func (p *prober) runs(ctx context.Context, pod *corev1.Pod) error {
 		}
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
-		return fmt.Errorf("the prober Pod %s does not run after %s: %s", pod.Name, begins, waits)
+		return fmt.Errorf("the prober Pod %s does not run after %s: %s", pod.Name, startTimeout, waits)
 	}
 	return err
 }
@@ -171,8 +172,8 @@ func waitsFor(pod *corev1.Pod) string {
 	return "its node has not started it"
 }
 
-// read hands each line on. What is not an observation is what the program had to say
-// for itself.
+// read hands each line on. A line that is not an observation is an error message of
+// the program.
 func read(stream io.Reader, each func(command.Observation) (enough bool)) error {
 	lines := bufio.NewScanner(stream)
 	for lines.Scan() {

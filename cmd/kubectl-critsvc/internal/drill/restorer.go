@@ -23,25 +23,25 @@ const renewal = 10 * time.Second
 
 // findRestorer finds the operator, which gives the application back should this
 // program be killed, and makes sure that it runs.
-func (s *stage) findRestorer(ctx context.Context) (types.NamespacedName, error) {
+func (d *drill) findRestorer(ctx context.Context) (types.NamespacedName, error) {
 	none := types.NamespacedName{}
-	namespace, operators, err := installation.Find(ctx, s)
+	namespace, operators, err := installation.Find(ctx, d)
 	switch {
 	case apierrors.IsForbidden(err):
-		return none, fmt.Errorf("nobody would give the application back should this program be killed, as far as you may see: "+
+		return none, fmt.Errorf("it is not known whether the application would be given back should this program be killed: "+
 			"a live drill needs the right to list the Deployments of the operator's namespace, %s: %w", namespace, err)
 	case err != nil:
 		return none, err
 	case len(operators) == 0:
-		return none, fmt.Errorf("the operator was not found in namespace %s, and nobody else would give the application back should this program be killed; "+
-			"`kubectl critsvc doctor` tells more", namespace)
+		return none, fmt.Errorf("the operator was not found in namespace %s, and nothing else would give the application back should this program be killed; "+
+			"see `kubectl critsvc doctor`", namespace)
 	}
 	operator := runningOf(operators)
 	if operator == nil {
 		return none, fmt.Errorf("the operator does not run (Deployment %s in namespace %s has no available replica), "+
-			"and nobody else would give the application back should this program be killed", operators[0].Name, namespace)
+			"and nothing else would give the application back should this program be killed", operators[0].Name, namespace)
 	}
-	return installation.ServiceAccount(operator), s.leads(ctx, namespace)
+	return installation.ServiceAccount(operator), d.leads(ctx, namespace)
 }
 
 func runningOf(operators []appsv1.Deployment) *appsv1.Deployment {
@@ -54,13 +54,13 @@ func runningOf(operators []appsv1.Deployment) *appsv1.Deployment {
 }
 
 // leads waits until the lease of the operator is renewed, so that one of its replicas
-// acts. The clocks here and there are not compared.
-func (s *stage) leads(ctx context.Context, namespace string) error {
+// leads. The clocks here and there are not compared.
+func (d *drill) leads(ctx context.Context, namespace string) error {
 	const often = 500 * time.Millisecond
 	var first *coordinationv1.LeaseSpec
 	err := wait.PollUntilContextTimeout(ctx, often, renewal, true, func(ctx context.Context) (bool, error) {
 		var lease coordinationv1.Lease
-		if err := s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: installation.Name}, &lease); err != nil {
+		if err := d.Get(ctx, client.ObjectKey{Namespace: namespace, Name: installation.Name}, &lease); err != nil {
 			return false, err
 		}
 		if first == nil {
@@ -71,14 +71,14 @@ func (s *stage) leads(ctx context.Context, namespace string) error {
 	})
 	switch {
 	case apierrors.IsForbidden(err):
-		s.tell("You may not read Lease %s in namespace %s: that the operator has an available replica is taken for enough.", installation.Name, namespace)
+		d.progress("You may not read Lease %s in namespace %s: assuming that it runs, because it has an available replica.", installation.Name, namespace)
 		return nil
 	case apierrors.IsNotFound(err):
-		s.tell("The operator has no Lease %s in namespace %s, as if its replicas elected no leader: that one is available is taken for enough.", installation.Name, namespace)
+		d.progress("The operator has no Lease %s in namespace %s, as if its replicas elected no leader: assuming that it runs, because one is available.", installation.Name, namespace)
 		return nil
 	case wait.Interrupted(err) && ctx.Err() == nil:
-		return errors.New("no replica of the operator leads (nobody has renewed Lease " + installation.Name + " in namespace " + namespace + " for " + renewal.String() + "), " +
-			"and nobody else would give the application back should this program be killed")
+		return errors.New("no replica of the operator leads (Lease " + installation.Name + " in namespace " + namespace + " was not renewed for " + renewal.String() + "), " +
+			"and nothing else would give the application back should this program be killed")
 	default:
 		return err
 	}

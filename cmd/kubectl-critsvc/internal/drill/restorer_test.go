@@ -59,18 +59,18 @@ func TestALiveDrillNeedsAnOperatorThatGivesBack(t *testing.T) {
 		},
 		"one that is stopped": {objects: []client.Object{operatorWith(home, 0), leaseOf("one")}, renewed: true, refused: "has no available replica"},
 		"one whose leader has died": {
-			objects: []client.Object{operatorWith(home, 1), leaseOf("one")}, refused: "nobody has renewed Lease " + installation.Name,
+			objects: []client.Object{operatorWith(home, 1), leaseOf("one")}, refused: "Lease " + installation.Name + " in namespace " + home + " was not renewed",
 		},
 		"one whose leader has left": {objects: []client.Object{operatorWith(home, 1), leaseOf("")}, renewed: true, refused: "no replica of the operator leads"},
-		"a lease that may not be read is no hindrance": {
+		"a lease that may not be read does not block it": {
 			objects: []client.Object{operatorWith(home, 1), leaseOf("")}, leases: forbidden, said: "You may not read Lease " + installation.Name,
 		},
-		"an operator that elects nobody": {objects: []client.Object{operatorWith(home, 1)}, said: "The operator has no Lease"},
+		"an operator that elects no leader": {objects: []client.Object{operatorWith(home, 1)}, said: "The operator has no Lease"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := NewWithT(t)
-				s, said := stageWith(t, "", test.objects...)
+				s, said := drillWith(t, "", test.objects...)
 				s.Client = interceptor.NewClient(s.Client.(client.WithWatch), interceptor.Funcs{
 					List: func(ctx context.Context, c client.WithWatch, into client.ObjectList, options ...client.ListOption) error {
 						if _, is := into.(*appsv1.DeploymentList); is && test.deployments != nil {
@@ -107,15 +107,15 @@ func TestALiveDrillNeedsAnOperatorThatGivesBack(t *testing.T) {
 	}
 }
 
-// Whoever does not want the application away for good gets no drill without an operator, and nothing is
+// Without an operator the application could stay away for good: there is no drill, and nothing is
 // made before that is known.
 func TestADrillIsRefusedBeforeAnythingIsMade(t *testing.T) {
 	g := NewWithT(t)
 	slice := standbySlice("http")
 	slice.Namespace, slice.Name = "shop", "front-standby-ipv4"
-	s, _ := stageWith(t, "", service(corev1.ServicePort{Name: "http", Port: 80}), &slice, policyWith("a", criticalv2.StateArmed), operatorWith("aaa-attacker", 1))
+	s, _ := drillWith(t, "", service(corev1.ServicePort{Name: "http", Port: 80}), &slice, policyWith("a", criticalv2.StateArmed), operatorWith("aaa-attacker", 1))
 	s.options.live, s.options.image = true, "operator:v1"
-	_, err := s.perform(t.Context())
+	_, err := s.run(t.Context())
 	g.Expect(err).To(MatchError(HavePrefix("refused: the operator was not found")))
 	var pods corev1.PodList
 	g.Expect(s.List(t.Context(), &pods)).To(Succeed())
@@ -124,8 +124,8 @@ func TestADrillIsRefusedBeforeAnythingIsMade(t *testing.T) {
 
 func TestWhatOthersSayIsToldInOneLine(t *testing.T) {
 	g := NewWithT(t)
-	s, said := stageWith(t, "")
-	s.tell("It says: %s", "a\nb \x1b[2J\u202e")
+	s, said := drillWith(t, "")
+	s.progress("It says: %s", "a\nb \x1b[2J\u202e")
 	g.Expect(said.String()).To(Equal("It says: a b ?[2J?\n"))
 	w := &watching{ports: []*port{{name: "http", target: "t"}}}
 	w.add(script(".")[0], start)

@@ -8,9 +8,9 @@ import (
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 )
 
-// write prints a Result for a person.
+// write prints a Result as text.
 func write(out io.Writer, palette output.Palette, o *options, result *Result) {
-	writeRehearsal(out, palette, result)
+	writeDryRun(out, palette, result)
 	if result.Live != nil {
 		fmt.Fprintln(out)
 		writeLive(out, palette, result.Live)
@@ -28,12 +28,12 @@ func write(out io.Writer, palette output.Palette, o *options, result *Result) {
 	}
 }
 
-func writeRehearsal(out io.Writer, palette output.Palette, result *Result) {
+func writeDryRun(out io.Writer, palette output.Palette, result *Result) {
 	fmt.Fprintf(out, "What stands by for svc/%s in namespace %s, as a client sees it:\n\n", result.Service, result.Namespace)
 	table := output.NewTable(out, palette, false,
 		output.Column{Name: "PORT"}, output.Column{Name: "PROTOCOL"}, output.Column{Name: "POD"}, output.Column{Name: "ANSWERED", Tone: toneOfShare},
 		output.Column{Name: "STATUS"}, output.Column{Name: "P50"}, output.Column{Name: "MAX"}, output.Column{Name: "BYTES"}, output.Column{Name: "ANSWER"})
-	for _, e := range result.Rehearsal.Endpoints {
+	for _, e := range result.DryRun.Endpoints {
 		answer := e.Title
 		if answer == "" {
 			answer = e.Line
@@ -41,15 +41,15 @@ func writeRehearsal(out io.Writer, palette output.Palette, result *Result) {
 		table.Row(e.Port, e.Protocol, e.Pod, fmt.Sprintf("%d/%d", e.Answered, e.Tries), e.Status, took(e.P50), took(e.Max), fmt.Sprint(e.Bytes), answer)
 	}
 	_ = table.Flush()
-	for _, e := range result.Rehearsal.Endpoints {
+	for _, e := range result.DryRun.Endpoints {
 		if e.Problem != "" {
 			problem(out, palette, fmt.Sprintf("port %s: Pod %s %s", e.Port, e.Pod, e.Problem))
 		}
 	}
-	for _, text := range result.Rehearsal.Problems {
+	for _, text := range result.DryRun.Problems {
 		problem(out, palette, text)
 	}
-	for _, text := range result.Rehearsal.Notes {
+	for _, text := range result.DryRun.Notes {
 		fmt.Fprintf(out, "  note: %s\n", output.OneLine(text))
 	}
 }

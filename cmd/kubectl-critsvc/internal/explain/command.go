@@ -19,10 +19,9 @@ func Command(to *access.Access) *cobra.Command {
 	var format *output.Flags
 	command := &cobra.Command{
 		Use:   "explain svc/NAME",
-		Short: "Tell everything about one Service: who protects it, how it stands and why, what answers",
-		Long: `Tell everything about one Service: which CriticalService governs it and why, how it stands and since when,
-what explains an outage, what answers now and what would in the next outage, its ports and endpoints, and
-what happened lately.
+		Short: "Explain one Service: what protects it, its state and why, what answers",
+		Long: `Explain one Service: which CriticalService governs it and why, its state and since when, what explains an
+outage, what answers now and what would in the next outage, its ports and endpoints, and recent events.
 
 In an outage that the operator has no explanation for, the plugin looks for one itself, with your permissions.`,
 		Example: `  kubectl critsvc explain svc/storefront -n shop
@@ -61,8 +60,7 @@ func run(ctx context.Context, to *access.Access, format *output.Flags, argument 
 	return view.print(to.Out, output.PaletteOf(to.Out), now)
 }
 
-// diagnose looks for what explains the outage. What the person may not read is left
-// out of it.
+// diagnose looks for what explains the outage. What the user may not read is skipped.
 func diagnose(ctx context.Context, reader client.Reader, found *facts) {
 	read, err := evidence.Collect(ctx, reader, found.service, evidence.Usual)
 	if err != nil {

@@ -96,7 +96,7 @@ func unlisted(policy *criticalv2.CriticalService, service *corev1.Service) strin
 	ready := meta.FindStatusCondition(status.Conditions, criticalv2.ConditionReady)
 	switch {
 	case ready == nil:
-		return fmt.Sprintf("CriticalService %s has no status: the operator is about to write it, or it does not run (`kubectl critsvc doctor` tells).", policy.Name)
+		return fmt.Sprintf("CriticalService %s has no status: the operator is about to write it, or it does not run (see `kubectl critsvc doctor`).", policy.Name)
 	case ready.Reason == criticalv2.ConditionReasonNamespaceNotWatched || ready.Reason == criticalv2.ConditionReasonSelectorInvalid:
 		return fmt.Sprintf("CriticalService %s: %s", policy.Name, ready.Message)
 	case int(status.Services.Total) > len(status.Details):
@@ -104,14 +104,14 @@ func unlisted(policy *criticalv2.CriticalService, service *corev1.Service) strin
 			policy.Name, status.Services.Total, len(status.Details))
 	default:
 		return fmt.Sprintf("CriticalService %s selects this Service, and its status does not list it: the operator is about to see it, "+
-			"or does not look at namespace %q (its setting NAMESPACES), or does not run (`kubectl critsvc doctor` tells).", policy.Name, service.Namespace)
+			"or does not watch namespace %q (its setting NAMESPACES), or does not run (see `kubectl critsvc doctor`).", policy.Name, service.Namespace)
 	}
 }
 
 func failoverOf(policy *criticalv2.CriticalService, service *corev1.Service) *Failover {
 	condition := meta.FindStatusCondition(policy.Status.Conditions, criticalv2.ConditionFailoverReady)
 	if condition == nil {
-		return &Failover{Ready: metav1.ConditionUnknown, Message: "The operator has said nothing about it."}
+		return &Failover{Ready: metav1.ConditionUnknown, Message: "The operator has not reported it."}
 	}
 	return &Failover{
 		Ready: condition.Status, Reason: condition.Reason, Message: condition.Message,
@@ -131,8 +131,8 @@ func (v *View) explainOutage(found *facts) {
 	}
 }
 
-// needsDiagnosis tells whether the application has no ready endpoint, and the operator has
-// not said why. A Service without selector is looked at by nobody.
+// needsDiagnosis reports whether the application has no ready endpoint, and the operator
+// has not said why. A Service without a selector has no Pods to read.
 func (f *facts) needsDiagnosis() bool {
 	ready, _ := endpoints.Count(endpoints.Of(f.service, f.slices, f.fallbacks), endpoints.Application)
 	if ready > 0 || len(f.service.Spec.Selector) == 0 || f.service.Spec.Type == corev1.ServiceTypeExternalName {
@@ -165,14 +165,14 @@ func (f *facts) planned(now time.Time) *Maintenance {
 	return f.announced(now)
 }
 
-// announced is the maintenance as the standby slice tells it to the page: that is
-// what is known of it without the right to read ConfigMaps.
+// announced is the maintenance as the standby slice announces it: that is what is
+// known of it without the permission to read ConfigMaps.
 func (f *facts) announced(now time.Time) *Maintenance {
 	for i := range f.slices {
-		var said criticalv2.Announcement
+		var announced criticalv2.Announcement
 		text := f.slices[i].Annotations[criticalv2.AnnotationMaintenance]
-		if protection.IsStandby(&f.slices[i]) && text != "" && json.Unmarshal([]byte(text), &said) == nil {
-			return &Maintenance{Message: said.Message, Until: said.Until, Over: said.Until != nil && !now.Before(said.Until.Time)}
+		if protection.IsStandby(&f.slices[i]) && text != "" && json.Unmarshal([]byte(text), &announced) == nil {
+			return &Maintenance{Message: announced.Message, Until: announced.Until, Over: announced.Until != nil && !now.Before(announced.Until.Time)}
 		}
 	}
 	return nil

@@ -61,7 +61,7 @@ func TestTheDocumentHasWhatIsPromised(t *testing.T) {
 	golden.Compare(t, "covered.golden.json", string(text)+"\n")
 }
 
-func TestWhoLooksForTheCause(t *testing.T) {
+func TestWhichCauseIsShown(t *testing.T) {
 	unexplained := &criticalv2.OutageCause{Reason: criticalv2.CauseNotFound, Message: "Nothing says why."}
 	crash := &criticalv2.OutageCause{Reason: criticalv2.CauseCrashLoop, Message: "It crashes."}
 	for name, test := range map[string]struct {
@@ -69,11 +69,11 @@ func TestWhoLooksForTheCause(t *testing.T) {
 		needed           bool
 		want             *Cause
 	}{
-		"the operator, if it found one":                {crash, nil, false, &Cause{*crash, byOperator}},
-		"the plugin, if the operator says nothing":     {nil, crash, true, &Cause{*crash, byPlugin}},
-		"the plugin, if the operator found nothing":    {unexplained, crash, true, &Cause{*crash, byPlugin}},
-		"nobody knows, and the operator said so first": {unexplained, unexplained, true, &Cause{*unexplained, byOperator}},
-		"nobody has looked":                            {nil, nil, true, nil},
+		"the operator, if it found one":             {crash, nil, false, &Cause{*crash, byOperator}},
+		"the plugin, if the operator says nothing":  {nil, crash, true, &Cause{*crash, byPlugin}},
+		"the plugin, if the operator found nothing": {unexplained, crash, true, &Cause{*crash, byPlugin}},
+		"neither, and the operator said so first":   {unexplained, unexplained, true, &Cause{*unexplained, byOperator}},
+		"none was looked for":                       {nil, nil, true, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -141,7 +141,7 @@ func TestWhatAnswersNow(t *testing.T) {
 			}
 		})
 	}
-	t.Run("nobody knows, without EndpointSlices", func(t *testing.T) {
+	t.Run("it is not known without EndpointSlices", func(t *testing.T) {
 		found := factsOf(t, "exposed.input.yaml")
 		found.slices = nil
 		NewWithT(t).Expect(viewOf(found, night).Answers.By).To(Equal(answersUnknown))

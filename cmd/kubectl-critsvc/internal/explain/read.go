@@ -1,6 +1,6 @@
-// Package explain is the command that tells everything about one Service: who
-// protects it and why, how it stands and since when, what explains it, what answers
-// now, and what would in the next outage.
+// Package explain is the command that explains one Service: what protects it and why,
+// its state and since when, the cause of an outage, what answers now, and what would
+// in the next outage.
 package explain
 
 import (
@@ -29,15 +29,15 @@ type facts struct {
 	namespaceLabels map[string]string
 	// unread says what could not be read, one sentence each.
 	unread []string
-	// diagnosed is what was found out on demand; nil if nobody looked.
+	// diagnosed is the cause that was found on demand; nil if none was looked for.
 	diagnosed *criticalv2.OutageCause
 }
 
 // mostEvents bounds how many events are read; ten are shown.
 const mostEvents = 500
 
-// read reads what concerns a Service. What the person may not read is left out,
-// and said; only the Service and the CriticalServices must be readable.
+// read reads what concerns a Service. What the user may not read is skipped, with a
+// notice; only the Service and the CriticalServices must be readable.
 func read(ctx context.Context, reader client.Reader, key types.NamespacedName) (facts, error) {
 	found := facts{service: &corev1.Service{}}
 	if err := reader.Get(ctx, key, found.service); err != nil {
@@ -77,7 +77,7 @@ func read(ctx context.Context, reader client.Reader, key types.NamespacedName) (
 	} {
 		switch err := step.do(); {
 		case apierrors.IsForbidden(err):
-			found.unread = append(found.unread, fmt.Sprintf("You may not read %s here, so that nothing is said of them.", step.what))
+			found.unread = append(found.unread, fmt.Sprintf("You may not read %s here: they are left out.", step.what))
 		case err != nil:
 			return found, fmt.Errorf("read %s: %w", step.what, err)
 		}

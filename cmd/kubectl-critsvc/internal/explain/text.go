@@ -20,17 +20,17 @@ import (
 // labelWidth is the width of what stands before the values.
 const labelWidth = 16
 
-// page is the text of an explanation.
-type page struct {
+// printer prints an explanation as text.
+type printer struct {
 	out     io.Writer
 	palette output.Palette
 	now     time.Time
 	failed  error
 }
 
-// print prints an explanation for a person.
+// print prints an explanation as text.
 func (v *View) print(out io.Writer, palette output.Palette, now time.Time) error {
-	p := &page{out: out, palette: palette, now: now}
+	p := &printer{out: out, palette: palette, now: now}
 	p.line("Service:", fmt.Sprintf("%s/%s (%s)", v.Service.Namespace, v.Service.Name, cmp.Or(v.Service.Type, "ClusterIP")))
 	p.state(v)
 	p.answers(v)
@@ -44,19 +44,19 @@ func (v *View) print(out io.Writer, palette output.Palette, now time.Time) error
 	return p.failed
 }
 
-func (p *page) write(text string) {
+func (p *printer) write(text string) {
 	if p.failed == nil {
 		_, p.failed = io.WriteString(p.out, text)
 	}
 }
 
 // line prints a label and what belongs to it, one line each.
-func (p *page) line(label string, texts ...string) {
+func (p *printer) line(label string, texts ...string) {
 	p.tinted(output.Neutral, label, texts...)
 }
 
 // tinted is line, with the first text in a tone.
-func (p *page) tinted(tone output.Tone, label string, texts ...string) {
+func (p *printer) tinted(tone output.Tone, label string, texts ...string) {
 	for i, text := range texts {
 		text = output.OneLine(text)
 		switch {
@@ -70,7 +70,7 @@ func (p *page) tinted(tone output.Tone, label string, texts ...string) {
 	}
 }
 
-func (p *page) state(v *View) {
+func (p *printer) state(v *View) {
 	switch {
 	case v.Status != nil:
 		state := string(v.Status.State)
@@ -78,7 +78,7 @@ func (p *page) state(v *View) {
 		text := fmt.Sprintf("%s (%s) for %s, since %s", state, v.Status.Reason, output.Age(v.Status.Since.Time, p.now), v.Status.Since.UTC().Format(time.RFC3339))
 		if v.Status.Outdated {
 			tone, text = output.Bad, "old: the status still says "+text
-			message = "The Service has no ready endpoint, and the operator has not noticed: it does not seem to run (`kubectl critsvc doctor` tells)."
+			message = "The Service has no ready endpoint, and the operator has not noticed: it does not seem to run (see `kubectl critsvc doctor`)."
 		}
 		p.tinted(tone, "State:", text, message)
 	case v.Governor != nil:
@@ -93,16 +93,16 @@ func (p *page) state(v *View) {
 		}
 		by := ""
 		if v.Cause.By == byPlugin {
-			by = "(found just now with your permissions; the operator has not said it)"
+			by = "(found just now with your permissions; the operator has not reported it)"
 		}
 		p.tinted(output.Bad, "Cause:", text, by)
 	}
 	if v.Maintenance != nil {
-		said := ""
+		message := ""
 		if v.Maintenance.Message != "" {
-			said = fmt.Sprintf("Its message: %q", v.Maintenance.Message)
+			message = fmt.Sprintf("Its message: %q", v.Maintenance.Message)
 		}
-		p.tinted(output.Warning, "Maintenance:", v.Maintenance.sentence(), said)
+		p.tinted(output.Warning, "Maintenance:", v.Maintenance.sentence(), message)
 	}
 }
 
@@ -116,7 +116,7 @@ func (m *Maintenance) sentence() string {
 		text += ", which is over"
 	}
 	if m.Silent {
-		text += "; clients are told nothing"
+		text += "; clients are not informed"
 	}
 	if m.Workload != "" {
 		text += fmt.Sprintf("; %s is scaled to zero and gets %d replicas back", m.Workload, m.Replicas)
@@ -127,7 +127,7 @@ func (m *Maintenance) sentence() string {
 	return text + fmt.Sprintf(" (ConfigMap %s)", m.ConfigMap)
 }
 
-func (p *page) answers(v *View) {
+func (p *printer) answers(v *View) {
 	tone := output.Good
 	switch v.Answers.By {
 	case answersFallback:
@@ -147,7 +147,7 @@ func (p *page) answers(v *View) {
 
 // failover says whether the fallback works: by the last self-test, or without one by
 // the state, where that says that nothing stands by.
-func (p *page) failover(v *View) {
+func (p *printer) failover(v *View) {
 	if v.Failover == nil || !v.Protected {
 		return
 	}
@@ -170,7 +170,7 @@ func (p *page) failover(v *View) {
 	p.tinted(tone, "Failover test:", text+". "+v.Failover.Message)
 }
 
-func (p *page) governors(v *View) {
+func (p *printer) governors(v *View) {
 	if v.Governor != nil {
 		p.line("Governed by:", "CriticalService "+v.Governor.Name, v.Governor.Why)
 	}
@@ -202,7 +202,7 @@ func labelsText(set map[string]string) string {
 }
 
 // table prints rows below a heading.
-func (p *page) table(heading string, rows [][]string, empty string, columns ...output.Column) {
+func (p *printer) table(heading string, rows [][]string, empty string, columns ...output.Column) {
 	if len(rows) == 0 {
 		p.write(fmt.Sprintf("\n%s: %s\n", heading, empty))
 		return
@@ -221,7 +221,7 @@ func (p *page) table(heading string, rows [][]string, empty string, columns ...o
 	}
 }
 
-func (p *page) ports(ports []Port) {
+func (p *printer) ports(ports []Port) {
 	var rows [][]string
 	for _, port := range ports {
 		var application []string
@@ -243,7 +243,7 @@ func (p *page) ports(ports []Port) {
 		output.Column{Name: "APPLICATION"}, output.Column{Name: "FALLBACK"})
 }
 
-func (p *page) endpoints(v *View) {
+func (p *printer) endpoints(v *View) {
 	var rows [][]string
 	for _, endpoint := range v.Endpoints {
 		rows = append(rows, []string{
@@ -265,7 +265,7 @@ func yes(value bool) string {
 	return "no"
 }
 
-func (p *page) events(events []Event) {
+func (p *printer) events(events []Event) {
 	var rows [][]string
 	for _, event := range events {
 		age := output.Age(event.At.Time, p.now)
@@ -280,6 +280,6 @@ func (p *page) events(events []Event) {
 		}
 		return output.Neutral
 	}
-	p.table("Events", rows, "none about this Service (clusters keep them for an hour, if nobody set another time)",
+	p.table("Events", rows, "none about this Service (clusters keep them for an hour by default)",
 		output.Column{Name: "AGE"}, output.Column{Name: "TYPE", Tone: tone}, output.Column{Name: "REASON"}, output.Column{Name: "NOTE"})
 }

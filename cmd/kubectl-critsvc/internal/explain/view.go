@@ -10,7 +10,7 @@ import (
 // View is what the command found, as -o json prints it.
 type View struct {
 	Service Service `json:"service"`
-	// Protected tells whether a CriticalService governs the Service, and does not
+	// Protected reports whether a CriticalService governs the Service, and does not
 	// ignore it.
 	Protected bool `json:"protected"`
 	// Status is how the Service stands by the status of the CriticalService that
@@ -61,7 +61,7 @@ type Status struct {
 	Reason  string                  `json:"reason"`
 	Message string                  `json:"message,omitempty"`
 	Since   metav1.Time             `json:"since"`
-	// Outdated tells that it says that the Service is up, and that the Service has no
+	// Outdated means that it says that the Service is up, and that the Service has no
 	// ready endpoint: the operator does not seem to run.
 	Outdated bool `json:"outdated,omitempty"`
 }
@@ -100,7 +100,7 @@ type Failover struct {
 	Ready   metav1.ConditionStatus `json:"ready"`
 	Reason  string                 `json:"reason,omitempty"`
 	Message string                 `json:"message,omitempty"`
-	// Here tells whether the message is about this Service.
+	// Here reports whether the message is about this Service.
 	Here bool `json:"here"`
 }
 
@@ -113,9 +113,9 @@ type Maintenance struct {
 	// Workload is what was scaled to zero for it, as RESOURCE.GROUP/NAME.
 	Workload string `json:"workload,omitempty"`
 	Replicas int32  `json:"replicas,omitempty"`
-	// Silent tells that clients are told nothing.
+	// Silent means that clients are not informed.
 	Silent bool `json:"silent,omitempty"`
-	// Over tells that its end has passed.
+	// Over means that its end has passed.
 	Over bool `json:"over,omitempty"`
 }
 
@@ -140,7 +140,7 @@ type Fallback struct {
 	Wanted string `json:"wanted,omitempty"`
 	// Message describes it.
 	Message string `json:"message"`
-	// Promoted tells whether its endpoints are ready ones for everybody.
+	// Promoted reports whether its endpoints are ready ones for all consumers.
 	Promoted bool `json:"promoted"`
 }
 

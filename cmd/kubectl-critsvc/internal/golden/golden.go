@@ -15,7 +15,7 @@ import (
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // Objects reads the objects of testdata/file: a list of them in YAML.
 func Objects(t *testing.T, file string) []runtime.Object {
@@ -61,5 +61,5 @@ func Compare(t *testing.T, file, got string) {
 	}
 	want, err := os.ReadFile(path)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(got).To(Equal(string(want)), "testdata/%s (-update writes it anew)", file)
+	g.Expect(got).To(Equal(string(want)), "testdata/%s (-update rewrites it)", file)
 }

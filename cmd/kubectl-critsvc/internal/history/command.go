@@ -68,7 +68,7 @@ func (o *options) run(ctx context.Context, arguments []string) error {
 		return o.format.Document(o.to.Out, view)
 	}
 	if len(view.Outages) == 0 {
-		fmt.Fprintln(o.to.ErrOut, emptiness(scope))
+		fmt.Fprintln(o.to.ErrOut, emptyMessage(scope))
 		return nil
 	}
 	table := o.format.Table(o.to.Out, columns(o.allNamespaces)...)
@@ -98,7 +98,7 @@ func (o *options) scope(arguments []string) (scope, error) {
 }
 
 // unknown is an error if a Service is asked for that neither exists nor has a
-// history. Whoever may not read Services is told of the history alone.
+// history. A user who may not read Services gets the history alone.
 func unknown(ctx context.Context, reader client.Reader, scope scope, view *View) error {
 	if scope.name == "" || len(view.Outages) > 0 {
 		return nil
@@ -110,8 +110,8 @@ func unknown(ctx context.Context, reader client.Reader, scope scope, view *View)
 	return nil
 }
 
-// emptiness says whose outages there are none of.
-func emptiness(scope scope) string {
+// emptyMessage says that there are no outages, and of what.
+func emptyMessage(scope scope) string {
 	switch {
 	case scope.name != "":
 		return fmt.Sprintf("No outage of Service %s/%s is recorded while it was protected.", scope.namespace, scope.name)

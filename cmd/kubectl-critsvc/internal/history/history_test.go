@@ -55,6 +55,6 @@ func TestAnEmptyHistoryIsAnEmptyList(t *testing.T) {
 	text, err := json.Marshal(viewOf(policies(t), scope{namespace: "elsewhere"}, night))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(text)).To(Equal(`{"outages":[]}`))
-	g.Expect(emptiness(scope{namespace: "elsewhere"})).To(ContainSubstring("kubectl critsvc history -A"))
-	g.Expect(emptiness(scope{namespace: "shop", name: "web"})).To(ContainSubstring("Service shop/web"))
+	g.Expect(emptyMessage(scope{namespace: "elsewhere"})).To(ContainSubstring("kubectl critsvc history -A"))
+	g.Expect(emptyMessage(scope{namespace: "shop", name: "web"})).To(ContainSubstring("Service shop/web"))
 }

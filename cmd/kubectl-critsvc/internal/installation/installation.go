@@ -1,6 +1,6 @@
 // Package installation finds the operator by what only an administrator of the
-// cluster can write. Labels alone say nothing: whoever may make a Deployment in a
-// namespace of his own could carry them, and be given what is meant for the operator.
+// cluster can write. Labels alone prove nothing: a user who may create Deployments in
+// any namespace could set them, and be given what is meant for the operator.
 package installation
 
 import (
@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// UsualNamespace is that of the operator where nobody chose another.
+	// UsualNamespace is that of the operator, unless another was chosen.
 	UsualNamespace = "critical-service-system"
 	// Name is that of the operator's ServiceAccount, as all ways to install it make
 	// it, and of its Lease.

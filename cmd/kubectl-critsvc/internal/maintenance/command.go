@@ -31,7 +31,7 @@ ConfigMap beside the Service. As long as the application has ready endpoints it 
 	return command
 }
 
-// confirm asks a person, and takes nothing but a yes for one.
+// confirm asks the user; only a yes counts as one.
 func confirm(to *access.Access, question string) (bool, error) {
 	fmt.Fprintf(to.ErrOut, "%s [y/N] ", question)
 	answer, err := bufio.NewReader(to.In).ReadString('\n')
@@ -46,8 +46,8 @@ func confirm(to *access.Access, question string) (bool, error) {
 	return answer == "y" || answer == "yes", nil
 }
 
-// hasPerson tells whether somebody sits there who can be asked.
-func hasPerson(to *access.Access) bool {
+// isInteractive reports whether the input is a terminal, so that the user can be asked.
+func isInteractive(to *access.Access) bool {
 	file, isFile := to.In.(*os.File)
 	return isFile && term.IsTerminal(int(file.Fd()))
 }

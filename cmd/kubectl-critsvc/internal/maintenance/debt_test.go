@@ -50,7 +50,7 @@ func TestAnApplicationThatWasTakenAwayIsGivenBackBeforeThatIsForgotten(t *testin
 					return nil
 				}
 				interrupt()
-				return lost // The scale is written, and nobody is told.
+				return lost // The scale is written, and the response is lost.
 			}
 			w.refusesRestore = c.stuck
 			err := w.on(ctx)
@@ -64,7 +64,7 @@ func TestAnApplicationThatWasTakenAwayIsGivenBackBeforeThatIsForgotten(t *testin
 	}
 }
 
-func TestWhatIsOwedDoesNotTellThatItWasTakenAway(t *testing.T) {
+func TestWhatIsOwedDoesNotProveThatItWasScaledDown(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		replicas  int32
 		flags     func(*announcement)
@@ -73,11 +73,11 @@ func TestWhatIsOwedDoesNotTellThatItWasTakenAway(t *testing.T) {
 		remaining int32
 		owed      string
 	}{
-		"it was taken away": {says: `was taken away before, and has 3 replicas to get back`, not: "is scaled from", owed: "3"},
+		"it was taken away": {says: `was scaled to zero before, and gets 3 replicas back`, not: "is scaled from", owed: "3"},
 		"it runs, and is taken away now": {
 			replicas: 5, says: `Deployment "web" is scaled from 5 to 0`, not: "taken away before", owed: "5",
 		},
-		"it runs, and nobody wants it away": {
+		"it runs, and is wanted": {
 			replicas: 3, flags: func(a *announcement) { a.scaleDown = false }, says: "The application keeps the traffic", not: "taken away before",
 			remaining: 3, owed: "3",
 		},

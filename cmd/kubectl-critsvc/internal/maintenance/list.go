@@ -29,7 +29,7 @@ type Item struct {
 	Service   string `json:"service"`
 	// ConfigMap announces it.
 	ConfigMap string `json:"configMap"`
-	// Announced tells whether clients are told of it now.
+	// Announced reports whether clients are informed of it now.
 	Announced bool       `json:"announced"`
 	Message   string     `json:"message,omitempty"`
 	Until     *time.Time `json:"until,omitempty"`
@@ -58,7 +58,7 @@ func listCommand(to *access.Access) *cobra.Command {
 		Aliases: []string{"status"},
 		Short:   "List what is announced",
 		Long: `List the maintenances that are announced: of which Service, until when, and which workload gets its replicas
-back. One whose end has passed and which nobody may remove is listed as over.`,
+back. One whose end has passed, and which the operator may not remove, is listed as over.`,
 		Example: `  kubectl critsvc maintenance list -A`,
 		Args:    cobra.NoArgs,
 		RunE:    func(command *cobra.Command, _ []string) error { return l.run(command.Context()) },
@@ -147,7 +147,7 @@ func (i *Item) read(m *criticalv2.Maintenance, now time.Time) {
 	case m.IsExpired(now):
 		i.Problem = "it is over, and the operator may not remove it: `maintenance off` does"
 	case m.Silent:
-		i.Problem = "clients are told nothing: it is a drill, or says so"
+		i.Problem = "clients are not informed: it is a drill, or silent"
 	}
 }
 

@@ -130,12 +130,12 @@ func TestOnlyAYesIsAYes(t *testing.T) {
 	}
 }
 
-func TestNobodyIsTakenByItselfForAPerson(t *testing.T) {
+func TestWithoutATerminalScaleDownNeedsAYes(t *testing.T) {
 	g := NewWithT(t)
-	a := &announcement{to: access.New(genericiooptions.IOStreams{In: &bytes.Buffer{}}), scaleDown: true, scaleAsked: true, m: &criticalv2.Maintenance{}}
-	g.Expect(a.find(t.Context())).To(MatchError(ContainSubstring("say --yes as well")))
-	a.scaleDown, a.scaleAsked = false, false
-	g.Expect(a.find(t.Context())).To(Succeed(), "where nobody can be asked nothing is offered")
+	a := &announcement{to: access.New(genericiooptions.IOStreams{In: &bytes.Buffer{}}), scaleDown: true, scaleGiven: true, m: &criticalv2.Maintenance{}}
+	g.Expect(a.find(t.Context())).To(MatchError(ContainSubstring("add --yes")))
+	a.scaleDown, a.scaleGiven = false, false
+	g.Expect(a.find(t.Context())).To(Succeed(), "without a terminal nothing is offered")
 	g.Expect(a.workload).To(BeNil())
 }
 
@@ -170,7 +170,7 @@ func TestWhenThePageIsPrepared(t *testing.T) {
 		change change
 		want   bool
 	}{
-		"everybody knows of it": {func(*corev1.Service, *discoveryv1.EndpointSlice, *listener.Listener) {}, true},
+		"slice and responder know of it": {func(*corev1.Service, *discoveryv1.EndpointSlice, *listener.Listener) {}, true},
 		"the slice is of another fallback": {func(_ *corev1.Service, s *discoveryv1.EndpointSlice, _ *listener.Listener) {
 			s.Labels[criticalv2.LabelFallbackKind] = criticalv2.FallbackKindService
 		}, false},
@@ -181,7 +181,7 @@ func TestWhenThePageIsPrepared(t *testing.T) {
 			s.Annotations[criticalv2.AnnotationMaintenance] = `{"message":"We move house.","until":"2030-01-31T18:30:00Z"}`
 		}, false},
 		"the slice has no endpoint": {func(_ *corev1.Service, s *discoveryv1.EndpointSlice, _ *listener.Listener) { s.Endpoints = nil }, false},
-		"the slice is somebody else's": {func(_ *corev1.Service, s *discoveryv1.EndpointSlice, _ *listener.Listener) {
+		"the slice is another controller's": {func(_ *corev1.Service, s *discoveryv1.EndpointSlice, _ *listener.Listener) {
 			s.Labels[discoveryv1.LabelManagedBy] = "endpointslice-controller.k8s.io"
 		}, false},
 		"the responder does not know yet":             {func(_ *corev1.Service, _ *discoveryv1.EndpointSlice, l *listener.Listener) { l.Maintenance = nil }, false},

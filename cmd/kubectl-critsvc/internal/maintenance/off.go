@@ -86,8 +86,8 @@ func (e *ending) perform(ctx context.Context, to client.Client, name types.Names
 	return err
 }
 
-// restore gives back what is owed, and tells whether anything was. What cannot be given
-// back stands in the ConfigMap only, which stays therefore.
+// restore gives back what is owed, and reports whether anything was. What cannot be
+// given back is recorded in the ConfigMap only, which is kept therefore.
 func (e *ending) restore(ctx context.Context, to client.Client, configs []corev1.ConfigMap) (owed bool, err error) {
 	var failed []error
 	for i := range configs {
@@ -108,7 +108,7 @@ func (e *ending) restore(ctx context.Context, to client.Client, configs []corev1
 	return owed, errors.Join(failed...)
 }
 
-// await waits until the application answers. It is not for ever: the Service's own
+// await waits until the application answers, or the time is over: the Service's own
 // fallback answers in any case.
 func (e *ending) await(ctx context.Context, to client.Client, name types.NamespacedName) error {
 	service := &corev1.Service{}
@@ -120,7 +120,7 @@ func (e *ending) await(ctx context.Context, to client.Client, name types.Namespa
 		return fmt.Errorf("read Service %s: %w", name, err)
 	}
 	fmt.Fprintln(e.to.ErrOut, "Waiting until the application answers; the page stays until then ...")
-	err = wait.PollUntilContextTimeout(ctx, lookEach, e.timeout, true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(ctx, pollInterval, e.timeout, true, func(ctx context.Context) (bool, error) {
 		return answers(ctx, to, service)
 	})
 	switch {
@@ -136,7 +136,7 @@ func (e *ending) await(ctx context.Context, to client.Client, name types.Namespa
 	}
 }
 
-// answers tells whether a Service has a ready endpoint of its own.
+// answers reports whether a Service has a ready endpoint of its own.
 func answers(ctx context.Context, from client.Reader, service *corev1.Service) (bool, error) {
 	var slices discoveryv1.EndpointSliceList
 	err := from.List(ctx, &slices, client.InNamespace(service.Namespace), client.MatchingLabels{discoveryv1.LabelServiceName: service.Name})

@@ -22,16 +22,16 @@ import (
 // fieldOwner is the name under which the plugin owns fields.
 const fieldOwner = client.FieldOwner("kubectl-critsvc")
 
-// lookEach is how often it is looked whether what is waited for has come.
-const lookEach = 500 * time.Millisecond
+// pollInterval is the time between two checks of what is waited for.
+const pollInterval = 500 * time.Millisecond
 
 // announcement is one run of `maintenance on`.
 type announcement struct {
 	to      *access.Access
 	message string
 	until   string
-	// scaleDown is what --scale-down says; scaleAsked tells whether it was given.
-	scaleDown, scaleAsked bool
+	// scaleDown is the value of --scale-down; scaleGiven reports whether it was given.
+	scaleDown, scaleGiven bool
 	messageGiven          bool
 	untilGiven            bool
 	yes                   bool
@@ -44,7 +44,7 @@ type announcement struct {
 	existing *corev1.ConfigMap
 	workload *outage.Workload
 	m        *criticalv2.Maintenance
-	// taken tells that the application was taken away before; scaled, that this run
+	// taken means that the application was scaled to zero before; scaled, that this run
 	// does so, or tried to.
 	taken, scaled bool
 }
@@ -67,14 +67,14 @@ A second time it changes the message or the end of a maintenance that is announc
 		ValidArgsFunction: to.CompleteService,
 		RunE: func(command *cobra.Command, arguments []string) error {
 			flags := command.Flags()
-			a.scaleAsked, a.messageGiven, a.untilGiven = flags.Changed("scale-down"), flags.Changed("message"), flags.Changed("until")
+			a.scaleGiven, a.messageGiven, a.untilGiven = flags.Changed("scale-down"), flags.Changed("message"), flags.Changed("until")
 			return a.run(command.Context(), arguments[0])
 		},
 	}
 	flags := command.Flags()
 	flags.StringVar(&a.message, "message", "", "A sentence for people, shown on the built-in page; without it a team's own page stays")
 	flags.StringVar(&a.until, "until", "", `When it ends: a date (RFC 3339), a time of the day ("18:00") or a duration ("2h"); "" for no end`)
-	flags.BoolVar(&a.scaleDown, "scale-down", false, "Scale the application to zero; without this flag it is asked, on a terminal")
+	flags.BoolVar(&a.scaleDown, "scale-down", false, "Scale the application to zero; without this flag you are asked, on a terminal")
 	flags.BoolVarP(&a.yes, "yes", "y", false, "Do not ask")
 	flags.DurationVar(&a.timeout, "timeout", 2*time.Minute, "How long to wait until the page is prepared")
 	flags.StringVar(&a.operator, "operator", "", "The operator's ServiceAccount as NAMESPACE/NAME, where it is not found by itself")
@@ -93,7 +93,7 @@ func (a *announcement) run(ctx context.Context, argument string) error {
 }
 
 func (a *announcement) perform(ctx context.Context) error {
-	if err := a.look(ctx); err != nil {
+	if err := a.read(ctx); err != nil {
 		return err
 	}
 	if err := a.plan(time.Now()); err != nil {
@@ -113,18 +113,18 @@ func (a *announcement) perform(ctx context.Context) error {
 	if err != nil {
 		return a.undo(ctx, config, made, err)
 	}
-	return a.tell()
+	return a.report()
 }
 
-// undoing is how long it may take to undo what was done.
-const undoing = 30 * time.Second
+// undoTimeout is how long it may take to undo what was done.
+const undoTimeout = 30 * time.Second
 
 // undo takes back what this run announced: all of it, or, where a maintenance was
 // announced before, that the application is owed something. An application that may
-// have been taken away gets back what it had before anybody forgets it: that the answer
-// of the API server did not come does not mean that it did nothing.
+// have been scaled down gets its replicas back before what it is owed is deleted: a
+// request that failed without an answer may have been carried out.
 func (a *announcement) undo(ctx context.Context, config *corev1.ConfigMap, made bool, why error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoing)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
 	outcome := "nothing was scaled"
 	if a.scaled {
@@ -150,8 +150,8 @@ func (a *announcement) undo(ctx context.Context, config *corev1.ConfigMap, made 
 	return fmt.Errorf("%w; %s", why, outcome)
 }
 
-// look reads what there is, and refuses where nothing would answer.
-func (a *announcement) look(ctx context.Context) error {
+// read reads what there is, and refuses where nothing would answer.
+func (a *announcement) read(ctx context.Context) error {
 	a.service = &corev1.Service{}
 	if err := a.client.Get(ctx, a.name, a.service); err != nil {
 		return fmt.Errorf("read Service %s: %w", a.name, err)
@@ -215,10 +215,10 @@ func (a *announcement) plan(now time.Time) error {
 
 // find finds what could be scaled down, if it is asked for, or could be.
 func (a *announcement) find(ctx context.Context) error {
-	if a.scaleDown && !a.yes && !hasPerson(a.to) {
-		return errors.New("--scale-down takes the application away, and nobody is there to be asked: say --yes as well")
+	if a.scaleDown && !a.yes && !isInteractive(a.to) {
+		return errors.New("--scale-down needs confirmation and stdin is not a terminal; add --yes")
 	}
-	if err := a.seeTaken(ctx); err != nil {
+	if err := a.checkTaken(ctx); err != nil {
 		return err
 	}
 	if a.taken || !a.scaleDown && !a.offers() {
@@ -226,7 +226,7 @@ func (a *announcement) find(ctx context.Context) error {
 	}
 	workload, err := outage.Find(ctx, a.client, a.service)
 	if err == nil && workload.Replicas > 0 {
-		err = workload.Rehearse(ctx, a.client)
+		err = workload.DryRun(ctx, a.client)
 	}
 	switch {
 	case err != nil && a.scaleDown:
@@ -239,12 +239,12 @@ func (a *announcement) find(ctx context.Context) error {
 	return nil
 }
 
-// offers tells whether a person is asked who did not say it.
-func (a *announcement) offers() bool { return !a.scaleAsked && !a.yes && hasPerson(a.to) }
+// offers reports whether the user is asked, because no flag decides.
+func (a *announcement) offers() bool { return !a.scaleGiven && !a.yes && isInteractive(a.to) }
 
-// seeTaken looks whether the application was taken away before. What is owed is noted
-// before anything is taken, so that the note alone does not tell.
-func (a *announcement) seeTaken(ctx context.Context) error {
+// checkTaken finds out whether the application was scaled to zero before. What is owed
+// is recorded before anything is scaled, so that the record alone does not prove it.
+func (a *announcement) checkTaken(ctx context.Context) error {
 	if a.m.Workload == nil {
 		return nil
 	}
@@ -253,7 +253,7 @@ func (a *announcement) seeTaken(ctx context.Context) error {
 	case err != nil && a.scaleDown:
 		return err
 	case err != nil:
-		fmt.Fprintf(a.to.ErrOut, "warning: whether %s was taken away cannot be seen: %v\n", a.m.Workload, err)
+		fmt.Fprintf(a.to.ErrOut, "warning: it is not known whether %s was scaled down: %v\n", a.m.Workload, err)
 		a.taken = true
 	default:
 		a.taken = away
@@ -261,10 +261,10 @@ func (a *announcement) seeTaken(ctx context.Context) error {
 	return nil
 }
 
-// announce writes the maintenance down, and tells whether that is new. What is to be
-// given back is noted before anything is taken.
+// announce records the maintenance, and reports whether that is new. What is to be
+// given back is recorded before anything is scaled.
 func (a *announcement) announce(ctx context.Context) (config *corev1.ConfigMap, made bool, err error) {
-	operator, err := a.who(ctx)
+	operator, err := a.findOperator(ctx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -295,7 +295,7 @@ func (a *announcement) change(ctx context.Context, operator outage.Operator) (*c
 	if err == nil {
 		return config, nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoing)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
 	before := config.DeepCopy()
 	before.Data = a.existing.Data
@@ -306,11 +306,11 @@ func (a *announcement) change(ctx context.Context, operator outage.Operator) (*c
 }
 
 // announceUnended announces a maintenance of which the operator may not delete the
-// ConfigMap. That takes nothing away from anybody: once it is over it is ignored.
+// ConfigMap. That does no harm: once it is over it is ignored.
 func (a *announcement) announceUnended(ctx context.Context, why error) (*corev1.ConfigMap, bool, error) {
 	a.warnOfNoEnd(why)
-	a.workload, a.m.Workload = nil, nil // Nobody could give it back in time.
-	config, err := outage.Note(ctx, a.client, a.name.Namespace, a.m)
+	a.workload, a.m.Workload = nil, nil // It could not be given back in time.
+	config, err := outage.Record(ctx, a.client, a.name.Namespace, a.m)
 	return config, true, err
 }
 
@@ -318,8 +318,8 @@ func (a *announcement) warnOfNoEnd(why error) {
 	fmt.Fprintf(a.to.ErrOut, "warning: the announcement will be ignored at its end, and stays until `maintenance off`: %v\n", why)
 }
 
-// who is the operator that ends the maintenance.
-func (a *announcement) who(ctx context.Context) (outage.Operator, error) {
+// findOperator finds the operator that ends the maintenance.
+func (a *announcement) findOperator(ctx context.Context) (outage.Operator, error) {
 	if a.operator != "" {
 		namespace, name, found := strings.Cut(a.operator, "/")
 		if !found || namespace == "" || name == "" {
@@ -340,8 +340,8 @@ func (a *announcement) who(ctx context.Context) (outage.Operator, error) {
 
 // await waits until the page is prepared.
 func (a *announcement) await(ctx context.Context) error {
-	said := ""
-	err := wait.PollUntilContextTimeout(ctx, lookEach, a.timeout, true, func(ctx context.Context) (bool, error) {
+	last := ""
+	err := wait.PollUntilContextTimeout(ctx, pollInterval, a.timeout, true, func(ctx context.Context) (bool, error) {
 		is, err := prepared(ctx, a.client, a.service, a.m)
 		if is || err != nil {
 			return is, err
@@ -350,16 +350,14 @@ func (a *announcement) await(ctx context.Context) error {
 		if err != nil || status == nil {
 			return false, err
 		}
-		if text := fmt.Sprintf("%s (%s): %s", status.State, status.Reason, status.Message); text != said {
-			said = text
-		}
+		last = fmt.Sprintf("%s (%s): %s", status.State, status.Reason, status.Message)
 		return false, nil
 	})
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() == nil && wait.Interrupted(err):
-		return fmt.Errorf("the page is not prepared within %s (--timeout); the Service is %s", a.timeout, said)
+		return fmt.Errorf("the page is not prepared within %s (--timeout); the Service is %s", a.timeout, last)
 	default:
 		return err
 	}

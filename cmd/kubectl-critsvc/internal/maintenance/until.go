@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// parseUntil reads an end as a person says it: a date with zone (RFC 3339), a time of
+// parseUntil reads an end as users write it: a date with zone (RFC 3339), a time of
 // the day in the zone of now, or a duration from now. It lies ahead, and is as exact
 // as a second.
 func parseUntil(text string, now time.Time) (time.Time, error) {

@@ -134,7 +134,7 @@ func (w *world) replicas() int32 {
 	return *deployment.Spec.Replicas
 }
 
-// scale is what somebody else does.
+// scale is what another user does.
 func (w *world) scale(replicas int32) {
 	w.t.Helper()
 	deployment := &appsv1.Deployment{}
@@ -163,7 +163,7 @@ func (w *world) access() *access.Access {
 func (w *world) on(ctx context.Context, changes ...func(*announcement)) error {
 	a := &announcement{
 		to: w.access(), client: w, name: web, message: "We move house.", messageGiven: true,
-		scaleDown: true, scaleAsked: true, yes: true, timeout: patience, operator: "operators/critical",
+		scaleDown: true, scaleGiven: true, yes: true, timeout: patience, operator: "operators/critical",
 	}
 	for _, change := range changes {
 		change(a)

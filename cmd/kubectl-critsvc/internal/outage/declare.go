@@ -14,13 +14,12 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
-// ErrNotPermitted says that the person may not let the operator end the outage.
+// ErrNotPermitted says that the user may not permit the operator to end the outage.
 var ErrNotPermitted = errors.New("the operator cannot be permitted to end it")
 
-// Declare writes a maintenance down, and permits the operator to end it, if it has an
-// end. What was done before an error is undone.
+// Declare records a maintenance, and permits the operator to end it, if it has an end. What was done before an error is undone.
 func Declare(ctx context.Context, to client.Client, namespace string, m *criticalv2.Maintenance, operator Operator) (*corev1.ConfigMap, error) {
-	config, err := Note(ctx, to, namespace, m)
+	config, err := Record(ctx, to, namespace, m)
 	if err != nil {
 		return nil, err
 	}
@@ -30,9 +29,8 @@ func Declare(ctx context.Context, to client.Client, namespace string, m *critica
 	return config, nil
 }
 
-// Note writes a maintenance down, in a ConfigMap of its own, and permits nobody
-// anything.
-func Note(ctx context.Context, to client.Client, namespace string, m *criticalv2.Maintenance) (*corev1.ConfigMap, error) {
+// Record records a maintenance in a ConfigMap of its own. It permits nothing.
+func Record(ctx context.Context, to client.Client, namespace string, m *criticalv2.Maintenance) (*corev1.ConfigMap, error) {
 	config := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: criticalv2.MaintenanceName(m.Service),
@@ -101,8 +99,8 @@ func put(ctx context.Context, to client.Client, object client.Object) error {
 	return to.Update(ctx, object, fieldOwner)
 }
 
-// notPermitted explains why the API server does not let a person permit something:
-// nobody gives away what he has not himself.
+// notPermitted explains why the API server refuses a permission: users cannot grant
+// what they do not have themselves.
 func notPermitted(err error, m *criticalv2.Maintenance) error {
 	if !apierrors.IsForbidden(err) {
 		return fmt.Errorf("permit the operator to end the maintenance: %w", err)
@@ -112,6 +110,6 @@ func notPermitted(err error, m *criticalv2.Maintenance) error {
 		needs += fmt.Sprintf(", and get and patch on %s/scale", m.Workload.Resource)
 	}
 	return fmt.Errorf("%w: for that you must be allowed to create Roles and RoleBindings in this namespace, and to do yourself what the operator is to do (%s). "+
-		"The ClusterRole \"admin\" allows all of it. Either ask somebody who has it, or leave the end out (--until) and end it yourself (%s)",
+		"The ClusterRole \"admin\" allows all of it. Either ask a user who has it, or leave the end out (--until) and end it yourself (%s)",
 		ErrNotPermitted, needs, err.Error())
 }

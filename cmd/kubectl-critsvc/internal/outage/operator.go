@@ -12,18 +12,18 @@ import (
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/installation"
 )
 
-// ErrNoOperator says that nobody is known who would end the outage.
+// ErrNoOperator says that no operator is known that would end the outage.
 var ErrNoOperator = errors.New("the operator was not found, or you may not look for it")
 
-// Operator is who ends an outage.
+// Operator ends an outage.
 type Operator struct {
 	ServiceAccount types.NamespacedName
-	// Assumed tells that it was not found, and is what every way to install it makes.
+	// Assumed means that it was not found, and is what every way to install it makes.
 	Assumed bool
 }
 
 // FindOperator finds the operator's ServiceAccount by its Deployment, in the namespace
-// that the installation has it in and nowhere else. Whoever may not look for it gets
+// that the installation has it in and nowhere else. A user who may not look for it gets
 // the usual one.
 func FindOperator(ctx context.Context, from client.Reader) (Operator, error) {
 	namespace, deployments, err := installation.Find(ctx, from)
@@ -44,7 +44,7 @@ func (o *Options) operator(ctx context.Context, from client.Reader) (Operator, e
 	}
 	operator, err := FindOperator(ctx, from)
 	if err == nil && operator.Assumed && !o.Until.IsZero() {
-		err = fmt.Errorf("%w: nobody is known in namespace %s who would give the application back", ErrNoOperator, operator.ServiceAccount.Namespace)
+		err = fmt.Errorf("%w: no operator is known in namespace %s that would give the application back", ErrNoOperator, operator.ServiceAccount.Namespace)
 	}
 	return operator, err
 }

@@ -1,6 +1,6 @@
 // Package outage takes an application away on purpose, for a maintenance or a live
 // drill, and gives it back: it scales the one workload behind a Service to zero with
-// the rights of the person, and lets the operator give it back should the plugin die.
+// the permissions of the user, and lets the operator give it back should the plugin die.
 //
 // What is to be given back stands in a ConfigMap (api/v2, Maintenance) before
 // anything is taken. A Role beside it permits the operator what it takes to end this:
@@ -28,14 +28,14 @@ const fieldOwner = client.FieldOwner("kubectl-critsvc")
 type Options struct {
 	// Service whose application is taken away.
 	Service types.NamespacedName
-	// Message is a sentence for people, shown on the page; it may be empty.
+	// Message is a sentence for users, shown on the page; it may be empty.
 	Message string
 	// Until is when the operator ends the outage by itself; zero is never.
 	Until time.Time
 	// KeepFallback announces nothing: the Service's own fallback answers, whatever kind
-	// it is, as in an outage that nobody planned.
+	// it is, as in an unplanned outage.
 	KeepFallback bool
-	// OperatorNamespace and OperatorServiceAccount name who gets the right to end it.
+	// OperatorNamespace and OperatorServiceAccount name the account that gets the permission to end it.
 	// Where they are empty, the operator is looked for.
 	OperatorNamespace, OperatorServiceAccount string
 }
@@ -60,7 +60,7 @@ func Begin(ctx context.Context, to client.Client, options Options) (end func(con
 	if workload.Replicas == 0 {
 		return nil, fmt.Errorf("%s has no replicas: %w", workload, ErrNoWorkload)
 	}
-	if err := workload.Rehearse(ctx, to); err != nil {
+	if err := workload.DryRun(ctx, to); err != nil {
 		return nil, err
 	}
 	m := &criticalv2.Maintenance{
@@ -78,7 +78,7 @@ func Begin(ctx context.Context, to client.Client, options Options) (end func(con
 	end = func(ctx context.Context) error { return End(ctx, to, config) }
 	if err := workload.ScaleDown(ctx, to); err != nil {
 		if undone := end(context.WithoutCancel(ctx)); undone != nil {
-			return nil, fmt.Errorf("%w; and to take ConfigMap %q back failed: %w", err, config.Name, undone)
+			return nil, fmt.Errorf("%w; and deleting ConfigMap %q failed: %w", err, config.Name, undone)
 		}
 		return nil, err
 	}
@@ -124,8 +124,8 @@ func Restore(ctx context.Context, to client.Client, config *corev1.ConfigMap) er
 
 // restoreFromMemory gives back what a ConfigMap owed that is gone, or in whose place
 // there is another. The operator gives nothing back before the end, so that until then
-// somebody deleted it who did not know what it owed. Afterwards nobody can tell whether
-// the workload has nothing because somebody wants it so.
+// a user deleted it without knowing what it owed. Afterwards it is not known whether
+// the workload has no replicas on purpose.
 func restoreFromMemory(ctx context.Context, to client.Client, config, other *corev1.ConfigMap) error {
 	debt, err := debtOf(config)
 	if err != nil || debt.Workload == nil {
@@ -139,8 +139,8 @@ func restoreFromMemory(ctx context.Context, to client.Client, config, other *cor
 	}
 	away, err := IsAway(ctx, to, config.Namespace, debt.Workload)
 	if err == nil && away && debt.Workload.Replicas > 0 {
-		err = fmt.Errorf("ConfigMap %s is gone, and %s has no replicas: the operator gave them back and somebody took them away since, or nobody gave them back; "+
-			"`%s` does", client.ObjectKeyFromObject(config), debt.Workload, scaleCommand(config.Namespace, debt.Workload))
+		err = fmt.Errorf("ConfigMap %s is gone, and %s has no replicas: either the operator gave them back and another user scaled it down since, or they were never given back; "+
+			"`%s` gives them back", client.ObjectKeyFromObject(config), debt.Workload, scaleCommand(config.Namespace, debt.Workload))
 	}
 	return err
 }

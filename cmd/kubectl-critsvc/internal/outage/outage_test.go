@@ -42,7 +42,7 @@ func TestWhatStandsBehindAService(t *testing.T) {
 			objects: []client.Object{pod("web-0", "StatefulSet", "web"), &appsv1.StatefulSet{ObjectMeta: named("web"), Spec: appsv1.StatefulSetSpec{Replicas: new(int32(1))}}},
 			want:    `StatefulSet "web"`,
 		},
-		"a ReplicaSet of nobody": {
+		"a ReplicaSet without a Deployment": {
 			objects: []client.Object{pod("web-0", "ReplicaSet", "web"), &appsv1.ReplicaSet{ObjectMeta: named("web"), Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(1))}}},
 			want:    `ReplicaSet "web"`,
 		},
@@ -56,7 +56,7 @@ func TestWhatStandsBehindAService(t *testing.T) {
 			objects: []client.Object{pod("web-0", "DaemonSet", "web"), &appsv1.DaemonSet{ObjectMeta: named("web")}},
 			refusal: `DaemonSet "web", which keeps Pod "web-0", cannot be scaled`,
 		},
-		"a Pod of nobody cannot be scaled": {
+		"a Pod without a controller cannot be scaled": {
 			objects: []client.Object{pod("web-0", "", "")}, refusal: `the Pod "web-0" has no controller`,
 		},
 		"two Deployments are one too many": {
@@ -104,12 +104,12 @@ func TestWhatMaySetTheReplicasAgain(t *testing.T) {
 		objects []client.Object
 		notes   []string
 	}{
-		"a Deployment of nobody":  {application(), nil},
-		"Argo CD, by its label":   {application(labelled("argocd.argoproj.io/instance", "shop")), []string{"Argo CD keeps"}},
-		"Flux, by its label":      {application(labelled("kustomize.toolkit.fluxcd.io/name", "shop")), []string{"Flux keeps"}},
-		"Argo CD, by its fields":  {application(fields("argocd-controller")), []string{"Argo CD sets the replicas"}},
-		"Flux, by its fields":     {application(fields("kustomize-controller")), []string{"Flux sets the replicas"}},
-		"Helm, by its annotation": {application(func(d *appsv1.Deployment) { d.Annotations = map[string]string{"meta.helm.sh/release-name": "shop"} }), []string{"Helm keeps"}},
+		"a Deployment without a deployer": {application(), nil},
+		"Argo CD, by its label":           {application(labelled("argocd.argoproj.io/instance", "shop")), []string{"Argo CD keeps"}},
+		"Flux, by its label":              {application(labelled("kustomize.toolkit.fluxcd.io/name", "shop")), []string{"Flux keeps"}},
+		"Argo CD, by its fields":          {application(fields("argocd-controller")), []string{"Argo CD sets the replicas"}},
+		"Flux, by its fields":             {application(fields("kustomize-controller")), []string{"Flux sets the replicas"}},
+		"Helm, by its annotation":         {application(func(d *appsv1.Deployment) { d.Annotations = map[string]string{"meta.helm.sh/release-name": "shop"} }), []string{"Helm keeps"}},
 		"Argo CD that leaves the replicas to others": {
 			application(labelled("argocd.argoproj.io/instance", "shop"), fields("kubectl-scale")), nil,
 		},
@@ -179,7 +179,7 @@ func TestAnOutageBeginsAndEnds(t *testing.T) {
 	w.Expect(end(t.Context())).To(Succeed(), "a second time there is nothing to do")
 }
 
-// scale is what somebody else does.
+// scale is what another user does.
 func (w *world) scale(replicas int32) {
 	w.t.Helper()
 	deployment := &appsv1.Deployment{}
@@ -198,11 +198,11 @@ func TestWhatIsOwedWithoutAConfigMap(t *testing.T) {
 		instead map[string]string
 		says    string
 	}{
-		"somebody deleted it before the end, when the operator gives nothing back": {until: until, want: 3},
-		"somebody deleted one without an end":                                      {want: 3},
-		"somebody deleted it, and has scaled":                                      {until: until, replicas: 1, want: 1},
-		"the operator was faster":                                                  {until: passed, replicas: 3, want: 3},
-		"after the end nobody can tell who wants no replicas": {
+		"it was deleted before the end, when the operator gives nothing back": {until: until, want: 3},
+		"one without an end was deleted":                                      {want: 3},
+		"it was deleted, and the workload scaled":                             {until: until, replicas: 1, want: 1},
+		"the operator was faster":                                             {until: passed, replicas: 3, want: 3},
+		"after the end it is not known whether that is wanted": {
 			until: passed, want: 0, says: "`kubectl scale -n shop deployments.apps/web --replicas=3`",
 		},
 		"another one stands in its place": {until: until, instead: map[string]string{"service": "web"}, want: 3},
@@ -241,7 +241,7 @@ func TestWhatIsOwedIsReadFromAConfigMapThatIsNotValid(t *testing.T) {
 	config.Data["until"], config.Data["replicas"] = "at six", "many"
 	w.Expect(w.Update(t.Context(), config)).To(Succeed())
 	w.Expect(end(t.Context())).To(MatchError(And(ContainSubstring(`key "replicas"`), ContainSubstring("kubectl scale -n shop"))))
-	w.Expect(w.announced()).NotTo(BeNil(), "it is all that anybody knows")
+	w.Expect(w.announced()).NotTo(BeNil(), "it is the only record")
 
 	config.Data["replicas"] = "3"
 	w.Expect(w.Update(t.Context(), config)).To(Succeed())
@@ -284,10 +284,10 @@ func TestTwoOutagesAtOnceAreOneTooMany(t *testing.T) {
 	_, err := outage.Begin(t.Context(), w, options)
 	w.Expect(err).To(MatchError(And(ContainSubstring("is under way"), ContainSubstring("maintenance off svc/web -n shop"))))
 	w.Expect(w.replicas("web")).To(Equal(int32(3)))
-	w.Expect(w.announced()).NotTo(BeNil(), "what somebody else announced stays")
+	w.Expect(w.announced()).NotTo(BeNil(), "what another user announced stays")
 }
 
-func TestWithoutAnEndNobodyIsPermittedAnything(t *testing.T) {
+func TestWithoutAnEndNothingIsPermitted(t *testing.T) {
 	w := newWorld(t, application()...)
 	w.refuse = forbidden[*rbacv1.Role]("create")
 	endless := options
@@ -320,7 +320,7 @@ func TestWhoTheOperatorIs(t *testing.T) {
 		objects []client.Object
 		want    outage.Operator
 	}{
-		"where the definition says, not who looks like it elsewhere": {
+		"where the definition says, not an imposter elsewhere": {
 			[]client.Object{imposter, like, definition, operatorIn("olm")}, outage.Operator{ServiceAccount: types.NamespacedName{Namespace: "olm", Name: "of-olm"}},
 		},
 		"in the usual namespace if the definition names none": {
@@ -341,7 +341,7 @@ func TestWhoTheOperatorIs(t *testing.T) {
 	}
 }
 
-func TestNothingIsTakenThatNobodyIsKnownToGiveBack(t *testing.T) {
+func TestWithoutAnOperatorNothingIsScaled(t *testing.T) {
 	w := newWorld(t, append(application(), operatorIn("aaa-attacker"))...)
 	unnamed := options
 	unnamed.OperatorNamespace, unnamed.OperatorServiceAccount = "", ""

@@ -15,12 +15,12 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
-// Rehearse asks the API server whether the person may scale the workload down.
-func (w *Workload) Rehearse(ctx context.Context, to client.Client) error {
+// DryRun asks the API server whether the user may scale the workload down.
+func (w *Workload) DryRun(ctx context.Context, to client.Client) error {
 	return w.explain(setScale(ctx, to, w.object, 0, w.version, client.DryRunAll))
 }
 
-// ScaleDown takes all replicas away, provided that their number is still what it was
+// ScaleDown scales the workload to zero, provided that their number is still what it was
 // when the workload was found.
 func (w *Workload) ScaleDown(ctx context.Context, to client.Client) error {
 	err := setScale(ctx, to, w.object, 0, w.version)
@@ -41,7 +41,7 @@ func (w *Workload) explain(err error) error {
 	case err == nil:
 		return nil
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("you may not scale %s, for which it takes the verbs get and patch on %s/scale, as the ClusterRole \"edit\" has them for those of Kubernetes (%s)",
+		return fmt.Errorf("you may not scale %s: it needs the verbs get and patch on %s/scale, which the ClusterRole \"edit\" has for workloads of Kubernetes (%s)",
 			w, w.Resource, err.Error())
 	default:
 		return fmt.Errorf("scale %s to 0: %w", w, err)
@@ -70,7 +70,7 @@ func giveBack(ctx context.Context, to client.Client, namespace string, owed *cri
 	}
 }
 
-// IsAway tells whether a workload has no replicas. One that is gone is not away.
+// IsAway reports whether a workload has no replicas. One that is gone is not away.
 func IsAway(ctx context.Context, from client.Client, namespace string, owed *criticalv2.MaintainedWorkload) (bool, error) {
 	object, err := objectOf(from, namespace, owed)
 	if err != nil {
@@ -100,7 +100,7 @@ func objectOf(to client.Client, namespace string, owed *criticalv2.MaintainedWor
 	return object, nil
 }
 
-// scaleCommand is what a person types to give a workload back.
+// scaleCommand is the command that gives a workload its replicas back.
 func scaleCommand(namespace string, owed *criticalv2.MaintainedWorkload) string {
 	return fmt.Sprintf("kubectl scale -n %s %s --replicas=%d", namespace, owed, owed.Replicas)
 }

@@ -28,16 +28,16 @@ var ErrNoWorkload = errors.New("there is not exactly one workload that can be sc
 // Workload is the one object behind a Service that has a scale.
 type Workload struct {
 	criticalv2.MaintainedWorkload
-	// Kind is for people, for example Deployment.
+	// Kind is for messages, for example Deployment.
 	Kind string
-	// Notes say what may set its replicas again, or what else a person should know.
+	// Notes say what may set its replicas again, or what else a user should know.
 	Notes []string
 
 	object  *unstructured.Unstructured
 	version string
 }
 
-// String names the workload for people.
+// String names the workload in messages.
 func (w *Workload) String() string { return fmt.Sprintf("%s %q", w.Kind, w.Name) }
 
 // Owed is what is to be given back to it.
@@ -69,7 +69,7 @@ func Find(ctx context.Context, from client.Client, service *corev1.Service) (*Wo
 		workload.Notes = append(workload.Notes, notes...)
 		return workload, err
 	default:
-		return nil, fmt.Errorf("several workloads stand behind Service %q (%s), and which of them is meant is yours to say: scale them yourself: %w",
+		return nil, fmt.Errorf("several workloads stand behind Service %q (%s), and it is not known which of them is meant: scale them yourself: %w",
 			service.Name, strings.Join(names, ", "), ErrNoWorkload)
 	}
 }

@@ -17,11 +17,11 @@ type Tone string
 const (
 	// Neutral is ordinary text.
 	Neutral Tone = "\x1b[39m"
-	// Good needs nobody.
+	// Good needs no one.
 	Good Tone = "\x1b[32m"
-	// Warning needs somebody soon.
+	// Warning needs a person soon.
 	Warning Tone = "\x1b[33m"
-	// Bad needs somebody now.
+	// Bad needs a person now.
 	Bad Tone = "\x1b[31m"
 
 	reset = "\x1b[0m"
@@ -44,7 +44,7 @@ func (p Palette) Paint(tone Tone, text string) string {
 	return string(tone) + text + reset
 }
 
-// IsTerminal tells whether a person looks at what is written.
+// IsTerminal reports whether a terminal shows what is written.
 func IsTerminal(out io.Writer) bool {
 	file, ok := out.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))

@@ -17,7 +17,7 @@ import (
 type Format string
 
 const (
-	// Plain is what a person reads; it is the default, and has no name.
+	// Plain is text for users; it is the default, and has no name.
 	Plain Format = ""
 	// Wide is a table with more columns.
 	Wide Format = "wide"
@@ -73,10 +73,10 @@ func (f *Flags) Type() string { return "format" }
 // Format is what was chosen; Plain by default.
 func (f *Flags) Format() Format { return f.format }
 
-// Wide tells whether all columns are asked for.
+// Wide reports whether all columns are asked for.
 func (f *Flags) Wide() bool { return f.format == Wide }
 
-// Structured tells whether a document is asked for.
+// Structured reports whether a document is asked for.
 func (f *Flags) Structured() bool { return f.format == JSON || f.format == YAML }
 
 // Document prints a value as JSON or YAML, by its json tags. Call it only where

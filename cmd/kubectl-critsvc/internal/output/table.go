@@ -83,9 +83,9 @@ func (t *Table) line(cells []string, heading bool) {
 // Flush prints the rows that were added.
 func (t *Table) Flush() error { return t.tabs.Flush() }
 
-// OneLine is a text as one line of a terminal that it cannot command: what stands
-// in a status may come from anybody's container. What no eye sees is replaced, too:
-// it may turn the order of what is read.
+// OneLine is a text as one line without control characters: what is in a status may
+// come from any container. Invisible characters are replaced, too: they may reverse
+// the order of what is read.
 func OneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) {
@@ -95,8 +95,8 @@ func OneLine(text string) string {
 	}, strings.Join(strings.Fields(text), " "))
 }
 
-// Lines is a text of several lines that the terminal cannot be commanded by. Those
-// after the first are indented, so that none looks like one of our own.
+// Lines is a text of several lines without control characters. Those after the first
+// are indented, so that none looks like one of our own.
 func Lines(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {

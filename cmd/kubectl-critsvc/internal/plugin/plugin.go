@@ -1,6 +1,6 @@
-// Package plugin is the kubectl plugin "critsvc": it tells which critical Services
-// are down, since when, why, what answers meanwhile, and whether the next failover
-// will work.
+// Package plugin is the kubectl plugin "critsvc": it reports which critical
+// Services are down, since when, why, what answers meanwhile, and whether the next
+// failover will work.
 package plugin
 
 import (
@@ -60,7 +60,7 @@ func Command(streams genericiooptions.IOStreams) *cobra.Command {
 }
 
 // Run carries out a command line, and returns the code that the process ends with.
-// What went wrong is told on the error stream.
+// Errors are written to the error stream.
 func Run(ctx context.Context, streams genericiooptions.IOStreams, arguments []string) int {
 	root := Command(streams) //nolint:contextcheck // Commands get the context from cobra, when they are executed.
 	root.SetArgs(arguments)

@@ -218,9 +218,9 @@ func TestWatchPrintsWhatChangesUntilItIsInterrupted(t *testing.T) {
 	s.Eventually(ended).Should(Receive(Equal(0)))
 }
 
-func TestWhoeverMayNotIsToldWhatIsMissing(t *testing.T) {
+func TestMissingPermissionsAreReported(t *testing.T) {
 	s := newShop(t)
-	got := run(t.Context(), "status", "-n", s.namespace, "--as=nobody")
+	got := run(t.Context(), "status", "-n", s.namespace, "--as=stranger")
 	s.Expect(got.code).To(Equal(plugin.ExitError))
 	s.Expect(got.errOut).To(And(HavePrefix("error: you may not do this here"), ContainSubstring("docs/plugin.md"), ContainSubstring(`ClusterRole "view"`)))
 
@@ -244,10 +244,10 @@ func TestWhoeverMayNotIsToldWhatIsMissing(t *testing.T) {
 	s.Expect(got.errOut).To(And(ContainSubstring("You may not list EndpointSlices here"), ContainSubstring("You may not list Pods here")))
 	got = run(t.Context(), "doctor", "svc/web", "-n", s.namespace, "--as="+s.namespace)
 	s.Expect(got.code).To(Equal(plugin.ExitNo), "nothing was found, because nothing was looked at")
-	s.Expect(got.out).To(And(ContainSubstring("no problems, "), HaveSuffix("whether the next failover works cannot be told; see what was \"not checked\".\n")))
+	s.Expect(got.out).To(And(ContainSubstring("no problems, "), HaveSuffix("it is not known whether the next failover works; see what was \"not checked\".\n")))
 	got = run(t.Context(), "doctor", "-n", "default", "--as="+s.namespace)
 	s.Expect(got.code).To(Equal(plugin.ExitNo))
-	s.Expect(got.out).To(HaveSuffix("cannot be told, because no Service was looked at.\n"))
+	s.Expect(got.out).To(HaveSuffix("because no Service was checked.\n"))
 	got = run(t.Context(), "explain", "svc/web", "-n", s.namespace, "--as="+s.namespace)
 	s.Expect(got.code).To(Equal(0), got.errOut)
 	s.Expect(got.out).To(And(ContainSubstring("You may not read EndpointSlices here"), ContainSubstring("You may not read events here"), ContainSubstring("Cause:")))

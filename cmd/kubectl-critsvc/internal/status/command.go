@@ -43,7 +43,7 @@ answer (yes, no, or ? if it is not known), by the operator's last self-test.`,
 	}
 	o.format = output.AddTo(command, output.Wide, output.JSON, output.YAML, output.Name)
 	command.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "List the Services of all namespaces")
-	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "Go on, and show what changes: in place on a terminal, as new rows elsewhere")
+	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "Keep running, and show changes: in place on a terminal, as new rows elsewhere")
 	return command
 }
 
@@ -68,10 +68,10 @@ func (o *options) run(ctx context.Context, arguments []string) error {
 		return err
 	}
 	if len(view.Services) == 0 && len(scope.names) == 0 {
-		fmt.Fprintln(o.to.ErrOut, emptiness(found.policies, scope))
+		fmt.Fprintln(o.to.ErrOut, emptyMessage(found.policies, scope))
 	}
 	if !o.format.Structured() && o.format.Format() != output.Name {
-		printWords(o.to.ErrOut, &view, output.PaletteOf(o.to.ErrOut))
+		printSentences(o.to.ErrOut, &view, output.PaletteOf(o.to.ErrOut))
 	}
 	return o.missing(&view, scope)
 }

@@ -23,7 +23,7 @@ type facts struct {
 	refused   refusals
 }
 
-// refusals are the kinds that the person may not list. The list is then made
+// refusals are the kinds that the user may not list. The list is then made
 // without them.
 type refusals struct {
 	services, slices, pods bool

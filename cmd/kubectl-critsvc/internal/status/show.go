@@ -103,7 +103,7 @@ func (o *options) screen() func(*View, string) error {
 	}
 }
 
-// sizeOf is the size of a terminal; that of the oldest ones if it cannot be told.
+// sizeOf is the size of a terminal; 80 by 24 if it is not known.
 func sizeOf(out io.Writer) (width, height int) {
 	if file, ok := out.(*os.File); ok {
 		if width, height, err := term.GetSize(int(file.Fd())); err == nil && width > 0 && height > 0 {
@@ -113,15 +113,15 @@ func sizeOf(out io.Writer) (width, height int) {
 	return 80, 24
 }
 
-// frame is the list as the lines of a terminal: none is broken, and all fit. What is
-// to be said in words is never left out for rows.
+// frame is the list as the lines of a terminal: none is broken, and all fit. The
+// sentences are never left out for rows.
 func frame(view *View, wide, allNamespaces bool, palette output.Palette, now time.Time, width, height int) ([]string, error) {
-	var table, words bytes.Buffer
+	var table, text bytes.Buffer
 	if err := printTable(output.NewTable(&table, palette, wide, columns(allNamespaces)...), view, allNamespaces, now); err != nil {
 		return nil, err
 	}
-	printWords(&words, view, palette)
-	rows, texts := lines(table.String()), lines(words.String())
+	printSentences(&text, view, palette)
+	rows, texts := lines(table.String()), lines(text.String())
 	if len(view.Services) == 0 {
 		rows = []string{"No Service is protected here."}
 	}

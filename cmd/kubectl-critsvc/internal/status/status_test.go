@@ -53,7 +53,7 @@ func TestTheListReadsWell(t *testing.T) {
 			view := viewOf(found, test.scope)
 			var text bytes.Buffer
 			g.Expect(printTable(output.NewTable(&text, test.palette, test.wide, columns(all)...), &view, all, night)).To(Succeed())
-			printWords(&text, &view, test.palette)
+			printSentences(&text, &view, test.palette)
 			golden.Compare(t, name+".golden.txt", text.String())
 		})
 	}
@@ -73,7 +73,7 @@ func TestAnEmptyDocumentHasListsAndNoNulls(t *testing.T) {
 	g.Expect(string(text)).To(HavePrefix(`{"services":[],"criticalServices":[],"summary":{"total":0,`))
 }
 
-func TestWhoGovernsAServiceDoesNotDependOnTheOrder(t *testing.T) {
+func TestTheGovernorDoesNotDependOnTheOrder(t *testing.T) {
 	g := NewWithT(t)
 	found := factsOf(t, "shop.input.yaml")
 	want := viewOf(found, scope{})
@@ -145,7 +145,7 @@ func TestAnEmptyListExplainsItself(t *testing.T) {
 		"in all namespaces without Service": {policies, scope{}, "in any namespace; there are 2 of them. Which labels they select: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			NewWithT(t).Expect(emptiness(test.policies, test.scope)).To(ContainSubstring(test.want))
+			NewWithT(t).Expect(emptyMessage(test.policies, test.scope)).To(ContainSubstring(test.want))
 		})
 	}
 }
@@ -172,7 +172,7 @@ func TestAFrameFitsTheTerminal(t *testing.T) {
 	g.Expect(lines).To(ContainElement(ContainSubstring("make the terminal higher")))
 }
 
-func TestAnOutageThatNobodyHasNoticedComesFirst(t *testing.T) {
+func TestAnOutageThatTheOperatorHasNotNoticedComesFirst(t *testing.T) {
 	g := NewWithT(t)
 	view := viewOf(factsOf(t, "shop.input.yaml"), scope{})
 	g.Expect(view.Services[0]).To(And(HaveField("Name", "jobs"), HaveField("State", criticalv2.StateArmed), HaveField("Outdated", true)))
@@ -199,7 +199,7 @@ func TestWhetherTheFallbackOfAServiceWouldAnswer(t *testing.T) {
 		"it was tested":                           {condition(metav1.ConditionTrue, ""), armed, standby, "yes"},
 		"its test failed":                         {condition(metav1.ConditionFalse, "Service shop/web: refused"), armed, standby, "no"},
 		"the test of another failed":              {condition(metav1.ConditionFalse, "Service shop/web-2: refused"), armed, standby, "?"},
-		"nobody tests":                            {nil, armed, standby, "?"},
+		"there are no tests":                      {nil, armed, standby, "?"},
 		"it is made on demand, others stand by":   {condition(metav1.ConditionTrue, ""), armed, criticalv2.ReasonEndpointsReady, "?"},
 		"nothing stands by, whatever others do":   {condition(metav1.ConditionTrue, ""), criticalv2.StateArming, criticalv2.ReasonBackupNotFound, "no"},
 		"nothing answers, whatever others do":     {condition(metav1.ConditionTrue, ""), criticalv2.StateExposed, criticalv2.ReasonBackupNotFound, "no"},
@@ -261,9 +261,9 @@ func TestAScreenIsWrittenOver(t *testing.T) {
 	}
 }
 
-func TestTroubleWithTheClusterIsSaidForAWhile(t *testing.T) {
+func TestAWatchErrorIsReportedForAWhile(t *testing.T) {
 	g := NewWithT(t)
-	watch := &trouble{}
+	watch := &watchErrors{}
 	g.Expect(watch.notice(time.Now())).To(BeEmpty())
 	watch.remember(t.Context(), nil, io.EOF)
 	g.Expect(watch.notice(time.Now())).To(BeEmpty(), "watches end now and then")

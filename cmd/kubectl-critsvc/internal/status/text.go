@@ -139,8 +139,8 @@ func printTable(table *output.Table, view *View, allNamespaces bool, now time.Ti
 	return table.Flush()
 }
 
-// printWords prints in words what the table means.
-func printWords(out io.Writer, view *View, palette output.Palette) {
+// printSentences prints in words what the table means.
+func printSentences(out io.Writer, view *View, palette output.Palette) {
 	lines := sentences(view)
 	if len(lines) > 0 {
 		fmt.Fprintln(out)
@@ -235,8 +235,8 @@ func first(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// emptiness says why there is nothing to show.
-func emptiness(policies []criticalv2.CriticalService, scope scope) string {
+// emptyMessage says why there is nothing to list.
+func emptyMessage(policies []criticalv2.CriticalService, scope scope) string {
 	if len(policies) == 0 {
 		return "No Service is critical: the cluster has no CriticalService. " +
 			"How to declare one: https://github.com/critical-service/operator#readme"

@@ -47,10 +47,10 @@ type Service struct {
 	Fallback *Fallback `json:"fallback,omitempty"`
 	// CriticalService governs the Service.
 	CriticalService string `json:"criticalService"`
-	// FailoverReady tells whether the fallback would answer, as far as it is known:
+	// FailoverReady reports whether the fallback would answer, as far as it is known:
 	// True, False or Unknown; absent for a Service that is ignored.
 	FailoverReady metav1.ConditionStatus `json:"failoverReady,omitempty"`
-	// Outdated tells that the status says that the Service is up, and that it has no
+	// Outdated means that the status says that the Service is up, and that it has no
 	// ready endpoint: the operator does not seem to run.
 	Outdated bool `json:"outdated,omitempty"`
 	// Planned is a maintenance that was announced for the outage; absent if there is
@@ -79,7 +79,7 @@ type CriticalService struct {
 	// many of them its status lists.
 	Matched int32 `json:"matched"`
 	Listed  int   `json:"listed"`
-	// FailoverReady tells whether the standbys answered the last self-test.
+	// FailoverReady reports whether the standbys answered the last self-test.
 	FailoverReady Condition `json:"failoverReady"`
 }
 
@@ -142,7 +142,7 @@ var urgency = map[criticalv2.ServiceState]int{
 	criticalv2.StateArmed: 3, criticalv2.StateIgnored: 4,
 }
 
-// urgency sorts Services. What nobody has noticed comes first.
+// urgency sorts Services. What the operator has not noticed comes first.
 func (s *Service) urgency() int {
 	if s.Outdated {
 		return -1
@@ -196,12 +196,12 @@ func serviceOf(policy *criticalv2.CriticalService, detail criticalv2.ServiceStat
 	return service
 }
 
-// readiness tells whether the fallback of one Service would answer. The condition of
+// readiness reports whether the fallback of one Service would answer. The condition of
 // its CriticalService is about all that it governs, and names the first that did not
 // pass.
 func readiness(policy *criticalv2.CriticalService, detail *criticalv2.ServiceStatus) metav1.ConditionStatus {
 	condition := failover(policy)
-	untested := detail.Reason == criticalv2.ReasonEndpointsReady // A Pod on demand stands by for nobody.
+	untested := detail.Reason == criticalv2.ReasonEndpointsReady // A Pod on demand does not stand by.
 	here := strings.HasPrefix(condition.Message, fmt.Sprintf("Service %s/%s:", detail.Namespace, detail.Name))
 	switch {
 	case detail.State == criticalv2.StateExposed || detail.State == criticalv2.StateArming:
@@ -337,7 +337,7 @@ func (v *View) late() []string {
 		service := &v.Services[i]
 		down := service.State == criticalv2.StateExposed || service.State == criticalv2.StateCovered
 		name := types.NamespacedName{Namespace: service.Namespace, Name: service.Name}
-		const hint = "the operator is about to see it, or it does not run (`kubectl critsvc doctor` tells)."
+		const hint = "the operator is about to see it, or it does not run (see `kubectl critsvc doctor`)."
 		switch {
 		case service.Outdated:
 			notices = append(notices, fmt.Sprintf("Service %s has no ready endpoint, and its status still says %s: %s", name, service.State, hint))

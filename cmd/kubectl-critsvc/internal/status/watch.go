@@ -27,8 +27,8 @@ import (
 // watches: the API server is asked nothing twice.
 func (o *options) follow(ctx context.Context, scope scope, refused refusals) error {
 	ctx, stop := context.WithCancel(ctx)
-	changed, trouble := make(chan struct{}, 1), &trouble{}
-	watched, err := o.watched(ctx, scope.namespace, refused, changed, trouble)
+	changed, errs := make(chan struct{}, 1), &watchErrors{}
+	watched, err := o.watched(ctx, scope.namespace, refused, changed, errs)
 	if err != nil {
 		stop()
 		return err
@@ -36,13 +36,13 @@ func (o *options) follow(ctx context.Context, scope scope, refused refusals) err
 	ended := make(chan error, 1)
 	go func() { ended <- watched.Start(ctx) }()
 	if watched.WaitForCacheSync(ctx) {
-		err = o.loop(ctx, changed, trouble, func() (View, error) {
+		err = o.loop(ctx, changed, errs, func() (View, error) {
 			found, err := read(ctx, watched, scope.namespace, refused)
 			return viewOf(found, scope), err
 		})
 	}
 	if ctx.Err() != nil {
-		err = nil // To interrupt is how a person ends it.
+		err = nil // An interrupt is how users end it.
 	}
 	stop()
 	return errors.Join(err, <-ended)
@@ -50,7 +50,7 @@ func (o *options) follow(ctx context.Context, scope scope, refused refusals) err
 
 // watched is a cache of what the list is made from: of one namespace, or of all,
 // and of Pods only the fallbacks. It signals every change.
-func (o *options) watched(ctx context.Context, namespace string, refused refusals, changed chan struct{}, trouble *trouble) (cache.Cache, error) {
+func (o *options) watched(ctx context.Context, namespace string, refused refusals, changed chan struct{}, errs *watchErrors) (cache.Cache, error) {
 	config, err := o.to.RESTConfig()
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (o *options) watched(ctx context.Context, namespace string, refused refusal
 	if err != nil {
 		return nil, err
 	}
-	watched, err := cache.New(config, cacheOptions(scheme, namespace, trouble))
+	watched, err := cache.New(config, cacheOptions(scheme, namespace, errs))
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (o *options) watched(ctx context.Context, namespace string, refused refusal
 		kinds = append(kinds, &corev1.Pod{})
 	}
 	for _, kind := range kinds {
-		// The first list needs the cache to run, so that nobody waits for it here.
+		// The first list needs the cache to run, so that it is not awaited here.
 		informer, err := watched.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
 		if err != nil {
 			return nil, err
@@ -86,13 +86,13 @@ func (o *options) watched(ctx context.Context, namespace string, refused refusal
 	return watched, nil
 }
 
-func cacheOptions(scheme *runtime.Scheme, namespace string, trouble *trouble) cache.Options {
+func cacheOptions(scheme *runtime.Scheme, namespace string, errs *watchErrors) cache.Options {
 	isFallback, _ := labels.NewRequirement(criticalv2.LabelFallbackFor, selection.Exists, nil)
 	options := cache.Options{
 		Scheme:                   scheme,
 		ByObject:                 map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: labels.NewSelector().Add(*isFallback)}},
 		DefaultTransform:         cache.TransformStripManagedFields(),
-		DefaultWatchErrorHandler: trouble.remember,
+		DefaultWatchErrorHandler: errs.remember,
 	}
 	if namespace != "" {
 		options.DefaultNamespaces = map[string]cache.Config{namespace: {}}
@@ -100,8 +100,8 @@ func cacheOptions(scheme *runtime.Scheme, namespace string, trouble *trouble) ca
 	return options
 }
 
-// signalling signals every change. A signal that nobody has taken yet stands for
-// any number of changes.
+// signalling signals every change. A signal that was not received yet stands for any
+// number of changes.
 func signalling(changed chan<- struct{}) toolscache.ResourceEventHandler {
 	signal := func() {
 		select {
@@ -117,7 +117,7 @@ func signalling(changed chan<- struct{}) toolscache.ResourceEventHandler {
 }
 
 // loop shows the list at once, and after each change.
-func (o *options) loop(ctx context.Context, changed <-chan struct{}, trouble *trouble, look func() (View, error)) error {
+func (o *options) loop(ctx context.Context, changed <-chan struct{}, errs *watchErrors, read func() (View, error)) error {
 	show := o.rows()
 	var tick <-chan time.Time
 	if onTerminal := output.IsTerminal(o.to.Out) && (o.format.Format() == output.Plain || o.format.Wide()); onTerminal {
@@ -128,11 +128,11 @@ func (o *options) loop(ctx context.Context, changed <-chan struct{}, trouble *tr
 		tick = ticker.C
 	}
 	for {
-		view, err := look()
+		view, err := read()
 		if err != nil {
 			return err
 		}
-		if err := show(&view, trouble.notice(time.Now())); err != nil {
+		if err := show(&view, errs.notice(time.Now())); err != nil {
 			return err
 		}
 		select {
@@ -144,33 +144,33 @@ func (o *options) loop(ctx context.Context, changed <-chan struct{}, trouble *tr
 	}
 }
 
-// trouble is the last error of a watch. Watches begin again by themselves.
-type trouble struct {
+// watchErrors keeps the last error of a watch. Watches are retried by themselves.
+type watchErrors struct {
 	mu   sync.Mutex
 	last error
 	at   time.Time
 }
 
-// recent is how long a watch that fails is tried again at the latest, so that an
-// older error is over.
+// recent is within what time a failed watch is retried, so that an older error is
+// over.
 const recent = time.Minute
 
-func (t *trouble) remember(_ context.Context, _ *toolscache.Reflector, err error) {
-	ordinary := errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
-	if ordinary {
+func (e *watchErrors) remember(_ context.Context, _ *toolscache.Reflector, err error) {
+	isOrdinary := errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
+	if isOrdinary {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.last, t.at = err, time.Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.last, e.at = err, time.Now()
 }
 
 // notice says that what is shown may be old; it is empty if all is well.
-func (t *trouble) notice(now time.Time) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.last == nil || now.Sub(t.at) > recent {
+func (e *watchErrors) notice(now time.Time) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.last == nil || now.Sub(e.at) > recent {
 		return ""
 	}
-	return fmt.Sprintf("what is shown may be old, because the cluster does not answer: %v", t.last)
+	return fmt.Sprintf("what is shown may be old, because the cluster does not answer: %v", e.last)
 }

@@ -1,4 +1,4 @@
-// Package versions is the command that tells the version of the plugin, and of the
+// Package versions is the command that prints the version of the plugin, and of the
 // operator in the cluster.
 package versions
 
@@ -45,7 +45,7 @@ func Command(to *access.Access) *cobra.Command {
 	alone := false
 	command := &cobra.Command{
 		Use:   "version",
-		Short: "Tell the version of this plugin, and the image of the operator in the cluster",
+		Short: "Print the version of this plugin, and the image of the operator in the cluster",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			view := View{Plugin: Plugin{Version: version.Version, Commit: version.Commit}}
@@ -57,7 +57,7 @@ func Command(to *access.Access) *cobra.Command {
 		},
 	}
 	format = output.AddTo(command, output.JSON, output.YAML)
-	command.Flags().BoolVar(&alone, "client", false, "Tell the version of the plugin only, and ask no cluster")
+	command.Flags().BoolVar(&alone, "client", false, "Print the version of the plugin only, and ask no cluster")
 	return command
 }
 
@@ -99,7 +99,7 @@ func operatorOf(pod *corev1.Pod) Operator {
 	return result
 }
 
-// show tells the plugin's version even where the cluster's cannot be found. The
+// show prints the plugin's version even where the cluster's cannot be found. The
 // namespace is that in which the operator was looked for; empty if it was not.
 func show(to *access.Access, format *output.Flags, view View, namespace string, failed error) error {
 	if format.Structured() {

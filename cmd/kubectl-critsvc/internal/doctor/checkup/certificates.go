@@ -21,15 +21,15 @@ const (
 
 	whyConversion = "the API server does not reach the operator's conversion, so that CriticalServices of version v1 cannot be read or written"
 	whyValidation = "the API server accepts CriticalServices unchecked"
-	fixAuthority  = "the operator writes it at its start, unless cert-manager or OLM is to do it: read the operator's log, or look at the Certificate"
+	fixAuthority  = "the operator writes it at its start, unless cert-manager or OLM is to do it: read the operator's log, or check the Certificate"
 )
 
-// certificates checks what the API server trusts, and what the operator shows it.
+// certificates checks what the API server trusts, and what the operator presents.
 func certificates(w *World) []Finding {
 	var findings []Finding
 	findings = append(findings, conversionTrust(w)...)
 	findings = append(findings, validationTrust(w)...)
-	return append(findings, shown(w)...)
+	return append(findings, presented(w)...)
 }
 
 func conversionTrust(w *World) []Finding {
@@ -59,7 +59,7 @@ func validationTrust(w *World) []Finding {
 	return trust(w, "the validation of CriticalServices", hook.Value.Webhooks[0].ClientConfig.CABundle, Warning, whyValidation)
 }
 
-// trust judges a caBundle by the certificate that is valid for longest.
+// trust checks a caBundle by the certificate that is valid for longest.
 func trust(w *World, of string, bundle []byte, broken Severity, why string) []Finding {
 	end, err := lastEnd(bundle)
 	left := end.Sub(w.Now)
@@ -98,24 +98,25 @@ func lastEnd(bundle []byte) (time.Time, error) {
 	return last, nil
 }
 
-func shown(w *World) []Finding {
+// presented checks the certificate of the operator's webhook.
+func presented(w *World) []Finding {
 	served := w.Served
 	left := served.Value.NotAfter.Sub(w.Now)
 	switch {
 	case served.Missing:
 		return nil
 	case served.Problem != "":
-		return unchecked(checkCertificate, "the certificate that the operator shows: "+served.Problem, "run it with the right to forward ports of Pods (pods/portforward) in the operator's namespace, while the operator runs")
+		return unchecked(checkCertificate, "the certificate that the operator presents: "+served.Problem, "run it with the right to forward ports of Pods (pods/portforward) in the operator's namespace, while the operator runs")
 	case served.Value.Untrusted != "":
 		return []Finding{{
-			Check: checkCertificate, Severity: Problem, What: "the API server does not trust the certificate that the operator shows: " + served.Value.Untrusted,
+			Check: checkCertificate, Severity: Problem, What: "the API server does not trust the certificate that the operator presents: " + served.Value.Untrusted,
 			Why: whyConversion, Fix: fixAuthority,
 		}}
 	case left < servedNotice:
 		return []Finding{{
-			Check: checkCertificate, Severity: Warning, What: "the certificate that the operator shows ends at " + served.Value.NotAfter.UTC().Format(time.RFC3339),
+			Check: checkCertificate, Severity: Warning, What: "the certificate that the operator presents ends at " + served.Value.NotAfter.UTC().Format(time.RFC3339),
 			Why: "then " + whyConversion, Fix: fixAuthority,
 		}}
 	}
-	return ok(checkCertificate, "the operator shows a certificate that the API server trusts, valid until "+served.Value.NotAfter.UTC().Format(time.DateOnly))
+	return ok(checkCertificate, "the operator presents a certificate that the API server trusts, valid until "+served.Value.NotAfter.UTC().Format(time.DateOnly))
 }

@@ -126,10 +126,10 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		"no conversion, hence no caBundle": {func(w *World) {
 			w.Definition.Value.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
 		}, none},
-		"a certificate that is not trusted": {func(w *World) { w.Served.Value.Untrusted = "signed by nobody" }, []finding{{checkCertificate, Problem, "signed by nobody"}}},
-		"a certificate that ends today":     {func(w *World) { w.Served.Value.NotAfter = now.Add(time.Hour) }, []finding{{checkCertificate, Warning, "ends at"}}},
-		"a permission that is missing":      {func(w *World) { w.Needs.Value[0].Allowed = false }, []finding{{checkPermissions, Problem, "may not: get services"}}},
-		"permissions nobody may ask for":    {func(w *World) { w.Needs.Problem = "forbidden" }, []finding{{checkPermissions, Warning, "not checked"}}},
+		"a certificate that is not trusted":     {func(w *World) { w.Served.Value.Untrusted = "signed by an unknown authority" }, []finding{{checkCertificate, Problem, "signed by an unknown authority"}}},
+		"a certificate that ends today":         {func(w *World) { w.Served.Value.NotAfter = now.Add(time.Hour) }, []finding{{checkCertificate, Warning, "ends at"}}},
+		"a permission that is missing":          {func(w *World) { w.Needs.Value[0].Allowed = false }, []finding{{checkPermissions, Problem, "may not: get services"}}},
+		"permissions that may not be asked for": {func(w *World) { w.Needs.Problem = "forbidden" }, []finding{{checkPermissions, Warning, "not checked"}}},
 		"an operator that may not be read": {func(w *World) {
 			w.Operators = Reading[[]appsv1.Deployment]{Problem: "forbidden"}
 			w.Needs = Reading[[]Need]{Problem: "forbidden"}
@@ -142,7 +142,7 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 			w.Policies.Value = append(w.Policies.Value, first)
 		}, []finding{{checkProtected, Problem, "CriticalService a-first: the Service is Arming (StandbyReady): the responder does not run"}}},
 		"a status that does not name it": {func(w *World) { w.Policies.Value[0].Status.Details = nil }, []finding{{checkProtected, Warning, "does not name it"}}},
-		"an outage that nobody has noticed": {func(w *World) { down(w) },
+		"an outage that the operator has not noticed": {func(w *World) { down(w) },
 			[]finding{{checkProtected, Warning, "says Armed (StandbyReady), and the Service has no ready endpoint of its own: the status is old"}}},
 		"the same without a fallback": {func(w *World) { down(w); status(w).State = criticalv2.StateArming },
 			[]finding{{checkProtected, Problem, "the status is old"}}},
@@ -170,15 +170,15 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		"a standby that is silent": {func(w *World) {
 			front(w).Answers[0] = Answer{Port: "http", Pod: "responder-1", Protocol: "http", Problem: "refused"}
 		}, []finding{{checkListening, Problem, "does not answer in http: refused"}}},
-		"a standby that cannot be asked": {func(w *World) { front(w).Answers = nil }, []finding{{checkListening, Warning, "not checked: what the standby answers"}}},
-		"a standby that nobody asks":     {func(w *World) { front(w).Answers[0].Unchecked = "forbidden" }, []finding{{checkListening, Warning, "not checked: port http of Pod responder-1: forbidden"}}},
+		"a standby that cannot be asked":  {func(w *World) { front(w).Answers = nil }, []finding{{checkListening, Warning, "not checked: what the standby answers"}}},
+		"a standby that may not be asked": {func(w *World) { front(w).Answers[0].Unchecked = "forbidden" }, []finding{{checkListening, Warning, "not checked: port http of Pod responder-1: forbidden"}}},
 		"a self-test that failed": {func(w *World) { tested(w, metav1.ConditionFalse, "Service shop/front: port http: refused") },
 			[]finding{{checkSelfTest, Problem, "the operator's last self-test was not answered: Service shop/front: port http: refused"}}},
 		"a self-test of another that failed": {func(w *World) { tested(w, metav1.ConditionFalse, "Service shop/front-2: port http: refused") },
 			[]finding{{checkSelfTest, Warning, "a self-test of another Service of CriticalService front was not answered"}}},
 		"a standby that was not tested": {func(w *World) { tested(w, metav1.ConditionUnknown, "No standby was tested.") },
 			[]finding{{checkSelfTest, Warning, "has not tested the standby: No standby was tested."}}},
-		"a Pod on demand, which nobody can test": {func(w *World) {
+		"a Pod on demand, which cannot be tested": {func(w *World) {
 			tested(w, metav1.ConditionUnknown, "No standby was tested.")
 			w.withTemplate(criticalv2.ActivationOnDemand)
 		}, none},
@@ -188,7 +188,7 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		"a PodTemplate that does not exist":    {func(w *World) { w.withTemplate(criticalv2.ActivationStandby).Template.Missing = true }, []finding{{checkTemplate, Warning, "does not exist"}}},
 		"a PodTemplate that is refused": {func(w *World) { w.withTemplate(criticalv2.ActivationStandby).Admission.Value = "violates PodSecurity" },
 			[]finding{{checkTemplate, Problem, "violates PodSecurity"}}},
-		"a PodTemplate that nobody may try": {func(w *World) {
+		"a PodTemplate that may not be tried": {func(w *World) {
 			w.withTemplate(criticalv2.ActivationStandby).Admission.Problem = "you may not create pods"
 		},
 			[]finding{{checkTemplate, Warning, "you may not create pods"}}},
@@ -238,12 +238,12 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 			alone(w)
 			ingress(w, "alb", "ingress.k8s.aws/alb").Annotations = map[string]string{"alb.ingress.kubernetes.io/target-type": "instance"}
 		}, none},
-		"a controller that nobody knows": {func(w *World) { ingress(w, "x", "example.com/own") }, []finding{{checkConsumer, Warning, "example.com/own) reaches the fallback in a way that is not known"}}},
+		"a controller that is not known": {func(w *World) { ingress(w, "x", "example.com/own") }, []finding{{checkConsumer, Warning, "example.com/own) reaches the fallback in a way that is not known"}}},
 		"an Ingress of another Service": {func(w *World) {
 			alone(w)
 			ingress(w, "x", "y").Spec.Rules[0].HTTP.Paths[0].Backend.Service.Name = "back"
 		}, none},
-		"classes that may not be read":  {func(w *World) { ingress(w, "x", "y"); w.Classes.Problem = "forbidden" }, []finding{{checkConsumer, Warning, "who serves Ingress web"}}},
+		"classes that may not be read":  {func(w *World) { ingress(w, "x", "y"); w.Classes.Problem = "forbidden" }, []finding{{checkConsumer, Warning, "the controller of Ingress web"}}},
 		"a route of a Gateway":          {func(w *World) { route(w, "istio.io/gateway-controller"); alone(w) }, []finding{{checkConsumer, Warning, "HTTPRoute shop/web (Gateway infra/edge, Istio)"}}},
 		"a route of Envoy Gateway":      {func(w *World) { route(w, "gateway.envoyproxy.io/gatewayclass-controller") }, []finding{{checkConsumer, Warning, "not known"}}},
 		"routes that may not be read":   {func(w *World) { w.Routes.Problem = "forbidden" }, []finding{{checkConsumer, Warning, "not checked"}}},
@@ -256,7 +256,7 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		"session affinity":         {func(w *World) { front(w).Spec.SessionAffinity = corev1.ServiceAffinityClientIP }, none},
 		"a policy that denies": {func(w *World) {
 			front(w).Home.NetworkPolicies.Value = []networkingv1.NetworkPolicy{{ObjectMeta: metav1.ObjectMeta{Name: "deny"}}}
-		}, []finding{{checkNetworkPolicy, Problem, "NetworkPolicy deny lets nobody connect to TCP port 20001 of Pod responder-1, which stands by for port http (80)"}}},
+		}, []finding{{checkNetworkPolicy, Problem, "NetworkPolicy deny allows no connection to TCP port 20001 of Pod responder-1, which stands by for port http (80)"}}},
 		"policies that may not be read": {func(w *World) { front(w).Home.NetworkPolicies.Problem = "forbidden" }, []finding{{checkNetworkPolicy, Warning, "not checked"}}},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -21,7 +21,7 @@ const (
 	checkAddress  = "address"
 )
 
-// Path is how a consumer of endpoints comes to the fallback; docs/consumers.md tells
+// Path is how a consumer of endpoints comes to the fallback; docs/consumers.md says
 // how each is known.
 type Path string
 
@@ -30,7 +30,7 @@ const (
 	AtOnce Path = "at once"
 	// Promoted: it waits until the operator has promoted the standby.
 	Promoted Path = "when the operator has promoted it"
-	// Unknown: nobody has tested or read it.
+	// Unknown: it was neither tested nor read.
 	Unknown Path = "in a way that is not known"
 )
 
@@ -39,7 +39,7 @@ type consumer struct {
 	name string
 	path Path
 	// upstream is the annotation by which it uses the ClusterIP or the NodePort, and
-	// with it the standby at once; onService tells where it stands. Its value is "true"
+	// with it the standby at once; onService says where it is set. Its value is "true"
 	// unless value says otherwise.
 	upstream, value string
 	onService       bool
@@ -72,8 +72,8 @@ func consumerOf(controller string) consumer {
 	return consumer{name: controller, path: Unknown}
 }
 
-// atOnce is the finding of clients that wait for nobody. Where nothing is known to
-// stand by, nothing is said of them.
+// atOnce is the finding of clients that do not wait for the operator. Where nothing is
+// known to stand by, there is none.
 func atOnce(s *Service, what string) []Finding {
 	if !s.hasStandby() {
 		return nil
@@ -81,7 +81,7 @@ func atOnce(s *Service, what string) []Finding {
 	return ok(checkConsumer, what)
 }
 
-// clusterIP tells how clients inside the cluster fail over.
+// clusterIP reports how clients inside the cluster fail over.
 func clusterIP(_ *World, s *Service) []Finding {
 	if s.headless() {
 		return []Finding{{
@@ -93,7 +93,7 @@ func clusterIP(_ *World, s *Service) []Finding {
 	return atOnce(s, "clients of the ClusterIP fail over at once, through kube-proxy or Cilium")
 }
 
-// loadBalancer tells how clients outside the cluster fail over.
+// loadBalancer reports how clients outside the cluster fail over.
 func loadBalancer(w *World, s *Service) []Finding {
 	switch {
 	case s.Spec.Type == corev1.ServiceTypeNodePort:
@@ -167,7 +167,7 @@ func nodesOf(s *Service, source endpoints.Source) map[string]bool {
 	return nodes
 }
 
-// addresses tells what else of a Service changes how clients fail over.
+// addresses reports what else of a Service changes how clients fail over.
 func addresses(_ *World, s *Service) []Finding {
 	var findings []Finding
 	if s.Spec.PublishNotReadyAddresses {
@@ -182,7 +182,7 @@ func addresses(_ *World, s *Service) []Finding {
 	return findings
 }
 
-// ingresses tells how clients of each Ingress fail over.
+// ingresses reports how clients of each Ingress fail over.
 func ingresses(w *World, s *Service) []Finding {
 	if s.Home.Ingresses.Problem != "" {
 		return unchecked(checkConsumer, "Ingresses: "+s.Home.Ingresses.Problem, "run it with the right to list ingresses in the namespace")
@@ -193,7 +193,7 @@ func ingresses(w *World, s *Service) []Finding {
 			continue
 		}
 		if w.Classes.Problem != "" {
-			findings = append(findings, unchecked(checkConsumer, fmt.Sprintf("who serves Ingress %s: %s", ingress.Name, w.Classes.Problem), "run it with the right to list ingressclasses")...)
+			findings = append(findings, unchecked(checkConsumer, fmt.Sprintf("the controller of Ingress %s: %s", ingress.Name, w.Classes.Problem), "run it with the right to list ingressclasses")...)
 			continue
 		}
 		findings = append(findings, ingressFinding(w, s, ingress)...)
@@ -218,7 +218,7 @@ func ingressFinding(w *World, s *Service, ingress networkingv1.Ingress) []Findin
 	}
 	alternative := ""
 	if by.upstream != "" {
-		alternative = fmt.Sprintf(`set the annotation %s: %q on %s, so that it sends to the Service (it then balances no more by itself)`, by.upstream, by.wanted(), place)
+		alternative = fmt.Sprintf(`set the annotation %s: %q on %s, so that it sends to the Service (it then no longer balances by itself)`, by.upstream, by.wanted(), place)
 	}
 	return needsPromotion(w, fmt.Sprintf("%s reaches the fallback %s", intro, by.path), alternative)
 }
@@ -226,7 +226,7 @@ func ingressFinding(w *World, s *Service, ingress networkingv1.Ingress) []Findin
 func unknownPath(intro string) []Finding {
 	return []Finding{{
 		Check: checkConsumer, Severity: Warning, What: fmt.Sprintf("%s reaches the fallback %s", intro, Unknown),
-		Why: "most such programs look at ready endpoints only, and see the fallback when the operator has promoted it; nobody has tested this one",
+		Why: "most such programs read ready endpoints only, and see the fallback when the operator has promoted it; this one is untested",
 		Fix: "try it: kubectl critsvc drill --live; " + output.Docs + "consumers.md lists those that are known",
 	}}
 }
@@ -258,7 +258,7 @@ func routesTo(ingress networkingv1.Ingress, service string) bool {
 	})
 }
 
-// routes tells how clients of each route of the Gateway API fail over.
+// routes reports how clients of each route of the Gateway API fail over.
 func routes(w *World, s *Service) []Finding {
 	var findings []Finding
 	if w.Routes.Problem != "" {

@@ -11,12 +11,12 @@ type Severity string
 const (
 	// OK means that nothing is to be done.
 	OK Severity = "ok"
-	// Warning means that the failover works, and that somebody should look at it.
+	// Warning means that the failover works, and that a person should look at it.
 	Warning Severity = "warning"
-	// Problem means that the failover will not work, or not for everybody.
+	// Problem means that the failover will not work, or not for all clients.
 	Problem Severity = "problem"
 	// Unclear is a verdict, and never a finding: what decides whether the failover
-	// works was not looked at.
+	// works was not checked.
 	Unclear Severity = "unknown"
 )
 
@@ -33,7 +33,7 @@ type Finding struct {
 	Subject string `json:"subject"`
 	// Severity is ok, warning or problem.
 	Severity Severity `json:"severity"`
-	// Unchecked tells that nobody could look.
+	// Unchecked means that it could not be checked.
 	Unchecked bool `json:"unchecked,omitempty"`
 	// What was found.
 	What string `json:"what"`
@@ -46,9 +46,9 @@ type Finding struct {
 // Report is all that a check-up found.
 type Report struct {
 	// Verdict is the severity of the worst finding. It is Unclear where there is no
-	// problem, and no Service was looked at, or the standby of one was not.
+	// problem, and no Service was checked, or the standby of one was not.
 	Verdict Severity `json:"verdict"`
-	// Services is how many Services were looked at.
+	// Services is how many Services were checked.
 	Services int `json:"services"`
 	// Problems and Warnings count findings.
 	Problems int `json:"problems"`
@@ -84,16 +84,16 @@ func Examine(world *World) Report {
 	return report
 }
 
-// decisive are the checks without which nobody can tell whether a Service would be
-// answered for.
+// decisive are the checks without which it is not known whether the fallback of a
+// Service would answer.
 var decisive = []string{checkProtected, checkStandby, checkListening}
 
 var (
 	installationChecks = []func(*World) []Finding{
-		definition, operator, versions, certificates, permissions, nodes, watched,
+		definition, operator, versions, certificates, permissions, nodes, services,
 	}
 	namespaceChecks = []func(*World, *Namespace) []Finding{
-		responder, budgets, room,
+		responder, budgets, quotas,
 	}
 	serviceChecks = []func(*World, *Service) []Finding{
 		protected, conditions, standby, ports, listening, selfTest, template,
@@ -152,11 +152,11 @@ func ok(check, what string) []Finding {
 	return []Finding{{Check: check, Severity: OK, What: what}}
 }
 
-// unchecked is the finding of a check that may not look, or cannot.
-func unchecked(check, what, why string) []Finding {
+// unchecked is the finding of a check that lacks a permission, or failed.
+func unchecked(check, what, fix string) []Finding {
 	return []Finding{{
 		Check: check, Severity: Warning, Unchecked: true, What: "not checked: " + what,
-		Why: "what was not looked at may hinder the failover",
-		Fix: why,
+		Why: "what was not checked may block the failover",
+		Fix: fix,
 	}}
 }

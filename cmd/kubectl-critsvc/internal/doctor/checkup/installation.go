@@ -27,8 +27,8 @@ const (
 	firstMinor = 28
 )
 
-// watched says what was not looked at because Services could not be listed.
-func watched(w *World) []Finding {
+// services reports what was not checked because Services could not be listed.
+func services(w *World) []Finding {
 	switch {
 	case w.Listed.Problem != "":
 		return unchecked(checkServices, "the Services: "+w.Listed.Problem, "run it with the right to list Services, or name one: doctor svc/NAME")
@@ -98,7 +98,7 @@ func operator(w *World) []Finding {
 	var findings []Finding
 	for i := range found.Value {
 		findings = append(findings, running(&found.Value[i], checkOperator, "the operator",
-			"a standby that is published fails over by itself, but nothing is promoted for ingress controllers and DNS, and nothing is repaired or told",
+			"a standby that is published fails over by itself, but nothing is promoted for ingress controllers and DNS, and nothing is repaired or reported",
 			Problem))
 	}
 	if len(found.Value) > 1 {
@@ -114,7 +114,7 @@ func operator(w *World) []Finding {
 func running(deployment *appsv1.Deployment, check, name, why string, down Severity) Finding {
 	wanted, available := ptr.Deref(deployment.Spec.Replicas, 1), deployment.Status.AvailableReplicas
 	place := fmt.Sprintf("Deployment %s/%s", deployment.Namespace, deployment.Name)
-	describe := fmt.Sprintf("look why: kubectl describe deployment,pods -n %s", deployment.Namespace)
+	describe := fmt.Sprintf("find out why: kubectl describe deployment,pods -n %s", deployment.Namespace)
 	switch {
 	case wanted == 0:
 		return Finding{
@@ -126,7 +126,7 @@ func running(deployment *appsv1.Deployment, check, name, why string, down Severi
 	case available < wanted:
 		return Finding{
 			Check: check, Severity: Warning, What: fmt.Sprintf("%s has %d of %d Pods available (%s)", name, available, wanted, place),
-			Why: "there is less in reserve than was asked for", Fix: describe,
+			Why: "fewer replicas are in reserve than configured", Fix: describe,
 		}
 	}
 	return Finding{Check: check, Severity: OK, What: fmt.Sprintf("%s runs: %d of %d Pods available (%s, image %s)", name, available, wanted, place, imageOf(deployment))}
@@ -167,7 +167,7 @@ func tagOf(image string) string {
 func versions(w *World) []Finding {
 	var findings []Finding
 	if server := w.ServerVersion; server.Problem != "" {
-		findings = append(findings, unchecked(checkVersion, "the version of Kubernetes: "+server.Problem, "run it against a cluster that tells /version")...)
+		findings = append(findings, unchecked(checkVersion, "the version of Kubernetes: "+server.Problem, "run it against a cluster that serves /version")...)
 	} else if parsed, err := utilversion.ParseGeneric(server.Value); err == nil && parsed.Major() == 1 && parsed.Minor() < firstMinor {
 		findings = append(findings, Finding{
 			Check: checkVersion, Severity: Problem, What: fmt.Sprintf("Kubernetes is %s", server.Value),

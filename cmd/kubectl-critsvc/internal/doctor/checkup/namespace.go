@@ -57,7 +57,7 @@ func wantsPage(w *World, n *Namespace) bool {
 }
 
 // budgets looks for PodDisruptionBudgets that make the fallbacks of a namespace
-// impossible to evict: a node that is drained then waits for ever.
+// impossible to evict: draining their node then never ends.
 func budgets(_ *World, n *Namespace) []Finding {
 	switch {
 	case n.Budgets.Problem != "":
@@ -98,9 +98,9 @@ func budgetsOf(budgets []policyv1.PodDisruptionBudget, pod *corev1.Pod) []string
 	return names
 }
 
-// room checks that a quota leaves enough for the responder to be rolled: an upgrade
+// quotas checks that a quota leaves enough for the responder to be rolled: an upgrade
 // first makes as many new Pods as there are.
-func room(_ *World, n *Namespace) []Finding {
+func quotas(_ *World, n *Namespace) []Finding {
 	switch {
 	case n.Responder.Problem != "" || n.Responder.Missing:
 		return nil
@@ -114,7 +114,7 @@ func room(_ *World, n *Namespace) []Finding {
 	if lacking := short(n.Quotas.Value, need); len(lacking) > 0 {
 		return []Finding{{
 			Check: checkQuota, Severity: Warning, What: "a quota has no room for a second set of responder Pods: " + strings.Join(lacking, ", "),
-			Why: "an upgrade of the responder, or one Pod more for another page, stands still; the Pods that run go on answering",
+			Why: "an upgrade of the responder, or another Pod for a page, is blocked; the running Pods continue to answer",
 			Fix: "raise the quota of the namespace, or set fewer replicas of the page",
 		}}
 	}
@@ -144,9 +144,9 @@ func demand(spec *corev1.PodSpec, count int32) corev1.ResourceList {
 
 // short lists what a quota has too little of. Quotas with a scope are left out: they
 // are for some Pods only.
-func short(quotas []corev1.ResourceQuota, need corev1.ResourceList) []string {
+func short(limits []corev1.ResourceQuota, need corev1.ResourceList) []string {
 	var lacking []string
-	for _, quota := range quotas {
+	for _, quota := range limits {
 		if len(quota.Spec.Scopes) > 0 || quota.Spec.ScopeSelector != nil {
 			continue
 		}

@@ -35,8 +35,8 @@ func Needs(operator string) []Need {
 	add(see, "", "namespaces", "get", "list", "watch")
 	add(see, "discovery.k8s.io", "endpointslices", "get", "list", "watch")
 	add(see, criticalv2.GroupVersion.Group, "criticalservices", "get", "list", "watch")
-	add("to say what it sees", criticalv2.GroupVersion.Group, "criticalservices/status", "patch")
-	add("to say what it sees", "events.k8s.io", "events", "create", "patch")
+	add("to report what it sees", criticalv2.GroupVersion.Group, "criticalservices/status", "patch")
+	add("to report what it sees", "events.k8s.io", "events", "create", "patch")
 	add(publish, "discovery.k8s.io", "endpointslices", "create", "patch", "delete")
 	add(publish, "discovery.k8s.io", "endpointslices/restricted", "create")
 	add(pods, "", "podtemplates", "get", "list", "watch")
@@ -81,7 +81,7 @@ func (n Need) String() string {
 	return n.Verb + " " + resource
 }
 
-// permissions checks that the operator may do what it must.
+// permissions checks that the operator has the permissions that it needs.
 func permissions(w *World) []Finding {
 	needs := w.Needs
 	switch {

@@ -7,29 +7,31 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 const checkNetworkPolicy = "network-policy"
 
-// Reach is who may connect to a port of a Pod.
+// Reach is which peers may connect to a port of a Pod.
 type Reach string
 
 const (
-	// Open: everybody.
+	// Open: all.
 	Open Reach = "open"
 	// Restricted: some peers only.
 	Restricted Reach = "restricted"
-	// Closed: nobody.
+	// Closed: none.
 	Closed Reach = "closed"
 )
 
-// ReachOf says who may connect to a TCP port of a Pod under the NetworkPolicies of
+// ReachOf says which peers may connect to a TCP port of a Pod under the NetworkPolicies of
 // its namespace, and which policies select the Pod.
 func ReachOf(policies []networkingv1.NetworkPolicy, pod *corev1.Pod, port int32) (reach Reach, selecting []string) {
 	reach = Closed
@@ -41,7 +43,7 @@ func ReachOf(policies []networkingv1.NetworkPolicy, pod *corev1.Pod, port int32)
 		for _, rule := range policy.Spec.Ingress {
 			switch {
 			case !admitsPort(rule.Ports, pod, port):
-			case len(rule.From) == 0 || slices.ContainsFunc(rule.From, isEverybody):
+			case len(rule.From) == 0 || slices.ContainsFunc(rule.From, isAnyone):
 				reach = Open
 			case reach == Closed:
 				reach = Restricted
@@ -64,8 +66,8 @@ func selectsPod(policy networkingv1.NetworkPolicy, pod *corev1.Pod) bool {
 	return err == nil && selector.Matches(labels.Set(pod.Labels))
 }
 
-// isEverybody tells whether a peer leaves nobody out: any address.
-func isEverybody(peer networkingv1.NetworkPolicyPeer) bool {
+// isAnyone reports whether a peer is any address.
+func isAnyone(peer networkingv1.NetworkPolicyPeer) bool {
 	return peer.IPBlock != nil && strings.HasSuffix(peer.IPBlock.CIDR, "/0") && len(peer.IPBlock.Except) == 0
 }
 
@@ -108,9 +110,15 @@ func networkPolicies(_ *World, s *Service) []Finding {
 		return unchecked(checkNetworkPolicy, "the Pods that stand in: "+s.Home.Fallbacks.Problem, "run it with the right to list pods in the namespace")
 	}
 	var findings []Finding
-	for _, port := range s.Spec.Ports {
-		if finding, found := s.reachOfPort(port); found {
-			findings = append(findings, finding)
+	blockedPorts := map[string]bool{} // One finding for each is enough.
+	for _, target := range protection.Targets(&s.Service, s.Slices.Value) {
+		pod, port := s.fallback(target.Pod()), protection.PortName(target.Port)
+		if pod == nil || blockedPorts[port] {
+			continue
+		}
+		if reach, policies := ReachOf(s.Home.NetworkPolicies.Value, pod, target.Number); reach != Open {
+			blockedPorts[port] = true
+			findings = append(findings, blocked(reach, policies, pod, target))
 		}
 	}
 	if len(findings) == 0 {
@@ -119,50 +127,25 @@ func networkPolicies(_ *World, s *Service) []Finding {
 	return findings
 }
 
-// reachOfPort is the finding for the first standby endpoint of a port that not
-// everybody may reach.
-func (s *Service) reachOfPort(port corev1.ServicePort) (finding Finding, found bool) {
-	for _, slice := range s.standbys() {
-		at := slices.IndexFunc(slice.Ports, func(p discoveryv1.EndpointPort) bool { return ptr.Deref(p.Name, "") == port.Name && p.Port != nil })
-		if at < 0 {
-			continue
-		}
-		number := *slice.Ports[at].Port
-		for _, endpoint := range slice.Endpoints {
-			pod := s.fallback(endpoint)
-			if pod == nil {
-				continue
-			}
-			reach, policies := ReachOf(s.Home.NetworkPolicies.Value, pod, number)
-			if reach != Open {
-				return blocked(reach, policies, pod, port, number), true
-			}
-		}
-	}
-	return Finding{}, false
-}
-
-func (s *Service) fallback(endpoint discoveryv1.Endpoint) *corev1.Pod {
-	if endpoint.TargetRef == nil {
-		return nil
-	}
+func (s *Service) fallback(name string) *corev1.Pod {
 	pods := s.Home.Fallbacks.Value
-	if at := slices.IndexFunc(pods, func(p corev1.Pod) bool { return p.Name == endpoint.TargetRef.Name }); at >= 0 {
+	if at := slices.IndexFunc(pods, func(p corev1.Pod) bool { return p.Name == name }); at >= 0 {
 		return &pods[at]
 	}
 	return nil
 }
 
-func blocked(reach Reach, policies []string, pod *corev1.Pod, port corev1.ServicePort, number int32) Finding {
+// blocked is the finding of a port that not all clients may reach.
+func blocked(reach Reach, policies []string, pod *corev1.Pod, target protection.Target) Finding {
 	finding := Finding{
 		Check: checkNetworkPolicy, Severity: Warning,
-		What: fmt.Sprintf("NetworkPolicy %s lets only some peers connect to TCP port %d of Pod %s, which stands by for port %s", strings.Join(policies, ", "), number, pod.Name, portName(port)),
+		What: fmt.Sprintf("NetworkPolicy %s lets only some peers connect to TCP port %d of Pod %s, which stands by for port %s", strings.Join(policies, ", "), target.Number, pod.Name, portName(target.Port)),
 		Why:  "clients that may reach the application, and are not among these peers, get no answer in an outage, where the network enforces policies",
-		Fix:  "allow ingress to Pods with " + selectorText(pod) + fmt.Sprintf(" at TCP port %d from whoever may reach the application", number),
+		Fix:  "allow ingress to Pods with " + selectorText(pod) + fmt.Sprintf(" at TCP port %d from all clients of the application", target.Number),
 	}
 	if reach == Closed {
 		finding.Severity = Problem
-		finding.What = fmt.Sprintf("NetworkPolicy %s lets nobody connect to TCP port %d of Pod %s, which stands by for port %s", strings.Join(policies, ", "), number, pod.Name, portName(port))
+		finding.What = fmt.Sprintf("NetworkPolicy %s allows no connection to TCP port %d of Pod %s, which stands by for port %s", strings.Join(policies, ", "), target.Number, pod.Name, portName(target.Port))
 		finding.Why = "no client gets an answer in an outage, where the network enforces policies"
 	}
 	return finding
@@ -171,7 +154,7 @@ func blocked(reach Reach, policies []string, pod *corev1.Pod, port corev1.Servic
 // selectorText is by which labels a policy selects a Pod that stands in, and others
 // of its kind.
 func selectorText(pod *corev1.Pod) string {
-	for _, key := range []string{"mycrd.com/responder", "mycrd.com/fallback-for"} {
+	for _, key := range []string{criticalv2.LabelResponder, criticalv2.LabelFallbackFor} {
 		if value := pod.Labels[key]; value != "" {
 			return "the label " + key + "=" + value
 		}

@@ -18,7 +18,7 @@ func TestWhoMayReachAPort(t *testing.T) {
 		policy.Spec.PodSelector.MatchLabels = map[string]string{"app": app}
 		return policy
 	}
-	everybody := networkingv1.NetworkPolicyIngressRule{}
+	all := networkingv1.NetworkPolicyIngressRule{}
 	friends := networkingv1.NetworkPolicyIngressRule{From: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}}
 	addresses := func(cidr string, except ...string) networkingv1.NetworkPolicyIngressRule {
 		return networkingv1.NetworkPolicyIngressRule{From: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: cidr, Except: except}}}}
@@ -48,18 +48,18 @@ func TestWhoMayReachAPort(t *testing.T) {
 		want     Reach
 		by       []string
 	}{
-		"without a policy, everybody":                       {nil, Open, nil},
+		"without a policy, all":                             {nil, Open, nil},
 		"a policy for other Pods changes nothing":           {policies{selecting("shop", policy("deny"))}, Open, nil},
 		"a policy of egress changes nothing":                {policies{egress}, Open, nil},
-		"a policy without rules lets nobody in":             {policies{policy("deny")}, Closed, []string{"deny"}},
+		"a policy without rules admits none":                {policies{policy("deny")}, Closed, []string{"deny"}},
 		"so does one of both kinds":                         {policies{both}, Closed, []string{"both"}},
-		"a rule without peers lets everybody in":            {policies{policy("allow", everybody)}, Open, []string{"allow"}},
+		"a rule without peers admits all":                   {policies{policy("allow", all)}, Open, []string{"allow"}},
 		"a rule with peers lets these in":                   {policies{policy("some", friends)}, Restricted, []string{"some"}},
-		"the rules of all policies add up":                  {policies{policy("deny"), selecting("page", policy("allow", everybody))}, Open, []string{"allow", "deny"}},
-		"some are not everybody, whatever the order":        {policies{policy("some", friends), policy("deny")}, Restricted, []string{"deny", "some"}},
-		"all addresses are everybody":                       {policies{policy("net", addresses("0.0.0.0/0"))}, Open, []string{"net"}},
+		"the rules of all policies add up":                  {policies{policy("deny"), selecting("page", policy("allow", all))}, Open, []string{"allow", "deny"}},
+		"some are not all, whatever the order":              {policies{policy("some", friends), policy("deny")}, Restricted, []string{"deny", "some"}},
+		"all addresses are all":                             {policies{policy("net", addresses("0.0.0.0/0"))}, Open, []string{"net"}},
 		"all addresses but some are not":                    {policies{policy("net", addresses("0.0.0.0/0", "10.0.0.0/8"))}, Restricted, []string{"net"}},
-		"a network is not everybody":                        {policies{policy("net", addresses("10.0.0.0/8"))}, Restricted, []string{"net"}},
+		"a network is not all":                              {policies{policy("net", addresses("10.0.0.0/8"))}, Restricted, []string{"net"}},
 		"a rule for the port's number":                      {policies{policy("p", at(intstr.FromInt32(8080)))}, Open, []string{"p"}},
 		"a rule for the port's name":                        {policies{policy("p", at(intstr.FromString("web")))}, Open, []string{"p"}},
 		"a rule for a name that the Pod does not have":      {policies{policy("p", at(intstr.FromString("api")))}, Closed, []string{"p"}},
@@ -68,7 +68,7 @@ func TestWhoMayReachAPort(t *testing.T) {
 		"a rule for a range that ends before it":            {policies{policy("p", at(intstr.FromInt32(8000), 8079))}, Closed, []string{"p"}},
 		"a rule for UDP":                                    {policies{policy("p", udp)}, Closed, []string{"p"}},
 		"a rule for all of TCP":                             {policies{policy("p", anyTCP)}, Open, []string{"p"}},
-		"everybody at one port, some at all: the port wins": {policies{policy("p", friends, at(intstr.FromInt32(8080)))}, Open, []string{"p"}},
+		"all at one port, some at all ports: the port wins": {policies{policy("p", friends, at(intstr.FromInt32(8080)))}, Open, []string{"p"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
@@ -90,5 +90,5 @@ func TestTheFindingSaysWhatToAllow(t *testing.T) {
 	findings := networkPolicies(w, w.Services[0])
 	g.Expect(findings).To(HaveLen(1))
 	g.Expect(findings[0].Severity).To(Equal(Warning))
-	g.Expect(findings[0].Fix).To(Equal("allow ingress to Pods with the label mycrd.com/responder=server at TCP port 20001 from whoever may reach the application"))
+	g.Expect(findings[0].Fix).To(Equal("allow ingress to Pods with the label mycrd.com/responder=server at TCP port 20001 from all clients of the application"))
 }

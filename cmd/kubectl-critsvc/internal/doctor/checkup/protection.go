@@ -27,7 +27,7 @@ const (
 	checkSelfTest  = "self-test"
 	checkTemplate  = "template"
 
-	whyNoFailover = "if the application fails now, nobody answers"
+	whyNoFailover = "if the application fails now, nothing answers"
 )
 
 // protected checks that a CriticalService governs the Service, and in what state it is.
@@ -45,8 +45,8 @@ func protected(w *World, s *Service) []Finding {
 	if status == nil {
 		return []Finding{{
 			Check: checkProtected, Severity: Warning, What: fmt.Sprintf("CriticalService %s matches the Service, and its status does not name it", policy.Name),
-			Why: "the operator has not seen the Service yet, does not look at its namespace (setting NAMESPACES), or lists others: a status has room for 100 Services",
-			Fix: "wait a moment; if it stays, see whether the operator runs, and its settings",
+			Why: "the operator has not seen the Service yet, does not watch its namespace (setting NAMESPACES), or lists others: a status has room for 100 Services",
+			Fix: "wait a moment; if it stays, check that the operator runs, and its settings",
 		}}
 	}
 	if isOld(s, status) {
@@ -63,7 +63,7 @@ func protected(w *World, s *Service) []Finding {
 		finding.Severity, finding.Why = Warning, "the Service is in outage: its fallback answers, not the application"
 		finding.Fix = fmt.Sprintf("kubectl critsvc explain svc/%s -n %s", s.Name, s.Namespace)
 	case criticalv2.StateExposed:
-		finding.Severity, finding.Why = Problem, "the Service is in outage, and nobody answers"
+		finding.Severity, finding.Why = Problem, "the Service is in outage, and nothing answers"
 		finding.Fix = fmt.Sprintf("kubectl critsvc explain svc/%s -n %s", s.Name, s.Namespace)
 	case criticalv2.StateArming, criticalv2.StateIgnored:
 		finding.Severity = Problem
@@ -73,7 +73,7 @@ func protected(w *World, s *Service) []Finding {
 	return []Finding{finding}
 }
 
-// isOld tells whether the status says that the Service answers by itself, and its
+// isOld reports whether the status says that the Service answers by itself, and its
 // endpoints say that it does not.
 func isOld(s *Service, status *criticalv2.ServiceStatus) bool {
 	ready, _ := endpoints.Count(s.endpoints(), endpoints.Application)
@@ -85,8 +85,8 @@ func oldStatus(policy *criticalv2.CriticalService, status *criticalv2.ServiceSta
 	finding := Finding{
 		Check: checkProtected, Severity: Warning,
 		What: fmt.Sprintf("CriticalService %s says %s (%s), and the Service has no ready endpoint of its own: the status is old", policy.Name, status.State, status.Reason),
-		Why:  "the operator does not seem to run: the Service is in outage, and nothing is promoted, repaired or told",
-		Fix:  "see the findings of the installation; if the operator runs, look again in a moment, and then into its log",
+		Why:  "the operator does not seem to run: the Service is in outage, and nothing is promoted, repaired or reported",
+		Fix:  "see the findings of the installation; if the operator runs, repeat this in a moment, then read its log",
 	}
 	if status.State == criticalv2.StateArming {
 		finding.Severity = Problem
@@ -109,8 +109,8 @@ func labelsOf(set map[string]string) string {
 	return metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: set})
 }
 
-// conditions tells the conditions of the governing CriticalService that are about
-// what hinders fallbacks.
+// conditions reports the conditions of the governing CriticalService that are about
+// what blocks fallbacks.
 func conditions(w *World, s *Service) []Finding {
 	policy, _ := w.governor(s)
 	if policy == nil {
@@ -149,7 +149,7 @@ func standby(w *World, s *Service) []Finding {
 	case onDemand(policy):
 		return []Finding{{
 			Check: checkStandby, Severity: Warning, What: "nothing stands by: the fallback is a Pod that is made in an outage",
-			Why: "until it runs, for seconds at best, nobody answers; and without the operator nobody makes it", Fix: "set fallback.podTemplate.activation to Standby, or use a page",
+			Why: "until it runs, for seconds at best, nothing answers; and without the operator it is not made", Fix: "set fallback.podTemplate.activation to Standby, or use a page",
 		}}
 	}
 	return []Finding{{
@@ -191,7 +191,7 @@ func serves(slice discoveryv1.EndpointSlice, port corev1.ServicePort) bool {
 	})
 }
 
-// portName is how a port is named to people.
+// portName is the name of a port in messages.
 func portName(port corev1.ServicePort) string {
 	if port.Name == "" {
 		return fmt.Sprint(port.Port)
@@ -199,7 +199,7 @@ func portName(port corev1.ServicePort) string {
 	return fmt.Sprintf("%s (%d)", port.Name, port.Port)
 }
 
-// listening tells what the standby endpoints said when they were asked.
+// listening reports the answers of the standby endpoints.
 func listening(_ *World, s *Service) []Finding {
 	if s.hasStandby() && len(s.Answers) == 0 {
 		return unchecked(checkListening, "what the standby answers: it has no TCP port, or is no Pod", "ask it as a client of the Service would")
@@ -231,7 +231,7 @@ func listening(_ *World, s *Service) []Finding {
 	return findings
 }
 
-// selfTest tells the result of the operator's own test.
+// selfTest reports the result of the operator's own test.
 func selfTest(w *World, s *Service) []Finding {
 	policy, _ := w.governor(s)
 	if policy == nil {

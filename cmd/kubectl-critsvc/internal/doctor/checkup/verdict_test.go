@@ -10,14 +10,14 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
-func TestNobodyIsToldThatAllIsWellWithoutALook(t *testing.T) {
+func TestTheVerdictIsUnclearWithoutDecisiveChecks(t *testing.T) {
 	front := func(w *World) *Service { return w.Services[0] }
 	for sentence, test := range map[string]struct {
 		change func(w *World)
 		want   Severity
 	}{
-		"all was looked at":                   {func(*World) {}, OK},
-		"no Service was looked at":            {func(w *World) { w.Services = nil }, Unclear},
+		"all was checked":                     {func(*World) {}, OK},
+		"no Service was checked":              {func(w *World) { w.Services = nil }, Unclear},
 		"CriticalServices may not be read":    {func(w *World) { w.Policies = Reading[[]criticalv2.CriticalService]{Problem: "forbidden"} }, Unclear},
 		"EndpointSlices may not be read":      {func(w *World) { front(w).Slices = Reading[[]discoveryv1.EndpointSlice]{Problem: "forbidden"} }, Unclear},
 		"the standby may not be asked":        {func(w *World) { front(w).Answers[0].Unchecked = "forbidden" }, Unclear},

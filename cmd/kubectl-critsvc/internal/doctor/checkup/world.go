@@ -21,7 +21,7 @@ import (
 type World struct {
 	// Now is that moment.
 	Now time.Time
-	// PluginVersion is the build that looks.
+	// PluginVersion is the build that checks.
 	PluginVersion string
 	// ServerVersion is the API server's, for example "v1.37.1".
 	ServerVersion Reading[string]
@@ -45,20 +45,20 @@ type World struct {
 	Routes     Reading[[]Route]
 	Namespaces []*Namespace
 	Services   []*Service
-	// Listed tells whether the Services to look at could be found out.
+	// Listed reports whether the Services to check could be listed.
 	Listed Reading[bool]
 }
 
 // Reading is something that was to be read.
 type Reading[T any] struct {
 	Value T
-	// Missing tells that it does not exist.
+	// Missing means that it does not exist.
 	Missing bool
 	// Problem says why it could not be read; empty if it was.
 	Problem string
 }
 
-// Certificate is one that a server has shown.
+// Certificate is one that a server presented.
 type Certificate struct {
 	NotAfter time.Time
 	// Untrusted says why the API server does not trust it; empty if it does.
@@ -88,21 +88,21 @@ type Namespace struct {
 	Fallbacks Reading[[]corev1.Pod]
 }
 
-// Service is a Service that is looked at.
+// Service is a Service that is checked.
 type Service struct {
 	corev1.Service
 	Home   *Namespace
 	Slices Reading[[]discoveryv1.EndpointSlice]
-	// Answers are what the standby endpoints said when they were asked.
+	// Answers are those of the standby endpoints.
 	Answers []Answer
 	// Template is the PodTemplate of the fallback, where it has one.
 	Template Reading[*corev1.PodTemplate]
-	// Admission is what the API server said of a Pod of the template: empty if it
-	// would take it.
+	// Admission is why the API server would refuse a Pod of the template: empty if it
+	// would admit it.
 	Admission Reading[string]
 }
 
-// Answer is what one port of one standby endpoint said.
+// Answer is that of one port of one standby endpoint.
 type Answer struct {
 	// Port is the name or number of the Service's port.
 	Port, Pod, Protocol string
@@ -113,7 +113,7 @@ type Answer struct {
 	Unchecked string
 }
 
-// Gateway is a Gateway of the Gateway API, and who serves it.
+// Gateway is a Gateway of the Gateway API, and the controller that serves it.
 type Gateway struct {
 	Namespace, Name, Controller string
 }
@@ -125,7 +125,7 @@ type Route struct {
 	Backends, Parents []string
 }
 
-// governor is the CriticalService that governs a Service, and what it says of it.
+// governor is the CriticalService that governs a Service, and its status of it.
 func (w *World) governor(service *Service) (policy *criticalv2.CriticalService, status *criticalv2.ServiceStatus) {
 	if policy = w.Governor(service); policy == nil {
 		return nil, nil
@@ -157,12 +157,12 @@ func (s *Service) endpoints() []endpoints.Endpoint {
 
 func (s *Service) headless() bool { return s.Spec.ClusterIP == corev1.ClusterIPNone }
 
-// hasStandby tells whether something stands by for the Service, at any port.
+// hasStandby reports whether something stands by for the Service, at any port.
 func (s *Service) hasStandby() bool {
 	return slices.ContainsFunc(s.standbys(), func(slice discoveryv1.EndpointSlice) bool { return len(slice.Endpoints) > 0 })
 }
 
-// onDemand tells whether the fallback is made in an outage only.
+// onDemand reports whether the fallback is made in an outage only.
 func onDemand(policy *criticalv2.CriticalService) bool {
 	template := policy.Spec.Fallback.PodTemplate
 	return template != nil && template.Activation != criticalv2.ActivationStandby

@@ -23,8 +23,8 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 )
 
-// farewell is how long a Pod's node may take to say how a connection ended.
-const farewell = 2 * time.Second
+// shutdownTimeout is how long a Pod's node may take to say how a connection ended.
+const shutdownTimeout = 2 * time.Second
 
 // Tunnel leads to one Pod. Connections through it share a connection to the API
 // server.
@@ -75,7 +75,7 @@ type Conn struct {
 }
 
 // Dial connects to a port of the Pod. It succeeds before the Pod's node has
-// connected: Refused tells whether it could.
+// connected: Refused reports whether it could.
 func (t *Tunnel) Dial(ctx context.Context, port int32) (*Conn, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,7 +125,7 @@ func (c *Conn) listen(failures io.Reader, far io.Closer) {
 // it is empty if it could.
 func (c *Conn) Refused(ctx context.Context) string {
 	_ = c.Close()
-	ctx, cancel := context.WithTimeout(ctx, farewell)
+	ctx, cancel := context.WithTimeout(ctx, shutdownTimeout)
 	defer cancel()
 	select {
 	case message := <-c.refused:

@@ -71,8 +71,8 @@ func TestConnectionsGoThroughTheAPIServer(t *testing.T) {
 	t.Cleanup(server.Close)
 	config := &rest.Config{Host: server.URL}
 
-	_, err := Open(config, types.NamespacedName{Namespace: "shop", Name: "nobody"})
-	g.Expect(err).To(MatchError(ContainSubstring("forward ports of Pod shop/nobody")))
+	_, err := Open(config, types.NamespacedName{Namespace: "shop", Name: "missing"})
+	g.Expect(err).To(MatchError(ContainSubstring("forward ports of Pod shop/missing")))
 
 	through, err := Open(config, types.NamespacedName{Namespace: "shop", Name: "page"})
 	g.Expect(err).NotTo(HaveOccurred())

@@ -13,19 +13,19 @@ import (
 	"github.com/critical-service/operator/internal/protection"
 )
 
-// Rehearsal is what the standby of a Service said when it was asked.
-type Rehearsal struct {
-	// Good tells whether every port answered every time.
+// DryRun is what the standby of a Service answered.
+type DryRun struct {
+	// Good reports whether every port answered every time.
 	Good bool `json:"good"`
 	// Endpoints are the ports of the standby endpoints.
 	Endpoints []Endpoint `json:"endpoints"`
-	// Problems say what else would hinder a failover.
+	// Problems say what else would block a failover.
 	Problems []string `json:"problems,omitempty"`
 	// Notes say what was not asked, and why that is right.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Endpoint is what one port of one standby endpoint said.
+// Endpoint is what one port of one standby endpoint answered.
 type Endpoint struct {
 	// Port is the name, or number, of the Service's port.
 	Port     string `json:"port"`
@@ -44,8 +44,8 @@ type Endpoint struct {
 	Max Milliseconds `json:"maxMilliseconds"`
 	// Problem is why the last question without an answer had none.
 	Problem string `json:"problem,omitempty"`
-	// looks are the looks of all answers.
-	looks []look
+	// signatures are those of all answers.
+	signatures []signature
 }
 
 // Milliseconds is a duration in JSON.
@@ -65,8 +65,8 @@ func argument(target protection.Target) string {
 	return target.Address() + "/" + string(target.Protocol)
 }
 
-// rehearse asks the standby of a Service, through a Pod in its namespace.
-func rehearse(ctx context.Context, s *scene, p *prober, tries int) (*Rehearsal, error) {
+// askStandby asks the standby of a Service, through a Pod in its namespace.
+func askStandby(ctx context.Context, s *survey, p *prober, tries int) (*DryRun, error) {
 	var options command.Options
 	for _, target := range s.targets {
 		options.Targets = append(options.Targets, argument(target))
@@ -75,7 +75,7 @@ func rehearse(ctx context.Context, s *scene, p *prober, tries int) (*Rehearsal, 
 	var seen []command.Observation
 	if len(options.Targets) > 0 {
 		const perTry = 7 * time.Second // More than a question takes at most.
-		err := p.ask(ctx, options, begins+time.Duration(tries)*perTry, func(one command.Observation) bool {
+		err := p.ask(ctx, options, startTimeout+time.Duration(tries)*perTry, func(one command.Observation) bool {
 			seen = append(seen, one)
 			return len(seen) == tries*len(options.Targets)
 		})
@@ -87,12 +87,12 @@ func rehearse(ctx context.Context, s *scene, p *prober, tries int) (*Rehearsal, 
 }
 
 // judge sums up what was seen. It is pure.
-func judge(service *corev1.Service, targets []protection.Target, seen []command.Observation, tries int) *Rehearsal {
-	result := &Rehearsal{Good: true}
+func judge(service *corev1.Service, targets []protection.Target, seen []command.Observation, tries int) *DryRun {
+	result := &DryRun{Good: true}
 	asked := map[string]bool{}
 	for _, target := range targets {
 		asked[protection.PortName(target.Port)] = true
-		summary := summarise(target, seen, tries)
+		summary := summarize(target, seen, tries)
 		result.Good = result.Good && summary.Answered == summary.Tries
 		result.Endpoints = append(result.Endpoints, summary)
 	}
@@ -110,7 +110,7 @@ func judge(service *corev1.Service, targets []protection.Target, seen []command.
 	return result
 }
 
-func summarise(target protection.Target, seen []command.Observation, tries int) Endpoint {
+func summarize(target protection.Target, seen []command.Observation, tries int) Endpoint {
 	summary := Endpoint{
 		Port: protection.PortName(target.Port), Protocol: string(target.Protocol), Pod: target.Pod(), Address: target.Address(), Tries: tries,
 	}
@@ -125,7 +125,7 @@ func summarise(target protection.Target, seen []command.Observation, tries int) 
 		}
 		summary.Answered++
 		summary.Status, summary.Line, summary.Title, summary.Bytes = one.Status, one.Line, one.Title, one.Bytes
-		summary.looks = append(summary.looks, lookOf(one))
+		summary.signatures = append(summary.signatures, signatureOf(one))
 		took = append(took, one.Took)
 	}
 	if summary.Answered < tries {

@@ -18,7 +18,7 @@ import (
 	"github.com/critical-service/operator/internal/protection"
 )
 
-// prepared tells whether a maintenance is announced by what stands in for the Service:
+// prepared reports whether a maintenance is announced by what stands in for the Service:
 // its standby slices are those of the page, with endpoints, and the responder knows of
 // it. A Service that can have no page keeps its fallback, which has to be there.
 func prepared(ctx context.Context, from client.Reader, service *corev1.Service, m *criticalv2.Maintenance) (bool, error) {
@@ -45,13 +45,13 @@ func prepared(ctx context.Context, from client.Reader, service *corev1.Service, 
 }
 
 func announces(slice *discoveryv1.EndpointSlice, m *criticalv2.Maintenance) bool {
-	said := &criticalv2.Announcement{}
+	published := &criticalv2.Announcement{}
 	return slice.Labels[criticalv2.LabelFallbackKind] == criticalv2.FallbackKindPage &&
-		json.Unmarshal([]byte(slice.Annotations[criticalv2.AnnotationMaintenance]), said) == nil && same(said, &m.Announcement)
+		json.Unmarshal([]byte(slice.Annotations[criticalv2.AnnotationMaintenance]), published) == nil && same(published, &m.Announcement)
 }
 
-// responderKnows tells whether the table that the responder reads has the maintenance.
-// Whoever may not look takes it as given.
+// responderKnows reports whether the table that the responder reads has the
+// maintenance. Without the permission to read it, that is assumed.
 func responderKnows(ctx context.Context, from client.Reader, service *corev1.Service, m *criticalv2.Maintenance) (bool, error) {
 	config := &corev1.ConfigMap{}
 	err := from.Get(ctx, types.NamespacedName{Namespace: service.Namespace, Name: criticalv2.ResponderName}, config)
@@ -65,7 +65,7 @@ func responderKnows(ctx context.Context, from client.Reader, service *corev1.Ser
 	}
 	table, err := listener.Parse([]byte(config.Data[listener.Key]))
 	if err != nil {
-		return false, nil // The operator is about to mend it.
+		return false, nil // The operator is about to fix it.
 	}
 	knows := false
 	for i := range table.Listeners {
@@ -100,7 +100,7 @@ func maintenancesOf(ctx context.Context, from client.Reader, service types.Names
 	}), nil
 }
 
-// isAbout tells whether a ConfigMap is about a Service. One of the plugin's that does
+// isAbout reports whether a ConfigMap is about a Service. One of the plugin's that does
 // not say so any more is, by its name: it may owe something.
 func isAbout(config *corev1.ConfigMap, service string) bool {
 	named := config.Data[criticalv2.MaintenanceService]

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// notesOf says what may set the replicas of a workload again while it is away.
+// notesOf says what may set the replicas of a workload again while it has none.
 func notesOf(ctx context.Context, from client.Reader, w *Workload) ([]string, error) {
 	notes := deployerNotes(w)
 	var autoscalers autoscalingv2.HorizontalPodAutoscalerList
@@ -31,18 +31,18 @@ func notesOf(ctx context.Context, from client.Reader, w *Workload) ([]string, er
 		}
 		if scaled := hpa.Labels["scaledobject.keda.sh/name"]; scaled != "" {
 			notes = append(notes, fmt.Sprintf("KEDA's ScaledObject %q scales %s, and may do so from 0 as well: "+
-				"annotate it with autoscaling.keda.sh/paused-replicas: \"0\" for the time.", scaled, w))
+				"annotate it with autoscaling.keda.sh/paused-replicas: \"0\" meanwhile.", scaled, w))
 			continue
 		}
-		notes = append(notes, fmt.Sprintf("HorizontalPodAutoscaler %q pauses while %s has 0 replicas, and goes on afterwards.", hpa.Name, w))
+		notes = append(notes, fmt.Sprintf("HorizontalPodAutoscaler %q pauses while %s has 0 replicas, and continues afterwards.", hpa.Name, w))
 	}
 	return notes, nil
 }
 
-// deployer is a program that applies what stands elsewhere, again and again.
+// deployer is a program that applies manifests again and again.
 type deployer struct {
 	name string
-	// keys are the labels and annotations by which it knows its own.
+	// keys are the labels and annotations by which it recognizes its objects.
 	keys []string
 	// managers begin the names under which it owns fields.
 	managers []string
@@ -53,21 +53,21 @@ type deployer struct {
 var deployers = []deployer{
 	{
 		"Argo CD", []string{"argocd.argoproj.io/instance", "argocd.argoproj.io/tracking-id"}, []string{"argocd"},
-		"set replicas aside for the time (ignoreDifferences), or switch automatic sync off",
+		"ignore differences of replicas meanwhile (ignoreDifferences), or switch automatic sync off",
 	},
 	{
 		"Flux", []string{"kustomize.toolkit.fluxcd.io/name"}, []string{"kustomize-controller"},
-		"suspend its Kustomization for the time (flux suspend)",
+		"suspend its Kustomization meanwhile (flux suspend)",
 	},
 	{
 		"Flux", []string{"helm.toolkit.fluxcd.io/name"}, []string{"helm-controller"},
-		"suspend its HelmRelease for the time (flux suspend)",
+		"suspend its HelmRelease meanwhile (flux suspend)",
 	},
 	{"Helm", []string{"meta.helm.sh/release-name"}, []string{"helm", "Helm"}, "do not upgrade the release meanwhile"},
 }
 
 // deployerNotes warns of the programs that own the replicas, or may. One that leaves
-// them to others, as the owners of the field tell, is no danger.
+// them to others, as the owners of the field show, is no danger.
 func deployerNotes(w *Workload) []string {
 	owners := replicasOwners(w.object.GetManagedFields())
 	var notes []string

@@ -20,15 +20,15 @@ import (
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/installation"
 )
 
-// stageWith is a stage in a cluster with some objects, on which somebody types.
-func stageWith(t *testing.T, typed string, objects ...client.Object) (s *stage, said *bytes.Buffer) {
+// drillWith is a drill in a cluster with some objects, with an input.
+func drillWith(t *testing.T, typed string, objects ...client.Object) (s *drill, said *bytes.Buffer) {
 	t.Helper()
 	scheme, err := access.Scheme()
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	said = &bytes.Buffer{}
 	to := access.New(genericiooptions.IOStreams{In: strings.NewReader(typed), Out: said, ErrOut: said})
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
-	return &stage{
+	return &drill{
 		prober: &prober{Client: c, namespace: "shop"}, to: to, options: &options{length: time.Minute}, name: types.NamespacedName{Namespace: "shop", Name: "front"},
 	}, said
 }
@@ -63,7 +63,7 @@ func TestALiveDrillIsRefusedUnlessAllIsWell(t *testing.T) {
 		"all is well":                           {[]client.Object{service(web), &slice, policyWith("a", criticalv2.StateArmed)}, ""},
 		"another one matches, too":              {[]client.Object{service(web), &slice, policyWith("b", criticalv2.StateIgnored), policyWith("a", criticalv2.StateArmed), policyWith("c", criticalv2.StateIgnored)}, ""},
 		"a maintenance of another Service":      {[]client.Object{service(web), &slice, policyWith("a", criticalv2.StateArmed), announced("back")}, ""},
-		"nobody protects it":                    {[]client.Object{service(web), &slice}, "no CriticalService says anything"},
+		"it is not protected":                   {[]client.Object{service(web), &slice}, "the status of no CriticalService lists"},
 		"it is in outage already":               {[]client.Object{service(web), &slice, policyWith("a", criticalv2.StateCovered)}, "is Covered (Because), and not Armed: of a"},
 		"its fallback is not prepared":          {[]client.Object{service(web), policyWith("a", criticalv2.StateArming)}, "is Arming"},
 		"its fallback would be made on demand":  {[]client.Object{service(web), policyWith("a", criticalv2.StateArmed)}, "nothing stands by"},
@@ -72,8 +72,8 @@ func TestALiveDrillIsRefusedUnlessAllIsWell(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			s, _ := stageWith(t, "", test.objects...)
-			found, err := survey(t.Context(), s, s.name, "operator:v1")
+			s, _ := drillWith(t, "", test.objects...)
+			found, err := newSurvey(t.Context(), s, s.name, "operator:v1")
 			g.Expect(err).NotTo(HaveOccurred())
 			if err = s.refuse(t.Context(), found); test.want == "" {
 				g.Expect(err).NotTo(HaveOccurred())
@@ -94,12 +94,12 @@ func TestAPersonConfirmsByTheNameOfTheService(t *testing.T) {
 		"the name, without a line end": {typed: "front", confirmed: true},
 		"another name":                 {typed: "back\n"},
 		"a yes is not enough":          {typed: "y\n"},
-		"nobody types":                 {},
-		"nobody is asked":              {yes: true, confirmed: true},
+		"no input":                     {},
+		"without asking":               {yes: true, confirmed: true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			s, said := stageWith(t, test.typed)
+			s, said := drillWith(t, test.typed)
 			s.options.yes = test.yes
 			err := s.confirm(t.Context())
 			if test.yes {
@@ -139,14 +139,14 @@ func TestTheImageOfTheProber(t *testing.T) {
 	}{
 		"the responder's, with its secrets":             {[]client.Object{responder, operator}, "responder:v1", 1},
 		"or the operator's, whose secrets are not here": {[]client.Object{operator}, "operator:v1", 0},
-		"and not that of who looks like it":             {[]client.Object{imposter, operator}, "operator:v1", 0},
+		"and not that of an imposter":                   {[]client.Object{imposter, operator}, "operator:v1", 0},
 		"not even where there is no operator":           {[]client.Object{imposter}, "", 0},
 		"a responder elsewhere is not meant":            {[]client.Object{workload("back", criticalv2.ResponderName, "responder", "x"), operator}, "operator:v1", 0},
-		"without either nobody knows":                   {nil, "", 0},
+		"without either it is not known":                {nil, "", 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			s, _ := stageWith(t, "", test.objects...)
+			s, _ := drillWith(t, "", test.objects...)
 			image, secrets, err := imageFor(t.Context(), s, "shop")
 			g.Expect(image).To(Equal(test.image))
 			g.Expect(secrets).To(HaveLen(test.secrets))

@@ -17,8 +17,8 @@ import (
 	"github.com/critical-service/operator/internal/protection"
 )
 
-// scene is what a drill finds before it begins.
-type scene struct {
+// survey is what a drill finds before it begins.
+type survey struct {
 	service corev1.Service
 	// targets are the ports of the endpoints that stand by.
 	targets []protection.Target
@@ -29,9 +29,9 @@ type scene struct {
 	pullSecrets []corev1.LocalObjectReference
 }
 
-// survey finds the scene. An image that is given need not be found.
-func survey(ctx context.Context, reader client.Reader, name types.NamespacedName, image string) (*scene, error) {
-	s := &scene{}
+// newSurvey reads what a drill needs. An image that is given need not be found.
+func newSurvey(ctx context.Context, reader client.Reader, name types.NamespacedName, image string) (*survey, error) {
+	s := &survey{}
 	if err := reader.Get(ctx, name, &s.service); err != nil {
 		if apierrors.IsNotFound(err) {
 			return nil, fmt.Errorf("there is no Service %s in namespace %s", name.Name, name.Namespace)
