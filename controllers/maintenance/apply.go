@@ -15,17 +15,17 @@ import (
 	"github.com/critical-service/operator/internal/controller/write"
 )
 
-// outcome is what came of a plan. It lists only what really happened.
+// outcome is the result of a plan. It lists only what was done.
 type outcome struct {
 	restored, deleted bool
 }
 
-// apply carries a plan out: what gives back comes before what forgets, so that an
-// operator that dies between the two gives back again, and finds that it has.
+// apply carries a plan out: replicas are restored before the debt is cleared, so that an
+// operator that dies between the two tries to restore them again, and finds that it has.
 func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan) (outcome, error) {
 	var done outcome
 	if plan.Restore {
-		if err := r.rehearse(ctx, snap.Config); err != nil {
+		if err := r.dryRun(ctx, snap.Config); err != nil {
 			return done, err
 		}
 		if err := r.restore(ctx, snap, plan.Maintenance.Workload); err != nil {
@@ -33,8 +33,8 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan *dec
 		}
 		done.restored = true
 	}
-	if plan.Settle {
-		if err := write.Patch(ctx, r.client, snap.Config, settled(snap.Config)); err != nil {
+	if plan.ClearDebt {
+		if err := write.Patch(ctx, r.client, snap.Config, withoutDebt(snap.Config)); err != nil {
 			return done, err
 		}
 	}
@@ -47,20 +47,20 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan *dec
 	return done, nil
 }
 
-// settled is a ConfigMap that owes nothing any more.
-func settled(config *corev1.ConfigMap) *corev1.ConfigMap {
-	settled := config.DeepCopy()
-	delete(settled.Data, criticalv2.MaintenanceWorkload)
-	delete(settled.Data, criticalv2.MaintenanceReplicas)
-	return settled
+// withoutDebt is a ConfigMap that owes nothing any more.
+func withoutDebt(config *corev1.ConfigMap) *corev1.ConfigMap {
+	cleared := config.DeepCopy()
+	delete(cleared.Data, criticalv2.MaintenanceWorkload)
+	delete(cleared.Data, criticalv2.MaintenanceReplicas)
+	return cleared
 }
 
-// rehearse asks the API server whether the operator may note in the ConfigMap that it
+// dryRun asks the API server whether the operator may record in the ConfigMap that it
 // owes nothing any more. The permission to do so comes in one Role with that to scale
 // the workload, so that a ConfigMap that came with none cannot use that of another.
-func (r *Reconciler) rehearse(ctx context.Context, config *corev1.ConfigMap) error {
+func (r *Reconciler) dryRun(ctx context.Context, config *corev1.ConfigMap) error {
 	patch := client.MergeFromWithOptions(config, client.MergeFromWithOptimisticLock{})
-	return r.client.Patch(ctx, settled(config), patch, client.FieldOwner(write.FieldManager), client.DryRunAll)
+	return r.client.Patch(ctx, withoutDebt(config), patch, client.FieldOwner(write.FieldManager), client.DryRunAll)
 }
 
 // restore gives a workload its replicas back, provided that its scale is still as it

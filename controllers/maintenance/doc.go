@@ -3,11 +3,11 @@
 // # Terms
 //
 // A maintenance is a ConfigMap with the label mycrd.com/responder: maintenance, in
-// the namespace of the Service that it is about (api/v2, Maintenance). Somebody
-// announced it, by the kubectl plugin or by a file in Git. While it lasts, the
-// controller of Services publishes the page for it; that is not the business of this
-// kind. Whoever announced it may have scaled the application to zero, and then the
-// ConfigMap says which workload gets how many replicas back.
+// the namespace of the Service that it is about (api/v2, Maintenance). A user
+// announced it, with the kubectl plugin or with a file in Git. While it lasts, the
+// controller of Services publishes the page for it; that is not the task of this
+// kind. The user may have scaled the application to zero, and then the ConfigMap says
+// which workload gets how many replicas back.
 //
 // # Who wakes whom
 //
@@ -21,18 +21,18 @@
 //	observe   read everything that matters into a Snapshot
 //	decide    turn the Snapshot into a Plan (pure, internal/decide)
 //	apply     write what the Plan says: first what gives back, then what deletes
-//	report    tell people: events, logs
+//	report    events, logs
 //
 // # With whose permission
 //
-// The operator may neither scale workloads nor delete ConfigMaps. Who announces a
-// maintenance with an end gives it both, for exactly that workload and that
-// ConfigMap, by a Role that goes with the ConfigMap. Where there is no such Role the
-// operator says so, once, and looks again every minute.
+// The operator may neither scale workloads nor delete ConfigMaps. A user who announces
+// a maintenance with an end grants both, for exactly that workload and that ConfigMap,
+// by a Role that goes with the ConfigMap. Where there is no such Role the operator
+// reports it, once, and retries every minute.
 //
-// # What is remembered, and where
+// # State
 //
-// All of it stands in the ConfigMap: when the maintenance ends, and what is owed to
-// the workload, which is taken out once it has been given back. Only what was said
-// already is kept in memory (told.go), because saying it again does no harm.
+// All of it is in the ConfigMap: when the maintenance ends, and what is owed to the
+// workload, which is removed once it has been given back. Only what was reported
+// already is kept in memory (lastreported.go), because a second report does no harm.
 package maintenance

@@ -6,27 +6,30 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// told remembers what was last said of each maintenance, so that what is looked at
-// every minute is said once. After a restart it is empty, and all is said once more.
-type told struct {
-	mu   sync.Mutex
-	last map[types.NamespacedName]string
+// lastReported remembers what was last reported of each maintenance, so that what is
+// checked every minute is reported once. After a restart it is empty, and everything is
+// reported once more.
+type lastReported struct {
+	mu    sync.Mutex
+	texts map[types.NamespacedName]string
 }
 
-func newTold() *told { return &told{last: map[types.NamespacedName]string{}} }
+func newLastReported() *lastReported {
+	return &lastReported{texts: map[types.NamespacedName]string{}}
+}
 
-// isNews tells whether a text differs from the last one, and remembers it. An empty
-// text is never news.
-func (t *told) isNews(key types.NamespacedName, text string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// isNew reports whether a text differs from the last one, and remembers it. An empty
+// text is never new.
+func (r *lastReported) isNew(key types.NamespacedName, text string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if text == "" {
-		delete(t.last, key)
+		delete(r.texts, key)
 		return false
 	}
-	isNews := t.last[key] != text
-	t.last[key] = text
-	return isNews
+	isNew := r.texts[key] != text
+	r.texts[key] = text
+	return isNew
 }
 
-func (t *told) forget(key types.NamespacedName) { t.isNews(key, "") }
+func (r *lastReported) forget(key types.NamespacedName) { r.isNew(key, "") }

@@ -15,11 +15,11 @@ import (
 type Reconciler struct {
 	observer
 	events.Announcer
-	client client.Client
-	told   *told
+	client   client.Client
+	reported *lastReported
 }
 
-// What it takes to end a maintenance the operator may only where somebody said so.
+// The permissions to end a maintenance come with a Role of its own.
 //
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
@@ -36,7 +36,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	plan := decide.Decide(snap)
 	done, err := r.apply(ctx, &snap, &plan)
 	if fault.Of(err) == fault.UserMustAct {
-		plan.Stuck, plan.RecheckAfter, err = err.Error(), decide.LookAgain, nil
+		plan.Stuck, plan.RecheckAfter, err = err.Error(), decide.RetryInterval, nil
 	}
 	r.report(ctx, req.NamespacedName, &snap, plan, done)
 	if err != nil {

@@ -74,14 +74,14 @@ func TestAnAnswerThatIsLostDoesNotGiveBackTwice(t *testing.T) {
 	w.Expect(w.replicas()).To(Equal(int32(3)))
 	w.Expect(w.scalings()).To(HaveLen(1), "it was given back, and seen to be")
 
-	w.scale(0) // Somebody wants it so.
+	w.scale(0) // A user wants it so.
 	testenv.Update(w.World, config, func(c *corev1.ConfigMap) { c.Data["message"] = "Almost." })
 	w.comeBack()
 	w.Eventually(w.Exists).WithArguments(config).Should(BeFalse())
 	w.Expect(w.replicas()).To(Equal(int32(0)), "what was given back once is not given back again")
 }
 
-func TestAWorkloadThatSomebodyScaledIsLeftAlone(t *testing.T) {
+func TestAWorkloadThatWasScaledIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
 	w.permit()
 	w.scale(1)
@@ -102,7 +102,7 @@ func TestASilentMaintenanceEndsAtOnce(t *testing.T) {
 	w.Expect(w.replicas()).To(Equal(int32(3)))
 }
 
-func TestWithoutPermissionItSaysSoOnce(t *testing.T) {
+func TestAMissingPermissionIsReportedOnce(t *testing.T) {
 	w := newWorld(t)
 	w.start()
 	config := w.announce(over())
@@ -110,9 +110,9 @@ func TestWithoutPermissionItSaysSoOnce(t *testing.T) {
 	event := w.Events(config, "MaintenanceStuck")[0]
 	w.Expect(event.Message).To(And(ContainSubstring("deployments"), ContainSubstring("forbidden"), ContainSubstring("maintenance off svc/shop")))
 
-	looks := w.operator.Reconciles("maintenance", w.Namespace, config.Name)
+	reconciles := w.operator.Reconciles("maintenance", w.Namespace, config.Name)
 	testenv.Update(w.World, config, func(c *corev1.ConfigMap) { c.Data["message"] = "Almost." })
-	w.Eventually(func() int { return w.operator.Reconciles("maintenance", w.Namespace, config.Name) }).Should(BeNumerically(">", looks))
+	w.Eventually(func() int { return w.operator.Reconciles("maintenance", w.Namespace, config.Name) }).Should(BeNumerically(">", reconciles))
 	w.Expect(w.Exists(config)).To(BeTrue())
 	w.Expect(w.replicas()).To(Equal(int32(0)))
 
@@ -120,7 +120,7 @@ func TestWithoutPermissionItSaysSoOnce(t *testing.T) {
 	testenv.Update(w.World, config, func(c *corev1.ConfigMap) { c.Data["message"] = "Now." })
 	w.Eventually(w.replicas).Should(Equal(int32(3)), "with the permission it goes on")
 	w.Eventually(w.EventsOf(w.service, "WorkloadRestored")).Should(HaveLen(1))
-	w.Expect(w.Events(config, "MaintenanceStuck")[0].Series).To(BeNil(), "what was in the way was said once, however often it was looked at")
+	w.Expect(w.Events(config, "MaintenanceStuck")[0].Series).To(BeNil(), "the problem was reported once, however often it was checked")
 }
 
 func TestWithoutAWorkloadOnlyTheConfigMapIsInTheWay(t *testing.T) {
@@ -133,7 +133,7 @@ func TestWithoutAWorkloadOnlyTheConfigMapIsInTheWay(t *testing.T) {
 	w.Expect(w.Exists(config)).To(BeTrue())
 }
 
-func TestWhatIsNotValidIsSaid(t *testing.T) {
+func TestAnInvalidConfigMapIsReported(t *testing.T) {
 	w := newWorld(t)
 	w.permit()
 	w.start()
@@ -144,7 +144,7 @@ func TestWhatIsNotValidIsSaid(t *testing.T) {
 	w.Expect(w.replicas()).To(Equal(int32(0)))
 }
 
-func TestWhatIsNotValidGivesBackWhatItOwes(t *testing.T) {
+func TestAnInvalidConfigMapGivesBackWhatItOwes(t *testing.T) {
 	w := newWorld(t)
 	w.permit()
 	w.start()
@@ -161,7 +161,7 @@ func TestTheRoleOfOneMaintenanceIsNotAnothers(t *testing.T) {
 		name, service, says string
 		younger             bool
 	}{
-		"one of another name":                {name: "cart", service: "shop", says: `here "shop-maintenance"`},
+		"one of another name":                {name: "cart", service: "shop", says: `must be named "shop-maintenance"`},
 		"one without a permission":           {name: "cart-maintenance", service: "cart", says: `configmaps "cart-maintenance" is forbidden`},
 		"one that was there after the other": {name: "stock-maintenance", service: "stock", says: `ConfigMap "shop-maintenance" is older`, younger: true},
 	} {
@@ -203,9 +203,9 @@ func TestAFallbackIsNotTheApplication(t *testing.T) {
 	w.PublishEndpoints(w.service)
 	config := w.announce(over())
 	w.Eventually(func() map[string]string { w.Expect(w.Exists(config)).To(BeTrue()); return config.Data }).ShouldNot(HaveKey("workload"))
-	looks := w.operator.Reconciles("maintenance", w.Namespace, config.Name)
+	reconciles := w.operator.Reconciles("maintenance", w.Namespace, config.Name)
 	metav1.SetMetaDataAnnotation(&config.ObjectMeta, "example.com/touched", "yes")
 	w.Expect(w.Cluster.Client.Update(w.T.Context(), config)).To(Succeed())
-	w.Eventually(func() int { return w.operator.Reconciles("maintenance", w.Namespace, config.Name) }).Should(BeNumerically(">", looks))
+	w.Eventually(func() int { return w.operator.Reconciles("maintenance", w.Namespace, config.Name) }).Should(BeNumerically(">", reconciles))
 	w.Expect(w.Exists(config)).To(BeTrue(), "only the application itself ends it")
 }

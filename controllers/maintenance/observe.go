@@ -33,8 +33,8 @@ type observer struct {
 	clock  clock.PassiveClock
 }
 
-// observe makes a Snapshot. What it takes to end a maintenance is looked at only when
-// its end has come.
+// observe makes a Snapshot. What it takes to end a maintenance is read only when its
+// end has come.
 func (o *observer) observe(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
 	snap := decide.Snapshot{Now: o.clock.Now()}
 	config := &corev1.ConfigMap{}
@@ -62,16 +62,16 @@ func (o *observer) observe(ctx context.Context, key types.NamespacedName) (decid
 		return snap, nil
 	}
 	var err error
-	if snap.Elder, err = o.elder(ctx, config, m.Workload); err != nil {
+	if snap.OlderOwner, err = o.olderOwner(ctx, config, m.Workload); err != nil {
 		return snap, err
 	}
 	err = o.scale(ctx, key.Namespace, m.Workload, &snap)
 	return snap, err
 }
 
-// elder is the name of a ConfigMap that owes a workload something, and was there
+// olderOwner is the name of a ConfigMap that owes a workload something, and was there
 // before the given one.
-func (o *observer) elder(ctx context.Context, config *corev1.ConfigMap, w *criticalv2.MaintainedWorkload) (string, error) {
+func (o *observer) olderOwner(ctx context.Context, config *corev1.ConfigMap, w *criticalv2.MaintainedWorkload) (string, error) {
 	var configs corev1.ConfigMapList
 	if err := o.cached.List(ctx, &configs, client.InNamespace(config.Namespace),
 		client.MatchingLabels{criticalv2.LabelResponder: criticalv2.ResponderMaintenance}, client.UnsafeDisableDeepCopy); err != nil {
@@ -115,7 +115,7 @@ func (o *observer) answers(ctx context.Context, key types.NamespacedName) (bool,
 var scaleKind = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
 
 // scale reads how many replicas a workload is to have. That it is gone, or may not be
-// read, is no failure, but something to decide upon.
+// read, is no error, but a fact to decide on.
 func (o *observer) scale(ctx context.Context, namespace string, w *criticalv2.MaintainedWorkload, snap *decide.Snapshot) error {
 	workload, err := o.workload(namespace, w)
 	if meta.IsNoMatchError(err) {

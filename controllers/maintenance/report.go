@@ -14,32 +14,32 @@ import (
 	"github.com/critical-service/operator/controllers/maintenance/internal/decide"
 )
 
-// report tells what was done, and what hinders.
+// report reports what was done, and what blocks the end.
 func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	log := ctrl.LoggerFrom(ctx)
 	if snap.Config == nil {
-		r.told.forget(key)
+		r.reported.forget(key)
 		return
 	}
 	if done.restored {
 		w := plan.Maintenance.Workload
-		log.Info("gave a workload its replicas back", "workload", w.String(), "replicas", w.Replicas)
+		log.Info("restored the replicas of a workload", "workload", w.String(), "replicas", w.Replicas)
 		r.Tell(r.service(ctx, key.Namespace, plan), snap.Config, corev1.EventTypeNormal, eventWorkloadRestored, "RestoreWorkload",
 			"The maintenance is over: gave %s its %d replicas back", w, w.Replicas)
 	}
 	if done.deleted {
 		log.Info("ended the maintenance", "service", plan.Maintenance.Service)
-		r.told.forget(key)
+		r.reported.forget(key)
 		r.Tell(r.service(ctx, key.Namespace, plan), snap.Config, corev1.EventTypeNormal, eventMaintenanceEnded, "EndMaintenance",
 			"The maintenance is over: deleted ConfigMap %q", snap.Config.Name)
 	}
-	if !r.told.isNews(key, plan.Invalid+plan.Stuck) {
+	if !r.reported.isNew(key, plan.Invalid+plan.Stuck) {
 		return
 	}
 	if plan.Invalid != "" {
-		log.Info("a ConfigMap announces no maintenance, because it is not valid", "reason", plan.Invalid)
+		log.Info("a ConfigMap announces no maintenance, because it is invalid", "reason", plan.Invalid)
 		r.Tell(snap.Config, nil, corev1.EventTypeWarning, eventMaintenanceInvalid, "ReadMaintenance",
-			"No maintenance is announced, because this ConfigMap is not valid: %s%s",
+			"No maintenance is announced, because this ConfigMap is invalid: %s%s",
 			plan.Invalid, owed(plan.Maintenance))
 	}
 	if plan.Stuck != "" {
@@ -50,7 +50,7 @@ func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap 
 	}
 }
 
-// owed says what becomes of the debt of a ConfigMap that is not valid.
+// owed says what becomes of the debt of an invalid ConfigMap.
 func owed(m *criticalv2.Maintenance) string {
 	switch {
 	case m == nil:

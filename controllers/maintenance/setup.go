@@ -28,7 +28,7 @@ import (
 
 // Options are the settings of this kind.
 type Options struct {
-	// Registry is where metrics are registered; nil is nowhere.
+	// Registry is where metrics are registered; nil registers none.
 	Registry prometheus.Registerer
 }
 
@@ -56,7 +56,7 @@ func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
 		},
 		Announcer: events.Announcer{Recorder: recorder, Scheme: mgr.GetScheme()},
 		client:    writer,
-		told:      newTold(),
+		reported:  newLastReported(),
 	}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("maintenance").
@@ -73,7 +73,7 @@ func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
 	return nil
 }
 
-// isMaintenance lets pass what announces a maintenance, or did before.
+// isMaintenance admits what announces a maintenance, or did before.
 var isMaintenance = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return announces(e.Object) },
 	UpdateFunc: func(e event.UpdateEvent) bool { return announces(e.ObjectOld) || announces(e.ObjectNew) },

@@ -24,7 +24,7 @@ import (
 )
 
 // world is a test's own namespace with the Service "shop", whose Deployment was
-// scaled from 3 to 0, and the operator that looks at it.
+// scaled from 3 to 0, and the operator that watches it.
 type world struct {
 	*testenv.World
 	operator *testenv.Operator

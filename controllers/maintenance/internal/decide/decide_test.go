@@ -57,8 +57,8 @@ func nothingTaken(s *decide.Snapshot) {
 	delete(s.Config.Data, "replicas")
 }
 
-// story is a plan as a line of text.
-func story(plan decide.Plan) string {
+// summary is a plan as a line of text.
+func summary(plan decide.Plan) string {
 	var parts []string
 	for text, holds := range map[string]bool{"invalid": plan.Invalid != "", "stuck": plan.Stuck != ""} {
 		if holds {
@@ -68,8 +68,8 @@ func story(plan decide.Plan) string {
 	if plan.Restore {
 		parts = append(parts, "restore")
 	}
-	if plan.Settle {
-		parts = append(parts, "settle")
+	if plan.ClearDebt {
+		parts = append(parts, "clear debt")
 	}
 	if plan.Delete {
 		parts = append(parts, "delete")
@@ -85,23 +85,23 @@ func TestTheEndOfAMaintenance(t *testing.T) {
 		snapshot decide.Snapshot
 		want     string
 	}{
-		"before its end nothing is done":                          {snapshot(after(-time.Hour)), "recheck 1h0m0s"},
-		"before its end nobody cares whether the Service answers": {snapshot(after(-time.Hour), answers, scaled(3)), "recheck 1h0m0s"},
-		"one without an end lasts":                                {snapshot(func(s *decide.Snapshot) { delete(s.Config.Data, "until") }, after(time.Hour)), ""},
+		"before its end nothing is done":                                {snapshot(after(-time.Hour)), "recheck 1h0m0s"},
+		"before its end it does not matter whether the Service answers": {snapshot(after(-time.Hour), answers, scaled(3)), "recheck 1h0m0s"},
+		"one without an end lasts":                                      {snapshot(func(s *decide.Snapshot) { delete(s.Config.Data, "until") }, after(time.Hour)), ""},
 		"at its end the workload gets its replicas back, and the page stays": {
-			snapshot(), "restore, settle, recheck 5m0s",
+			snapshot(), "restore, clear debt, recheck 5m0s",
 		},
 		"what was given back is not given twice": {
 			snapshot(nothingTaken), "recheck 5m0s",
 		},
 		"a workload that has replicas keeps them": {
-			snapshot(scaled(1)), "settle, recheck 5m0s",
+			snapshot(scaled(1)), "clear debt, recheck 5m0s",
 		},
 		"a workload that had none gets none": {
-			snapshot(says("replicas", "0")), "settle, recheck 5m0s",
+			snapshot(says("replicas", "0")), "clear debt, recheck 5m0s",
 		},
 		"a workload that is gone gets nothing": {
-			snapshot(noWorkload), "settle, recheck 5m0s",
+			snapshot(noWorkload), "clear debt, recheck 5m0s",
 		},
 		"it ends when the application is back": {
 			snapshot(nothingTaken, answers, after(time.Minute)), "delete",
@@ -129,16 +129,16 @@ func TestTheEndOfAMaintenance(t *testing.T) {
 			snapshot(nothingTaken, says("message", "a\nb"), answers, after(24*time.Hour)), "invalid",
 		},
 		"one that is not valid gives back what it owes, and stays": {
-			snapshot(says("message", "a\nb"), answers, after(24*time.Hour)), "invalid, restore, settle",
+			snapshot(says("message", "a\nb"), answers, after(24*time.Hour)), "invalid, restore, clear debt",
 		},
 		"one that is not valid gives nothing back before its end": {
 			snapshot(says("message", "a\nb"), after(-time.Hour)), "invalid, recheck 1h0m0s",
 		},
-		"one that names no Service any more is known by its name": {snapshot(says("service", "")), "invalid, restore, settle"},
+		"one that names no Service any more is known by its name": {snapshot(says("service", "")), "invalid, restore, clear debt"},
 		"one that is not valid needs the permission to look": {
 			snapshot(says("announce", "no"), unreadable), "invalid, stuck, recheck 1m0s",
 		},
-		"one whose debt cannot be read is left to people": {snapshot(says("replicas", "many")), "invalid"},
+		"one whose debt cannot be read is left to users": {snapshot(says("replicas", "many")), "invalid"},
 		"one of another name owes nothing, and is not deleted": {
 			snapshot(called("cart-maintenance"), answers), "stuck, recheck 1m0s",
 		},
@@ -149,7 +149,7 @@ func TestTheEndOfAMaintenance(t *testing.T) {
 			snapshot(called("planned"), nothingTaken, answers), "delete",
 		},
 		"of two that owe a workload something the older holds": {
-			snapshot(func(s *decide.Snapshot) { s.Elder = "cart-maintenance" }), "stuck, recheck 1m0s",
+			snapshot(func(s *decide.Snapshot) { s.OlderOwner = "cart-maintenance" }), "stuck, recheck 1m0s",
 		},
 		"one that is gone is": {snapshot(func(s *decide.Snapshot) { s.Config = nil }), ""},
 		"one that is going is left alone": {
@@ -162,7 +162,7 @@ func TestTheEndOfAMaintenance(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
 			before := c.snapshot.Config.DeepCopy()
-			g.Expect(story(decide.Decide(c.snapshot))).To(Equal(c.want))
+			g.Expect(summary(decide.Decide(c.snapshot))).To(Equal(c.want))
 			g.Expect(c.snapshot.Config).To(Equal(before), "the Snapshot is not changed")
 		})
 	}
@@ -180,7 +180,7 @@ func TestEveryMaintenanceComesToAnEnd(t *testing.T) {
 			for _, write := range writesOf(decide.Decide(s)) {
 				writes++
 				if writes == interrupted {
-					break // The operator dies here, and starts anew.
+					break // The operator dies here, and starts again.
 				}
 				if write == "restore" {
 					restored++
@@ -197,8 +197,8 @@ func TestEveryMaintenanceComesToAnEnd(t *testing.T) {
 
 func writesOf(plan decide.Plan) []string {
 	var writes []string
-	for part := range strings.SplitSeq(story(plan), ", ") {
-		if part == "restore" || part == "settle" || part == "delete" {
+	for part := range strings.SplitSeq(summary(plan), ", ") {
+		if part == "restore" || part == "clear debt" || part == "delete" {
 			writes = append(writes, part)
 		}
 	}
@@ -209,7 +209,7 @@ func carryOut(s *decide.Snapshot, write string) {
 	switch write {
 	case "restore":
 		scaled(3)(s)
-	case "settle":
+	case "clear debt":
 		s.Config = s.Config.DeepCopy()
 		nothingTaken(s)
 	case "delete":
