@@ -105,7 +105,7 @@ var rules = []rule{
 // isContract reports whether a package is one of words and rules that several
 // programs share.
 func isContract(imported string) bool {
-	return imported == module+"internal/diagnosis" || anyOf(module+"internal/contract", module+"internal/protection")(imported)
+	return imported == module+"internal/diagnosis" || anyOf(module+"internal/contract", module+"internal/protection", module+"internal/text")(imported)
 }
 
 // isShared reports whether a package is one that the operator and the plugin share,
