@@ -33,6 +33,6 @@
 // # What is remembered, and where
 //
 // All of it stands in the ConfigMap: when the maintenance ends, and what is owed to
-// the workload, which is taken out once it has been given back. Only what was said
-// already is kept in memory (told.go), because saying it again does no harm.
+// the workload, which is taken out once it has been given back. Only what was
+// reported already is kept in memory, because reporting it again does no harm.
 package maintenance

@@ -18,7 +18,7 @@ import (
 func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	log := ctrl.LoggerFrom(ctx)
 	if snap.Config == nil {
-		r.told.forget(key)
+		r.lastReported.Delete(key)
 		return
 	}
 	if done.restored {
@@ -29,11 +29,11 @@ func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap 
 	}
 	if done.deleted {
 		log.Info("ended the maintenance", "service", plan.Maintenance.Service)
-		r.told.forget(key)
+		r.lastReported.Delete(key)
 		r.Tell(r.service(ctx, key.Namespace, plan), snap.Config, corev1.EventTypeNormal, eventMaintenanceEnded, "EndMaintenance",
 			"The maintenance is over: deleted ConfigMap %q", snap.Config.Name)
 	}
-	if !r.told.isNews(key, plan.Invalid+plan.Stuck) {
+	if !r.isNews(key, plan.Invalid+plan.Stuck) {
 		return
 	}
 	if plan.Invalid != "" {
@@ -48,6 +48,17 @@ func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap 
 			"The maintenance is over, and the operator cannot end it: %.600s. `kubectl critsvc maintenance off svc/%s -n %s` ends it",
 			plan.Stuck, plan.Maintenance.Service, key.Namespace)
 	}
+}
+
+// isNews reports whether a problem differs from the one reported last, and remembers it.
+func (r *Reconciler) isNews(key types.NamespacedName, problem string) bool {
+	last := r.lastReported.Get(key)
+	if problem == "" {
+		r.lastReported.Delete(key)
+		return false
+	}
+	r.lastReported.Set(key, problem)
+	return last == nil || *last != problem
 }
 
 // owed says what becomes of the debt of a ConfigMap that is not valid.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-logr/logr"
 	eventsv1 "k8s.io/api/events/v1"
@@ -24,6 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/queue"
+	"github.com/critical-service/operator/internal/text"
 )
 
 const (
@@ -33,8 +34,6 @@ const (
 	farewell = time.Second
 	// maxNote is the length of a note in bytes by the API conventions.
 	maxNote = 1024
-	// firstRetry and lastRetry bound the back-off of writes that failed.
-	firstRetry, lastRetry = 100 * time.Millisecond, 30 * time.Second
 )
 
 // Recorder is an events.EventRecorder whose series are up to date.
@@ -80,7 +79,7 @@ func newRecorder(events typedeventsv1.EventsGetter, scheme *runtime.Scheme, now 
 		events: events, scheme: scheme, clock: now, log: logr.Discard(),
 		controller: controller, instance: controller + "-" + hostname,
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[key](firstRetry, lastRetry),
+			queue.Backoff[key](),
 			workqueue.TypedRateLimitingQueueConfig[key]{Clock: now},
 		),
 		stories: map[key]*story{},
@@ -96,7 +95,7 @@ func (r *Recorder) Eventf(regarding, related runtime.Object, kind, reason, actio
 	}
 	event := &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: cmp.Or(about.Namespace, metav1.NamespaceDefault)},
-		Regarding:  *about, Type: kind, Reason: reason, Action: action, Note: fit(fmt.Sprintf(note, args...)),
+		Regarding:  *about, Type: kind, Reason: reason, Action: action, Note: text.Shorten(fmt.Sprintf(note, args...), maxNote),
 		ReportingController: r.controller, ReportingInstance: r.instance,
 	}
 	story := key{kind: kind, reason: reason, action: action, regarding: *about}
@@ -236,17 +235,4 @@ func (r *Recorder) send(ctx context.Context, p *page) error {
 	}
 	_, err = events.Patch(ctx, p.event.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	return err
-}
-
-// fit keeps a note within the bounds of the API, which counts bytes.
-func fit(note string) string {
-	const ellipsis = "…"
-	if len(note) <= maxNote {
-		return note
-	}
-	end := maxNote - len(ellipsis)
-	for !utf8.RuneStart(note[end]) {
-		end--
-	}
-	return note[:end] + ellipsis
 }
