@@ -8,23 +8,45 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
 )
 
 // report tells what was done, in events on the Service, and wakes the status of
 // every CriticalService that matches it.
-func (r *Reconciler) report(ctx context.Context, snap *decide.Snapshot, plan decide.Plan, done outcome) {
+func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	r.log(ctx, plan, done)
+	r.Metrics.Activated(key, activation(snap, &plan, &done))
+	r.Diagnoses.Follow(key, plan)
+	r.remember(key, snap, done)
 	if snap.Service == nil {
 		return
 	}
 	r.announce(snap, plan, done)
-	r.Wake.Matching(ctx, snap)
+	r.Wake.Matching(snap)
+}
+
+// remember keeps what the observation learnt by asking the API server, and drops what
+// is out of date, and what is known of a Service that is gone.
+func (r *Reconciler) remember(key types.NamespacedName, snap *decide.Snapshot, done outcome) {
+	if snap.Service == nil {
+		r.Memory.Forget(key)
+		return
+	}
+	if snap.Attempt == nil && !done.asked {
+		r.Memory.Attempts.Delete(key)
+	}
+	if snap.Namesake == nil {
+		r.Memory.NameConflicts.Delete(key)
+	} else {
+		r.Memory.NameConflicts.Set(key, corev1.Pod{ObjectMeta: observe.SlimMeta(snap.Namesake.ObjectMeta)})
+	}
 }
 
 func (r *Reconciler) announce(snap *decide.Snapshot, plan decide.Plan, done outcome) {
