@@ -104,21 +104,21 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	announcer := events.Announcer{Recorder: recorder, Scheme: mgr.GetScheme()}
+	emitter := events.Emitter{Recorder: recorder, Scheme: mgr.GetScheme()}
 	wakeStatus := wake.NewStatus()
 	diagnoses := cause.NewDiagnoses(options.DiagnoseAfter, observer.Memory)
 
 	services := &protect.Reconciler{
-		Observer: observer, Announcer: announcer, Client: writer, Wake: wakeStatus, Metrics: measured, Diagnoses: diagnoses,
+		Observer: observer, Emitter: emitter, Client: writer, Wake: wakeStatus, Metrics: measured, Diagnoses: diagnoses,
 	}
 	if err := services.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the service controller: %w", err)
 	}
-	statuses := &status.Reconciler{Observer: observer, Announcer: announcer, Client: writer, Metrics: measured, Wake: wakeStatus}
+	statuses := &status.Reconciler{Observer: observer, Emitter: emitter, Client: writer, Metrics: measured, Wake: wakeStatus}
 	if err := statuses.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the status controller: %w", err)
 	}
-	causes := &cause.Reconciler{Observer: observer, Announcer: announcer, Diagnoses: diagnoses, Wake: wakeStatus}
+	causes := &cause.Reconciler{Observer: observer, Emitter: emitter, Diagnoses: diagnoses, Wake: wakeStatus}
 	if err := causes.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the cause controller: %w", err)
 	}
@@ -126,7 +126,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		return nil
 	}
 	tester := &selftest.Reconciler{
-		Observer: observer, Announcer: announcer, Wake: wakeStatus, Metrics: measured,
+		Observer: observer, Emitter: emitter, Wake: wakeStatus, Metrics: measured,
 		Every: options.SelfTestInterval, Dial: options.SelfTestDial,
 	}
 	if err := tester.Setup(mgr); err != nil {

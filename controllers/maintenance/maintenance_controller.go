@@ -16,7 +16,7 @@ import (
 // Reconciler ends one maintenance per key.
 type Reconciler struct {
 	observer
-	events.Announcer
+	events.Emitter
 	client client.Client
 	// lastReported is the problem of each maintenance that was reported last, so that
 	// what is checked every minute is reported once. After a restart, it is once more.

@@ -24,13 +24,13 @@ func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap 
 	if done.restored {
 		w := plan.Maintenance.Workload
 		log.Info("gave a workload its replicas back", "workload", w.String(), "replicas", w.Replicas)
-		r.Tell(r.service(ctx, key.Namespace, plan), snap.Config, corev1.EventTypeNormal, eventWorkloadRestored, "RestoreWorkload",
+		r.Emit(r.service(ctx, key.Namespace, plan), snap.Config, corev1.EventTypeNormal, eventWorkloadRestored, "RestoreWorkload",
 			"The maintenance is over: gave %s its %d replicas back", w, w.Replicas)
 	}
 	if done.deleted {
 		log.Info("ended the maintenance", "service", plan.Maintenance.Service)
 		r.lastReported.Delete(key)
-		r.Tell(r.service(ctx, key.Namespace, plan), snap.Config, corev1.EventTypeNormal, eventMaintenanceEnded, "EndMaintenance",
+		r.Emit(r.service(ctx, key.Namespace, plan), snap.Config, corev1.EventTypeNormal, eventMaintenanceEnded, "EndMaintenance",
 			"The maintenance is over: deleted ConfigMap %q", snap.Config.Name)
 	}
 	if !r.isNews(key, plan.Invalid+plan.Stuck) {
@@ -38,13 +38,13 @@ func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap 
 	}
 	if plan.Invalid != "" {
 		log.Info("a ConfigMap announces no maintenance, because it is not valid", "reason", plan.Invalid)
-		r.Tell(snap.Config, nil, corev1.EventTypeWarning, eventMaintenanceInvalid, "ReadMaintenance",
+		r.Emit(snap.Config, nil, corev1.EventTypeWarning, eventMaintenanceInvalid, "ReadMaintenance",
 			"No maintenance is announced, because this ConfigMap is not valid: %s%s",
 			plan.Invalid, owed(plan.Maintenance))
 	}
 	if plan.Stuck != "" {
 		log.Info("the maintenance cannot be ended", "reason", plan.Stuck)
-		r.Tell(snap.Config, nil, corev1.EventTypeWarning, eventMaintenanceStuck, "EndMaintenance",
+		r.Emit(snap.Config, nil, corev1.EventTypeWarning, eventMaintenanceStuck, "EndMaintenance",
 			"The maintenance is over, and the operator cannot end it: %.600s. `kubectl critsvc maintenance off svc/%s -n %s` ends it",
 			plan.Stuck, plan.Maintenance.Service, key.Namespace)
 	}

@@ -45,8 +45,8 @@ func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
 		observer: observer{
 			cached: mgr.GetClient(), scales: mgr.GetClient(), mapper: mgr.GetRESTMapper(), clock: clock.RealClock{},
 		},
-		Announcer: events.Announcer{Recorder: recorder, Scheme: mgr.GetScheme()},
-		client:    writer,
+		Emitter: events.Emitter{Recorder: recorder, Scheme: mgr.GetScheme()},
+		client:  writer,
 	}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("maintenance").

@@ -15,7 +15,7 @@ import (
 // Reconciler keeps the responder of one namespace per key.
 type Reconciler struct {
 	observer
-	events.Announcer
+	events.Emitter
 	client client.Client
 	// live asks the API server, before something is made or taken away.
 	live client.Reader

@@ -56,9 +56,9 @@ func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
 				Image: options.Image, ImagePullSecrets: options.ImagePullSecrets, PriorityClass: options.PriorityClass,
 			},
 		},
-		Announcer: events.Announcer{Recorder: recorder, Scheme: mgr.GetScheme()},
-		client:    writer,
-		live:      mgr.GetAPIReader(),
+		Emitter: events.Emitter{Recorder: recorder, Scheme: mgr.GetScheme()},
+		client:  writer,
+		live:    mgr.GetAPIReader(),
 	}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("responder").

@@ -25,7 +25,7 @@ import (
 // It protects nothing, and writes nothing but events.
 type Reconciler struct {
 	observe.Observer
-	events.Announcer
+	events.Emitter
 	// Diagnoses are the outages that are looked into.
 	Diagnoses *Diagnoses
 	// Wake wakes the status of CriticalServices.
@@ -85,7 +85,7 @@ func (r *Reconciler) diagnose(ctx context.Context, snap *decide.Snapshot, plan d
 	isNews := learn(next, cause, inStatus(plan.Governor, client.ObjectKeyFromObject(snap.Service)))
 	return func() {
 		if isNews {
-			r.Tell(snap.Service, plan.Governor, corev1.EventTypeWarning, cause.Reason, "DiagnoseOutage", "%s", cause.Message)
+			r.Emit(snap.Service, plan.Governor, corev1.EventTypeWarning, cause.Reason, "DiagnoseOutage", "%s", cause.Message)
 		}
 		if next.Cause != last.Cause {
 			r.Wake.Matching(snap)

@@ -26,7 +26,7 @@ import (
 // Reconciler protects one Service per key.
 type Reconciler struct {
 	observe.Observer
-	events.Announcer
+	events.Emitter
 	// Client writes.
 	Client client.Client
 	// Wake wakes the status of CriticalServices.

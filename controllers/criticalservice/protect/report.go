@@ -28,7 +28,7 @@ func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap 
 	if snap.Service == nil {
 		return
 	}
-	r.announce(snap, plan, done)
+	r.emit(snap, plan, done)
 	r.Wake.Matching(snap)
 }
 
@@ -49,7 +49,7 @@ func (r *Reconciler) remember(key types.NamespacedName, snap *decide.Snapshot, d
 	}
 }
 
-func (r *Reconciler) announce(snap *decide.Snapshot, plan decide.Plan, done outcome) {
+func (r *Reconciler) emit(snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	service := snap.Service
 	var governor client.Object
 	if plan.Governor != nil {
@@ -58,31 +58,31 @@ func (r *Reconciler) announce(snap *decide.Snapshot, plan decide.Plan, done outc
 	switch {
 	case done.created == nil:
 	case plan.OwnReady > 0:
-		r.Tell(service, governor, corev1.EventTypeNormal, eventFallbackCreated, "CreateFallback",
+		r.Emit(service, governor, corev1.EventTypeNormal, eventFallbackCreated, "CreateFallback",
 			"Created fallback Pod %q, which will stand by (CriticalService %q)", done.created.Name, plan.Governor.Name)
 	default:
-		r.Tell(service, governor, corev1.EventTypeWarning, eventFallbackCreated, "CreateFallback",
+		r.Emit(service, governor, corev1.EventTypeWarning, eventFallbackCreated, "CreateFallback",
 			"No ready endpoint: created fallback Pod %q (CriticalService %q)", done.created.Name, plan.Governor.Name)
 	}
 	if slice := turned(done.published, snap.Standby, true); slice != nil {
-		r.Tell(service, governor, corev1.EventTypeWarning, eventFallbackPromoted, "PromoteFallback",
+		r.Emit(service, governor, corev1.EventTypeWarning, eventFallbackPromoted, "PromoteFallback",
 			"No ready endpoint: the fallback (%s of CriticalService %q) answers for everybody, promoted in EndpointSlice %q",
 			slice.Labels[criticalv2.LabelFallbackKind], plan.Governor.Name, slice.Name)
 	}
 	if slice := turned(done.retracted, snap.Standby, false); slice != nil {
-		r.Tell(service, governor, corev1.EventTypeNormal, eventFallbackDemoted, "DemoteFallback",
+		r.Emit(service, governor, corev1.EventTypeNormal, eventFallbackDemoted, "DemoteFallback",
 			"The Service has a ready endpoint of its own: the fallback in EndpointSlice %q stands by again", slice.Name)
 	}
 	for _, pod := range done.rebound {
-		r.Tell(service, governor, corev1.EventTypeNormal, eventFallbackRebound, "RebindFallback",
+		r.Emit(service, governor, corev1.EventTypeNormal, eventFallbackRebound, "RebindFallback",
 			"Fallback Pod %q follows the Service's selector and CriticalService %q", pod.Name, plan.Governor.Name)
 	}
 	for _, removal := range done.released {
-		r.Tell(service, governor, corev1.EventTypeNormal, eventFallbackReleased, "ReleaseFallback",
+		r.Emit(service, governor, corev1.EventTypeNormal, eventFallbackReleased, "ReleaseFallback",
 			"Fallback Pod %q left the Service: %s", removal.Pod.Name, whyText[removal.Why])
 	}
 	for _, removal := range done.deleted {
-		r.Tell(service, governor, corev1.EventTypeNormal, eventFallbackRemoved, "RemoveFallback",
+		r.Emit(service, governor, corev1.EventTypeNormal, eventFallbackRemoved, "RemoveFallback",
 			"Removed fallback Pod %q: %s", removal.Pod.Name, whyText[removal.Why])
 	}
 }

@@ -48,7 +48,7 @@ const (
 // found the status controller says.
 type Reconciler struct {
 	observe.Observer
-	events.Announcer
+	events.Emitter
 	// Wake wakes the status of CriticalServices.
 	Wake    wake.Status
 	Metrics *metrics.Counters
@@ -149,10 +149,10 @@ func (r *Reconciler) record(snap *decide.Snapshot, plan decide.Plan, check decid
 	}
 	switch found.event {
 	case criticalv2.ConditionReasonStandbySilent:
-		r.Tell(snap.Service, plan.Governor, corev1.EventTypeWarning, found.event, "TestFallback",
+		r.Emit(snap.Service, plan.Governor, corev1.EventTypeWarning, found.event, "TestFallback",
 			"The standby does not answer: %s", found.check.Problem)
 	case criticalv2.ConditionReasonStandbyAnswers:
-		r.Tell(snap.Service, plan.Governor, corev1.EventTypeNormal, found.event, "TestFallback",
+		r.Emit(snap.Service, plan.Governor, corev1.EventTypeNormal, found.event, "TestFallback",
 			"The standby answers again on every port (CriticalService %q)", plan.Governor.Name)
 	}
 }

@@ -27,7 +27,7 @@ import (
 // Services it matches. It protects nothing.
 type Reconciler struct {
 	observe.Observer
-	events.Announcer
+	events.Emitter
 	// Client writes.
 	Client  client.Client
 	Metrics *metrics.Counters
@@ -69,7 +69,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if wrote {
 		r.Metrics.Follow(policy, &updated.Status, verdicts)
-		r.announce(policy, updated, verdicts)
+		r.emit(policy, updated, verdicts)
 	}
 	return ctrl.Result{}, nil
 }
@@ -110,17 +110,17 @@ func (r *Reconciler) watches(namespace string) bool {
 	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
 }
 
-// announce sends the events that a change of the status is worth.
-func (r *Reconciler) announce(before, after *criticalv2.CriticalService, verdicts []decide.Verdict) {
+// emit sends the events that a change of the status is worth.
+func (r *Reconciler) emit(before, after *criticalv2.CriticalService, verdicts []decide.Verdict) {
 	services := map[client.ObjectKey]*corev1.Service{}
 	for _, verdict := range verdicts {
 		services[client.ObjectKeyFromObject(verdict.Service)] = verdict.Service
 	}
 	for _, w := range warnings(before.Status.Details, after.Status.Details) {
 		if w.service == nil {
-			r.Tell(after, nil, corev1.EventTypeWarning, w.reason, "PrepareFallback", "%s", w.message)
+			r.Emit(after, nil, corev1.EventTypeWarning, w.reason, "PrepareFallback", "%s", w.message)
 		} else {
-			r.Tell(services[*w.service], after, corev1.EventTypeWarning, w.reason, "PrepareFallback", "%s", w.message)
+			r.Emit(services[*w.service], after, corev1.EventTypeWarning, w.reason, "PrepareFallback", "%s", w.message)
 		}
 	}
 }
