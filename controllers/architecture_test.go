@@ -131,7 +131,7 @@ func isPure(folder string) bool {
 // isContract reports whether a package holds words and rules on which several programs
 // agree.
 func isContract(imported string) bool {
-	return imported == module+"internal/diagnosis" || anyOf(module+"internal/contract", module+"internal/protection")(imported)
+	return imported == module+"internal/diagnosis" || anyOf(module+"internal/contract", module+"internal/protection", module+"internal/text")(imported)
 }
 
 // isShared reports whether a package is one from which several programs are built, and

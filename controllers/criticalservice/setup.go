@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -16,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/cause"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
@@ -54,6 +52,26 @@ type Options struct {
 	Registry prometheus.Registerer
 }
 
+// What this kind may do.
+//
+// +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices,verbs=get;list;watch
+// +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=services;namespaces,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=podtemplates,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+//
+// OpenShift requires the permission to create the subresource of those who write the
+// addresses of a slice (admission plugin RestrictedEndpointsAdmission).
+// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices/restricted,verbs=create
+//
+// What is read to explain an outage; docs/causes.md says what each is for.
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get
+// +kubebuilder:rbac:groups=apps,resources=deployments;statefulsets;daemonsets;replicasets,verbs=list
+// +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=list
+
 // Setup adds the controllers of this kind to the manager.
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, observe.IndexServiceOfSlice, observe.ServiceOfSlice); err != nil {
@@ -69,21 +87,16 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 			Template: options.Template, OperatorNamespace: options.OperatorNamespace,
 			PodNamePrefix: options.PodNamePrefix, NoResponder: options.NoResponder,
 		},
-		Attempts:      memory.NewAnswers[decide.Attempt](),
-		Refusals:      memory.NewAnswers[decide.Refusal](),
-		Causes:        memory.NewAnswers[criticalv2.OutageCause](),
-		Checks:        memory.NewAnswers[decide.Check](),
-		Untested:      options.SelfTestInterval <= 0,
-		NameConflicts: memory.NewAnswers[corev1.Pod](),
-		Tables:        memory.NewTables(),
-		Clock:         clock.RealClock{},
-		Namespaces:    options.Namespaces,
+		Memory:     &memory.Memory{},
+		Untested:   options.SelfTestInterval <= 0,
+		Namespaces: options.Namespaces,
+		Clock:      clock.RealClock{},
 	}
 	recorder, err := events.NewRecorder(mgr, "critical-service-operator")
 	if err != nil {
 		return err
 	}
-	measured := metrics.New()
+	measured := metrics.New(observer.Memory)
 	writer, err := write.Counted(mgr.GetClient(), options.Registry)
 	if err == nil && options.Registry != nil {
 		err = errors.Join(measured.Register(options.Registry), options.Registry.Register(measured.Gauges(observer, mgr.Elected())))
@@ -91,21 +104,21 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	announcer := events.Announcer{Recorder: recorder, Scheme: mgr.GetScheme()}
-	wakeStatus := make(wake.Status, 1024)
-	diagnoses := cause.NewDiagnoses(options.DiagnoseAfter, observer.Causes)
+	emitter := events.Emitter{Recorder: recorder, Scheme: mgr.GetScheme()}
+	wakeStatus := wake.NewStatus()
+	diagnoses := cause.NewDiagnoses(options.DiagnoseAfter, observer.Memory)
 
 	services := &protect.Reconciler{
-		Observer: observer, Announcer: announcer, Client: writer, Wake: wakeStatus, Metrics: measured, Diagnoses: diagnoses,
+		Observer: observer, Emitter: emitter, Client: writer, Wake: wakeStatus, Metrics: measured, Diagnoses: diagnoses,
 	}
 	if err := services.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the service controller: %w", err)
 	}
-	statuses := &status.Reconciler{Observer: observer, Announcer: announcer, Client: writer, Metrics: measured, Wake: wakeStatus}
+	statuses := &status.Reconciler{Observer: observer, Emitter: emitter, Client: writer, Metrics: measured, Wake: wakeStatus}
 	if err := statuses.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the status controller: %w", err)
 	}
-	causes := &cause.Reconciler{Observer: observer, Announcer: announcer, Diagnoses: diagnoses, Wake: wakeStatus}
+	causes := &cause.Reconciler{Observer: observer, Emitter: emitter, Diagnoses: diagnoses, Wake: wakeStatus}
 	if err := causes.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the cause controller: %w", err)
 	}
@@ -113,7 +126,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		return nil
 	}
 	tester := &selftest.Reconciler{
-		Observer: observer, Announcer: announcer, Wake: wakeStatus, Metrics: measured,
+		Observer: observer, Emitter: emitter, Wake: wakeStatus, Metrics: measured,
 		Every: options.SelfTestInterval, Dial: options.SelfTestDial,
 	}
 	if err := tester.Setup(mgr); err != nil {

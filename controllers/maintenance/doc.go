@@ -34,5 +34,5 @@
 //
 // All of it is in the ConfigMap: when the maintenance ends, and what is owed to the
 // workload, which is removed once it has been given back. Only what was reported
-// already is kept in memory (lastreported.go), because a second report does no harm.
+// already is kept in memory, because a second report does no harm.
 package maintenance

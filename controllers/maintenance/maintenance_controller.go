@@ -3,20 +3,24 @@ package maintenance
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/controllers/maintenance/internal/decide"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/store"
 )
 
 // Reconciler ends one maintenance per key.
 type Reconciler struct {
 	observer
-	events.Announcer
-	client   client.Client
-	reported *lastReported
+	events.Emitter
+	client client.Client
+	// lastReported is the problem of each maintenance that was reported last, so that
+	// what is checked every minute is reported once. After a restart, it is once more.
+	lastReported store.Map[types.NamespacedName, string]
 }
 
 // The permissions to end a maintenance come with a Role of its own.

@@ -18,36 +18,47 @@ import (
 func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	log := ctrl.LoggerFrom(ctx)
 	if snap.Config == nil {
-		r.reported.forget(key)
+		r.lastReported.Delete(key)
 		return
 	}
 	if done.restored {
 		w := plan.Maintenance.Workload
 		log.Info("restored the replicas of a workload", "workload", w.String(), "replicas", w.Replicas)
-		r.Tell(r.service(ctx, key.Namespace, plan), snap.Config, corev1.EventTypeNormal, eventWorkloadRestored, "RestoreWorkload",
+		r.Emit(r.service(ctx, key.Namespace, plan), snap.Config, corev1.EventTypeNormal, eventWorkloadRestored, "RestoreWorkload",
 			"The maintenance is over: gave %s its %d replicas back", w, w.Replicas)
 	}
 	if done.deleted {
 		log.Info("ended the maintenance", "service", plan.Maintenance.Service)
-		r.reported.forget(key)
-		r.Tell(r.service(ctx, key.Namespace, plan), snap.Config, corev1.EventTypeNormal, eventMaintenanceEnded, "EndMaintenance",
+		r.lastReported.Delete(key)
+		r.Emit(r.service(ctx, key.Namespace, plan), snap.Config, corev1.EventTypeNormal, eventMaintenanceEnded, "EndMaintenance",
 			"The maintenance is over: deleted ConfigMap %q", snap.Config.Name)
 	}
-	if !r.reported.isNew(key, plan.Invalid+plan.Stuck) {
+	if !r.isNews(key, plan.Invalid+plan.Stuck) {
 		return
 	}
 	if plan.Invalid != "" {
 		log.Info("a ConfigMap announces no maintenance, because it is invalid", "reason", plan.Invalid)
-		r.Tell(snap.Config, nil, corev1.EventTypeWarning, eventMaintenanceInvalid, "ReadMaintenance",
+		r.Emit(snap.Config, nil, corev1.EventTypeWarning, eventMaintenanceInvalid, "ReadMaintenance",
 			"No maintenance is announced, because this ConfigMap is invalid: %s%s",
 			plan.Invalid, owed(plan.Maintenance))
 	}
 	if plan.Stuck != "" {
 		log.Info("the maintenance cannot be ended", "reason", plan.Stuck)
-		r.Tell(snap.Config, nil, corev1.EventTypeWarning, eventMaintenanceStuck, "EndMaintenance",
+		r.Emit(snap.Config, nil, corev1.EventTypeWarning, eventMaintenanceStuck, "EndMaintenance",
 			"The maintenance is over, and the operator cannot end it: %.600s. `kubectl critsvc maintenance off svc/%s -n %s` ends it",
 			plan.Stuck, plan.Maintenance.Service, key.Namespace)
 	}
+}
+
+// isNews reports whether a problem differs from the one reported last, and remembers it.
+func (r *Reconciler) isNews(key types.NamespacedName, problem string) bool {
+	last := r.lastReported.Get(key)
+	if problem == "" {
+		r.lastReported.Delete(key)
+		return false
+	}
+	r.lastReported.Set(key, problem)
+	return last == nil || *last != problem
 }
 
 // owed says what becomes of the debt of an invalid ConfigMap.

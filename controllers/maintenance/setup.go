@@ -3,18 +3,15 @@ package maintenance
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -22,6 +19,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/controller/events"
+	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/controller/write"
 	"github.com/critical-service/operator/internal/protection"
 )
@@ -31,12 +29,6 @@ type Options struct {
 	// Registry is where metrics are registered; nil registers none.
 	Registry prometheus.Registerer
 }
-
-// Back-off of failed reconciles, as for Services.
-const (
-	firstRetry = 50 * time.Millisecond
-	lastRetry  = 30 * time.Second
-)
 
 // Setup adds the controller of this kind to the manager. It reads what other kinds
 // keep in the caches: ConfigMaps with the responder's label, EndpointSlices, Services,
@@ -54,18 +46,14 @@ func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
 		observer: observer{
 			cached: mgr.GetClient(), scales: mgr.GetClient(), mapper: mgr.GetRESTMapper(), clock: clock.RealClock{},
 		},
-		Announcer: events.Announcer{Recorder: recorder, Scheme: mgr.GetScheme()},
-		client:    writer,
-		reported:  newLastReported(),
+		Emitter: events.Emitter{Recorder: recorder, Scheme: mgr.GetScheme()},
+		client:  writer,
 	}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("maintenance").
 		For(&corev1.ConfigMap{}, builder.WithPredicates(isMaintenance)).
 		Watches(&discoveryv1.EndpointSlice{}, handler.EnqueueRequestsFromMapFunc(maintenancesOf(mgr.GetClient())), builder.WithPredicates(isOfOthers)).
-		WithOptions(controller.Options{
-			EnableWarmup: new(true),
-			RateLimiter:  workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
-		}).
+		WithOptions(queue.Options(1)).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("set up the maintenance controller: %w", err)

@@ -17,6 +17,7 @@ import (
 	"github.com/critical-service/operator/controllers/responder/internal/decide"
 	"github.com/critical-service/operator/controllers/responder/internal/render"
 	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/controller/write"
 )
 
@@ -68,17 +69,14 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan deci
 }
 
 // put writes an object as it is wanted. Nil stays as it is.
-func put[T any, P interface {
-	*T
-	client.Object
-}](ctx context.Context, r *Reconciler, cached, wanted P, done *outcome) error {
+func put[T any, P read.Object[T]](ctx context.Context, r *Reconciler, cached, wanted P, done *outcome) error {
 	if wanted == nil {
 		return nil
 	}
 	existing := cached
 	if existing == nil {
 		var err error
-		if existing, err = found(ctx, r.live, P(new(T)), client.ObjectKeyFromObject(wanted)); err != nil {
+		if existing, err = read.Existing[T, P](ctx, r.live, client.ObjectKeyFromObject(wanted)); err != nil {
 			return err
 		}
 		role := wanted.GetLabels()[criticalv2.LabelResponder]
@@ -99,7 +97,7 @@ func put[T any, P interface {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(result.Object, stored); err != nil {
 		return fault.BugFrom(err)
 	}
-	r.answers.set(stored.GetUID(), decide.Digest(wanted, stored))
+	r.digests.Set(stored.GetUID(), decide.Digest(wanted, stored))
 	if existing == nil {
 		done.created = append(done.created, stored)
 	} else {
@@ -156,7 +154,7 @@ func (r *Reconciler) removeOne(ctx context.Context, key types.NamespacedName, ob
 	if err := write.Delete(ctx, r.client, object); err != nil {
 		return err
 	}
-	r.answers.forget(object.GetUID())
+	r.digests.Delete(object.GetUID())
 	done.removed = append(done.removed, object)
 	return nil
 }

@@ -7,20 +7,24 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/responder/internal/decide"
 	"github.com/critical-service/operator/controllers/responder/internal/render"
+	"github.com/critical-service/operator/internal/controller/read"
+	"github.com/critical-service/operator/internal/controller/store"
 )
 
 // observer makes Snapshots. It is the only place that reads caches.
 type observer struct {
 	cached   client.Reader
 	settings decide.Settings
-	answers  *answers
+	// digests are what the API server made of each object that was applied, by UID: an
+	// admission webhook may change what it is given, and applying the same again and
+	// again would not help. After a restart, one more write fills them.
+	digests store.Map[types.UID, string]
 }
 
 // pageSlices are the labels of the standby slices that ask for the responder.
@@ -73,7 +77,7 @@ func (o *observer) services(ctx context.Context, snap *decide.Snapshot) error {
 			continue
 		}
 		seen[name] = true
-		service, err := found(ctx, o.cached, &corev1.Service{}, types.NamespacedName{Namespace: snap.Namespace, Name: name})
+		service, err := read.Existing[corev1.Service](ctx, o.cached, types.NamespacedName{Namespace: snap.Namespace, Name: name})
 		if err != nil {
 			return err
 		}
@@ -89,18 +93,18 @@ func (o *observer) services(ctx context.Context, snap *decide.Snapshot) error {
 func (o *observer) objects(ctx context.Context, snap *decide.Snapshot) error {
 	key := types.NamespacedName{Namespace: snap.Namespace, Name: criticalv2.ResponderName}
 	var err error
-	if snap.Table, err = ours(ctx, o.cached, &corev1.ConfigMap{}, key, criticalv2.ResponderListeners); err != nil {
+	if snap.Table, err = ours[corev1.ConfigMap](ctx, o.cached, key, criticalv2.ResponderListeners); err != nil {
 		return err
 	}
-	if snap.Deployment, err = ours(ctx, o.cached, &appsv1.Deployment{}, key, criticalv2.ResponderServer); err != nil {
+	if snap.Deployment, err = ours[appsv1.Deployment](ctx, o.cached, key, criticalv2.ResponderServer); err != nil {
 		return err
 	}
-	if snap.Budget, err = ours(ctx, o.cached, &policyv1.PodDisruptionBudget{}, key, criticalv2.ResponderServer); err != nil {
+	if snap.Budget, err = ours[policyv1.PodDisruptionBudget](ctx, o.cached, key, criticalv2.ResponderServer); err != nil {
 		return err
 	}
 	for _, uid := range []types.UID{uidOf(snap.Table), uidOf(snap.Deployment), uidOf(snap.Budget)} {
-		if digest, known := o.answers.of(uid); known {
-			snap.Answers[uid] = digest
+		if digest := o.digests.Get(uid); digest != nil {
+			snap.Answers[uid] = *digest
 		}
 	}
 	return nil
@@ -111,39 +115,16 @@ func (o *observer) list(ctx context.Context, namespace string, list client.Objec
 		client.MatchingLabels{criticalv2.LabelResponder: role}, client.UnsafeDisableDeepCopy)
 }
 
-// found reads an object, and turns "not found" into nil, which is how a Snapshot
-// says it.
-func found[T any, P interface {
-	*T
-	client.Object
-}](ctx context.Context, from client.Reader, object P, key types.NamespacedName) (P, error) {
-	err := from.Get(ctx, key, object)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	default:
-		return object, nil
-	}
-}
-
-// ours is like found, without objects that are not ours.
-func ours[T any, P interface {
-	*T
-	client.Object
-}](ctx context.Context, from client.Reader, object P, key types.NamespacedName, role string) (P, error) {
-	object, err := found(ctx, from, object, key)
+// ours reads an object of the operator's; nil if there is none, or another user's.
+func ours[T any, P read.Object[T]](ctx context.Context, from client.Reader, key types.NamespacedName, role string) (P, error) {
+	object, err := read.Existing[T, P](ctx, from, key)
 	if err != nil || object == nil || !render.IsOurs(object, role) {
 		return nil, err
 	}
 	return object, nil
 }
 
-func uidOf[T any, P interface {
-	*T
-	client.Object
-}](object P) types.UID {
+func uidOf[T any, P read.Object[T]](object P) types.UID {
 	if object == nil {
 		return ""
 	}

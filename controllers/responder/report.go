@@ -31,15 +31,15 @@ func (r *Reconciler) report(ctx context.Context, snap *decide.Snapshot, plan dec
 // responder; the table changes with every Service, which is for the log.
 func (r *Reconciler) reportDone(plan decide.Plan, done outcome) {
 	for _, object := range deployments(done.created) {
-		r.Tell(object, firstOwner(plan.Owners), corev1.EventTypeNormal, eventResponderCreated, "CreateResponder",
+		r.Emit(object, firstOwner(plan.Owners), corev1.EventTypeNormal, eventResponderCreated, "CreateResponder",
 			"A CriticalService wants a page in this namespace: created the responder, which listens on ports %s", plan.Ports)
 	}
 	for _, object := range deployments(done.updated) {
-		r.Tell(object, firstOwner(plan.Owners), corev1.EventTypeNormal, eventResponderUpdated, "UpdateResponder",
+		r.Emit(object, firstOwner(plan.Owners), corev1.EventTypeNormal, eventResponderUpdated, "UpdateResponder",
 			"Changed the responder, which now listens on ports %s", plan.Ports)
 	}
 	for _, object := range deployments(done.removed) {
-		r.Tell(object, nil, corev1.EventTypeNormal, eventResponderRemoved, "RemoveResponder",
+		r.Emit(object, nil, corev1.EventTypeNormal, eventResponderRemoved, "RemoveResponder",
 			"No CriticalService wants a page in this namespace any more: removed the responder")
 	}
 }
@@ -47,7 +47,7 @@ func (r *Reconciler) reportDone(plan decide.Plan, done outcome) {
 // reportProblems reports what a person must know or fix.
 func (r *Reconciler) reportProblems(snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	for _, object := range done.taken {
-		r.Tell(object, firstOwner(plan.Owners), corev1.EventTypeWarning, criticalv2.ReasonNameTaken, "CreateResponder",
+		r.Emit(object, firstOwner(plan.Owners), corev1.EventTypeWarning, criticalv2.ReasonNameTaken, "CreateResponder",
 			"The responder of this namespace needs the name %q, and this object is not the operator's: delete or rename it", object.GetName())
 	}
 	for _, err := range done.denied {
@@ -61,7 +61,7 @@ func (r *Reconciler) reportProblems(snap *decide.Snapshot, plan decide.Plan, don
 			"The responder of namespace %q cannot be made, because its image is not known: "+adviceOnImage, snap.Namespace)
 	}
 	for _, service := range plan.Unassigned[:min(len(plan.Unassigned), maxUnassigned)] {
-		r.Tell(service, firstOwner(plan.Owners), corev1.EventTypeWarning, eventNoListenerLeft, "AssignListener",
+		r.Emit(service, firstOwner(plan.Owners), corev1.EventTypeWarning, eventNoListenerLeft, "AssignListener",
 			"The responder of this namespace can stand in for no more ports: %d Services are left without. "+
 				"Protect fewer, or in more namespaces, or shorten their pages", len(plan.Unassigned))
 	}
@@ -70,7 +70,7 @@ func (r *Reconciler) reportProblems(snap *decide.Snapshot, plan decide.Plan, don
 // warnOwners reports a problem on every CriticalService that asks for the responder.
 func (r *Reconciler) warnOwners(plan decide.Plan, reason, note string, args ...any) {
 	for _, ref := range plan.Owners {
-		r.Tell(owner(ref), nil, corev1.EventTypeWarning, reason, "CreateResponder", note, args...)
+		r.Emit(owner(ref), nil, corev1.EventTypeWarning, reason, "CreateResponder", note, args...)
 	}
 }
 

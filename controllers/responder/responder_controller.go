@@ -15,7 +15,7 @@ import (
 // Reconciler keeps the responder of one namespace per key.
 type Reconciler struct {
 	observer
-	events.Announcer
+	events.Emitter
 	client client.Client
 	// live reads from the API server, before something is created or removed.
 	live client.Reader

@@ -3,21 +3,18 @@ package responder
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/critical-service/operator/controllers/responder/internal/decide"
 	"github.com/critical-service/operator/internal/controller/events"
+	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/controller/write"
 )
 
@@ -36,17 +33,11 @@ type Options struct {
 	Registry prometheus.Registerer
 }
 
-// Back-off of failed reconciles, as for Services.
-const (
-	firstRetry = 50 * time.Millisecond
-	lastRetry  = 30 * time.Second
-	// atOnce is how many namespaces are worked on at the same time.
-	atOnce = 4
-)
+// atOnce is how many namespaces are worked on at the same time.
+const atOnce = 4
 
 // Setup adds the controller of this kind to the manager.
 func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
-	answers := newAnswers()
 	recorder, err := events.NewRecorder(mgr, "critical-service-operator")
 	if err != nil {
 		return err
@@ -64,11 +55,10 @@ func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
 			settings: decide.Settings{
 				Image: options.Image, ImagePullSecrets: options.ImagePullSecrets, PriorityClass: options.PriorityClass,
 			},
-			answers: answers,
 		},
-		Announcer: events.Announcer{Recorder: recorder, Scheme: mgr.GetScheme()},
-		client:    writer,
-		live:      mgr.GetAPIReader(),
+		Emitter: events.Emitter{Recorder: recorder, Scheme: mgr.GetScheme()},
+		client:  writer,
+		live:    mgr.GetAPIReader(),
 	}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("responder").
@@ -78,11 +68,7 @@ func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
 		Watches(&appsv1.Deployment{}, namespaceOf(), builder.WithPredicates(specChanged)).
 		Watches(&policyv1.PodDisruptionBudget{}, namespaceOf(), builder.WithPredicates(specChanged)).
 		Watches(&corev1.Pod{}, namespaceOf(), builder.WithPredicates(isResponder, mountsMayBeOld)).
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: atOnce,
-			EnableWarmup:            new(true),
-			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
-		}).
+		WithOptions(queue.Options(atOnce)).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("set up the responder controller: %w", err)

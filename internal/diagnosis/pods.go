@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/controller/condition"
 )
 
 // patience is how long a Pod may need for what usually works at last: until then
@@ -50,7 +51,7 @@ func sortPods(e *Evidence, workloads []workload) *podsOf {
 	sorted := slices.SortedFunc(slices.Values(e.Pods), func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 	for _, pod := range sorted {
 		ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-		ready := conditionOf(&pod, corev1.PodReady).Status == corev1.ConditionTrue
+		ready := condition.OfPod(&pod, corev1.PodReady).Status == corev1.ConditionTrue
 		switch {
 		case !ended && pod.DeletionTimestamp == nil && ready:
 			p.ready = append(p.ready, pod) // It is an endpoint, whoever keeps it.
@@ -82,16 +83,6 @@ func examine(e *Evidence, pod *corev1.Pod) *finding {
 	return nil
 }
 
-// conditionOf is a condition of a Pod; its Status is empty if there is none.
-func conditionOf(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == kind {
-			return condition
-		}
-	}
-	return corev1.PodCondition{Type: kind}
-}
-
 // lost says that a Pod's node does not answer. All else that the Pod says is then
 // of an earlier time.
 func lost(e *Evidence, pod *corev1.Pod) *finding {
@@ -107,7 +98,7 @@ func lost(e *Evidence, pod *corev1.Pod) *finding {
 // notReadyNode says that a Pod works, and that its node does not.
 func notReadyNode(e *Evidence, pod *corev1.Pod) *finding {
 	ready := nodeReady(e, pod)
-	if ready == nil || ready.Status != corev1.ConditionFalse || conditionOf(pod, corev1.ContainersReady).Status != corev1.ConditionTrue {
+	if ready == nil || ready.Status != corev1.ConditionFalse || condition.OfPod(pod, corev1.ContainersReady).Status != corev1.ConditionTrue {
 		return nil
 	}
 	return found(criticalv2.CauseNodeLost, pod.Spec.NodeName, "{pod} is on node "+name(pod.Spec.NodeName)+", which is not ready", quoted(ready.Message))
@@ -130,7 +121,7 @@ func nodeReady(e *Evidence, pod *corev1.Pod) *corev1.NodeCondition {
 
 // unscheduled says what the scheduler says.
 func unscheduled(_ *Evidence, pod *corev1.Pod) *finding {
-	scheduled := conditionOf(pod, corev1.PodScheduled)
+	scheduled := condition.OfPod(pod, corev1.PodScheduled)
 	if scheduled.Status != corev1.ConditionFalse || pod.Spec.NodeName != "" {
 		return nil
 	}
@@ -154,19 +145,19 @@ func unscheduled(_ *Evidence, pod *corev1.Pod) *finding {
 
 // gates says which readiness gate a Pod waits for whose containers are all ready.
 func gates(e *Evidence, pod *corev1.Pod) *finding {
-	ready := conditionOf(pod, corev1.ContainersReady)
+	ready := condition.OfPod(pod, corev1.ContainersReady)
 	if ready.Status != corev1.ConditionTrue {
 		return nil
 	}
 	var open []string
 	for _, gate := range pod.Spec.ReadinessGates {
-		condition := conditionOf(pod, gate.ConditionType)
-		if condition.Status == corev1.ConditionTrue {
+		state := condition.OfPod(pod, gate.ConditionType)
+		if state.Status == corev1.ConditionTrue {
 			continue
 		}
 		said := "nobody has set this condition"
-		if condition.Status != "" {
-			said = with("it is "+string(condition.Status), foreign(cmp.Or(condition.Message, condition.Reason)))
+		if state.Status != "" {
+			said = with("it is "+string(state.Status), foreign(cmp.Or(state.Message, state.Reason)))
 		}
 		open = append(open, fmt.Sprintf("%q (%s)", gate.ConditionType, said))
 	}

@@ -9,6 +9,8 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/critical-service/operator/internal/text"
 )
 
 const (
@@ -31,7 +33,7 @@ func byWhom(e *Evidence, w workload) string {
 	scaler := scalerOf(e.Autoscalers, w)
 	switch {
 	case downscaled:
-		return fmt.Sprintf(" by kube-downscaler, which noted its size before (%s) in the annotation %s", line(short(size, maxForeign)), annotationSize)
+		return fmt.Sprintf(" by kube-downscaler, which noted its size before (%s) in the annotation %s", line(text.Shorten(size, maxForeign)), annotationSize)
 	case idled || sized:
 		return " by OpenShift, which idles it until somebody calls its Service"
 	case setter != nil:

@@ -5,9 +5,9 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/text"
 )
 
 const (
@@ -30,10 +30,10 @@ var (
 
 // foreign is a text of a program, made safe to be shown: one line, short, without
 // what looks like a secret.
-func foreign(text string) string { return short(discreet(line(text)), maxForeign) }
+func foreign(said string) string { return text.Shorten(discreet(line(said)), maxForeign) }
 
 // quoted is a text of Kubernetes, made fit for a sentence.
-func quoted(text string) string { return short(discreet(line(text)), maxQuoted) }
+func quoted(said string) string { return text.Shorten(discreet(line(said)), maxQuoted) }
 
 func discreet(text string) string {
 	text = userInURL.ReplaceAllString(text, "$1…@")
@@ -64,19 +64,6 @@ func line(text string) string {
 	return strings.TrimRight(strings.Join(strings.Fields(text), " "), ".:; ")
 }
 
-// short cuts a text to a number of bytes.
-func short(text string, limit int) string {
-	const ellipsis = "…"
-	if len(text) <= limit {
-		return text
-	}
-	end := limit - len(ellipsis)
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return strings.TrimRight(text[:end], ".:;, ") + ellipsis
-}
-
 // with puts a detail after what it is the detail of; there may be none.
 func with(text, detail string) string {
 	if detail == "" {
@@ -87,7 +74,7 @@ func with(text, detail string) string {
 
 // sentence ends a text as a sentence ends.
 func sentence(format string, args ...any) string {
-	return short(fmt.Sprintf(format, args...), maxSentence-1) + "."
+	return text.Shorten(fmt.Sprintf(format, args...), maxSentence-1) + "."
 }
 
 // ofPrograms is what programs said in a message, behind what the message says

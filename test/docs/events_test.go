@@ -17,7 +17,7 @@ import (
 )
 
 // actions are the words that the code gives to events as their action: the fifth
-// argument of every call of Tell.
+// argument of every call of Emit.
 func actions(g Gomega) []string {
 	var found []string
 	folder := filepath.Join(root, "controllers")
@@ -34,7 +34,7 @@ func actions(g Gomega) []string {
 			if !isCall || len(call.Args) < 6 {
 				return true
 			}
-			if method, isMethod := call.Fun.(*ast.SelectorExpr); isMethod && method.Sel.Name == "Tell" {
+			if method, isMethod := call.Fun.(*ast.SelectorExpr); isMethod && method.Sel.Name == "Emit" {
 				literal, isLiteral := call.Args[4].(*ast.BasicLit)
 				g.Expect(isLiteral).To(BeTrue(), "%s: the action of an event must be a plain word", path)
 				action, _ := strconv.Unquote(literal.Value)
@@ -102,7 +102,7 @@ func TestTheSpecificationNamesEveryCause(t *testing.T) {
 // The bounds that the page promises are those of the code.
 func TestTheBoundsOfEventsAreThoseOfTheCode(t *testing.T) {
 	g := NewWithT(t)
-	page, source := read(g, "docs/events.md"), read(g, "internal/controller/events/story.go")
+	page, source := read(g, "docs/events.md"), read(g, "internal/controller/events/series.go")
 	for _, promise := range []struct{ inCode, inPage string }{
 		{"AtOnce = 5\n", "at most 5 times at once"},
 		{"Every = 5 * time.Minute\n", "once every 5 minutes"},

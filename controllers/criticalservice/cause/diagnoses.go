@@ -1,130 +1,103 @@
 package cause
 
 import (
-	"context"
-	"sync"
+	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
+	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/diagnosis"
 )
 
-// Diagnoses are the outages whose cause is looked for: one for each Service in
-// outage. They are memory only, because each look begins anew: what was found
-// stands in the status.
+// Diagnoses are the searches for the cause of outages: one for each Service in
+// outage. They are kept in memory only, because each look starts from the beginning:
+// what was found is in the status.
 type Diagnoses struct {
 	// after is how long after the beginning of an outage its cause is looked for
 	// first, so that this is never in the way of a failover; 0 is never.
 	after  time.Duration
-	causes *memory.Answers[criticalv2.OutageCause]
-
-	mu   sync.Mutex
-	open map[types.NamespacedName]*search
-	// queue is that of the controller that looks; nil before it runs.
-	queue wake.Queue
+	memory *memory.Memory
+	waker  *queue.Waker
 }
 
-// search is the search for the cause of one outage.
-type search struct {
-	// looks is how often was looked; next is when the next time is.
-	looks int
-	next  time.Time
-	// told are the reasons of which an event told; nil before anything was found.
-	told map[string]bool
-}
-
-// NewDiagnoses looks for causes after a time, and keeps them.
-func NewDiagnoses(after time.Duration, causes *memory.Answers[criticalv2.OutageCause]) *Diagnoses {
-	return &Diagnoses{
-		after: after, causes: causes, open: map[types.NamespacedName]*search{},
-	}
+// NewDiagnoses makes the searches, which begin some time after an outage does.
+func NewDiagnoses(after time.Duration, known *memory.Memory) *Diagnoses {
+	return &Diagnoses{after: after, memory: known, waker: queue.NewWaker(after)}
 }
 
 // Follow begins a search when an outage begins, and ends it with the outage. It
 // never waits, however many begin at once.
-func (i *Diagnoses) Follow(key types.NamespacedName, service *corev1.Service, plan decide.Plan) {
-	if i.after <= 0 {
+func (d *Diagnoses) Follow(key types.NamespacedName, plan decide.Plan) {
+	if d.after <= 0 {
 		return
 	}
-	if service == nil || !inOutage(plan) {
-		i.end(key)
+	if !inOutage(plan) {
+		d.memory.Diagnoses.Delete(key)
 		return
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.open[key] == nil {
-		i.open[key] = &search{}
-		i.wake(key)
+	begins := false
+	d.memory.Diagnoses.Update(key, func(last *memory.Diagnosis) *memory.Diagnosis {
+		if begins = last == nil; begins {
+			return &memory.Diagnosis{}
+		}
+		return last
+	})
+	if begins {
+		d.waker.Wake(key)
 	}
 }
 
-// wake lets a Service be looked at after a moment.
-func (i *Diagnoses) wake(key types.NamespacedName) {
-	if i.queue != nil {
-		i.queue.AddAfter(reconcile.Request{NamespacedName: key}, i.after)
+// replace stores what a look made of a search, and reports whether it is still the
+// same: the outage may have ended meanwhile.
+func (d *Diagnoses) replace(key types.NamespacedName, last, next *memory.Diagnosis) bool {
+	return d.memory.Diagnoses.Update(key, func(now *memory.Diagnosis) *memory.Diagnosis {
+		if now == last {
+			return next
+		}
+		return now
+	}) == next
+}
+
+// intervals are those between two looks of one search; the last one stays.
+var intervals = []time.Duration{2 * time.Second, 5 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute}
+
+// looked counts a look, and returns how long it is until the next one.
+func looked(d *memory.Diagnosis, now time.Time) time.Duration {
+	interval := intervals[min(d.Looks, len(intervals)-1)]
+	d.Looks++
+	d.Next = now.Add(interval)
+	return interval
+}
+
+// unspoken are the causes without an event: that nothing was found, and what is as it
+// should be.
+var unspoken = []string{criticalv2.CauseNotFound, criticalv2.CausePodsStarting}
+
+// learn takes the cause that a look found, and reports whether it is worth an event:
+// each reason is, once in an outage, unless the operator before this one reported it,
+// which the status shows. The same cause in other words of a program is not a new one.
+func learn(d *memory.Diagnosis, cause criticalv2.OutageCause, inStatus *criticalv2.OutageCause) bool {
+	if d.Cause == nil || !diagnosis.Same(*d.Cause, cause) {
+		d.Cause = &cause
 	}
-}
-
-// listen takes the queue of the controller that looks. It is a source.Func.
-func (i *Diagnoses) listen(_ context.Context, q wake.Queue) error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.queue = q
-	for key := range i.open {
-		i.wake(key)
+	if d.Reported == nil {
+		d.Reported = []string{}
+		if inStatus != nil {
+			d.Reported = []string{inStatus.Reason}
+		}
 	}
-	return nil
-}
-
-func (i *Diagnoses) end(key types.NamespacedName) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	delete(i.open, key)
-	i.causes.Forget(key)
-}
-
-// of is the search for the outage of a Service; nil if there is none.
-func (i *Diagnoses) of(key types.NamespacedName) *search {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.open[key]
-}
-
-// settle keeps what was found, unless the outage has ended meanwhile, and tells
-// whether it is something else than before. The same cause is not kept anew only
-// because a program has other words for it each time.
-func (i *Diagnoses) settle(key types.NamespacedName, of *search, cause criticalv2.OutageCause) (current, changed bool) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.open[key] != of {
-		return false, false
+	if slices.Contains(d.Reported, cause.Reason) || slices.Contains(unspoken, cause.Reason) {
+		return false
 	}
-	if before := i.causes.Get(key); before != nil && diagnosis.Same(*before, cause) {
-		return true, false
-	}
-	i.causes.Set(key, cause)
-	return true, true
+	d.Reported = append(slices.Clone(d.Reported), cause.Reason)
+	return true
 }
 
-// distances are those between two looks of one search; the last one stays.
-var distances = []time.Duration{2 * time.Second, 5 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute}
-
-// looked counts a look, and says how far the next one is.
-func (i *search) looked(now time.Time) time.Duration {
-	distance := distances[min(i.looks, len(distances)-1)]
-	i.looks++
-	i.next = now.Add(distance)
-	return distance
-}
-
-// inOutage tells whether a Service has no ready endpoint of its own.
+// inOutage reports whether a Service has no ready endpoint of its own.
 func inOutage(plan decide.Plan) bool {
 	return plan.State == criticalv2.StateExposed || plan.State == criticalv2.StateCovered
 }

@@ -57,15 +57,13 @@ type Counters struct {
 	selfTests   *prometheus.CounterVec
 	durations   *prometheus.HistogramVec
 	covers      *prometheus.HistogramVec
-	outages     *outageCounter
-	// denials are the kinds of fallback that the API server has denied each Service
-	// since it has no ready endpoint of its own.
-	denials *memory.Answers[string]
+	outages     outageCounter
+	memory      *memory.Memory
 }
 
 // New makes the counters, each series that can come with a zero, so that
 // nobody takes a first event for a metric that is missing.
-func New() *Counters {
+func New(known *memory.Memory) *Counters {
 	m := &Counters{
 		activations: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: prefix + "activations_total",
@@ -81,7 +79,7 @@ func New() *Counters {
 		covers: histogram("time_to_cover_seconds",
 			"Time from the beginning of an outage until the fallback answered, as the operator saw both: 0 where a standby was there already.",
 			.5, 1, 2, 5, 10, 20, 30, 60, 120, 300),
-		outages: newOutageCounter(), denials: memory.NewAnswers[string](),
+		outages: outageCounter{&known.Outages}, memory: known,
 	}
 	kinds := []string{criticalv2.FallbackKindPage, criticalv2.FallbackKindPodTemplate, criticalv2.FallbackKindService}
 	for _, kind := range kinds {
@@ -129,7 +127,7 @@ type Activation struct {
 // denied.
 func (m *Counters) Activated(key types.NamespacedName, a Activation) {
 	if !a.InOutage {
-		m.denials.Forget(key)
+		m.memory.Denials.Delete(key)
 		return
 	}
 	if a.Created {
@@ -139,9 +137,9 @@ func (m *Counters) Activated(key types.NamespacedName, a Activation) {
 		m.activations.WithLabelValues(a.Promoted, resultPromoted).Inc()
 	}
 	// What is denied is tried again and again, which is still one outage without it.
-	if last := m.denials.Get(key); a.Denied != "" && (last == nil || *last != a.Denied) {
+	if last := m.memory.Denials.Get(key); a.Denied != "" && (last == nil || *last != a.Denied) {
 		m.activations.WithLabelValues(a.Denied, resultDenied).Inc()
-		m.denials.Set(key, a.Denied)
+		m.memory.Denials.Set(key, a.Denied)
 	}
 }
 

@@ -30,7 +30,7 @@ var states = []criticalv2.ServiceState{
 // say the same, and everything would count twice.
 type gauges struct {
 	observe.Observer
-	outages *outageCounter
+	outages outageCounter
 	leads   <-chan struct{}
 
 	info, state, since, ready, fallback, failover, maintenance, count *prometheus.Desc
@@ -72,7 +72,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), collectWithin)
 	defer cancel()
-	known, seen := g.outages.known(), map[types.NamespacedName]bool{}
+	known, seen := g.outages.services.Keys(), map[types.NamespacedName]bool{}
 	policies := observe.Policies(ctx, g.Cached)
 	for i := range policies {
 		observe.EachMatched(ctx, g.Cached, &policies[i], func(service *corev1.Service) {

@@ -16,6 +16,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe/observetest"
 	"github.com/critical-service/operator/internal/controller/write"
@@ -54,7 +55,7 @@ func measuredWorld(t *testing.T, leads <-chan struct{}) (*prometheus.Registry, c
 			Fallback:        criticalv2.Fallback{Page: &criticalv2.PageFallback{}},
 		}},
 	)
-	registry, measured := prometheus.NewRegistry(), New()
+	registry, measured := prometheus.NewRegistry(), New(watched.Memory)
 	g.Expect(measured.Register(registry)).To(Succeed())
 	g.Expect(registry.Register(measured.Gauges(watched, leads))).To(Succeed())
 	writer, err := write.Counted(caches, registry)
@@ -71,7 +72,7 @@ func closed() <-chan struct{} {
 func TestTheTableOfMetricsIsWhatIsRegistered(t *testing.T) {
 	g := NewWithT(t)
 	registry, writer, watched := measuredWorld(t, closed())
-	watched.Checks.Set(types.NamespacedName{Namespace: "shop", Name: "web"}, decide.Check{At: time.Now(), Asked: 1})
+	watched.Memory.Checks.Set(types.NamespacedName{Namespace: "shop", Name: "web"}, decide.Check{At: time.Now(), Asked: 1})
 	g.Expect(write.Create(t.Context(), writer, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "fallback"}})).To(Succeed())
 	families, err := registry.Gather()
 	g.Expect(err).NotTo(HaveOccurred())
@@ -146,7 +147,7 @@ func TestWhatTheHistoryCounts(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			measured := New()
+			measured := New(&memory.Memory{})
 			policy := governor(test.before...)
 			measured.Follow(policy, &criticalv2.CriticalServiceStatus{Outages: test.after}, verdict(policy, criticalv2.StateArmed))
 			outages, _ := measured.outages.see(web, criticalv2.StateArmed, time.Now())
@@ -176,7 +177,7 @@ func TestOnlyARecoveryEndsADuration(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			measured := New()
+			measured := New(&memory.Memory{})
 			was := criticalv2.Outage{
 				Namespace: web.Namespace, Name: web.Name, Began: *at(0), Covered: at(3), Fallback: criticalv2.FallbackKindPage,
 			}
@@ -210,7 +211,7 @@ func TestTheTimeToCoverIsOneThatWasSeen(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			measured, policy := New(), governor()
+			measured, policy := New(&memory.Memory{}), governor()
 			if test.kind == pod {
 				policy.Spec.Fallback.PodTemplate = &criticalv2.PodTemplateFallback{Activation: test.activation}
 			}
@@ -262,7 +263,7 @@ func TestWhatCountsAsAnActivation(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			measured := New()
+			measured := New(&memory.Memory{})
 			for _, step := range test.steps {
 				step.done.InOutage = step.ready == 0
 				measured.Activated(web, step.done)
@@ -308,6 +309,6 @@ func TestAScrapeRemembersWhoseTheNamesakeIs(t *testing.T) {
 		return -1
 	}
 	g.Expect(ready()).To(Equal(0.0), "nobody has found out yet")
-	watched.NameConflicts.Set(key, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: snap.PodName(), UID: "theirs"}})
+	watched.Memory.NameConflicts.Set(key, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: snap.PodName(), UID: "theirs"}})
 	g.Expect(ready()).To(Equal(1.0))
 }

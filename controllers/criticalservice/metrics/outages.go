@@ -1,78 +1,53 @@
 package metrics
 
 import (
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 )
 
-// outageCounter keeps what cannot be read from the caches about each protected Service: how
-// many outages began while this process led, and since when it has been seen in its
-// state. It forgets the Services that are not protected any more.
+// outageCounter counts what cannot be read from the caches about each protected
+// Service: how many outages began while this process led, and since when it has been
+// seen in its state.
 type outageCounter struct {
-	mu       sync.Mutex
-	services map[types.NamespacedName]*record
-}
-
-type record struct {
-	outages int
-	state   criticalv2.ServiceState
-	since   time.Time
-}
-
-func newOutageCounter() *outageCounter {
-	return &outageCounter{services: map[types.NamespacedName]*record{}}
+	services *memory.OfService[memory.Outages]
 }
 
 // add counts one more outage of a Service.
-func (t *outageCounter) add(key types.NamespacedName) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.of(key).outages++
+func (c outageCounter) add(key types.NamespacedName) {
+	c.update(key, func(outages *memory.Outages) { outages.Count++ })
 }
 
-// see notes the state of a Service, and tells how many outages it had and since
-// when it has been in that state.
-func (t *outageCounter) see(key types.NamespacedName, state criticalv2.ServiceState, now time.Time) (outages int, since time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	known := t.of(key)
-	if known.state != state {
-		known.state, known.since = state, now
-	}
-	return known.outages, known.since
+// see takes the state of a Service, and returns how many outages it had and since when
+// it has been in that state.
+func (c outageCounter) see(key types.NamespacedName, state criticalv2.ServiceState, now time.Time) (outages int, since time.Time) {
+	seen := c.update(key, func(outages *memory.Outages) {
+		if outages.State != state {
+			outages.State, outages.Since = state, now
+		}
+	})
+	return seen.Count, seen.Since
 }
 
-func (t *outageCounter) of(key types.NamespacedName) *record {
-	known, found := t.services[key]
-	if !found {
-		known = &record{}
-		t.services[key] = known
-	}
-	return known
+func (c outageCounter) update(key types.NamespacedName, change func(*memory.Outages)) *memory.Outages {
+	return c.services.Update(key, func(last *memory.Outages) *memory.Outages {
+		var next memory.Outages
+		if last != nil {
+			next = *last
+		}
+		change(&next)
+		return &next
+	})
 }
 
-// known are the Services that are kept.
-func (t *outageCounter) known() []types.NamespacedName {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	keys := make([]types.NamespacedName, 0, len(t.services))
-	for key := range t.services {
-		keys = append(keys, key)
-	}
-	return keys
-}
-
-// forget drops those of some Services that were not seen.
-func (t *outageCounter) forget(keys []types.NamespacedName, seen map[types.NamespacedName]bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// forget drops those of some Services that were not seen: they are not protected.
+func (c outageCounter) forget(keys []types.NamespacedName, seen map[types.NamespacedName]bool) {
 	for _, key := range keys {
 		if !seen[key] {
-			delete(t.services, key)
+			c.services.Delete(key)
 		}
 	}
 }

@@ -31,6 +31,8 @@ type outcome struct {
 	deleted     []decide.Removal
 	// denied is the kind of a fallback that the API server did not let answer.
 	denied string
+	// asked is true if the API server answered to the create of a Pod.
+	asked bool
 }
 
 // When to look again after something turned out to be behind. Both end sooner by
@@ -46,7 +48,7 @@ const (
 
 // apply carries a plan out. What adds comes before what takes away, and the
 // failure of one write does not hinder the others.
-func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, plan decide.Plan) (outcome, error) {
+func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, snap *decide.Snapshot, plan decide.Plan) (outcome, error) {
 	var done outcome
 	var failures []error
 
@@ -68,15 +70,10 @@ func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, plan d
 		done.rebound = append(done.rebound, pod)
 	}
 	if plan.Create != nil {
-		created, err := r.create(ctx, key, plan.Create)
-		failures = append(failures, err)
-		done.created = created
-		if created == nil && err == nil {
-			done.denied = criticalv2.FallbackKindPodTemplate
-		}
+		failures = append(failures, r.create(ctx, snap, plan.Create, &done))
 	}
 	if plan.Rehearse != nil {
-		failures = append(failures, r.rehearse(ctx, key, plan.Rehearse))
+		failures = append(failures, r.dryRun(ctx, snap, plan.Rehearse, &done))
 	}
 	if len(plan.Release)+len(plan.Delete)+len(plan.Retract)+len(plan.Unpublish) > 0 {
 		failures = append(failures, r.withdraw(ctx, key, plan, &done))
@@ -98,49 +95,51 @@ func (r *Reconciler) relabel(ctx context.Context, to *corev1.Pod) error {
 
 // create makes the fallback Pod. A refusal is not an error: it is the API
 // server's answer, is remembered as such, and the next plan takes it from there.
-func (r *Reconciler) create(ctx context.Context, key types.NamespacedName, pod *corev1.Pod) (*corev1.Pod, error) {
+func (r *Reconciler) create(ctx context.Context, snap *decide.Snapshot, pod *corev1.Pod, done *outcome) error {
 	err := write.Create(ctx, r.Client, pod.DeepCopy())
-	if answered := r.record(key, pod, false, err); !answered {
-		return nil, err
+	if done.asked = r.record(snap, pod, false, err); !done.asked {
+		return err
 	}
 	if err != nil {
-		return nil, nil
+		done.denied = criticalv2.FallbackKindPodTemplate
+		return nil
 	}
-	return pod, nil
+	done.created = pod
+	return nil
 }
 
-// Rehearsals must not hold up what an outage needs: only so many run at once, and
+// Dry runs must not hold up what an outage needs: only so many run at once, and
 // an admission webhook that does not answer is not waited for.
 const (
 	dryRunsAtOnce = 2
-	dryRunWithin  = 5 * time.Second
-	dryRunLater   = time.Second
+	dryRunTimeout = 5 * time.Second
+	dryRunRetry   = time.Second
 )
 
-func (r *Reconciler) rehearse(ctx context.Context, key types.NamespacedName, pod *corev1.Pod) error {
+func (r *Reconciler) dryRun(ctx context.Context, snap *decide.Snapshot, pod *corev1.Pod, done *outcome) error {
 	select {
 	case r.dryRuns <- struct{}{}:
 		defer func() { <-r.dryRuns }()
 	default:
-		return fault.WaitFor(dryRunLater, "other rehearsals are under way")
+		return fault.WaitFor(dryRunRetry, "other dry runs are under way")
 	}
-	limited, cancel := context.WithTimeout(ctx, dryRunWithin)
+	limited, cancel := context.WithTimeout(ctx, dryRunTimeout)
 	defer cancel()
-	err := write.Rehearse(limited, r.Client, pod.DeepCopy())
+	err := write.DryRun(limited, r.Client, pod.DeepCopy())
 	if fault.IsDryRunUnsupported(err) {
-		err = nil // Nobody can tell before the outage, which is no reason for alarm.
+		err = nil // It stays unknown until the outage, which is no reason for alarm.
 	}
-	if answered := r.record(key, pod, true, err); !answered {
+	if done.asked = r.record(snap, pod, true, err); !done.asked {
 		return err
 	}
 	return nil
 }
 
-// record remembers the API server's answer to a create, and tells whether it
-// was one: a connection that broke, or a request to come back later, is none.
-func (r *Reconciler) record(key types.NamespacedName, pod *corev1.Pod, rehearsal bool, err error) bool {
-	attempt := decide.Attempt{Hash: render.Hash(pod), At: r.Clock.Now(), Rehearsal: rehearsal}
-	if last := r.Attempts.Get(key); last != nil && last.Hash == attempt.Hash && last.Rehearsal == rehearsal {
+// record remembers the API server's answer to a create, and reports whether it was
+// one: a connection that broke, or a request to come back later, is none.
+func (r *Reconciler) record(snap *decide.Snapshot, pod *corev1.Pod, dryRun bool, err error) bool {
+	attempt := decide.Attempt{Hash: render.Hash(pod), At: r.Clock.Now(), Rehearsal: dryRun}
+	if last := snap.Attempt; last != nil && last.Hash == attempt.Hash && last.Rehearsal == dryRun {
 		attempt.Refusals = last.Refusals
 	}
 	switch {
@@ -157,7 +156,7 @@ func (r *Reconciler) record(key types.NamespacedName, pod *corev1.Pod, rehearsal
 	default:
 		return false
 	}
-	r.Attempts.Set(key, attempt)
+	r.Memory.Attempts.Set(client.ObjectKeyFromObject(snap.Service), attempt)
 	return true
 }
 

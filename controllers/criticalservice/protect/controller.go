@@ -20,12 +20,13 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/queue"
 )
 
 // Reconciler protects one Service per key.
 type Reconciler struct {
 	observe.Observer
-	events.Announcer
+	events.Emitter
 	// Client writes.
 	Client client.Client
 	// Wake wakes the status of CriticalServices.
@@ -52,15 +53,9 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		Watches(&corev1.Namespace{}, wake.EachState(wake.ServicesOfNamespace(r.Cached)), builder.WithPredicates(wake.LabelsChanged)).
 		Watches(&criticalv2.CriticalService{}, wake.EachState(wake.ServicesOfPolicy(r.Cached)), builder.WithPredicates(wake.SpecChanged)).
 		Watches(&corev1.PodTemplate{}, wake.EachState(wake.EveryMatchedService(r.Cached))).
-		WithOptions(wake.Options(8)).
+		WithOptions(queue.Options(8)).
 		Complete(r)
 }
-
-// +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=services;namespaces,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=podtemplates,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconcile observes the Service, decides what it needs, and does it.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -68,16 +63,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return fault.Result(err)
 	}
-	if snap.Service == nil {
-		r.Attempts.Forget(req.NamespacedName)
-		r.Refusals.Forget(req.NamespacedName)
-		r.NameConflicts.Forget(req.NamespacedName)
-	}
 	plan := decide.Decide(snap)
-	done, err := r.apply(ctx, req.NamespacedName, plan)
-	r.Metrics.Activated(req.NamespacedName, activation(&snap, &plan, &done))
-	r.report(ctx, &snap, plan, done)
-	r.Diagnoses.Follow(req.NamespacedName, snap.Service, plan)
+	done, err := r.apply(ctx, req.NamespacedName, &snap, plan)
+	r.report(ctx, req.NamespacedName, &snap, plan, done)
 	if err != nil {
 		return fault.Result(err)
 	}

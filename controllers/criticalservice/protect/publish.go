@@ -20,19 +20,14 @@ import (
 	"github.com/critical-service/operator/internal/controller/write"
 )
 
-// OpenShift lets only those write the addresses of a slice who may create this
-// subresource (admission plugin RestrictedEndpointsAdmission).
-// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices/restricted,verbs=create
-
 // publish writes a standby slice, and remembers a refusal for the status.
 func (r *Reconciler) publish(ctx context.Context, key types.NamespacedName, slice *discoveryv1.EndpointSlice) error {
 	err := r.write(ctx, key, slice)
 	switch {
 	case err == nil:
-		r.Refusals.Forget(key)
+		r.Memory.Refusals.Delete(key)
 	case isRefusal(err):
-		r.Refusals.Set(key, decide.Refusal{Reason: criticalv2.ReasonCreateDenied, Message: fmt.Sprintf(
+		r.Memory.Refusals.Set(key, decide.Refusal{Reason: criticalv2.ReasonCreateDenied, Message: fmt.Sprintf(
 			"The API server does not accept standby EndpointSlice %q: %.600s. Allow it (admission policy, quota, the operator's permissions); the operator tries again by itself.",
 			slice.Name, err.Error())})
 	}
@@ -70,7 +65,7 @@ func (r *Reconciler) reclaim(ctx context.Context, key types.NamespacedName, want
 	}
 	switch {
 	case !isOurs(existing):
-		r.Refusals.Set(key, decide.Refusal{Reason: criticalv2.ReasonNameTaken, Message: fmt.Sprintf(
+		r.Memory.Refusals.Set(key, decide.Refusal{Reason: criticalv2.ReasonNameTaken, Message: fmt.Sprintf(
 			"EndpointSlice %q has the name of the standby and is not the operator's: delete or rename it.", existing.Name)})
 		return fault.WaitFor(nameTakenWait, fmt.Sprintf("EndpointSlice %q is somebody else's", existing.Name))
 	case existing.DeletionTimestamp != nil || maps.Equal(existing.Labels, mended.Labels):

@@ -8,26 +8,48 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
 )
 
 // report tells what was done, in events on the Service, and wakes the status of
 // every CriticalService that matches it.
-func (r *Reconciler) report(ctx context.Context, snap *decide.Snapshot, plan decide.Plan, done outcome) {
+func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	r.log(ctx, plan, done)
+	r.Metrics.Activated(key, activation(snap, &plan, &done))
+	r.Diagnoses.Follow(key, plan)
+	r.remember(key, snap, done)
 	if snap.Service == nil {
 		return
 	}
-	r.announce(snap, plan, done)
-	r.Wake.Matching(ctx, snap)
+	r.emit(snap, plan, done)
+	r.Wake.Matching(snap)
 }
 
-func (r *Reconciler) announce(snap *decide.Snapshot, plan decide.Plan, done outcome) {
+// remember keeps what the observation learnt by asking the API server, and drops what
+// is out of date, and what is known of a Service that is gone.
+func (r *Reconciler) remember(key types.NamespacedName, snap *decide.Snapshot, done outcome) {
+	if snap.Service == nil {
+		r.Memory.Forget(key)
+		return
+	}
+	if snap.Attempt == nil && !done.asked {
+		r.Memory.Attempts.Delete(key)
+	}
+	if snap.Namesake == nil {
+		r.Memory.NameConflicts.Delete(key)
+	} else {
+		r.Memory.NameConflicts.Set(key, corev1.Pod{ObjectMeta: observe.SlimMeta(snap.Namesake.ObjectMeta)})
+	}
+}
+
+func (r *Reconciler) emit(snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	service := snap.Service
 	var governor client.Object
 	if plan.Governor != nil {
@@ -36,31 +58,31 @@ func (r *Reconciler) announce(snap *decide.Snapshot, plan decide.Plan, done outc
 	switch {
 	case done.created == nil:
 	case plan.OwnReady > 0:
-		r.Tell(service, governor, corev1.EventTypeNormal, eventFallbackCreated, "CreateFallback",
+		r.Emit(service, governor, corev1.EventTypeNormal, eventFallbackCreated, "CreateFallback",
 			"Created fallback Pod %q, which will stand by (CriticalService %q)", done.created.Name, plan.Governor.Name)
 	default:
-		r.Tell(service, governor, corev1.EventTypeWarning, eventFallbackCreated, "CreateFallback",
+		r.Emit(service, governor, corev1.EventTypeWarning, eventFallbackCreated, "CreateFallback",
 			"No ready endpoint: created fallback Pod %q (CriticalService %q)", done.created.Name, plan.Governor.Name)
 	}
 	if slice := turned(done.published, snap.Standby, true); slice != nil {
-		r.Tell(service, governor, corev1.EventTypeWarning, eventFallbackPromoted, "PromoteFallback",
+		r.Emit(service, governor, corev1.EventTypeWarning, eventFallbackPromoted, "PromoteFallback",
 			"No ready endpoint: the fallback (%s of CriticalService %q) answers for everybody, promoted in EndpointSlice %q",
 			slice.Labels[criticalv2.LabelFallbackKind], plan.Governor.Name, slice.Name)
 	}
 	if slice := turned(done.retracted, snap.Standby, false); slice != nil {
-		r.Tell(service, governor, corev1.EventTypeNormal, eventFallbackDemoted, "DemoteFallback",
+		r.Emit(service, governor, corev1.EventTypeNormal, eventFallbackDemoted, "DemoteFallback",
 			"The Service has a ready endpoint of its own: the fallback in EndpointSlice %q stands by again", slice.Name)
 	}
 	for _, pod := range done.rebound {
-		r.Tell(service, governor, corev1.EventTypeNormal, eventFallbackRebound, "RebindFallback",
+		r.Emit(service, governor, corev1.EventTypeNormal, eventFallbackRebound, "RebindFallback",
 			"Fallback Pod %q follows the Service's selector and CriticalService %q", pod.Name, plan.Governor.Name)
 	}
 	for _, removal := range done.released {
-		r.Tell(service, governor, corev1.EventTypeNormal, eventFallbackReleased, "ReleaseFallback",
+		r.Emit(service, governor, corev1.EventTypeNormal, eventFallbackReleased, "ReleaseFallback",
 			"Fallback Pod %q left the Service: %s", removal.Pod.Name, whyText[removal.Why])
 	}
 	for _, removal := range done.deleted {
-		r.Tell(service, governor, corev1.EventTypeNormal, eventFallbackRemoved, "RemoveFallback",
+		r.Emit(service, governor, corev1.EventTypeNormal, eventFallbackRemoved, "RemoveFallback",
 			"Removed fallback Pod %q: %s", removal.Pod.Name, whyText[removal.Why])
 	}
 }

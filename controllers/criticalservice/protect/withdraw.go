@@ -14,8 +14,8 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/controller/write"
 )
 
@@ -156,9 +156,7 @@ func (r *Reconciler) proveRecovered(ctx context.Context, snap *decide.Snapshot) 
 		if ref == nil || ref.Kind != "Pod" {
 			return nil
 		}
-		pod := &corev1.Pod{}
-		key := types.NamespacedName{Namespace: snap.Service.Namespace, Name: ref.Name}
-		pod, err := observe.Found(pod, r.Live.Get(ctx, key, pod))
+		pod, err := read.Existing[corev1.Pod](ctx, r.Live, types.NamespacedName{Namespace: snap.Service.Namespace, Name: ref.Name})
 		if err != nil {
 			return err
 		}

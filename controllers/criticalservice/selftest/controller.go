@@ -5,18 +5,14 @@ package selftest
 import (
 	"context"
 	"fmt"
-	"hash/crc32"
 	"net"
 	"strings"
 	"time"
-
-	"github.com/critical-service/operator/internal/protection"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -24,12 +20,13 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/queue"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 const (
@@ -51,7 +48,7 @@ const (
 // found the status controller says.
 type Reconciler struct {
 	observe.Observer
-	events.Announcer
+	events.Emitter
 	// Wake wakes the status of CriticalServices.
 	Wake    wake.Status
 	Metrics *metrics.Counters
@@ -59,18 +56,14 @@ type Reconciler struct {
 	Every time.Duration
 	// Dial opens connections; nil is the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-
-	// unconfirmed are, by Service, the questions that had no answer when last asked.
-	unconfirmed *memory.Answers[map[question]bool]
 }
 
 // Setup adds the controller to the manager.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
-	r.unconfirmed = memory.NewAnswers[map[question]bool]()
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("self-test").
 		Watches(&discoveryv1.EndpointSlice{}, r.standbyChanged()).
-		WithOptions(wake.Options(testsAtOnce)).
+		WithOptions(queue.Options(testsAtOnce)).
 		Complete(r)
 }
 
@@ -78,21 +71,21 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 // publishes other endpoints. Promotion is no change: in a mass failure, nobody has
 // time for tests.
 func (r *Reconciler) standbyChanged() handler.EventHandler {
-	look := func(object client.Object, q wake.Queue) {
+	look := func(object client.Object, q queue.Requests) {
 		slice, isSlice := object.(*discoveryv1.EndpointSlice)
 		if names := observe.ServiceOfSlice(object); isSlice && len(names) > 0 && protection.IsStandby(slice) {
 			q.AddAfter(wake.Request(slice.Namespace, names[0]), min(firstLook, r.Every))
 		}
 	}
 	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, q wake.Queue) { look(e.Object, q) },
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q wake.Queue) {
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue.Requests) { look(e.Object, q) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue.Requests) {
 			if !samePublished(e.ObjectOld, e.ObjectNew) {
 				look(e.ObjectOld, q)
 				look(e.ObjectNew, q)
 			}
 		},
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q wake.Queue) { look(e.Object, q) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue.Requests) { look(e.Object, q) },
 	}
 }
 
@@ -122,8 +115,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	plan := decide.Decide(snap)
 	if plan.Governor == nil || !observe.Publishes(&snap) {
-		r.Checks.Forget(key)
-		r.unconfirmed.Forget(key)
+		r.Memory.Checks.Delete(key)
+		r.Memory.Unconfirmed.Delete(key)
 		return ctrl.Result{}, nil // A slice that changes wakes it.
 	}
 	questions, err := r.questions(ctx, &snap)
@@ -137,85 +130,37 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if len(questions) > 0 {
 		r.Metrics.SelfTested(len(silent) == 0)
 	}
-	confirmed := r.confirm(key, silent)
-	if len(silent) > 0 && len(confirmed) == 0 {
-		return ctrl.Result{RequeueAfter: min(secondLook, r.Every)}, nil
+	confirmed, unconfirmed := confirm(silent, r.Memory.Unconfirmed.Get(key))
+	r.Memory.Unconfirmed.Set(key, unconfirmed)
+	if isConclusive(silent, confirmed) {
+		r.record(&snap, plan, decide.Check{At: r.Clock.Now(), Asked: len(questions), Problem: problemOf(&snap, confirmed)})
 	}
-	r.record(ctx, &snap, plan, decide.Check{At: r.Clock.Now(), Asked: len(questions), Problem: problemOf(&snap, confirmed)})
-	if len(confirmed) > 0 {
-		return ctrl.Result{RequeueAfter: min(silentLook, r.Every)}, nil
-	}
-	return ctrl.Result{RequeueAfter: untilTurn(r.Clock.Now(), key, r.Every)}, nil
+	return ctrl.Result{RequeueAfter: nextTest(key, r.Clock.Now(), r.Every, silent, confirmed)}, nil
 }
 
-// confirm gives those of the silent ones that were silent the last time, too.
-func (r *Reconciler) confirm(key types.NamespacedName, silent []silence) []silence {
-	var before map[question]bool
-	if doubts := r.unconfirmed.Get(key); doubts != nil {
-		before = *doubts
-	}
-	var confirmed []silence
-	doubts := map[question]bool{}
-	for _, s := range silent {
-		doubts[s.question] = true
-		if before[s.question] {
-			confirmed = append(confirmed, s)
-		}
-	}
-	if len(doubts) > 0 {
-		r.unconfirmed.Set(key, doubts)
-	} else {
-		r.unconfirmed.Forget(key)
-	}
-	return confirmed
-}
-
-// record keeps what was found. If it is news, it wakes the status, and tells of a
+// record keeps what was found. If it is news, it wakes the status, and reports a
 // standby that fell silent, or that answers again.
-func (r *Reconciler) record(ctx context.Context, snap *decide.Snapshot, plan decide.Plan, check decide.Check) {
+func (r *Reconciler) record(snap *decide.Snapshot, plan decide.Plan, check decide.Check) {
 	key := client.ObjectKeyFromObject(snap.Service)
-	was := r.Checks.Get(key)
-	if was != nil && sameProblem(was.Problem, check.Problem) {
-		check.Problem = was.Problem // A server may have other words for it each time.
+	found := compare(r.Memory.Checks.Get(key), check, reportedSilent(plan.Governor, snap.Service))
+	r.Memory.Checks.Set(key, found.check)
+	if found.isNews {
+		r.Wake.Matching(snap)
 	}
-	r.Checks.Set(key, check)
-	if was != nil && was.Problem == check.Problem && (was.Asked == 0) == (check.Asked == 0) {
-		return
-	}
-	r.Wake.Matching(ctx, snap)
-	wasSilent, isSilent := was != nil && was.Problem != "", check.Problem != ""
-	if was == nil {
-		wasSilent = saidSilent(plan.Governor, snap.Service)
-	}
-	switch {
-	case isSilent && !wasSilent:
-		r.Tell(snap.Service, plan.Governor, corev1.EventTypeWarning, criticalv2.ConditionReasonStandbySilent, "TestFallback",
-			"The standby does not answer: %s", check.Problem)
-	case wasSilent && !isSilent && check.Asked > 0:
-		r.Tell(snap.Service, plan.Governor, corev1.EventTypeNormal, criticalv2.ConditionReasonStandbyAnswers, "TestFallback",
+	switch found.event {
+	case criticalv2.ConditionReasonStandbySilent:
+		r.Emit(snap.Service, plan.Governor, corev1.EventTypeWarning, found.event, "TestFallback",
+			"The standby does not answer: %s", found.check.Problem)
+	case criticalv2.ConditionReasonStandbyAnswers:
+		r.Emit(snap.Service, plan.Governor, corev1.EventTypeNormal, found.event, "TestFallback",
 			"The standby answers again on every port (CriticalService %q)", plan.Governor.Name)
 	}
 }
 
-// saidSilent tells whether an operator before this one found the standby silent,
-// and said so in the status.
-func saidSilent(policy *criticalv2.CriticalService, service *corev1.Service) bool {
+// reportedSilent reports whether an operator before this one found the standby silent,
+// and wrote so into the status.
+func reportedSilent(policy *criticalv2.CriticalService, service *corev1.Service) bool {
 	said := meta.FindStatusCondition(policy.Status.Conditions, criticalv2.ConditionFailoverReady)
 	return said != nil && said.Reason == criticalv2.ConditionReasonStandbySilent &&
 		strings.HasPrefix(said.Message, fmt.Sprintf("Service %s/%s:", service.Namespace, service.Name))
-}
-
-// untilTurn spreads the tests of many Services evenly over the interval: each has
-// a moment of its own in it, which depends on nothing but its name.
-func untilTurn(now time.Time, key types.NamespacedName, every time.Duration) time.Duration {
-	moment := int64(float64(every) / (1 << 32) * float64(crc32.ChecksumIEEE([]byte(key.String()))))
-	past := (now.UnixNano() - moment) % int64(every)
-	if past < 0 {
-		past += int64(every)
-	}
-	wait := every - time.Duration(past)
-	if wait < every/2 {
-		wait += every // It was tested just now.
-	}
-	return wait
 }

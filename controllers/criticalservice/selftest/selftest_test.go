@@ -1,6 +1,7 @@
 package selftest
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -14,7 +15,6 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe/observetest"
 	"github.com/critical-service/operator/internal/contract/appprotocol"
 )
@@ -61,12 +61,36 @@ func TestHowAPortIsAsked(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			g.Expect(protocolOf(test.port, criticalv2.FallbackKindPage)).To(Equal(test.page))
+			g.Expect(askedIn(g, test.port, criticalv2.FallbackKindPage)).To(Equal(test.page))
 			for _, kind := range []string{criticalv2.FallbackKindPodTemplate, criticalv2.FallbackKindService} {
-				g.Expect(protocolOf(test.port, kind)).To(Equal(test.other))
+				g.Expect(askedIn(g, test.port, kind)).To(Equal(test.other))
 			}
 		})
 	}
+}
+
+// askedIn is the protocol in which a port of a standby of some kind is asked.
+func askedIn(g Gomega, port corev1.ServicePort, kind string) appprotocol.Protocol {
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "one"}, Status: corev1.PodStatus{PodIPs: []corev1.PodIP{{IP: "10.0.0.3"}}}}
+	snap := decide.Snapshot{
+		Service: &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{port}},
+		},
+		Pods: []corev1.Pod{pod},
+		Standby: []discoveryv1.EndpointSlice{{
+			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{
+				discoveryv1.LabelServiceName: "web", discoveryv1.LabelManagedBy: criticalv2.ManagedBy, criticalv2.LabelFallbackKind: kind,
+			}},
+			Ports:     []discoveryv1.EndpointPort{{Name: &port.Name, Port: new(int32(20000))}},
+			Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.3"}, TargetRef: &corev1.ObjectReference{UID: "one"}}},
+		}},
+	}
+	questions, err := (&Reconciler{}).questions(context.Background(), &snap)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(questions).To(HaveLen(1))
+	g.Expect(questions[0].stray).To(BeFalse())
+	g.Expect(questions[0].Address()).To(Equal("10.0.0.3:20000"))
+	return questions[0].Protocol
 }
 
 func TestOtherWordsOfAServerAreNoNews(t *testing.T) {
@@ -124,9 +148,9 @@ func TestALookAtCachesAsksNothing(t *testing.T) {
 	g := NewWithT(t)
 	key := types.NamespacedName{Namespace: "shop", Name: "web"}
 	observer, _ := observetest.Of(t, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})
-	observer.Attempts.Set(key, decide.Attempt{Reason: criticalv2.ReasonNameTaken})
-	tester := &Reconciler{Observer: observer, Every: time.Minute, unconfirmed: memory.NewAnswers[map[question]bool]()}
+	observer.Memory.Attempts.Set(key, decide.Attempt{Reason: criticalv2.ReasonNameTaken})
+	tester := &Reconciler{Observer: observer, Every: time.Minute}
 	_, err := tester.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(observer.Attempts.Get(key)).NotTo(BeNil())
+	g.Expect(observer.Memory.Attempts.Get(key)).NotTo(BeNil())
 }

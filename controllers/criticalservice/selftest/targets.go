@@ -4,24 +4,21 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net"
 	"regexp"
 	"slices"
-	"strconv"
+	"strings"
 	"sync"
-
-	"github.com/critical-service/operator/internal/contract/appprotocol"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/probe"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 const (
@@ -34,10 +31,14 @@ const (
 
 // question is one port of one endpoint of a standby.
 type question struct {
-	address, pod, port string
-	protocol           appprotocol.Protocol
-	// stray is true where no Pod has the address: then nobody is asked.
+	protection.Target
+	// stray is true where no Pod has the address: then it is not asked.
 	stray bool
+}
+
+// id tells a question from others.
+func (q question) id() string {
+	return fmt.Sprint(q.Address(), q.Pod(), portName(q.Port), q.Protocol, q.stray)
 }
 
 // silence is a question that had no answer.
@@ -52,78 +53,41 @@ type silence struct {
 // without a question that no fallback answers there.
 func (r *Reconciler) questions(ctx context.Context, snap *decide.Snapshot) ([]question, error) {
 	var asked []question
-	for i := range snap.Standby {
-		slice := &snap.Standby[i]
-		ports := r.ports(snap.Service, slice)
-		endpoints := slices.SortedFunc(slices.Values(slice.Endpoints), func(a, b discoveryv1.Endpoint) int {
-			return cmp.Compare(podName(&a), podName(&b))
-		})
-		for j := range endpoints[:min(len(endpoints), endpointsAtMost)] {
-			endpoint := &endpoints[j]
-			known, err := r.isOfPod(ctx, snap, endpoint)
-			if err != nil {
+	known := map[*discoveryv1.Endpoint]bool{}
+	for _, target := range sample(protection.Targets(snap.Service, snap.Standby)) {
+		isOfPod, isKnown := known[target.Endpoint]
+		if !isKnown {
+			var err error
+			if isOfPod, err = r.isOfPod(ctx, snap, target.Endpoint); err != nil {
 				return nil, err
 			}
-			for _, port := range ports {
-				if len(endpoint.Addresses) > 0 {
-					port.pod, port.stray = podName(endpoint), !known
-					port.address = net.JoinHostPort(endpoint.Addresses[0], port.address)
-					asked = append(asked, port)
-				}
-			}
+			known[target.Endpoint] = isOfPod
 		}
+		asked = append(asked, question{Target: target, stray: !isOfPod})
 	}
 	return asked, nil
 }
 
-func podName(endpoint *discoveryv1.Endpoint) string {
-	return ptr.Deref(endpoint.TargetRef, corev1.ObjectReference{}).Name
-}
-
-// ports are the questions to each endpoint of a slice, with the port's number in
-// the place of the address.
-func (*Reconciler) ports(service *corev1.Service, slice *discoveryv1.EndpointSlice) []question {
-	var asked []question
-	for _, port := range slice.Ports {
-		at := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == ptr.Deref(port.Name, "") })
-		if at < 0 || port.Port == nil || ptr.Deref(port.Protocol, corev1.ProtocolTCP) != corev1.ProtocolTCP {
-			continue
-		}
-		asked = append(asked, question{
-			address: strconv.Itoa(int(*port.Port)), port: nameOf(service.Spec.Ports[at]),
-			protocol: protocolOf(service.Spec.Ports[at], slice.Labels[criticalv2.LabelFallbackKind]),
-		})
+// sample takes, of each port and IP family, the first endpoints by name.
+func sample(targets []protection.Target) []protection.Target {
+	type group struct {
+		port   string
+		isIPv6 bool
 	}
-	return asked
+	taken := map[group]int{}
+	return slices.DeleteFunc(targets, func(target protection.Target) bool {
+		of := group{port: target.Port.Name, isIPv6: strings.Contains(target.Endpoint.Addresses[0], ":")}
+		taken[of]++
+		return taken[of] > endpointsAtMost
+	})
 }
 
-// nameOf is a port of a Service, for people.
-func nameOf(port corev1.ServicePort) string {
+// portName is a port of a Service, for people.
+func portName(port corev1.ServicePort) string {
 	if port.Name == "" {
 		return fmt.Sprintf("port %d", port.Port)
 	}
 	return fmt.Sprintf("port %q (%d)", port.Name, port.Port)
-}
-
-// protocolOf is how to ask a port. The responder knows every protocol, and where
-// nothing tells which it is, it is asked by HTTP: a process that hangs still has
-// its connections accepted. The Pods of others are not to be disturbed: of them,
-// a page is asked for where the port says that it has one, and otherwise only
-// whether it listens.
-func protocolOf(port corev1.ServicePort, kind string) appprotocol.Protocol {
-	if kind == criticalv2.FallbackKindPage {
-		if protocol := appprotocol.Of(port.AppProtocol, port.Port, port.Name); protocol != appprotocol.TCP {
-			return protocol
-		}
-		return appprotocol.HTTP
-	}
-	port.Port = 0 // By its number, a port says nothing.
-	switch protocol := appprotocol.Of(port.AppProtocol, port.Port, port.Name); protocol {
-	case appprotocol.HTTP, appprotocol.H2C, appprotocol.GRPC:
-		return protocol
-	default:
-		return appprotocol.TCP
-	}
 }
 
 // isOfPod tells whether an endpoint is a Pod of the namespace, and has its address.
@@ -139,9 +103,8 @@ func (r *Reconciler) isOfPod(ctx context.Context, snap *decide.Snapshot, endpoin
 			}
 		}
 	}
-	pod := &corev1.Pod{}
 	key := types.NamespacedName{Namespace: snap.Service.Namespace, Name: endpoint.TargetRef.Name}
-	pod, err := observe.Found(pod, r.Live.Get(ctx, key, pod))
+	pod, err := read.Existing[corev1.Pod](ctx, r.Live, key)
 	return pod != nil && pod.UID == endpoint.TargetRef.UID && hasAddress(pod, endpoint.Addresses[0]), err
 }
 
@@ -155,12 +118,12 @@ func (r *Reconciler) ask(ctx context.Context, snap *decide.Snapshot, questions [
 	var silent []silence
 	asking := errgroup.Group{}
 	asking.SetLimit(questionsAtOnce)
-	host := fmt.Sprintf("%s.%s.svc", snap.Service.Name, snap.Service.Namespace)
+	host := protection.Host(snap.Service)
 	for _, q := range questions {
 		asking.Go(func() error {
 			var result probe.Result
 			if !q.stray {
-				result = probe.Ask(ctx, probe.Target{Address: q.address, Protocol: q.protocol, Host: host, Dial: r.Dial})
+				result = probe.Ask(ctx, probe.Target{Address: q.Address(), Protocol: q.Protocol, Host: host, Dial: r.Dial})
 			}
 			if !result.Answered {
 				mu.Lock()
@@ -172,7 +135,7 @@ func (r *Reconciler) ask(ctx context.Context, snap *decide.Snapshot, questions [
 	}
 	_ = asking.Wait() // No question is an error.
 	slices.SortFunc(silent, func(a, b silence) int {
-		return cmp.Or(cmp.Compare(a.pod, b.pod), cmp.Compare(a.port, b.port), cmp.Compare(a.address, b.address))
+		return cmp.Or(cmp.Compare(a.Pod(), b.Pod()), cmp.Compare(portName(a.Port), portName(b.Port)), cmp.Compare(a.Address(), b.Address()))
 	})
 	return silent
 }
@@ -183,9 +146,9 @@ func problemOf(snap *decide.Snapshot, silent []silence) string {
 		return ""
 	}
 	first := silent[0]
-	text := fmt.Sprintf("%s: Pod %q %s", first.port, first.pod, first.problem)
+	text := fmt.Sprintf("%s: Pod %q %s", portName(first.Port), first.Pod(), first.problem)
 	if first.stray {
-		text = fmt.Sprintf("%s: %s is published, and no Pod has this address", first.port, first.address)
+		text = fmt.Sprintf("%s: %s is published, and no Pod has this address", portName(first.Port), first.Address())
 	}
 	if more := len(silent) - 1; more > 0 {
 		text += fmt.Sprintf(" (and %d more)", more)

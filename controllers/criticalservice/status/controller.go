@@ -11,7 +11,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
@@ -20,6 +19,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/controller/write"
 )
 
@@ -27,11 +27,11 @@ import (
 // Services it matches. It protects nothing.
 type Reconciler struct {
 	observe.Observer
-	events.Announcer
+	events.Emitter
 	// Client writes.
 	Client  client.Client
 	Metrics *metrics.Counters
-	// Wake brings the Services that the other controllers report.
+	// Wake wakes this controller.
 	Wake wake.Status
 }
 
@@ -42,12 +42,10 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		For(&criticalv2.CriticalService{}, builder.WithPredicates(wake.SpecChanged)).
 		Watches(&corev1.Service{}, wake.EachState(wake.PoliciesOfService(r.Cached)), builder.WithPredicates(wake.LabelsChanged)).
 		Watches(&corev1.Namespace{}, wake.EachState(wake.PoliciesBySelector(r.Cached)), builder.WithPredicates(wake.LabelsChanged)).
-		WatchesRawSource(source.Channel(r.Wake, wake.StatusOfPolicy())).
-		WithOptions(wake.Options(2)).
+		WatchesRawSource(r.Wake).
+		WithOptions(queue.Options(2)).
 		Complete(r)
 }
-
-// +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices/status,verbs=patch
 
 // Reconcile writes the status where it differs, and then sends the events that
 // the difference is worth.
@@ -71,7 +69,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if wrote {
 		r.Metrics.Follow(policy, &updated.Status, verdicts)
-		r.announce(policy, updated, verdicts)
+		r.emit(policy, updated, verdicts)
 	}
 	return ctrl.Result{}, nil
 }
@@ -96,7 +94,7 @@ func (r *Reconciler) judge(ctx context.Context, policy *criticalv2.CriticalServi
 		}
 		if plan := decide.Decide(snap); plan.Governor != nil {
 			verdicts = append(verdicts, decide.Verdict{
-				Service: service, Plan: plan, Cause: r.Causes.Get(key), Check: r.Check(key, &snap),
+				Service: service, Plan: plan, Cause: r.Memory.Cause(key), Check: r.Check(key, &snap),
 			})
 		}
 	}
@@ -112,31 +110,17 @@ func (r *Reconciler) watches(namespace string) bool {
 	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
 }
 
-// announce sends one Warning event for every hindrance that is new, and for every
-// outage that begins hindered: on the CriticalService if it is about all its
-// Services, else on the Service.
-func (r *Reconciler) announce(before, after *criticalv2.CriticalService, verdicts []decide.Verdict) {
+// emit sends the events that a change of the status is worth.
+func (r *Reconciler) emit(before, after *criticalv2.CriticalService, verdicts []decide.Verdict) {
 	services := map[client.ObjectKey]*corev1.Service{}
 	for _, verdict := range verdicts {
 		services[client.ObjectKeyFromObject(verdict.Service)] = verdict.Service
 	}
-	said := map[client.ObjectKey]criticalv2.ServiceStatus{}
-	templateMissing := false
-	for _, detail := range before.Status.Details {
-		said[client.ObjectKey{Namespace: detail.Namespace, Name: detail.Name}] = detail
-		templateMissing = templateMissing || detail.Reason == criticalv2.ReasonTemplateNotFound
-	}
-	for _, detail := range after.Status.Details {
-		key := client.ObjectKey{Namespace: detail.Namespace, Name: detail.Name}
-		begins := detail.State == criticalv2.StateExposed && said[key].State != criticalv2.StateExposed
-		if !decide.Hinders(detail.Reason) || detail.Reason == said[key].Reason && !begins {
-			continue
-		}
-		if detail.Reason != criticalv2.ReasonTemplateNotFound || templateMissing && begins {
-			r.Tell(services[key], after, corev1.EventTypeWarning, detail.Reason, "PrepareFallback", "%s", detail.Message)
-		} else if !templateMissing {
-			r.Tell(after, nil, corev1.EventTypeWarning, detail.Reason, "PrepareFallback", "%s", detail.Message)
-			templateMissing = true
+	for _, w := range warnings(before.Status.Details, after.Status.Details) {
+		if w.service == nil {
+			r.Emit(after, nil, corev1.EventTypeWarning, w.reason, "PrepareFallback", "%s", w.message)
+		} else {
+			r.Emit(services[*w.service], after, corev1.EventTypeWarning, w.reason, "PrepareFallback", "%s", w.message)
 		}
 	}
 }

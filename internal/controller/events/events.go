@@ -1,7 +1,7 @@
 // Package events sends events about objects of the cluster.
 //
-// Events are written in the background, and never in the way of what they tell of.
-// What is told again is counted: see Recorder.
+// Events are written in the background, and never in the way of what they report.
+// What happens again is counted: see Recorder.
 package events
 
 import (
@@ -12,25 +12,25 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Announcer sends events.
-type Announcer struct {
+// Emitter sends events.
+type Emitter struct {
 	Recorder events.EventRecorder
 	Scheme   *runtime.Scheme
 }
 
-// Tell sends one event. Related may be nil.
-func (a *Announcer) Tell(regarding, related runtime.Object, kind, reason, action, note string, args ...any) {
-	a.Recorder.Eventf(a.about(regarding), a.about(related), kind, reason, action, note, args...)
+// Emit sends one event. Related may be nil.
+func (e *Emitter) Emit(regarding, related runtime.Object, kind, reason, action, note string, args ...any) {
+	e.Recorder.Eventf(e.about(regarding), e.about(related), kind, reason, action, note, args...)
 }
 
 // about names an object without its resource version, which changes with every
 // status: the same event about the same object is then counted, and not stored
 // again each time. A reference is taken as it is.
-func (a *Announcer) about(object runtime.Object) runtime.Object {
+func (e *Emitter) about(object runtime.Object) runtime.Object {
 	if _, isObject := object.(client.Object); !isObject {
 		return object
 	}
-	ref, err := reference.GetReference(a.Scheme, object)
+	ref, err := reference.GetReference(e.Scheme, object)
 	if err != nil {
 		return object // The recorder says what is wrong with it.
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-logr/logr"
 	eventsv1 "k8s.io/api/events/v1"
@@ -24,27 +23,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/queue"
+	"github.com/critical-service/operator/internal/text"
 )
 
 const (
 	// workers is how many events are written at the same time.
 	workers = 4
-	// farewell is how long an operator that stops goes on telling what is due.
-	farewell = time.Second
+	// shutdownTimeout is how long an operator that stops goes on writing what is due.
+	shutdownTimeout = time.Second
 	// maxNote is the length of a note in bytes by the API conventions.
 	maxNote = 1024
-	// firstRetry and lastRetry bound the back-off of writes that failed.
-	firstRetry, lastRetry = 100 * time.Millisecond, 30 * time.Second
 )
 
 // Recorder is an events.EventRecorder whose series are up to date.
 //
 // That of client-go writes the second time of a series at once and the later ones
 // after half an hour, and takes events with different notes for the same, so that
-// only the first note is ever seen. Somebody who looks at a Service that has been
-// down twenty times would read "x2", and last week's explanation. This one writes
-// the first times at once, later ones every few minutes, and another note in
-// another event: AtOnce and Every bound how often that is, whatever happens.
+// only the first note is ever seen: a user would read "x2" and last week's explanation
+// of a Service that has been down twenty times. This one writes the first occurrences
+// at once, later ones every few minutes, and another note in another event: AtOnce and
+// Every bound how often that is, whatever happens.
 type Recorder struct {
 	events     typedeventsv1.EventsGetter
 	scheme     *runtime.Scheme
@@ -54,13 +53,13 @@ type Recorder struct {
 	instance   string
 	queue      workqueue.TypedRateLimitingInterface[key]
 
-	mu      sync.Mutex
-	stories map[key]*story
+	mu     sync.Mutex
+	series map[key]*series
 	// stamp makes the names of events unique.
 	stamp int64
 }
 
-// NewRecorder makes a Recorder that runs with the manager, and tells while it leads.
+// NewRecorder makes a Recorder that runs with the manager, and writes while it leads.
 func NewRecorder(mgr manager.Manager, controller string) (*Recorder, error) {
 	events, err := typedeventsv1.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
@@ -75,15 +74,15 @@ func NewRecorder(mgr manager.Manager, controller string) (*Recorder, error) {
 }
 
 func newRecorder(events typedeventsv1.EventsGetter, scheme *runtime.Scheme, now clock.WithTicker, controller string) *Recorder {
-	hostname, _ := os.Hostname() // It is for people only, who can do without it.
+	hostname, _ := os.Hostname() // It is informational only.
 	return &Recorder{
 		events: events, scheme: scheme, clock: now, log: logr.Discard(),
 		controller: controller, instance: controller + "-" + hostname,
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[key](firstRetry, lastRetry),
+			queue.Backoff[key](),
 			workqueue.TypedRateLimitingQueueConfig[key]{Clock: now},
 		),
-		stories: map[key]*story{},
+		series: map[key]*series{},
 	}
 }
 
@@ -96,29 +95,29 @@ func (r *Recorder) Eventf(regarding, related runtime.Object, kind, reason, actio
 	}
 	event := &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: cmp.Or(about.Namespace, metav1.NamespaceDefault)},
-		Regarding:  *about, Type: kind, Reason: reason, Action: action, Note: fit(fmt.Sprintf(note, args...)),
+		Regarding:  *about, Type: kind, Reason: reason, Action: action, Note: text.Shorten(fmt.Sprintf(note, args...), maxNote),
 		ReportingController: r.controller, ReportingInstance: r.instance,
 	}
-	story := key{kind: kind, reason: reason, action: action, regarding: *about}
+	of := key{kind: kind, reason: reason, action: action, regarding: *about}
 	if related != nil {
 		if event.Related, err = reference.GetReference(r.scheme, related); err == nil {
-			story.related = *event.Related
+			of.related = *event.Related
 		}
 	}
-	r.tell(story, event)
-	r.queue.Add(story)
+	r.add(of, event)
+	r.queue.Add(of)
 }
 
-func (r *Recorder) tell(of key, event *eventsv1.Event) {
+func (r *Recorder) add(of key, event *eventsv1.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.clock.Now()
 	event.EventTime = metav1.NewMicroTime(now)
 	event.Name = r.name(of, now)
-	if r.stories[of] == nil {
-		r.stories[of] = newStory()
+	if r.series[of] == nil {
+		r.series[of] = newSeries()
 	}
-	r.stories[of].tell(event, now)
+	r.series[of].add(event, now)
 }
 
 // name is a name that no other event of the object has.
@@ -145,15 +144,15 @@ func (r *Recorder) Start(ctx context.Context) error {
 	}
 	<-ctx.Done()
 	r.queue.ShutDown()
-	defer time.AfterFunc(farewell, cancel).Stop()
+	defer time.AfterFunc(shutdownTimeout, cancel).Stop()
 	group.Wait()
 	return nil
 }
 
-// next writes what is due of one story; it returns false when all is over.
+// next writes what is due of one series; it returns false once the queue is shut down.
 func (r *Recorder) next(ctx context.Context) bool {
-	of, over := r.queue.Get()
-	if over {
+	of, isShutDown := r.queue.Get()
+	if isShutDown {
 		return false
 	}
 	defer r.queue.Done(of)
@@ -170,83 +169,70 @@ func (r *Recorder) next(ctx context.Context) bool {
 	return true
 }
 
-// write writes what is due of a story, and says when to look at it again.
+// write writes what is due of a series, and returns when to check it again.
 func (r *Recorder) write(ctx context.Context, of key) (time.Duration, error) {
-	page, again := r.due(of)
-	if page == nil {
+	due, again := r.due(of)
+	if due == nil {
 		return again, nil
 	}
-	err := r.send(ctx, page)
+	err := r.send(ctx, due)
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	story, now := r.stories[of], r.clock.Now()
+	series, now := r.series[of], r.clock.Now()
 	switch class := fault.Of(err); {
 	case err == nil:
-		story.wrote(page, now)
-	case class == fault.Gone && page.stored:
-		story.lost(page, r.name(of, now))
+		series.succeeded(due, now)
+	case class == fault.Gone && due.stored:
+		series.lost(due, r.name(of, now))
 		return 0, err
 	case class == fault.Gone:
-		story.skip(page) // The namespace is going.
+		series.skip(due) // The namespace is being deleted.
 	case class == fault.UserMustAct:
-		// Somebody does not want the event, and nothing that matters depends on it.
-		r.log.Info("the API server does not take an event", "reason", of.reason, "object", of.regarding.Name, "error", err.Error())
-		story.skip(page)
+		// A policy of the cluster refuses the event, and nothing that matters depends on it.
+		r.log.Info("the API server refuses an event", "reason", of.reason, "object", of.regarding.Name, "error", err.Error())
+		series.skip(due)
 	default:
 		return 0, err
 	}
-	return forgotten, nil // What was told meanwhile has queued the story again.
+	return forgotten, nil // What happened meanwhile has queued the series again.
 }
 
-// due is what may be written of a story now, or else when to look at it again. It
-// forgets a story of which nothing more is heard.
-func (r *Recorder) due(of key) (*page, time.Duration) {
+// due is what may be written of a series now, or else when to check it again. It
+// drops a series that is over.
+func (r *Recorder) due(of key) (*write, time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	story, now := r.stories[of], r.clock.Now()
+	series, now := r.series[of], r.clock.Now()
 	switch {
-	case story == nil:
+	case series == nil:
 		return nil, 0
-	case story.over(now):
-		delete(r.stories, of)
+	case series.isOver(now):
+		delete(r.series, of)
 		return nil, 0
-	case story.untold == 0:
+	case series.unwritten == 0:
 		return nil, forgotten
 	}
-	if wait := story.wait(now); wait > 0 {
+	if wait := series.wait(now); wait > 0 {
 		return nil, wait
 	}
-	return story.read(), 0
+	return series.next(), 0
 }
 
-// send creates an event, or tells the API server how often it happened by now.
-func (r *Recorder) send(ctx context.Context, p *page) error {
-	events := r.events.Events(p.event.Namespace)
-	if !p.stored {
-		_, err := events.Create(ctx, p.event, metav1.CreateOptions{})
+// send creates an event, or updates how often it happened.
+func (r *Recorder) send(ctx context.Context, w *write) error {
+	events := r.events.Events(w.event.Namespace)
+	if !w.stored {
+		_, err := events.Create(ctx, w.event, metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {
 			return nil // It was created, and the answer was lost.
 		}
 		return err
 	}
-	patch, err := json.Marshal(map[string]any{"series": p.event.Series})
+	patch, err := json.Marshal(map[string]any{"series": w.event.Series})
 	if err != nil {
 		return err
 	}
-	_, err = events.Patch(ctx, p.event.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err = events.Patch(ctx, w.event.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	return err
-}
-
-// fit keeps a note within the bounds of the API, which counts bytes.
-func fit(note string) string {
-	const ellipsis = "…"
-	if len(note) <= maxNote {
-		return note
-	}
-	end := maxNote - len(ellipsis)
-	for !utf8.RuneStart(note[end]) {
-		end--
-	}
-	return note[:end] + ellipsis
 }

@@ -64,8 +64,8 @@ func (s *server) Patch(_ context.Context, name string, _ types.PatchType, data [
 	return s.stored[name], json.Unmarshal(data, s.stored[name])
 }
 
-// told is what a person reads, for example "FallbackPromoted x2: No ready endpoint".
-func (s *server) told() []string {
+// written is what a user reads, for example "FallbackPromoted x2: No ready endpoint".
+func (s *server) written() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	lines := []string{}
@@ -116,7 +116,7 @@ func service(name string) *corev1.ObjectReference {
 	return &corev1.ObjectReference{APIVersion: "v1", Kind: "Service", Namespace: "web", Name: name, UID: types.UID(name)}
 }
 
-// say tells something of a Service, and lets the recorder write what it may.
+// say sends an event about a Service, and lets the recorder write what it may.
 func (d *desk) say(name, reason, note string) {
 	d.Eventf(service(name), nil, corev1.EventTypeWarning, reason, "Act", "%s", note)
 	d.work()
@@ -133,7 +133,7 @@ func (d *desk) pass(long time.Duration) {
 
 // work writes what may be written now, as a worker does.
 func (d *desk) work() {
-	for of := range d.stories {
+	for of := range d.series {
 		_, err := d.write(d.t.Context(), of)
 		if apierrors.IsNotFound(err) {
 			_, _ = d.write(d.t.Context(), of)
@@ -141,12 +141,12 @@ func (d *desk) work() {
 	}
 }
 
-func TestWhatIsToldOfAnObject(t *testing.T) {
+func TestWhatIsWrittenOfAnObject(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		happens func(d *desk)
 		want    []string
 	}{
-		"the first time is told at once": {
+		"the first time is written at once": {
 			happens: func(d *desk) { d.say("shop", "Promoted", "a") },
 			want:    []string{"Promoted: a"},
 		},
@@ -158,7 +158,7 @@ func TestWhatIsToldOfAnObject(t *testing.T) {
 			happens: func(d *desk) { d.say("shop", "Denied", "quota"); d.say("shop", "Denied", "Pod Security") },
 			want:    []string{"Denied: quota", "Denied: Pod Security"},
 		},
-		"other reasons and other objects are other stories": {
+		"other reasons and other objects are other series": {
 			happens: func(d *desk) {
 				d.say("shop", "Promoted", "a")
 				d.say("shop", "Demoted", "a")
@@ -166,7 +166,7 @@ func TestWhatIsToldOfAnObject(t *testing.T) {
 			},
 			want: []string{"Promoted: a", "Demoted: a", "Promoted: a"},
 		},
-		"after a silence the same is told anew": {
+		"after a silence the same is a new event": {
 			happens: func(d *desk) {
 				d.say("shop", "Promoted", "a")
 				d.pass(11 * time.Minute)
@@ -174,7 +174,7 @@ func TestWhatIsToldOfAnObject(t *testing.T) {
 			},
 			want: []string{"Promoted: a", "Promoted: a"},
 		},
-		"what comes too often is counted, and told some minutes later": {
+		"what comes too often is counted, and written some minutes later": {
 			happens: func(d *desk) {
 				for range 30 {
 					d.say("shop", "Promoted", "a")
@@ -183,7 +183,7 @@ func TestWhatIsToldOfAnObject(t *testing.T) {
 			},
 			want: []string{"Promoted x30: a"},
 		},
-		"notes that change too often are told by the latest, with the number of those left out": {
+		"notes that change too often are written as the latest, with the number of those left out": {
 			happens: func(d *desk) {
 				for i := range 30 {
 					d.say("shop", "Denied", fmt.Sprint(i))
@@ -192,7 +192,7 @@ func TestWhatIsToldOfAnObject(t *testing.T) {
 			},
 			want: []string{"Denied: 0", "Denied: 1", "Denied: 2", "Denied: 3", "Denied: 4", "Denied x25: 29"},
 		},
-		"a new story is told at once, however much is told of another": {
+		"a new series is written at once, however much is written of another": {
 			happens: func(d *desk) {
 				for range 30 {
 					d.say("shop", "Promoted", "a")
@@ -202,7 +202,7 @@ func TestWhatIsToldOfAnObject(t *testing.T) {
 			},
 			want: []string{"Promoted x5: a", "Demoted: b", "Promoted: a"},
 		},
-		"an event that the API server has forgotten is told again, with its number": {
+		"an event that the API server has forgotten is written again, with its number": {
 			happens: func(d *desk) {
 				d.say("shop", "Promoted", "a")
 				d.expire()
@@ -211,7 +211,7 @@ func TestWhatIsToldOfAnObject(t *testing.T) {
 			},
 			want: []string{"Promoted x2: a"},
 		},
-		"what the API server could not take is told when it can": {
+		"what the API server could not take is written when it can": {
 			happens: func(d *desk) {
 				d.answer(errors.New("connection refused"))
 				for range 30 {
@@ -235,7 +235,7 @@ func TestWhatIsToldOfAnObject(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			d := newDesk(t)
 			test.happens(d)
-			NewWithT(t).Expect(d.told()).To(Equal(test.want))
+			NewWithT(t).Expect(d.written()).To(Equal(test.want))
 		})
 	}
 }
@@ -250,15 +250,15 @@ func TestAFlappingHourIsTwoEventsAndFewWrites(t *testing.T) {
 		d.say("shop", "Demoted", "up")
 		d.pass(30 * time.Second)
 	}
-	g.Expect(d.told()).To(HaveLen(2))
+	g.Expect(d.written()).To(HaveLen(2))
 	most := 2 * (AtOnce + int(time.Hour/Every))
 	g.Expect(d.writes).To(BeNumerically("<=", most))
 	g.Expect(d.writes).To(BeNumerically(">", most/2), "and yet the counts are kept up to date")
 
 	d.pass(Every)
-	g.Expect(d.told()).To(Equal([]string{"Promoted x60: down", "Demoted x60: up"}), "no time is lost")
+	g.Expect(d.written()).To(Equal([]string{"Promoted x60: down", "Demoted x60: up"}), "no time is lost")
 	d.pass(forgotten)
-	g.Expect(d.stories).To(BeEmpty(), "nor is anything remembered for ever")
+	g.Expect(d.series).To(BeEmpty(), "nor is anything remembered for ever")
 }
 
 // The worst that can be: another note every time.
@@ -270,17 +270,17 @@ func TestAFlappingHourOfManyNotesIsBoundedToo(t *testing.T) {
 		d.pass(10 * time.Second)
 	}
 	d.pass(Every)
-	g.Expect(len(d.told())).To(BeNumerically("<=", AtOnce+int((time.Hour+Every)/Every)))
-	told := 0
+	g.Expect(len(d.written())).To(BeNumerically("<=", AtOnce+int((time.Hour+Every)/Every)))
+	counted := 0
 	for _, event := range d.stored {
 		count := 1
 		if event.Series != nil {
 			count = int(event.Series.Count)
 		}
-		told += count
+		counted += count
 	}
-	g.Expect(told).To(Equal(360))
-	g.Expect(d.told()).To(ContainElement(ContainSubstring("Pod 359 is refused")), "the last is known")
+	g.Expect(counted).To(Equal(360))
+	g.Expect(d.written()).To(ContainElement(ContainSubstring("Pod 359 is refused")), "the last is known")
 }
 
 func TestAnEventIsWhatTheAPIConventionsAskFor(t *testing.T) {
@@ -319,11 +319,11 @@ func TestARecorderWritesInTheBackgroundAndSaysWhatIsDueBeforeItStops(t *testing.
 	ended := make(chan error)
 	d.Eventf(service("early"), nil, corev1.EventTypeNormal, "Promoted", "Act", "before it runs")
 	go func() { ended <- d.Start(ctx) }()
-	g.Eventually(d.told).WithTimeout(time.Minute).Should(Equal([]string{"Promoted: before it runs"}))
+	g.Eventually(d.written).WithTimeout(time.Minute).Should(Equal([]string{"Promoted: before it runs"}))
 	for i := range 100 {
 		d.Eventf(service(fmt.Sprint(i)), nil, corev1.EventTypeNormal, "Promoted", "Act", "last words")
 	}
 	stop()
 	g.Eventually(ended).WithTimeout(time.Minute).Should(Receive(Succeed()))
-	g.Expect(d.told()).To(HaveLen(101))
+	g.Expect(d.written()).To(HaveLen(101))
 }

@@ -49,7 +49,7 @@ func TestEveryWriteIsCountedByWhatItWas(t *testing.T) {
 	c, err := write.Counted(fake.NewClientBuilder().WithStatusSubresource(&corev1.Pod{}).Build(), registry)
 	g.Expect(err).NotTo(HaveOccurred())
 
-	g.Expect(write.Rehearse(t.Context(), c, pod())).To(Succeed())
+	g.Expect(write.DryRun(t.Context(), c, pod())).To(Succeed())
 	g.Expect(write.Create(t.Context(), c, pod())).To(Succeed())
 	g.Expect(write.Create(t.Context(), c, pod())).NotTo(Succeed())
 	from := pod()

@@ -19,9 +19,9 @@ func Create(ctx context.Context, c client.Client, object client.Object) error {
 	return c.Create(ctx, object, client.FieldOwner(FieldManager))
 }
 
-// Rehearse asks the API server whether it would create an object: admission,
-// quota and validation answer as they would in earnest, and nothing is stored.
-func Rehearse(ctx context.Context, c client.Client, object client.Object) error {
+// DryRun asks the API server whether it would create an object: admission, quota and
+// validation answer as they would in earnest, and nothing is stored.
+func DryRun(ctx context.Context, c client.Client, object client.Object) error {
 	return c.Create(ctx, object, client.FieldOwner(FieldManager), client.DryRunAll)
 }
 
@@ -47,7 +47,7 @@ func DeleteNow(ctx context.Context, c client.Client, object client.Object) error
 	return c.Delete(ctx, object, client.Preconditions{UID: &uid}, client.GracePeriodSeconds(0))
 }
 
-// Status writes the status of an object where it differs, and tells whether it
+// Status writes the status of an object where it differs, and reports whether it
 // did. The two must differ in nothing but their status.
 func Status(ctx context.Context, c client.Client, from, to client.Object) (bool, error) {
 	if equality.Semantic.DeepEqual(from, to) {

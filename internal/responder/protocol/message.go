@@ -3,7 +3,8 @@ package protocol
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/critical-service/operator/internal/text"
 )
 
 const (
@@ -14,29 +15,21 @@ const (
 	messageLimit = 400
 )
 
-// sentence makes text fit for every protocol: one line of valid UTF-8, without
+// sentence makes a message fit for every protocol: one line of valid UTF-8, without
 // control characters (a NUL ends a string of PostgreSQL, a line break an answer
 // of Redis, and an escape may take over a terminal) and of bounded length.
-func sentence(text string) string {
-	text = text[:min(len(text), 4*messageLimit)]
-	text = strings.ToValidUTF8(text, " ")
-	text = strings.Map(func(r rune) rune {
+func sentence(message string) string {
+	message = message[:min(len(message), 4*messageLimit)]
+	message = strings.ToValidUTF8(message, " ")
+	message = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
 		}
 		return ' '
-	}, text)
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > messageLimit {
-		const ellipsis = "…"
-		end := messageLimit - len(ellipsis)
-		for !utf8.RuneStart(text[end]) {
-			end--
-		}
-		text = strings.TrimRight(text[:end], " ") + ellipsis
-	}
-	if text == "" {
+	}, message)
+	message = text.Shorten(strings.Join(strings.Fields(message), " "), messageLimit)
+	if message == "" {
 		return defaultMessage
 	}
-	return text
+	return message
 }

@@ -3,8 +3,6 @@ package observe
 import (
 	"maps"
 
-	"github.com/critical-service/operator/internal/protection"
-
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // CacheByObject says what this kind needs of each watched kind in the watched
@@ -54,7 +53,7 @@ func slimService(object any) (any, error) {
 		return object, nil // A tombstone.
 	}
 	slim := &corev1.Service{
-		ObjectMeta: slimMeta(service.ObjectMeta),
+		ObjectMeta: SlimMeta(service.ObjectMeta),
 		Spec: corev1.ServiceSpec{
 			Type: service.Spec.Type, Selector: service.Spec.Selector, Ports: service.Spec.Ports,
 			ClusterIP: service.Spec.ClusterIP, IPFamilies: service.Spec.IPFamilies,
@@ -75,7 +74,7 @@ func slimSlice(object any) (any, error) {
 		return cache.TransformStripManagedFields()(object)
 	}
 	slim := &discoveryv1.EndpointSlice{
-		ObjectMeta: slimMeta(slice.ObjectMeta), AddressType: slice.AddressType, Ports: slice.Ports,
+		ObjectMeta: SlimMeta(slice.ObjectMeta), AddressType: slice.AddressType, Ports: slice.Ports,
 		Endpoints: make([]discoveryv1.Endpoint, len(slice.Endpoints)),
 	}
 	for i, endpoint := range slice.Endpoints {
@@ -91,10 +90,11 @@ func slimNamespace(object any) (any, error) {
 	if !isNamespace {
 		return object, nil
 	}
-	return &corev1.Namespace{ObjectMeta: slimMeta(namespace.ObjectMeta)}, nil
+	return &corev1.Namespace{ObjectMeta: SlimMeta(namespace.ObjectMeta)}, nil
 }
 
-func slimMeta(meta metav1.ObjectMeta) metav1.ObjectMeta {
+// SlimMeta is what of the metadata of an object a decision may read.
+func SlimMeta(meta metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
 		Generation: meta.Generation, Labels: meta.Labels,

@@ -6,12 +6,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/critical-service/operator/internal/protection"
-
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,23 +16,21 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
+	"github.com/critical-service/operator/internal/contract/listener"
+	"github.com/critical-service/operator/internal/controller/read"
+	"github.com/critical-service/operator/internal/protection"
 )
 
-// Observer makes Snapshots. It is the only place that reads.
+// Observer makes Snapshots.
 type Observer struct {
 	// Cached reads what the watches delivered; Live asks the API server.
 	Cached, Live client.Reader
 	Settings     decide.Settings
-	Attempts     *memory.Answers[decide.Attempt]
-	Refusals     *memory.Answers[decide.Refusal]
-	Causes       *memory.Answers[criticalv2.OutageCause]
-	Checks       *memory.Answers[decide.Check]
-	// Untested tells that nobody tests standbys.
+	// Memory is what was learnt before.
+	Memory *memory.Memory
+	// Untested is true where the self-test is off.
 	Untested bool
-	// NameConflicts are the Pods of others that were found to have a fallback's name.
-	NameConflicts *memory.Answers[corev1.Pod]
-	Tables        *memory.Tables
-	// Namespaces are those that the operator looks at; empty is all.
+	// Namespaces are those that the operator watches; empty is all.
 	Namespaces []string
 	Clock      clock.PassiveClock
 }
@@ -48,6 +43,7 @@ const IndexServiceOfSlice = "service"
 // that they publish.
 const IndexBackupOfSlice = "backup"
 
+// BackupOfSlice is the backup Service that a slice publishes, as the index wants it.
 func BackupOfSlice(object client.Object) []string {
 	if name := object.GetAnnotations()[criticalv2.AnnotationBackup]; name != "" {
 		return []string{name}
@@ -55,6 +51,7 @@ func BackupOfSlice(object client.Object) []string {
 	return nil
 }
 
+// ServiceOfSlice is the Service that a slice is of, as the index wants it.
 func ServiceOfSlice(object client.Object) []string {
 	if name := object.GetLabels()[discoveryv1.LabelServiceName]; name != "" {
 		return []string{name}
@@ -73,12 +70,12 @@ func (o *Observer) Observe(ctx context.Context, key types.NamespacedName) (decid
 	return snap, err
 }
 
-// ObserveCached makes a Snapshot without any question to the API server, for those who
-// only want to tell how things are.
+// ObserveCached makes a Snapshot without any request to the API server, for those who
+// only report.
 func (o *Observer) ObserveCached(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
 	snap, err := o.snapshot(ctx, o.Cached, key,
 		client.MatchingFields{IndexServiceOfSlice: key.Name}, client.UnsafeDisableDeepCopy)
-	snap.Namesake = o.NameConflicts.Get(key)
+	snap.Namesake = o.Memory.NameConflicts.Get(key)
 	return snap, err
 }
 
@@ -93,11 +90,11 @@ func (o *Observer) ObserveLive(ctx context.Context, key types.NamespacedName) (d
 }
 
 func (o *Observer) snapshot(ctx context.Context, from client.Reader, key types.NamespacedName, slicesOf ...client.ListOption) (decide.Snapshot, error) {
-	snap := decide.Snapshot{Now: o.Clock.Now(), Settings: o.Settings, Attempt: o.Attempts.Get(key), Refusal: o.Refusals.Get(key)}
-	for _, read := range []func(context.Context, client.Reader, types.NamespacedName, *decide.Snapshot) error{
+	snap := decide.Snapshot{Now: o.Clock.Now(), Settings: o.Settings, Attempt: o.Memory.Attempts.Get(key), Refusal: o.Memory.Refusals.Get(key)}
+	for _, part := range []func(context.Context, client.Reader, types.NamespacedName, *decide.Snapshot) error{
 		o.readService, o.readPolicies, o.readPods, o.readResponder, o.readMaintenance,
 	} {
-		if err := read(ctx, from, key, &snap); err != nil {
+		if err := part(ctx, from, key, &snap); err != nil {
 			return snap, err
 		}
 	}
@@ -117,13 +114,11 @@ func (o *Observer) snapshot(ctx context.Context, from client.Reader, key types.N
 }
 
 func (o *Observer) readService(ctx context.Context, from client.Reader, key types.NamespacedName, snap *decide.Snapshot) error {
-	service, namespace := &corev1.Service{}, &corev1.Namespace{}
-	service, err := Found(service, from.Get(ctx, key, service))
-	if err != nil {
+	var err error
+	if snap.Service, err = read.Existing[corev1.Service](ctx, from, key); err != nil {
 		return err
 	}
-	snap.Service = service
-	namespace, err = Found(namespace, from.Get(ctx, types.NamespacedName{Name: key.Namespace}, namespace))
+	namespace, err := read.Existing[corev1.Namespace](ctx, from, types.NamespacedName{Name: key.Namespace})
 	if namespace != nil {
 		snap.NamespaceLabels = namespace.Labels
 	}
@@ -161,19 +156,34 @@ func (o *Observer) readPods(ctx context.Context, from client.Reader, key types.N
 
 func (o *Observer) readResponder(ctx context.Context, from client.Reader, key types.NamespacedName, snap *decide.Snapshot) error {
 	name := types.NamespacedName{Namespace: key.Namespace, Name: criticalv2.ResponderName}
-	deployment, listeners := &appsv1.Deployment{}, &corev1.ConfigMap{}
-	deployment, err := Found(deployment, from.Get(ctx, name, deployment))
+	deployment, err := read.Existing[appsv1.Deployment](ctx, from, name)
 	if err != nil {
 		return err
 	}
 	if deployment != nil && deployment.Labels[criticalv2.LabelResponder] == criticalv2.ResponderServer {
 		snap.Responder.Deployment = deployment
 	}
-	listeners, err = Found(listeners, from.Get(ctx, name, listeners))
+	listeners, err := read.Existing[corev1.ConfigMap](ctx, from, name)
 	if listeners != nil && listeners.Labels[criticalv2.LabelResponder] == criticalv2.ResponderListeners {
-		snap.Responder.Table = o.Tables.Of(listeners)
+		snap.Responder.Table = o.table(listeners)
 	}
 	return err
+}
+
+// table is the table in a ConfigMap; nil where it cannot be parsed, which the
+// responder's controller fixes. Each version is parsed once.
+func (o *Observer) table(config *corev1.ConfigMap) *listener.Table {
+	version := string(config.UID) + "/" + config.ResourceVersion
+	return o.Memory.Tables.Update(config.Namespace, func(last *memory.Table) *memory.Table {
+		if last != nil && last.Version == version {
+			return last
+		}
+		table, err := listener.Parse([]byte(config.Data[listener.Key]))
+		if err != nil {
+			table = nil
+		}
+		return &memory.Table{Version: version, Table: table}
+	}).Table
 }
 
 // readMaintenance reads what is announced for the Service. What stands in for it is
@@ -194,17 +204,15 @@ func (o *Observer) readMaintenance(ctx context.Context, _ client.Reader, key typ
 func (o *Observer) readNeeds(ctx context.Context, from client.Reader, snap *decide.Snapshot) error {
 	needs := snap.Needs()
 	if needs.Template.Name != "" && o.mayRead(needs.Template.Namespace) {
-		template := &corev1.PodTemplate{}
 		var err error
-		if snap.Template, err = Found(template, from.Get(ctx, needs.Template, template)); err != nil {
+		if snap.Template, err = read.Existing[corev1.PodTemplate](ctx, from, needs.Template); err != nil {
 			return err
 		}
 	}
 	if needs.Content.Name != "" {
 		// Nothing is taken away for its sake, so that the cache is always enough, and
 		// no permission to read just any ConfigMap is needed.
-		content := &corev1.ConfigMap{}
-		content, err := Found(content, o.Cached.Get(ctx, needs.Content, content))
+		content, err := read.Existing[corev1.ConfigMap](ctx, o.Cached, needs.Content)
 		if err != nil {
 			return err
 		}
@@ -221,8 +229,7 @@ func (o *Observer) readNeeds(ctx context.Context, from client.Reader, snap *deci
 }
 
 func (o *Observer) readBackup(ctx context.Context, from client.Reader, name types.NamespacedName, snap *decide.Snapshot) error {
-	service := &corev1.Service{}
-	service, err := Found(service, from.Get(ctx, name, service))
+	service, err := read.Existing[corev1.Service](ctx, from, name)
 	if err != nil {
 		return err
 	}
@@ -240,8 +247,8 @@ func (o *Observer) readBackup(ctx context.Context, from client.Reader, name type
 	return nil
 }
 
-// mayRead tells whether a PodTemplate may be used: those of other namespaces than
-// these the operator does not even look at.
+// mayRead reports whether a PodTemplate may be used: the operator does not watch those
+// of other namespaces.
 func (o *Observer) mayRead(namespace string) bool {
 	return len(o.Namespaces) == 0 || slices.Contains(o.Namespaces, namespace) ||
 		namespace == o.Settings.Template.Namespace || namespace == o.Settings.OperatorNamespace
@@ -257,55 +264,36 @@ func (o *Observer) lookUpNameConflict(ctx context.Context, snap *decide.Snapshot
 	}
 	nameTaken := snap.Attempt != nil && snap.Attempt.Reason == criticalv2.ReasonNameTaken
 	if !nameTaken && !snap.Namesakes() {
-		o.NameConflicts.Forget(client.ObjectKeyFromObject(snap.Service))
 		return nil
 	}
-	pod := &corev1.Pod{}
-	key := types.NamespacedName{Namespace: snap.Service.Namespace, Name: snap.PodName()}
-	pod, err := Found(pod, o.Live.Get(ctx, key, pod))
+	pod, err := read.Existing[corev1.Pod](ctx, o.Live, types.NamespacedName{Namespace: snap.Service.Namespace, Name: snap.PodName()})
 	if err != nil {
 		return err
 	}
 	if pod != nil && !protection.IsFallback(pod) {
 		snap.Namesake = pod
-		o.NameConflicts.Set(client.ObjectKeyFromObject(snap.Service), corev1.Pod{ObjectMeta: slimMeta(pod.ObjectMeta)})
 		return nil
 	}
-	o.NameConflicts.Forget(client.ObjectKeyFromObject(snap.Service))
 	if pod != nil && !slices.ContainsFunc(snap.Pods, func(known corev1.Pod) bool { return known.UID == pod.UID }) {
 		// A fallback that the cache does not know: it is new, or lost its label.
 		snap.Pods = append(snap.Pods, *pod)
 	}
 	if nameTaken {
-		// The name is free, or ours: the answer is out of date.
-		o.Attempts.Forget(client.ObjectKeyFromObject(snap.Service))
-		snap.Attempt = nil
+		snap.Attempt = nil // The name is free, or ours: the answer is out of date.
 	}
 	return nil
 }
 
-// Found turns "not found" into nil, which is how a Snapshot says it.
-func Found[T any](object *T, err error) (*T, error) {
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	default:
-		return object, nil
-	}
-}
-
-// Check is what is known of a Service's standby: nil if it is yet to be tested. One
-// that nobody tests, or that is not there, has nothing to be found out.
+// Check is what is known of a Service's standby: nil if it is yet to be tested, and
+// empty where the self-test is off or there is no standby.
 func (o *Observer) Check(key types.NamespacedName, snap *decide.Snapshot) *decide.Check {
 	if o.Untested || !Publishes(snap) {
 		return &decide.Check{}
 	}
-	return o.Checks.Get(key)
+	return o.Memory.Checks.Get(key)
 }
 
-// Publishes reports whether there is an endpoint to ask.
+// Publishes reports whether a standby endpoint is published, which can be asked.
 func Publishes(snap *decide.Snapshot) bool {
 	for i := range snap.Standby {
 		if len(snap.Standby[i].Endpoints) > 0 {

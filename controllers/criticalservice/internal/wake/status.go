@@ -1,32 +1,29 @@
 package wake
 
 import (
-	"context"
+	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/event"
+	"k8s.io/apimachinery/pkg/types"
 
-	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/protection"
 )
 
-// Status tells the status controller that a Service of a CriticalService may
-// have changed.
-type Status chan event.TypedGenericEvent[*criticalv2.CriticalService]
+// settle is how long the status controller lets changes gather, so that a burst
+// makes one status write and not one each.
+const settle = 250 * time.Millisecond
 
-// Of wakes the status of one CriticalService.
-func (w Status) Of(ctx context.Context, policy *criticalv2.CriticalService) {
-	select {
-	case w <- event.TypedGenericEvent[*criticalv2.CriticalService]{Object: policy}:
-	case <-ctx.Done():
-	}
-}
+// Status wakes the status controller: something about a Service may have changed.
+type Status struct{ *queue.Waker }
 
-// Matching tells it of every CriticalService that matches the Service of a Snapshot.
-func (w Status) Matching(ctx context.Context, snap *decide.Snapshot) {
-	for i := range snap.Policies {
-		if policy := &snap.Policies[i]; protection.Matches(policy, snap.Service, snap.NamespaceLabels) {
-			w.Of(ctx, policy)
-		}
+// NewStatus makes it.
+func NewStatus() Status { return Status{queue.NewWaker(settle)} }
+
+// Matching wakes the status of every CriticalService that matches the Service of a
+// Snapshot.
+func (s Status) Matching(snap *decide.Snapshot) {
+	for _, policy := range protection.Matching(snap.Policies, snap.Service, snap.NamespaceLabels) {
+		s.Wake(types.NamespacedName{Name: policy.Name})
 	}
 }

@@ -3,13 +3,11 @@ package wake
 
 import (
 	"context"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -19,40 +17,36 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/protection"
 )
-
-type Queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-
-// settle is how long the status controller lets changes gather, so that a burst
-// makes one status write and not one each.
-const settle = 250 * time.Millisecond
 
 // OutagePriority puts Services that may just have lost their last endpoint
 // before all other work; the queue's default is 0.
 const OutagePriority = 10
 
+// Request is the work key of an object.
 func Request(namespace, name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
 // EachState calls f with every state of an object that an event shows: an update
 // shows two, because what the old one concerned must be looked at as well.
-func EachState(f func(ctx context.Context, object client.Object, q Queue)) handler.EventHandler {
+func EachState(f func(ctx context.Context, object client.Object, q queue.Requests)) handler.EventHandler {
 	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q Queue) { f(ctx, e.Object, q) },
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q Queue) {
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue.Requests) { f(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue.Requests) {
 			f(ctx, e.ObjectOld, q)
 			f(ctx, e.ObjectNew, q)
 		},
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q Queue) { f(ctx, e.Object, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue.Requests) { f(ctx, e.Object, q) },
 	}
 }
 
 // ServiceOfSlice wakes the Service of an EndpointSlice, at once where the
 // slice has no ready endpoint, and the Services that it is the backup of.
-func ServiceOfSlice(reader client.Reader) func(context.Context, client.Object, Queue) {
-	return func(ctx context.Context, object client.Object, q Queue) {
+func ServiceOfSlice(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
+	return func(ctx context.Context, object client.Object, q queue.Requests) {
 		slice, isSlice := object.(*discoveryv1.EndpointSlice)
 		names := observe.ServiceOfSlice(object)
 		if !isSlice || len(names) == 0 {
@@ -69,7 +63,7 @@ func ServiceOfSlice(reader client.Reader) func(context.Context, client.Object, Q
 
 // servicesOfBackup wakes the Services whose standby slices publish a backup, and
 // those that want it while a former one is still published.
-func servicesOfBackup(ctx context.Context, reader client.Reader, namespace, backup string, q Queue) {
+func servicesOfBackup(ctx context.Context, reader client.Reader, namespace, backup string, q queue.Requests) {
 	observe.EachStandby(ctx, reader, namespace, client.MatchingFields{observe.IndexBackupOfSlice: backup}, func(slice *discoveryv1.EndpointSlice) {
 		q.Add(Request(namespace, observe.ServiceOfSlice(slice)[0]))
 	})
@@ -87,13 +81,13 @@ func servicesOfBackup(ctx context.Context, reader client.Reader, namespace, back
 }
 
 // ServicesOfBackup wakes the Services that a Service is the backup of.
-func ServicesOfBackup(reader client.Reader) func(context.Context, client.Object, Queue) {
-	return func(ctx context.Context, object client.Object, q Queue) {
+func ServicesOfBackup(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
+	return func(ctx context.Context, object client.Object, q queue.Requests) {
 		servicesOfBackup(ctx, reader, object.GetNamespace(), object.GetName(), q)
 	}
 }
 
-func add(q Queue, req reconcile.Request, priority int) {
+func add(q queue.Requests, req reconcile.Request, priority int) {
 	if prioritised, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 		prioritised.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, req)
 		return
@@ -103,9 +97,9 @@ func add(q Queue, req reconcile.Request, priority int) {
 
 // ServiceOfFallback wakes the Service that a fallback Pod stands in for; a Pod of
 // the responder stands in for all that have a page.
-func ServiceOfFallback(reader client.Reader) func(context.Context, client.Object, Queue) {
+func ServiceOfFallback(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
 	pages := ServicesWithPage(reader)
-	return func(ctx context.Context, object client.Object, q Queue) {
+	return func(ctx context.Context, object client.Object, q queue.Requests) {
 		if name := object.GetLabels()[criticalv2.LabelFallbackFor]; name != "" {
 			q.Add(Request(object.GetNamespace(), name))
 		} else {
@@ -116,8 +110,8 @@ func ServiceOfFallback(reader client.Reader) func(context.Context, client.Object
 
 // ServicesWithPage wakes every Service of a namespace that has a standby slice of
 // a page: something about the responder, or about content, has changed.
-func ServicesWithPage(reader client.Reader) func(context.Context, client.Object, Queue) {
-	return func(ctx context.Context, object client.Object, q Queue) {
+func ServicesWithPage(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
+	return func(ctx context.Context, object client.Object, q queue.Requests) {
 		observe.EachStandby(ctx, reader, object.GetNamespace(), client.MatchingLabels{
 			discoveryv1.LabelManagedBy: criticalv2.ManagedBy, criticalv2.LabelFallbackKind: criticalv2.FallbackKindPage,
 		}, func(slice *discoveryv1.EndpointSlice) {
@@ -128,9 +122,9 @@ func ServicesWithPage(reader client.Reader) func(context.Context, client.Object,
 
 // ServiceOfConfigMap wakes the Service that a maintenance is about; all else that
 // is watched of ConfigMaps concerns every page of the namespace.
-func ServiceOfConfigMap(reader client.Reader) func(context.Context, client.Object, Queue) {
+func ServiceOfConfigMap(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
 	pages := ServicesWithPage(reader)
-	return func(ctx context.Context, object client.Object, q Queue) {
+	return func(ctx context.Context, object client.Object, q queue.Requests) {
 		config, isConfigMap := object.(*corev1.ConfigMap)
 		if !isConfigMap || config.Labels[criticalv2.LabelResponder] != criticalv2.ResponderMaintenance {
 			pages(ctx, object, q)
@@ -141,8 +135,8 @@ func ServiceOfConfigMap(reader client.Reader) func(context.Context, client.Objec
 }
 
 // ServicesOfNamespace wakes the Services of a namespace whose labels changed.
-func ServicesOfNamespace(reader client.Reader) func(context.Context, client.Object, Queue) {
-	return func(ctx context.Context, object client.Object, q Queue) {
+func ServicesOfNamespace(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
+	return func(ctx context.Context, object client.Object, q queue.Requests) {
 		observe.EachService(ctx, reader, object.GetName(), func(service *corev1.Service) {
 			q.Add(Request(service.Namespace, service.Name))
 		})
@@ -151,8 +145,8 @@ func ServicesOfNamespace(reader client.Reader) func(context.Context, client.Obje
 
 // PoliciesBySelector wakes the status of every CriticalService that chooses
 // namespaces by their labels.
-func PoliciesBySelector(reader client.Reader) func(context.Context, client.Object, Queue) {
-	return func(ctx context.Context, _ client.Object, q Queue) {
+func PoliciesBySelector(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
+	return func(ctx context.Context, _ client.Object, q queue.Requests) {
 		for _, policy := range observe.Policies(ctx, reader) {
 			if policy.Spec.NamespaceSelector != nil {
 				q.AddAfter(Request("", policy.Name), settle)
@@ -162,8 +156,8 @@ func PoliciesBySelector(reader client.Reader) func(context.Context, client.Objec
 }
 
 // ServicesOfPolicy wakes every Service that a CriticalService matches.
-func ServicesOfPolicy(reader client.Reader) func(context.Context, client.Object, Queue) {
-	return func(ctx context.Context, object client.Object, q Queue) {
+func ServicesOfPolicy(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
+	return func(ctx context.Context, object client.Object, q queue.Requests) {
 		policy, isPolicy := object.(*criticalv2.CriticalService)
 		if !isPolicy {
 			return
@@ -180,8 +174,8 @@ func ServicesOfPolicy(reader client.Reader) func(context.Context, client.Object,
 
 // EveryMatchedService wakes every Service that any CriticalService matches: the
 // PodTemplate concerns them all.
-func EveryMatchedService(reader client.Reader) func(context.Context, client.Object, Queue) {
-	return func(ctx context.Context, _ client.Object, q Queue) {
+func EveryMatchedService(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
+	return func(ctx context.Context, _ client.Object, q queue.Requests) {
 		for _, policy := range observe.Policies(ctx, reader) {
 			observe.EachMatched(ctx, reader, &policy, func(service *corev1.Service) {
 				q.Add(Request(service.Namespace, service.Name))
@@ -192,8 +186,8 @@ func EveryMatchedService(reader client.Reader) func(context.Context, client.Obje
 
 // PoliciesOfService wakes the status of every CriticalService that matches a
 // Service, by the labels it has or had.
-func PoliciesOfService(reader client.Reader) func(context.Context, client.Object, Queue) {
-	return func(ctx context.Context, object client.Object, q Queue) {
+func PoliciesOfService(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
+	return func(ctx context.Context, object client.Object, q queue.Requests) {
 		service, isService := object.(*corev1.Service)
 		if !isService {
 			return
@@ -204,16 +198,6 @@ func PoliciesOfService(reader client.Reader) func(context.Context, client.Object
 				q.AddAfter(Request("", policies[i].Name), settle)
 			}
 		}
-	}
-}
-
-// StatusOfPolicy wakes the status of a CriticalService that the service
-// controller has spoken of.
-func StatusOfPolicy() handler.TypedEventHandler[*criticalv2.CriticalService, reconcile.Request] {
-	return handler.TypedFuncs[*criticalv2.CriticalService, reconcile.Request]{
-		GenericFunc: func(_ context.Context, e event.TypedGenericEvent[*criticalv2.CriticalService], q Queue) {
-			q.AddAfter(Request("", e.Object.Name), settle)
-		},
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -14,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 )
@@ -32,10 +30,7 @@ func Of(t testing.TB, objects ...client.Object) (observe.Observer, client.Client
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexServiceOfSlice, observe.ServiceOfSlice).
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice).Build()
 	return observe.Observer{
-		Cached: cached, Live: neverAsked{t: t}, Clock: clock.RealClock{}, Tables: memory.NewTables(),
-		Attempts: memory.NewAnswers[decide.Attempt](), Refusals: memory.NewAnswers[decide.Refusal](),
-		Causes: memory.NewAnswers[criticalv2.OutageCause](), Checks: memory.NewAnswers[decide.Check](),
-		NameConflicts: memory.NewAnswers[corev1.Pod](),
+		Cached: cached, Live: neverAsked{t: t}, Memory: &memory.Memory{}, Clock: clock.RealClock{},
 	}, cached
 }
 

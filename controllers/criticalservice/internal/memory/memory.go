@@ -1,0 +1,91 @@
+// Package memory is the one list of what this kind remembers outside of the API.
+package memory
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/internal/contract/listener"
+	"github.com/critical-service/operator/internal/controller/store"
+)
+
+// Memory is what was learnt by asking, by Service: answers of the API server and of
+// standbys, and what was counted of them. All of it may be lost: after a restart it
+// is empty, and the next question fills it. What must not be lost is in API objects.
+type Memory struct {
+	// Attempts are the API server's last answers to the create of a fallback Pod.
+	Attempts OfService[decide.Attempt]
+	// Refusals are why standby slices could not be written.
+	Refusals OfService[decide.Refusal]
+	// NameConflicts are Pods that have a fallback's name and are none, for those who
+	// observe without asking the API server.
+	NameConflicts OfService[corev1.Pod]
+	// Checks are the last self-tests, and Unconfirmed the questions that had no answer
+	// in the last one.
+	Checks      OfService[decide.Check]
+	Unconfirmed OfService[map[string]bool]
+	// Diagnoses are the outages whose cause is looked for.
+	Diagnoses OfService[Diagnosis]
+	// Denials are the kinds of fallback that the API server denied in this outage.
+	Denials OfService[string]
+	// Outages are what metrics say and the caches do not know.
+	Outages OfService[Outages]
+
+	// Tables are the parsed tables of the responders, by namespace: a mass failure
+	// reads the same one again and again.
+	Tables store.Map[string, Table]
+}
+
+// OfService is something that is remembered of each Service.
+type OfService[V any] = store.Map[types.NamespacedName, V]
+
+// Diagnosis is the search for the cause of one outage.
+type Diagnosis struct {
+	// Looks is how often was looked; Next is when the next time is.
+	Looks int
+	Next  time.Time
+	// Cause is what was found last; nil if nothing was.
+	Cause *criticalv2.OutageCause
+	// Reported are the reasons of which an event was sent; nil before anything was found.
+	Reported []string
+}
+
+// Outages are those of a Service since this process leads.
+type Outages struct {
+	// Count is how many began.
+	Count int
+	// State is the one that was seen last, and Since when it was seen first.
+	State criticalv2.ServiceState
+	Since time.Time
+}
+
+// Table is the table of a responder, nil where it cannot be parsed, and the version of
+// the ConfigMap that it was parsed from.
+type Table struct {
+	Version string
+	Table   *listener.Table
+}
+
+// Cause is what explains the outage of a Service; nil if nothing is known.
+func (m *Memory) Cause(service types.NamespacedName) *criticalv2.OutageCause {
+	if diagnosis := m.Diagnoses.Get(service); diagnosis != nil {
+		return diagnosis.Cause
+	}
+	return nil
+}
+
+// Forget drops what is remembered of a Service that is gone.
+func (m *Memory) Forget(service types.NamespacedName) {
+	m.Attempts.Delete(service)
+	m.Refusals.Delete(service)
+	m.NameConflicts.Delete(service)
+	m.Checks.Delete(service)
+	m.Unconfirmed.Delete(service)
+	m.Diagnoses.Delete(service)
+	m.Denials.Delete(service)
+	m.Outages.Delete(service)
+}

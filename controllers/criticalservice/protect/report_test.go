@@ -1,0 +1,79 @@
+package protect
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/controllers/criticalservice/metrics"
+)
+
+func TestWhatIsRememberedOfAnObservation(t *testing.T) {
+	key := types.NamespacedName{Namespace: "shop", Name: "web"}
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	attempt := decide.Attempt{Reason: criticalv2.ReasonNameTaken}
+	theirs := corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "theirs", Annotations: map[string]string{"a": "long one"}}}
+	tests := map[string]struct {
+		snap              decide.Snapshot
+		done              outcome
+		attempt, conflict bool
+	}{
+		"the answer is still true":    {decide.Snapshot{Service: service, Attempt: &attempt}, outcome{}, true, false},
+		"the answer is out of date":   {decide.Snapshot{Service: service}, outcome{}, false, false},
+		"there is a new answer":       {decide.Snapshot{Service: service}, outcome{asked: true}, true, false},
+		"another Pod has the name":    {decide.Snapshot{Service: service, Attempt: &attempt, Namesake: &theirs}, outcome{}, true, true},
+		"the Service is gone, and it": {decide.Snapshot{Attempt: &attempt, Namesake: &theirs}, outcome{}, false, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			r := &Reconciler{Observer: observe.Observer{Memory: &memory.Memory{}}}
+			r.Memory.Attempts.Set(key, attempt)
+			r.Memory.NameConflicts.Set(key, corev1.Pod{})
+			r.remember(key, &test.snap, test.done)
+			g.Expect(r.Memory.Attempts.Get(key) != nil).To(Equal(test.attempt), "attempt")
+			conflict := r.Memory.NameConflicts.Get(key)
+			g.Expect(conflict != nil).To(Equal(test.conflict), "name conflict")
+			if conflict != nil {
+				g.Expect(conflict.UID).To(Equal(theirs.UID))
+				g.Expect(conflict.Annotations).To(BeEmpty(), "what others write is not kept")
+			}
+		})
+	}
+}
+
+func TestWhatCountsAsAnActivation(t *testing.T) {
+	promoted := &discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{criticalv2.LabelFallbackKind: criticalv2.FallbackKindPage}},
+		Endpoints:  []discoveryv1.Endpoint{{Conditions: discoveryv1.EndpointConditions{Ready: new(true)}}},
+	}
+	governor := &criticalv2.CriticalService{}
+	tests := map[string]struct {
+		plan decide.Plan
+		done outcome
+		want metrics.Activation
+	}{
+		"no CriticalService governs": {decide.Plan{}, outcome{}, metrics.Activation{}},
+		"the Service answers":        {decide.Plan{Governor: governor, OwnReady: 1}, outcome{}, metrics.Activation{}},
+		"it is in outage":            {decide.Plan{Governor: governor}, outcome{}, metrics.Activation{InOutage: true}},
+		"a standby is promoted": {
+			decide.Plan{Governor: governor}, outcome{published: []*discoveryv1.EndpointSlice{promoted}},
+			metrics.Activation{InOutage: true, Promoted: criticalv2.FallbackKindPage},
+		},
+		"a Pod is made":   {decide.Plan{Governor: governor}, outcome{created: &corev1.Pod{}}, metrics.Activation{InOutage: true, Created: true}},
+		"a Pod is denied": {decide.Plan{Governor: governor}, outcome{denied: "podTemplate"}, metrics.Activation{InOutage: true, Denied: "podTemplate"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(activation(&decide.Snapshot{}, &test.plan, &test.done)).To(Equal(test.want))
+		})
+	}
+}
