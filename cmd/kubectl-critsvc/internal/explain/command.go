@@ -64,7 +64,7 @@ func run(ctx context.Context, to *access.Access, format *output.Flags, argument 
 func diagnose(ctx context.Context, reader client.Reader, found *facts) {
 	read, err := evidence.Collect(ctx, reader, found.service, evidence.Usual)
 	if err != nil {
-		found.unread = append(found.unread, fmt.Sprintf("The cause could not be looked for: %v.", err))
+		found.unread = append(found.unread, fmt.Sprintf("The cause could not be determined: %v.", err))
 		return
 	}
 	found.diagnosed = new(diagnosis.Diagnose(read))

@@ -3,12 +3,12 @@ package explain
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 )
 
 // answer says what answers now, and what would.
@@ -93,12 +93,7 @@ func (v *View) names(chosen func(endpoints.Endpoint) bool) []string {
 // mostListed is how many names a sentence has.
 const mostListed = 3
 
-func listed(names []string) string {
-	if more := len(names) - mostListed; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostListed], ", "), more)
-	}
-	return strings.Join(names, ", ")
-}
+func listed(names []string) string { return output.Names(names, mostListed) }
 
 // isStandby reports whether an endpoint waits for an outage.
 func isStandby(endpoint endpoints.Endpoint) bool {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -208,7 +207,7 @@ func planned(view *View) []sentence {
 	}
 	lines := make([]sentence, 0, len(texts))
 	for _, text := range texts {
-		lines = append(lines, sentence{output.Warning, text + ": " + first(services[text]) + "."})
+		lines = append(lines, sentence{output.Warning, text + ": " + output.Names(services[text], mostNamed) + "."})
 	}
 	return lines
 }
@@ -224,15 +223,7 @@ func named(view *View, is func(*Service) bool) string {
 			names = append(names, service.Namespace+"/"+service.Name)
 		}
 	}
-	return first(names)
-}
-
-// first are the first of some names, and how many more there are.
-func first(names []string) string {
-	if more := len(names) - mostNamed; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed], ", "), more)
-	}
-	return strings.Join(names, ", ")
+	return output.Names(names, mostNamed)
 }
 
 // emptyMessage says why there is nothing to list.

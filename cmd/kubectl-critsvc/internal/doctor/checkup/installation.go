@@ -187,7 +187,7 @@ func versions(w *World) []Finding {
 	case theirs.Major() != ours.Major() || theirs.Minor() != ours.Minor():
 		findings = append(findings, Finding{
 			Check: checkVersion, Severity: Warning, What: fmt.Sprintf("the plugin is %s, and the operator is %s", w.PluginVersion, tag),
-			Why: "the plugin may miss what a newer operator says, and look for what an older one does not say", Fix: "install the plugin of the operator's version",
+			Why: "the plugin may miss what a newer operator reports, and expect what an older one does not", Fix: "install the plugin of the operator's version",
 		})
 	default:
 		findings = append(findings, ok(checkVersion, fmt.Sprintf("Kubernetes %s, plugin %s, operator %s", w.ServerVersion.Value, w.PluginVersion, tag))...)
