@@ -14,6 +14,7 @@ import (
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/write"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // StatusReconciler summarises, per CriticalService, what was decided about the
@@ -107,7 +108,7 @@ func (r *StatusReconciler) announce(before, after *criticalv2.CriticalService, v
 	for _, detail := range after.Status.Details {
 		key := client.ObjectKey{Namespace: detail.Namespace, Name: detail.Name}
 		begins := detail.State == criticalv2.StateExposed && said[key].State != criticalv2.StateExposed
-		if !decide.Hinders(detail.Reason) || detail.Reason == said[key].Reason && !begins {
+		if !protection.NeedsAction(detail.Reason) || detail.Reason == said[key].Reason && !begins {
 			continue
 		}
 		if detail.Reason != criticalv2.ReasonTemplateNotFound || templateMissing && begins {

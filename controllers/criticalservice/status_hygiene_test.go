@@ -18,6 +18,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/internal/protection"
 	"github.com/critical-service/operator/test/testenv"
 )
 
@@ -103,7 +104,7 @@ func lintAgreement(status *criticalv2.CriticalServiceStatus) []string {
 			criticalv2.StateIgnored: &counted.Ignored, criticalv2.StateArming: &counted.Arming, criticalv2.StateArmed: &counted.Armed,
 			criticalv2.StateExposed: &counted.Exposed, criticalv2.StateCovered: &counted.Covered,
 		}[detail.State]++
-		hindered = hindered || decide.Hinders(detail.Reason)
+		hindered = hindered || protection.NeedsAction(detail.Reason)
 	}
 	counts := status.Services
 	if counts.Ignored+counts.Arming+counts.Armed+counts.Exposed+counts.Covered != counts.Total {

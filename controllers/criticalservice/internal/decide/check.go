@@ -9,6 +9,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/controller/condition"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // Check is what the self-test of a Service's standby found.
@@ -38,7 +39,7 @@ func sumUp(policy *criticalv2.CriticalService, verdicts []Verdict) checked {
 		verdict := &verdicts[i]
 		switch check := verdict.Check; {
 		case verdict.Plan.Governor == nil || verdict.Plan.Governor.Name != policy.Name || verdict.Plan.State == criticalv2.StateIgnored:
-		case isOpen(verdict.Plan) && Hinders(verdict.Plan.Reason):
+		case isOpen(verdict.Plan) && protection.NeedsAction(verdict.Plan.Reason):
 			sum.hindered = append(sum.hindered, fmt.Sprintf("Service %s/%s has no fallback that works (%s): %s",
 				verdict.Service.Namespace, verdict.Service.Name, verdict.Plan.Reason, verdict.Plan.Message))
 		case check == nil:

@@ -85,7 +85,7 @@ func (s *Snapshot) mentionAnnounced(plan *Plan, m *criticalv2.Maintenance) {
 	if m.IsOver(s.Now) {
 		said = "A maintenance was announced" + ending(m) + ", and the application is not back yet"
 	}
-	plain := !Hinders(plan.Reason)
+	plain := !protection.NeedsAction(plan.Reason)
 	switch {
 	case plain && plan.State == criticalv2.StateArmed:
 		plan.Reason = criticalv2.ReasonMaintenance

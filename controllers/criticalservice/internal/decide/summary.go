@@ -140,30 +140,8 @@ func setReady(list condition.List, policy *criticalv2.CriticalService, counts cr
 	}
 }
 
-// hindrances are the reasons that make FallbackReady False, the most general
-// first: one missing PodTemplate explains many Services.
-var hindrances = []string{
-	criticalv2.ReasonTemplateNotFound,
-	criticalv2.ReasonTemplateForbidden,
-	criticalv2.ReasonResponderFailing,
-	criticalv2.ReasonCreateDenied,
-	criticalv2.ReasonNameTaken,
-	criticalv2.ReasonBackupNotFound,
-	criticalv2.ReasonBackupUnsuitable,
-	criticalv2.ReasonBackupNotReady,
-	criticalv2.ReasonHeadlessUnsupported,
-	criticalv2.ReasonFamilyMissing,
-	criticalv2.ReasonPortMismatch,
-	criticalv2.ReasonFallbackFailing,
-	criticalv2.ReasonPageContentInvalid,
-}
-
-// Hinders tells whether a reason says that a fallback does not work as it is,
-// and that a person must do something.
-func Hinders(reason string) bool { return slices.Contains(hindrances, reason) }
-
 func setFallbackReady(list condition.List, details []criticalv2.ServiceStatus) {
-	for _, reason := range hindrances {
+	for _, reason := range protection.ReasonsToAct {
 		if texts := describe(details, func(d criticalv2.ServiceStatus) bool { return d.Reason == reason }); texts != "" {
 			list.Set(criticalv2.ConditionFallbackReady, false, reason, texts)
 			return
