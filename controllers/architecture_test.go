@@ -35,10 +35,8 @@ var rules = []rule{
 		},
 	},
 	{
-		sentence: "decide and render are pure: they import no client, no log and no I/O",
-		in: func(folder string) bool {
-			return strings.HasSuffix(folder, "/internal/decide") || strings.HasSuffix(folder, "/internal/render")
-		},
+		sentence: "decide, summary and render are pure: they import no client, no log and no I/O",
+		in:       isPure,
 		forbids: func(_, imported string) bool {
 			return anyOf("k8s.io/client-go", "sigs.k8s.io/controller-runtime", "github.com/go-logr", "k8s.io/klog",
 				"context", "os", "net", "io", "log", "sync", "math/rand")(imported)
@@ -102,6 +100,12 @@ var rules = []rule{
 	},
 }
 
+// isPure reports whether a folder under controllers holds decisions: values in, values
+// out.
+func isPure(folder string) bool {
+	return under("controllers")(folder) && slices.Contains([]string{"decide", "summary", "render"}, filepath.Base(folder))
+}
+
 // isContract tells whether a package is one of words and rules that several
 // programs share.
 func isContract(imported string) bool {
@@ -138,7 +142,7 @@ func TestArchitecture(t *testing.T) {
 // Snapshot.
 func TestTimeIsAValue(t *testing.T) {
 	eachFile(t, func(path string, file *ast.File) {
-		if !strings.Contains(path, "/internal/decide/") && !strings.Contains(path, "/internal/render/") {
+		if !isPure(filepath.ToSlash(filepath.Dir(path))) {
 			return
 		}
 		ast.Inspect(file, func(node ast.Node) bool {

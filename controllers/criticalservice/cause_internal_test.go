@@ -19,6 +19,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/internal/controller/events"
 )
 
@@ -96,7 +97,7 @@ func TestWhoOnlyLooksAsksNothing(t *testing.T) {
 	looker := observer{
 		cached: caches, live: nobodyAsked{t: t}, clock: clock.RealClock{}, tables: newTables(),
 		attempts: newAnswers[decide.Attempt](), refusals: newAnswers[decide.Refusal](), causes: newAnswers[criticalv2.OutageCause](),
-		checks: newAnswers[decide.Check](), namesakes: newAnswers[corev1.Pod](),
+		checks: newAnswers[summary.Check](), namesakes: newAnswers[corev1.Pod](),
 	}
 	looker.attempts.set(aService, decide.Attempt{Reason: criticalv2.ReasonNameTaken})
 	open := newInquiries(time.Millisecond, looker.causes)

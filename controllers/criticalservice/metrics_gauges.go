@@ -12,6 +12,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 )
 
 // collectWithin is how long a scrape may read caches, which takes milliseconds. They
@@ -93,7 +94,7 @@ func (g *gauges) collect(ctx context.Context, key types.NamespacedName, service 
 	if err != nil {
 		return err
 	}
-	verdict := decide.Verdict{Service: service, Plan: decide.Decide(snap), Check: g.check(key, &snap)}
+	verdict := summary.Verdict{Service: service, Plan: decide.Decide(snap), Check: g.check(key, &snap)}
 	if verdict.Plan.Governor == nil {
 		return nil
 	}
@@ -133,9 +134,9 @@ func (g *gauges) collect(ctx context.Context, key types.NamespacedName, service 
 // stateOf is the state of a Service as the status has it, or is about to: while the
 // API server is asked for something, what it said before holds. The time is zero if
 // the status does not say since when.
-func (g *gauges) stateOf(verdict *decide.Verdict, now time.Time) (criticalv2.ServiceState, time.Time) {
+func (g *gauges) stateOf(verdict *summary.Verdict, now time.Time) (criticalv2.ServiceState, time.Time) {
 	governor := verdict.Plan.Governor
-	detail := decide.Detail(governor, *verdict, now)
+	detail := summary.Detail(governor, *verdict, now)
 	for _, known := range governor.Status.Details {
 		if known.Namespace == detail.Namespace && known.Name == detail.Name && known.State == detail.State {
 			return detail.State, detail.Since.Time

@@ -20,6 +20,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/internal/controller/write"
 	"github.com/critical-service/operator/test/metrictable"
 )
@@ -68,7 +69,7 @@ func measuredWorld(g Gomega, leads <-chan struct{}) (*prometheus.Registry, clien
 	watched := observer{
 		cached: caches, clock: clock.RealClock{}, tables: newTables(),
 		attempts: newAnswers[decide.Attempt](), refusals: newAnswers[decide.Refusal](), causes: newAnswers[criticalv2.OutageCause](),
-		checks: newAnswers[decide.Check](), namesakes: newAnswers[corev1.Pod](),
+		checks: newAnswers[summary.Check](), namesakes: newAnswers[corev1.Pod](),
 	}
 	g.Expect(measured.register(registry)).To(Succeed())
 	g.Expect(registry.Register(newGauges(watched, measured.outages, leads))).To(Succeed())
@@ -86,7 +87,7 @@ func closed() <-chan struct{} {
 func TestTheTableOfMetricsIsWhatIsRegistered(t *testing.T) {
 	g := NewWithT(t)
 	registry, writer, watched := measuredWorld(g, closed())
-	watched.checks.set(types.NamespacedName{Namespace: "shop", Name: "web"}, decide.Check{At: time.Now(), Asked: 1})
+	watched.checks.set(types.NamespacedName{Namespace: "shop", Name: "web"}, summary.Check{At: time.Now(), Asked: 1})
 	g.Expect(write.Create(t.Context(), writer, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "fallback"}})).To(Succeed())
 	families, err := registry.Gather()
 	g.Expect(err).NotTo(HaveOccurred())
@@ -126,8 +127,8 @@ func governor(outages ...criticalv2.Outage) *criticalv2.CriticalService {
 }
 
 // verdict is what was decided about Service shop/web.
-func verdict(governor *criticalv2.CriticalService, state criticalv2.ServiceState) []decide.Verdict {
-	return []decide.Verdict{{
+func verdict(governor *criticalv2.CriticalService, state criticalv2.ServiceState) []summary.Verdict {
+	return []summary.Verdict{{
 		Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: web.Name}},
 		Plan:    decide.Plan{Governor: governor, State: state},
 	}}
@@ -178,7 +179,7 @@ func TestOnlyARecoveryEndsADuration(t *testing.T) {
 	other := governor()
 	other.Name = "a-comes-first"
 	tests := map[string]struct {
-		verdicts []decide.Verdict
+		verdicts []summary.Verdict
 		want     string
 	}{
 		"the Service answers by itself":                     {verdict(governor(), criticalv2.StateArmed), "1 in 1m0s"},

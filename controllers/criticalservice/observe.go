@@ -16,6 +16,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 )
 
 // observer makes Snapshots. It is the only place that reads.
@@ -26,7 +27,7 @@ type observer struct {
 	attempts     *answers[decide.Attempt]
 	refusals     *answers[decide.Refusal]
 	causes       *answers[criticalv2.OutageCause]
-	checks       *answers[decide.Check]
+	checks       *answers[summary.Check]
 	// untested tells that nobody tests standbys.
 	untested bool
 	// namesakes are the Pods of others that were found to have a fallback's name.

@@ -22,6 +22,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/fault"
 )
@@ -131,7 +132,7 @@ func (r *SelfTestReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 	if len(silent) > 0 && len(confirmed) == 0 {
 		return ctrl.Result{RequeueAfter: min(secondLook, r.every)}, nil
 	}
-	r.record(ctx, &snap, plan, decide.Check{At: r.clock.Now(), Asked: len(questions), Problem: problemOf(&snap, confirmed)})
+	r.record(ctx, &snap, plan, summary.Check{At: r.clock.Now(), Asked: len(questions), Problem: problemOf(&snap, confirmed)})
 	if len(confirmed) > 0 {
 		return ctrl.Result{RequeueAfter: min(silentLook, r.every)}, nil
 	}
@@ -162,7 +163,7 @@ func (r *SelfTestReconciler) confirm(key types.NamespacedName, silent []silence)
 
 // record keeps what was found. If it is news, it wakes the status, and tells of a
 // standby that fell silent, or that answers again.
-func (r *SelfTestReconciler) record(ctx context.Context, snap *decide.Snapshot, plan decide.Plan, check decide.Check) {
+func (r *SelfTestReconciler) record(ctx context.Context, snap *decide.Snapshot, plan decide.Plan, check summary.Check) {
 	key := client.ObjectKeyFromObject(snap.Service)
 	was := r.checks.get(key)
 	if was != nil && sameProblem(was.Problem, check.Problem) {
@@ -197,9 +198,9 @@ func saidSilent(policy *criticalv2.CriticalService, service *corev1.Service) boo
 
 // check is what is known of a Service's standby: nil if it is yet to be tested. One
 // that nobody tests, or that is not there, has nothing to be found out.
-func (o *observer) check(key types.NamespacedName, snap *decide.Snapshot) *decide.Check {
+func (o *observer) check(key types.NamespacedName, snap *decide.Snapshot) *summary.Check {
 	if o.untested || !publishes(snap) {
-		return &decide.Check{}
+		return &summary.Check{}
 	}
 	return o.checks.get(key)
 }

@@ -23,6 +23,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/write"
 )
@@ -76,7 +77,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		attempts:   newAnswers[decide.Attempt](),
 		refusals:   newAnswers[decide.Refusal](),
 		causes:     newAnswers[criticalv2.OutageCause](),
-		checks:     newAnswers[decide.Check](),
+		checks:     newAnswers[summary.Check](),
 		untested:   options.SelfTestInterval <= 0,
 		namesakes:  newAnswers[corev1.Pod](),
 		tables:     newTables(),

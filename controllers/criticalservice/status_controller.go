@@ -11,6 +11,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/write"
@@ -40,7 +41,7 @@ func (r *StatusReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 		return fault.Result(err)
 	}
 	updated := policy.DeepCopy()
-	updated.Status = decide.Summarize(policy, verdicts, r.unwatched(policy), r.clock.Now())
+	updated.Status = summary.Summarize(policy, verdicts, r.unwatched(policy), r.clock.Now())
 	wrote, err := write.Status(ctx, r.client, policy, updated.DeepCopy())
 	if apierrors.IsInvalid(err) {
 		return fault.Result(fault.BugFrom(err))
@@ -57,7 +58,7 @@ func (r *StatusReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 
 // judge decides about every Service that the CriticalService matches. It writes
 // nothing: the service controller does what the plans say.
-func (r *StatusReconciler) judge(ctx context.Context, policy *criticalv2.CriticalService) ([]decide.Verdict, error) {
+func (r *StatusReconciler) judge(ctx context.Context, policy *criticalv2.CriticalService) ([]summary.Verdict, error) {
 	var matched []*corev1.Service
 	watched := policy.DeepCopy()
 	watched.Spec.Namespaces = slices.DeleteFunc(watched.Spec.Namespaces, func(name string) bool { return !r.watches(name) })
@@ -66,7 +67,7 @@ func (r *StatusReconciler) judge(ctx context.Context, policy *criticalv2.Critica
 	}
 	eachMatched(ctx, r.cached, watched, func(service *corev1.Service) { matched = append(matched, service) })
 
-	var verdicts []decide.Verdict
+	var verdicts []summary.Verdict
 	for _, service := range matched {
 		key := client.ObjectKeyFromObject(service)
 		snap, err := r.observe(ctx, key)
@@ -74,7 +75,7 @@ func (r *StatusReconciler) judge(ctx context.Context, policy *criticalv2.Critica
 			return nil, err
 		}
 		if plan := decide.Decide(snap); plan.Governor != nil {
-			verdicts = append(verdicts, decide.Verdict{
+			verdicts = append(verdicts, summary.Verdict{
 				Service: service, Plan: plan, Cause: r.causes.get(key), Check: r.check(key, &snap),
 			})
 		}
@@ -94,7 +95,7 @@ func (r *StatusReconciler) watches(namespace string) bool {
 // announce sends one Warning event for every hindrance that is new, and for every
 // outage that begins hindered: on the CriticalService if it is about all its
 // Services, else on the Service.
-func (r *StatusReconciler) announce(before, after *criticalv2.CriticalService, verdicts []decide.Verdict) {
+func (r *StatusReconciler) announce(before, after *criticalv2.CriticalService, verdicts []summary.Verdict) {
 	services := map[client.ObjectKey]*corev1.Service{}
 	for _, verdict := range verdicts {
 		services[client.ObjectKeyFromObject(verdict.Service)] = verdict.Service

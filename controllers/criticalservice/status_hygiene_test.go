@@ -18,6 +18,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/internal/protection"
 	"github.com/critical-service/operator/test/testenv"
 )
@@ -249,7 +250,7 @@ func TestTheLintFindsAStatusThatDoesNotAgreeWithItself(t *testing.T) {
 func cleanPolicy() *criticalv2.CriticalService {
 	policy := &criticalv2.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: "a", Generation: 3}}
 	policy.Spec.ServiceSelector.MatchLabels = map[string]string{"role": "x"}
-	policy.Status = decide.Summarize(policy, []decide.Verdict{{
+	policy.Status = summary.Summarize(policy, []summary.Verdict{{
 		Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "x"}},
 		Plan:    decide.Plan{Governor: policy, State: criticalv2.StateArmed, Reason: criticalv2.ReasonStandbyReady, Message: "It stands by."},
 	}}, nil, time.Now().Add(-time.Minute))

@@ -1,4 +1,4 @@
-package decide_test
+package summary_test
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 )
 
 // chronicler follows Services for CriticalService "a". All that it remembers from
@@ -29,9 +29,9 @@ func newChronicler(g Gomega) *chronicler {
 }
 
 // see summarizes what is seen some time later.
-func (c *chronicler) see(later time.Duration, verdicts ...decide.Verdict) {
+func (c *chronicler) see(later time.Duration, verdicts ...summary.Verdict) {
 	c.now = c.now.Add(later)
-	stored, err := json.Marshal(decide.Summarize(&c.policy, verdicts, nil, c.now))
+	stored, err := json.Marshal(summary.Summarize(&c.policy, verdicts, nil, c.now))
 	c.g.Expect(err).NotTo(HaveOccurred())
 	c.policy.Status = criticalv2.CriticalServiceStatus{}
 	c.g.Expect(json.Unmarshal(stored, &c.policy.Status)).To(Succeed())
@@ -57,36 +57,36 @@ func (c *chronicler) story() []string {
 	return lines
 }
 
-func armedNow(name string) decide.Verdict {
+func armedNow(name string) summary.Verdict {
 	return verdict(name, criticalv2.StateArmed, criticalv2.ReasonStandbyReady)
 }
 
-func exposedNow(name string) decide.Verdict {
+func exposedNow(name string) summary.Verdict {
 	return verdict(name, criticalv2.StateExposed, criticalv2.ReasonFallbackStarting)
 }
 
-func coveredNow(name string) decide.Verdict {
+func coveredNow(name string) summary.Verdict {
 	v := verdict(name, criticalv2.StateCovered, criticalv2.ReasonFallbackServing)
 	v.Plan.Fallback = criticalv2.FallbackKindPage
 	return v
 }
 
-func unknownNow(name string) decide.Verdict {
+func unknownNow(name string) summary.Verdict {
 	return verdict(name, criticalv2.StateArming, criticalv2.ReasonEndpointsUnknown)
 }
 
-func because(v decide.Verdict, reason string) decide.Verdict {
+func because(v summary.Verdict, reason string) summary.Verdict {
 	v.Cause = &criticalv2.OutageCause{Reason: reason}
 	return v
 }
 
-func governedBy(name string, v decide.Verdict) decide.Verdict {
+func governedBy(name string, v summary.Verdict) summary.Verdict {
 	other := policy(name)
 	v.Plan.Governor = &other
 	return v
 }
 
-func provisionally(v decide.Verdict) decide.Verdict {
+func provisionally(v summary.Verdict) summary.Verdict {
 	v.Plan.Provisional = true
 	return v
 }
@@ -264,8 +264,8 @@ func TestOfOneServiceTheLatestTenOutagesAreKept(t *testing.T) {
 }
 
 // all says the same of many Services.
-func all(number int, of func(string) decide.Verdict) []decide.Verdict {
-	var verdicts []decide.Verdict
+func all(number int, of func(string) summary.Verdict) []summary.Verdict {
+	var verdicts []summary.Verdict
 	for i := range number {
 		verdicts = append(verdicts, of(fmt.Sprintf("s-%03d", i)))
 	}
@@ -310,11 +310,11 @@ func TestMoreServicesInOutageThanPlacesDoNotPushEachOtherOut(t *testing.T) {
 
 // The laws of the history, in random sequences of what may be seen.
 func TestTheLawsOfTheHistory(t *testing.T) {
-	states := []func(string) decide.Verdict{armedNow, exposedNow, coveredNow, unknownNow,
-		func(name string) decide.Verdict { return because(coveredNow(name), criticalv2.CauseCrashLoop) },
-		func(name string) decide.Verdict { return because(exposedNow(name), criticalv2.CauseNotFound) },
-		func(name string) decide.Verdict { return provisionally(exposedNow(name)) },
-		func(name string) decide.Verdict { return governedBy("A", coveredNow(name)) },
+	states := []func(string) summary.Verdict{armedNow, exposedNow, coveredNow, unknownNow,
+		func(name string) summary.Verdict { return because(coveredNow(name), criticalv2.CauseCrashLoop) },
+		func(name string) summary.Verdict { return because(exposedNow(name), criticalv2.CauseNotFound) },
+		func(name string) summary.Verdict { return provisionally(exposedNow(name)) },
+		func(name string) summary.Verdict { return governedBy("A", coveredNow(name)) },
 	}
 	for name, services := range map[string]int{"few Services": 3, "more Services than the list has places": criticalv2.MaxOutages + 20} {
 		t.Run(name, func(t *testing.T) {
@@ -323,7 +323,7 @@ func TestTheLawsOfTheHistory(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 0))
 				c := newChronicler(g)
 				for range 60 {
-					var verdicts []decide.Verdict
+					var verdicts []summary.Verdict
 					for i := range services {
 						if random.IntN(10) > 0 { // Now and then a Service is gone.
 							verdicts = append(verdicts, states[random.IntN(len(states))](fmt.Sprintf("s-%03d", i)))
@@ -337,7 +337,7 @@ func TestTheLawsOfTheHistory(t *testing.T) {
 }
 
 // holdLaws sees a random world, and holds what becomes of the history to its laws.
-func holdLaws(g Gomega, random *rand.Rand, c *chronicler, verdicts []decide.Verdict) {
+func holdLaws(g Gomega, random *rand.Rand, c *chronicler, verdicts []summary.Verdict) {
 	before := c.policy.DeepCopy()
 	c.see(time.Duration(1+random.IntN(1000))*time.Millisecond, verdicts...)
 	outages := c.policy.Status.Outages
@@ -358,7 +358,7 @@ func holdLaws(g Gomega, random *rand.Rand, c *chronicler, verdicts []decide.Verd
 		g.Expect(number).To(BeNumerically("<=", criticalv2.MaxOutagesOfService), name)
 	}
 	down := map[string]bool{}
-	for _, detail := range decide.Summarize(before, verdicts, nil, c.now).Details {
+	for _, detail := range summary.Summarize(before, verdicts, nil, c.now).Details {
 		down[detail.Name] = detail.State == criticalv2.StateExposed || detail.State == criticalv2.StateCovered
 		if down[detail.Name] && len(underWay) < criticalv2.MaxOutages {
 			g.Expect(underWay).To(HaveKey(detail.Name), "an outage that is seen is listed")
@@ -371,11 +371,11 @@ func holdLaws(g Gomega, random *rand.Rand, c *chronicler, verdicts []decide.Verd
 	}
 
 	again := c.policy.DeepCopy()
-	g.Expect(decide.Summarize(again, verdicts, nil, c.now.Add(time.Hour)).Outages).To(Equal(outages), "where nothing changes, nothing is written")
+	g.Expect(summary.Summarize(again, verdicts, nil, c.now.Add(time.Hour)).Outages).To(Equal(outages), "where nothing changes, nothing is written")
 	g.Expect(again).To(Equal(c.policy.DeepCopy()), "the status that was read is not changed")
 	other := slices.Clone(verdicts)
 	random.Shuffle(len(other), func(i, j int) { other[i], other[j] = other[j], other[i] })
-	g.Expect(words(decide.Summarize(before, other, nil, c.now))).To(Equal(words(c.policy.Status)), "the order of Services means nothing")
+	g.Expect(words(summary.Summarize(before, other, nil, c.now))).To(Equal(words(c.policy.Status)), "the order of Services means nothing")
 }
 
 // words is a status as it is stored.

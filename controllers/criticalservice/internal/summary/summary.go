@@ -1,4 +1,4 @@
-package decide
+package summary
 
 import (
 	"cmp"
@@ -8,20 +8,20 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/critical-service/operator/internal/protection"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/internal/controller/condition"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // Verdict is what was decided about one Service that a CriticalService matches, and
 // what is known of it beside that.
 type Verdict struct {
 	Service *corev1.Service
-	Plan    Plan
+	Plan    decide.Plan
 	// Cause is what explains the outage; nil if nobody has looked yet.
 	Cause *criticalv2.OutageCause
 	// Check is the last self-test of the standby; nil if there was none.
@@ -66,7 +66,7 @@ func Detail(policy *criticalv2.CriticalService, verdict Verdict, now time.Time) 
 	}
 	if inOutage(detail) {
 		detail.Cause = verdict.Cause
-		if planned := verdict.Plan.plannedCause(); planned != nil {
+		if planned := plannedCause(&verdict.Plan); planned != nil {
 			detail.Cause = planned
 		}
 	}

@@ -1,4 +1,4 @@
-package decide
+package summary
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/internal/controller/condition"
 	"github.com/critical-service/operator/internal/protection"
 )
@@ -61,7 +62,7 @@ func sumUp(policy *criticalv2.CriticalService, verdicts []Verdict) checked {
 
 // isOpen tells whether a Service has nothing that answers, or would answer, in its
 // place.
-func isOpen(plan Plan) bool {
+func isOpen(plan decide.Plan) bool {
 	return plan.State == criticalv2.StateArming || plan.State == criticalv2.StateExposed
 }
 
