@@ -93,9 +93,9 @@ const (
 	// ReasonFallbackFailing: the fallback Pod exists and cannot become ready as
 	// it is: image pull, crash loop, unschedulable, failed.
 	ReasonFallbackFailing = "FallbackFailing"
-	// ReasonRehearsalPending: the operator is about to ask the API server
+	// ReasonDryRunPending: the operator is about to ask the API server
 	// whether it would accept the fallback Pod.
-	ReasonRehearsalPending = "RehearsalPending"
+	ReasonDryRunPending = "DryRunPending"
 	// ReasonResponderStarting: the responder of the namespace does not listen on
 	// the Service's ports yet.
 	ReasonResponderStarting = "ResponderStarting"

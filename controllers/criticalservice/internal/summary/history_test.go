@@ -186,7 +186,7 @@ func TestTheHistoryOfOutages(t *testing.T) {
 		"a recovery ends it though the API server is about to be asked": {
 			happens: func(c *chronicler) {
 				c.see(0, coveredNow("x"))
-				c.see(minute, provisionally(verdict("x", criticalv2.StateArming, criticalv2.ReasonRehearsalPending)))
+				c.see(minute, provisionally(verdict("x", criticalv2.StateArming, criticalv2.ReasonDryRunPending)))
 			},
 			want: []string{"x +0s covered +0s by page ended +1m0s"},
 		},

@@ -157,18 +157,18 @@ func TestSinceIsWhenTheStateBegan(t *testing.T) {
 		},
 		"until the API server has answered, what it said before holds": {
 			was(criticalv2.StateArmed, criticalv2.ReasonEndpointsReady),
-			provisional(verdict("x", criticalv2.StateArming, criticalv2.ReasonRehearsalPending)),
+			provisional(verdict("x", criticalv2.StateArming, criticalv2.ReasonDryRunPending)),
 			criticalv2.ReasonEndpointsReady, earlier.Time,
 		},
 		"a Service that is no longer opted out is not called so until the API server has answered": {
 			was(criticalv2.StateIgnored, criticalv2.ReasonOptedOut),
-			provisional(verdict("x", criticalv2.StateArming, criticalv2.ReasonRehearsalPending)),
-			criticalv2.ReasonRehearsalPending, now,
+			provisional(verdict("x", criticalv2.StateArming, criticalv2.ReasonDryRunPending)),
+			criticalv2.ReasonDryRunPending, now,
 		},
 		"a recovery is not hidden by a rehearsal that is still to come": {
 			was(criticalv2.StateCovered, criticalv2.ReasonFallbackServing),
-			provisional(verdict("x", criticalv2.StateArming, criticalv2.ReasonRehearsalPending)),
-			criticalv2.ReasonRehearsalPending, now,
+			provisional(verdict("x", criticalv2.StateArming, criticalv2.ReasonDryRunPending)),
+			criticalv2.ReasonDryRunPending, now,
 		},
 		"a fallback that is gone is not said to answer until the next one is made": {
 			was(criticalv2.StateCovered, criticalv2.ReasonFallbackServing),
