@@ -104,7 +104,7 @@ func TestWhoOnlyLooksAsksNothing(t *testing.T) {
 	open.follow(aService, &corev1.Service{}, anOutage)
 	for _, looks := range []reconcile.Reconciler{
 		&CauseReconciler{observer: looker, inquiries: open},
-		&SelfTestReconciler{observer: looker, every: time.Minute, doubts: newAnswers[map[question]bool]()},
+		&SelfTestReconciler{observer: looker, every: time.Minute, unconfirmed: newAnswers[map[question]bool]()},
 	} {
 		_, err := looks.Reconcile(t.Context(), ctrl.Request{NamespacedName: aService})
 		g.Expect(err).NotTo(HaveOccurred())

@@ -126,7 +126,7 @@ func (g *gauges) collect(ctx context.Context, key types.NamespacedName, service 
 	gauge(g.maintenance, truth(verdict.Plan.Maintenance != nil))
 	tell(g.count, prometheus.CounterValue, float64(outages))
 	if check := verdict.Check; check != nil && check.Asked > 0 {
-		gauge(g.failover, truth(check.Problem == ""))
+		gauge(g.failover, truth(check.Silence == nil))
 	}
 	return nil
 }
@@ -137,10 +137,8 @@ func (g *gauges) collect(ctx context.Context, key types.NamespacedName, service 
 func (g *gauges) stateOf(verdict *summary.Verdict, now time.Time) (criticalv2.ServiceState, time.Time) {
 	governor := verdict.Plan.Governor
 	detail := summary.Detail(governor, *verdict, now)
-	for _, known := range governor.Status.Details {
-		if known.Namespace == detail.Namespace && known.Name == detail.Name && known.State == detail.State {
-			return detail.State, detail.Since.Time
-		}
+	if known := governor.Status.DetailOf(detail.Namespace, detail.Name); known != nil && known.State == detail.State {
+		return detail.State, detail.Since.Time
 	}
 	return detail.State, time.Time{}
 }

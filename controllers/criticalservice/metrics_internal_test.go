@@ -87,7 +87,7 @@ func closed() <-chan struct{} {
 func TestTheTableOfMetricsIsWhatIsRegistered(t *testing.T) {
 	g := NewWithT(t)
 	registry, writer, watched := measuredWorld(g, closed())
-	watched.checks.set(types.NamespacedName{Namespace: "shop", Name: "web"}, summary.Check{At: time.Now(), Asked: 1})
+	watched.checks.set(types.NamespacedName{Namespace: "shop", Name: "web"}, summary.Check{Asked: 1})
 	g.Expect(write.Create(t.Context(), writer, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "fallback"}})).To(Succeed())
 	families, err := registry.Gather()
 	g.Expect(err).NotTo(HaveOccurred())

@@ -2,10 +2,8 @@ package criticalservice
 
 import (
 	"context"
-	"fmt"
 	"hash/crc32"
 	"net"
-	"strings"
 	"time"
 
 	"github.com/critical-service/operator/internal/protection"
@@ -13,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,16 +31,16 @@ const (
 	// secondLook is when a standby is tested again that did not answer. Only what is
 	// silent twice counts: Pods of a responder come and go.
 	secondLook = 5 * time.Second
-	// silentLook is how often a standby is tested that is known to be silent, so that
-	// whoever mends it soon sees that it answers.
+	// silentLook is how often a standby is tested that is known to be silent, so that a
+	// fix soon shows in the status.
 	silentLook = 30 * time.Second
 	// testsAtOnce is how many Services are tested at the same time.
 	testsAtOnce = 4
 )
 
 // SelfTestReconciler asks the standby of one Service per key for an answer, from
-// inside the cluster, as long as nobody needs it. It changes nothing: what it
-// found the status controller says.
+// inside the cluster, before it is needed. It changes nothing: the status controller
+// reports what it found.
 type SelfTestReconciler struct {
 	observer
 	events.Announcer
@@ -53,8 +50,8 @@ type SelfTestReconciler struct {
 	every time.Duration
 	// dial opens connections; nil is the network.
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// doubts are, by Service, the questions that had no answer when last asked.
-	doubts *answers[map[question]bool]
+	// unconfirmed are, by Service, the questions that had no answer when last asked.
+	unconfirmed *answers[map[question]bool]
 }
 
 func (r *SelfTestReconciler) setup(mgr ctrl.Manager) error {
@@ -66,8 +63,8 @@ func (r *SelfTestReconciler) setup(mgr ctrl.Manager) error {
 }
 
 // standbyChanged wakes the Service of a standby slice that is new, is gone, or
-// publishes other endpoints. Promotion is no change: in a mass failure, nobody has
-// time for tests.
+// publishes other endpoints. Promotion is no change: in a mass failure there is no time
+// for tests.
 func (r *SelfTestReconciler) standbyChanged() handler.EventHandler {
 	look := func(object client.Object, q queue) {
 		slice, isSlice := object.(*discoveryv1.EndpointSlice)
@@ -87,7 +84,7 @@ func (r *SelfTestReconciler) standbyChanged() handler.EventHandler {
 	}
 }
 
-// samePublished tells whether two states of a slice differ, if at all, in whether
+// samePublished reports whether two states of a slice differ, if at all, in whether
 // their endpoints are ready.
 func samePublished(before, after client.Object) bool {
 	was, wasSlice := before.(*discoveryv1.EndpointSlice)
@@ -114,7 +111,7 @@ func (r *SelfTestReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 	plan := decide.Decide(snap)
 	if plan.Governor == nil || !publishes(&snap) {
 		r.checks.forget(key)
-		r.doubts.forget(key)
+		r.unconfirmed.forget(key)
 		return ctrl.Result{}, nil // A slice that changes wakes it.
 	}
 	questions, err := r.questions(ctx, &snap)
@@ -123,7 +120,7 @@ func (r *SelfTestReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 	}
 	silent := r.ask(ctx, &snap, questions)
 	if ctx.Err() != nil {
-		return ctrl.Result{}, nil // The operator ends, and no server is to blame.
+		return ctrl.Result{}, nil // The operator shuts down, and no server is to blame.
 	}
 	if len(questions) > 0 {
 		r.metrics.selfTested(len(silent) == 0)
@@ -132,7 +129,7 @@ func (r *SelfTestReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 	if len(silent) > 0 && len(confirmed) == 0 {
 		return ctrl.Result{RequeueAfter: min(secondLook, r.every)}, nil
 	}
-	r.record(ctx, &snap, plan, summary.Check{At: r.clock.Now(), Asked: len(questions), Problem: problemOf(&snap, confirmed)})
+	r.record(ctx, &snap, plan, summary.Check{Asked: len(questions), Silence: silenceOf(&snap, confirmed)})
 	if len(confirmed) > 0 {
 		return ctrl.Result{RequeueAfter: min(silentLook, r.every)}, nil
 	}
@@ -142,62 +139,58 @@ func (r *SelfTestReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 // confirm gives those of the silent ones that were silent the last time, too.
 func (r *SelfTestReconciler) confirm(key types.NamespacedName, silent []silence) []silence {
 	var before map[question]bool
-	if doubts := r.doubts.get(key); doubts != nil {
-		before = *doubts
+	if unconfirmed := r.unconfirmed.get(key); unconfirmed != nil {
+		before = *unconfirmed
 	}
 	var confirmed []silence
-	doubts := map[question]bool{}
+	unconfirmed := map[question]bool{}
 	for _, s := range silent {
-		doubts[s.question] = true
+		unconfirmed[s.question] = true
 		if before[s.question] {
 			confirmed = append(confirmed, s)
 		}
 	}
-	if len(doubts) > 0 {
-		r.doubts.set(key, doubts)
+	if len(unconfirmed) > 0 {
+		r.unconfirmed.set(key, unconfirmed)
 	} else {
-		r.doubts.forget(key)
+		r.unconfirmed.forget(key)
 	}
 	return confirmed
 }
 
-// record keeps what was found. If it is news, it wakes the status, and tells of a
-// standby that fell silent, or that answers again.
+// record keeps what was found. If it is news, it wakes the status, and sends an event for
+// a standby that fell silent, or that answers again.
 func (r *SelfTestReconciler) record(ctx context.Context, snap *decide.Snapshot, plan decide.Plan, check summary.Check) {
 	key := client.ObjectKeyFromObject(snap.Service)
 	was := r.checks.get(key)
-	if was != nil && sameProblem(was.Problem, check.Problem) {
-		check.Problem = was.Problem // A server may have other words for it each time.
+	if was != nil && was.Same(&check) {
+		return // The message stays: a server may word its answer differently each time.
 	}
 	r.checks.set(key, check)
-	if was != nil && was.Problem == check.Problem && (was.Asked == 0) == (check.Asked == 0) {
-		return
-	}
 	r.wake.matching(ctx, snap)
-	wasSilent, isSilent := was != nil && was.Problem != "", check.Problem != ""
+	wasSilent := was != nil && was.Silence != nil
 	if was == nil {
-		wasSilent = saidSilent(plan.Governor, snap.Service)
+		wasSilent = reportedSilent(plan.Governor, snap.Service)
 	}
 	switch {
-	case isSilent && !wasSilent:
+	case check.Silence != nil && !wasSilent:
 		r.Tell(snap.Service, plan.Governor, corev1.EventTypeWarning, criticalv2.ConditionReasonStandbySilent, "TestFallback",
-			"The standby does not answer: %s", check.Problem)
-	case wasSilent && !isSilent && check.Asked > 0:
+			"The standby does not answer: %s", check.Silence.Message)
+	case wasSilent && check.Silence == nil && check.Asked > 0:
 		r.Tell(snap.Service, plan.Governor, corev1.EventTypeNormal, criticalv2.ConditionReasonStandbyAnswers, "TestFallback",
 			"The standby answers again on every port (CriticalService %q)", plan.Governor.Name)
 	}
 }
 
-// saidSilent tells whether an operator before this one found the standby silent,
-// and said so in the status.
-func saidSilent(policy *criticalv2.CriticalService, service *corev1.Service) bool {
-	said := meta.FindStatusCondition(policy.Status.Conditions, criticalv2.ConditionFailoverReady)
-	return said != nil && said.Reason == criticalv2.ConditionReasonStandbySilent &&
-		strings.HasPrefix(said.Message, fmt.Sprintf("Service %s/%s:", service.Namespace, service.Name))
+// reportedSilent reports whether the status already says that the standby of a Service is
+// silent: an operator before this one found it.
+func reportedSilent(policy *criticalv2.CriticalService, service *corev1.Service) bool {
+	detail := policy.Status.DetailOf(service.Namespace, service.Name)
+	return detail != nil && detail.Failover != nil && detail.Failover.Reason == criticalv2.ConditionReasonStandbySilent
 }
 
-// check is what is known of a Service's standby: nil if it is yet to be tested. One
-// that nobody tests, or that is not there, has nothing to be found out.
+// check is what is known of a Service's standby: nil if it is yet to be tested. Without
+// self-tests, or without a standby, there is nothing to find out.
 func (o *observer) check(key types.NamespacedName, snap *decide.Snapshot) *summary.Check {
 	if o.untested || !publishes(snap) {
 		return &summary.Check{}
@@ -205,7 +198,7 @@ func (o *observer) check(key types.NamespacedName, snap *decide.Snapshot) *summa
 	return o.checks.get(key)
 }
 
-// publishes tells whether there is an endpoint to ask.
+// publishes reports whether there is an endpoint to ask.
 func publishes(snap *decide.Snapshot) bool {
 	for i := range snap.Standby {
 		if len(snap.Standby[i].Endpoints) > 0 {

@@ -120,7 +120,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	}
 	tester := &SelfTestReconciler{
 		observer: observer, Announcer: announcer, wake: wake, metrics: measured,
-		every: options.SelfTestInterval, dial: options.SelfTestDial, doubts: newAnswers[map[question]bool](),
+		every: options.SelfTestInterval, dial: options.SelfTestDial, unconfirmed: newAnswers[map[question]bool](),
 	}
 	if err := tester.setup(mgr); err != nil {
 		return fmt.Errorf("set up the self-test: %w", err)

@@ -16,20 +16,20 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 )
 
-// chronicler follows Services for CriticalService "a". All that it remembers from
+// recorder follows Services for CriticalService "a". All that it remembers from
 // one moment to the next is the status as the API server stores it.
-type chronicler struct {
+type recorder struct {
 	g      Gomega
 	policy criticalv2.CriticalService
 	now    time.Time
 }
 
-func newChronicler(g Gomega) *chronicler {
-	return &chronicler{g: g, policy: policy("a"), now: now}
+func newRecorder(g Gomega) *recorder {
+	return &recorder{g: g, policy: policy("a"), now: now}
 }
 
 // see summarizes what is seen some time later.
-func (c *chronicler) see(later time.Duration, verdicts ...summary.Verdict) {
+func (c *recorder) see(later time.Duration, verdicts ...summary.Verdict) {
 	c.now = c.now.Add(later)
 	stored, err := json.Marshal(summary.Summarize(&c.policy, verdicts, nil, c.now))
 	c.g.Expect(err).NotTo(HaveOccurred())
@@ -39,7 +39,7 @@ func (c *chronicler) see(later time.Duration, verdicts ...summary.Verdict) {
 
 // story is the list of outages in words, for example "x +0s covered +1s by page
 // ended +60s CrashLoop", with times since the first moment.
-func (c *chronicler) story() []string {
+func (c *recorder) story() []string {
 	lines := []string{}
 	for _, outage := range c.policy.Status.Outages {
 		line := fmt.Sprintf("%s +%s", outage.Name, outage.Began.Sub(now))
@@ -94,15 +94,15 @@ func provisionally(v summary.Verdict) summary.Verdict {
 func TestTheHistoryOfOutages(t *testing.T) {
 	const second, minute = time.Second, time.Minute
 	tests := map[string]struct {
-		happens func(c *chronicler)
+		happens func(c *recorder)
 		want    []string
 	}{
 		"a Service that answers has no history": {
-			happens: func(c *chronicler) { c.see(0, armedNow("x")); c.see(minute, armedNow("x")) },
+			happens: func(c *recorder) { c.see(0, armedNow("x")); c.see(minute, armedNow("x")) },
 			want:    []string{},
 		},
 		"an outage begins, is covered, and ends": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(0, armedNow("x"))
 				c.see(minute, exposedNow("x"))
 				c.see(second, coveredNow("x"))
@@ -111,15 +111,15 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			want: []string{"x +1m0s covered +1m1s by page ended +2m1s"},
 		},
 		"a standby covers in the moment in which the outage begins": {
-			happens: func(c *chronicler) { c.see(0, armedNow("x")); c.see(minute, coveredNow("x")) },
+			happens: func(c *recorder) { c.see(0, armedNow("x")); c.see(minute, coveredNow("x")) },
 			want:    []string{"x +1m0s covered +1m0s by page"},
 		},
 		"an outage that nothing answers is never covered": {
-			happens: func(c *chronicler) { c.see(0, exposedNow("x")); c.see(minute, armedNow("x")) },
+			happens: func(c *recorder) { c.see(0, exposedNow("x")); c.see(minute, armedNow("x")) },
 			want:    []string{"x +0s ended +1m0s"},
 		},
 		"a fallback that goes and comes back is one outage, covered when it first was": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(0, coveredNow("x"))
 				c.see(minute, exposedNow("x"))
 				c.see(minute, coveredNow("x"))
@@ -127,7 +127,7 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			want: []string{"x +0s covered +0s by page"},
 		},
 		"the latest outage comes first": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(0, coveredNow("x"), armedNow("y"))
 				c.see(minute, armedNow("x"), coveredNow("y"))
 				c.see(minute, coveredNow("x"), coveredNow("y"))
@@ -135,15 +135,15 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			want: []string{"x +2m0s covered +2m0s by page", "y +1m0s covered +1m0s by page", "x +0s covered +0s by page ended +1m0s"},
 		},
 		"outages that began together are in the order of their names": {
-			happens: func(c *chronicler) { c.see(0, exposedNow("z"), exposedNow("x"), exposedNow("y")) },
+			happens: func(c *recorder) { c.see(0, exposedNow("z"), exposedNow("x"), exposedNow("y")) },
 			want:    []string{"x +0s", "y +0s", "z +0s"},
 		},
 		"a Service that vanishes in outage ends it": {
-			happens: func(c *chronicler) { c.see(0, exposedNow("x")); c.see(minute) },
+			happens: func(c *recorder) { c.see(0, exposedNow("x")); c.see(minute) },
 			want:    []string{"x +0s ended +1m0s"},
 		},
 		"a Service that is deleted, or whose owner opts out, ends it": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(0, exposedNow("x"), exposedNow("y"))
 				c.see(minute, verdict("x", criticalv2.StateIgnored, criticalv2.ReasonTerminating),
 					verdict("y", criticalv2.StateIgnored, criticalv2.ReasonOptedOut))
@@ -151,15 +151,15 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			want: []string{"x +0s ended +1m0s", "y +0s ended +1m0s"},
 		},
 		"a Service that another CriticalService takes over ends it here": {
-			happens: func(c *chronicler) { c.see(0, coveredNow("x")); c.see(minute, governedBy("A", coveredNow("x"))) },
+			happens: func(c *recorder) { c.see(0, coveredNow("x")); c.see(minute, governedBy("A", coveredNow("x"))) },
 			want:    []string{"x +0s covered +0s by page ended +1m0s"},
 		},
 		"a Service that is taken over in outage begins one": {
-			happens: func(c *chronicler) { c.see(0, governedBy("A", coveredNow("x"))); c.see(minute, coveredNow("x")) },
+			happens: func(c *recorder) { c.see(0, governedBy("A", coveredNow("x"))); c.see(minute, coveredNow("x")) },
 			want:    []string{"x +1m0s covered +1m0s by page"},
 		},
 		"that nothing is known of a Service does not end its outage": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(0, coveredNow("x"))
 				c.see(minute, unknownNow("x"))
 				c.see(minute, coveredNow("x"))
@@ -168,11 +168,11 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			want: []string{"x +0s covered +0s by page ended +3m0s"},
 		},
 		"that nothing is known of a Service is no outage": {
-			happens: func(c *chronicler) { c.see(0, unknownNow("x")); c.see(minute, unknownNow("x")) },
+			happens: func(c *recorder) { c.see(0, unknownNow("x")); c.see(minute, unknownNow("x")) },
 			want:    []string{},
 		},
 		"an outage goes on while the API server is about to be asked": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(0, exposedNow("x"))
 				c.see(second, provisionally(exposedNow("x")))
 				c.see(second, coveredNow("x"))
@@ -180,18 +180,18 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			want: []string{"x +0s covered +2s by page"},
 		},
 		"an outage begins though the API server is about to be asked": {
-			happens: func(c *chronicler) { c.see(0, armedNow("x")); c.see(minute, provisionally(exposedNow("x"))) },
+			happens: func(c *recorder) { c.see(0, armedNow("x")); c.see(minute, provisionally(exposedNow("x"))) },
 			want:    []string{"x +1m0s"},
 		},
 		"a recovery ends it though the API server is about to be asked": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(0, coveredNow("x"))
 				c.see(minute, provisionally(verdict("x", criticalv2.StateArming, criticalv2.ReasonDryRunPending)))
 			},
 			want: []string{"x +0s covered +0s by page ended +1m0s"},
 		},
 		"the cause is the last that explains something": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(0, coveredNow("x"))
 				c.see(second, because(coveredNow("x"), criticalv2.CauseNotFound))
 				c.see(second, because(coveredNow("x"), criticalv2.CauseScaledToZero))
@@ -203,7 +203,7 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			want: []string{"x +0s covered +0s by page ended +6s CrashLoop"},
 		},
 		"Pods that start explain it where nothing else does": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(0, because(coveredNow("x"), criticalv2.CauseNotFound))
 				c.see(second, because(coveredNow("x"), criticalv2.CausePodsStarting))
 				c.see(second, armedNow("x"))
@@ -211,7 +211,7 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			want: []string{"x +0s covered +0s by page ended +2s PodsStarting"},
 		},
 		"a cause belongs to its own outage only": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(0, because(coveredNow("x"), criticalv2.CauseCrashLoop))
 				c.see(second, armedNow("x"))
 				c.see(second, coveredNow("x"))
@@ -219,7 +219,7 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			want: []string{"x +2s covered +2s by page", "x +0s covered +0s by page ended +1s CrashLoop"},
 		},
 		"an operator whose clock is behind ends nothing before it began": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(minute, exposedNow("x"), coveredNow("y"))
 				c.see(-30*second, coveredNow("x"), armedNow("y"))
 				c.see(0, armedNow("x"), armedNow("y"))
@@ -227,7 +227,7 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			want: []string{"x +1m0s covered +1m0s by page ended +1m0s", "y +1m0s covered +1m0s by page ended +1m0s"},
 		},
 		"an outage from before there was a history began when its state did": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(0, coveredNow("x"))
 				c.policy.Status.Outages = nil
 				c.see(minute, coveredNow("x"))
@@ -238,7 +238,7 @@ func TestTheHistoryOfOutages(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			c := newChronicler(g)
+			c := newRecorder(g)
 			test.happens(c)
 			g.Expect(c.story()).To(Equal(test.want))
 		})
@@ -247,7 +247,7 @@ func TestTheHistoryOfOutages(t *testing.T) {
 
 func TestOfOneServiceTheLatestTenOutagesAreKept(t *testing.T) {
 	g := NewWithT(t)
-	c := newChronicler(g)
+	c := newRecorder(g)
 	c.see(0, exposedNow("quiet"), armedNow("x"))
 	c.see(time.Second, armedNow("quiet"), armedNow("x"))
 	for range 2 * criticalv2.MaxOutagesOfService {
@@ -274,7 +274,7 @@ func all(number int, of func(string) summary.Verdict) []summary.Verdict {
 
 func TestAnOutageUnderWayIsKeptBeforeAnyThatIsOver(t *testing.T) {
 	g := NewWithT(t)
-	c := newChronicler(g)
+	c := newRecorder(g)
 	c.see(0, exposedNow("long"))
 	for range 3 {
 		c.see(time.Minute, append(all(60, exposedNow), exposedNow("long"))...)
@@ -286,7 +286,7 @@ func TestAnOutageUnderWayIsKeptBeforeAnyThatIsOver(t *testing.T) {
 
 func TestMoreServicesInOutageThanPlacesDoNotPushEachOtherOut(t *testing.T) {
 	g := NewWithT(t)
-	c := newChronicler(g)
+	c := newRecorder(g)
 	c.see(0, all(criticalv2.MaxOutages, exposedNow)...)
 	before := c.policy.Status.Outages
 	many := append(all(criticalv2.MaxOutages, exposedNow), all(criticalv2.MaxOutages+30, exposedNow)[criticalv2.MaxOutages:]...)
@@ -321,7 +321,7 @@ func TestTheLawsOfTheHistory(t *testing.T) {
 			for seed := range uint64(5) {
 				g := NewWithT(t)
 				random := rand.New(rand.NewPCG(seed, 0))
-				c := newChronicler(g)
+				c := newRecorder(g)
 				for range 60 {
 					var verdicts []summary.Verdict
 					for i := range services {
@@ -337,7 +337,7 @@ func TestTheLawsOfTheHistory(t *testing.T) {
 }
 
 // holdLaws sees a random world, and holds what becomes of the history to its laws.
-func holdLaws(g Gomega, random *rand.Rand, c *chronicler, verdicts []summary.Verdict) {
+func holdLaws(g Gomega, random *rand.Rand, c *recorder, verdicts []summary.Verdict) {
 	before := c.policy.DeepCopy()
 	c.see(time.Duration(1+random.IntN(1000))*time.Millisecond, verdicts...)
 	outages := c.policy.Status.Outages

@@ -22,7 +22,7 @@ import (
 type Verdict struct {
 	Service *corev1.Service
 	Plan    decide.Plan
-	// Cause is what explains the outage; nil if nobody has looked yet.
+	// Cause is what explains the outage; nil if it has not been diagnosed yet.
 	Cause *criticalv2.OutageCause
 	// Check is the last self-test of the standby; nil if there was none.
 	Check *Check
@@ -49,7 +49,7 @@ func Summarize(policy *criticalv2.CriticalService, verdicts []Verdict, unwatched
 	setOutage(list, details)
 	setOverridden(list, details)
 	status.Details = capped(details)
-	status.Outages = chronicle(policy, details, verdicts, now)
+	status.Outages = recordOutages(policy, details, verdicts, now)
 	return status
 }
 
@@ -70,29 +70,30 @@ func Detail(policy *criticalv2.CriticalService, verdict Verdict, now time.Time) 
 			detail.Cause = planned
 		}
 	}
-	old := slices.IndexFunc(policy.Status.Details, func(d criticalv2.ServiceStatus) bool {
-		return d.Namespace == detail.Namespace && d.Name == detail.Name
-	})
-	if old < 0 {
+	was := policy.Status.DetailOf(detail.Namespace, detail.Name)
+	if was == nil {
+		detail.Failover = failoverOf(policy, &verdict, nil)
 		return detail
 	}
-	was := policy.Status.Details[old]
-	// The API server is about to be asked; until it answers, what it said
-	// before (perhaps to an operator before this one) is the best that is known.
+	detail.Failover = failoverOf(policy, &verdict, was.Failover)
+	// A dry run is pending; until its result is there, that of the last one (perhaps of
+	// an operator before this one) is the best that is known.
 	armed := was.State == criticalv2.StateArmed && detail.State == criticalv2.StateArming
 	if verdict.Plan.Provisional && (was.State == detail.State || armed) {
-		return was
+		held := *was
+		held.Failover = detail.Failover
+		return held
 	}
 	if was.State == detail.State {
 		detail.Since = was.Since
 	}
 	if inOutage(detail) && detail.Cause == nil {
-		detail.Cause = was.Cause // Somebody is about to look again.
+		detail.Cause = was.Cause // It is about to be diagnosed again.
 	}
 	return detail
 }
 
-// inOutage tells whether a Service has no ready endpoint of its own.
+// inOutage reports whether a Service has no ready endpoint of its own.
 func inOutage(detail criticalv2.ServiceStatus) bool {
 	return detail.State == criticalv2.StateExposed || detail.State == criticalv2.StateCovered
 }
@@ -147,7 +148,7 @@ func setFallbackReady(list condition.List, details []criticalv2.ServiceStatus) {
 			return
 		}
 	}
-	list.Set(criticalv2.ConditionFallbackReady, true, criticalv2.ConditionReasonFallbackPrepared, "Nothing hinders a fallback.")
+	list.Set(criticalv2.ConditionFallbackReady, true, criticalv2.ConditionReasonFallbackPrepared, "All fallbacks are ready.")
 }
 
 func setOutage(list condition.List, details []criticalv2.ServiceStatus) {
