@@ -36,6 +36,8 @@ type inquiry struct {
 	next  time.Time
 	// told are the reasons of which an event told; nil before anything was found.
 	told map[string]bool
+	// found is the last diagnosis; nil before the first look.
+	found *diagnosis.Diagnosis
 }
 
 func newInquiries(after time.Duration, causes *answers[criticalv2.OutageCause]) *inquiries {
@@ -94,19 +96,20 @@ func (i *inquiries) of(key types.NamespacedName) *inquiry {
 	return i.open[key]
 }
 
-// settle keeps what was found, unless the outage has ended meanwhile, and tells
-// whether it is something else than before. The same cause is not kept anew only
-// because a program has other words for it each time.
-func (i *inquiries) settle(key types.NamespacedName, of *inquiry, cause criticalv2.OutageCause) (current, changed bool) {
+// settle keeps what was found, unless the outage has ended meanwhile, and reports whether
+// it differs from what was found before. What a program wrote is no difference: it may
+// be another text each time.
+func (i *inquiries) settle(key types.NamespacedName, of *inquiry, found diagnosis.Diagnosis) (current, changed bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.open[key] != of {
 		return false, false
 	}
-	if before := i.causes.get(key); before != nil && diagnosis.Same(*before, cause) {
+	if of.found != nil && of.found.Same(found) {
 		return true, false
 	}
-	i.causes.set(key, cause)
+	of.found = &found
+	i.causes.set(key, found.OutageCause)
 	return true, true
 }
 

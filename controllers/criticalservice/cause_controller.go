@@ -75,10 +75,10 @@ func (r *CauseReconciler) inquire(ctx context.Context, key types.NamespacedName,
 		ctrl.LoggerFrom(ctx).Info("cannot find out why the Service is down; it will be tried again", "error", err.Error())
 		return
 	}
-	cause := diagnosis.Diagnose(read)
-	current, changed := r.inquiries.settle(key, inquiry, cause)
+	found := diagnosis.Diagnose(read)
+	current, changed := r.inquiries.settle(key, inquiry, found)
 	if current {
-		r.tell(inquiry, snap.Service, plan.Governor, cause)
+		r.tell(inquiry, snap.Service, plan.Governor, found.OutageCause)
 	}
 	if changed {
 		r.wake.matching(ctx, snap)
@@ -109,10 +109,8 @@ func (r *CauseReconciler) tell(inquiry *inquiry, service *corev1.Service, govern
 // has looked, so that another one has; nil if there is none. How long this process
 // runs says nothing: it may have waited for a long time to lead.
 func saidBefore(governor *criticalv2.CriticalService, key types.NamespacedName) *criticalv2.OutageCause {
-	for _, detail := range governor.Status.Details {
-		if detail.Namespace == key.Namespace && detail.Name == key.Name {
-			return detail.Cause
-		}
+	if detail := governor.Status.DetailOf(key.Namespace, key.Name); detail != nil {
+		return detail.Cause
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/internal/controller/events"
+	"github.com/critical-service/operator/internal/diagnosis"
 )
 
 var (
@@ -46,22 +47,38 @@ func TestNoOutageIsLeftUnexplained(t *testing.T) {
 	g.Eventually(queue.Len).WithTimeout(time.Minute).Should(Equal(2 * many))
 }
 
-func TestACauseIsNotKeptAnewForOtherWords(t *testing.T) {
+func TestACauseIsKeptWhateverAProgramWrites(t *testing.T) {
 	g := NewWithT(t)
 	causes := newAnswers[criticalv2.OutageCause]()
 	open := newInquiries(time.Millisecond, causes)
 	open.follow(aService, &corev1.Service{}, anOutage)
-	settle := func(code, said string) bool {
-		current, changed := open.settle(aService, open.of(aService), criticalv2.OutageCause{
-			Reason: criticalv2.CauseCrashLoop, Message: "It ends with exit code " + code + ", saying: " + said + ".",
-		})
+	settle := func(code int32, output string) bool {
+		current, changed := open.settle(aService, open.of(aService), crashing(code, output))
 		g.Expect(current).To(BeTrue())
 		return changed
 	}
-	g.Expect(settle("1", "19:44 no database")).To(BeTrue())
-	g.Expect(settle("1", "19:45 no database")).To(BeFalse())
-	g.Expect(causes.get(aService).Message).To(ContainSubstring("19:44"), "a status that is made anew is the same")
-	g.Expect(settle("2", "19:46 no database")).To(BeTrue())
+	g.Expect(settle(1, "19:44 no database")).To(BeTrue())
+	g.Expect(settle(1, "19:45 no database")).To(BeFalse())
+	g.Expect(causes.get(aService).Message).To(ContainSubstring("19:44"), "the status is not written again")
+	g.Expect(settle(2, "19:46 no database")).To(BeTrue())
+	g.Expect(causes.get(aService).Message).To(ContainSubstring("19:46"))
+}
+
+// crashing is the diagnosis of a Service whose only Pod crashes again and again.
+func crashing(code int32, output string) diagnosis.Diagnosis {
+	app := map[string]string{"app": "web"}
+	ended := &corev1.ContainerStateTerminated{ExitCode: code, Message: output}
+	return diagnosis.Diagnose(diagnosis.Evidence{
+		Service: &corev1.Service{Spec: corev1.ServiceSpec{Selector: app}},
+		Pods: []corev1.Pod{{
+			ObjectMeta: metav1.ObjectMeta{Name: "web-1", Labels: app},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web"}}},
+			Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+				Name: "web", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+				LastTerminationState: corev1.ContainerState{Terminated: ended},
+			}}},
+		}},
+	})
 }
 
 // A replica may wait for a long time to lead, and an outage begin meanwhile.
