@@ -28,7 +28,7 @@ type Target struct {
 	// Protocol in which to ask; empty is TCP.
 	Protocol appprotocol.Protocol
 	// Host is the name under which a client would know the server, such as
-	// shop.default.svc; empty is the address. HTTP and TLS tell it to the server.
+	// shop.default.svc; empty is the address. HTTP and TLS send it to the server.
 	Host string
 	// Dial makes the connection; nil is the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)

@@ -34,7 +34,7 @@ func TestConditions(t *testing.T) {
 			verdicts: []summary.Verdict{verdict("x", criticalv2.StateArmed, criticalv2.ReasonEndpointsReady)},
 			want:     "Ready=True/Protected FallbackReady=True/FallbackPrepared FailoverReady=Unknown/NotTested Outage=False/NoOutage Overridden=False/NotOverridden",
 		},
-		"a Service that nobody can protect does not spoil the rest": {
+		"a Service that cannot be protected does not spoil the rest": {
 			verdicts: []summary.Verdict{
 				verdict("x", criticalv2.StateArmed, criticalv2.ReasonEndpointsReady),
 				verdict("y", criticalv2.StateIgnored, criticalv2.ReasonNoSelector),
@@ -52,7 +52,7 @@ func TestConditions(t *testing.T) {
 			},
 			want: "Ready=False/NotProtected FallbackReady=True/FallbackPrepared FailoverReady=Unknown/NotTested Outage=True/Exposed Overridden=False/NotOverridden",
 		},
-		"what hinders a fallback is said before the outage": {
+		"a problem of a fallback is reported before the outage": {
 			verdicts: []summary.Verdict{verdict("x", criticalv2.StateArming, criticalv2.ReasonCreateDenied)},
 			want:     "Ready=False/NotProtected FallbackReady=False/CreateDenied FailoverReady=False/NotProtected Outage=False/NoOutage Overridden=False/NotOverridden",
 		},
@@ -63,7 +63,7 @@ func TestConditions(t *testing.T) {
 			},
 			want: "Ready=False/NotProtected FallbackReady=False/TemplateNotFound FailoverReady=False/NotProtected Outage=False/NoOutage Overridden=False/NotOverridden",
 		},
-		"a fallback that answers on some ports only is a hindrance": {
+		"a fallback that answers on some ports only is a problem": {
 			verdicts: []summary.Verdict{verdict("x", criticalv2.StateCovered, criticalv2.ReasonPortMismatch)},
 			want:     "Ready=True/Protected FallbackReady=False/PortMismatch FailoverReady=Unknown/NotTested Outage=True/Covered Overridden=False/NotOverridden",
 		},
@@ -165,7 +165,7 @@ func TestSinceIsWhenTheStateBegan(t *testing.T) {
 			provisional(verdict("x", criticalv2.StateArming, criticalv2.ReasonDryRunPending)),
 			criticalv2.ReasonDryRunPending, now,
 		},
-		"a recovery is not hidden by a rehearsal that is still to come": {
+		"a recovery is not hidden by a dry run that is pending": {
 			was(criticalv2.StateCovered, criticalv2.ReasonFallbackServing),
 			provisional(verdict("x", criticalv2.StateArming, criticalv2.ReasonDryRunPending)),
 			criticalv2.ReasonDryRunPending, now,
