@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,10 +36,8 @@ var rules = []rule{
 		},
 	},
 	{
-		sentence: "decide and render are pure: they import no client, no log and no I/O",
-		in: func(folder string) bool {
-			return strings.HasSuffix(folder, "/internal/decide") || strings.HasSuffix(folder, "/internal/render")
-		},
+		sentence: "decide, summary and render are pure: they import no client, no log and no I/O",
+		in:       isPure,
 		forbids: func(_, imported string) bool {
 			return anyOf("k8s.io/client-go", "sigs.k8s.io/controller-runtime", "github.com/go-logr", "k8s.io/klog",
 				"context", "os", "net", "io", "log", "sync", "math/rand")(imported)
@@ -102,7 +101,13 @@ var rules = []rule{
 	},
 }
 
-// isContract reports whether a package is one of words and rules that several
+// isPure reports whether a folder under controllers holds decisions: values in, values
+// out.
+func isPure(folder string) bool {
+	return under("controllers")(folder) && slices.Contains([]string{"decide", "summary", "render"}, filepath.Base(folder))
+}
+
+// isContract tells whether a package is one of words and rules that several
 // programs share.
 func isContract(imported string) bool {
 	return imported == module+"internal/diagnosis" || anyOf(module+"internal/contract", module+"internal/protection")(imported)
@@ -138,7 +143,7 @@ func TestArchitecture(t *testing.T) {
 // Snapshot.
 func TestTimeIsAValue(t *testing.T) {
 	eachFile(t, func(path string, file *ast.File) {
-		if !strings.Contains(path, "/internal/decide/") && !strings.Contains(path, "/internal/render/") {
+		if !isPure(filepath.ToSlash(filepath.Dir(path))) {
 			return
 		}
 		ast.Inspect(file, func(node ast.Node) bool {
@@ -149,6 +154,33 @@ func TestTimeIsAValue(t *testing.T) {
 			if name, isName := selector.X.(*ast.Ident); isName && (name.Name == "time" || name.Name == "metav1") &&
 				slices.Contains([]string{"Now", "Since", "Until", "After", "Sleep"}, selector.Sel.Name) {
 				t.Errorf("%s calls %s.%s, but time is a value of the Snapshot", path, name.Name, selector.Sel.Name)
+			}
+			return true
+		})
+	})
+}
+
+// TestMessagesAreNotParsed keeps code from reading facts out of sentences: what another
+// part has to know is a field. Only the texts of Kubernetes that have no other form are
+// read, in one file; and api validates the messages that users write.
+func TestMessagesAreNotParsed(t *testing.T) {
+	const texts = "internal/diagnosis/words.go"
+	parsers := regexp.MustCompile(`^(Has(Prefix|Suffix)|Contains|ContainsAny|Cut(Prefix|Suffix)?|Trim(Prefix|Suffix)|Split|SplitN|Fields|Index|EqualFold|` +
+		`(Match|Find|FindAll|ReplaceAll)String\w*)$`)
+	eachFile(t, func(path string, file *ast.File) {
+		ast.Inspect(file, func(node ast.Node) bool {
+			call, isCall := node.(*ast.CallExpr)
+			if !isCall || path == texts || under("api")(path) {
+				return true
+			}
+			function, isSelector := call.Fun.(*ast.SelectorExpr)
+			if !isSelector || !parsers.MatchString(function.Sel.Name) {
+				return true
+			}
+			for _, argument := range call.Args {
+				if field, isField := argument.(*ast.SelectorExpr); isField && field.Sel.Name == "Message" {
+					t.Errorf("%s calls %s of a message, but facts are fields", path, function.Sel.Name)
+				}
 			}
 			return true
 		})

@@ -74,7 +74,7 @@ func (s *CriticalServiceSpec) ValidateBeyondSchema() field.ErrorList {
 
 // ValidateSelectors finds what keeps a selector from being used: characters that
 // no label has, for the most part. The errors are always in the same order, so
-// that a status that tells them stands still.
+// that a status that contains them does not change without cause.
 func (s *CriticalServiceSpec) ValidateSelectors() field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := usable(s.NamespaceSelector, spec.Child("namespaceSelector"))
@@ -121,7 +121,7 @@ func validateNames(namespaces []string, path *field.Path) field.ErrorList {
 }
 
 // validateSelector leaves the characters of keys and values alone, as the schema
-// does: ValidateSelectors looks at them.
+// does: ValidateSelectors checks them.
 func validateSelector(selector *metav1.LabelSelector, path *field.Path) field.ErrorList {
 	errs := atMost(len(selector.MatchLabels), maxRequirements, path.Child("matchLabels"))
 	for key, value := range selector.MatchLabels {

@@ -21,6 +21,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
 	"github.com/critical-service/operator/controllers/criticalservice/protect"
@@ -72,7 +73,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		Attempts:      memory.NewAnswers[decide.Attempt](),
 		Refusals:      memory.NewAnswers[decide.Refusal](),
 		Causes:        memory.NewAnswers[criticalv2.OutageCause](),
-		Checks:        memory.NewAnswers[decide.Check](),
+		Checks:        memory.NewAnswers[summary.Check](),
 		Untested:      options.SelfTestInterval <= 0,
 		NameConflicts: memory.NewAnswers[corev1.Pod](),
 		Tables:        memory.NewTables(),

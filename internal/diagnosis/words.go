@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
 const (
@@ -19,8 +17,8 @@ const (
 	maxSentence = 1024
 )
 
-// Texts of programs may hold what nobody should read. These are the usual shapes;
-// that texts are short is the other half of the protection.
+// Texts of programs may contain secrets. These are the usual shapes; that texts are
+// short is the other half of the protection.
 var (
 	userInURL  = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s@"']+@`)
 	queryOfURL = regexp.MustCompile(`(https?://[^\s"'?]+)\?[^\s"']+`)
@@ -28,8 +26,8 @@ var (
 	longRandom = regexp.MustCompile(`\b(?:eyJ[A-Za-z0-9_-]{10,}[A-Za-z0-9_.-]*|[A-Za-z0-9+_]{32,}={0,2})`)
 )
 
-// foreign is a text of a program, made safe to be shown: one line, short, without
-// what looks like a secret.
+// foreign is a text of a program, made safe to be shown: one line, short, without what
+// looks like a secret.
 func foreign(text string) string { return short(discreet(line(text)), maxForeign) }
 
 // quoted is a text of Kubernetes, made fit for a sentence.
@@ -85,17 +83,74 @@ func with(text, detail string) string {
 	return text + ": " + detail
 }
 
-// sentence ends a text as a sentence ends.
-func sentence(format string, args ...any) string {
-	return short(fmt.Sprintf(format, args...), maxSentence-1) + "."
+// sentence makes a message of a text without its end.
+func sentence(text string) string { return short(text, maxSentence-1) + "." }
+
+// What follows reads texts of Kubernetes, which have no other form. Texts of our own are
+// never read.
+
+// around is what the kubelet and the container runtime put around the reason why an
+// image cannot be pulled: it names the image, which the sentence does already.
+var around = regexp.MustCompile(`^(?:Back-off pulling image "[^"]*"|ErrImagePull|failed to pull and unpack image "[^"]*"|` +
+	`failed to resolve (?:reference|image) "[^"]*"|failed to do request|rpc error|code = \w+ desc =?|(?:Head|Get) "[^"]*"|` +
+	`Failed to apply default image tag "[^"]*"|couldn't parse image name "[^"]*")(?:: |: ?$|$| )`)
+
+// pullProblem is why an image cannot be pulled, by the message or else the reason for
+// which its container waits.
+func pullProblem(message, reason string) string {
+	text := line(message)
+	for around.MatchString(text) {
+		text = around.ReplaceAllString(text, "")
+	}
+	if text == "" {
+		return reason
+	}
+	return quoted(text)
 }
 
-// ofPrograms is what programs said in a message, behind what the message says
-// of them. It may be another text each time, with the time of the day in it.
-var ofPrograms = regexp.MustCompile(`(?s)(?:, saying: |\) fails: |\(it is \w+: ).*$`)
+// beforeProblem is what container runtimes put before the reason why a container
+// cannot be started.
+var beforeProblem = regexp.MustCompile(`^.*(?:unable to start container process|OCI runtime create failed|container init caused): `)
 
-// Same tells whether two causes are one: the same reason of the same objects,
-// whatever programs said last.
-func Same(a, b criticalv2.OutageCause) bool {
-	return a.Reason == b.Reason && ofPrograms.ReplaceAllString(a.Message, "") == ofPrograms.ReplaceAllString(b.Message, "")
+// runtimeProblem is why a container cannot be created or started.
+func runtimeProblem(message, reason string) string {
+	text := strings.TrimSuffix(beforeProblem.ReplaceAllString(line(message), ""), ": unknown")
+	if text == "" {
+		return reason
+	}
+	return quoted(text)
+}
+
+// schedulerProblem is why a Pod cannot be scheduled, without what the scheduler says of
+// preemption and of resource claims, which does not explain it.
+func schedulerProblem(message string) string {
+	message, _, _ = strings.Cut(message, " preemption: ")
+	message, _, _ = strings.Cut(message, " no new claims to deallocate")
+	return quoted(strings.TrimSuffix(message, ". not found"))
+}
+
+// beforeRefusal is what stands before the reason of a refusal: the name of a Pod
+// that is another one each time.
+var beforeRefusal = regexp.MustCompile(`^.*?(?:pods "[^"]*" is forbidden: |Pod "[^"]*" is (invalid: )|[Ee]rror creating: |failed error: )`)
+
+// refusalProblem is why the API server refuses the Pods of a workload.
+func refusalProblem(message string) string {
+	text := line(message)
+	for {
+		rest := beforeRefusal.ReplaceAllString(text, "$1")
+		if rest == text {
+			return quoted(text)
+		}
+		text = rest
+	}
+}
+
+// isProbeKill reports whether the note of an event Killing names the probe of a container.
+func isProbeKill(note, container, probe string) bool {
+	return strings.Contains(note, fmt.Sprintf("Container %s failed %s probe", container, probe))
+}
+
+// probeAnswer is what a probe saw, by the note of an event Unhealthy of this probe.
+func probeAnswer(note, probe string) (answer string, found bool) {
+	return strings.CutPrefix(note, probe+" probe failed: ")
 }

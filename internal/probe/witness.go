@@ -54,7 +54,7 @@ func (w *witness) Read(into []byte) (int, error) {
 }
 
 // connect opens the connection, or says why there is none.
-func connect(ctx context.Context, target Target) (conn *witness, problem string) {
+func connect(ctx context.Context, target Target) (conn *witness, failure Failure, problem string) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
 	defer cancel()
 	dial := target.Dial
@@ -63,50 +63,50 @@ func connect(ctx context.Context, target Target) (conn *witness, problem string)
 	}
 	raw, err := dial(ctx, "tcp", target.Address)
 	if err == nil {
-		return &witness{Conn: raw}, ""
+		return &witness{Conn: raw}, "", ""
 	}
 	if operation, isOperation := errors.AsType[*net.OpError](err); isOperation {
 		err = operation.Err // Its text would say the address once more.
 	}
 	switch {
 	case isReset(err):
-		return nil, (&witness{}).cut(target)
+		return nil, Reset, (&witness{}).cut(target)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return nil, fmt.Sprintf("refused the connection on %s: nothing listens there", target.Address)
+		return nil, Refused, fmt.Sprintf("refused the connection on %s: nothing listens there", target.Address)
 	case errors.Is(context.Cause(ctx), errPatience):
-		return nil, fmt.Sprintf("did not accept a connection on %s within %s", target.Address, patience)
+		return nil, NotAccepted, fmt.Sprintf("did not accept a connection on %s within %s", target.Address, patience)
 	case ctx.Err() != nil:
-		return nil, fmt.Sprintf("had not accepted the connection on %s when the question was given up", target.Address)
+		return nil, GivenUp, fmt.Sprintf("had not accepted the connection on %s when the question was given up", target.Address)
 	default:
-		return nil, fmt.Sprintf("cannot be reached on %s: %v", target.Address, err)
+		return nil, Unreachable, fmt.Sprintf("cannot be reached on %s: %v", target.Address, err)
 	}
 }
 
-// problem says why there was no answer. What went over the wire tells it better
-// than the many errors of the protocols' libraries.
-func (w *witness) problem(ctx context.Context, target Target, err error) string {
+// problem says why there was no answer. What went over the wire shows it better than the
+// many errors of the protocols' libraries.
+func (w *witness) problem(ctx context.Context, target Target, err error) (failure Failure, text string) {
 	foreign := w.isForeign(target.Protocol)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
 	case foreign:
-		return fmt.Sprintf("answered on %s, but not in %s: it said %s", target.Address, target.Protocol, w.quote())
+		return Foreign, fmt.Sprintf("answered on %s, but not in %s: it said %s", target.Address, target.Protocol, w.quote())
 	case errors.Is(context.Cause(ctx), errPatience) && len(w.first) == 0:
-		return fmt.Sprintf("accepted the connection on %s and said nothing for %s", target.Address, patience)
+		return Silent, fmt.Sprintf("accepted the connection on %s and said nothing for %s", target.Address, patience)
 	case errors.Is(context.Cause(ctx), errPatience):
-		return fmt.Sprintf("began to answer on %s and had not finished after %s", target.Address, patience)
+		return Unfinished, fmt.Sprintf("began to answer on %s and had not finished after %s", target.Address, patience)
 	case ctx.Err() != nil:
-		return fmt.Sprintf("had not answered on %s when the question was given up", target.Address)
+		return GivenUp, fmt.Sprintf("had not answered on %s when the question was given up", target.Address)
 	case isReset(w.end) || isReset(err):
-		return w.cut(target)
+		return Reset, w.cut(target)
 	case w.end != nil:
-		return fmt.Sprintf("accepted the connection on %s and closed it %s", target.Address, w.when())
+		return Closed, fmt.Sprintf("accepted the connection on %s and closed it %s", target.Address, w.when())
 	default:
-		return fmt.Sprintf("answered on %s, but not as %s wants it: %.200s", target.Address, target.Protocol, innermost(err).Error())
+		return Malformed, fmt.Sprintf("answered on %s, but not as %s wants it: %.200s", target.Address, target.Protocol, innermost(err).Error())
 	}
 }
 
-// isForeign tells whether the server said something that is not of the protocol.
+// isForeign reports whether the server said something that is not of the protocol.
 func (w *witness) isForeign(protocol appprotocol.Protocol) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

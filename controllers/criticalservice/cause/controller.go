@@ -81,10 +81,10 @@ func (r *Reconciler) diagnose(ctx context.Context, key types.NamespacedName, sea
 		ctrl.LoggerFrom(ctx).Info("cannot find out why the Service is down; it will be tried again", "error", err.Error())
 		return
 	}
-	cause := diagnosis.Diagnose(read)
-	current, changed := r.Diagnoses.settle(key, search, cause)
+	found := diagnosis.Diagnose(read)
+	current, changed := r.Diagnoses.settle(key, search, found)
 	if current {
-		r.tell(search, snap.Service, plan.Governor, cause)
+		r.tell(search, snap.Service, plan.Governor, found.OutageCause)
 	}
 	if changed {
 		r.Wake.Matching(ctx, snap)
@@ -115,10 +115,8 @@ func (r *Reconciler) tell(search *search, service *corev1.Service, governor *cri
 // has looked, so that another one has; nil if there is none. How long this process
 // runs says nothing: it may have waited for a long time to lead.
 func saidBefore(governor *criticalv2.CriticalService, key types.NamespacedName) *criticalv2.OutageCause {
-	for _, detail := range governor.Status.Details {
-		if detail.Namespace == key.Namespace && detail.Name == key.Name {
-			return detail.Cause
-		}
+	if detail := governor.Status.DetailOf(key.Namespace, key.Name); detail != nil {
+		return detail.Cause
 	}
 	return nil
 }

@@ -38,6 +38,8 @@ type search struct {
 	next  time.Time
 	// told are the reasons of which an event told; nil before anything was found.
 	told map[string]bool
+	// found is the last diagnosis; nil before the first look.
+	found *diagnosis.Diagnosis
 }
 
 // NewDiagnoses looks for causes after a time, and keeps them.
@@ -97,19 +99,20 @@ func (i *Diagnoses) of(key types.NamespacedName) *search {
 	return i.open[key]
 }
 
-// settle keeps what was found, unless the outage has ended meanwhile, and tells
-// whether it is something else than before. The same cause is not kept anew only
-// because a program has other words for it each time.
-func (i *Diagnoses) settle(key types.NamespacedName, of *search, cause criticalv2.OutageCause) (current, changed bool) {
+// settle keeps what was found, unless the outage has ended meanwhile, and reports whether
+// it differs from what was found before. What a program wrote is no difference: it may
+// be another text each time.
+func (i *Diagnoses) settle(key types.NamespacedName, of *search, found diagnosis.Diagnosis) (current, changed bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.open[key] != of {
 		return false, false
 	}
-	if before := i.causes.Get(key); before != nil && diagnosis.Same(*before, cause) {
+	if of.found != nil && of.found.Same(found) {
 		return true, false
 	}
-	i.causes.Set(key, cause)
+	of.found = &found
+	i.causes.Set(key, found.OutageCause)
 	return true, true
 }
 

@@ -12,12 +12,15 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe/observetest"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/internal/controller/write"
 	"github.com/critical-service/operator/test/metrictable"
 )
@@ -54,9 +57,14 @@ func measuredWorld(t *testing.T, leads <-chan struct{}) (*prometheus.Registry, c
 			Fallback:        criticalv2.Fallback{Page: &criticalv2.PageFallback{}},
 		}},
 	)
-	registry, measured := prometheus.NewRegistry(), New()
-	g.Expect(measured.Register(registry)).To(Succeed())
-	g.Expect(registry.Register(measured.Gauges(watched, leads))).To(Succeed())
+	registry, measured := prometheus.NewRegistry(), newMetrics()
+	watched := observer{
+		cached: caches, clock: clock.RealClock{}, tables: newTables(),
+		attempts: memory.NewAnswers[decide.Attempt](), refusals: memory.NewAnswers[decide.Refusal](), causes: memory.NewAnswers[criticalv2.OutageCause](),
+		checks: memory.NewAnswers[summary.Check](), namesakes: memory.NewAnswers[corev1.Pod](),
+	}
+	g.Expect(measured.register(registry)).To(Succeed())
+	g.Expect(registry.Register(newGauges(watched, measured.outages, leads))).To(Succeed())
 	writer, err := write.Counted(caches, registry)
 	g.Expect(err).NotTo(HaveOccurred())
 	return registry, writer, watched
@@ -70,8 +78,8 @@ func closed() <-chan struct{} {
 
 func TestTheTableOfMetricsIsWhatIsRegistered(t *testing.T) {
 	g := NewWithT(t)
-	registry, writer, watched := measuredWorld(t, closed())
-	watched.Checks.Set(types.NamespacedName{Namespace: "shop", Name: "web"}, decide.Check{At: time.Now(), Asked: 1})
+	registry, writer, watched := measuredWorld(g, closed())
+	watched.checks.Set(types.NamespacedName{Namespace: "shop", Name: "web"}, summary.Check{Asked: 1})
 	g.Expect(write.Create(t.Context(), writer, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "fallback"}})).To(Succeed())
 	families, err := registry.Gather()
 	g.Expect(err).NotTo(HaveOccurred())
@@ -111,8 +119,8 @@ func governor(outages ...criticalv2.Outage) *criticalv2.CriticalService {
 }
 
 // verdict is what was decided about Service shop/web.
-func verdict(governor *criticalv2.CriticalService, state criticalv2.ServiceState) []decide.Verdict {
-	return []decide.Verdict{{
+func verdict(governor *criticalv2.CriticalService, state criticalv2.ServiceState) []summary.Verdict {
+	return []summary.Verdict{{
 		Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: web.Name}},
 		Plan:    decide.Plan{Governor: governor, State: state},
 	}}
@@ -163,7 +171,7 @@ func TestOnlyARecoveryEndsADuration(t *testing.T) {
 	other := governor()
 	other.Name = "a-comes-first"
 	tests := map[string]struct {
-		verdicts []decide.Verdict
+		verdicts []summary.Verdict
 		want     string
 	}{
 		"the Service answers by itself":                     {verdict(governor(), criticalv2.StateArmed), "1 in 1m0s"},

@@ -4,10 +4,8 @@ package selftest
 
 import (
 	"context"
-	"fmt"
 	"hash/crc32"
 	"net"
-	"strings"
 	"time"
 
 	"github.com/critical-service/operator/internal/protection"
@@ -15,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,6 +23,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
 	"github.com/critical-service/operator/internal/controller/events"
@@ -39,8 +37,8 @@ const (
 	// secondLook is when a standby is tested again that did not answer. Only what is
 	// silent twice counts: Pods of a responder come and go.
 	secondLook = 5 * time.Second
-	// silentLook is how often a standby is tested that is known to be silent, so that
-	// whoever mends it soon sees that it answers.
+	// silentLook is how often a standby is tested that is known to be silent, so that a
+	// fix soon shows in the status.
 	silentLook = 30 * time.Second
 	// testsAtOnce is how many Services are tested at the same time.
 	testsAtOnce = 4
@@ -75,8 +73,8 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 }
 
 // standbyChanged wakes the Service of a standby slice that is new, is gone, or
-// publishes other endpoints. Promotion is no change: in a mass failure, nobody has
-// time for tests.
+// publishes other endpoints. Promotion is no change: in a mass failure there is no time
+// for tests.
 func (r *Reconciler) standbyChanged() handler.EventHandler {
 	look := func(object client.Object, q wake.Queue) {
 		slice, isSlice := object.(*discoveryv1.EndpointSlice)
@@ -96,7 +94,7 @@ func (r *Reconciler) standbyChanged() handler.EventHandler {
 	}
 }
 
-// samePublished tells whether two states of a slice differ, if at all, in whether
+// samePublished reports whether two states of a slice differ, if at all, in whether
 // their endpoints are ready.
 func samePublished(before, after client.Object) bool {
 	was, wasSlice := before.(*discoveryv1.EndpointSlice)
@@ -132,7 +130,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	silent := r.ask(ctx, &snap, questions)
 	if ctx.Err() != nil {
-		return ctrl.Result{}, nil // The operator ends, and no server is to blame.
+		return ctrl.Result{}, nil // The operator shuts down, and no server is to blame.
 	}
 	if len(questions) > 0 {
 		r.Metrics.SelfTested(len(silent) == 0)
@@ -141,7 +139,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if len(silent) > 0 && len(confirmed) == 0 {
 		return ctrl.Result{RequeueAfter: min(secondLook, r.Every)}, nil
 	}
-	r.record(ctx, &snap, plan, decide.Check{At: r.Clock.Now(), Asked: len(questions), Problem: problemOf(&snap, confirmed)})
+	r.record(ctx, &snap, plan, summary.Check{Asked: len(questions), Silence: silenceOf(&snap, confirmed)})
 	if len(confirmed) > 0 {
 		return ctrl.Result{RequeueAfter: min(silentLook, r.Every)}, nil
 	}
@@ -151,58 +149,54 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // confirm gives those of the silent ones that were silent the last time, too.
 func (r *Reconciler) confirm(key types.NamespacedName, silent []silence) []silence {
 	var before map[question]bool
-	if doubts := r.unconfirmed.Get(key); doubts != nil {
-		before = *doubts
+	if unconfirmed := r.unconfirmed.Get(key); unconfirmed != nil {
+		before = *unconfirmed
 	}
 	var confirmed []silence
-	doubts := map[question]bool{}
+	unconfirmed := map[question]bool{}
 	for _, s := range silent {
-		doubts[s.question] = true
+		unconfirmed[s.question] = true
 		if before[s.question] {
 			confirmed = append(confirmed, s)
 		}
 	}
-	if len(doubts) > 0 {
-		r.unconfirmed.Set(key, doubts)
+	if len(unconfirmed) > 0 {
+		r.unconfirmed.Set(key, unconfirmed)
 	} else {
 		r.unconfirmed.Forget(key)
 	}
 	return confirmed
 }
 
-// record keeps what was found. If it is news, it wakes the status, and tells of a
-// standby that fell silent, or that answers again.
-func (r *Reconciler) record(ctx context.Context, snap *decide.Snapshot, plan decide.Plan, check decide.Check) {
+// record keeps what was found. If it is news, it wakes the status, and sends an event for
+// a standby that fell silent, or that answers again.
+func (r *Reconciler) record(ctx context.Context, snap *decide.Snapshot, plan decide.Plan, check summary.Check) {
 	key := client.ObjectKeyFromObject(snap.Service)
 	was := r.Checks.Get(key)
-	if was != nil && sameProblem(was.Problem, check.Problem) {
-		check.Problem = was.Problem // A server may have other words for it each time.
+	if was != nil && was.Same(&check) {
+		return // The message stays: a server may word its answer differently each time.
 	}
 	r.Checks.Set(key, check)
-	if was != nil && was.Problem == check.Problem && (was.Asked == 0) == (check.Asked == 0) {
-		return
-	}
 	r.Wake.Matching(ctx, snap)
-	wasSilent, isSilent := was != nil && was.Problem != "", check.Problem != ""
+	wasSilent := was != nil && was.Silence != nil
 	if was == nil {
-		wasSilent = saidSilent(plan.Governor, snap.Service)
+		wasSilent = reportedSilent(plan.Governor, snap.Service)
 	}
 	switch {
-	case isSilent && !wasSilent:
+	case check.Silence != nil && !wasSilent:
 		r.Tell(snap.Service, plan.Governor, corev1.EventTypeWarning, criticalv2.ConditionReasonStandbySilent, "TestFallback",
-			"The standby does not answer: %s", check.Problem)
-	case wasSilent && !isSilent && check.Asked > 0:
+			"The standby does not answer: %s", check.Silence.Message)
+	case wasSilent && check.Silence == nil && check.Asked > 0:
 		r.Tell(snap.Service, plan.Governor, corev1.EventTypeNormal, criticalv2.ConditionReasonStandbyAnswers, "TestFallback",
 			"The standby answers again on every port (CriticalService %q)", plan.Governor.Name)
 	}
 }
 
-// saidSilent tells whether an operator before this one found the standby silent,
-// and said so in the status.
-func saidSilent(policy *criticalv2.CriticalService, service *corev1.Service) bool {
-	said := meta.FindStatusCondition(policy.Status.Conditions, criticalv2.ConditionFailoverReady)
-	return said != nil && said.Reason == criticalv2.ConditionReasonStandbySilent &&
-		strings.HasPrefix(said.Message, fmt.Sprintf("Service %s/%s:", service.Namespace, service.Name))
+// reportedSilent reports whether the status already says that the standby of a Service is
+// silent: an operator before this one found it.
+func reportedSilent(policy *criticalv2.CriticalService, service *corev1.Service) bool {
+	detail := policy.Status.DetailOf(service.Namespace, service.Name)
+	return detail != nil && detail.Failover != nil && detail.Failover.Reason == criticalv2.ConditionReasonStandbySilent
 }
 
 // untilTurn spreads the tests of many Services evenly over the interval: each has

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"regexp"
 	"slices"
 	"strconv"
 	"sync"
@@ -21,6 +20,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/internal/probe"
 )
 
@@ -34,15 +34,18 @@ const (
 
 // question is one port of one endpoint of a standby.
 type question struct {
+	// port and number are the name and the number of the Service's port.
 	address, pod, port string
+	number             int32
 	protocol           appprotocol.Protocol
-	// stray is true where no Pod has the address: then nobody is asked.
+	// stray is true where no Pod has the address: then it is not asked.
 	stray bool
 }
 
 // silence is a question that had no answer.
 type silence struct {
 	question
+	failure probe.Failure
 	problem string
 }
 
@@ -90,23 +93,23 @@ func (*Reconciler) ports(service *corev1.Service, slice *discoveryv1.EndpointSli
 			continue
 		}
 		asked = append(asked, question{
-			address: strconv.Itoa(int(*port.Port)), port: nameOf(service.Spec.Ports[at]),
+			address: strconv.Itoa(int(*port.Port)), port: service.Spec.Ports[at].Name, number: service.Spec.Ports[at].Port,
 			protocol: protocolOf(service.Spec.Ports[at], slice.Labels[criticalv2.LabelFallbackKind]),
 		})
 	}
 	return asked
 }
 
-// nameOf is a port of a Service, for people.
-func nameOf(port corev1.ServicePort) string {
-	if port.Name == "" {
-		return fmt.Sprintf("port %d", port.Port)
+// portText names the Service's port in a message.
+func (q *question) portText() string {
+	if q.port == "" {
+		return fmt.Sprintf("port %d", q.number)
 	}
-	return fmt.Sprintf("port %q (%d)", port.Name, port.Port)
+	return fmt.Sprintf("port %q (%d)", q.port, q.number)
 }
 
-// protocolOf is how to ask a port. The responder knows every protocol, and where
-// nothing tells which it is, it is asked by HTTP: a process that hangs still has
+// protocolOf is how to ask a port. The responder knows every protocol, and where the port
+// does not say which it is, it is asked by HTTP: a process that hangs still has
 // its connections accepted. The Pods of others are not to be disturbed: of them,
 // a page is asked for where the port says that it has one, and otherwise only
 // whether it listens.
@@ -126,7 +129,7 @@ func protocolOf(port corev1.ServicePort, kind string) appprotocol.Protocol {
 	}
 }
 
-// isOfPod tells whether an endpoint is a Pod of the namespace, and has its address.
+// isOfPod reports whether an endpoint is a Pod of the namespace, and has its address.
 // Pods of ours are in the cache; of a backup's Pods, the API server knows.
 func (r *Reconciler) isOfPod(ctx context.Context, snap *decide.Snapshot, endpoint *discoveryv1.Endpoint) (bool, error) {
 	if endpoint.TargetRef == nil || len(endpoint.Addresses) == 0 {
@@ -165,66 +168,59 @@ func (r *Reconciler) ask(ctx context.Context, snap *decide.Snapshot, questions [
 			if !result.Answered {
 				mu.Lock()
 				defer mu.Unlock()
-				silent = append(silent, silence{q, result.Problem})
+				silent = append(silent, silence{q, result.Failure, result.Problem})
 			}
 			return nil
 		})
 	}
 	_ = asking.Wait() // No question is an error.
 	slices.SortFunc(silent, func(a, b silence) int {
-		return cmp.Or(cmp.Compare(a.pod, b.pod), cmp.Compare(a.port, b.port), cmp.Compare(a.address, b.address))
+		return cmp.Or(cmp.Compare(a.pod, b.pod), cmp.Compare(a.port, b.port), cmp.Compare(a.number, b.number), cmp.Compare(a.address, b.address))
 	})
 	return silent
 }
 
-// problemOf says which port is silent, and what to do. It is empty if none is.
-func problemOf(snap *decide.Snapshot, silent []silence) string {
+// silenceOf sums up what did not answer; nil if everything did.
+func silenceOf(snap *decide.Snapshot, silent []silence) *summary.Silence {
 	if len(silent) == 0 {
-		return ""
+		return nil
 	}
-	first := silent[0]
-	text := fmt.Sprintf("%s: Pod %q %s", first.port, first.pod, first.problem)
+	first := &silent[0]
+	what, advice := fmt.Sprintf("%s: Pod %q %s", first.portText(), first.pod, first.problem), adviceOf(snap)
 	if first.stray {
-		text = fmt.Sprintf("%s: %s is published, and no Pod has this address", first.port, first.address)
+		what, advice = fmt.Sprintf("%s: %s is published, and no Pod has this address", first.portText(), first.address), adviceOfStray(snap)
 	}
 	if more := len(silent) - 1; more > 0 {
-		text += fmt.Sprintf(" (and %d more)", more)
+		what += fmt.Sprintf(" (and %d more)", more)
 	}
-	if first.stray {
-		return fmt.Sprintf("%s. %s", text, adviceOfStray(snap))
+	return &summary.Silence{
+		Pod: first.pod, Address: first.address, Stray: first.stray,
+		Port: first.number, PortName: first.port, Protocol: first.protocol,
+		Failure: string(first.failure), More: len(silent) - 1, Message: what + ". " + advice,
 	}
-	return fmt.Sprintf("%s. %s", text, advice(snap))
-}
-
-// ofServers is what a server said in a problem: the time of the day, for one.
-var ofServers = regexp.MustCompile(`: it said "(?:[^"\\]|\\.)*"`)
-
-// sameProblem tells whether two problems are one, whatever the server said.
-func sameProblem(a, b string) bool {
-	return ofServers.ReplaceAllString(a, "") == ofServers.ReplaceAllString(b, "")
 }
 
 // adviceOfStray is what to do about an address that is published and no Pod's.
 func adviceOfStray(snap *decide.Snapshot) string {
 	for i := range snap.Standby {
 		if slice := &snap.Standby[i]; slice.Labels[criticalv2.LabelFallbackKind] == criticalv2.FallbackKindService {
-			return fmt.Sprintf("Look for it in the EndpointSlices of backup Service %q: those that Kubernetes keeps have addresses of Pods only.",
+			return fmt.Sprintf("Check the EndpointSlices of backup Service %q: those that Kubernetes maintains have addresses of Pods only.",
 				slice.Annotations[criticalv2.AnnotationBackup])
 		}
 	}
-	return fmt.Sprintf("If the operator does not take it out, delete EndpointSlice %q: it is made anew.", snap.Standby[0].Name)
+	return fmt.Sprintf("If the operator does not remove it, delete EndpointSlice %q: it is created again.", snap.Standby[0].Name)
 }
 
-// advice is what to do about a standby that is silent, by its kind.
-func advice(snap *decide.Snapshot) string {
-	const policies = "and that no NetworkPolicy keeps the operator from it."
+// adviceOf is what to do about a standby that is silent, by its kind.
+func adviceOf(snap *decide.Snapshot) string {
+	const policies = ", and that no NetworkPolicy blocks the operator."
 	for i := range snap.Standby {
 		switch slice := &snap.Standby[i]; slice.Labels[criticalv2.LabelFallbackKind] {
 		case criticalv2.FallbackKindPodTemplate:
-			return "See to it that the PodTemplate declares the ports on which its containers listen, " + policies
+			return "Check that the PodTemplate declares the ports on which its containers listen" + policies
 		case criticalv2.FallbackKindService:
-			return fmt.Sprintf("See to it that the Pods of backup Service %q listen there, %s", slice.Annotations[criticalv2.AnnotationBackup], policies)
+			return fmt.Sprintf("Check that the Pods of backup Service %q listen there%s", slice.Annotations[criticalv2.AnnotationBackup], policies)
 		}
 	}
-	return "See to it that the responder's Pods are well (their log tells), " + policies
+	return "Check the responder Pods' logs" + policies
 }

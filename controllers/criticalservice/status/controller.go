@@ -16,11 +16,13 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/write"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // Reconciler summarises, per CriticalService, what was decided about the
@@ -61,7 +63,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return fault.Result(err)
 	}
 	updated := policy.DeepCopy()
-	updated.Status = decide.Summarize(policy, verdicts, r.unwatched(policy), r.Clock.Now())
+	updated.Status = summary.Summarize(policy, verdicts, r.unwatched(policy), r.Clock.Now())
 	wrote, err := write.Status(ctx, r.Client, policy, updated.DeepCopy())
 	if apierrors.IsInvalid(err) {
 		return fault.Result(fault.BugFrom(err))
@@ -78,7 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // judge decides about every Service that the CriticalService matches. It writes
 // nothing: the service controller does what the plans say.
-func (r *Reconciler) judge(ctx context.Context, policy *criticalv2.CriticalService) ([]decide.Verdict, error) {
+func (r *Reconciler) judge(ctx context.Context, policy *criticalv2.CriticalService) ([]summary.Verdict, error) {
 	var matched []*corev1.Service
 	watched := policy.DeepCopy()
 	watched.Spec.Namespaces = slices.DeleteFunc(watched.Spec.Namespaces, func(name string) bool { return !r.watches(name) })
@@ -87,7 +89,7 @@ func (r *Reconciler) judge(ctx context.Context, policy *criticalv2.CriticalServi
 	}
 	observe.EachMatched(ctx, r.Cached, watched, func(service *corev1.Service) { matched = append(matched, service) })
 
-	var verdicts []decide.Verdict
+	var verdicts []summary.Verdict
 	for _, service := range matched {
 		key := client.ObjectKeyFromObject(service)
 		snap, err := r.Observe(ctx, key)
@@ -95,7 +97,7 @@ func (r *Reconciler) judge(ctx context.Context, policy *criticalv2.CriticalServi
 			return nil, err
 		}
 		if plan := decide.Decide(snap); plan.Governor != nil {
-			verdicts = append(verdicts, decide.Verdict{
+			verdicts = append(verdicts, summary.Verdict{
 				Service: service, Plan: plan, Cause: r.Causes.Get(key), Check: r.Check(key, &snap),
 			})
 		}
@@ -115,7 +117,7 @@ func (r *Reconciler) watches(namespace string) bool {
 // announce sends one Warning event for every hindrance that is new, and for every
 // outage that begins hindered: on the CriticalService if it is about all its
 // Services, else on the Service.
-func (r *Reconciler) announce(before, after *criticalv2.CriticalService, verdicts []decide.Verdict) {
+func (r *Reconciler) announce(before, after *criticalv2.CriticalService, verdicts []summary.Verdict) {
 	services := map[client.ObjectKey]*corev1.Service{}
 	for _, verdict := range verdicts {
 		services[client.ObjectKeyFromObject(verdict.Service)] = verdict.Service
@@ -129,7 +131,7 @@ func (r *Reconciler) announce(before, after *criticalv2.CriticalService, verdict
 	for _, detail := range after.Status.Details {
 		key := client.ObjectKey{Namespace: detail.Namespace, Name: detail.Name}
 		begins := detail.State == criticalv2.StateExposed && said[key].State != criticalv2.StateExposed
-		if !decide.Hinders(detail.Reason) || detail.Reason == said[key].Reason && !begins {
+		if !protection.NeedsAction(detail.Reason) || detail.Reason == said[key].Reason && !begins {
 			continue
 		}
 		if detail.Reason != criticalv2.ReasonTemplateNotFound || templateMissing && begins {

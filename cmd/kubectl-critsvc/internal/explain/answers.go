@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -68,7 +67,7 @@ func (v *View) next(standby []string) string {
 		return "It is not known: see the notices."
 	case v.Status.State == criticalv2.StateIgnored:
 		return "Nothing would answer: the Service is ignored."
-	case len(standby) > 0 && v.Failover != nil && v.Failover.Here && v.Failover.Ready == metav1.ConditionFalse:
+	case len(standby) > 0 && v.isSilent():
 		return fmt.Sprintf("The fallback stands by (%s), and may not answer: it did not pass the last self-test.", listed(standby))
 	case v.Status.State == criticalv2.StateArming:
 		return "Nothing would answer: " + v.Status.Message
@@ -215,7 +214,7 @@ func (f *facts) port(port *corev1.ServicePort) Port {
 	return result
 }
 
-// unanswered says why a port has no fallback: standby tells whether there is one for
+// unanswered says why a port has no fallback: standby is whether there is one for
 // other ports, and page whether it is the page.
 func unanswered(port *corev1.ServicePort, standby, page bool) string {
 	switch {
@@ -228,7 +227,7 @@ func unanswered(port *corev1.ServicePort, standby, page bool) string {
 	}
 }
 
-// isStandby tells whether an endpoint waits for an outage.
+// isStandby reports whether an endpoint waits for an outage.
 func isStandby(endpoint endpoints.Endpoint) bool {
 	return endpoint.Source == endpoints.Fallback && !endpoint.Ready && endpoint.Serving && endpoint.Terminating
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,34 +57,22 @@ func (v *View) govern(found *facts, matching []*criticalv2.CriticalService) {
 	for _, other := range matching[1:] {
 		v.Others = append(v.Others, Match{Name: other.Name, Why: why(&other.Spec)})
 	}
-	detail := detailOf(governor, found.service)
+	detail := governor.Status.DetailOf(found.service.Namespace, found.service.Name)
 	if detail == nil {
 		v.Notices = append(v.Notices, unlisted(governor, found.service))
 	} else {
 		v.Status = &Status{State: detail.State, Reason: detail.Reason, Message: detail.Message, Since: detail.Since}
-		v.Protected = detail.State != criticalv2.StateIgnored
+		v.Protected, v.Failover = detail.State != criticalv2.StateIgnored, detail.Failover
 		if detail.Cause != nil {
 			v.Cause = &Cause{OutageCause: *detail.Cause, By: byOperator}
 		}
 	}
 	v.Fallback = found.fallback(governor)
-	v.Failover = failoverOf(governor, found.service)
 	for _, outage := range governor.Status.Outages {
 		if outage.Ended != nil && outage.Namespace == found.service.Namespace && outage.Name == found.service.Name {
 			v.Outages++
 		}
 	}
-}
-
-// detailOf is what the status of a CriticalService says of a Service.
-func detailOf(policy *criticalv2.CriticalService, service *corev1.Service) *criticalv2.ServiceStatus {
-	i := slices.IndexFunc(policy.Status.Details, func(d criticalv2.ServiceStatus) bool {
-		return d.Namespace == service.Namespace && d.Name == service.Name
-	})
-	if i < 0 {
-		return nil
-	}
-	return &policy.Status.Details[i]
 }
 
 // unlisted says why the status of the CriticalService that governs a Service does
@@ -95,7 +82,7 @@ func unlisted(policy *criticalv2.CriticalService, service *corev1.Service) strin
 	ready := meta.FindStatusCondition(status.Conditions, criticalv2.ConditionReady)
 	switch {
 	case ready == nil:
-		return fmt.Sprintf("CriticalService %s has no status: the operator is about to write it, or it does not run (`kubectl critsvc doctor` tells).", policy.Name)
+		return fmt.Sprintf("CriticalService %s has no status: the operator is about to write it, or it does not run (check with `kubectl critsvc doctor`).", policy.Name)
 	case ready.Reason == criticalv2.ConditionReasonNamespaceNotWatched || ready.Reason == criticalv2.ConditionReasonSelectorInvalid:
 		return fmt.Sprintf("CriticalService %s: %s", policy.Name, ready.Message)
 	case int(status.Services.Total) > len(status.Details):
@@ -103,18 +90,7 @@ func unlisted(policy *criticalv2.CriticalService, service *corev1.Service) strin
 			policy.Name, status.Services.Total, len(status.Details))
 	default:
 		return fmt.Sprintf("CriticalService %s selects this Service, and its status does not list it: the operator is about to see it, "+
-			"or does not look at namespace %q (its setting NAMESPACES), or does not run (`kubectl critsvc doctor` tells).", policy.Name, service.Namespace)
-	}
-}
-
-func failoverOf(policy *criticalv2.CriticalService, service *corev1.Service) *Failover {
-	condition := meta.FindStatusCondition(policy.Status.Conditions, criticalv2.ConditionFailoverReady)
-	if condition == nil {
-		return &Failover{Ready: metav1.ConditionUnknown, Message: "The operator has said nothing about it."}
-	}
-	return &Failover{
-		Ready: condition.Status, Reason: condition.Reason, Message: condition.Message,
-		Here: strings.HasPrefix(condition.Message, fmt.Sprintf("Service %s/%s:", service.Namespace, service.Name)),
+			"or does not look at namespace %q (its setting NAMESPACES), or does not run (check with `kubectl critsvc doctor`).", policy.Name, service.Namespace)
 	}
 }
 
@@ -130,15 +106,15 @@ func (v *View) explainOutage(found *facts) {
 	}
 }
 
-// needsDiagnosis tells whether the application has no ready endpoint, and the operator has
-// not said why. A Service without selector is looked at by nobody.
+// needsDiagnosis reports whether the application has no ready endpoint, and the operator has
+// not said why. A Service without selector is never diagnosed.
 func (f *facts) needsDiagnosis() bool {
 	ready, _ := endpoints.Count(endpoints.Of(f.slices, f.fallbacks), endpoints.Application)
 	if ready > 0 || len(f.service.Spec.Selector) == 0 || f.service.Spec.Type == corev1.ServiceTypeExternalName {
 		return false
 	}
 	for _, policy := range f.matching() {
-		if detail := detailOf(policy, f.service); detail != nil && detail.Cause != nil && detail.Cause.Reason != criticalv2.CauseNotFound {
+		if detail := policy.Status.DetailOf(f.service.Namespace, f.service.Name); detail != nil && detail.Cause != nil && detail.Cause.Reason != criticalv2.CauseNotFound {
 			return false
 		}
 	}
@@ -164,7 +140,7 @@ func (f *facts) planned(now time.Time) *Maintenance {
 	return f.announced(now)
 }
 
-// announced is the maintenance as the standby slice tells it to the page: that is
+// announced is the maintenance as the standby slice has it for the page: that is
 // what is known of it without the right to read ConfigMaps.
 func (f *facts) announced(now time.Time) *Maintenance {
 	for i := range f.slices {

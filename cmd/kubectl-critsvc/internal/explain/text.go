@@ -78,7 +78,7 @@ func (p *page) state(v *View) {
 		text := fmt.Sprintf("%s (%s) for %s, since %s", state, v.Status.Reason, output.Age(v.Status.Since.Time, p.now), v.Status.Since.UTC().Format(time.RFC3339))
 		if v.Status.Outdated {
 			tone, text = output.Bad, "old: the status still says "+text
-			message = "The Service has no ready endpoint, and the operator has not noticed: it does not seem to run (`kubectl critsvc doctor` tells)."
+			message = "The Service has no ready endpoint, and the operator has not noticed: it does not seem to run (check with `kubectl critsvc doctor`)."
 		}
 		p.tinted(tone, "State:", text, message)
 	case v.Governor != nil:
@@ -116,7 +116,7 @@ func (m *Maintenance) sentence() string {
 		text += ", which is over"
 	}
 	if m.Silent {
-		text += "; clients are told nothing"
+		text += "; nothing is announced to clients"
 	}
 	if m.Workload != "" {
 		text += fmt.Sprintf("; %s is scaled to zero and gets %d replicas back", m.Workload, m.Replicas)
@@ -148,26 +148,26 @@ func (p *page) answers(v *View) {
 // failover says whether the fallback works: by the last self-test, or without one by
 // the state, where that says that nothing stands by.
 func (p *page) failover(v *View) {
-	if v.Failover == nil || !v.Protected {
+	if !v.Protected {
 		return
 	}
-	failed := v.Failover.Ready == metav1.ConditionFalse && v.Failover.Here
 	nothing := v.Status.State == criticalv2.StateExposed || v.Status.State == criticalv2.StateArming
-	if nothing && !failed {
+	switch {
+	case nothing && !v.isSilent():
 		p.tinted(output.Bad, "Failover test:", fmt.Sprintf("would not work: %s: %s", v.Status.Reason, v.Status.Message))
-		return
+	case v.Failover == nil:
+		p.line("Failover test:", "not known: the status has no result of a self-test.")
+	default:
+		text := map[metav1.ConditionStatus]string{
+			metav1.ConditionTrue: "works", metav1.ConditionFalse: "may not work", metav1.ConditionUnknown: "not tested",
+		}[v.Failover.Status]
+		p.tinted(output.ToneOfCondition(string(v.Failover.Status)), "Failover test:", text+". "+v.Failover.Message)
 	}
-	text := map[metav1.ConditionStatus]string{
-		metav1.ConditionTrue: "works", metav1.ConditionFalse: "may not work", metav1.ConditionUnknown: "not tested",
-	}[v.Failover.Ready]
-	if v.Failover.Ready == metav1.ConditionFalse && !v.Failover.Here {
-		text = "works here as far as it is known; another Service of the same CriticalService has a problem"
-	}
-	tone := output.ToneOfCondition(string(v.Failover.Ready))
-	if v.Failover.Ready == metav1.ConditionFalse && !v.Failover.Here {
-		tone = output.Warning
-	}
-	p.tinted(tone, "Failover test:", text+". "+v.Failover.Message)
+}
+
+// isSilent reports whether the standby did not answer the last self-test.
+func (v *View) isSilent() bool {
+	return v.Failover != nil && v.Failover.Reason == criticalv2.ConditionReasonStandbySilent
 }
 
 func (p *page) governors(v *View) {
@@ -280,6 +280,6 @@ func (p *page) events(events []Event) {
 		}
 		return output.Neutral
 	}
-	p.table("Events", rows, "none about this Service (clusters keep them for an hour, if nobody set another time)",
+	p.table("Events", rows, "none about this Service (clusters keep them for an hour by default)",
 		output.Column{Name: "AGE"}, output.Column{Name: "TYPE", Tone: tone}, output.Column{Name: "REASON"}, output.Column{Name: "NOTE"})
 }

@@ -10,8 +10,7 @@ import (
 // View is what the command found, as -o json prints it.
 type View struct {
 	Service Service `json:"service"`
-	// Protected tells whether a CriticalService governs the Service, and does not
-	// ignore it.
+	// Protected is true where a CriticalService governs the Service and does not ignore it.
 	Protected bool `json:"protected"`
 	// Status is how the Service stands by the status of the CriticalService that
 	// governs it; absent if none does, or its status does not list it.
@@ -22,8 +21,9 @@ type View struct {
 	Answers Answers `json:"answers"`
 	// Next is what would happen if the application went down now; empty in an outage.
 	Next string `json:"next,omitempty"`
-	// Failover is the last self-test of the standbys.
-	Failover *Failover `json:"failover,omitempty"`
+	// Failover is the result of the last self-test of the Service's standby; absent if the
+	// status has none.
+	Failover *criticalv2.Failover `json:"failover,omitempty"`
 	// Maintenance is a planned outage; absent if none is announced.
 	Maintenance *Maintenance `json:"maintenance,omitempty"`
 	// Governor is the CriticalService that governs the Service; Others match as well.
@@ -61,8 +61,8 @@ type Status struct {
 	Reason  string                  `json:"reason"`
 	Message string                  `json:"message,omitempty"`
 	Since   metav1.Time             `json:"since"`
-	// Outdated tells that it says that the Service is up, and that the Service has no
-	// ready endpoint: the operator does not seem to run.
+	// Outdated is true where it says that the Service is up, and the Service has no ready
+	// endpoint: the operator does not seem to run.
 	Outdated bool `json:"outdated,omitempty"`
 }
 
@@ -95,15 +95,6 @@ const (
 	answersUnknown     = "unknown"
 )
 
-// Failover is the last self-test of the standbys of a CriticalService.
-type Failover struct {
-	Ready   metav1.ConditionStatus `json:"ready"`
-	Reason  string                 `json:"reason,omitempty"`
-	Message string                 `json:"message,omitempty"`
-	// Here tells whether the message is about this Service.
-	Here bool `json:"here"`
-}
-
 // Maintenance is a planned outage.
 type Maintenance struct {
 	// ConfigMap is absent if ConfigMaps may not be read.
@@ -113,9 +104,9 @@ type Maintenance struct {
 	// Workload is what was scaled to zero for it, as RESOURCE.GROUP/NAME.
 	Workload string `json:"workload,omitempty"`
 	Replicas int32  `json:"replicas,omitempty"`
-	// Silent tells that clients are told nothing.
+	// Silent is true where nothing is announced to clients.
 	Silent bool `json:"silent,omitempty"`
-	// Over tells that its end has passed.
+	// Over is true where its end has passed.
 	Over bool `json:"over,omitempty"`
 }
 
@@ -140,7 +131,7 @@ type Fallback struct {
 	Wanted string `json:"wanted,omitempty"`
 	// Message describes it.
 	Message string `json:"message"`
-	// Promoted tells whether its endpoints are ready ones for everybody.
+	// Promoted is true where its endpoints are ready ones for all consumers.
 	Promoted bool `json:"promoted"`
 }
 

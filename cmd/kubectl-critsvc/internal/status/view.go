@@ -46,11 +46,11 @@ type Service struct {
 	Fallback *Fallback `json:"fallback,omitempty"`
 	// CriticalService governs the Service.
 	CriticalService string `json:"criticalService"`
-	// FailoverReady tells whether the fallback would answer, as far as it is known:
-	// True, False or Unknown; absent for a Service that is ignored.
+	// FailoverReady is whether the fallback would answer, as far as it is known: True,
+	// False or Unknown; absent for a Service that is ignored.
 	FailoverReady metav1.ConditionStatus `json:"failoverReady,omitempty"`
-	// Outdated tells that the status says that the Service is up, and that it has no
-	// ready endpoint: the operator does not seem to run.
+	// Outdated is true where the status says that the Service is up, and it has no ready
+	// endpoint: the operator does not seem to run.
 	Outdated bool `json:"outdated,omitempty"`
 	// Planned is a maintenance that was announced for the outage; absent if there is
 	// none.
@@ -78,7 +78,7 @@ type CriticalService struct {
 	// many of them its status lists.
 	Matched int32 `json:"matched"`
 	Listed  int   `json:"listed"`
-	// FailoverReady tells whether the standbys answered the last self-test.
+	// FailoverReady is whether the standbys answered the last self-test.
 	FailoverReady Condition `json:"failoverReady"`
 }
 
@@ -141,7 +141,7 @@ var urgency = map[criticalv2.ServiceState]int{
 	criticalv2.StateArmed: 3, criticalv2.StateIgnored: 4,
 }
 
-// urgency sorts Services. What nobody has noticed comes first.
+// urgency sorts Services. What the operator has not noticed comes first.
 func (s *Service) urgency() int {
 	if s.Outdated {
 		return -1
@@ -175,7 +175,7 @@ func serviceOf(policy *criticalv2.CriticalService, detail criticalv2.ServiceStat
 		}
 	}
 	if detail.State != criticalv2.StateIgnored {
-		service.Fallback, service.FailoverReady = fallbackOf(policy, own), readiness(policy, &detail)
+		service.Fallback, service.FailoverReady = fallbackOf(policy, own), readiness(&detail)
 	}
 	if !found.refused.slices {
 		var fallbacks []corev1.Pod
@@ -196,22 +196,16 @@ func serviceOf(policy *criticalv2.CriticalService, detail criticalv2.ServiceStat
 	return service
 }
 
-// readiness tells whether the fallback of one Service would answer. The condition of
-// its CriticalService is about all that it governs, and names the first that did not
-// pass.
-func readiness(policy *criticalv2.CriticalService, detail *criticalv2.ServiceStatus) metav1.ConditionStatus {
-	condition := failover(policy)
-	untested := detail.Reason == criticalv2.ReasonEndpointsReady // A Pod on demand stands by for nobody.
-	here := strings.HasPrefix(condition.Message, fmt.Sprintf("Service %s/%s:", detail.Namespace, detail.Name))
+// readiness is whether the fallback of one Service would answer: without one that is
+// ready it would not, and otherwise the last self-test shows it.
+func readiness(detail *criticalv2.ServiceStatus) metav1.ConditionStatus {
 	switch {
 	case detail.State == criticalv2.StateExposed || detail.State == criticalv2.StateArming:
 		return metav1.ConditionFalse
-	case condition.Status == metav1.ConditionFalse && here:
-		return metav1.ConditionFalse
-	case condition.Status == metav1.ConditionTrue && !untested:
-		return metav1.ConditionTrue
-	default:
+	case detail.Failover == nil:
 		return metav1.ConditionUnknown
+	default:
+		return detail.Failover.Status
 	}
 }
 
@@ -337,7 +331,7 @@ func (v *View) late() []string {
 		service := &v.Services[i]
 		down := service.State == criticalv2.StateExposed || service.State == criticalv2.StateCovered
 		name := types.NamespacedName{Namespace: service.Namespace, Name: service.Name}
-		const hint = "the operator is about to see it, or it does not run (`kubectl critsvc doctor` tells)."
+		const hint = "the operator is about to see it, or it does not run (check with `kubectl critsvc doctor`)."
 		switch {
 		case service.Outdated:
 			notices = append(notices, fmt.Sprintf("Service %s has no ready endpoint, and its status still says %s: %s", name, service.State, hint))

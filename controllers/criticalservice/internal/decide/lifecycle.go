@@ -31,7 +31,7 @@ func (s *Snapshot) prepare(plan *Plan, c choice) {
 	attempt := s.attemptFor(pod)
 	switch {
 	case attempt == nil && len(s.Pods) == 0:
-		plan.is(criticalv2.StateArming, criticalv2.ReasonRehearsalPending,
+		plan.is(criticalv2.StateArming, criticalv2.ReasonDryRunPending,
 			"The API server is being asked whether it would accept the fallback Pod.")
 		plan.Provisional = true
 	case attempt != nil && attempt.Reason != "":

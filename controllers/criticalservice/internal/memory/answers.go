@@ -10,7 +10,7 @@ import (
 // Answers remembers what was last learnt about each Service by asking: what the API
 // server said of a fallback Pod (decide.Attempt) or of a standby slice that it
 // refused (decide.Refusal), whose a Pod of the fallback's name is, what explains an outage, and whether the standby
-// answers (decide.Check). It is a cache of something that can be asked again: after
+// answers (summary.Check). It is a cache of something that can be asked again: after
 // a restart it is empty, and the next question fills it.
 type Answers[A any] struct {
 	mu   sync.Mutex

@@ -19,6 +19,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 )
 
 // Observer makes Snapshots. It is the only place that reads.
@@ -29,7 +30,7 @@ type Observer struct {
 	Attempts     *memory.Answers[decide.Attempt]
 	Refusals     *memory.Answers[decide.Refusal]
 	Causes       *memory.Answers[criticalv2.OutageCause]
-	Checks       *memory.Answers[decide.Check]
+	Checks       *memory.Answers[summary.Check]
 	// Untested tells that nobody tests standbys.
 	Untested bool
 	// NameConflicts are the Pods of others that were found to have a fallback's name.
@@ -298,9 +299,9 @@ func Found[T any](object *T, err error) (*T, error) {
 
 // Check is what is known of a Service's standby: nil if it is yet to be tested. One
 // that nobody tests, or that is not there, has nothing to be found out.
-func (o *Observer) Check(key types.NamespacedName, snap *decide.Snapshot) *decide.Check {
+func (o *Observer) Check(key types.NamespacedName, snap *decide.Snapshot) *summary.Check {
 	if o.Untested || !Publishes(snap) {
-		return &decide.Check{}
+		return &summary.Check{}
 	}
 	return o.Checks.Get(key)
 }

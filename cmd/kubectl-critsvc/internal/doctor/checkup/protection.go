@@ -26,7 +26,7 @@ const (
 	checkSelfTest  = "self-test"
 	checkTemplate  = "template"
 
-	whyNoFailover = "if the application fails now, nobody answers"
+	whyNoFailover = "if the application fails now, nothing answers"
 )
 
 // protected checks that a CriticalService governs the Service, and in what state it is.
@@ -62,7 +62,7 @@ func protected(w *World, s *Service) []Finding {
 		finding.Severity, finding.Why = Warning, "the Service is in outage: its fallback answers, not the application"
 		finding.Fix = fmt.Sprintf("kubectl critsvc explain svc/%s -n %s", s.Name, s.Namespace)
 	case criticalv2.StateExposed:
-		finding.Severity, finding.Why = Problem, "the Service is in outage, and nobody answers"
+		finding.Severity, finding.Why = Problem, "the Service is in outage, and nothing answers"
 		finding.Fix = fmt.Sprintf("kubectl critsvc explain svc/%s -n %s", s.Name, s.Namespace)
 	case criticalv2.StateArming, criticalv2.StateIgnored:
 		finding.Severity = Problem
@@ -72,7 +72,7 @@ func protected(w *World, s *Service) []Finding {
 	return []Finding{finding}
 }
 
-// isOld tells whether the status says that the Service answers by itself, and its
+// isOld reports whether the status says that the Service answers by itself, and its
 // endpoints say that it does not.
 func isOld(s *Service, status *criticalv2.ServiceStatus) bool {
 	ready, _ := endpoints.Count(endpoints.Of(s.Slices.Value, s.Home.Fallbacks.Value), endpoints.Application)
@@ -85,7 +85,7 @@ func oldStatus(policy *criticalv2.CriticalService, status *criticalv2.ServiceSta
 	finding := Finding{
 		Check: checkProtected, Severity: Warning,
 		What: fmt.Sprintf("CriticalService %s says %s (%s), and the Service has no ready endpoint of its own: the status is old", policy.Name, status.State, status.Reason),
-		Why:  "the operator does not seem to run: the Service is in outage, and nothing is promoted, repaired or told",
+		Why:  "the operator does not seem to run: the Service is in outage, and nothing is promoted, repaired or reported",
 		Fix:  "see the findings of the installation; if the operator runs, look again in a moment, and then into its log",
 	}
 	if status.State == criticalv2.StateArming {
@@ -109,8 +109,8 @@ func labelsOf(set map[string]string) string {
 	return metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: set})
 }
 
-// conditions tells the conditions of the governing CriticalService that are about
-// what hinders fallbacks.
+// conditions reports the conditions of the governing CriticalService that are about
+// problems of fallbacks.
 func conditions(w *World, s *Service) []Finding {
 	policy, _ := w.governor(s)
 	if policy == nil {
@@ -149,7 +149,7 @@ func standby(w *World, s *Service) []Finding {
 	case onDemand(policy):
 		return []Finding{{
 			Check: checkStandby, Severity: Warning, What: "nothing stands by: the fallback is a Pod that is made in an outage",
-			Why: "until it runs, for seconds at best, nobody answers; and without the operator nobody makes it", Fix: "set fallback.podTemplate.activation to Standby, or use a page",
+			Why: "until it runs, for seconds at best, nothing answers; and without the operator it is not made", Fix: "set fallback.podTemplate.activation to Standby, or use a page",
 		}}
 	}
 	return []Finding{{
@@ -199,7 +199,7 @@ func portName(port corev1.ServicePort) string {
 	return fmt.Sprintf("%s (%d)", port.Name, port.Port)
 }
 
-// listening tells what the standby endpoints said when they were asked.
+// listening reports what the standby endpoints answered when they were asked.
 func listening(_ *World, s *Service) []Finding {
 	if s.hasStandby() && len(s.Answers) == 0 {
 		return unchecked(checkListening, "what the standby answers: it has no TCP port, or is no Pod", "ask it as a client of the Service would")
@@ -231,45 +231,39 @@ func listening(_ *World, s *Service) []Finding {
 	return findings
 }
 
-// selfTest tells the result of the operator's own test.
+// selfTest reports the result of the operator's own test.
 func selfTest(w *World, s *Service) []Finding {
-	policy, _ := w.governor(s)
-	if policy == nil {
-		return nil
+	policy, status := w.governor(s)
+	if status == nil || status.State == criticalv2.StateIgnored {
+		return nil // The check of the protection says so.
 	}
-	condition := meta.FindStatusCondition(policy.Status.Conditions, criticalv2.ConditionFailoverReady)
+	const why = "whether the standby answers clients is not known"
+	result := status.Failover
 	switch {
-	case condition == nil:
+	case result == nil:
 		return []Finding{{
-			Check: checkSelfTest, Severity: Warning, What: "the operator does not test standbys", Why: "a standby that stops answering is noticed in the outage",
+			Check: checkSelfTest, Severity: Warning, What: "the status has no result of a self-test", Why: why,
 			Fix: "upgrade the operator: this one is older than the plugin",
 		}}
-	case condition.Status == metav1.ConditionTrue:
-		return ok(checkSelfTest, "the operator's last self-test was answered: "+condition.Message)
-	case condition.Status == metav1.ConditionFalse:
-		return []Finding{unanswered(s, policy.Name, condition.Message)}
+	case result.Status == metav1.ConditionTrue:
+		return ok(checkSelfTest, "the operator's last self-test was answered: "+result.Message)
+	case result.Reason == criticalv2.ConditionReasonNotProtected:
+		return []Finding{{
+			Check: checkSelfTest, Severity: Problem, What: "the operator has nothing to test: " + result.Message, Why: whyNoFailover,
+			Fix: "the state and its reason say what to do: see the check " + checkProtected,
+		}}
+	case result.Status == metav1.ConditionFalse:
+		return []Finding{{
+			Check: checkSelfTest, Severity: Problem, What: "the operator's last self-test was not answered: " + result.Message,
+			Why: "clients that fail over get no answer either", Fix: output.Docs + "runbooks/CriticalServiceFailoverNotReady.md",
+		}}
 	case onDemand(policy):
-		return ok(checkSelfTest, "the operator tests no standby, because the fallback is made in an outage only: "+condition.Message)
+		return ok(checkSelfTest, "the operator tests no standby, because the fallback is made in an outage only: "+result.Message)
 	}
 	return []Finding{{
-		Check: checkSelfTest, Severity: Warning, What: "the operator has not tested the standby: " + condition.Message,
-		Why: "whether the standby answers clients is not known", Fix: "wait for the next self-test, or see the operator's setting SELF_TEST_INTERVAL; kubectl critsvc drill tests now",
+		Check: checkSelfTest, Severity: Warning, What: "the operator has not tested the standby: " + result.Message, Why: why,
+		Fix: "wait for the next self-test, or see the operator's setting SELF_TEST_INTERVAL; kubectl critsvc drill tests now",
 	}}
-}
-
-// unanswered is the finding of a self-test that failed: of this Service if the
-// message begins with it, else of another that the CriticalService governs.
-func unanswered(s *Service, policy, message string) Finding {
-	finding := Finding{
-		Check: checkSelfTest, Severity: Problem, What: "the operator's last self-test was not answered: " + message,
-		Why: "clients that fail over get no answer either", Fix: output.Docs + "runbooks/CriticalServiceFailoverNotReady.md",
-	}
-	if !strings.HasPrefix(message, fmt.Sprintf("Service %s/%s:", s.Namespace, s.Name)) {
-		finding.Severity = Warning
-		finding.What = fmt.Sprintf("a self-test of another Service of CriticalService %s was not answered: %s", policy, message)
-		finding.Why = "what is wrong there may be wrong here, too: only the first is named"
-	}
-	return finding
 }
 
 // template checks that a Pod of the fallback's template would be admitted.

@@ -17,6 +17,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 )
 
 // Of is an observer whose caches hold the given objects, and a client that changes
@@ -34,7 +35,7 @@ func Of(t testing.TB, objects ...client.Object) (observe.Observer, client.Client
 	return observe.Observer{
 		Cached: cached, Live: neverAsked{t: t}, Clock: clock.RealClock{}, Tables: memory.NewTables(),
 		Attempts: memory.NewAnswers[decide.Attempt](), Refusals: memory.NewAnswers[decide.Refusal](),
-		Causes: memory.NewAnswers[criticalv2.OutageCause](), Checks: memory.NewAnswers[decide.Check](),
+		Causes: memory.NewAnswers[criticalv2.OutageCause](), Checks: memory.NewAnswers[summary.Check](),
 		NameConflicts: memory.NewAnswers[corev1.Pod](),
 	}, cached
 }
