@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -176,6 +177,33 @@ func TestTimeIsAValue(t *testing.T) {
 			if name, isName := selector.X.(*ast.Ident); isName && (name.Name == "time" || name.Name == "metav1") &&
 				slices.Contains([]string{"Now", "Since", "Until", "After", "Sleep"}, selector.Sel.Name) {
 				t.Errorf("%s calls %s.%s, but time is a value of the Snapshot", path, name.Name, selector.Sel.Name)
+			}
+			return true
+		})
+	})
+}
+
+// TestMessagesAreNotParsed keeps code from reading facts out of sentences: what another
+// part has to know is a field. Only the texts of Kubernetes that have no other form are
+// read, in one file; and api validates the messages that users write.
+func TestMessagesAreNotParsed(t *testing.T) {
+	const texts = "internal/diagnosis/words.go"
+	parsers := regexp.MustCompile(`^(Has(Prefix|Suffix)|Contains|ContainsAny|Cut(Prefix|Suffix)?|Trim(Prefix|Suffix)|Split|SplitN|Fields|Index|EqualFold|` +
+		`(Match|Find|FindAll|ReplaceAll)String\w*)$`)
+	eachFile(t, func(path string, file *ast.File) {
+		ast.Inspect(file, func(node ast.Node) bool {
+			call, isCall := node.(*ast.CallExpr)
+			if !isCall || path == texts || under("api")(path) {
+				return true
+			}
+			function, isSelector := call.Fun.(*ast.SelectorExpr)
+			if !isSelector || !parsers.MatchString(function.Sel.Name) {
+				return true
+			}
+			for _, argument := range call.Args {
+				if field, isField := argument.(*ast.SelectorExpr); isField && field.Sel.Name == "Message" {
+					t.Errorf("%s calls %s of a message, but facts are fields", path, function.Sel.Name)
+				}
 			}
 			return true
 		})

@@ -13,12 +13,12 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
-// What one version cannot say rides in an annotation on the object of that
+// What one version cannot express is kept in an annotation on the object of that
 // version. Neither annotation is ever found on an object of the other.
 const (
 	// AnnotationV2Spec holds, on a v1 object, the whole spec of v2 as JSON, where
-	// v1 cannot say all of it. The fields of v1 are a view of it: where somebody
-	// has edited them, they win, and the rest is kept.
+	// v1 cannot express all of it. The fields of v1 are a view of it: where they were
+	// edited, they take precedence, and the rest is kept.
 	AnnotationV2Spec = criticalv2.ReservedPrefix + "v2-spec"
 	// AnnotationMatchLabelsOrder holds, on a v2 object, the keys of v1's
 	// matchLabels in their order (a JSON list), where that is not the sorted one.
@@ -61,7 +61,7 @@ func ConvertFromV2(from *criticalv2.CriticalService, to *CriticalService) error 
 	if !equality.Semantic.DeepEqual(from.Spec, plain(&to.Spec)) {
 		data, err := json.Marshal(&from.Spec)
 		if err != nil {
-			return fmt.Errorf("keep what v1 cannot say of CriticalService %q: %w", from.Name, err)
+			return fmt.Errorf("keep what v1 cannot express of CriticalService %q: %w", from.Name, err)
 		}
 		rest = string(data)
 	}
@@ -99,7 +99,7 @@ func specToV2(spec *CriticalServiceSpec, annotation string, valid Validity) crit
 	return result
 }
 
-// viewOf is as much of a v2 spec as v1 can say. Of several namespaces v1 shows
+// viewOf is as much of a v2 spec as v1 can express. Of several namespaces v1 shows
 // the first, so that a v1 object whose annotation got lost makes no other Service
 // critical; only a namespaceSelector, and expressions beside labels, are lost with it.
 func viewOf(spec *criticalv2.CriticalServiceSpec, order string) CriticalServiceSpec {
@@ -139,7 +139,7 @@ func setLabels(spec *criticalv2.CriticalServiceSpec, labels []LabelMatch) {
 	}
 }
 
-// sameLabels tells whether two lists say the same, in whatever order.
+// sameLabels reports whether two lists hold the same labels, in any order.
 func sameLabels(some, others []LabelMatch) bool {
 	if len(some) != len(others) {
 		return false

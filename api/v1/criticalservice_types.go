@@ -46,7 +46,7 @@ type CriticalService struct {
 // their Pods) and, optionally, by namespace.
 type CriticalServiceSpec struct {
 	// namespace restricts the selection to the Services of one namespace.
-	// Absent or empty means every namespace that the operator looks at.
+	// Absent or empty means every namespace that the operator watches.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="namespace must be a namespace's name: lower-case letters, digits and '-', for example 'shop'"

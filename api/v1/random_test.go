@@ -115,7 +115,7 @@ func fillPage(to *criticalv2.PageFallback, c randfill.Continue) {
 	}
 }
 
-// fillProbes tells a list that is empty (no probe is known by it) from one that
+// fillProbes distinguishes a list that is empty (no probe is known by it) from one that
 // is absent (the default holds).
 func fillProbes(to *criticalv2.Probes, c randfill.Continue) {
 	*to = criticalv2.Probes{}
@@ -133,7 +133,7 @@ func fillProbes(to *criticalv2.Probes, c randfill.Continue) {
 	}
 }
 
-// fillPodTemplate often makes what v1 means, so that v1 can say all of it.
+// fillPodTemplate often makes what v1 means, so that v1 can express all of it.
 func fillPodTemplate(to *criticalv2.PodTemplateFallback, c randfill.Continue) {
 	*to = criticalv2.PodTemplateFallback{Activation: criticalv2.ActivationOnDemand, Publish: criticalv2.PublishSelectorLabels}
 	if c.Bool() {

@@ -1,11 +1,11 @@
 package v2
 
-// Reasons of an OutageCause: why a Service has no ready endpoint of its own. The
-// most specific one that is proved is said; a guess is not.
+// Reasons of an OutageCause: why a Service has no ready endpoint of its own. It is the
+// most specific one that is proved, never a guess.
 const (
 	// CauseNotFound: nothing was found that explains the outage.
 	CauseNotFound = "CauseNotFound"
-	// CauseMaintenance: the outage is planned; somebody announced a maintenance.
+	// CauseMaintenance: the outage is planned: a maintenance is announced.
 	CauseMaintenance = "Maintenance"
 	// CauseDrill: the outage is a live drill, by `kubectl critsvc drill --live`.
 	CauseDrill = "Drill"
@@ -21,7 +21,7 @@ const (
 	CauseUnschedulable = "Unschedulable"
 	// CauseImagePull: an image cannot be pulled.
 	CauseImagePull = "ImagePull"
-	// CauseContainerConfig: a container cannot be made, for example because a
+	// CauseContainerConfig: a container cannot be created, for example because a
 	// ConfigMap or a Secret does not exist.
 	CauseContainerConfig = "ContainerConfig"
 	// CauseOutOfMemory: a container is killed at its memory limit again and again.
@@ -39,8 +39,7 @@ const (
 	CauseNodeLost = "NodeLost"
 	// CausePodsStarting: the Pods are new, and nothing fails so far.
 	CausePodsStarting = "PodsStarting"
-	// CausePodsEnded: the Pods have ended, or are ending, and no others take their
-	// place.
+	// CausePodsEnded: the Pods have ended, or are ending, and no others replace them.
 	CausePodsEnded = "PodsEnded"
 )
 
@@ -53,9 +52,41 @@ type OutageCause struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Reason of the cause",xDescriptors={"urn:alm:descriptor:io.kubernetes.phase:reason"},order=18
 	Reason string `json:"reason"`
 
-	// message says the same in one sentence for a person, with the object named.
+	// message explains the cause to a person in one sentence that names the object.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Message of the cause",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=19
 	Message string `json:"message,omitempty"`
+
+	// subject is the object that the cause is about: where several Pods have the same
+	// cause, the first of them by name. It is absent where the cause is about none.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Subject of the cause",order=20
+	Subject *CauseSubject `json:"subject,omitempty"`
+
+	// port is the number of the Service's port that the cause is about; absent where it is
+	// about none.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Port of the cause",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=23
+	Port int32 `json:"port,omitempty"`
+}
+
+// CauseSubject is the object that a cause is about. It is in the namespace of the
+// Service, unless it is a Node.
+type CauseSubject struct {
+	// kind of the object, for example Pod, Deployment, Node or Service.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Kind of the subject",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=21
+	Kind string `json:"kind"`
+
+	// name of the object.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Name of the subject",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=22
+	Name string `json:"name"`
 }

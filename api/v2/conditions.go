@@ -9,20 +9,22 @@ const (
 	//	False: NotProtected, NamespaceNotWatched, SelectorInvalid
 	ConditionReady = "Ready"
 
-	// ConditionFallbackReady is False while something hinders the fallback of a
-	// matched Service, before or during an outage. The message names what,
-	// where, and what to do.
+	// ConditionFallbackReady is False while a problem blocks the fallback of a
+	// matched Service, before or during an outage. The message names the problem,
+	// the Service, and what to do.
 	//
 	//	True:  FallbackPrepared
 	//	False: TemplateNotFound, TemplateForbidden, ResponderFailing, CreateDenied,
 	//	       NameTaken, BackupNotFound, BackupUnsuitable, BackupNotReady,
-	//	       HeadlessUnsupported, PortMismatch, FallbackFailing, PageContentInvalid
+	//	       HeadlessUnsupported, FamilyMissing, PortMismatch, FallbackFailing,
+	//	       PageContentInvalid
 	ConditionFallbackReady = "FallbackReady"
 
 	// ConditionFailoverReady is True while every standby answered the operator's
-	// last self-test, in the protocol of its port, and nothing hinders a Service
-	// that is Arming or Exposed. The message names the first Service and port that
-	// did not answer, or the Service and what hinders it.
+	// last self-test, in the protocol of its port, and no Service is Arming or
+	// Exposed because of a problem. The message names the first Service and port
+	// that did not answer, or the Service and its problem; status.details has the
+	// result of each Service.
 	//
 	//	True:    StandbyAnswers
 	//	False:   StandbySilent, NotProtected
@@ -49,7 +51,7 @@ const (
 	// ConditionReasonProtected: every Service that can be protected is.
 	ConditionReasonProtected = "Protected"
 	// ConditionReasonNoServices: no Service matches, or all that match are
-	// Ignored, so nothing is to be done.
+	// Ignored, so that there is nothing to do.
 	ConditionReasonNoServices = "NoServices"
 	// ConditionReasonNotProtected: at least one Service is Arming or Exposed.
 	ConditionReasonNotProtected = "NotProtected"
@@ -57,13 +59,13 @@ const (
 	// it matches nothing: the schema cannot check the characters of a label.
 	ConditionReasonSelectorInvalid = "SelectorInvalid"
 	// ConditionReasonNamespaceNotWatched: one of spec.namespaces is not among the
-	// namespaces that the operator was told to look at.
+	// namespaces that the operator is configured to watch.
 	ConditionReasonNamespaceNotWatched = "NamespaceNotWatched"
 )
 
 // Reasons of the other conditions that are not also reasons of a state.
 const (
-	// ConditionReasonFallbackPrepared: nothing hinders any fallback.
+	// ConditionReasonFallbackPrepared: all fallbacks are ready.
 	ConditionReasonFallbackPrepared = "FallbackPrepared"
 	// ConditionReasonStandbyAnswers: every standby that can be tested answered.
 	ConditionReasonStandbyAnswers = "StandbyAnswers"

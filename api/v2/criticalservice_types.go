@@ -46,7 +46,7 @@ type CriticalService struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.namespaceSelector) || !has(self.namespaces) || size(self.namespaces) == 0",message="name the namespaces in namespaces, or select them with namespaceSelector, not both"
 type CriticalServiceSpec struct {
 	// namespaces restricts the selection to Services of these namespaces.
-	// Absent or empty means every namespace that the operator looks at, unless
+	// Absent or empty means every namespace that the operator watches, unless
 	// namespaceSelector restricts them.
 	// +optional
 	// +listType=set
@@ -142,8 +142,8 @@ type PageFallback struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Status code",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldGroup:fallback.page","urn:alm:descriptor:com.tectonic.ui:number"},order=11
 	StatusCode int32 `json:"statusCode,omitempty"`
 
-	// retryAfterSeconds is when clients are told to try again, in seconds; 0
-	// tells them nothing. A date in the team's content (key "eta") wins over it.
+	// retryAfterSeconds is the value of the header Retry-After, in seconds; 0 leaves the
+	// header out. A date in the team's content (key "eta") takes precedence.
 	// +optional
 	// +kubebuilder:default=30
 	// +kubebuilder:validation:Minimum=0
@@ -162,7 +162,7 @@ type PageFallback struct {
 	// configMapName names a ConfigMap with the team's own content, in the
 	// namespace of the Service. It must carry the label
 	// mycrd.com/responder: content, by which its owner agrees that it is
-	// published. Where it is missing or not valid, the built-in page answers.
+	// published. Where it is missing or invalid, the built-in page answers.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="configMapName must be a ConfigMap's name: lower-case letters, digits, '-' and '.', for example 'storefront-page'"
@@ -186,7 +186,7 @@ type PageFallback struct {
 	Probes *Probes `json:"probes,omitempty"`
 }
 
-// Probes tells the requests of load balancers and kubelets from those of
+// Probes distinguishes the requests of load balancers and kubelets from those of
 // clients. A request is a probe if its path or its user agent is listed.
 type Probes struct {
 	// paths are the request paths of probes, compared as a whole, without the

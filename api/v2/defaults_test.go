@@ -25,7 +25,7 @@ func TestTheDefaultPageIsThatOfTheDefinition(t *testing.T) {
 	g.Expect(stored.Fallback).To(Equal(criticalv2.Fallback{Page: criticalv2.DefaultPage()}))
 }
 
-func TestNobodySharesADefaultPage(t *testing.T) {
+func TestDefaultPagesAreNotShared(t *testing.T) {
 	criticalv2.DefaultPage().Probes.Paths[0] = "/changed"
 	NewWithT(t).Expect(criticalv2.DefaultPage().Probes.Paths).NotTo(ContainElement("/changed"))
 }

@@ -4,7 +4,7 @@
 //
 // It holds types, the vocabulary of states, reasons and conditions, and the
 // names that the operator writes on other objects. It imports no client, so
-// that anybody may use it.
+// that any project may use it.
 //
 // +kubebuilder:object:generate=true
 // +groupName=mycrd.com

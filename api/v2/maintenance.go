@@ -22,8 +22,8 @@ const (
 	MaintenanceMessage = "message"
 	// MaintenanceUntil is when the maintenance ends (RFC 3339).
 	MaintenanceUntil = "until"
-	// MaintenanceAnnounce is "false" where clients are told nothing: the Service
-	// keeps its fallback, and only its application is given back at the end.
+	// MaintenanceAnnounce is "false" where nothing is announced to clients: the Service
+	// keeps its fallback, and only its application is restored at the end.
 	MaintenanceAnnounce = "announce"
 	// MaintenanceWorkload is what was scaled to zero, as RESOURCE.GROUP/NAME, for
 	// example deployments.apps/storefront.
@@ -40,11 +40,11 @@ const MaintenanceGrace = 5 * time.Minute
 // of spec.fallback.page.message.
 const MaxMaintenanceMessage = 1024
 
-// Announcement is what a maintenance tells clients.
+// Announcement is what clients see of a maintenance.
 type Announcement struct {
 	// Message is a sentence for people, or empty.
 	Message string `json:"message,omitempty"`
-	// Until is when the Service is expected back, to the second; nil if nobody knows.
+	// Until is when the Service is expected back, to the second; nil if that is not known.
 	Until *metav1.Time `json:"until,omitempty"`
 }
 
@@ -55,7 +55,7 @@ type Maintenance struct {
 	Announcement
 	// Service is its name.
 	Service string
-	// Silent tells that clients are told nothing.
+	// Silent is true where nothing is announced to clients.
 	Silent bool
 	// Workload is what was scaled to zero; nil if nothing was.
 	Workload *MaintainedWorkload
@@ -80,8 +80,8 @@ func (w *MaintainedWorkload) String() string { return w.Resource.String() + "/" 
 // maintenance of a Service. Others may choose any name.
 func MaintenanceName(service string) string { return service + "-maintenance" }
 
-// ParseMaintenance reads the keys of a ConfigMap. An error names the key, and says
-// what is right.
+// ParseMaintenance reads the keys of a ConfigMap. An error names the key and what is
+// valid there.
 func ParseMaintenance(data map[string]string) (*Maintenance, error) {
 	m := &Maintenance{Service: data[MaintenanceService]}
 	if len(validation.IsDNS1123Label(m.Service)) > 0 {
@@ -105,10 +105,10 @@ func ParseMaintenance(data map[string]string) (*Maintenance, error) {
 	return m, err
 }
 
-// ParseMaintenanceDebt reads of a ConfigMap only what is to be given back, and when,
-// so that no other key that is not valid makes anybody forget it. An end that cannot be
-// read is none, and a Service that cannot be read is the one after which the plugin
-// would have named the ConfigMap. An error says that the debt itself cannot be read.
+// ParseMaintenanceDebt reads of a ConfigMap only what has to be restored, and when, so
+// that this is not lost because another key is invalid. An invalid end is none, and an
+// invalid Service is the one after which the plugin would have named the ConfigMap. An
+// error means that the debt itself is invalid.
 func ParseMaintenanceDebt(name string, data map[string]string) (*Maintenance, error) {
 	workload, err := parseWorkload(data[MaintenanceWorkload], data[MaintenanceReplicas])
 	if err != nil {
@@ -183,21 +183,20 @@ func (m *Maintenance) Data() map[string]string {
 	return data
 }
 
-// IsOver tells whether the maintenance has reached its end. One without an end
+// IsOver reports whether the maintenance has reached its end. One without an end
 // never does by itself.
 func (m *Maintenance) IsOver(now time.Time) bool {
 	return m.Until != nil && !now.Before(m.Until.Time)
 }
 
-// IsExpired tells whether it is also over for so long that nobody waits for the
-// application any more.
+// IsExpired reports whether it has been over for so long that the application is no
+// longer waited for.
 func (m *Maintenance) IsExpired(now time.Time) bool {
 	return m.Until != nil && !now.Before(m.Until.Add(MaintenanceGrace))
 }
 
-// Announces tells whether clients are to be told of the maintenance now, if the
-// application is away: until its end, and a while longer, in which the application
-// comes back.
+// Announces reports whether clients see the maintenance now if the application is away:
+// until its end, and a while longer, in which the application comes back.
 func (m *Maintenance) Announces(now time.Time) bool {
 	return !m.Silent && !m.IsExpired(now)
 }

@@ -107,7 +107,7 @@ func TestWhenAMaintenanceIsAnnounced(t *testing.T) {
 		"at its end it is over, and announced until the application is back": {
 			map[string]string{"until": until}, end, true, true, false,
 		},
-		"five minutes later nobody waits any more": {
+		"five minutes later it is no longer waited for": {
 			map[string]string{"until": until}, end.Add(criticalv2.MaintenanceGrace), false, true, true,
 		},
 		"one that is silent is never announced": {

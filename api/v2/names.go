@@ -18,7 +18,7 @@ const (
 	// The operator watches only Pods that carry it.
 	LabelFallbackFor = ReservedPrefix + "fallback-for"
 	// AnnotationTemplate holds, on a fallback Pod, a hash of what it was made
-	// from, so that a mended PodTemplate replaces a Pod that fails.
+	// from, so that a fixed PodTemplate replaces a Pod that fails.
 	AnnotationTemplate = ReservedPrefix + "template-hash"
 	// AnnotationSelector holds, on a fallback Pod, the selector whose labels it
 	// carries, so that they can be taken off when the Service's selector changes.
@@ -31,7 +31,7 @@ const (
 	// ManagedBy is the value of the label endpointslice.kubernetes.io/managed-by
 	// on the standby slices. Kubernetes leaves slices of other managers alone.
 	ManagedBy = "critical-service-operator.mycrd.com"
-	// LabelFallbackKind tells, on a standby slice, which member of spec.fallback
+	// LabelFallbackKind is, on a standby slice, the member of spec.fallback that
 	// it publishes: page, podTemplate or service.
 	LabelFallbackKind = ReservedPrefix + "fallback"
 	// AnnotationPage holds, on the standby slice of a page, the PageFallback as

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Selects tells whether a spec names a Service as critical: by its namespace, and
-// by the Service's own labels. A selector that is not valid or is empty selects
+// Selects reports whether a spec names a Service as critical: by its namespace, and
+// by the Service's own labels. A selector that is invalid or empty selects
 // nothing: an object that got past the schema must not make every Service critical.
 func (s *CriticalServiceSpec) Selects(namespace string, namespaceLabels, serviceLabels map[string]string) bool {
 	if len(s.Namespaces) > 0 && !slices.Contains(s.Namespaces, namespace) {

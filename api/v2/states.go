@@ -52,10 +52,9 @@ const (
 	ReasonNoTCPPort = "NoTCPPort"
 )
 
-// Reasons of StateArmed and StateCovered. They may also have one of these reasons
-// of a hindrance: PortMismatch, where the fallback answers on some ports only,
-// and TemplateNotFound or PageContentInvalid, where the built-in page stands in
-// for what was wanted.
+// Reasons of StateArmed and StateCovered. They may also have the reason of a problem:
+// PortMismatch, where the fallback answers on some ports only, and TemplateNotFound or
+// PageContentInvalid, where the built-in page replaces the configured fallback.
 const (
 	// ReasonStandbyReady: a standby endpoint is published and ready to answer.
 	ReasonStandbyReady = "StandbyReady"
@@ -72,7 +71,7 @@ const (
 )
 
 // Reasons of StateArming and StateExposed, and of the condition FallbackReady
-// while it is False: what hinders the fallback.
+// while it is False: the problem that blocks the fallback.
 const (
 	// ReasonEndpointsUnknown: the cluster has not yet published an
 	// EndpointSlice for the Service, so nothing is known.
@@ -83,7 +82,7 @@ const (
 	// a target port of the Service.
 	ReasonPortMismatch = "PortMismatch"
 	// ReasonCreateDenied: the API server refuses the fallback Pod: quota, limit
-	// range, Pod Security, admission, or a field that is not valid.
+	// range, Pod Security, admission, or an invalid field.
 	ReasonCreateDenied = "CreateDenied"
 	// ReasonNameTaken: a Pod that is not the operator's has the fallback's name, or
 	// an EndpointSlice that of the standby slice.
@@ -93,9 +92,9 @@ const (
 	// ReasonFallbackFailing: the fallback Pod exists and cannot become ready as
 	// it is: image pull, crash loop, unschedulable, failed.
 	ReasonFallbackFailing = "FallbackFailing"
-	// ReasonRehearsalPending: the operator is about to ask the API server
-	// whether it would accept the fallback Pod.
-	ReasonRehearsalPending = "RehearsalPending"
+	// ReasonDryRunPending: the operator is about to ask the API server, by a dry
+	// run, whether it would accept the fallback Pod.
+	ReasonDryRunPending = "DryRunPending"
 	// ReasonResponderStarting: the responder of the namespace does not listen on
 	// the Service's ports yet.
 	ReasonResponderStarting = "ResponderStarting"
@@ -103,7 +102,7 @@ const (
 	// as it is: its Pods are refused, or do not run.
 	ReasonResponderFailing = "ResponderFailing"
 	// ReasonPageContentInvalid: the ConfigMap with the page's content does not
-	// exist, does not carry the label, or is not valid.
+	// exist, does not carry the label, or is invalid.
 	ReasonPageContentInvalid = "PageContentInvalid"
 	// ReasonHeadlessUnsupported: clients of a headless Service dial the port of
 	// the Pod itself, on which only a podTemplate fallback can listen.

@@ -1,6 +1,8 @@
 package v2
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -9,7 +11,7 @@ type CriticalServiceStatus struct {
 	// observedGeneration is the generation of the spec that this status is about.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed generation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=30
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed generation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=40
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// conditions are Ready, FallbackReady, FailoverReady, Outage and Overridden.
@@ -27,7 +29,7 @@ type CriticalServiceStatus struct {
 
 	// details lists the matched Services, sorted by namespace and name. It
 	// holds at most 100: where more match, those in outage come first, and
-	// services.total tells how many there are.
+	// services.total counts them all.
 	// +optional
 	// +listType=map
 	// +listMapKey=namespace
@@ -42,8 +44,17 @@ type CriticalServiceStatus struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Outages",order=20
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Outages",order=30
 	Outages []Outage `json:"outages,omitempty"`
+}
+
+// DetailOf is what the status says of a Service; nil if it does not list it.
+func (s *CriticalServiceStatus) DetailOf(namespace, name string) *ServiceStatus {
+	i := slices.IndexFunc(s.Details, func(d ServiceStatus) bool { return d.Namespace == namespace && d.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &s.Details[i]
 }
 
 const (
@@ -124,7 +135,7 @@ type ServiceStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Reason",xDescriptors={"urn:alm:descriptor:io.kubernetes.phase:reason"},order=14
 	Reason string `json:"reason"`
 
-	// message says the same for a person, with the names of the objects and
+	// message explains the state to a person, with the names of the objects and
 	// what to do.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -141,6 +152,43 @@ type ServiceStatus struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Cause",order=17
 	Cause *OutageCause `json:"cause,omitempty"`
+
+	// failover is the result of the operator's last self-test of the standby: whether the
+	// fallback would answer now. It is absent while the Service is Ignored.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Failover",order=24
+	Failover *Failover `json:"failover,omitempty"`
+}
+
+// Failover is what the condition FailoverReady sums up, for one Service.
+type Failover struct {
+	// status is True if the standby answered on every port, False if it did not or if a
+	// problem leaves the Service without a fallback, and Unknown if nothing was tested.
+	// +required
+	// +kubebuilder:validation:Enum=True;False;Unknown
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Failover works",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=25
+	Status metav1.ConditionStatus `json:"status"`
+
+	// reason is StandbyAnswers, StandbySilent, NotProtected or NotTested.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Reason of the failover status",xDescriptors={"urn:alm:descriptor:io.kubernetes.phase:reason"},order=26
+	Reason string `json:"reason"`
+
+	// message explains the status to a person: what did not answer, and what to do.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Message of the failover status",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=27
+	Message string `json:"message,omitempty"`
+
+	// port is the number of the Service's port that did not answer, the first where there
+	// are several; absent where every port answered or none was tested.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Port that did not answer",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=28
+	Port int32 `json:"port,omitempty"`
 }
 
 // Outage is one time during which a Service had no ready endpoint of its own, as
@@ -149,39 +197,39 @@ type Outage struct {
 	// namespace of the Service.
 	// +required
 	// +kubebuilder:validation:MaxLength=63
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Namespace of the Service in outage",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=21
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Namespace of the Service in outage",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=31
 	Namespace string `json:"namespace"`
 
 	// name of the Service.
 	// +required
 	// +kubebuilder:validation:MaxLength=63
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Name of the Service in outage",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=22
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Name of the Service in outage",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=32
 	Name string `json:"name"`
 
 	// began is when the outage was first seen.
 	// +required
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Began",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=23
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Began",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=33
 	Began metav1.MicroTime `json:"began"`
 
 	// covered is when the fallback was first seen to answer; absent if it did not.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Covered",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=24
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Covered",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=34
 	Covered *metav1.MicroTime `json:"covered,omitempty"`
 
 	// ended is when the Service was first seen to answer by itself again, or not to
 	// be protected any more; absent while the outage is under way.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Ended",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=25
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Ended",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=35
 	Ended *metav1.MicroTime `json:"ended,omitempty"`
 
 	// fallback is the member of spec.fallback that answered; absent if none did.
 	// +optional
 	// +kubebuilder:validation:Enum=page;podTemplate;service
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Fallback that answered",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=26
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Fallback that answered",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=36
 	Fallback string `json:"fallback,omitempty"`
 
 	// cause is the last that was known of what explains the outage.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Cause of the outage",order=27
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Cause of the outage",order=37
 	Cause *OutageCause `json:"cause,omitempty"`
 }

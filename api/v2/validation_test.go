@@ -103,7 +103,7 @@ func TestASelectorIsRefusedIfItCannotBeUsed(t *testing.T) {
 	g.Expect(refused).To(And(BeNumerically(">", 1000), BeNumerically("<", 4000)))
 }
 
-// A status that tells the errors must not change for nothing.
+// A status that contains the errors must not change without cause.
 func TestErrorsOfASelectorStandStill(t *testing.T) {
 	g := NewWithT(t)
 	spec := criticalv2.CriticalServiceSpec{ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{

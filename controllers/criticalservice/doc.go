@@ -35,7 +35,7 @@
 //	observe   read everything that matters into a Snapshot
 //	decide    turn the Snapshot into a Plan (pure, internal/decide)
 //	apply     write what the Plan says: publish.go adds, withdraw.go takes away
-//	report    tell people: events, status
+//	report    events, and the status (pure, internal/summary)
 //
 // A third controller, the self-test, asks the standby of each Service for an answer
 // as long as nobody needs it (selftest.go). Its key is the Service, too, a standby

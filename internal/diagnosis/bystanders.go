@@ -7,11 +7,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// IsHomeless tells whether no controller keeps a Pod: whether it is one of the
-// Service's own Pods, or a stray one beside them, only the workloads tell.
-func IsHomeless(pod *corev1.Pod) bool { return metav1.GetControllerOf(pod) == nil }
+// IsUncontrolled reports whether a Pod has no controller: whether it is one of the
+// Service's own Pods, or a stray one beside them, only the workloads show.
+func IsUncontrolled(pod *corev1.Pod) bool { return metav1.GetControllerOf(pod) == nil }
 
-// isOfJob tells whether a Pod has work to do and ends then: the hook of a Helm
+// isOfJob reports whether a Pod has work to do and ends then: the hook of a Helm
 // chart, for one, often has the labels of the application.
 func isOfJob(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOf(pod)
@@ -19,13 +19,13 @@ func isOfJob(pod *corev1.Pod) bool {
 }
 
 // isBystander makes a test for Pods that the Service selects and that do not
-// explain its outage: Pods of Jobs and Pods that nobody keeps, where a workload is
+// explain its outage: Pods of Jobs and Pods without a controller, where a workload is
 // there to make the Service's Pods. Where none is, they are all that it has.
 func (e *Evidence) isBystander(workloads []workload) func(*corev1.Pod) bool {
 	kept := len(matching(e.Service, workloads)) > 0 || slices.ContainsFunc(e.Pods, func(pod corev1.Pod) bool {
-		return !IsHomeless(&pod) && !isOfJob(&pod)
+		return !IsUncontrolled(&pod) && !isOfJob(&pod)
 	})
 	return func(pod *corev1.Pod) bool {
-		return kept && IsHomeless(pod) || (kept || e.WorkloadsUnread) && isOfJob(pod)
+		return kept && IsUncontrolled(pod) || (kept || e.WorkloadsUnread) && isOfJob(pod)
 	}
 }

@@ -2,9 +2,7 @@ package diagnosis
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,7 +13,7 @@ import (
 )
 
 // recently is how long something is recent that happens again at the longest after
-// five minutes: kubelet starts a container that crashes, and mounts a volume, at
+// five minutes: the kubelet starts a container that crashes, and mounts a volume, at
 // least that often.
 const recently = 6 * time.Minute
 
@@ -98,7 +96,7 @@ func examineContainer(e *Evidence, pod *corev1.Pod, c container) *finding {
 	}
 }
 
-// Reasons for which kubelet lets a container wait.
+// Reasons for which the kubelet lets a container wait.
 var (
 	imageReasons = []string{
 		"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",
@@ -115,9 +113,9 @@ func waiting(e *Evidence, pod *corev1.Pod, c container) *finding {
 	switch {
 	case slices.Contains(imageReasons, wait.Reason):
 		return found(criticalv2.CauseImagePull, c.Name+" "+c.Image,
-			fmt.Sprintf("%s of {pod} cannot get its image %q", c, line(c.Image)), pullProblem(wait))
+			fmt.Sprintf("%s of {pod} cannot get its image %q", c, line(c.Image)), pullProblem(wait.Message, wait.Reason))
 	case slices.Contains(configReasons, wait.Reason):
-		return found(criticalv2.CauseContainerConfig, c.Name, c.String()+" of {pod} cannot be made", runtimeProblem(wait.Message, wait.Reason))
+		return found(criticalv2.CauseContainerConfig, c.Name, c.String()+" of {pod} cannot be created", runtimeProblem(wait.Message, wait.Reason))
 	case slices.Contains(startReasons, wait.Reason):
 		return found(criticalv2.CauseContainerConfig, c.Name, c.String()+" of {pod} cannot be started", runtimeProblem(wait.Message, wait.Reason))
 	case wait.Reason == "CrashLoopBackOff":
@@ -125,35 +123,6 @@ func waiting(e *Evidence, pod *corev1.Pod, c container) *finding {
 	default:
 		return nil
 	}
-}
-
-// around is what kubelet and the container runtime put around the reason why an
-// image cannot be pulled: it names the image, which the sentence does already.
-var around = regexp.MustCompile(`^(?:Back-off pulling image "[^"]*"|ErrImagePull|failed to pull and unpack image "[^"]*"|` +
-	`failed to resolve (?:reference|image) "[^"]*"|failed to do request|rpc error|code = \w+ desc =?|(?:Head|Get) "[^"]*"|` +
-	`Failed to apply default image tag "[^"]*"|couldn't parse image name "[^"]*")(?:: |: ?$|$| )`)
-
-func pullProblem(wait *corev1.ContainerStateWaiting) string {
-	text := line(wait.Message)
-	for around.MatchString(text) {
-		text = around.ReplaceAllString(text, "")
-	}
-	if text == "" {
-		return wait.Reason
-	}
-	return quoted(text)
-}
-
-// beforeProblem is what container runtimes put before the reason why a container
-// cannot be started.
-var beforeProblem = regexp.MustCompile(`^.*(?:unable to start container process|OCI runtime create failed|container init caused): `)
-
-func runtimeProblem(message, reason string) string {
-	text := strings.TrimSuffix(beforeProblem.ReplaceAllString(line(message), ""), ": unknown")
-	if text == "" {
-		return reason
-	}
-	return quoted(text)
 }
 
 func terminated(e *Evidence, pod *corev1.Pod, c container) *finding {
@@ -164,7 +133,7 @@ func terminated(e *Evidence, pod *corev1.Pod, c container) *finding {
 	case c.initial && pod.Spec.RestartPolicy != corev1.RestartPolicyNever, pod.Spec.RestartPolicy == corev1.RestartPolicyAlways, pod.Spec.RestartPolicy == "":
 	case pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure && end.ExitCode != 0:
 	default:
-		return found(criticalv2.CausePodsEnded, c.Name, c.String()+" of {pod} is not restarted after it ended with "+exit(end), "")
+		return found(criticalv2.CausePodsEnded, c.Name, c.String()+" of {pod} is not restarted after it ended with ", "").endingWith(end)
 	}
 	if c.status.RestartCount > 0 {
 		return crashed(e, pod, c, end)
@@ -175,10 +144,10 @@ func terminated(e *Evidence, pod *corev1.Pod, c container) *finding {
 // crashedOnce says that a container ended for the first time: it is about to be
 // started again, and may work then.
 func crashedOnce(c container, end *corev1.ContainerStateTerminated) *finding {
-	return found(criticalv2.CausePodsStarting, c.Name, c.String()+" of {pod} starts again after it ended with "+exit(end), "")
+	return found(criticalv2.CausePodsStarting, c.Name, c.String()+" of {pod} starts again after it ended with ", "").endingWith(end)
 }
 
-// loops tells whether a container that runs has ended again and again: more than
+// loops reports whether a container that runs has ended again and again: more than
 // once, not long ago, and after a short time.
 func loops(e *Evidence, c container) bool {
 	last := c.status.LastTerminationState.Terminated
@@ -203,40 +172,38 @@ func crashed(e *Evidence, pod *corev1.Pod, c container, end *corev1.ContainerSta
 	if found := killedByProbe(e, pod, c); found != nil {
 		return found
 	}
-	return found(criticalv2.CauseCrashLoop, c.Name, c.String()+" of {pod} ends again and again, the last time with "+exit(end), "")
+	return found(criticalv2.CauseCrashLoop, c.Name, c.String()+" of {pod} ends again and again, the last time with ", "").endingWith(end)
 }
 
-// exit says how a container ended.
-func exit(end *corev1.ContainerStateTerminated) string {
-	text := fmt.Sprintf("exit code %d", end.ExitCode)
+// endingWith adds how a container ended, and what it said then.
+func (f *finding) endingWith(end *corev1.ContainerStateTerminated) *finding {
 	switch {
 	case end.Signal != 0:
-		text = fmt.Sprintf("signal %d", end.Signal)
+		f.text += fmt.Sprintf("signal %d", end.Signal)
 	case end.Reason != "" && end.Reason != "Error" && end.Reason != "Completed":
-		text += " (" + line(end.Reason) + ")"
+		f.text += fmt.Sprintf("exit code %d (%s)", end.ExitCode, line(end.Reason))
+	default:
+		f.text += fmt.Sprintf("exit code %d", end.ExitCode)
 	}
-	if said := foreign(end.Message); said != "" {
-		text += ", saying: " + said
-	}
-	return text
+	return f.quoting(", saying: ", foreign(end.Message))
 }
 
 // mountProblems are the reasons of the events that say why the containers of a Pod
-// cannot even be made; progress are those that say that they can.
+// cannot even be created; progress are those that say that they can.
 var (
 	mountProblems = []string{"FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox"}
 	progress      = []string{"Pulling", "Pulled", "Created", "Started"}
 )
 
-// mounts says what keeps kubelet from making the containers of a Pod. Only an
-// event says so; kubelet repeats it while it is true. Once is not enough: what a
-// new Pod needs may be there a moment later.
+// mounts says what keeps the kubelet from creating the containers of a Pod. Only an event
+// says so, which is repeated while it is true. Once is not enough: what a new Pod needs
+// may be there a moment later.
 func mounts(e *Evidence, pod *corev1.Pod) *finding {
-	making := slices.ContainsFunc(pod.Status.ContainerStatuses, func(status corev1.ContainerStatus) bool {
+	creating := slices.ContainsFunc(pod.Status.ContainerStatuses, func(status corev1.ContainerStatus) bool {
 		wait := status.State.Waiting
 		return wait != nil && (wait.Reason == "ContainerCreating" || wait.Reason == "PodInitializing")
 	})
-	if !making {
+	if !creating {
 		return nil
 	}
 	sandbox := condition.OfPod(pod, corev1.PodReadyToStartContainers).Status
@@ -245,7 +212,7 @@ func mounts(e *Evidence, pod *corev1.Pod) *finding {
 	})
 	better := e.latest(pod.UID, func(event *eventsv1.Event) bool { return slices.Contains(progress, event.Reason) })
 	if problem == nil || sandbox == corev1.ConditionTrue || better != nil && lastOf(better).After(lastOf(problem)) {
-		return found(criticalv2.CausePodsStarting, "", "The containers of {pod} are being made", "")
+		return found(criticalv2.CausePodsStarting, "", "The containers of {pod} are being created", "")
 	}
-	return found(criticalv2.CauseContainerConfig, "", "The containers of {pod} cannot be made", quoted(problem.Note))
+	return found(criticalv2.CauseContainerConfig, "", "The containers of {pod} cannot be created", quoted(problem.Note))
 }

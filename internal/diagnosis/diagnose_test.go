@@ -21,7 +21,7 @@ import (
 func TestEachScenarioIsExplained(t *testing.T) {
 	for name, scenario := range scenarios(t) {
 		t.Run(name, func(t *testing.T) {
-			NewWithT(t).Expect(told(diagnosis.Diagnose(scenario.evidence(t)))).To(Equal(told(scenario.Want)), scenario.Story)
+			NewWithT(t).Expect(diagnosis.Diagnose(scenario.evidence(t)).OutageCause).To(Equal(scenario.Want), scenario.Story)
 		})
 	}
 }
@@ -50,7 +50,7 @@ func TestTheOrderOfListsDoesNotMatter(t *testing.T) {
 			for range 20 {
 				e := scenario.evidence(t)
 				shuffle(random, &e)
-				NewWithT(t).Expect(told(diagnosis.Diagnose(e))).To(Equal(told(scenario.Want)))
+				NewWithT(t).Expect(diagnosis.Diagnose(e).OutageCause).To(Equal(scenario.Want))
 			}
 		})
 	}
@@ -95,7 +95,7 @@ func TestWhatIsNotReadProvesNothing(t *testing.T) {
 	}
 }
 
-// Events tell of the past. What they told long ago is not said of the present.
+// Events are of the past. What happened long ago does not explain the present.
 func TestAnOldEventProvesNothing(t *testing.T) {
 	for name, now := range map[string]criticalv2.OutageCause{
 		"volume-missing":    {Reason: criticalv2.CausePodsStarting},
@@ -129,7 +129,7 @@ func TestTheCauseThatMostPodsHaveIsSaid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := crash
 			e.Pods = test.pods
-			NewWithT(t).Expect(told(diagnosis.Diagnose(e))).To(HavePrefix(test.want))
+			NewWithT(t).Expect(textOf(diagnosis.Diagnose(e).OutageCause)).To(HavePrefix(test.want))
 		})
 	}
 	many := crash
@@ -152,7 +152,7 @@ func TestAnyEvidenceGivesASentence(t *testing.T) {
 		fill.Fill(&e.Autoscalers)
 		fill.Fill(&e.Nodes)
 		fill.Fill(&e.Events)
-		isSentence(t, diagnosis.Diagnose(e))
+		isSentence(t, diagnosis.Diagnose(e).OutageCause)
 		for i := range e.Pods { // Random phases are none that exist; make Pods that are looked at.
 			e.Pods[i].DeletionTimestamp = nil
 			e.Pods[i].Status.Conditions = nil
@@ -161,13 +161,13 @@ func TestAnyEvidenceGivesASentence(t *testing.T) {
 			e.Service.Spec.Selector = map[string]string{"app": "shop"}
 			e.PodsUnread = false
 		}
-		isSentence(t, diagnosis.Diagnose(e))
+		isSentence(t, diagnosis.Diagnose(e).OutageCause)
 	}
-	isSentence(t, diagnosis.Diagnose(diagnosis.Evidence{}))
+	isSentence(t, diagnosis.Diagnose(diagnosis.Evidence{}).OutageCause)
 	isSentence(t, diagnosis.Diagnose(diagnosis.Evidence{
 		Service: &corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"a": "b"}}},
 		Pods:    make([]corev1.Pod, 3), Deployments: make([]appsv1.Deployment, 1), Nodes: make([]corev1.Node, 1),
-	}))
+	}).OutageCause)
 }
 
 func isSentence(t *testing.T, cause criticalv2.OutageCause) {
@@ -221,7 +221,7 @@ func set(pairs ...string) map[string]string {
 	return made
 }
 
-// What programs say as they end is shown, but for what nobody should read.
+// What programs say as they end is shown, without secrets.
 func TestSecretsAreNotShown(t *testing.T) {
 	for said, want := range map[string]string{
 		"cannot connect to postgres://shop:hunter2@db:5432/shop":                     "cannot connect to postgres://…@db:5432/shop.",

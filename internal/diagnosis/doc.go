@@ -15,7 +15,7 @@
 //	probes.go      startup, readiness and liveness probes
 //	ports.go       a named targetPort that no Pod has
 //	workloads.go   what should make Pods: refused, scaled to zero
-//	scale.go       who scaled it to zero
+//	scale.go       what scaled it to zero
 //	labels.go      a selector that matches nothing, and the nearest labels
-//	words.go       one line, no secrets
+//	words.go       one line, no secrets; what texts of Kubernetes say
 package diagnosis

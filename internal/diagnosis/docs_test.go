@@ -8,8 +8,8 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// The page for people tells of each cause, and quotes what is really said.
-func TestThePageTellsOfEachCause(t *testing.T) {
+// The page lists each cause, and quotes a message as it is.
+func TestThePageListsEachCause(t *testing.T) {
 	g := NewWithT(t)
 	page, err := os.ReadFile("../../docs/causes.md")
 	g.Expect(err).NotTo(HaveOccurred())

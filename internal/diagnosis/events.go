@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// lastOf is when what an event tells of happened last.
+// lastOf is when an event happened last.
 func lastOf(event *eventsv1.Event) time.Time {
 	last := event.DeprecatedLastTimestamp.Time
 	for _, at := range []time.Time{event.EventTime.Time, event.CreationTimestamp.Time} {
@@ -24,7 +24,7 @@ func lastOf(event *eventsv1.Event) time.Time {
 	return last
 }
 
-// timesOf is how often what an event tells of has happened.
+// timesOf is how often an event has happened.
 func timesOf(event *eventsv1.Event) int32 {
 	times := max(event.DeprecatedCount, 1)
 	if event.Series != nil {

@@ -14,7 +14,7 @@ import (
 
 // unmatched says that nothing in the namespace has the labels of the Service's
 // selector, and what comes nearest.
-func unmatched(e *Evidence, workloads []workload) *criticalv2.OutageCause {
+func unmatched(e *Evidence, workloads []workload) *Diagnosis {
 	if len(e.Pods) > 0 || e.MorePods || e.WorkloadsUnread || len(matching(e.Service, workloads)) > 0 {
 		return nil
 	}
@@ -22,7 +22,7 @@ func unmatched(e *Evidence, workloads []workload) *criticalv2.OutageCause {
 	if near := nearest(e, workloads); near != "" {
 		text += "; " + near
 	}
-	return cause(criticalv2.CauseNoMatchingPods, "%s", text)
+	return conclude(criticalv2.CauseNoMatchingPods, subject(kindService, e.Service.Name), text, "")
 }
 
 // labelled is something that carries labels nearly as a Service selects them.
@@ -30,8 +30,8 @@ type labelled struct {
 	// carrier is what carries them, as "Pods of Deployment x carry" or "Pod x carries".
 	carrier string
 	labels  map[string]string
-	// said is which label it is that differs.
-	said string
+	// difference is the label that differs.
+	difference string
 	// matches is how many labels of the selector it has.
 	matches int
 	// kind says how near the label that differs is; the least is the nearest.
@@ -75,15 +75,15 @@ func nearest(e *Evidence, workloads []workload) string {
 	first := slices.MinFunc(candidates, func(a, b labelled) int {
 		return cmp.Or(cmp.Compare(b.matches, a.matches), cmp.Compare(a.kind, b.kind), strings.Compare(a.carrier, b.carrier))
 	})
-	return first.carrier + " " + first.said
+	return first.carrier + " " + first.difference
 }
 
-// naming are the keys by which applications are usually told apart: another value
-// there is another application.
+// naming are the keys that usually name an application: another value there is another
+// application.
 var naming = []string{"app", "k8s-app", "name", "run", "app.kubernetes.io/name", "app.kubernetes.io/instance"}
 
-// compare finds the one label by which a candidate differs from a selector, and
-// tells whether it is near.
+// compare finds the one label by which a candidate differs from a selector, and reports
+// whether it is near.
 func compare(selector map[string]string, c *labelled) bool {
 	var differing []string
 	for key, value := range selector {
@@ -97,7 +97,7 @@ func compare(selector map[string]string, c *labelled) bool {
 	key := differing[0]
 	wanted, has := selector[key], c.labels[key]
 	c.matches = len(selector) - 1
-	c.said = key + "=" + has
+	c.difference = key + "=" + has
 	if has != "" && nearly(wanted, has) {
 		c.kind = nearValue
 		return true
@@ -105,19 +105,19 @@ func compare(selector map[string]string, c *labelled) bool {
 	for _, other := range slices.Sorted(maps.Keys(c.labels)) {
 		_, selected := selector[other]
 		if c.labels[other] == wanted && !selected && slices.Contains(naming, key) && slices.Contains(naming, other) {
-			c.kind, c.said = otherKey, other+"="+wanted
+			c.kind, c.difference = otherKey, other+"="+wanted
 			return true
 		}
 	}
 	if _, found := c.labels[key]; !found {
-		c.said = "no label " + key
+		c.difference = "no label " + key
 	}
 	c.kind = otherValue
 	return c.matches > 0 && !slices.Contains(naming, key)
 }
 
-// nearly tells whether one text is the other with one slip of the hand: a
-// character more, less or another one, two that are swapped, or another case.
+// nearly reports whether one text is the other with one typing error: a character more,
+// less or another one, two that are swapped, or another case.
 func nearly(a, b string) bool {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	if len(a) > len(b) {

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/diagnosis"
 )
 
@@ -30,7 +29,7 @@ func TestMixtures(t *testing.T) {
 			fresh.Deployments[0].Name = "shop-green"
 			e.Deployments = append(e.Deployments, fresh.Deployments...)
 			return e
-		}, `CauseNotFound: Deployment "shop-green" is to have 2 Pods and has none`},
+		}, `CauseNotFound: Deployment "shop-green" should have 2 Pods and has none`},
 		"two Deployments at zero are both meant": {func() diagnosis.Evidence {
 			e := of("scaled-by-kubectl")
 			second := e.Deployments[0].DeepCopy()
@@ -48,7 +47,7 @@ func TestMixtures(t *testing.T) {
 			e.WorkloadsUnread = true
 			return e
 		}, "CauseNotFound: No Pod has the labels"},
-		"a Deployment that somebody deletes makes no Pods": {func() diagnosis.Evidence {
+		"a Deployment that is being deleted makes no Pods": {func() diagnosis.Evidence {
 			e := of("scaled-by-kubectl")
 			e.Deployments[0].DeletionTimestamp = new(metav1.Now())
 			return e
@@ -78,13 +77,13 @@ func TestMixtures(t *testing.T) {
 			e.Autoscalers[0].Labels = nil
 			return e
 		}, `ScaledToZero: Deployment "shop" is scaled to zero; HorizontalPodAutoscaler "keda-hpa-shop" leaves it there`},
-		"KEDA is not named where somebody else set the replicas": {func() diagnosis.Evidence {
+		"KEDA is not named where another manager set the replicas": {func() diagnosis.Evidence {
 			e := of("created-with-zero")
 			e.Autoscalers = of("scaled-by-keda").Autoscalers
 			return e
 		}, `ScaledToZero: StatefulSet "shop" is scaled to zero by "helm"`},
-		"a ReplicaSet tells its owner": {func() diagnosis.Evidence {
-			e := of("paused-by-nobody")
+		"the owner of a ReplicaSet is named": {func() diagnosis.Evidence {
+			e := of("replicaset-at-zero")
 			e.ReplicaSets[0].OwnerReferences = []metav1.OwnerReference{{Kind: "Rollout", Name: "shop", Controller: new(true)}}
 			return e
 		}, `ScaledToZero: ReplicaSet "shop" of Rollout "shop" is scaled to zero`},
@@ -198,7 +197,7 @@ func TestMixtures(t *testing.T) {
 			e := of("crash-loop")
 			e.Pods = ofJob(of("pods-succeeded").Pods)
 			return e
-		}, `CauseNotFound: Deployment "shop" is to have 2 Pods and has none`},
+		}, `CauseNotFound: Deployment "shop" should have 2 Pods and has none`},
 		"where there is no workload, the Pods of a Job are all that there is": {func() diagnosis.Evidence {
 			e := of("image-missing")
 			e.Pods, e.Deployments, e.ReplicaSets = ofJob(e.Pods[:1]), nil, nil
@@ -206,17 +205,17 @@ func TestMixtures(t *testing.T) {
 		}, "ImagePull: "},
 		"a stray Pod does not explain why others are not ready": {func() diagnosis.Evidence {
 			e := of("crash-loop")
-			e.Pods = append(e.Pods, unkept(of("image-missing").Pods[:1])...)
+			e.Pods = append(e.Pods, uncontrolled(of("image-missing").Pods[:1])...)
 			return e
 		}, `CrashLoop: Container "web" of Pod "shop-fc6dbc5c9-9m8sh" (2 of 2 Pods)`},
 		"nor why a Deployment at zero has none": {func() diagnosis.Evidence {
 			e := of("scaled-by-kubectl")
-			e.Pods = unkept(of("image-missing").Pods[:1])
+			e.Pods = uncontrolled(of("image-missing").Pods[:1])
 			return e
 		}, "ScaledToZero: "},
 		"a stray Pod alone explains itself": {func() diagnosis.Evidence {
 			e := of("image-missing")
-			e.Pods, e.Deployments, e.ReplicaSets = unkept(e.Pods[:1]), nil, nil
+			e.Pods, e.Deployments, e.ReplicaSets = uncontrolled(e.Pods[:1]), nil, nil
 			return e
 		}, "ImagePull: "},
 		"one Pod that fails is not why two others are starting": {func() diagnosis.Evidence {
@@ -253,18 +252,18 @@ func TestMixtures(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			NewWithT(t).Expect(told(diagnosis.Diagnose(test.evidence()))).To(HavePrefix(test.want))
+			NewWithT(t).Expect(textOf(diagnosis.Diagnose(test.evidence()).OutageCause)).To(HavePrefix(test.want))
 		})
 	}
 }
 
-// ofJob are Pods that a Job keeps.
+// ofJob are Pods of a Job.
 func ofJob(pods []corev1.Pod) []corev1.Pod {
 	return ownedBy(pods, metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "migrate", Controller: new(true)})
 }
 
-// unkept are Pods that nobody keeps.
-func unkept(pods []corev1.Pod) []corev1.Pod { return ownedBy(pods) }
+// uncontrolled are Pods without a controller.
+func uncontrolled(pods []corev1.Pod) []corev1.Pod { return ownedBy(pods) }
 
 func ownedBy(pods []corev1.Pod, owners ...metav1.OwnerReference) []corev1.Pod {
 	owned := make([]corev1.Pod, 0, len(pods))
@@ -290,43 +289,92 @@ func silent(e diagnosis.Evidence) diagnosis.Evidence {
 	return e
 }
 
-// A cause is the same as long as only what programs say is another text.
+// A cause is the same as long as only what programs write is another text.
 func TestWhatProgramsSayIsNoOtherCause(t *testing.T) {
+	all := scenarios(t)
+	ended := func(code int32, message string) func() diagnosis.Diagnosis {
+		return func() diagnosis.Diagnosis {
+			e := all["crash-loop"].evidence(t)
+			for i := range e.Pods {
+				end := e.Pods[i].Status.ContainerStatuses[0].LastTerminationState.Terminated
+				end.ExitCode, end.Message = code, message
+			}
+			return diagnosis.Diagnose(e)
+		}
+	}
+	probed := func(pods func([]corev1.Pod) []corev1.Pod, note string) func() diagnosis.Diagnosis {
+		return func() diagnosis.Diagnosis {
+			e := all["never-ready"].evidence(t)
+			e.Pods = pods(e.Pods)
+			for i := range e.Events {
+				e.Events[i].Note = "Readiness probe failed: " + note
+			}
+			return diagnosis.Diagnose(e)
+		}
+	}
+	each := func(pods []corev1.Pod) []corev1.Pod { return pods }
+	renamed := func(pods []corev1.Pod) []corev1.Pod {
+		for i := range pods {
+			pods[i].Name += "-new"
+		}
+		return pods
+	}
+	gated := func(message string) func() diagnosis.Diagnosis {
+		return func() diagnosis.Diagnosis {
+			e := all["readiness-gate"].evidence(t)
+			for i := range e.Pods {
+				e.Pods[i].Status.Conditions = append(e.Pods[i].Status.Conditions, corev1.PodCondition{
+					Type: e.Pods[i].Spec.ReadinessGates[0].ConditionType, Status: corev1.ConditionFalse, Message: message,
+				})
+			}
+			return diagnosis.Diagnose(e)
+		}
+	}
+	scheduled := func(message string) func() diagnosis.Diagnosis {
+		return func() diagnosis.Diagnosis {
+			e := all["unschedulable"].evidence(t)
+			for i := range e.Pods {
+				e.Pods[i].Status.Conditions[0].Message = message
+			}
+			return diagnosis.Diagnose(e)
+		}
+	}
 	tests := map[string]struct {
-		a, b string
+		a, b func() diagnosis.Diagnosis
+		want string
 		same bool
 	}{
-		"the last words of a crash": {
-			`Container "web" of Pod "p" ends again and again, the last time with exit code 1, saying: 19:44:46 no database.`,
-			`Container "web" of Pod "p" ends again and again, the last time with exit code 1, saying: 19:45:46 no database.`, true,
-		},
-		"another exit code": {
-			`Container "web" of Pod "p" ends again and again, the last time with exit code 1, saying: x.`,
-			`Container "web" of Pod "p" ends again and again, the last time with exit code 2, saying: x.`, false,
-		},
-		"what a probe saw": {
-			`Container "web" of Pod "p" runs, and its readiness probe (HTTP GET /ready on port 80) fails: at 19:44.`,
-			`Container "web" of Pod "p" runs, and its readiness probe (HTTP GET /ready on port 80) fails: at 19:45.`, true,
-		},
-		"another Pod": {
-			`Container "web" of Pod "p" runs, and its readiness probe (HTTP GET /ready on port 80) fails: x.`,
-			`Container "web" of Pod "q" runs, and its readiness probe (HTTP GET /ready on port 80) fails: x.`, false,
-		},
-		"what a controller says of its gate": {
-			`The containers of Pod "p" are ready, and its readiness gate is not: "lb" (it is False: 19:44 registering).`,
-			`The containers of Pod "p" are ready, and its readiness gate is not: "lb" (it is False: 19:45 registering).`, true,
-		},
+		"the last words of a crash":            {ended(1, "19:44:46 no database"), ended(1, "19:45:46 no database"), "saying: 19:45:46 no database.", true},
+		"another exit code":                    {ended(1, "x"), ended(2, "x"), "exit code 2, saying: x.", false},
+		"a program that says nothing any more": {ended(1, "x"), ended(1, ""), "exit code 1.", false},
+		"what a probe saw":                     {probed(each, "at 19:44"), probed(each, "at 19:45"), "fails: at 19:45.", true},
+		"another Pod":                          {probed(each, "x"), probed(renamed, "x"), "-new\" (2 of 2 Pods) runs", false},
+		"what a controller says of its gate":   {gated("19:44 registering"), gated("19:45 registering"), "is False: 19:45 registering.", true},
 		"what Kubernetes says counts": {
-			`Pod "p" cannot be scheduled: 0/2 nodes are available: 2 Insufficient cpu.`,
-			`Pod "p" cannot be scheduled: 0/2 nodes are available: 2 Insufficient memory.`, false,
+			scheduled("0/2 nodes are available: 2 Insufficient cpu."), scheduled("0/2 nodes are available: 2 Insufficient memory."),
+			"2 Insufficient memory.", false,
 		},
+		"another reason": {ended(1, "x"), gated("x"), "is False: x.", false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			a, b := criticalv2.OutageCause{Reason: "A", Message: test.a}, criticalv2.OutageCause{Reason: "A", Message: test.b}
-			NewWithT(t).Expect(diagnosis.Same(a, b)).To(Equal(test.same))
-			b.Reason = "B"
-			NewWithT(t).Expect(diagnosis.Same(a, b)).To(BeFalse())
+			g := NewWithT(t)
+			a, b := test.a(), test.b()
+			g.Expect(b.Message).To(ContainSubstring(test.want))
+			g.Expect(a.Same(b)).To(Equal(test.same))
+			g.Expect(b.Same(a)).To(Equal(test.same))
+			g.Expect(a.Same(test.a())).To(BeTrue())
 		})
 	}
+}
+
+// What a controller writes differs from Pod to Pod, and their gate is one cause.
+func TestPodsThatWaitForOneGateAreCountedTogether(t *testing.T) {
+	e := scenarios(t)["readiness-gate"].evidence(t)
+	for i := range e.Pods {
+		e.Pods[i].Status.Conditions = append(e.Pods[i].Status.Conditions, corev1.PodCondition{
+			Type: e.Pods[i].Spec.ReadinessGates[0].ConditionType, Status: corev1.ConditionFalse, Message: "target " + e.Pods[i].Name,
+		})
+	}
+	NewWithT(t).Expect(diagnosis.Diagnose(e).Message).To(ContainSubstring("(2 of 2 Pods)"))
 }

@@ -14,24 +14,34 @@ import (
 	"github.com/critical-service/operator/internal/controller/condition"
 )
 
-// patience is how long a Pod may need for what usually works at last: until then
-// it is starting, and not failing.
-const patience = 30 * time.Second
+// startup is how long a Pod may need for what usually works in the end: until then it is
+// starting, and not failing.
+const startup = 30 * time.Second
 
 // finding is what was found out about one Pod.
 type finding struct {
 	reason string
-	// subject tells findings of one reason apart: the container, the gate.
-	subject string
-	// say makes the sentence, without its end, about "Pod x" or "Pod x (2 of 3 Pods)".
-	say func(pod string) string
+	// group separates findings of one reason: the container, the gate.
+	group string
+	// node is the subject of the cause where it is not the Pod.
+	node string
+	// text is the sentence, without its end, with the Pod where it says {pod}.
+	text string
+	// output is what a program wrote, which ends the sentence.
+	output string
 }
 
-// found makes a finding; its text has the Pod where it says {pod}.
-func found(reason, subject, text, detail string) *finding {
-	return &finding{reason: reason, subject: subject, say: func(pod string) string {
-		return with(strings.Replace(text, "{pod}", pod, 1), detail)
-	}}
+// found makes a finding; a detail follows its text.
+func found(reason, group, text, detail string) *finding {
+	return &finding{reason: reason, group: group, text: with(text, detail)}
+}
+
+// quoting adds what a program wrote, behind what introduces it.
+func (f *finding) quoting(introduction, output string) *finding {
+	if output != "" {
+		f.text, f.output = f.text+introduction, output
+	}
+	return f
 }
 
 // podsOf are the Pods that a Service selects, by what they are.
@@ -54,7 +64,7 @@ func sortPods(e *Evidence, workloads []workload) *podsOf {
 		ready := condition.OfPod(&pod, corev1.PodReady).Status == corev1.ConditionTrue
 		switch {
 		case !ended && pod.DeletionTimestamp == nil && ready:
-			p.ready = append(p.ready, pod) // It is an endpoint, whoever keeps it.
+			p.ready = append(p.ready, pod) // It is an endpoint, whatever controls it.
 		case bystander(&pod):
 		case ended:
 			p.ended = append(p.ended, pod)
@@ -83,14 +93,14 @@ func examine(e *Evidence, pod *corev1.Pod) *finding {
 	return nil
 }
 
-// lost says that a Pod's node does not answer. All else that the Pod says is then
-// of an earlier time.
+// lost says that a Pod's node does not answer. All else that the Pod says is then out of
+// date.
 func lost(e *Evidence, pod *corev1.Pod) *finding {
 	if slices.Contains(e.NodesGone, pod.Spec.NodeName) {
-		return found(criticalv2.CauseNodeLost, pod.Spec.NodeName, "{pod} is on node "+name(pod.Spec.NodeName)+", which does not exist any more", "")
+		return ofNode(pod, "which does not exist any more", "")
 	}
 	if ready := nodeReady(e, pod); ready != nil && ready.Status == corev1.ConditionUnknown {
-		return found(criticalv2.CauseNodeLost, pod.Spec.NodeName, "{pod} is on node "+name(pod.Spec.NodeName)+", which does not answer", quoted(ready.Message))
+		return ofNode(pod, "which does not answer", ready.Message)
 	}
 	return nil
 }
@@ -101,7 +111,13 @@ func notReadyNode(e *Evidence, pod *corev1.Pod) *finding {
 	if ready == nil || ready.Status != corev1.ConditionFalse || condition.OfPod(pod, corev1.ContainersReady).Status != corev1.ConditionTrue {
 		return nil
 	}
-	return found(criticalv2.CauseNodeLost, pod.Spec.NodeName, "{pod} is on node "+name(pod.Spec.NodeName)+", which is not ready", quoted(ready.Message))
+	return ofNode(pod, "which is not ready", ready.Message)
+}
+
+func ofNode(pod *corev1.Pod, problem, message string) *finding {
+	f := found(criticalv2.CauseNodeLost, pod.Spec.NodeName, "{pod} is on node "+name(pod.Spec.NodeName)+", "+problem, quoted(message))
+	f.node = pod.Spec.NodeName
+	return f
 }
 
 func nodeReady(e *Evidence, pod *corev1.Pod) *corev1.NodeCondition {
@@ -136,11 +152,7 @@ func unscheduled(_ *Evidence, pod *corev1.Pod) *finding {
 	if scheduled.Reason != corev1.PodReasonUnschedulable {
 		return nil
 	}
-	// What the scheduler thinks of preemption does not say why.
-	message, _, _ := strings.Cut(scheduled.Message, " preemption: ")
-	message, _, _ = strings.Cut(message, " no new claims to deallocate")
-	message = strings.TrimSuffix(message, ". not found")
-	return found(criticalv2.CauseUnschedulable, "", "{pod} cannot be scheduled", quoted(message))
+	return found(criticalv2.CauseUnschedulable, "", "{pod} cannot be scheduled", schedulerProblem(scheduled.Message))
 }
 
 // gates says which readiness gate a Pod waits for whose containers are all ready.
@@ -151,30 +163,26 @@ func gates(e *Evidence, pod *corev1.Pod) *finding {
 	}
 	var open []string
 	for _, gate := range pod.Spec.ReadinessGates {
-		state := condition.OfPod(pod, gate.ConditionType)
-		if state.Status == corev1.ConditionTrue {
-			continue
+		if condition.OfPod(pod, gate.ConditionType).Status != corev1.ConditionTrue {
+			open = append(open, string(gate.ConditionType))
 		}
-		said := "nobody has set this condition"
-		if state.Status != "" {
-			said = with("it is "+string(state.Status), foreign(cmp.Or(state.Message, state.Reason)))
-		}
-		open = append(open, fmt.Sprintf("%q (%s)", gate.ConditionType, said))
 	}
 	if len(open) == 0 {
 		return nil
 	}
-	slices.Sort(open)
 	reason := criticalv2.CauseReadinessGate
-	if e.Now.Sub(ready.LastTransitionTime.Time) < patience {
+	if e.Now.Sub(ready.LastTransitionTime.Time) < startup {
 		reason = criticalv2.CausePodsStarting
 	}
-	return found(reason, open[0], "The containers of {pod} are ready, and its readiness gate is not", open[0])
+	first := slices.Min(open)
+	is := condition.OfPod(pod, corev1.PodConditionType(first))
+	text := "The containers of {pod} are ready, and its readiness gate " + name(first) + " is " + cmp.Or(string(is.Status), "not set")
+	return found(reason, first, text, "").quoting(": ", foreign(cmp.Or(is.Message, is.Reason)))
 }
 
 // young says that a Pod is new, where it says nothing of itself yet.
 func young(e *Evidence, pod *corev1.Pod) *finding {
-	if age := e.Now.Sub(pod.CreationTimestamp.Time); age >= patience {
+	if age := e.Now.Sub(pod.CreationTimestamp.Time); age >= startup {
 		return nil
 	}
 	return found(criticalv2.CausePodsStarting, "", "{pod} is new", "")
@@ -190,7 +198,7 @@ var rank = []string{
 
 // failing is the cause that most live Pods have that fail, unless more of them are
 // starting: then the Service is about to answer, whatever becomes of the others.
-func (p *podsOf) failing() *criticalv2.OutageCause {
+func (p *podsOf) failing() *Diagnosis {
 	fail, start := 0, 0
 	for _, f := range p.findings {
 		if isFailure(f.reason) {
@@ -205,19 +213,19 @@ func (p *podsOf) failing() *criticalv2.OutageCause {
 	return p.most(isFailure)
 }
 
-func (p *podsOf) starting() *criticalv2.OutageCause {
+func (p *podsOf) starting() *Diagnosis {
 	return p.most(func(reason string) bool { return !isFailure(reason) })
 }
 
 func isFailure(reason string) bool { return reason != criticalv2.CausePodsStarting }
 
 // most is the finding that most Pods share, about the first of them by name.
-func (p *podsOf) most(chosen func(reason string) bool) *criticalv2.OutageCause {
-	type kind struct{ reason, subject string }
+func (p *podsOf) most(chosen func(reason string) bool) *Diagnosis {
+	type kind struct{ reason, group string }
 	shared := map[kind][]string{}
 	for _, name := range slices.Sorted(maps.Keys(p.findings)) {
 		if f := p.findings[name]; chosen(f.reason) {
-			shared[kind{f.reason, f.subject}] = append(shared[kind{f.reason, f.subject}], name)
+			shared[kind{f.reason, f.group}] = append(shared[kind{f.reason, f.group}], name)
 		}
 	}
 	if len(shared) == 0 {
@@ -227,13 +235,17 @@ func (p *podsOf) most(chosen func(reason string) bool) *criticalv2.OutageCause {
 		return cmp.Or(
 			cmp.Compare(len(shared[b]), len(shared[a])),
 			cmp.Compare(slices.Index(rank, a.reason), slices.Index(rank, b.reason)),
-			strings.Compare(a.subject, b.subject),
+			strings.Compare(a.group, b.group),
 		)
 	}
 	first := slices.SortedFunc(maps.Keys(shared), order)[0]
 	names := shared[first]
+	f, about := p.findings[names[0]], subject(kindPod, names[0])
+	if f.node != "" {
+		about = subject(kindNode, f.node)
+	}
 	pod := "Pod " + name(names[0]) + p.share(len(names))
-	return cause(first.reason, "%s", p.findings[names[0]].say(pod))
+	return conclude(f.reason, about, strings.Replace(f.text, "{pod}", pod, 1), f.output)
 }
 
 // share says how many Pods are meant, where there are several.
@@ -258,7 +270,7 @@ func (p *podsOf) isOrAre(n int) string {
 }
 
 // over says that the Pods have ended, where there are no others.
-func (p *podsOf) over() *criticalv2.OutageCause {
+func (p *podsOf) over() *Diagnosis {
 	if len(p.unready) > 0 || len(p.ready) > 0 || p.more {
 		return nil
 	}
@@ -270,10 +282,13 @@ func (p *podsOf) over() *criticalv2.OutageCause {
 	}
 	switch {
 	case len(p.leaving) > 0:
-		return cause(criticalv2.CausePodsEnded, "Pod %s%s is being deleted, and no other has taken its place", name(p.leaving[0].Name), several(p.leaving))
+		pod := p.leaving[0].Name
+		return conclude(criticalv2.CausePodsEnded, subject(kindPod, pod),
+			fmt.Sprintf("Pod %q%s is being deleted, and no other has taken its place", pod, several(p.leaving)), "")
 	case len(p.ended) > 0:
 		pod := &p.ended[0]
-		return cause(criticalv2.CausePodsEnded, "%s", with(fmt.Sprintf("Pod %s%s has %s, and no other has taken its place", name(pod.Name), several(p.ended), endOf(pod)), whyEnded(pod)))
+		f := whyEnded(pod, fmt.Sprintf("Pod %q%s has %s, and no other has taken its place", pod.Name, several(p.ended), endOf(pod)))
+		return conclude(f.reason, subject(kindPod, pod.Name), f.text, f.output)
 	default:
 		return nil
 	}
@@ -286,17 +301,17 @@ func endOf(pod *corev1.Pod) string {
 	return "failed"
 }
 
-// whyEnded is what a Pod that ended, or one of its containers, says of its end.
-func whyEnded(pod *corev1.Pod) string {
+// whyEnded adds what a Pod that ended, or one of its containers, says of its end.
+func whyEnded(pod *corev1.Pod, text string) *finding {
 	if pod.Status.Reason != "" {
-		return with(line(pod.Status.Reason), quoted(pod.Status.Message))
+		return found(criticalv2.CausePodsEnded, "", text, with(line(pod.Status.Reason), quoted(pod.Status.Message)))
 	}
 	for _, container := range containersOf(pod) {
 		if end := container.status.State.Terminated; end != nil && end.ExitCode != 0 {
-			return fmt.Sprintf("container %s ended with %s", name(container.Name), exit(end))
+			return found(criticalv2.CausePodsEnded, "", text, fmt.Sprintf("container %s ended with ", name(container.Name))).endingWith(end)
 		}
 	}
-	return ""
+	return found(criticalv2.CausePodsEnded, "", text, "")
 }
 
 func name(of string) string { return fmt.Sprintf("%q", of) }

@@ -14,7 +14,7 @@ import (
 
 // portMissing says that Pods are ready and that no port of the Service leads to
 // one, because each targetPort is a name that none of their container ports has.
-func (p *podsOf) portMissing(service *corev1.Service) *criticalv2.OutageCause {
+func (p *podsOf) portMissing(service *corev1.Service) *Diagnosis {
 	if len(p.ready) == 0 || len(service.Spec.Ports) == 0 || p.more {
 		return nil
 	}
@@ -28,12 +28,14 @@ func (p *podsOf) portMissing(service *corev1.Service) *criticalv2.OutageCause {
 	if port.Name != "" {
 		which = "port " + name(port.Name)
 	}
-	return cause(criticalv2.CauseTargetPortMissing,
+	found := conclude(criticalv2.CauseTargetPortMissing, subject(kindService, service.Name), fmt.Sprintf(
 		"%s of Service %q leads to the targetPort %q, and no container port of Pod %q%s has that name%s",
-		strings.ToUpper(which[:1])+which[1:], service.Name, port.TargetPort.StrVal, p.ready[0].Name, p.share(len(p.ready)), portNames(&p.ready[0]))
+		strings.ToUpper(which[:1])+which[1:], service.Name, port.TargetPort.StrVal, p.ready[0].Name, p.share(len(p.ready)), portNames(&p.ready[0])), "")
+	found.Port = port.Port
+	return found
 }
 
-// leads tells whether a port of a Service leads to a Pod. Containers that run all
+// leads reports whether a port of a Service leads to a Pod. Containers that run all
 // the time count, as they do for the endpoint controller.
 func leads(port corev1.ServicePort, pod *corev1.Pod) bool {
 	if port.TargetPort.Type == intstr.Int {

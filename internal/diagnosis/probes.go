@@ -24,10 +24,10 @@ func describe(probe *corev1.Probe) string {
 	case probe.GRPC != nil:
 		return fmt.Sprintf("gRPC health on port %d", probe.GRPC.Port)
 	case probe.Exec != nil && len(probe.Exec.Command) > 0:
-		// Arguments may hold what is nobody's business.
+		// Arguments may contain secrets.
 		return "command " + name(line(probe.Exec.Command[0]))
 	default:
-		return "of no kind that is known"
+		return "of an unknown kind"
 	}
 }
 
@@ -69,44 +69,44 @@ func pending(c container, kind string, probe *corev1.Probe) *finding {
 func readiness(e *Evidence, pod *corev1.Pod, c container, started time.Time) *finding {
 	ready := condition.OfPod(pod, corev1.PodReady)
 	wasReady := ready.Status == corev1.ConditionFalse && ready.LastTransitionTime.After(started.Add(time.Second))
-	if !wasReady && e.Now.Sub(started) < max(patience, allowance(c.ReadinessProbe)) {
+	if !wasReady && e.Now.Sub(started) < max(startup, allowance(c.ReadinessProbe)) {
 		return pending(c, "readiness", c.ReadinessProbe)
 	}
 	return found(criticalv2.CauseProbeFailing, c.Name,
-		fmt.Sprintf("%s of {pod} runs, and its readiness probe (%s) fails", c, describe(c.ReadinessProbe)), answer(e, pod, c, "Readiness"))
+		fmt.Sprintf("%s of {pod} runs, and its readiness probe (%s) fails", c, describe(c.ReadinessProbe)), "").quoting(": ", answer(e, pod, c, "Readiness"))
 }
 
-// killedByProbe says that kubelet ends a container because a probe fails: kubelet
-// reports the failed probe, and the container ended then, not by itself.
+// killedByProbe says that the kubelet ends a container because a probe fails: an event
+// reports the failed probe, and the container did not end by itself.
 func killedByProbe(e *Evidence, pod *corev1.Pod, c container) *finding {
 	if killed(e, pod, c, "startup") && c.StartupProbe != nil {
 		return found(criticalv2.CauseProbeFailing, c.Name,
-			fmt.Sprintf("%s of {pod} is ended again and again, because its startup probe (%s) fails", c, describe(c.StartupProbe)), answer(e, pod, c, "Startup"))
+			fmt.Sprintf("%s of {pod} is ended again and again, because its startup probe (%s) fails", c, describe(c.StartupProbe)), "").quoting(": ", answer(e, pod, c, "Startup"))
 	}
 	if killed(e, pod, c, "liveness") && c.LivenessProbe != nil {
 		return found(criticalv2.CauseCrashLoop, c.Name,
-			fmt.Sprintf("%s of {pod} is ended again and again, because its liveness probe (%s) fails", c, describe(c.LivenessProbe)), answer(e, pod, c, "Liveness"))
+			fmt.Sprintf("%s of {pod} is ended again and again, because its liveness probe (%s) fails", c, describe(c.LivenessProbe)), "").quoting(": ", answer(e, pod, c, "Liveness"))
 	}
 	return nil
 }
 
-// killed tells whether kubelet said that it ended a container because of a probe.
+// killed reports whether an event says that the kubelet ended a container because of a probe.
 func killed(e *Evidence, pod *corev1.Pod, c container, kind string) bool {
 	return e.latest(pod.UID, func(event *eventsv1.Event) bool {
-		return event.Reason == "Killing" && strings.Contains(event.Note, fmt.Sprintf("Container %s failed %s probe", c.Name, kind))
+		return event.Reason == "Killing" && isProbeKill(event.Note, c.Name, kind)
 	}) != nil
 }
 
-// answer is what a probe saw when it failed last; empty if nobody told.
+// answer is what a probe saw when it failed last; empty if no event says it.
 func answer(e *Evidence, pod *corev1.Pod, c container, kind string) string {
-	prefix := kind + " probe failed: "
 	event := e.latest(pod.UID, func(event *eventsv1.Event) bool {
+		_, ofProbe := probeAnswer(event.Note, kind)
 		field := event.Regarding.FieldPath
-		return event.Reason == "Unhealthy" && strings.HasPrefix(event.Note, prefix) &&
-			(field == "" || strings.HasSuffix(field, "{"+c.Name+"}"))
+		return event.Reason == "Unhealthy" && ofProbe && (field == "" || strings.HasSuffix(field, "{"+c.Name+"}"))
 	})
 	if event == nil {
 		return ""
 	}
-	return foreign(strings.TrimPrefix(event.Note, prefix))
+	text, _ := probeAnswer(event.Note, kind)
+	return foreign(text)
 }

@@ -20,12 +20,12 @@ const (
 	annotationIdleSize = "idling.alpha.openshift.io/previous-scale"
 )
 
-// byWhom says who scaled a workload to zero, as far as objects say so.
+// scaledBy says what scaled a workload to zero, as far as objects show it.
 //
-// Whoever sets spec.replicas of the workload itself is in its managedFields. The
+// The manager that sets spec.replicas of the workload itself is in its managedFields. The
 // scale subresource leaves no trace when it is set to zero, because zero is left
 // out of what is sent: HorizontalPodAutoscaler, KEDA and `kubectl scale` use it.
-func byWhom(e *Evidence, w workload) string {
+func scaledBy(e *Evidence, w workload) string {
 	size, downscaled := w.Annotations[annotationSize]
 	_, idled := w.Annotations[annotationIdled]
 	_, sized := w.Annotations[annotationIdleSize]
@@ -35,7 +35,7 @@ func byWhom(e *Evidence, w workload) string {
 	case downscaled:
 		return fmt.Sprintf(" by kube-downscaler, which noted its size before (%s) in the annotation %s", line(text.Shorten(size, maxForeign)), annotationSize)
 	case idled || sized:
-		return " by OpenShift, which idles it until somebody calls its Service"
+		return " by OpenShift, which idles it until its Service gets a request"
 	case setter != nil:
 		return fmt.Sprintf(" by %q, which wrote it last %s", setter.Manager, moment(setter.Time))
 	case scaler != nil && scaler.Labels[labelScaledObject] != "":
@@ -43,7 +43,7 @@ func byWhom(e *Evidence, w workload) string {
 	case scaler != nil && ptr.Deref(scaler.Spec.MinReplicas, 1) == 0:
 		return fmt.Sprintf("; HorizontalPodAutoscaler %q may do so, because its minReplicas is 0", scaler.Name)
 	case scaler != nil:
-		return fmt.Sprintf("; HorizontalPodAutoscaler %q leaves it there until somebody scales it up", scaler.Name)
+		return fmt.Sprintf("; HorizontalPodAutoscaler %q leaves it there until it is scaled up", scaler.Name)
 	case len(w.ManagedFields) > 0:
 		return " through its scale subresource, as `kubectl scale` and autoscalers do"
 	default:
@@ -53,7 +53,7 @@ func byWhom(e *Evidence, w workload) string {
 
 func moment(at *metav1.Time) string {
 	if at == nil {
-		return "at a time that is not known"
+		return "at an unknown time"
 	}
 	return at.UTC().Format("on 2 Jan 2006 at 15:04 MST")
 }

@@ -5,8 +5,6 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
-
-	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/text"
 )
 
@@ -19,8 +17,8 @@ const (
 	maxSentence = 1024
 )
 
-// Texts of programs may hold what nobody should read. These are the usual shapes;
-// that texts are short is the other half of the protection.
+// Texts of programs may contain secrets. These are the usual shapes; that texts are
+// short is the other half of the protection.
 var (
 	userInURL  = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s@"']+@`)
 	queryOfURL = regexp.MustCompile(`(https?://[^\s"'?]+)\?[^\s"']+`)
@@ -72,17 +70,74 @@ func with(text, detail string) string {
 	return text + ": " + detail
 }
 
-// sentence ends a text as a sentence ends.
-func sentence(format string, args ...any) string {
-	return text.Shorten(fmt.Sprintf(format, args...), maxSentence-1) + "."
+// sentence makes a message of a text without its end.
+func sentence(said string) string { return text.Shorten(said, maxSentence-1) + "." }
+
+// What follows reads texts of Kubernetes, which have no other form. Texts of our own are
+// never read.
+
+// around is what the kubelet and the container runtime put around the reason why an
+// image cannot be pulled: it names the image, which the sentence does already.
+var around = regexp.MustCompile(`^(?:Back-off pulling image "[^"]*"|ErrImagePull|failed to pull and unpack image "[^"]*"|` +
+	`failed to resolve (?:reference|image) "[^"]*"|failed to do request|rpc error|code = \w+ desc =?|(?:Head|Get) "[^"]*"|` +
+	`Failed to apply default image tag "[^"]*"|couldn't parse image name "[^"]*")(?:: |: ?$|$| )`)
+
+// pullProblem is why an image cannot be pulled, by the message or else the reason for
+// which its container waits.
+func pullProblem(message, reason string) string {
+	said := line(message)
+	for around.MatchString(said) {
+		said = around.ReplaceAllString(said, "")
+	}
+	if said == "" {
+		return reason
+	}
+	return quoted(said)
 }
 
-// ofPrograms is what programs said in a message, behind what the message says
-// of them. It may be another text each time, with the time of the day in it.
-var ofPrograms = regexp.MustCompile(`(?s)(?:, saying: |\) fails: |\(it is \w+: ).*$`)
+// beforeProblem is what container runtimes put before the reason why a container
+// cannot be started.
+var beforeProblem = regexp.MustCompile(`^.*(?:unable to start container process|OCI runtime create failed|container init caused): `)
 
-// Same tells whether two causes are one: the same reason of the same objects,
-// whatever programs said last.
-func Same(a, b criticalv2.OutageCause) bool {
-	return a.Reason == b.Reason && ofPrograms.ReplaceAllString(a.Message, "") == ofPrograms.ReplaceAllString(b.Message, "")
+// runtimeProblem is why a container cannot be created or started.
+func runtimeProblem(message, reason string) string {
+	said := strings.TrimSuffix(beforeProblem.ReplaceAllString(line(message), ""), ": unknown")
+	if said == "" {
+		return reason
+	}
+	return quoted(said)
+}
+
+// schedulerProblem is why a Pod cannot be scheduled, without what the scheduler says of
+// preemption and of resource claims, which does not explain it.
+func schedulerProblem(message string) string {
+	message, _, _ = strings.Cut(message, " preemption: ")
+	message, _, _ = strings.Cut(message, " no new claims to deallocate")
+	return quoted(strings.TrimSuffix(message, ". not found"))
+}
+
+// beforeRefusal is what stands before the reason of a refusal: the name of a Pod
+// that is another one each time.
+var beforeRefusal = regexp.MustCompile(`^.*?(?:pods "[^"]*" is forbidden: |Pod "[^"]*" is (invalid: )|[Ee]rror creating: |failed error: )`)
+
+// refusalProblem is why the API server refuses the Pods of a workload.
+func refusalProblem(message string) string {
+	said := line(message)
+	for {
+		rest := beforeRefusal.ReplaceAllString(said, "$1")
+		if rest == said {
+			return quoted(said)
+		}
+		said = rest
+	}
+}
+
+// isProbeKill reports whether the note of an event Killing names the probe of a container.
+func isProbeKill(note, container, probe string) bool {
+	return strings.Contains(note, fmt.Sprintf("Container %s failed %s probe", container, probe))
+}
+
+// probeAnswer is what a probe saw, by the note of an event Unhealthy of this probe.
+func probeAnswer(note, probe string) (answer string, found bool) {
+	return strings.CutPrefix(note, probe+" probe failed: ")
 }

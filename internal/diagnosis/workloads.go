@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -22,13 +21,12 @@ import (
 type workload struct {
 	kind string
 	metav1.ObjectMeta
-	// replicas is how many Pods it is to have.
+	// replicas is how many Pods it should have.
 	replicas int32
 	// selector chooses them.
 	selector *metav1.LabelSelector
 	template *corev1.PodTemplateSpec
-	// refusal is what its controller says in a condition of Pods that it could not
-	// create.
+	// refusal is what a condition says of Pods that could not be created.
 	refusal string
 	// nodeless is true for a DaemonSet that fits no node.
 	nodeless bool
@@ -41,6 +39,9 @@ func (w workload) String() string {
 	}
 	return fmt.Sprintf("%s %q", w.kind, w.Name)
 }
+
+// subject is the workload as the subject of a cause.
+func (w workload) subject() *criticalv2.CauseSubject { return subject(w.kind, w.Name) }
 
 // workloads lists all that makes Pods, in order. ReplicaSets of a Deployment are
 // left out, because the Deployment says what they do.
@@ -113,7 +114,7 @@ func matching(service *corev1.Service, workloads []workload) []workload {
 	})
 }
 
-// Selects tells whether a Service selects Pods with these labels.
+// Selects reports whether a Service selects Pods with these labels.
 func Selects(service *corev1.Service, labels map[string]string) bool {
 	for key, value := range service.Spec.Selector {
 		if has, found := labels[key]; !found || has != value {
@@ -130,7 +131,7 @@ const longestRetry = 20 * time.Minute
 // refused says that the API server does not accept the Pods that a workload lacks.
 // One that has all that it wants is refused no more than those of a rollout beside
 // them.
-func refused(e *Evidence, pods *podsOf, workloads []workload) *criticalv2.OutageCause {
+func refused(e *Evidence, pods *podsOf, workloads []workload) *Diagnosis {
 	for _, w := range matching(e.Service, workloads) {
 		refusal := w.refusal
 		if w.replicas == 0 || w.nodeless || pods.more || pods.of(w) >= int(w.replicas) {
@@ -140,7 +141,7 @@ func refused(e *Evidence, pods *podsOf, workloads []workload) *criticalv2.Outage
 			refusal = event.Note
 		}
 		if refusal != "" {
-			return cause(criticalv2.CausePodsRefused, "%s", with("The API server refuses the Pods of "+w.String(), quoted(withoutPod(refusal))))
+			return conclude(criticalv2.CausePodsRefused, w.subject(), with("The API server refuses the Pods of "+w.String(), refusalProblem(refusal)), "")
 		}
 	}
 	return nil
@@ -163,29 +164,14 @@ func (p *podsOf) of(w workload) int {
 	return count
 }
 
-// hasPods tells whether a workload has made a Pod after all. Deployments need not
-// be asked, because their condition says it.
+// hasPods reports whether a workload has made a Pod after all. Deployments need no such
+// check: their condition says it.
 func hasPods(e *Evidence, w workload) bool {
 	return slices.ContainsFunc(e.Pods, func(pod corev1.Pod) bool { return metav1.IsControlledBy(&pod, &w.ObjectMeta) })
 }
 
-// beforeRefusal is what stands before the reason of a refusal: the name of a Pod
-// that is another one each time.
-var beforeRefusal = regexp.MustCompile(`^.*?(?:pods "[^"]*" is forbidden: |Pod "[^"]*" is (invalid: )|[Ee]rror creating: |failed error: )`)
-
-func withoutPod(refusal string) string {
-	text := line(refusal)
-	for {
-		rest := beforeRefusal.ReplaceAllString(text, "$1")
-		if rest == text {
-			return text
-		}
-		text = rest
-	}
-}
-
-// unwanted says that no workload of the Service is to have Pods.
-func unwanted(e *Evidence, pods *podsOf, workloads []workload) *criticalv2.OutageCause {
+// unwanted says that no workload of the Service should have Pods.
+func unwanted(e *Evidence, pods *podsOf, workloads []workload) *Diagnosis {
 	fitting := matching(e.Service, workloads)
 	if len(fitting) == 0 || e.WorkloadsUnread || pods.more || len(pods.unready) > 0 {
 		return nil
@@ -194,13 +180,15 @@ func unwanted(e *Evidence, pods *podsOf, workloads []workload) *criticalv2.Outag
 		return nil
 	}
 	if i := slices.IndexFunc(fitting, func(w workload) bool { return w.nodeless }); i >= 0 {
-		return cause(criticalv2.CauseUnschedulable, "%s fits no node%s", fitting[i], nodeSelector(fitting[i].template.Spec.NodeSelector))
+		w := fitting[i]
+		return conclude(criticalv2.CauseUnschedulable, w.subject(), w.String()+" fits no node"+nodeSelector(w.template.Spec.NodeSelector), "")
 	}
 	more := ""
 	if others := len(fitting) - 1; others > 0 {
 		more = fmt.Sprintf(" (and %s more)", numberOf(others, "workload"))
 	}
-	return cause(criticalv2.CauseScaledToZero, "%s%s is scaled to zero%s", fitting[0], more, byWhom(e, fitting[0]))
+	w := fitting[0]
+	return conclude(criticalv2.CauseScaledToZero, w.subject(), fmt.Sprintf("%s%s is scaled to zero%s", w, more, scaledBy(e, w)), "")
 }
 
 func nodeSelector(selector map[string]string) string {

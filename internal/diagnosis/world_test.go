@@ -23,8 +23,8 @@ import (
 	"github.com/critical-service/operator/internal/diagnosis"
 )
 
-// scenario is what kubectl showed of one Service in outage on a real cluster, but
-// for what means nothing here, and what is to be said of it.
+// scenario is what kubectl showed of one Service in outage on a real cluster, without
+// what means nothing here, and the cause.
 type scenario struct {
 	// Story says in a sentence what was done.
 	Story string `json:"story"`
@@ -93,7 +93,7 @@ func (s scenario) evidence(t *testing.T) diagnosis.Evidence {
 		case *eventsv1.Event:
 			e.Events = append(e.Events, *object)
 		default:
-			t.Fatalf("nobody asked for a %T", object)
+			t.Fatalf("%T is no evidence", object)
 		}
 	}
 	return selected(e)
@@ -113,7 +113,7 @@ func selected(e diagnosis.Evidence) diagnosis.Evidence {
 	return e
 }
 
-// told is a cause as one text.
-func told(cause criticalv2.OutageCause) string {
+// textOf is a cause as one text.
+func textOf(cause criticalv2.OutageCause) string {
 	return fmt.Sprintf("%s: %s", cause.Reason, cause.Message)
 }

@@ -33,6 +33,32 @@ type Target struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
+// Failure is the kind of a failed question. Two failures of one kind are the same to a
+// client, however the server worded its answer.
+type Failure string
+
+const (
+	// Refused: nothing listens.
+	Refused Failure = "refused"
+	// Unreachable: no connection, for another reason.
+	Unreachable Failure = "unreachable"
+	// NotAccepted: the connection was not accepted in time.
+	NotAccepted Failure = "not accepted"
+	// Silent: the connection was accepted, and no answer began in time.
+	Silent Failure = "silent"
+	// Unfinished: the answer began, and did not end in time.
+	Unfinished Failure = "unfinished"
+	// Reset and Closed: the server ended the connection without a whole answer.
+	Reset  Failure = "reset"
+	Closed Failure = "closed"
+	// Foreign: the answer is in another protocol.
+	Foreign Failure = "foreign"
+	// Malformed: the answer is not valid in its protocol.
+	Malformed Failure = "malformed"
+	// GivenUp: the question was canceled.
+	GivenUp Failure = "given up"
+)
+
 // Result is what was seen.
 type Result struct {
 	// Answered reports whether the server did what a client can make sense of.
@@ -45,9 +71,10 @@ type Result struct {
 	// Took is the time from the first packet until the whole answer, or until the
 	// question failed.
 	Took time.Duration
-	// Problem says why there was no answer, as a predicate of the server, which has
-	// the address in it: "refused the connection on 10.0.0.3:20001: nothing listens
-	// there".
+	// Failure is why there was no answer; empty if there was one.
+	Failure Failure
+	// Problem is the same for a person, as a predicate of the server, which has the
+	// address in it: "refused the connection on 10.0.0.3:20001: nothing listens there".
 	Problem string
 }
 
@@ -60,9 +87,9 @@ func Ask(ctx context.Context, target Target) Result {
 		target.Host = target.Address
 	}
 	result, started := Result{Protocol: target.Protocol}, time.Now()
-	conn, problem := connect(ctx, target)
-	if problem != "" {
-		result.Took, result.Problem = time.Since(started), problem
+	conn, failure, problem := connect(ctx, target)
+	if conn == nil {
+		result.Took, result.Failure, result.Problem = time.Since(started), failure, problem
 		return result
 	}
 	accepted := time.Since(started)
@@ -81,7 +108,7 @@ func Ask(ctx context.Context, target Target) Result {
 		err = errForeign
 	}
 	if err != nil {
-		result.Problem = conn.problem(ctx, target, err)
+		result.Failure, result.Problem = conn.problem(ctx, target, err)
 		return result
 	}
 	result.Answered, result.Status = true, status

@@ -62,49 +62,50 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 	tests := map[string]struct {
 		protocols []appprotocol.Protocol
 		server    func(t *testing.T) string
+		failure   probe.Failure
 		want      string
 	}{
-		"nothing listens": {appprotocol.All, closedPort, "refused the connection on ADDRESS: nothing listens there"},
+		"nothing listens": {appprotocol.All, closedPort, probe.Refused, "refused the connection on ADDRESS: nothing listens there"},
 		"it says nothing": {
-			[]appprotocol.Protocol{appprotocol.HTTP, appprotocol.H2C, appprotocol.GRPC, appprotocol.PostgreSQL, appprotocol.MySQL, appprotocol.Redis, appprotocol.TLS}, raw(saying("")), silence,
+			[]appprotocol.Protocol{appprotocol.HTTP, appprotocol.H2C, appprotocol.GRPC, appprotocol.PostgreSQL, appprotocol.MySQL, appprotocol.Redis, appprotocol.TLS}, raw(saying("")), probe.Silent, silence,
 		},
 		"it hangs up on us": {
-			[]appprotocol.Protocol{appprotocol.HTTP, appprotocol.H2C, appprotocol.GRPC, appprotocol.PostgreSQL, appprotocol.Redis, appprotocol.TLS}, raw(hearing("")), closed,
+			[]appprotocol.Protocol{appprotocol.HTTP, appprotocol.H2C, appprotocol.GRPC, appprotocol.PostgreSQL, appprotocol.Redis, appprotocol.TLS}, raw(hearing("")), probe.Closed, closed,
 		},
-		"it hangs up at once":         {[]appprotocol.Protocol{appprotocol.MySQL}, raw(func(*net.TCPConn) {}), closed},
-		"it resets":                   {[]appprotocol.Protocol{appprotocol.HTTP, appprotocol.PostgreSQL, appprotocol.Redis}, raw(resetting), reset},
-		"it resets every connection":  {[]appprotocol.Protocol{appprotocol.TCP, appprotocol.MySQL}, raw(func(c *net.TCPConn) { _ = c.SetLinger(0) }), reset},
-		"a database where a page was": {[]appprotocol.Protocol{appprotocol.HTTP}, raw(hearing("-ERR unknown command\r\n")), `answered on ADDRESS, but not in http: it said "-ERR unknown command"`},
+		"it hangs up at once":         {[]appprotocol.Protocol{appprotocol.MySQL}, raw(func(*net.TCPConn) {}), probe.Closed, closed},
+		"it resets":                   {[]appprotocol.Protocol{appprotocol.HTTP, appprotocol.PostgreSQL, appprotocol.Redis}, raw(resetting), probe.Reset, reset},
+		"it resets every connection":  {[]appprotocol.Protocol{appprotocol.TCP, appprotocol.MySQL}, raw(func(c *net.TCPConn) { _ = c.SetLinger(0) }), probe.Reset, reset},
+		"a database where a page was": {[]appprotocol.Protocol{appprotocol.HTTP}, raw(hearing("-ERR unknown command\r\n")), probe.Foreign, `answered on ADDRESS, but not in http: it said "-ERR unknown command"`},
 		"HTTP/1.1 where HTTP/2 was": {
-			[]appprotocol.Protocol{appprotocol.H2C}, raw(hearing("HTTP/1.1 400 Bad Request\r\n\r\n")), `answered on ADDRESS, but not in h2c: it said "HTTP/1.1 400 Bad Request"`,
+			[]appprotocol.Protocol{appprotocol.H2C}, raw(hearing("HTTP/1.1 400 Bad Request\r\n\r\n")), probe.Foreign, `answered on ADDRESS, but not in h2c: it said "HTTP/1.1 400 Bad Request"`,
 		},
-		"a page where gRPC was": {[]appprotocol.Protocol{appprotocol.GRPC}, site(respond(404, "")), "answered on ADDRESS, but not as grpc wants it: HTTP status 404 and no grpc-status"},
+		"a page where gRPC was": {[]appprotocol.Protocol{appprotocol.GRPC}, site(respond(404, "")), probe.Malformed, "answered on ADDRESS, but not as grpc wants it: HTTP status 404 and no grpc-status"},
 		"a page where a database was": {
 			[]appprotocol.Protocol{appprotocol.PostgreSQL}, raw(hearing("HTTP/1.1 400 Bad Request\r\nDate: Sat, 21 Nov 2026 19:44:46 GMT\r\n\r\n")),
-			`answered on ADDRESS, but not in postgresql: it said "HTTP/1.1 400 Bad Request"`,
+			probe.Foreign, `answered on ADDRESS, but not in postgresql: it said "HTTP/1.1 400 Bad Request"`,
 		},
-		"a mail server where MySQL was": {[]appprotocol.Protocol{appprotocol.MySQL}, raw(saying("220 mail\r\n")), `answered on ADDRESS, but not in mysql: it said "220 mail"`},
-		"a greeting that is no text":    {[]appprotocol.Protocol{appprotocol.Redis}, raw(hearing("\x0a8.4.0\x00salt")), "answered on ADDRESS, but not in redis: it said something that is no text"},
-		"a page where Redis was":        {[]appprotocol.Protocol{appprotocol.Redis}, raw(hearing("HTTP/1.1 400\r\n")), `answered on ADDRESS, but not in redis: it said "HTTP/1.1 400"`},
-		"a page where TLS was":          {[]appprotocol.Protocol{appprotocol.TLS}, raw(hearing("HTTP/1.0 400\r\n")), `answered on ADDRESS, but not in tls: it said "HTTP/1.0 400"`},
+		"a mail server where MySQL was": {[]appprotocol.Protocol{appprotocol.MySQL}, raw(saying("220 mail\r\n")), probe.Foreign, `answered on ADDRESS, but not in mysql: it said "220 mail"`},
+		"a greeting that is no text":    {[]appprotocol.Protocol{appprotocol.Redis}, raw(hearing("\x0a8.4.0\x00salt")), probe.Foreign, "answered on ADDRESS, but not in redis: it said something that is no text"},
+		"a page where Redis was":        {[]appprotocol.Protocol{appprotocol.Redis}, raw(hearing("HTTP/1.1 400\r\n")), probe.Foreign, `answered on ADDRESS, but not in redis: it said "HTTP/1.1 400"`},
+		"a page where TLS was":          {[]appprotocol.Protocol{appprotocol.TLS}, raw(hearing("HTTP/1.0 400\r\n")), probe.Foreign, `answered on ADDRESS, but not in tls: it said "HTTP/1.0 400"`},
 		"a page that is cut off": {
-			[]appprotocol.Protocol{appprotocol.HTTP}, raw(hearing("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nWel")), "accepted the connection on ADDRESS and closed it in the middle of its answer",
+			[]appprotocol.Protocol{appprotocol.HTTP}, raw(hearing("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nWel")), probe.Closed, "accepted the connection on ADDRESS and closed it in the middle of its answer",
 		},
 		"a page that stalls": {
-			[]appprotocol.Protocol{appprotocol.HTTP}, raw(stalling("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nWel")), "began to answer on ADDRESS and had not finished after 3s",
+			[]appprotocol.Protocol{appprotocol.HTTP}, raw(stalling("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nWel")), probe.Unfinished, "began to answer on ADDRESS and had not finished after 3s",
 		},
 		"a status that is none": {
-			[]appprotocol.Protocol{appprotocol.HTTP}, raw(hearing("HTTP/1.1 OK\r\n\r\n")), `answered on ADDRESS, but not as http wants it: malformed HTTP status code "OK"`,
+			[]appprotocol.Protocol{appprotocol.HTTP}, raw(hearing("HTTP/1.1 OK\r\n\r\n")), probe.Malformed, `answered on ADDRESS, but not as http wants it: malformed HTTP status code "OK"`,
 		},
 		"an endless header": {
 			[]appprotocol.Protocol{appprotocol.HTTP}, raw(hearing("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<21))),
-			"answered on ADDRESS, but not as http wants it: net/http: server response headers exceeded 65536 bytes; aborted",
+			probe.Malformed, "answered on ADDRESS, but not as http wants it: net/http: server response headers exceeded 65536 bytes; aborted",
 		},
 		"an endless error of PostgreSQL": {
-			[]appprotocol.Protocol{appprotocol.PostgreSQL}, raw(hearing("E\x00\x00\xff\xffS")), "answered on ADDRESS, but not as postgresql wants it: a message of 65531 bytes",
+			[]appprotocol.Protocol{appprotocol.PostgreSQL}, raw(hearing("E\x00\x00\xff\xffS")), probe.Malformed, "answered on ADDRESS, but not as postgresql wants it: a message of 65531 bytes",
 		},
 		"an endless packet of MySQL": {
-			[]appprotocol.Protocol{appprotocol.MySQL}, raw(saying("\xff\xff\x00\x00\x0a")), "answered on ADDRESS, but not as mysql wants it: a packet of 65535 bytes",
+			[]appprotocol.Protocol{appprotocol.MySQL}, raw(saying("\xff\xff\x00\x00\x0a")), probe.Malformed, "answered on ADDRESS, but not as mysql wants it: a packet of 65535 bytes",
 		},
 	}
 	for name, test := range tests {
@@ -119,6 +120,7 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 			}
 			asking.Wait()
 			for _, result := range results {
+				g.Expect(result.Failure).To(Equal(test.failure), "%s", result.Protocol)
 				g.Expect(result.Problem).To(Equal(strings.ReplaceAll(test.want, "ADDRESS", address)), "%s", result.Protocol)
 				g.Expect(result.Answered).To(BeFalse())
 				g.Expect(result.Status).To(BeEmpty())

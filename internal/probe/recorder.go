@@ -54,7 +54,7 @@ func (r *recorder) Read(into []byte) (int, error) {
 }
 
 // connect opens the connection, or says why there is none.
-func connect(ctx context.Context, target Target) (conn *recorder, problem string) {
+func connect(ctx context.Context, target Target) (conn *recorder, failure Failure, problem string) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 	dial := target.Dial
@@ -63,50 +63,50 @@ func connect(ctx context.Context, target Target) (conn *recorder, problem string
 	}
 	raw, err := dial(ctx, "tcp", target.Address)
 	if err == nil {
-		return &recorder{Conn: raw}, ""
+		return &recorder{Conn: raw}, "", ""
 	}
 	if operation, isOperation := errors.AsType[*net.OpError](err); isOperation {
 		err = operation.Err // Its text would say the address once more.
 	}
 	switch {
 	case isReset(err):
-		return nil, (&recorder{}).cut(target)
+		return nil, Reset, (&recorder{}).cut(target)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return nil, fmt.Sprintf("refused the connection on %s: nothing listens there", target.Address)
+		return nil, Refused, fmt.Sprintf("refused the connection on %s: nothing listens there", target.Address)
 	case errors.Is(context.Cause(ctx), errTimeout):
-		return nil, fmt.Sprintf("did not accept a connection on %s within %s", target.Address, timeout)
+		return nil, NotAccepted, fmt.Sprintf("did not accept a connection on %s within %s", target.Address, timeout)
 	case ctx.Err() != nil:
-		return nil, fmt.Sprintf("had not accepted the connection on %s when the question was given up", target.Address)
+		return nil, GivenUp, fmt.Sprintf("had not accepted the connection on %s when the question was given up", target.Address)
 	default:
-		return nil, fmt.Sprintf("cannot be reached on %s: %v", target.Address, err)
+		return nil, Unreachable, fmt.Sprintf("cannot be reached on %s: %v", target.Address, err)
 	}
 }
 
-// problem says why there was no answer. What went over the wire explains it better
-// than the many errors of the protocols' libraries.
-func (r *recorder) problem(ctx context.Context, target Target, err error) string {
+// problem says why there was no answer. What went over the wire shows it better than the
+// many errors of the protocols' libraries.
+func (r *recorder) problem(ctx context.Context, target Target, err error) (failure Failure, text string) {
 	foreign := r.isForeign(target.Protocol)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case foreign:
-		return fmt.Sprintf("answered on %s, but not in %s: it said %s", target.Address, target.Protocol, r.quote())
+		return Foreign, fmt.Sprintf("answered on %s, but not in %s: it said %s", target.Address, target.Protocol, r.quote())
 	case errors.Is(context.Cause(ctx), errTimeout) && len(r.first) == 0:
-		return fmt.Sprintf("accepted the connection on %s and said nothing for %s", target.Address, timeout)
+		return Silent, fmt.Sprintf("accepted the connection on %s and said nothing for %s", target.Address, timeout)
 	case errors.Is(context.Cause(ctx), errTimeout):
-		return fmt.Sprintf("began to answer on %s and had not finished after %s", target.Address, timeout)
+		return Unfinished, fmt.Sprintf("began to answer on %s and had not finished after %s", target.Address, timeout)
 	case ctx.Err() != nil:
-		return fmt.Sprintf("had not answered on %s when the question was given up", target.Address)
+		return GivenUp, fmt.Sprintf("had not answered on %s when the question was given up", target.Address)
 	case isReset(r.end) || isReset(err):
-		return r.cut(target)
+		return Reset, r.cut(target)
 	case r.end != nil:
-		return fmt.Sprintf("accepted the connection on %s and closed it %s", target.Address, r.when())
+		return Closed, fmt.Sprintf("accepted the connection on %s and closed it %s", target.Address, r.when())
 	default:
-		return fmt.Sprintf("answered on %s, but not as %s wants it: %.200s", target.Address, target.Protocol, innermost(err).Error())
+		return Malformed, fmt.Sprintf("answered on %s, but not as %s wants it: %.200s", target.Address, target.Protocol, innermost(err).Error())
 	}
 }
 
-// isForeign reports whether the server sent something that is not of the protocol.
+// isForeign reports whether the server said something that is not of the protocol.
 func (r *recorder) isForeign(protocol appprotocol.Protocol) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -71,7 +71,7 @@ func TestTheSpecificationNamesEveryEvent(t *testing.T) {
 	}
 }
 
-func TestEveryProblemHasARunbook(t *testing.T) {
+func TestEveryReasonToActHasARunbook(t *testing.T) {
 	g := NewWithT(t)
 	index := read(g, "docs/runbooks/README.md")
 	for _, reason := range []string{

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // actions are the words that the code gives to events as their action: the fifth
@@ -77,17 +79,12 @@ func TestTheTableOfEventsIsThatOfTheCode(t *testing.T) {
 	g.Expect(slices.Compact(listed)).To(Equal(actions(g)), "the actions of docs/events.md and those of the code")
 }
 
-func TestEveryProblemIsInTheTableOfEvents(t *testing.T) {
+func TestEveryReasonToActIsInTheTableOfEvents(t *testing.T) {
 	g := NewWithT(t)
 	page := read(g, "docs/events.md")
-	source := read(g, "controllers/criticalservice/internal/decide/summary.go")
-	_, list, found := strings.Cut(source, "var hindrances = []string{")
-	g.Expect(found).To(BeTrue())
-	list, _, _ = strings.Cut(list, "}")
-	names := regexp.MustCompile(`criticalv2\.Reason(\w+)`).FindAllStringSubmatch(list, -1)
-	g.Expect(len(names)).To(BeNumerically(">", 10))
-	for _, name := range names {
-		g.Expect(page).To(ContainSubstring("`"+name[1]+"`"), "docs/events.md does not list %s", name[1])
+	g.Expect(len(protection.ReasonsToAct)).To(BeNumerically(">", 10))
+	for _, reason := range protection.ReasonsToAct {
+		g.Expect(page).To(ContainSubstring("`"+reason+"`"), "docs/events.md does not list %s", reason)
 	}
 }
 

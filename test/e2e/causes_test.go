@@ -117,7 +117,7 @@ var ailments = map[string]ailment{
 			d.Spec.Template.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "example.com/registered"}}
 		},
 		reason: criticalv2.CauseReadinessGate,
-		words:  []string{`"example.com/registered" (nobody has set this condition)`},
+		words:  []string{`"example.com/registered" is not set`},
 	},
 	"waiting": {
 		deployment: func(d *appsv1.Deployment) {

@@ -18,6 +18,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe/observetest"
 	"github.com/critical-service/operator/internal/controller/queue"
+	"github.com/critical-service/operator/internal/diagnosis"
 )
 
 var (
@@ -62,20 +63,36 @@ func TestASearchEndsWithItsOutage(t *testing.T) {
 	g.Expect(known.Diagnoses.Get(aService)).To(Equal(&memory.Diagnosis{}))
 }
 
-func TestACauseIsNotANewOneForOtherWords(t *testing.T) {
+func TestACauseIsKeptWhateverAProgramWrites(t *testing.T) {
 	g := NewWithT(t)
 	var known memory.Diagnosis
-	changes := func(code, said string) bool {
+	changes := func(code int32, output string) bool {
 		before := known.Cause
-		learn(&known, criticalv2.OutageCause{
-			Reason: criticalv2.CauseCrashLoop, Message: "It ends with exit code " + code + ", saying: " + said + ".",
-		}, nil)
+		learn(&known, crashing(code, output), nil)
 		return known.Cause != before
 	}
-	g.Expect(changes("1", "19:44 no database")).To(BeTrue())
-	g.Expect(changes("1", "19:45 no database")).To(BeFalse())
-	g.Expect(known.Cause.Message).To(ContainSubstring("19:44"), "a status that is written again is the same")
-	g.Expect(changes("2", "19:46 no database")).To(BeTrue())
+	g.Expect(changes(1, "19:44 no database")).To(BeTrue())
+	g.Expect(changes(1, "19:45 no database")).To(BeFalse())
+	g.Expect(known.Cause.Message).To(ContainSubstring("19:44"), "the status is not written again")
+	g.Expect(changes(2, "19:46 no database")).To(BeTrue())
+	g.Expect(known.Cause.Message).To(ContainSubstring("19:46"))
+}
+
+// crashing is the diagnosis of a Service whose only Pod crashes again and again.
+func crashing(code int32, output string) diagnosis.Diagnosis {
+	app := map[string]string{"app": "web"}
+	ended := &corev1.ContainerStateTerminated{ExitCode: code, Message: output}
+	return diagnosis.Diagnose(diagnosis.Evidence{
+		Service: &corev1.Service{Spec: corev1.ServiceSpec{Selector: app}},
+		Pods: []corev1.Pod{{
+			ObjectMeta: metav1.ObjectMeta{Name: "web-1", Labels: app},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web"}}},
+			Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+				Name: "web", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+				LastTerminationState: corev1.ContainerState{Terminated: ended},
+			}}},
+		}},
+	})
 }
 
 // A replica may wait for a long time to lead, and an outage begin meanwhile.
@@ -88,17 +105,17 @@ func TestWhatTheStatusSaysOfAnOutageIsNotReportedAgain(t *testing.T) {
 			Namespace: aService.Namespace, Name: aService.Name, Since: metav1.Now(), Cause: &crash,
 		}}},
 	}
-	g.Expect(learn(&memory.Diagnosis{}, crash, inStatus(governor, aService))).To(BeFalse())
+	g.Expect(learn(&memory.Diagnosis{}, diagnosis.Diagnosis{OutageCause: crash}, inStatus(governor, aService))).To(BeFalse())
 
-	another := criticalv2.OutageCause{Reason: criticalv2.CauseImagePull, Message: "It has no image."}
+	another := diagnosis.Diagnosis{OutageCause: criticalv2.OutageCause{Reason: criticalv2.CauseImagePull, Message: "It has no image."}}
 	var known memory.Diagnosis
 	g.Expect(learn(&known, another, inStatus(governor, aService))).To(BeTrue())
 	g.Expect(learn(&known, another, inStatus(governor, aService))).To(BeFalse(), "each reason is reported once")
 
 	governor.Status.Details[0].Cause = nil
-	g.Expect(learn(&memory.Diagnosis{}, crash, inStatus(governor, aService))).To(BeTrue())
+	g.Expect(learn(&memory.Diagnosis{}, diagnosis.Diagnosis{OutageCause: crash}, inStatus(governor, aService))).To(BeTrue())
 	for _, unspoken := range []string{criticalv2.CauseNotFound, criticalv2.CausePodsStarting} {
-		g.Expect(learn(&memory.Diagnosis{}, criticalv2.OutageCause{Reason: unspoken}, nil)).To(BeFalse())
+		g.Expect(learn(&memory.Diagnosis{}, diagnosis.Diagnosis{OutageCause: criticalv2.OutageCause{Reason: unspoken}}, nil)).To(BeFalse())
 	}
 }
 

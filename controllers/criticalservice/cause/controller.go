@@ -81,11 +81,11 @@ func (r *Reconciler) diagnose(ctx context.Context, snap *decide.Snapshot, plan d
 		ctrl.LoggerFrom(ctx).Info("cannot find out why the Service is down; retrying", "error", err.Error())
 		return func() {}
 	}
-	cause := diagnosis.Diagnose(read)
-	isNews := learn(next, cause, inStatus(plan.Governor, client.ObjectKeyFromObject(snap.Service)))
+	found := diagnosis.Diagnose(read)
+	isNews := learn(next, found, inStatus(plan.Governor, client.ObjectKeyFromObject(snap.Service)))
 	return func() {
 		if isNews {
-			r.Emit(snap.Service, plan.Governor, corev1.EventTypeWarning, cause.Reason, "DiagnoseOutage", "%s", cause.Message)
+			r.Emit(snap.Service, plan.Governor, corev1.EventTypeWarning, found.Reason, "DiagnoseOutage", "%s", found.Message)
 		}
 		if next.Cause != last.Cause {
 			r.Wake.Matching(snap)
@@ -97,10 +97,8 @@ func (r *Reconciler) diagnose(ctx context.Context, snap *decide.Snapshot, plan d
 // looked, so that another one has; nil if there is none. How long this process
 // runs says nothing: it may have waited for a long time to lead.
 func inStatus(governor *criticalv2.CriticalService, key types.NamespacedName) *criticalv2.OutageCause {
-	for _, detail := range governor.Status.Details {
-		if detail.Namespace == key.Namespace && detail.Name == key.Name {
-			return detail.Cause
-		}
+	if detail := governor.Status.DetailOf(key.Namespace, key.Name); detail != nil {
+		return detail.Cause
 	}
 	return nil
 }

@@ -79,10 +79,10 @@ var unspoken = []string{criticalv2.CauseNotFound, criticalv2.CausePodsStarting}
 
 // learn takes the cause that a look found, and reports whether it is worth an event:
 // each reason is, once in an outage, unless the operator before this one reported it,
-// which the status shows. The same cause in other words of a program is not a new one.
-func learn(d *memory.Diagnosis, cause criticalv2.OutageCause, inStatus *criticalv2.OutageCause) bool {
-	if d.Cause == nil || !diagnosis.Same(*d.Cause, cause) {
-		d.Cause = &cause
+// which the status shows. A cause is the same whatever a program writes about it.
+func learn(d *memory.Diagnosis, found diagnosis.Diagnosis, inStatus *criticalv2.OutageCause) bool {
+	if d.Found == nil || !d.Found.Same(found) {
+		d.Found, d.Cause = &found, &found.OutageCause
 	}
 	if d.Reported == nil {
 		d.Reported = []string{}
@@ -90,10 +90,10 @@ func learn(d *memory.Diagnosis, cause criticalv2.OutageCause, inStatus *critical
 			d.Reported = []string{inStatus.Reason}
 		}
 	}
-	if slices.Contains(d.Reported, cause.Reason) || slices.Contains(unspoken, cause.Reason) {
+	if slices.Contains(d.Reported, found.Reason) || slices.Contains(unspoken, found.Reason) {
 		return false
 	}
-	d.Reported = append(slices.Clone(d.Reported), cause.Reason)
+	d.Reported = append(slices.Clone(d.Reported), found.Reason)
 	return true
 }
 

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 )
 
 const prefix = "critical_service_"
@@ -160,7 +160,7 @@ type outageKey struct {
 
 // Follow counts what a status that was written says of outages and the one before
 // it did not. An operator that starts in an outage therefore counts it once.
-func (m *Counters) Follow(before *criticalv2.CriticalService, after *criticalv2.CriticalServiceStatus, verdicts []decide.Verdict) {
+func (m *Counters) Follow(before *criticalv2.CriticalService, after *criticalv2.CriticalServiceStatus, verdicts []summary.Verdict) {
 	known := map[outageKey]criticalv2.Outage{}
 	for _, outage := range before.Status.Outages {
 		known[keyOf(outage)] = outage
@@ -183,7 +183,7 @@ func (m *Counters) Follow(before *criticalv2.CriticalService, after *criticalv2.
 
 // answering are the Services that answer by themselves under a CriticalService. An
 // outage of another one has ended in this list only: nobody knows when it recovers.
-func answering(policy *criticalv2.CriticalService, verdicts []decide.Verdict) map[types.NamespacedName]bool {
+func answering(policy *criticalv2.CriticalService, verdicts []summary.Verdict) map[types.NamespacedName]bool {
 	answer := map[types.NamespacedName]bool{}
 	for i := range verdicts {
 		service, plan := verdicts[i].Service, &verdicts[i].Plan

@@ -13,6 +13,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 )
 
 // collectWithin is how long a scrape may read caches, which takes milliseconds. They
@@ -95,7 +96,7 @@ func (g *gauges) collect(ctx context.Context, key types.NamespacedName, service 
 	if err != nil {
 		return err
 	}
-	verdict := decide.Verdict{Service: service, Plan: decide.Decide(snap), Check: g.Check(key, &snap)}
+	verdict := summary.Verdict{Service: service, Plan: decide.Decide(snap), Check: g.Check(key, &snap)}
 	if verdict.Plan.Governor == nil {
 		return nil
 	}
@@ -127,7 +128,7 @@ func (g *gauges) collect(ctx context.Context, key types.NamespacedName, service 
 	gauge(g.maintenance, truth(verdict.Plan.Maintenance != nil))
 	tell(g.count, prometheus.CounterValue, float64(outages))
 	if check := verdict.Check; check != nil && check.Asked > 0 {
-		gauge(g.failover, truth(check.Problem == ""))
+		gauge(g.failover, truth(check.Silence == nil))
 	}
 	return nil
 }
@@ -135,13 +136,11 @@ func (g *gauges) collect(ctx context.Context, key types.NamespacedName, service 
 // stateOf is the state of a Service as the status has it, or is about to: while the
 // API server is asked for something, what it said before holds. The time is zero if
 // the status does not say since when.
-func (g *gauges) stateOf(verdict *decide.Verdict, now time.Time) (criticalv2.ServiceState, time.Time) {
+func (g *gauges) stateOf(verdict *summary.Verdict, now time.Time) (criticalv2.ServiceState, time.Time) {
 	governor := verdict.Plan.Governor
-	detail := decide.Detail(governor, *verdict, now)
-	for _, known := range governor.Status.Details {
-		if known.Namespace == detail.Namespace && known.Name == detail.Name && known.State == detail.State {
-			return detail.State, detail.Since.Time
-		}
+	detail := summary.Detail(governor, *verdict, now)
+	if known := governor.Status.DetailOf(detail.Namespace, detail.Name); known != nil && known.State == detail.State {
+		return detail.State, detail.Since.Time
 	}
 	return detail.State, time.Time{}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe/observetest"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/internal/controller/write"
 	"github.com/critical-service/operator/test/metrictable"
 )
@@ -72,7 +73,7 @@ func closed() <-chan struct{} {
 func TestTheTableOfMetricsIsWhatIsRegistered(t *testing.T) {
 	g := NewWithT(t)
 	registry, writer, watched := measuredWorld(t, closed())
-	watched.Memory.Checks.Set(types.NamespacedName{Namespace: "shop", Name: "web"}, decide.Check{At: time.Now(), Asked: 1})
+	watched.Memory.Checks.Set(types.NamespacedName{Namespace: "shop", Name: "web"}, summary.Check{Asked: 1})
 	g.Expect(write.Create(t.Context(), writer, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "fallback"}})).To(Succeed())
 	families, err := registry.Gather()
 	g.Expect(err).NotTo(HaveOccurred())
@@ -112,8 +113,8 @@ func governor(outages ...criticalv2.Outage) *criticalv2.CriticalService {
 }
 
 // verdict is what was decided about Service shop/web.
-func verdict(governor *criticalv2.CriticalService, state criticalv2.ServiceState) []decide.Verdict {
-	return []decide.Verdict{{
+func verdict(governor *criticalv2.CriticalService, state criticalv2.ServiceState) []summary.Verdict {
+	return []summary.Verdict{{
 		Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: web.Name}},
 		Plan:    decide.Plan{Governor: governor, State: state},
 	}}
@@ -164,7 +165,7 @@ func TestOnlyARecoveryEndsADuration(t *testing.T) {
 	other := governor()
 	other.Name = "a-comes-first"
 	tests := map[string]struct {
-		verdicts []decide.Verdict
+		verdicts []summary.Verdict
 		want     string
 	}{
 		"the Service answers by itself":                     {verdict(governor(), criticalv2.StateArmed), "1 in 1m0s"},

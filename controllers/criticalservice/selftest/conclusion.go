@@ -7,18 +7,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 )
 
 // What follows from a test is decided here. These functions are pure.
 
 // confirm returns the silent ones that were silent the last time, too, and the
 // questions that may be confirmed the next time.
-func confirm(silent []silence, last *map[string]bool) (confirmed []silence, unconfirmed map[string]bool) {
+func confirm(silent []silence, last map[string]bool) (confirmed []silence, unconfirmed map[string]bool) {
 	unconfirmed = map[string]bool{}
 	for _, s := range silent {
 		unconfirmed[s.id()] = true
-		if last != nil && (*last)[s.id()] {
+		if last[s.id()] {
 			confirmed = append(confirmed, s)
 		}
 	}
@@ -45,35 +45,31 @@ func nextTest(key types.NamespacedName, now time.Time, every time.Duration, sile
 
 // comparison is what a check says that the last one did not.
 type comparison struct {
-	// check is the one to remember.
-	check decide.Check
-	// isNews is true if the status must change.
+	// isNews is true if the check is to be remembered, and the status must change.
 	isNews bool
 	// event is the reason of the event that it is worth; empty if none.
 	event string
 }
 
 // compare compares a check with the last one; before the first one, the status counts.
-func compare(last *decide.Check, check decide.Check, reportedSilent bool) comparison {
-	wasSilent, isSilent := reportedSilent, check.Problem != ""
+// The last one stays where the same is silent in the same way: a server may word its
+// answer differently each time.
+func compare(last *summary.Check, check summary.Check, reportedSilent bool) comparison {
+	wasSilent, isSilent := reportedSilent, check.Silence != nil
 	if last != nil {
-		wasSilent = last.Problem != ""
-		if sameProblem(last.Problem, check.Problem) {
-			check.Problem = last.Problem // A server may have other words for it each time.
+		wasSilent = last.Silence != nil
+		if last.Same(&check) {
+			return comparison{}
 		}
 	}
-	result := comparison{check: check}
-	if last != nil && last.Problem == check.Problem && (last.Asked == 0) == (check.Asked == 0) {
-		return result
-	}
-	result.isNews = true
 	switch {
 	case isSilent && !wasSilent:
-		result.event = criticalv2.ConditionReasonStandbySilent
+		return comparison{isNews: true, event: criticalv2.ConditionReasonStandbySilent}
 	case wasSilent && !isSilent && check.Asked > 0:
-		result.event = criticalv2.ConditionReasonStandbyAnswers
+		return comparison{isNews: true, event: criticalv2.ConditionReasonStandbyAnswers}
+	default:
+		return comparison{isNews: true}
 	}
-	return result
 }
 
 // untilTurn spreads the tests of many Services evenly over the interval: each has

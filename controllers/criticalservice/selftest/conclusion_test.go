@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/internal/protection"
 )
 
@@ -47,7 +47,7 @@ func TestOnlyWhatIsSilentTwiceCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			_, unconfirmed := confirm(test.before, nil)
-			confirmed, _ := confirm(test.silent, &unconfirmed)
+			confirmed, _ := confirm(test.silent, unconfirmed)
 			g.Expect(confirmed).To(Equal(test.confirmed))
 			g.Expect(isConclusive(test.silent, confirmed)).To(Equal(test.conclusive))
 			g.Expect(nextTest(key, now, every, test.silent, confirmed)).To(Equal(test.next))
@@ -57,11 +57,16 @@ func TestOnlyWhatIsSilentTwiceCounts(t *testing.T) {
 }
 
 func TestWhatACheckIsWorth(t *testing.T) {
-	check := func(asked int, problem string) *decide.Check { return &decide.Check{Asked: asked, Problem: problem} }
+	check := func(asked int, failure string) *summary.Check {
+		if failure == "" {
+			return &summary.Check{Asked: asked}
+		}
+		return &summary.Check{Asked: asked, Silence: &summary.Silence{Failure: failure}}
+	}
 	const silent, answers = criticalv2.ConditionReasonStandbySilent, criticalv2.ConditionReasonStandbyAnswers
 	tests := map[string]struct {
-		last     *decide.Check
-		check    *decide.Check
+		last     *summary.Check
+		check    *summary.Check
 		inStatus bool
 		isNews   bool
 		event    string
@@ -82,16 +87,16 @@ func TestWhatACheckIsWorth(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			g.Expect(compare(test.last, *test.check, test.inStatus)).To(Equal(comparison{*test.check, test.isNews, test.event}))
+			g.Expect(compare(test.last, *test.check, test.inStatus)).To(Equal(comparison{test.isNews, test.event}))
 		})
 	}
 }
 
-func TestTheWordsOfTheFirstCheckStay(t *testing.T) {
-	g := NewWithT(t)
-	first := decide.Check{Asked: 1, Problem: `not in http: it said "19:44". Fix it.`}
-	second := decide.Check{Asked: 1, Problem: `not in http: it said "19:45". Fix it.`}
-	g.Expect(compare(&first, second, false)).To(Equal(comparison{check: first}))
+// What a server answered may be worded differently each time.
+func TestTheWordsOfAServerAreNoNews(t *testing.T) {
+	first := summary.Check{Asked: 1, Silence: &summary.Silence{Failure: "x", Message: `not in http: it said "19:44". Fix it.`}}
+	second := summary.Check{Asked: 1, Silence: &summary.Silence{Failure: "x", Message: `not in http: it said "19:45". Fix it.`}}
+	NewWithT(t).Expect(compare(&first, second, false)).To(Equal(comparison{}))
 }
 
 // A backup Service may have hundreds of endpoints: those first by name speak for all.

@@ -4,15 +4,15 @@ package selftest
 
 import (
 	"context"
-	"fmt"
 	"net"
-	"strings"
 	"time"
+
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -36,16 +36,16 @@ const (
 	// secondLook is when a standby is tested again that did not answer. Only what is
 	// silent twice counts: Pods of a responder come and go.
 	secondLook = 5 * time.Second
-	// silentLook is how often a standby is tested that is known to be silent, so that
-	// whoever mends it soon sees that it answers.
+	// silentLook is how often a standby is tested that is known to be silent, so that a
+	// fix is soon seen.
 	silentLook = 30 * time.Second
 	// testsAtOnce is how many Services are tested at the same time.
 	testsAtOnce = 4
 )
 
-// Reconciler asks the standby of one Service per key for an answer, from
-// inside the cluster, as long as nobody needs it. It changes nothing: what it
-// found the status controller says.
+// Reconciler asks the standby of one Service per key for an answer, from inside the
+// cluster, before it is needed. It changes nothing: the status controller reports what
+// it found.
 type Reconciler struct {
 	observe.Observer
 	events.Emitter
@@ -68,8 +68,8 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 }
 
 // standbyChanged wakes the Service of a standby slice that is new, is gone, or
-// publishes other endpoints. Promotion is no change: in a mass failure, nobody has
-// time for tests.
+// publishes other endpoints. Promotion is no change: a mass failure leaves no time for
+// tests.
 func (r *Reconciler) standbyChanged() handler.EventHandler {
 	look := func(object client.Object, q queue.Requests) {
 		slice, isSlice := object.(*discoveryv1.EndpointSlice)
@@ -89,7 +89,7 @@ func (r *Reconciler) standbyChanged() handler.EventHandler {
 	}
 }
 
-// samePublished tells whether two states of a slice differ, if at all, in whether
+// samePublished reports whether two states of a slice differ, if at all, in whether
 // their endpoints are ready.
 func samePublished(before, after client.Object) bool {
 	was, wasSlice := before.(*discoveryv1.EndpointSlice)
@@ -106,7 +106,7 @@ func samePublished(before, after client.Object) bool {
 	return equality.Semantic.DeepEqual(was.Ports, is.Ports) && equality.Semantic.DeepEqual(was.Labels, is.Labels)
 }
 
-// Reconcile tests the standby of a Service, and says when to do so again.
+// Reconcile tests the standby of a Service, and requeues the next test.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	key := req.NamespacedName
 	snap, err := r.ObserveCached(ctx, key)
@@ -125,42 +125,42 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	silent := r.ask(ctx, &snap, questions)
 	if ctx.Err() != nil {
-		return ctrl.Result{}, nil // The operator ends, and no server is to blame.
+		return ctrl.Result{}, nil // The operator stops; the standby is not at fault.
 	}
 	if len(questions) > 0 {
 		r.Metrics.SelfTested(len(silent) == 0)
 	}
-	confirmed, unconfirmed := confirm(silent, r.Memory.Unconfirmed.Get(key))
+	confirmed, unconfirmed := confirm(silent, ptr.Deref(r.Memory.Unconfirmed.Get(key), nil))
 	r.Memory.Unconfirmed.Set(key, unconfirmed)
 	if isConclusive(silent, confirmed) {
-		r.record(&snap, plan, decide.Check{At: r.Clock.Now(), Asked: len(questions), Problem: problemOf(&snap, confirmed)})
+		r.record(&snap, plan, summary.Check{Asked: len(questions), Silence: silenceOf(&snap, confirmed)})
 	}
 	return ctrl.Result{RequeueAfter: nextTest(key, r.Clock.Now(), r.Every, silent, confirmed)}, nil
 }
 
 // record keeps what was found. If it is news, it wakes the status, and reports a
 // standby that fell silent, or that answers again.
-func (r *Reconciler) record(snap *decide.Snapshot, plan decide.Plan, check decide.Check) {
+func (r *Reconciler) record(snap *decide.Snapshot, plan decide.Plan, check summary.Check) {
 	key := client.ObjectKeyFromObject(snap.Service)
 	found := compare(r.Memory.Checks.Get(key), check, reportedSilent(plan.Governor, snap.Service))
-	r.Memory.Checks.Set(key, found.check)
-	if found.isNews {
-		r.Wake.Matching(snap)
+	if !found.isNews {
+		return
 	}
+	r.Memory.Checks.Set(key, check)
+	r.Wake.Matching(snap)
 	switch found.event {
 	case criticalv2.ConditionReasonStandbySilent:
 		r.Emit(snap.Service, plan.Governor, corev1.EventTypeWarning, found.event, "TestFallback",
-			"The standby does not answer: %s", found.check.Problem)
+			"The standby does not answer: %s", check.Silence.Message)
 	case criticalv2.ConditionReasonStandbyAnswers:
 		r.Emit(snap.Service, plan.Governor, corev1.EventTypeNormal, found.event, "TestFallback",
 			"The standby answers again on every port (CriticalService %q)", plan.Governor.Name)
 	}
 }
 
-// reportedSilent reports whether an operator before this one found the standby silent,
-// and wrote so into the status.
+// reportedSilent reports whether the status already says that the standby of a Service is
+// silent: an operator before this one found it.
 func reportedSilent(policy *criticalv2.CriticalService, service *corev1.Service) bool {
-	said := meta.FindStatusCondition(policy.Status.Conditions, criticalv2.ConditionFailoverReady)
-	return said != nil && said.Reason == criticalv2.ConditionReasonStandbySilent &&
-		strings.HasPrefix(said.Message, fmt.Sprintf("Service %s/%s:", service.Namespace, service.Name))
+	detail := policy.Status.DetailOf(service.Namespace, service.Name)
+	return detail != nil && detail.Failover != nil && detail.Failover.Reason == criticalv2.ConditionReasonStandbySilent
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe/observetest"
 	"github.com/critical-service/operator/internal/contract/appprotocol"
+	"github.com/critical-service/operator/internal/probe"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 func TestSelfTestsAreSpreadOverTheInterval(t *testing.T) {
@@ -49,14 +51,14 @@ func TestHowAPortIsAsked(t *testing.T) {
 		page  appprotocol.Protocol
 		other appprotocol.Protocol
 	}{
-		"HTTP by its appProtocol":      {corev1.ServicePort{AppProtocol: new("http")}, appprotocol.HTTP, appprotocol.HTTP},
-		"HTTP by its name":             {corev1.ServicePort{Name: "http-admin"}, appprotocol.HTTP, appprotocol.HTTP},
-		"HTTP by its number only":      {corev1.ServicePort{Port: 80}, appprotocol.HTTP, appprotocol.TCP},
-		"gRPC":                         {corev1.ServicePort{Name: "grpc"}, appprotocol.GRPC, appprotocol.GRPC},
-		"HTTP/2":                       {corev1.ServicePort{AppProtocol: new("kubernetes.io/h2c")}, appprotocol.H2C, appprotocol.H2C},
-		"a database":                   {corev1.ServicePort{Name: "postgres"}, appprotocol.PostgreSQL, appprotocol.TCP},
-		"TLS":                          {corev1.ServicePort{AppProtocol: new("https")}, appprotocol.TLS, appprotocol.TCP},
-		"one of which nobody can tell": {corev1.ServicePort{Port: 9000}, appprotocol.HTTP, appprotocol.TCP},
+		"HTTP by its appProtocol": {corev1.ServicePort{AppProtocol: new("http")}, appprotocol.HTTP, appprotocol.HTTP},
+		"HTTP by its name":        {corev1.ServicePort{Name: "http-admin"}, appprotocol.HTTP, appprotocol.HTTP},
+		"HTTP by its number only": {corev1.ServicePort{Port: 80}, appprotocol.HTTP, appprotocol.TCP},
+		"gRPC":                    {corev1.ServicePort{Name: "grpc"}, appprotocol.GRPC, appprotocol.GRPC},
+		"HTTP/2":                  {corev1.ServicePort{AppProtocol: new("kubernetes.io/h2c")}, appprotocol.H2C, appprotocol.H2C},
+		"a database":              {corev1.ServicePort{Name: "postgres"}, appprotocol.PostgreSQL, appprotocol.TCP},
+		"TLS":                     {corev1.ServicePort{AppProtocol: new("https")}, appprotocol.TLS, appprotocol.TCP},
+		"one that is unknown":     {corev1.ServicePort{Port: 9000}, appprotocol.HTTP, appprotocol.TCP},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -93,22 +95,76 @@ func askedIn(g Gomega, port corev1.ServicePort, kind string) appprotocol.Protoco
 	return questions[0].Protocol
 }
 
-func TestOtherWordsOfAServerAreNoNews(t *testing.T) {
-	const a = `port "http" (80): Pod "p" answered on 10.0.0.3:80, but not in http: it said "220 \"mail\" at 19:44". Mend it.`
+func TestWhatASilenceSays(t *testing.T) {
+	slice := func(kind string) discoveryv1.EndpointSlice {
+		return discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
+			Name: "web-standby-ipv4", Labels: map[string]string{criticalv2.LabelFallbackKind: kind},
+			Annotations: map[string]string{criticalv2.AnnotationBackup: "spare"},
+		}}
+	}
+	refused := silence{
+		question: question{Target: protection.Target{
+			Port: corev1.ServicePort{Name: "http", Port: 80}, Number: 8080, Protocol: appprotocol.HTTP,
+			Endpoint: &discoveryv1.Endpoint{Addresses: []string{"10.0.0.3"}, TargetRef: &corev1.ObjectReference{Name: "p"}},
+		}},
+		failure: probe.Refused, problem: "refused the connection on 10.0.0.3:8080: nothing listens there",
+	}
+	unnamed, stray := refused, silence{question: refused.question}
+	unnamed.Target.Port.Name, stray.stray = "", true
 	tests := map[string]struct {
-		b    string
-		same bool
+		kind   string
+		silent []silence
+		want   string
 	}{
-		"the same":           {a, true},
-		"another time":       {`port "http" (80): Pod "p" answered on 10.0.0.3:80, but not in http: it said "220 \"mail\" at 19:45". Mend it.`, true},
-		"another Pod":        {`port "http" (80): Pod "q" answered on 10.0.0.3:80, but not in http: it said "220 \"mail\" at 19:44". Mend it.`, false},
-		"one more is silent": {`port "http" (80): Pod "p" answered on 10.0.0.3:80, but not in http: it said "220 \"mail\" at 19:44" (and 1 more). Mend it.`, false},
-		"it answers":         {"", false},
+		"of a page": {
+			criticalv2.FallbackKindPage, []silence{refused},
+			`port "http" (80): Pod "p" refused the connection on 10.0.0.3:8080: nothing listens there. ` +
+				"Check the responder Pods' logs, and that no NetworkPolicy blocks the operator.",
+		},
+		"of a Pod, on two ports": {
+			criticalv2.FallbackKindPodTemplate, []silence{unnamed, refused},
+			`port 80: Pod "p" refused the connection on 10.0.0.3:8080: nothing listens there (and 1 more). ` +
+				"Check that the PodTemplate declares the ports on which its containers listen, and that no NetworkPolicy blocks the operator.",
+		},
+		"of a backup Service": {
+			criticalv2.FallbackKindService, []silence{refused},
+			`port "http" (80): Pod "p" refused the connection on 10.0.0.3:8080: nothing listens there. ` +
+				`Check that the Pods of backup Service "spare" listen there, and that no NetworkPolicy blocks the operator.`,
+		},
+		"of an address in a backup Service that is no Pod's": {
+			criticalv2.FallbackKindService, []silence{stray},
+			`port "http" (80): 10.0.0.3:8080 is published, and no Pod has this address. ` +
+				`Check the EndpointSlices of backup Service "spare": those that Kubernetes maintains have addresses of Pods only.`,
+		},
+		"of any other address that is no Pod's": {
+			criticalv2.FallbackKindPage, []silence{stray},
+			`port "http" (80): 10.0.0.3:8080 is published, and no Pod has this address. ` +
+				`If the operator does not remove it, delete EndpointSlice "web-standby-ipv4": it is created again.`,
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			NewWithT(t).Expect(sameProblem(a, test.b)).To(Equal(test.same))
+			g := NewWithT(t)
+			found := silenceOf(&decide.Snapshot{Standby: []discoveryv1.EndpointSlice{slice(test.kind)}}, test.silent)
+			g.Expect(found.Message).To(Equal(test.want))
+			g.Expect(found.Port).To(BeEquivalentTo(80))
+			g.Expect(found.More).To(Equal(len(test.silent) - 1))
 		})
+	}
+	NewWithT(t).Expect(silenceOf(&decide.Snapshot{}, nil)).To(BeNil())
+}
+
+// The condition names the first Service only; each has a result of its own.
+func TestASilenceIsKnownOfEachService(t *testing.T) {
+	silent := &criticalv2.Failover{Status: metav1.ConditionFalse, Reason: criticalv2.ConditionReasonStandbySilent}
+	blocked := &criticalv2.Failover{Status: metav1.ConditionFalse, Reason: criticalv2.ConditionReasonNotProtected}
+	policy := &criticalv2.CriticalService{Status: criticalv2.CriticalServiceStatus{Details: []criticalv2.ServiceStatus{
+		{Namespace: "shop", Name: "first", Failover: silent}, {Namespace: "shop", Name: "second", Failover: silent},
+		{Namespace: "shop", Name: "blocked", Failover: blocked}, {Namespace: "shop", Name: "ignored"},
+	}}}
+	for name, want := range map[string]bool{"first": true, "second": true, "blocked": false, "ignored": false, "unlisted": false} {
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
+		NewWithT(t).Expect(reportedSilent(policy, service)).To(Equal(want), name)
 	}
 }
 

@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -36,7 +37,7 @@ type question struct {
 	stray bool
 }
 
-// id tells a question from others.
+// id identifies a question.
 func (q question) id() string {
 	return fmt.Sprint(q.Address(), q.Pod(), portName(q.Port), q.Protocol, q.stray)
 }
@@ -44,6 +45,7 @@ func (q question) id() string {
 // silence is a question that had no answer.
 type silence struct {
 	question
+	failure probe.Failure
 	problem string
 }
 
@@ -90,7 +92,7 @@ func portName(port corev1.ServicePort) string {
 	return fmt.Sprintf("port %q (%d)", port.Name, port.Port)
 }
 
-// isOfPod tells whether an endpoint is a Pod of the namespace, and has its address.
+// isOfPod reports whether an endpoint is a Pod of the namespace, and has its address.
 // Pods of ours are in the cache; of a backup's Pods, the API server knows.
 func (r *Reconciler) isOfPod(ctx context.Context, snap *decide.Snapshot, endpoint *discoveryv1.Endpoint) (bool, error) {
 	if endpoint.TargetRef == nil || len(endpoint.Addresses) == 0 {
@@ -128,7 +130,7 @@ func (r *Reconciler) ask(ctx context.Context, snap *decide.Snapshot, questions [
 			if !result.Answered {
 				mu.Lock()
 				defer mu.Unlock()
-				silent = append(silent, silence{q, result.Problem})
+				silent = append(silent, silence{q, result.Failure, result.Problem})
 			}
 			return nil
 		})
@@ -140,54 +142,47 @@ func (r *Reconciler) ask(ctx context.Context, snap *decide.Snapshot, questions [
 	return silent
 }
 
-// problemOf says which port is silent, and what to do. It is empty if none is.
-func problemOf(snap *decide.Snapshot, silent []silence) string {
+// silenceOf sums up what did not answer; nil if everything did.
+func silenceOf(snap *decide.Snapshot, silent []silence) *summary.Silence {
 	if len(silent) == 0 {
-		return ""
+		return nil
 	}
-	first := silent[0]
-	text := fmt.Sprintf("%s: Pod %q %s", portName(first.Port), first.Pod(), first.problem)
+	first := &silent[0]
+	what, advice := fmt.Sprintf("%s: Pod %q %s", portName(first.Target.Port), first.Pod(), first.problem), adviceOf(snap)
 	if first.stray {
-		text = fmt.Sprintf("%s: %s is published, and no Pod has this address", portName(first.Port), first.Address())
+		what, advice = fmt.Sprintf("%s: %s is published, and no Pod has this address", portName(first.Target.Port), first.Address()), adviceOfStray(snap)
 	}
 	if more := len(silent) - 1; more > 0 {
-		text += fmt.Sprintf(" (and %d more)", more)
+		what += fmt.Sprintf(" (and %d more)", more)
 	}
-	if first.stray {
-		return fmt.Sprintf("%s. %s", text, adviceOfStray(snap))
+	return &summary.Silence{
+		Pod: first.Pod(), Address: first.Address(), Stray: first.stray,
+		Port: first.Target.Port.Port, PortName: first.Target.Port.Name, Protocol: first.Protocol,
+		Failure: string(first.failure), More: len(silent) - 1, Message: what + ". " + advice,
 	}
-	return fmt.Sprintf("%s. %s", text, advice(snap))
-}
-
-// ofServers is what a server said in a problem: the time of the day, for one.
-var ofServers = regexp.MustCompile(`: it said "(?:[^"\\]|\\.)*"`)
-
-// sameProblem tells whether two problems are one, whatever the server said.
-func sameProblem(a, b string) bool {
-	return ofServers.ReplaceAllString(a, "") == ofServers.ReplaceAllString(b, "")
 }
 
 // adviceOfStray is what to do about an address that is published and no Pod's.
 func adviceOfStray(snap *decide.Snapshot) string {
 	for i := range snap.Standby {
 		if slice := &snap.Standby[i]; slice.Labels[criticalv2.LabelFallbackKind] == criticalv2.FallbackKindService {
-			return fmt.Sprintf("Look for it in the EndpointSlices of backup Service %q: those that Kubernetes keeps have addresses of Pods only.",
+			return fmt.Sprintf("Check the EndpointSlices of backup Service %q: those that Kubernetes maintains have addresses of Pods only.",
 				slice.Annotations[criticalv2.AnnotationBackup])
 		}
 	}
-	return fmt.Sprintf("If the operator does not take it out, delete EndpointSlice %q: it is made anew.", snap.Standby[0].Name)
+	return fmt.Sprintf("If the operator does not remove it, delete EndpointSlice %q: it is created again.", snap.Standby[0].Name)
 }
 
-// advice is what to do about a standby that is silent, by its kind.
-func advice(snap *decide.Snapshot) string {
-	const policies = "and that no NetworkPolicy keeps the operator from it."
+// adviceOf is what to do about a standby that is silent, by its kind.
+func adviceOf(snap *decide.Snapshot) string {
+	const policies = ", and that no NetworkPolicy blocks the operator."
 	for i := range snap.Standby {
 		switch slice := &snap.Standby[i]; slice.Labels[criticalv2.LabelFallbackKind] {
 		case criticalv2.FallbackKindPodTemplate:
-			return "See to it that the PodTemplate declares the ports on which its containers listen, " + policies
+			return "Check that the PodTemplate declares the ports on which its containers listen" + policies
 		case criticalv2.FallbackKindService:
-			return fmt.Sprintf("See to it that the Pods of backup Service %q listen there, %s", slice.Annotations[criticalv2.AnnotationBackup], policies)
+			return fmt.Sprintf("Check that the Pods of backup Service %q listen there%s", slice.Annotations[criticalv2.AnnotationBackup], policies)
 		}
 	}
-	return "See to it that the responder's Pods are well (their log tells), " + policies
+	return "Check the responder Pods' logs" + policies
 }

@@ -15,6 +15,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
 	"github.com/critical-service/operator/internal/controller/events"
@@ -59,7 +60,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return fault.Result(err)
 	}
 	updated := policy.DeepCopy()
-	updated.Status = decide.Summarize(policy, verdicts, r.unwatched(policy), r.Clock.Now())
+	updated.Status = summary.Summarize(policy, verdicts, r.unwatched(policy), r.Clock.Now())
 	wrote, err := write.Status(ctx, r.Client, policy, updated.DeepCopy())
 	if apierrors.IsInvalid(err) {
 		return fault.Result(fault.BugFrom(err))
@@ -76,7 +77,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // judge decides about every Service that the CriticalService matches. It writes
 // nothing: the service controller does what the plans say.
-func (r *Reconciler) judge(ctx context.Context, policy *criticalv2.CriticalService) ([]decide.Verdict, error) {
+func (r *Reconciler) judge(ctx context.Context, policy *criticalv2.CriticalService) ([]summary.Verdict, error) {
 	var matched []*corev1.Service
 	watched := policy.DeepCopy()
 	watched.Spec.Namespaces = slices.DeleteFunc(watched.Spec.Namespaces, func(name string) bool { return !r.watches(name) })
@@ -85,7 +86,7 @@ func (r *Reconciler) judge(ctx context.Context, policy *criticalv2.CriticalServi
 	}
 	observe.EachMatched(ctx, r.Cached, watched, func(service *corev1.Service) { matched = append(matched, service) })
 
-	var verdicts []decide.Verdict
+	var verdicts []summary.Verdict
 	for _, service := range matched {
 		key := client.ObjectKeyFromObject(service)
 		snap, err := r.Observe(ctx, key)
@@ -93,7 +94,7 @@ func (r *Reconciler) judge(ctx context.Context, policy *criticalv2.CriticalServi
 			return nil, err
 		}
 		if plan := decide.Decide(snap); plan.Governor != nil {
-			verdicts = append(verdicts, decide.Verdict{
+			verdicts = append(verdicts, summary.Verdict{
 				Service: service, Plan: plan, Cause: r.Memory.Cause(key), Check: r.Check(key, &snap),
 			})
 		}
@@ -111,7 +112,7 @@ func (r *Reconciler) watches(namespace string) bool {
 }
 
 // emit sends the events that a change of the status is worth.
-func (r *Reconciler) emit(before, after *criticalv2.CriticalService, verdicts []decide.Verdict) {
+func (r *Reconciler) emit(before, after *criticalv2.CriticalService, verdicts []summary.Verdict) {
 	services := map[client.ObjectKey]*corev1.Service{}
 	for _, verdict := range verdicts {
 		services[client.ObjectKeyFromObject(verdict.Service)] = verdict.Service

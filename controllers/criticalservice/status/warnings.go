@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // warning is a Warning event that a change of the status is worth.
@@ -29,7 +29,7 @@ func warnings(before, after []criticalv2.ServiceStatus) []warning {
 		key := keyOf(detail)
 		last := known[key]
 		begins := detail.State == criticalv2.StateExposed && last.State != criticalv2.StateExposed
-		if !decide.Hinders(detail.Reason) || detail.Reason == last.Reason && !begins {
+		if !protection.NeedsAction(detail.Reason) || detail.Reason == last.Reason && !begins {
 			continue
 		}
 		ofTemplate := detail.Reason == criticalv2.ReasonTemplateNotFound

@@ -135,7 +135,7 @@ func TestWhatIsNotExplainedIsNoEvent(t *testing.T) {
 	service := w.down("web")
 	w.deployment(service, 2)
 	w.Eventually(w.causeOf(policy, service)).Should(
-		Equal(`CauseNotFound: Deployment "web" is to have 2 Pods and has none, and nothing that was read says why.`))
+		Equal(`CauseNotFound: Deployment "web" should have 2 Pods and has none, and nothing explains why.`))
 	w.settle()
 	w.Expect(w.Events(service, criticalv2.CauseNotFound)).To(BeEmpty())
 }

@@ -2,6 +2,7 @@ package stories_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -152,7 +153,7 @@ func TestAStandbyIsTestedBeforeAnybodyNeedsIt(t *testing.T) {
 	second := two.Status.PodIP + ":20000"
 	w.Eventually(w.failoverReady(policy)).Should(Equal("False/StandbySilent: Service " + w.Namespace + `/web: port "http" (80): ` +
 		`Pod "responder-2" refused the connection on ` + second + ": nothing listens there. " +
-		"See to it that the responder's Pods are well (their log tells), and that no NetworkPolicy keeps the operator from it."))
+		"Check the responder Pods' logs, and that no NetworkPolicy blocks the operator."))
 	w.Eventually(w.EventsOf(service, "StandbySilent")).Should(HaveLen(1))
 	event := w.Events(service, "StandbySilent")[0]
 	w.Expect(event.Type).To(Equal(corev1.EventTypeWarning))
@@ -232,6 +233,42 @@ func TestASilenceIsToldOnceWhateverBecomesOfTheOperator(t *testing.T) {
 	w.Eventually(w.conditionOf(policy, "FailoverReady")).Should(Equal("Unknown/NotTested"))
 }
 
+// Each Service has a result of its own in the status; the condition names the first only.
+func TestASilenceOfAnyServiceIsReportedOnce(t *testing.T) {
+	w, n := withResponder(t), newNetwork()
+	w.start(w.complete(n.tests))
+	policy := w.policy("shop", toPage)
+	first, _ := w.armed(policy, "web")
+	second, _ := w.up("web-2")
+	silent := func(service *corev1.Service) func() string {
+		return func() string {
+			status := w.statusOf(policy)
+			detail := status.DetailOf(service.Namespace, service.Name)
+			if detail == nil || detail.Failover == nil {
+				return ""
+			}
+			return fmt.Sprintf("%s/%s on %d", detail.Failover.Status, detail.Failover.Reason, detail.Failover.Port)
+		}
+	}
+	for _, service := range []*corev1.Service{first, second} {
+		w.Eventually(silent(service)).Should(Equal("False/StandbySilent on 80"))
+		w.Eventually(w.EventsOf(service, "StandbySilent")).Should(HaveLen(1))
+	}
+	slice := w.slice(second)
+	w.Expect(w.Exists(slice)).To(BeTrue())
+	address := fmt.Sprintf("%s:%d", slice.Endpoints[0].Addresses[0], *slice.Ports[0].Port)
+
+	w.stop()
+	w.start(w.complete(n.tests))
+	before := n.asked(address)()
+	w.Eventually(n.asked(address)).Should(BeNumerically(">", before+4), "it has been found silent again")
+	w.Expect(w.Events(second, "StandbySilent")).To(HaveLen(1))
+	n.listen(address)
+	w.Eventually(silent(second)).Should(Equal("True/StandbyAnswers on 0"))
+	w.Expect(silent(first)()).To(Equal("False/StandbySilent on 80"))
+	w.Eventually(w.EventsOf(second, "StandbyAnswers")).Should(HaveLen(1))
+}
+
 func (w *world) transitionOf(policy *criticalv2.CriticalService) time.Time {
 	return apimeta.FindStatusCondition(w.statusOf(policy).Conditions, criticalv2.ConditionFailoverReady).LastTransitionTime.Time
 }
@@ -285,15 +322,15 @@ func TestABackupIsTestedWithoutDisturbingIt(t *testing.T) {
 
 	n.off(database)
 	w.Eventually(w.failoverReady(policy)).Should(Equal("False/StandbySilent: Service " + w.Namespace + `/web: port "mysql" (3306): ` +
-		`Pod "spare-1" refused the connection on ` + database + `: nothing listens there. See to it that the Pods of ` +
-		`backup Service "spare" listen there, and that no NetworkPolicy keeps the operator from it.`))
+		`Pod "spare-1" refused the connection on ` + database + `: nothing listens there. Check that the Pods of ` +
+		`backup Service "spare" listen there, and that no NetworkPolicy blocks the operator.`))
 	n.off(page)
-	w.Eventually(w.failoverReady(policy)).Should(And(ContainSubstring(`port "http" (80): Pod "spare-1" refused`), ContainSubstring("nothing listens there (and 1 more). See")))
+	w.Eventually(w.failoverReady(policy)).Should(And(ContainSubstring(`port "http" (80): Pod "spare-1" refused`), ContainSubstring("nothing listens there (and 1 more). Check")))
 	w.Expect(w.Events(service, "StandbySilent")).To(HaveLen(1), "it is silent on one more port, and was silent before")
 }
 
 // Endpoints of a backup may be written by whoever may write an EndpointSlice: the
-// operator is nobody's errand boy.
+// operator asks no address for them.
 func TestOnlyAddressesOfPodsAreAsked(t *testing.T) {
 	w, n := withResponder(t), newNetwork()
 	w.start(w.complete(n.tests))
@@ -317,8 +354,8 @@ func TestOnlyAddressesOfPodsAreAsked(t *testing.T) {
 	w.Eventually(func() int { return w.operator.Reconciles("self-test", service.Namespace, service.Name) }).Should(BeNumerically(">", 3))
 	w.Expect(n.strangers()).To(BeEmpty())
 	w.Eventually(w.failoverReady(policy)).Should(Equal("False/StandbySilent: Service " + w.Namespace + `/web: port "http" (80): ` +
-		`10.9.9.8:8080 is published, and no Pod has this address (and 1 more). Look for it in the EndpointSlices of ` +
-		`backup Service "spare": those that Kubernetes keeps have addresses of Pods only.`))
+		`10.9.9.8:8080 is published, and no Pod has this address (and 1 more). Check the EndpointSlices of ` +
+		`backup Service "spare": those that Kubernetes maintains have addresses of Pods only.`))
 
 	testenv.Update(w.World, forged, func(s *discoveryv1.EndpointSlice) {
 		s.Endpoints = []discoveryv1.Endpoint{endpoint(pod.Status.PodIP, "spare-1")}
@@ -344,7 +381,7 @@ func TestAPodIsTestedOnceItStandsBy(t *testing.T) {
 	address := pod.Status.PodIP + ":8080"
 	w.Eventually(w.failoverReady(policy)).Should(And(
 		HavePrefix("False/StandbySilent: Service "+w.Namespace+`/web: port "http" (80): Pod `), ContainSubstring("on "+address+": nothing listens there."),
-		HaveSuffix("See to it that the PodTemplate declares the ports on which its containers listen, and that no NetworkPolicy keeps the operator from it.")))
+		HaveSuffix("Check that the PodTemplate declares the ports on which its containers listen, and that no NetworkPolicy blocks the operator.")))
 	n.listen(address)
 	w.Eventually(w.failoverReady(policy)).Should(Equal(oneAnswers))
 

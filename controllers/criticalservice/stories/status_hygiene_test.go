@@ -18,6 +18,8 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
+	"github.com/critical-service/operator/internal/protection"
 	"github.com/critical-service/operator/test/testenv"
 )
 
@@ -85,6 +87,15 @@ func lintDetails(status *criticalv2.CriticalServiceStatus) []string {
 		if detail.Cause != nil && (!down(detail) || !testenv.IsWord(detail.Cause.Reason)) {
 			wrong = append(wrong, fmt.Sprintf("%s: cause %v in state %s", where, detail.Cause, detail.State))
 		}
+		if (detail.Failover == nil) != (detail.State == criticalv2.StateIgnored) {
+			wrong = append(wrong, fmt.Sprintf("%s: failover %v in state %s", where, detail.Failover, detail.State))
+		}
+		if failover := detail.Failover; failover != nil {
+			if !testenv.IsWord(failover.Reason) {
+				wrong = append(wrong, fmt.Sprintf("%s: failover with reason %q", where, failover.Reason))
+			}
+			wrong = append(wrong, testenv.LintMessage(where, failover.Message)...)
+		}
 		wrong = append(wrong, testenv.LintMessage(where, detail.Message)...)
 	}
 	return wrong
@@ -97,13 +108,13 @@ func down(detail criticalv2.ServiceStatus) bool {
 // lintAgreement holds counts, details and conditions against each other.
 func lintAgreement(status *criticalv2.CriticalServiceStatus) []string {
 	var wrong []string
-	counted, hindered := criticalv2.ServiceCounts{Total: int32(min(len(status.Details), criticalv2.MaxDetails))}, false
+	counted, needsAction := criticalv2.ServiceCounts{Total: int32(min(len(status.Details), criticalv2.MaxDetails))}, false
 	for _, detail := range status.Details {
 		*map[criticalv2.ServiceState]*int32{
 			criticalv2.StateIgnored: &counted.Ignored, criticalv2.StateArming: &counted.Arming, criticalv2.StateArmed: &counted.Armed,
 			criticalv2.StateExposed: &counted.Exposed, criticalv2.StateCovered: &counted.Covered,
 		}[detail.State]++
-		hindered = hindered || decide.Hinders(detail.Reason)
+		needsAction = needsAction || protection.NeedsAction(detail.Reason)
 	}
 	counts := status.Services
 	if counts.Ignored+counts.Arming+counts.Armed+counts.Exposed+counts.Covered != counts.Total {
@@ -118,12 +129,18 @@ func lintAgreement(status *criticalv2.CriticalServiceStatus) []string {
 		holds bool
 	}{
 		{criticalv2.ConditionOutage, counts.Exposed+counts.Covered > 0},
-		{criticalv2.ConditionFallbackReady, !hindered},
+		{criticalv2.ConditionFallbackReady, !needsAction},
 		{criticalv2.ConditionOverridden, slices.ContainsFunc(status.Details, func(d criticalv2.ServiceStatus) bool { return d.Reason == criticalv2.ReasonOverridden })},
 	} {
 		if counts.Total <= criticalv2.MaxDetails && apimeta.IsStatusConditionTrue(status.Conditions, rule.kind) != rule.holds {
 			wrong = append(wrong, fmt.Sprintf("condition %s must be %t by what the details say", rule.kind, rule.holds))
 		}
+	}
+	fails := slices.ContainsFunc(status.Details, func(d criticalv2.ServiceStatus) bool {
+		return d.Failover != nil && d.Failover.Status == metav1.ConditionFalse
+	})
+	if fails && !apimeta.IsStatusConditionFalse(status.Conditions, criticalv2.ConditionFailoverReady) {
+		wrong = append(wrong, "condition FailoverReady must be False by what the details say")
 	}
 	ready := apimeta.FindStatusCondition(status.Conditions, criticalv2.ConditionReady)
 	if ready != nil && (open && ready.Status == "True" || !open && ready.Reason == criticalv2.ConditionReasonNotProtected) {
@@ -226,7 +243,11 @@ func TestTheLintFindsAStatusThatDoesNotAgreeWithItself(t *testing.T) {
 			s.Details[0].State = criticalv2.StateArming
 			s.Services = criticalv2.ServiceCounts{Total: 1, Arming: 1}
 		}, "condition Ready is True"},
-		"a condition that is missing": {func(s *criticalv2.CriticalServiceStatus) { s.Conditions = s.Conditions[1:] }, "no condition Ready"},
+		"a condition that is missing":                 {func(s *criticalv2.CriticalServiceStatus) { s.Conditions = s.Conditions[1:] }, "no condition Ready"},
+		"a Service without a result of the self-test": {func(s *criticalv2.CriticalServiceStatus) { s.Details[0].Failover = nil }, "failover <nil> in state Armed"},
+		"a failover that no condition tells": {func(s *criticalv2.CriticalServiceStatus) {
+			s.Details[0].Failover.Status = metav1.ConditionFalse
+		}, "condition FailoverReady must be False"},
 		"a cause without an outage": {func(s *criticalv2.CriticalServiceStatus) {
 			s.Details[0].Cause = &criticalv2.OutageCause{Reason: "CrashLoop"}
 		}, "in state Armed"},
@@ -248,7 +269,7 @@ func TestTheLintFindsAStatusThatDoesNotAgreeWithItself(t *testing.T) {
 func cleanPolicy() *criticalv2.CriticalService {
 	policy := &criticalv2.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: "a", Generation: 3}}
 	policy.Spec.ServiceSelector.MatchLabels = map[string]string{"role": "x"}
-	policy.Status = decide.Summarize(policy, []decide.Verdict{{
+	policy.Status = summary.Summarize(policy, []summary.Verdict{{
 		Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "x"}},
 		Plan:    decide.Plan{Governor: policy, State: criticalv2.StateArmed, Reason: criticalv2.ReasonStandbyReady, Message: "It stands by."},
 	}}, nil, time.Now().Add(-time.Minute))

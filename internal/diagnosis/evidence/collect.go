@@ -66,7 +66,7 @@ type collector struct {
 	limits Limits
 }
 
-// allowed tells whether a read may be relied on; a missing permission, or a kind
+// allowed reports whether a read may be relied on; a missing permission, or a kind
 // that the cluster does not serve, is no error.
 func allowed(err error) (bool, error) {
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
@@ -83,14 +83,14 @@ func (c *collector) read(ctx context.Context) error {
 	if err := c.readNodes(ctx); err != nil {
 		return err
 	}
-	if slices.Contains(eventsTell, c.reason()) {
+	if slices.Contains(unsettled, c.reason()) {
 		if err := c.readEventsOfPods(ctx); err != nil {
 			return err
 		}
 	}
-	// A Pod that nobody keeps explains nothing where a workload makes the Service's.
-	stray := slices.ContainsFunc(c.Pods, func(pod corev1.Pod) bool { return diagnosis.IsHomeless(&pod) })
-	if !stray && diagnosis.IsExplained(diagnosis.Diagnose(c.Evidence)) {
+	// A Pod without a controller explains nothing where a workload makes the Service's.
+	stray := slices.ContainsFunc(c.Pods, func(pod corev1.Pod) bool { return diagnosis.IsUncontrolled(&pod) })
+	if !stray && diagnosis.Diagnose(c.Evidence).IsSpecific() {
 		return nil
 	}
 	if err := c.readWorkloads(ctx); err != nil {
@@ -99,9 +99,9 @@ func (c *collector) read(ctx context.Context) error {
 	return c.readSurroundings(ctx)
 }
 
-// eventsTell are the causes of which events about Pods tell more, or which they
-// replace by a better one.
-var eventsTell = []string{
+// unsettled are the causes to which events about Pods add something, or for which they
+// show a better one.
+var unsettled = []string{
 	criticalv2.CauseNotFound, criticalv2.CausePodsStarting, criticalv2.CauseCrashLoop, criticalv2.CauseProbeFailing,
 }
 
@@ -213,8 +213,8 @@ func (c *collector) readWorkloads(ctx context.Context) error {
 	return nil
 }
 
-// readSurroundings reads what tells more of what was found: events about workloads
-// that lack Pods, who scales a workload, and Pods whose labels come near.
+// readSurroundings reads what adds to what was found: events about workloads that lack
+// Pods, what scales a workload, and Pods whose labels come near.
 func (c *collector) readSurroundings(ctx context.Context) error {
 	for _, about := range c.lacking() {
 		if err := c.readEvents(ctx, about); err != nil {

@@ -172,12 +172,12 @@ func TestWhatIsReadExplainsEachScenario(t *testing.T) {
 		r, service, s := open(t, file)
 		e, err := evidence.CollectAt(t.Context(), r, service, evidence.Usual, s.Now)
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(diagnosis.Diagnose(e)).To(Equal(s.Want))
+		g.Expect(diagnosis.Diagnose(e).OutageCause).To(Equal(s.Want))
 		g.Expect(len(r.asked)).To(BeNumerically("<=", 10), "%v", r.asked)
 	})
 }
 
-// Whoever may read less learns less, and nothing that is wrong.
+// Fewer permissions give a less specific cause, and never a wrong one.
 func TestWhatMayNotBeReadIsLeftOut(t *testing.T) {
 	eachScenario(t, func(t *testing.T, file string) {
 		for _, kind := range []string{
@@ -227,11 +227,11 @@ func TestPodsThatExplainTheOutageAreAllThatIsRead(t *testing.T) {
 	NewWithT(t).Expect(r.asked, err).To(Equal([]string{"list Pod", "get Node"}))
 }
 
-// A Pod of a Helm hook or one that nobody keeps may have the labels of the
+// A Pod of a Helm hook or one without a controller may have the labels of the
 // application: neither ends the search, nor hides that a StatefulSet is refused.
 func TestPodsBesideTheApplicationDoNotEndTheSearch(t *testing.T) {
 	job := metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "migrate", Controller: new(true)}
-	for name, owners := range map[string][]metav1.OwnerReference{"of a Job": {job}, "of nobody": nil} {
+	for name, owners := range map[string][]metav1.OwnerReference{"of a Job": {job}, "without a controller": nil} {
 		for _, file := range []string{"scaled-by-kubectl", "quota", "quota-statefulset"} {
 			t.Run(file+" and a Pod "+name, func(t *testing.T) {
 				g := NewWithT(t)
@@ -245,7 +245,7 @@ func TestPodsBesideTheApplicationDoNotEndTheSearch(t *testing.T) {
 				})
 				e, err := evidence.CollectAt(t.Context(), r, service, evidence.Usual, s.Now)
 				g.Expect(err).NotTo(HaveOccurred())
-				g.Expect(diagnosis.Diagnose(e)).To(Equal(s.Want))
+				g.Expect(diagnosis.Diagnose(e).OutageCause).To(Equal(s.Want))
 			})
 		}
 	}
@@ -263,7 +263,7 @@ func TestPodsThatHaveEndedDoNotCrowdOutTheOthers(t *testing.T) {
 	}
 	e, err := evidence.CollectAt(t.Context(), r, service, evidence.Usual, s.Now)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(diagnosis.Diagnose(e)).To(Equal(s.Want))
+	g.Expect(diagnosis.Diagnose(e).OutageCause).To(Equal(s.Want))
 }
 
 // A fallback Pod may carry the labels of the selector; a Pod of the application does
@@ -294,7 +294,7 @@ func TestAFallbackIsNoPodOfTheService(t *testing.T) {
 				return
 			}
 			g.Expect(e.Pods).To(BeEmpty())
-			g.Expect(diagnosis.Diagnose(e)).To(Equal(s.Want))
+			g.Expect(diagnosis.Diagnose(e).OutageCause).To(Equal(s.Want))
 		})
 	}
 }

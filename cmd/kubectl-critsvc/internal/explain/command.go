@@ -67,5 +67,5 @@ func diagnose(ctx context.Context, reader client.Reader, found *facts) {
 		found.unread = append(found.unread, fmt.Sprintf("The cause could not be determined: %v.", err))
 		return
 	}
-	found.diagnosed = new(diagnosis.Diagnose(read))
+	found.diagnosed = new(diagnosis.Diagnose(read).OutageCause)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -59,34 +58,22 @@ func (v *View) govern(found *facts, matching []*criticalv2.CriticalService) {
 	for _, other := range matching[1:] {
 		v.Others = append(v.Others, Match{Name: other.Name, Why: why(&other.Spec)})
 	}
-	detail := detailOf(governor, found.service)
+	detail := governor.Status.DetailOf(found.service.Namespace, found.service.Name)
 	if detail == nil {
 		v.Notices = append(v.Notices, unlisted(governor, found.service))
 	} else {
 		v.Status = &Status{State: detail.State, Reason: detail.Reason, Message: detail.Message, Since: detail.Since}
-		v.Protected = detail.State != criticalv2.StateIgnored
+		v.Protected, v.Failover = detail.State != criticalv2.StateIgnored, detail.Failover
 		if detail.Cause != nil {
 			v.Cause = &Cause{OutageCause: *detail.Cause, By: byOperator}
 		}
 	}
 	v.Fallback = found.fallback(governor)
-	v.Failover = failoverOf(governor, found.service)
 	for _, outage := range governor.Status.Outages {
 		if outage.Ended != nil && outage.Namespace == found.service.Namespace && outage.Name == found.service.Name {
 			v.Outages++
 		}
 	}
-}
-
-// detailOf is what the status of a CriticalService says of a Service.
-func detailOf(policy *criticalv2.CriticalService, service *corev1.Service) *criticalv2.ServiceStatus {
-	i := slices.IndexFunc(policy.Status.Details, func(d criticalv2.ServiceStatus) bool {
-		return d.Namespace == service.Namespace && d.Name == service.Name
-	})
-	if i < 0 {
-		return nil
-	}
-	return &policy.Status.Details[i]
 }
 
 // unlisted says why the status of the CriticalService that governs a Service does
@@ -105,17 +92,6 @@ func unlisted(policy *criticalv2.CriticalService, service *corev1.Service) strin
 	default:
 		return fmt.Sprintf("CriticalService %s selects this Service, and its status does not list it: the operator is about to see it, "+
 			"or does not watch namespace %q (its setting NAMESPACES), or does not run (see `kubectl critsvc doctor`).", policy.Name, service.Namespace)
-	}
-}
-
-func failoverOf(policy *criticalv2.CriticalService, service *corev1.Service) *Failover {
-	condition := meta.FindStatusCondition(policy.Status.Conditions, criticalv2.ConditionFailoverReady)
-	if condition == nil {
-		return &Failover{Ready: metav1.ConditionUnknown, Message: "The operator has not reported it."}
-	}
-	return &Failover{
-		Ready: condition.Status, Reason: condition.Reason, Message: condition.Message,
-		Here: strings.HasPrefix(condition.Message, fmt.Sprintf("Service %s/%s:", service.Namespace, service.Name)),
 	}
 }
 
@@ -139,7 +115,7 @@ func (f *facts) needsDiagnosis() bool {
 		return false
 	}
 	for _, policy := range f.matching() {
-		if detail := detailOf(policy, f.service); detail != nil && detail.Cause != nil && detail.Cause.Reason != criticalv2.CauseNotFound {
+		if detail := policy.Status.DetailOf(f.service.Namespace, f.service.Name); detail != nil && detail.Cause != nil && detail.Cause.Reason != criticalv2.CauseNotFound {
 			return false
 		}
 	}

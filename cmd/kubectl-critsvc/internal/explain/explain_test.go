@@ -159,30 +159,34 @@ func TestAStatusThatIsOldIsSaidToBe(t *testing.T) {
 }
 
 func TestWhatIsSaidOfTheNextOutageDoesNotContradictTheTest(t *testing.T) {
+	silent := &criticalv2.Failover{Status: metav1.ConditionFalse, Reason: criticalv2.ConditionReasonStandbySilent, Message: "port 80: refused."}
+	answers := &criticalv2.Failover{Status: metav1.ConditionTrue, Reason: criticalv2.ConditionReasonStandbyAnswers, Message: "The standby answers."}
 	for sentence, test := range map[string]struct {
-		state          criticalv2.ServiceState
-		ready          metav1.ConditionStatus
-		problem        string
-		next, failover string
+		state         criticalv2.ServiceState
+		failover      *criticalv2.Failover
+		next, printed string
 	}{
-		"the standby answered": {criticalv2.StateArmed, metav1.ConditionTrue, "The standby of 1 Service answers.",
-			"The fallback would answer at once: Pod critical-service-responder-a.", "works. The standby"},
-		"the standby of this Service did not": {criticalv2.StateArmed, metav1.ConditionFalse, "Service shop/search: refused.",
-			"The fallback stands by (Pod critical-service-responder-a), and may not answer", "may not work. Service shop/search"},
-		"that of another did not": {criticalv2.StateArmed, metav1.ConditionFalse, "Service shop/search-2: refused.",
-			"The fallback would answer at once", "works here as far as it is known"},
-		"nothing is ready to stand by": {criticalv2.StateArming, metav1.ConditionUnknown, "No standby was tested.",
+		"the standby answered, and that of another did not": {criticalv2.StateArmed, answers,
+			"The fallback would answer at once: Pod critical-service-responder-a.", "works. The standby answers."},
+		"the standby did not answer": {criticalv2.StateArmed, silent,
+			"The fallback stands by (Pod critical-service-responder-a), and may not answer", "may not work. port 80: refused."},
+		"nothing is ready to stand by": {criticalv2.StateArming,
+			&criticalv2.Failover{Status: metav1.ConditionUnknown, Reason: criticalv2.ConditionReasonNotTested},
 			"Nothing would answer: The words of the state.", "would not work: Maintenance: The words of the state."},
+		"a problem blocks the fallback": {criticalv2.StateArming,
+			&criticalv2.Failover{Status: metav1.ConditionFalse, Reason: criticalv2.ConditionReasonNotProtected},
+			"Nothing would answer: The words of the state.", "would not work: Maintenance: The words of the state."},
+		"the status has no result": {criticalv2.StateArmed, nil,
+			"The fallback would answer at once", "not known: the status has no result of a self-test."},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
 			found := factsOf(t, "armed.input.yaml")
-			status := &found.policies[0].Status
-			status.Conditions[1].Status, status.Conditions[1].Message = test.ready, test.problem
-			status.Details[0].State, status.Details[0].Message = test.state, "The words of the state."
+			detail := &found.policies[0].Status.Details[0]
+			detail.State, detail.Message, detail.Failover = test.state, "The words of the state.", test.failover
 			view := viewOf(found, night)
 			g.Expect(view.Next).To(HavePrefix(test.next))
-			g.Expect(textOf(t, &view)).To(MatchRegexp(`(?m)^Failover test: +` + test.failover))
+			g.Expect(textOf(t, &view)).To(MatchRegexp(`(?m)^Failover test: +` + test.printed))
 		})
 	}
 }

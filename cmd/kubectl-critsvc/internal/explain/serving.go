@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
@@ -64,7 +62,7 @@ func (v *View) next(standby []string) string {
 		return "It is not known: see the notices."
 	case v.Status.State == criticalv2.StateIgnored:
 		return "Nothing would answer: the Service is ignored."
-	case len(standby) > 0 && v.Failover != nil && v.Failover.Here && v.Failover.Ready == metav1.ConditionFalse:
+	case len(standby) > 0 && v.isSilent():
 		return fmt.Sprintf("The fallback stands by (%s), and may not answer: it did not pass the last self-test.", listed(standby))
 	case v.Status.State == criticalv2.StateArming:
 		return "Nothing would answer: " + v.Status.Message

@@ -148,26 +148,26 @@ func (p *printer) answers(v *View) {
 // failover says whether the fallback works: by the last self-test, or without one by
 // the state, where that says that nothing stands by.
 func (p *printer) failover(v *View) {
-	if v.Failover == nil || !v.Protected {
+	if !v.Protected {
 		return
 	}
-	failed := v.Failover.Ready == metav1.ConditionFalse && v.Failover.Here
 	nothing := v.Status.State == criticalv2.StateExposed || v.Status.State == criticalv2.StateArming
-	if nothing && !failed {
+	switch {
+	case nothing && !v.isSilent():
 		p.tinted(output.Bad, "Failover test:", fmt.Sprintf("would not work: %s: %s", v.Status.Reason, v.Status.Message))
-		return
+	case v.Failover == nil:
+		p.line("Failover test:", "not known: the status has no result of a self-test.")
+	default:
+		text := map[metav1.ConditionStatus]string{
+			metav1.ConditionTrue: "works", metav1.ConditionFalse: "may not work", metav1.ConditionUnknown: "not tested",
+		}[v.Failover.Status]
+		p.tinted(output.ToneOfCondition(string(v.Failover.Status)), "Failover test:", text+". "+v.Failover.Message)
 	}
-	text := map[metav1.ConditionStatus]string{
-		metav1.ConditionTrue: "works", metav1.ConditionFalse: "may not work", metav1.ConditionUnknown: "not tested",
-	}[v.Failover.Ready]
-	if v.Failover.Ready == metav1.ConditionFalse && !v.Failover.Here {
-		text = "works here as far as it is known; another Service of the same CriticalService has a problem"
-	}
-	tone := output.ToneOfCondition(string(v.Failover.Ready))
-	if v.Failover.Ready == metav1.ConditionFalse && !v.Failover.Here {
-		tone = output.Warning
-	}
-	p.tinted(tone, "Failover test:", text+". "+v.Failover.Message)
+}
+
+// isSilent reports whether the standby did not answer the last self-test.
+func (v *View) isSilent() bool {
+	return v.Failover != nil && v.Failover.Reason == criticalv2.ConditionReasonStandbySilent
 }
 
 func (p *printer) governors(v *View) {

@@ -22,8 +22,9 @@ type View struct {
 	Answers Answers `json:"answers"`
 	// Next is what would happen if the application went down now; empty in an outage.
 	Next string `json:"next,omitempty"`
-	// Failover is the last self-test of the standbys.
-	Failover *Failover `json:"failover,omitempty"`
+	// Failover is the result of the last self-test of the Service's standby; absent if the
+	// status has none.
+	Failover *criticalv2.Failover `json:"failover,omitempty"`
 	// Maintenance is a planned outage; absent if none is announced.
 	Maintenance *Maintenance `json:"maintenance,omitempty"`
 	// Governor is the CriticalService that governs the Service; Others match as well.
@@ -94,15 +95,6 @@ const (
 	answersNothing     = "nothing"
 	answersUnknown     = "unknown"
 )
-
-// Failover is the last self-test of the standbys of a CriticalService.
-type Failover struct {
-	Ready   metav1.ConditionStatus `json:"ready"`
-	Reason  string                 `json:"reason,omitempty"`
-	Message string                 `json:"message,omitempty"`
-	// Here reports whether the message is about this Service.
-	Here bool `json:"here"`
-}
 
 // Maintenance is a planned outage.
 type Maintenance struct {

@@ -186,31 +186,32 @@ func TestAnOutageThatTheOperatorHasNotNoticedComesFirst(t *testing.T) {
 }
 
 func TestWhetherTheFallbackOfAServiceWouldAnswer(t *testing.T) {
-	condition := func(status metav1.ConditionStatus, message string) *metav1.Condition {
-		return &metav1.Condition{Type: criticalv2.ConditionFailoverReady, Status: status, Message: message}
-	}
+	// The condition is about all Services, and does not say which failed.
+	other := metav1.Condition{Type: criticalv2.ConditionFailoverReady, Status: metav1.ConditionFalse, Message: "Service shop/web: of another time"}
 	const armed, standby = criticalv2.StateArmed, criticalv2.ReasonStandbyReady
 	for sentence, test := range map[string]struct {
-		condition *metav1.Condition
-		state     criticalv2.ServiceState
-		reason    string
-		want      string
+		failover metav1.ConditionStatus
+		state    criticalv2.ServiceState
+		reason   string
+		want     string
 	}{
-		"it was tested":                           {condition(metav1.ConditionTrue, ""), armed, standby, "yes"},
-		"its test failed":                         {condition(metav1.ConditionFalse, "Service shop/web: refused"), armed, standby, "no"},
-		"the test of another failed":              {condition(metav1.ConditionFalse, "Service shop/web-2: refused"), armed, standby, "?"},
-		"there are no tests":                      {nil, armed, standby, "?"},
-		"it is made on demand, others stand by":   {condition(metav1.ConditionTrue, ""), armed, criticalv2.ReasonEndpointsReady, "?"},
-		"nothing stands by, whatever others do":   {condition(metav1.ConditionTrue, ""), criticalv2.StateArming, criticalv2.ReasonBackupNotFound, "no"},
-		"nothing answers, whatever others do":     {condition(metav1.ConditionTrue, ""), criticalv2.StateExposed, criticalv2.ReasonBackupNotFound, "no"},
-		"a Service that is ignored has no answer": {condition(metav1.ConditionTrue, ""), criticalv2.StateIgnored, criticalv2.ReasonNoSelector, ""},
+		"it was tested, whatever of others":       {metav1.ConditionTrue, armed, standby, "yes"},
+		"its test failed":                         {metav1.ConditionFalse, armed, standby, "no"},
+		"it was not tested":                       {metav1.ConditionUnknown, armed, standby, "?"},
+		"the status has no result":                {"", armed, standby, "?"},
+		"it is made on demand":                    {metav1.ConditionUnknown, armed, criticalv2.ReasonEndpointsReady, "?"},
+		"nothing stands by, whatever was before":  {metav1.ConditionTrue, criticalv2.StateArming, criticalv2.ReasonFallbackStarting, "no"},
+		"nothing answers, whatever was before":    {metav1.ConditionTrue, criticalv2.StateExposed, criticalv2.ReasonFallbackStarting, "no"},
+		"a Service that is ignored has no answer": {"", criticalv2.StateIgnored, criticalv2.ReasonNoSelector, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			policy := criticalv2.CriticalService{}
-			policy.Status.Details = []criticalv2.ServiceStatus{{Namespace: "shop", Name: "web", State: test.state, Reason: test.reason}}
-			if test.condition != nil {
-				policy.Status.Conditions = []metav1.Condition{*test.condition}
+			policy.Status.Conditions = []metav1.Condition{other}
+			detail := criticalv2.ServiceStatus{Namespace: "shop", Name: "web", State: test.state, Reason: test.reason}
+			if test.failover != "" {
+				detail.Failover = &criticalv2.Failover{Status: test.failover}
 			}
+			policy.Status.Details = []criticalv2.ServiceStatus{detail}
 			view := viewOf(facts{policies: []criticalv2.CriticalService{policy}}, scope{})
 			NewWithT(t).Expect(failsOver(&view.Services[0])).To(Equal(test.want))
 		})

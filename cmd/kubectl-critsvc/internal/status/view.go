@@ -176,7 +176,7 @@ func serviceOf(policy *criticalv2.CriticalService, detail criticalv2.ServiceStat
 		}
 	}
 	if detail.State != criticalv2.StateIgnored {
-		service.Fallback, service.FailoverReady = fallbackOf(policy, own), readiness(policy, &detail)
+		service.Fallback, service.FailoverReady = fallbackOf(policy, own), readiness(&detail)
 	}
 	if !found.refused.slices && !found.refused.services {
 		var fallbacks []corev1.Pod
@@ -196,22 +196,16 @@ func serviceOf(policy *criticalv2.CriticalService, detail criticalv2.ServiceStat
 	return service
 }
 
-// readiness reports whether the fallback of one Service would answer. The condition of
-// its CriticalService is about all that it governs, and names the first that did not
-// pass.
-func readiness(policy *criticalv2.CriticalService, detail *criticalv2.ServiceStatus) metav1.ConditionStatus {
-	condition := failover(policy)
-	untested := detail.Reason == criticalv2.ReasonEndpointsReady // A Pod on demand does not stand by.
-	here := strings.HasPrefix(condition.Message, fmt.Sprintf("Service %s/%s:", detail.Namespace, detail.Name))
+// readiness reports whether the fallback of one Service would answer: without one that is
+// ready it would not, and otherwise the last self-test shows it.
+func readiness(detail *criticalv2.ServiceStatus) metav1.ConditionStatus {
 	switch {
 	case detail.State == criticalv2.StateExposed || detail.State == criticalv2.StateArming:
 		return metav1.ConditionFalse
-	case condition.Status == metav1.ConditionFalse && here:
-		return metav1.ConditionFalse
-	case condition.Status == metav1.ConditionTrue && !untested:
-		return metav1.ConditionTrue
-	default:
+	case detail.Failover == nil:
 		return metav1.ConditionUnknown
+	default:
+		return detail.Failover.Status
 	}
 }
 

@@ -291,7 +291,7 @@ func TestBeforeAnOutage(t *testing.T) {
 	up := endpoints(ready("shop-1"))
 	table{
 		"a Service that is up is rehearsed": {
-			snapshot(up), "Arming/RehearsalPending, rehearse service-watcher-shop, recheck 1s",
+			snapshot(up), "Arming/DryRunPending, rehearse service-watcher-shop, recheck 1s",
 		},
 		"an accepted rehearsal arms the Service": {
 			snapshot(up, accepted), "Armed/EndpointsReady, recheck 9m0s",
@@ -300,7 +300,7 @@ func TestBeforeAnOutage(t *testing.T) {
 			snapshot(up, answered(11*time.Minute, "", "")), "Armed/EndpointsReady, rehearse service-watcher-shop, recheck 1s",
 		},
 		"an answer about another Pod does not count": {
-			snapshot(up, accepted, containerPort(80)), "Arming/RehearsalPending, rehearse service-watcher-shop, recheck 1s",
+			snapshot(up, accepted, containerPort(80)), "Arming/DryRunPending, rehearse service-watcher-shop, recheck 1s",
 		},
 		"a denied rehearsal is known before the outage": {
 			snapshot(up, denied(10*time.Second)), "Arming/CreateDenied, recheck 20s",

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // maintenanceRemarks add what is known of a maintenance, whatever rule applies.
@@ -28,7 +29,7 @@ func maintenanceAnnounced(d *decision, said standing) standing {
 	if d.maintenance.IsOver(d.Now) {
 		text = "A maintenance was announced" + ending(d.maintenance) + ", and the application is not back yet"
 	}
-	needsAction := Hinders(said.reason)
+	needsAction := protection.NeedsAction(said.reason)
 	switch {
 	case !needsAction && said.state == criticalv2.StateArmed:
 		said.reason = criticalv2.ReasonMaintenance

@@ -108,7 +108,7 @@ var onDemandRules = []rule{
 	},
 	{
 		when:  func(d *decision) bool { return d.pod.attempt == nil && len(d.Pods) == 0 },
-		state: unprotected, reason: criticalv2.ReasonRehearsalPending, provisional: true,
+		state: unprotected, reason: criticalv2.ReasonDryRunPending, provisional: true,
 		message: says("The API server is being asked, by a dry run, whether it would accept the fallback Pod."),
 	},
 	{

@@ -170,27 +170,19 @@ func TestWhatIsSaidOfAMaintenance(t *testing.T) {
 	}
 }
 
-func TestTheCauseOfAPlannedOutage(t *testing.T) {
+func TestAnOutageIsPlanned(t *testing.T) {
 	g := NewWithT(t)
-	s := snapshot(toPage(), responder(readyPod), armed, gone, published, maintained("plan", map[string]string{
-		"until": "2026-11-20T13:00:00Z", "workload": "deployments.apps/shop", "replicas": "3",
-	}))
-	planned := decide.Verdict{Service: s.Service, Plan: decide.Decide(s), Cause: &criticalv2.OutageCause{Reason: criticalv2.CauseScaledToZero}}
-	status := decide.Summarize(&s.Policies[0], []decide.Verdict{planned}, nil, now)
-	want := &criticalv2.OutageCause{
-		Reason:  criticalv2.CauseMaintenance,
-		Message: "The outage is planned: a maintenance is announced until 2026-11-20T13:00:00Z, and deployments.apps/shop was scaled to 0.",
-	}
-	g.Expect(status.Details[0].Cause).To(Equal(want))
-	g.Expect(status.Outages[0].Cause).To(Equal(want))
+	planned := map[string]string{"until": "2026-11-20T13:00:00Z", "workload": "deployments.apps/shop", "replicas": "3"}
+	s := snapshot(toPage(), responder(readyPod), armed, gone, published, maintained("plan", planned))
+	plan := decide.Decide(s)
+	g.Expect(plan.IsPlanned()).To(BeTrue())
+	g.Expect(plan.Maintenance).NotTo(BeNil())
 
 	armed(&s)
-	answers := decide.Verdict{Service: s.Service, Plan: decide.Decide(s)}
-	g.Expect(answers.Plan.Maintenance).NotTo(BeNil())
-	g.Expect(decide.Summarize(&s.Policies[0], []decide.Verdict{answers}, nil, now).Details[0].Cause).To(BeNil(), "there is no outage yet")
+	g.Expect(decide.Decide(s).Maintenance).NotTo(BeNil())
 }
 
-func TestTheCauseOfALiveDrill(t *testing.T) {
+func TestALiveDrillIsPlanned(t *testing.T) {
 	g := NewWithT(t)
 	drill := maintained("drill", map[string]string{
 		"announce": "false", "until": "2026-11-20T12:05:00Z", "workload": "deployments.apps/shop", "replicas": "3",
@@ -198,12 +190,8 @@ func TestTheCauseOfALiveDrill(t *testing.T) {
 	s := snapshot(toPage(), responder(readyPod), armed, gone, published, drill)
 	plan := decide.Decide(s)
 	g.Expect(plan.IsPlanned()).To(BeTrue())
+	g.Expect(plan.Drill).NotTo(BeNil())
 	g.Expect(plan.Reason).To(Equal(criticalv2.ReasonFallbackServing), "the Service's own fallback is what is drilled")
-	status := decide.Summarize(&s.Policies[0], []decide.Verdict{{Service: s.Service, Plan: plan}}, nil, now)
-	g.Expect(status.Outages[0].Cause).To(Equal(&criticalv2.OutageCause{
-		Reason:  criticalv2.CauseDrill,
-		Message: "The outage is a live drill: deployments.apps/shop was scaled to 0, and gets its replicas back at 2026-11-20T12:05:00Z at the latest.",
-	}))
 
 	later(5 * time.Minute)(&s)
 	late := decide.Decide(s)

@@ -272,7 +272,7 @@ func TestPodThatIsPublished(t *testing.T) {
 	table{
 		"on demand, its create is rehearsed before the outage": {
 			snapshot(onDemand, endpoints(ready("shop-1")), published),
-			"Arming/RehearsalPending, rehearse service-watcher-shop, recheck 1s",
+			"Arming/DryRunPending, rehearse service-watcher-shop, recheck 1s",
 		},
 		"on demand, the Service is armed once the rehearsal went well": {
 			snapshot(onDemand, endpoints(ready("shop-1")), published, accepted),

@@ -9,8 +9,10 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/internal/contract/listener"
 	"github.com/critical-service/operator/internal/controller/store"
+	"github.com/critical-service/operator/internal/diagnosis"
 )
 
 // Memory is what was learnt by asking, by Service: answers of the API server and of
@@ -26,7 +28,7 @@ type Memory struct {
 	NameConflicts OfService[corev1.Pod]
 	// Checks are the last self-tests, and Unconfirmed the questions that had no answer
 	// in the last one.
-	Checks      OfService[decide.Check]
+	Checks      OfService[summary.Check]
 	Unconfirmed OfService[map[string]bool]
 	// Diagnoses are the outages whose cause is looked for.
 	Diagnoses OfService[Diagnosis]
@@ -48,7 +50,9 @@ type Diagnosis struct {
 	// Looks is how often was looked; Next is when the next time is.
 	Looks int
 	Next  time.Time
-	// Cause is what was found last; nil if nothing was.
+	// Found is the last diagnosis, and Cause what it says of the outage; nil if nothing
+	// was found.
+	Found *diagnosis.Diagnosis
 	Cause *criticalv2.OutageCause
 	// Reported are the reasons of which an event was sent; nil before anything was found.
 	Reported []string
@@ -72,8 +76,8 @@ type Table struct {
 
 // Cause is what explains the outage of a Service; nil if nothing is known.
 func (m *Memory) Cause(service types.NamespacedName) *criticalv2.OutageCause {
-	if diagnosis := m.Diagnoses.Get(service); diagnosis != nil {
-		return diagnosis.Cause
+	if known := m.Diagnoses.Get(service); known != nil {
+		return known.Cause
 	}
 	return nil
 }

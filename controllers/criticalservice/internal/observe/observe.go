@@ -16,6 +16,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/internal/contract/listener"
 	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/protection"
@@ -286,9 +287,9 @@ func (o *Observer) lookUpNameConflict(ctx context.Context, snap *decide.Snapshot
 
 // Check is what is known of a Service's standby: nil if it is yet to be tested, and
 // empty where the self-test is off or there is no standby.
-func (o *Observer) Check(key types.NamespacedName, snap *decide.Snapshot) *decide.Check {
+func (o *Observer) Check(key types.NamespacedName, snap *decide.Snapshot) *summary.Check {
 	if o.Untested || !Publishes(snap) {
-		return &decide.Check{}
+		return &summary.Check{}
 	}
 	return o.Memory.Checks.Get(key)
 }

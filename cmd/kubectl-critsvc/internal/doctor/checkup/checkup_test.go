@@ -82,8 +82,10 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		}}
 	}
 	tested := func(w *World, result metav1.ConditionStatus, message string) {
-		condition := &w.Policies.Value[0].Status.Conditions[1]
-		condition.Status, condition.Message = result, message
+		reason := map[metav1.ConditionStatus]string{
+			metav1.ConditionFalse: criticalv2.ConditionReasonStandbySilent, metav1.ConditionUnknown: criticalv2.ConditionReasonNotTested,
+		}[result]
+		w.Policies.Value[0].Status.Details[0].Failover = &criticalv2.Failover{Status: result, Reason: reason, Message: message}
 	}
 	down := func(w *World) {
 		front(w).Slices.Value[0].Endpoints[0].Conditions.Ready = new(false)
@@ -170,19 +172,27 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		"a standby that is silent": {func(w *World) {
 			front(w).Answers[0] = Answer{Port: "http", Pod: "responder-1", Protocol: "http", Problem: "refused"}
 		}, []finding{{checkListening, Problem, "does not answer in http: refused"}}},
-		"a standby that cannot be asked":  {func(w *World) { front(w).Answers = nil }, []finding{{checkListening, Warning, "not checked: what the standby answers"}}},
-		"a standby that may not be asked": {func(w *World) { front(w).Answers[0].Unchecked = "forbidden" }, []finding{{checkListening, Warning, "not checked: port http of Pod responder-1: forbidden"}}},
-		"a self-test that failed": {func(w *World) { tested(w, metav1.ConditionFalse, "Service shop/front: port http: refused") },
-			[]finding{{checkSelfTest, Problem, "the operator's last self-test was not answered: Service shop/front: port http: refused"}}},
-		"a self-test of another that failed": {func(w *World) { tested(w, metav1.ConditionFalse, "Service shop/front-2: port http: refused") },
-			[]finding{{checkSelfTest, Warning, "a self-test of another Service of CriticalService front was not answered"}}},
+		"a standby that cannot be asked": {func(w *World) { front(w).Answers = nil }, []finding{{checkListening, Warning, "not checked: what the standby answers"}}},
+		"a standby that is not asked":    {func(w *World) { front(w).Answers[0].Unchecked = "forbidden" }, []finding{{checkListening, Warning, "not checked: port http of Pod responder-1: forbidden"}}},
+		"a self-test that failed": {func(w *World) { tested(w, metav1.ConditionFalse, "port http: refused") },
+			[]finding{{checkSelfTest, Problem, "the operator's last self-test was not answered: port http: refused"}}},
+		"a self-test of another that failed": {func(w *World) {
+			status := &w.Policies.Value[0].Status
+			status.Conditions = append(status.Conditions, metav1.Condition{Type: criticalv2.ConditionFailoverReady, Status: metav1.ConditionFalse})
+		}, none},
+		"no fallback that could be tested": {func(w *World) {
+			status := &w.Policies.Value[0].Status.Details[0]
+			status.State, status.Reason = criticalv2.StateArming, criticalv2.ReasonCreateDenied
+			tested(w, metav1.ConditionFalse, "No fallback works: CreateDenied.")
+			status.Failover.Reason = criticalv2.ConditionReasonNotProtected
+		}, []finding{{checkProtected, Problem, "Arming"}, {checkSelfTest, Problem, "nothing to test: No fallback works: CreateDenied."}}},
 		"a standby that was not tested": {func(w *World) { tested(w, metav1.ConditionUnknown, "No standby was tested.") },
 			[]finding{{checkSelfTest, Warning, "has not tested the standby: No standby was tested."}}},
 		"a Pod on demand, which cannot be tested": {func(w *World) {
 			tested(w, metav1.ConditionUnknown, "No standby was tested.")
 			w.withTemplate(criticalv2.ActivationOnDemand)
 		}, none},
-		"an operator without self-test": {func(w *World) { w.Policies.Value[0].Status.Conditions = nil }, []finding{{checkSelfTest, Warning, "does not test"}}},
+		"an operator without self-test": {func(w *World) { w.Policies.Value[0].Status.Details[0].Failover = nil }, []finding{{checkSelfTest, Warning, "no result of a self-test"}}},
 
 		"a PodTemplate that would be admitted": {func(w *World) { w.withTemplate(criticalv2.ActivationStandby) }, none},
 		"a PodTemplate that does not exist":    {func(w *World) { w.withTemplate(criticalv2.ActivationStandby).Template.Missing = true }, []finding{{checkTemplate, Warning, "does not exist"}}},

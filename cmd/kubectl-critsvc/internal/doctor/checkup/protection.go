@@ -233,43 +233,37 @@ func listening(_ *World, s *Service) []Finding {
 
 // selfTest reports the result of the operator's own test.
 func selfTest(w *World, s *Service) []Finding {
-	policy, _ := w.governor(s)
-	if policy == nil {
-		return nil
+	policy, status := w.governor(s)
+	if status == nil || status.State == criticalv2.StateIgnored {
+		return nil // The check of the protection says so.
 	}
-	condition := meta.FindStatusCondition(policy.Status.Conditions, criticalv2.ConditionFailoverReady)
+	const why = "whether the standby answers clients is not known"
+	result := status.Failover
 	switch {
-	case condition == nil:
+	case result == nil:
 		return []Finding{{
-			Check: checkSelfTest, Severity: Warning, What: "the operator does not test standbys", Why: "a standby that stops answering is noticed in the outage",
+			Check: checkSelfTest, Severity: Warning, What: "the status has no result of a self-test", Why: why,
 			Fix: "upgrade the operator: this one is older than the plugin",
 		}}
-	case condition.Status == metav1.ConditionTrue:
-		return ok(checkSelfTest, "the operator's last self-test was answered: "+condition.Message)
-	case condition.Status == metav1.ConditionFalse:
-		return []Finding{unanswered(s, policy.Name, condition.Message)}
+	case result.Status == metav1.ConditionTrue:
+		return ok(checkSelfTest, "the operator's last self-test was answered: "+result.Message)
+	case result.Reason == criticalv2.ConditionReasonNotProtected:
+		return []Finding{{
+			Check: checkSelfTest, Severity: Problem, What: "the operator has nothing to test: " + result.Message, Why: whyNoFailover,
+			Fix: "the state and its reason say what to do: see the check " + checkProtected,
+		}}
+	case result.Status == metav1.ConditionFalse:
+		return []Finding{{
+			Check: checkSelfTest, Severity: Problem, What: "the operator's last self-test was not answered: " + result.Message,
+			Why: "clients that fail over get no answer either", Fix: output.Docs + "runbooks/CriticalServiceFailoverNotReady.md",
+		}}
 	case onDemand(policy):
-		return ok(checkSelfTest, "the operator tests no standby, because the fallback is made in an outage only: "+condition.Message)
+		return ok(checkSelfTest, "the operator tests no standby, because the fallback is made in an outage only: "+result.Message)
 	}
 	return []Finding{{
-		Check: checkSelfTest, Severity: Warning, What: "the operator has not tested the standby: " + condition.Message,
-		Why: "whether the standby answers clients is not known", Fix: "wait for the next self-test, or see the operator's setting SELF_TEST_INTERVAL; kubectl critsvc drill tests now",
+		Check: checkSelfTest, Severity: Warning, What: "the operator has not tested the standby: " + result.Message, Why: why,
+		Fix: "wait for the next self-test, or see the operator's setting SELF_TEST_INTERVAL; kubectl critsvc drill tests now",
 	}}
-}
-
-// unanswered is the finding of a self-test that failed: of this Service if the
-// message begins with it, else of another that the CriticalService governs.
-func unanswered(s *Service, policy, message string) Finding {
-	finding := Finding{
-		Check: checkSelfTest, Severity: Problem, What: "the operator's last self-test was not answered: " + message,
-		Why: "clients that fail over get no answer either", Fix: output.Docs + "runbooks/CriticalServiceFailoverNotReady.md",
-	}
-	if !strings.HasPrefix(message, fmt.Sprintf("Service %s/%s:", s.Namespace, s.Name)) {
-		finding.Severity = Warning
-		finding.What = fmt.Sprintf("a self-test of another Service of CriticalService %s was not answered: %s", policy, message)
-		finding.Why = "what is wrong there may be wrong here, too: only the first is named"
-	}
-	return finding
 }
 
 // template checks that a Pod of the fallback's template would be admitted.

@@ -124,9 +124,13 @@ func policy(name string) criticalv2.CriticalService {
 		Status: criticalv2.CriticalServiceStatus{
 			Conditions: []metav1.Condition{
 				{Type: criticalv2.ConditionReady, Status: metav1.ConditionTrue},
-				{Type: criticalv2.ConditionFailoverReady, Status: metav1.ConditionTrue, Message: "every standby answered"},
 			},
-			Details: []criticalv2.ServiceStatus{{Namespace: "shop", Name: "front", State: criticalv2.StateArmed, Reason: criticalv2.ReasonStandbyReady}},
+			Details: []criticalv2.ServiceStatus{{
+				Namespace: "shop", Name: "front", State: criticalv2.StateArmed, Reason: criticalv2.ReasonStandbyReady,
+				Failover: &criticalv2.Failover{
+					Status: metav1.ConditionTrue, Reason: criticalv2.ConditionReasonStandbyAnswers, Message: "The standby answers on every port.",
+				},
+			}},
 		},
 	}
 }

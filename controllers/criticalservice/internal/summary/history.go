@@ -1,4 +1,4 @@
-package decide
+package summary
 
 import (
 	"cmp"
@@ -11,18 +11,18 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
-// sight is what is seen of a Service now.
-type sight struct {
+// observation is what is seen of a Service now.
+type observation struct {
 	detail   criticalv2.ServiceStatus
 	fallback string
 }
 
-// chronicle continues the list of outages: one begins when a Service is first seen
-// in outage, and ends when it is seen to answer by itself, or is not governed any
-// more. The latest come first, and the oldest are forgotten.
-func chronicle(policy *criticalv2.CriticalService, details []criticalv2.ServiceStatus, verdicts []Verdict, now time.Time) []criticalv2.Outage {
+// recordOutages continues the list of outages: one begins when a Service is first seen
+// in outage, and ends when it is seen to answer by itself, or is no longer governed. The
+// latest come first, and the oldest are dropped.
+func recordOutages(policy *criticalv2.CriticalService, details []criticalv2.ServiceStatus, verdicts []Verdict, now time.Time) []criticalv2.Outage {
 	moment := metav1.NewMicroTime(now)
-	seen := sights(details, verdicts)
+	seen := observe(details, verdicts)
 
 	var outages []criticalv2.Outage
 	for _, outage := range policy.Status.Outages {
@@ -43,21 +43,22 @@ func chronicle(policy *criticalv2.CriticalService, details []criticalv2.ServiceS
 	return latest(append(outages, begun(policy, seen, outages, moment)...))
 }
 
-func sights(details []criticalv2.ServiceStatus, verdicts []Verdict) map[types.NamespacedName]sight {
-	seen := map[types.NamespacedName]sight{}
+// observe joins what is known of each Service.
+func observe(details []criticalv2.ServiceStatus, verdicts []Verdict) map[types.NamespacedName]observation {
+	seen := map[types.NamespacedName]observation{}
 	for _, detail := range details {
-		seen[types.NamespacedName{Namespace: detail.Namespace, Name: detail.Name}] = sight{detail: detail}
+		seen[types.NamespacedName{Namespace: detail.Namespace, Name: detail.Name}] = observation{detail: detail}
 	}
 	for i := range verdicts {
 		key := types.NamespacedName{Namespace: verdicts[i].Service.Namespace, Name: verdicts[i].Service.Name}
-		seen[key] = sight{detail: seen[key].detail, fallback: verdicts[i].Plan.Fallback}
+		seen[key] = observation{detail: seen[key].detail, fallback: verdicts[i].Plan.Fallback}
 	}
 	return seen
 }
 
-// begun are the outages that the list does not have yet. Those that are under way
-// are never forgotten, so that there may be no place for more.
-func begun(policy *criticalv2.CriticalService, seen map[types.NamespacedName]sight, listed []criticalv2.Outage, now metav1.MicroTime) []criticalv2.Outage {
+// begun are the outages that the list does not have yet. Those that are under way are
+// never dropped, so that there may be no room for more.
+func begun(policy *criticalv2.CriticalService, seen map[types.NamespacedName]observation, listed []criticalv2.Outage, now metav1.MicroTime) []criticalv2.Outage {
 	since := map[types.NamespacedName]metav1.Time{}
 	for _, detail := range policy.Status.Details {
 		if inOutage(detail) {
@@ -71,7 +72,7 @@ func begun(policy *criticalv2.CriticalService, seen map[types.NamespacedName]sig
 		}
 		outage := criticalv2.Outage{Namespace: key.Namespace, Name: key.Name, Began: now}
 		if earlier, known := since[key]; known && earlier.Time.Before(now.Time) {
-			outage.Began = metav1.NewMicroTime(earlier.Time) // The list had no place for it, or was not kept yet.
+			outage.Began = metav1.NewMicroTime(earlier.Time) // The list had no room for it.
 		}
 		added = append(added, continued(outage, current, now))
 	}
@@ -85,8 +86,8 @@ func begun(policy *criticalv2.CriticalService, seen map[types.NamespacedName]sig
 	return added[:min(len(added), max(room, 0))]
 }
 
-// continued is an outage with what was learnt of it since.
-func continued(outage criticalv2.Outage, current sight, now metav1.MicroTime) criticalv2.Outage {
+// continued is an outage with what is known of it now.
+func continued(outage criticalv2.Outage, current observation, now metav1.MicroTime) criticalv2.Outage {
 	if current.detail.State == criticalv2.StateCovered && outage.Covered == nil {
 		outage.Covered = new(notBefore(outage, now))
 		outage.Fallback = current.fallback

@@ -1,4 +1,4 @@
-package decide
+package summary
 
 import (
 	"cmp"
@@ -8,21 +8,21 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/critical-service/operator/internal/protection"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/internal/controller/condition"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // Verdict is what was decided about one Service that a CriticalService matches, and
 // what is known of it beside that.
 type Verdict struct {
 	Service *corev1.Service
-	Plan    Plan
-	// Cause is what explains the outage; nil if nobody has looked yet.
+	Plan    decide.Plan
+	// Cause is what explains the outage; nil if it has not been diagnosed yet.
 	Cause *criticalv2.OutageCause
 	// Check is the last self-test of the standby; nil if there was none.
 	Check *Check
@@ -49,7 +49,7 @@ func Summarize(policy *criticalv2.CriticalService, verdicts []Verdict, unwatched
 	setOutage(list, details)
 	setOverridden(list, details)
 	status.Details = capped(details)
-	status.Outages = chronicle(policy, details, verdicts, now)
+	status.Outages = recordOutages(policy, details, verdicts, now)
 	return status
 }
 
@@ -66,33 +66,34 @@ func Detail(policy *criticalv2.CriticalService, verdict Verdict, now time.Time) 
 	}
 	if inOutage(detail) {
 		detail.Cause = verdict.Cause
-		if planned := verdict.Plan.plannedCause(); planned != nil {
+		if planned := plannedCause(&verdict.Plan); planned != nil {
 			detail.Cause = planned
 		}
 	}
-	old := slices.IndexFunc(policy.Status.Details, func(d criticalv2.ServiceStatus) bool {
-		return d.Namespace == detail.Namespace && d.Name == detail.Name
-	})
-	if old < 0 {
+	was := policy.Status.DetailOf(detail.Namespace, detail.Name)
+	if was == nil {
+		detail.Failover = failoverOf(policy, &verdict, nil)
 		return detail
 	}
-	was := policy.Status.Details[old]
-	// The API server is about to be asked; until it answers, what it said
-	// before (perhaps to an operator before this one) is the best that is known.
+	detail.Failover = failoverOf(policy, &verdict, was.Failover)
+	// A dry run is pending; until its result is there, that of the last one (perhaps of
+	// an operator before this one) is the best that is known.
 	armed := was.State == criticalv2.StateArmed && detail.State == criticalv2.StateArming
 	if verdict.Plan.Provisional && (was.State == detail.State || armed) {
-		return was
+		held := *was
+		held.Failover = detail.Failover
+		return held
 	}
 	if was.State == detail.State {
 		detail.Since = was.Since
 	}
 	if inOutage(detail) && detail.Cause == nil {
-		detail.Cause = was.Cause // Somebody is about to look again.
+		detail.Cause = was.Cause // It is about to be diagnosed again.
 	}
 	return detail
 }
 
-// inOutage tells whether a Service has no ready endpoint of its own.
+// inOutage reports whether a Service has no ready endpoint of its own.
 func inOutage(detail criticalv2.ServiceStatus) bool {
 	return detail.State == criticalv2.StateExposed || detail.State == criticalv2.StateCovered
 }
@@ -140,36 +141,14 @@ func setReady(list condition.List, policy *criticalv2.CriticalService, counts cr
 	}
 }
 
-// hindrances are the reasons that make FallbackReady False, the most general
-// first: one missing PodTemplate explains many Services.
-var hindrances = []string{
-	criticalv2.ReasonTemplateNotFound,
-	criticalv2.ReasonTemplateForbidden,
-	criticalv2.ReasonResponderFailing,
-	criticalv2.ReasonCreateDenied,
-	criticalv2.ReasonNameTaken,
-	criticalv2.ReasonBackupNotFound,
-	criticalv2.ReasonBackupUnsuitable,
-	criticalv2.ReasonBackupNotReady,
-	criticalv2.ReasonHeadlessUnsupported,
-	criticalv2.ReasonFamilyMissing,
-	criticalv2.ReasonPortMismatch,
-	criticalv2.ReasonFallbackFailing,
-	criticalv2.ReasonPageContentInvalid,
-}
-
-// Hinders tells whether a reason says that a fallback does not work as it is,
-// and that a person must do something.
-func Hinders(reason string) bool { return slices.Contains(hindrances, reason) }
-
 func setFallbackReady(list condition.List, details []criticalv2.ServiceStatus) {
-	for _, reason := range hindrances {
+	for _, reason := range protection.ReasonsToAct {
 		if texts := describe(details, func(d criticalv2.ServiceStatus) bool { return d.Reason == reason }); texts != "" {
 			list.Set(criticalv2.ConditionFallbackReady, false, reason, texts)
 			return
 		}
 	}
-	list.Set(criticalv2.ConditionFallbackReady, true, criticalv2.ConditionReasonFallbackPrepared, "Nothing hinders a fallback.")
+	list.Set(criticalv2.ConditionFallbackReady, true, criticalv2.ConditionReasonFallbackPrepared, "All fallbacks are ready.")
 }
 
 func setOutage(list condition.List, details []criticalv2.ServiceStatus) {

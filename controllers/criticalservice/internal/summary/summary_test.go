@@ -1,4 +1,4 @@
-package decide_test
+package summary_test
 
 import (
 	"fmt"
@@ -9,22 +9,12 @@ import (
 	"unicode/utf8"
 
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 )
-
-// verdict is about Service web/NAME, governed by "a".
-func verdict(name string, state criticalv2.ServiceState, reason string) decide.Verdict {
-	governor := policy("a")
-	return decide.Verdict{
-		Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: name}},
-		Plan:    decide.Plan{Governor: &governor, State: state, Reason: reason, Message: "message of " + name},
-	}
-}
 
 func TestConditions(t *testing.T) {
 	overridden := verdict("o", criticalv2.StateCovered, criticalv2.ReasonFallbackServing)
@@ -32,7 +22,7 @@ func TestConditions(t *testing.T) {
 	overridden.Plan.Governor = &other
 
 	tests := map[string]struct {
-		verdicts  []decide.Verdict
+		verdicts  []summary.Verdict
 		unwatched []string
 		selector  map[string]string
 		want      string
@@ -41,44 +31,44 @@ func TestConditions(t *testing.T) {
 			want: "Ready=True/NoServices FallbackReady=True/FallbackPrepared FailoverReady=Unknown/NotTested Outage=False/NoOutage Overridden=False/NotOverridden",
 		},
 		"armed Services are protected": {
-			verdicts: []decide.Verdict{verdict("x", criticalv2.StateArmed, criticalv2.ReasonEndpointsReady)},
+			verdicts: []summary.Verdict{verdict("x", criticalv2.StateArmed, criticalv2.ReasonEndpointsReady)},
 			want:     "Ready=True/Protected FallbackReady=True/FallbackPrepared FailoverReady=Unknown/NotTested Outage=False/NoOutage Overridden=False/NotOverridden",
 		},
-		"a Service that nobody can protect does not spoil the rest": {
-			verdicts: []decide.Verdict{
+		"a Service that cannot be protected does not spoil the rest": {
+			verdicts: []summary.Verdict{
 				verdict("x", criticalv2.StateArmed, criticalv2.ReasonEndpointsReady),
 				verdict("y", criticalv2.StateIgnored, criticalv2.ReasonNoSelector),
 			},
 			want: "Ready=True/Protected FallbackReady=True/FallbackPrepared FailoverReady=Unknown/NotTested Outage=False/NoOutage Overridden=False/NotOverridden",
 		},
 		"a covered Service is protected, and in outage": {
-			verdicts: []decide.Verdict{verdict("x", criticalv2.StateCovered, criticalv2.ReasonFallbackServing)},
+			verdicts: []summary.Verdict{verdict("x", criticalv2.StateCovered, criticalv2.ReasonFallbackServing)},
 			want:     "Ready=True/Protected FallbackReady=True/FallbackPrepared FailoverReady=Unknown/NotTested Outage=True/Covered Overridden=False/NotOverridden",
 		},
 		"one exposed Service counts more than one that is covered": {
-			verdicts: []decide.Verdict{
+			verdicts: []summary.Verdict{
 				verdict("x", criticalv2.StateCovered, criticalv2.ReasonFallbackServing),
 				verdict("y", criticalv2.StateExposed, criticalv2.ReasonFallbackStarting),
 			},
 			want: "Ready=False/NotProtected FallbackReady=True/FallbackPrepared FailoverReady=Unknown/NotTested Outage=True/Exposed Overridden=False/NotOverridden",
 		},
-		"what hinders a fallback is said before the outage": {
-			verdicts: []decide.Verdict{verdict("x", criticalv2.StateArming, criticalv2.ReasonCreateDenied)},
+		"a problem of a fallback is reported before the outage": {
+			verdicts: []summary.Verdict{verdict("x", criticalv2.StateArming, criticalv2.ReasonCreateDenied)},
 			want:     "Ready=False/NotProtected FallbackReady=False/CreateDenied FailoverReady=False/NotProtected Outage=False/NoOutage Overridden=False/NotOverridden",
 		},
 		"a missing template is said before what concerns one Service": {
-			verdicts: []decide.Verdict{
+			verdicts: []summary.Verdict{
 				verdict("x", criticalv2.StateArming, criticalv2.ReasonNameTaken),
 				verdict("y", criticalv2.StateArming, criticalv2.ReasonTemplateNotFound),
 			},
 			want: "Ready=False/NotProtected FallbackReady=False/TemplateNotFound FailoverReady=False/NotProtected Outage=False/NoOutage Overridden=False/NotOverridden",
 		},
-		"a fallback that answers on some ports only is a hindrance": {
-			verdicts: []decide.Verdict{verdict("x", criticalv2.StateCovered, criticalv2.ReasonPortMismatch)},
+		"a fallback that answers on some ports only is a problem": {
+			verdicts: []summary.Verdict{verdict("x", criticalv2.StateCovered, criticalv2.ReasonPortMismatch)},
 			want:     "Ready=True/Protected FallbackReady=False/PortMismatch FailoverReady=Unknown/NotTested Outage=True/Covered Overridden=False/NotOverridden",
 		},
 		"what another governs is not ours to worry about": {
-			verdicts: []decide.Verdict{overridden},
+			verdicts: []summary.Verdict{overridden},
 			want:     "Ready=True/NoServices FallbackReady=True/FallbackPrepared FailoverReady=Unknown/NotTested Outage=False/NoOutage Overridden=True/FirstByName",
 		},
 		"a selector that cannot be read is said": {
@@ -97,7 +87,7 @@ func TestConditions(t *testing.T) {
 			if test.selector != nil {
 				p.Spec.ServiceSelector.MatchLabels = test.selector
 			}
-			status := decide.Summarize(&p, test.verdicts, test.unwatched, now)
+			status := summary.Summarize(&p, test.verdicts, test.unwatched, now)
 			var got []string
 			for _, condition := range status.Conditions {
 				got = append(got, fmt.Sprintf("%s=%s/%s", condition.Type, condition.Status, condition.Reason))
@@ -111,7 +101,7 @@ func TestConditions(t *testing.T) {
 func TestCountsAddUp(t *testing.T) {
 	g := NewWithT(t)
 	p := policy("a")
-	status := decide.Summarize(&p, []decide.Verdict{
+	status := summary.Summarize(&p, []summary.Verdict{
 		verdict("a", criticalv2.StateArmed, "x"), verdict("b", criticalv2.StateArmed, "x"),
 		verdict("c", criticalv2.StateArming, "x"), verdict("d", criticalv2.StateExposed, "x"),
 		verdict("e", criticalv2.StateCovered, "x"), verdict("f", criticalv2.StateIgnored, "x"),
@@ -121,7 +111,7 @@ func TestCountsAddUp(t *testing.T) {
 
 func TestDetailsAreCappedAndSorted(t *testing.T) {
 	g := NewWithT(t)
-	var verdicts []decide.Verdict
+	var verdicts []summary.Verdict
 	for i := range 150 {
 		verdicts = append(verdicts, verdict(fmt.Sprintf("s-%03d", i), criticalv2.StateArmed, criticalv2.ReasonEndpointsReady))
 	}
@@ -131,7 +121,7 @@ func TestDetailsAreCappedAndSorted(t *testing.T) {
 	rand.New(rand.NewPCG(1, 1)).Shuffle(len(verdicts), func(i, j int) { verdicts[i], verdicts[j] = verdicts[j], verdicts[i] })
 
 	p := policy("a")
-	status := decide.Summarize(&p, verdicts, nil, now)
+	status := summary.Summarize(&p, verdicts, nil, now)
 
 	g.Expect(status.Services.Total).To(BeEquivalentTo(152))
 	g.Expect(status.Details).To(HaveLen(criticalv2.MaxDetails))
@@ -148,10 +138,10 @@ func TestSinceIsWhenTheStateBegan(t *testing.T) {
 	was := func(state criticalv2.ServiceState, reason string) criticalv2.ServiceStatus {
 		return criticalv2.ServiceStatus{Namespace: "web", Name: "x", State: state, Reason: reason, Message: "old", Since: earlier}
 	}
-	provisional := func(v decide.Verdict) decide.Verdict { v.Plan.Provisional = true; return v }
+	provisional := func(v summary.Verdict) summary.Verdict { v.Plan.Provisional = true; return v }
 	tests := map[string]struct {
 		was        criticalv2.ServiceStatus
-		verdict    decide.Verdict
+		verdict    summary.Verdict
 		wantReason string
 		wantSince  time.Time
 	}{
@@ -167,18 +157,18 @@ func TestSinceIsWhenTheStateBegan(t *testing.T) {
 		},
 		"until the API server has answered, what it said before holds": {
 			was(criticalv2.StateArmed, criticalv2.ReasonEndpointsReady),
-			provisional(verdict("x", criticalv2.StateArming, criticalv2.ReasonRehearsalPending)),
+			provisional(verdict("x", criticalv2.StateArming, criticalv2.ReasonDryRunPending)),
 			criticalv2.ReasonEndpointsReady, earlier.Time,
 		},
 		"a Service that is no longer opted out is not called so until the API server has answered": {
 			was(criticalv2.StateIgnored, criticalv2.ReasonOptedOut),
-			provisional(verdict("x", criticalv2.StateArming, criticalv2.ReasonRehearsalPending)),
-			criticalv2.ReasonRehearsalPending, now,
+			provisional(verdict("x", criticalv2.StateArming, criticalv2.ReasonDryRunPending)),
+			criticalv2.ReasonDryRunPending, now,
 		},
-		"a recovery is not hidden by a rehearsal that is still to come": {
+		"a recovery is not hidden by a dry run that is pending": {
 			was(criticalv2.StateCovered, criticalv2.ReasonFallbackServing),
-			provisional(verdict("x", criticalv2.StateArming, criticalv2.ReasonRehearsalPending)),
-			criticalv2.ReasonRehearsalPending, now,
+			provisional(verdict("x", criticalv2.StateArming, criticalv2.ReasonDryRunPending)),
+			criticalv2.ReasonDryRunPending, now,
 		},
 		"a fallback that is gone is not said to answer until the next one is made": {
 			was(criticalv2.StateCovered, criticalv2.ReasonFallbackServing),
@@ -196,7 +186,7 @@ func TestSinceIsWhenTheStateBegan(t *testing.T) {
 			g := NewWithT(t)
 			p := policy("a")
 			p.Status.Details = []criticalv2.ServiceStatus{test.was}
-			status := decide.Summarize(&p, []decide.Verdict{test.verdict}, nil, now)
+			status := summary.Summarize(&p, []summary.Verdict{test.verdict}, nil, now)
 			g.Expect(status.Details[0].Reason).To(Equal(test.wantReason))
 			g.Expect(status.Details[0].Since.Time).To(Equal(test.wantSince))
 		})
@@ -206,16 +196,16 @@ func TestSinceIsWhenTheStateBegan(t *testing.T) {
 func TestASummaryOfTheSameIsTheSame(t *testing.T) {
 	g := NewWithT(t)
 	p := policy("a")
-	verdicts := []decide.Verdict{verdict("x", criticalv2.StateArmed, "r"), verdict("y", criticalv2.StateExposed, "r")}
-	p.Status = decide.Summarize(&p, verdicts, nil, now)
-	g.Expect(decide.Summarize(&p, verdicts, nil, now.Add(time.Hour))).To(Equal(p.Status))
+	verdicts := []summary.Verdict{verdict("x", criticalv2.StateArmed, "r"), verdict("y", criticalv2.StateExposed, "r")}
+	p.Status = summary.Summarize(&p, verdicts, nil, now)
+	g.Expect(summary.Summarize(&p, verdicts, nil, now.Add(time.Hour))).To(Equal(p.Status))
 }
 
 func TestLongMessagesFitTheSchema(t *testing.T) {
 	g := NewWithT(t)
 	p, v := policy("a"), verdict("x", criticalv2.StateArming, "r")
 	v.Plan.Message = strings.Repeat("é", 5000)
-	status := decide.Summarize(&p, []decide.Verdict{v}, nil, now)
+	status := summary.Summarize(&p, []summary.Verdict{v}, nil, now)
 	message := status.Details[0].Message
 	g.Expect(len(message)).To(BeNumerically("~", 1024, 3), "an event's note has at most 1024 bytes")
 	g.Expect(len(message)).To(BeNumerically("<=", 1024))
@@ -228,8 +218,8 @@ func TestLongMessagesFitTheSchema(t *testing.T) {
 func TestAConditionsTimeChangesWithItsStatusOnly(t *testing.T) {
 	g := NewWithT(t)
 	p := policy("a")
-	p.Status = decide.Summarize(&p, []decide.Verdict{verdict("x", criticalv2.StateExposed, "r")}, nil, now)
-	p.Status = decide.Summarize(&p, []decide.Verdict{verdict("x", criticalv2.StateArming, "r")}, nil, now.Add(time.Minute))
+	p.Status = summary.Summarize(&p, []summary.Verdict{verdict("x", criticalv2.StateExposed, "r")}, nil, now)
+	p.Status = summary.Summarize(&p, []summary.Verdict{verdict("x", criticalv2.StateArming, "r")}, nil, now.Add(time.Minute))
 	g.Expect(meta.FindStatusCondition(p.Status.Conditions, criticalv2.ConditionReady).LastTransitionTime.Time).To(Equal(now))
 	g.Expect(meta.FindStatusCondition(p.Status.Conditions, criticalv2.ConditionOutage).LastTransitionTime.Time).To(Equal(now.Add(time.Minute)))
 }

@@ -1,4 +1,4 @@
-package decide_test
+package summary_test
 
 import (
 	"encoding/json"
@@ -13,25 +13,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 )
 
-// chronicler follows Services for CriticalService "a". All that it remembers from
+// recorder follows Services for CriticalService "a". All that it remembers from
 // one moment to the next is the status as the API server stores it.
-type chronicler struct {
+type recorder struct {
 	g      Gomega
 	policy criticalv2.CriticalService
 	now    time.Time
 }
 
-func newChronicler(g Gomega) *chronicler {
-	return &chronicler{g: g, policy: policy("a"), now: now}
+func newRecorder(g Gomega) *recorder {
+	return &recorder{g: g, policy: policy("a"), now: now}
 }
 
 // see summarizes what is seen some time later.
-func (c *chronicler) see(later time.Duration, verdicts ...decide.Verdict) {
+func (c *recorder) see(later time.Duration, verdicts ...summary.Verdict) {
 	c.now = c.now.Add(later)
-	stored, err := json.Marshal(decide.Summarize(&c.policy, verdicts, nil, c.now))
+	stored, err := json.Marshal(summary.Summarize(&c.policy, verdicts, nil, c.now))
 	c.g.Expect(err).NotTo(HaveOccurred())
 	c.policy.Status = criticalv2.CriticalServiceStatus{}
 	c.g.Expect(json.Unmarshal(stored, &c.policy.Status)).To(Succeed())
@@ -39,7 +39,7 @@ func (c *chronicler) see(later time.Duration, verdicts ...decide.Verdict) {
 
 // story is the list of outages in words, for example "x +0s covered +1s by page
 // ended +60s CrashLoop", with times since the first moment.
-func (c *chronicler) story() []string {
+func (c *recorder) story() []string {
 	lines := []string{}
 	for _, outage := range c.policy.Status.Outages {
 		line := fmt.Sprintf("%s +%s", outage.Name, outage.Began.Sub(now))
@@ -57,36 +57,36 @@ func (c *chronicler) story() []string {
 	return lines
 }
 
-func armedNow(name string) decide.Verdict {
+func armedNow(name string) summary.Verdict {
 	return verdict(name, criticalv2.StateArmed, criticalv2.ReasonStandbyReady)
 }
 
-func exposedNow(name string) decide.Verdict {
+func exposedNow(name string) summary.Verdict {
 	return verdict(name, criticalv2.StateExposed, criticalv2.ReasonFallbackStarting)
 }
 
-func coveredNow(name string) decide.Verdict {
+func coveredNow(name string) summary.Verdict {
 	v := verdict(name, criticalv2.StateCovered, criticalv2.ReasonFallbackServing)
 	v.Plan.Fallback = criticalv2.FallbackKindPage
 	return v
 }
 
-func unknownNow(name string) decide.Verdict {
+func unknownNow(name string) summary.Verdict {
 	return verdict(name, criticalv2.StateArming, criticalv2.ReasonEndpointsUnknown)
 }
 
-func because(v decide.Verdict, reason string) decide.Verdict {
+func because(v summary.Verdict, reason string) summary.Verdict {
 	v.Cause = &criticalv2.OutageCause{Reason: reason}
 	return v
 }
 
-func governedBy(name string, v decide.Verdict) decide.Verdict {
+func governedBy(name string, v summary.Verdict) summary.Verdict {
 	other := policy(name)
 	v.Plan.Governor = &other
 	return v
 }
 
-func provisionally(v decide.Verdict) decide.Verdict {
+func provisionally(v summary.Verdict) summary.Verdict {
 	v.Plan.Provisional = true
 	return v
 }
@@ -94,15 +94,15 @@ func provisionally(v decide.Verdict) decide.Verdict {
 func TestTheHistoryOfOutages(t *testing.T) {
 	const second, minute = time.Second, time.Minute
 	tests := map[string]struct {
-		happens func(c *chronicler)
+		happens func(c *recorder)
 		want    []string
 	}{
 		"a Service that answers has no history": {
-			happens: func(c *chronicler) { c.see(0, armedNow("x")); c.see(minute, armedNow("x")) },
+			happens: func(c *recorder) { c.see(0, armedNow("x")); c.see(minute, armedNow("x")) },
 			want:    []string{},
 		},
 		"an outage begins, is covered, and ends": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(0, armedNow("x"))
 				c.see(minute, exposedNow("x"))
 				c.see(second, coveredNow("x"))
@@ -111,15 +111,15 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			want: []string{"x +1m0s covered +1m1s by page ended +2m1s"},
 		},
 		"a standby covers in the moment in which the outage begins": {
-			happens: func(c *chronicler) { c.see(0, armedNow("x")); c.see(minute, coveredNow("x")) },
+			happens: func(c *recorder) { c.see(0, armedNow("x")); c.see(minute, coveredNow("x")) },
 			want:    []string{"x +1m0s covered +1m0s by page"},
 		},
 		"an outage that nothing answers is never covered": {
-			happens: func(c *chronicler) { c.see(0, exposedNow("x")); c.see(minute, armedNow("x")) },
+			happens: func(c *recorder) { c.see(0, exposedNow("x")); c.see(minute, armedNow("x")) },
 			want:    []string{"x +0s ended +1m0s"},
 		},
 		"a fallback that goes and comes back is one outage, covered when it first was": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(0, coveredNow("x"))
 				c.see(minute, exposedNow("x"))
 				c.see(minute, coveredNow("x"))
@@ -127,7 +127,7 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			want: []string{"x +0s covered +0s by page"},
 		},
 		"the latest outage comes first": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(0, coveredNow("x"), armedNow("y"))
 				c.see(minute, armedNow("x"), coveredNow("y"))
 				c.see(minute, coveredNow("x"), coveredNow("y"))
@@ -135,15 +135,15 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			want: []string{"x +2m0s covered +2m0s by page", "y +1m0s covered +1m0s by page", "x +0s covered +0s by page ended +1m0s"},
 		},
 		"outages that began together are in the order of their names": {
-			happens: func(c *chronicler) { c.see(0, exposedNow("z"), exposedNow("x"), exposedNow("y")) },
+			happens: func(c *recorder) { c.see(0, exposedNow("z"), exposedNow("x"), exposedNow("y")) },
 			want:    []string{"x +0s", "y +0s", "z +0s"},
 		},
 		"a Service that vanishes in outage ends it": {
-			happens: func(c *chronicler) { c.see(0, exposedNow("x")); c.see(minute) },
+			happens: func(c *recorder) { c.see(0, exposedNow("x")); c.see(minute) },
 			want:    []string{"x +0s ended +1m0s"},
 		},
 		"a Service that is deleted, or whose owner opts out, ends it": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(0, exposedNow("x"), exposedNow("y"))
 				c.see(minute, verdict("x", criticalv2.StateIgnored, criticalv2.ReasonTerminating),
 					verdict("y", criticalv2.StateIgnored, criticalv2.ReasonOptedOut))
@@ -151,15 +151,15 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			want: []string{"x +0s ended +1m0s", "y +0s ended +1m0s"},
 		},
 		"a Service that another CriticalService takes over ends it here": {
-			happens: func(c *chronicler) { c.see(0, coveredNow("x")); c.see(minute, governedBy("A", coveredNow("x"))) },
+			happens: func(c *recorder) { c.see(0, coveredNow("x")); c.see(minute, governedBy("A", coveredNow("x"))) },
 			want:    []string{"x +0s covered +0s by page ended +1m0s"},
 		},
 		"a Service that is taken over in outage begins one": {
-			happens: func(c *chronicler) { c.see(0, governedBy("A", coveredNow("x"))); c.see(minute, coveredNow("x")) },
+			happens: func(c *recorder) { c.see(0, governedBy("A", coveredNow("x"))); c.see(minute, coveredNow("x")) },
 			want:    []string{"x +1m0s covered +1m0s by page"},
 		},
 		"that nothing is known of a Service does not end its outage": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(0, coveredNow("x"))
 				c.see(minute, unknownNow("x"))
 				c.see(minute, coveredNow("x"))
@@ -168,11 +168,11 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			want: []string{"x +0s covered +0s by page ended +3m0s"},
 		},
 		"that nothing is known of a Service is no outage": {
-			happens: func(c *chronicler) { c.see(0, unknownNow("x")); c.see(minute, unknownNow("x")) },
+			happens: func(c *recorder) { c.see(0, unknownNow("x")); c.see(minute, unknownNow("x")) },
 			want:    []string{},
 		},
 		"an outage goes on while the API server is about to be asked": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(0, exposedNow("x"))
 				c.see(second, provisionally(exposedNow("x")))
 				c.see(second, coveredNow("x"))
@@ -180,18 +180,18 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			want: []string{"x +0s covered +2s by page"},
 		},
 		"an outage begins though the API server is about to be asked": {
-			happens: func(c *chronicler) { c.see(0, armedNow("x")); c.see(minute, provisionally(exposedNow("x"))) },
+			happens: func(c *recorder) { c.see(0, armedNow("x")); c.see(minute, provisionally(exposedNow("x"))) },
 			want:    []string{"x +1m0s"},
 		},
 		"a recovery ends it though the API server is about to be asked": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(0, coveredNow("x"))
-				c.see(minute, provisionally(verdict("x", criticalv2.StateArming, criticalv2.ReasonRehearsalPending)))
+				c.see(minute, provisionally(verdict("x", criticalv2.StateArming, criticalv2.ReasonDryRunPending)))
 			},
 			want: []string{"x +0s covered +0s by page ended +1m0s"},
 		},
 		"the cause is the last that explains something": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(0, coveredNow("x"))
 				c.see(second, because(coveredNow("x"), criticalv2.CauseNotFound))
 				c.see(second, because(coveredNow("x"), criticalv2.CauseScaledToZero))
@@ -203,7 +203,7 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			want: []string{"x +0s covered +0s by page ended +6s CrashLoop"},
 		},
 		"Pods that start explain it where nothing else does": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(0, because(coveredNow("x"), criticalv2.CauseNotFound))
 				c.see(second, because(coveredNow("x"), criticalv2.CausePodsStarting))
 				c.see(second, armedNow("x"))
@@ -211,7 +211,7 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			want: []string{"x +0s covered +0s by page ended +2s PodsStarting"},
 		},
 		"a cause belongs to its own outage only": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(0, because(coveredNow("x"), criticalv2.CauseCrashLoop))
 				c.see(second, armedNow("x"))
 				c.see(second, coveredNow("x"))
@@ -219,7 +219,7 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			want: []string{"x +2s covered +2s by page", "x +0s covered +0s by page ended +1s CrashLoop"},
 		},
 		"an operator whose clock is behind ends nothing before it began": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(minute, exposedNow("x"), coveredNow("y"))
 				c.see(-30*second, coveredNow("x"), armedNow("y"))
 				c.see(0, armedNow("x"), armedNow("y"))
@@ -227,7 +227,7 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			want: []string{"x +1m0s covered +1m0s by page ended +1m0s", "y +1m0s covered +1m0s by page ended +1m0s"},
 		},
 		"an outage from before there was a history began when its state did": {
-			happens: func(c *chronicler) {
+			happens: func(c *recorder) {
 				c.see(0, coveredNow("x"))
 				c.policy.Status.Outages = nil
 				c.see(minute, coveredNow("x"))
@@ -238,7 +238,7 @@ func TestTheHistoryOfOutages(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			c := newChronicler(g)
+			c := newRecorder(g)
 			test.happens(c)
 			g.Expect(c.story()).To(Equal(test.want))
 		})
@@ -247,7 +247,7 @@ func TestTheHistoryOfOutages(t *testing.T) {
 
 func TestOfOneServiceTheLatestTenOutagesAreKept(t *testing.T) {
 	g := NewWithT(t)
-	c := newChronicler(g)
+	c := newRecorder(g)
 	c.see(0, exposedNow("quiet"), armedNow("x"))
 	c.see(time.Second, armedNow("quiet"), armedNow("x"))
 	for range 2 * criticalv2.MaxOutagesOfService {
@@ -264,8 +264,8 @@ func TestOfOneServiceTheLatestTenOutagesAreKept(t *testing.T) {
 }
 
 // all says the same of many Services.
-func all(number int, of func(string) decide.Verdict) []decide.Verdict {
-	var verdicts []decide.Verdict
+func all(number int, of func(string) summary.Verdict) []summary.Verdict {
+	var verdicts []summary.Verdict
 	for i := range number {
 		verdicts = append(verdicts, of(fmt.Sprintf("s-%03d", i)))
 	}
@@ -274,7 +274,7 @@ func all(number int, of func(string) decide.Verdict) []decide.Verdict {
 
 func TestAnOutageUnderWayIsKeptBeforeAnyThatIsOver(t *testing.T) {
 	g := NewWithT(t)
-	c := newChronicler(g)
+	c := newRecorder(g)
 	c.see(0, exposedNow("long"))
 	for range 3 {
 		c.see(time.Minute, append(all(60, exposedNow), exposedNow("long"))...)
@@ -286,7 +286,7 @@ func TestAnOutageUnderWayIsKeptBeforeAnyThatIsOver(t *testing.T) {
 
 func TestMoreServicesInOutageThanPlacesDoNotPushEachOtherOut(t *testing.T) {
 	g := NewWithT(t)
-	c := newChronicler(g)
+	c := newRecorder(g)
 	c.see(0, all(criticalv2.MaxOutages, exposedNow)...)
 	before := c.policy.Status.Outages
 	many := append(all(criticalv2.MaxOutages, exposedNow), all(criticalv2.MaxOutages+30, exposedNow)[criticalv2.MaxOutages:]...)
@@ -310,20 +310,20 @@ func TestMoreServicesInOutageThanPlacesDoNotPushEachOtherOut(t *testing.T) {
 
 // The laws of the history, in random sequences of what may be seen.
 func TestTheLawsOfTheHistory(t *testing.T) {
-	states := []func(string) decide.Verdict{armedNow, exposedNow, coveredNow, unknownNow,
-		func(name string) decide.Verdict { return because(coveredNow(name), criticalv2.CauseCrashLoop) },
-		func(name string) decide.Verdict { return because(exposedNow(name), criticalv2.CauseNotFound) },
-		func(name string) decide.Verdict { return provisionally(exposedNow(name)) },
-		func(name string) decide.Verdict { return governedBy("A", coveredNow(name)) },
+	states := []func(string) summary.Verdict{armedNow, exposedNow, coveredNow, unknownNow,
+		func(name string) summary.Verdict { return because(coveredNow(name), criticalv2.CauseCrashLoop) },
+		func(name string) summary.Verdict { return because(exposedNow(name), criticalv2.CauseNotFound) },
+		func(name string) summary.Verdict { return provisionally(exposedNow(name)) },
+		func(name string) summary.Verdict { return governedBy("A", coveredNow(name)) },
 	}
 	for name, services := range map[string]int{"few Services": 3, "more Services than the list has places": criticalv2.MaxOutages + 20} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(5) {
 				g := NewWithT(t)
 				random := rand.New(rand.NewPCG(seed, 0))
-				c := newChronicler(g)
+				c := newRecorder(g)
 				for range 60 {
-					var verdicts []decide.Verdict
+					var verdicts []summary.Verdict
 					for i := range services {
 						if random.IntN(10) > 0 { // Now and then a Service is gone.
 							verdicts = append(verdicts, states[random.IntN(len(states))](fmt.Sprintf("s-%03d", i)))
@@ -337,7 +337,7 @@ func TestTheLawsOfTheHistory(t *testing.T) {
 }
 
 // holdLaws sees a random world, and holds what becomes of the history to its laws.
-func holdLaws(g Gomega, random *rand.Rand, c *chronicler, verdicts []decide.Verdict) {
+func holdLaws(g Gomega, random *rand.Rand, c *recorder, verdicts []summary.Verdict) {
 	before := c.policy.DeepCopy()
 	c.see(time.Duration(1+random.IntN(1000))*time.Millisecond, verdicts...)
 	outages := c.policy.Status.Outages
@@ -358,7 +358,7 @@ func holdLaws(g Gomega, random *rand.Rand, c *chronicler, verdicts []decide.Verd
 		g.Expect(number).To(BeNumerically("<=", criticalv2.MaxOutagesOfService), name)
 	}
 	down := map[string]bool{}
-	for _, detail := range decide.Summarize(before, verdicts, nil, c.now).Details {
+	for _, detail := range summary.Summarize(before, verdicts, nil, c.now).Details {
 		down[detail.Name] = detail.State == criticalv2.StateExposed || detail.State == criticalv2.StateCovered
 		if down[detail.Name] && len(underWay) < criticalv2.MaxOutages {
 			g.Expect(underWay).To(HaveKey(detail.Name), "an outage that is seen is listed")
@@ -371,11 +371,11 @@ func holdLaws(g Gomega, random *rand.Rand, c *chronicler, verdicts []decide.Verd
 	}
 
 	again := c.policy.DeepCopy()
-	g.Expect(decide.Summarize(again, verdicts, nil, c.now.Add(time.Hour)).Outages).To(Equal(outages), "where nothing changes, nothing is written")
+	g.Expect(summary.Summarize(again, verdicts, nil, c.now.Add(time.Hour)).Outages).To(Equal(outages), "where nothing changes, nothing is written")
 	g.Expect(again).To(Equal(c.policy.DeepCopy()), "the status that was read is not changed")
 	other := slices.Clone(verdicts)
 	random.Shuffle(len(other), func(i, j int) { other[i], other[j] = other[j], other[i] })
-	g.Expect(words(decide.Summarize(before, other, nil, c.now))).To(Equal(words(c.policy.Status)), "the order of Services means nothing")
+	g.Expect(words(summary.Summarize(before, other, nil, c.now))).To(Equal(words(c.policy.Status)), "the order of Services means nothing")
 }
 
 // words is a status as it is stored.

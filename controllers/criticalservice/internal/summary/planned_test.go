@@ -1,0 +1,49 @@
+package summary_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
+)
+
+// maintenance is about Service web/shop, with Deployment "shop" scaled to zero.
+func maintenance(g Gomega, until string) *criticalv2.Maintenance {
+	m, err := criticalv2.ParseMaintenance(map[string]string{
+		"service": "shop", "until": until, "workload": "deployments.apps/shop", "replicas": "3",
+	})
+	g.Expect(err).NotTo(HaveOccurred())
+	return m
+}
+
+func TestTheCauseOfAPlannedOutage(t *testing.T) {
+	g := NewWithT(t)
+	planned := because(coveredNow("shop"), criticalv2.CauseScaledToZero)
+	planned.Plan.Maintenance = maintenance(g, "2026-11-20T13:00:00Z")
+	p := policy("a")
+	status := summary.Summarize(&p, []summary.Verdict{planned}, nil, now)
+	want := &criticalv2.OutageCause{
+		Reason:  criticalv2.CauseMaintenance,
+		Message: "The outage is planned: a maintenance is announced until 2026-11-20T13:00:00Z, and deployments.apps/shop was scaled to 0.",
+	}
+	g.Expect(status.Details[0].Cause).To(Equal(want))
+	g.Expect(status.Outages[0].Cause).To(Equal(want))
+
+	answers := armedNow("shop")
+	answers.Plan.Maintenance = planned.Plan.Maintenance
+	g.Expect(summary.Summarize(&p, []summary.Verdict{answers}, nil, now).Details[0].Cause).To(BeNil(), "there is no outage yet")
+}
+
+func TestTheCauseOfALiveDrill(t *testing.T) {
+	g := NewWithT(t)
+	drilled := coveredNow("shop")
+	drilled.Plan.Drill = maintenance(g, "2026-11-20T12:05:00Z")
+	p := policy("a")
+	status := summary.Summarize(&p, []summary.Verdict{drilled}, nil, now)
+	g.Expect(status.Outages[0].Cause).To(Equal(&criticalv2.OutageCause{
+		Reason:  criticalv2.CauseDrill,
+		Message: "The outage is a live drill: deployments.apps/shop was scaled to 0, and gets its replicas back at 2026-11-20T12:05:00Z at the latest.",
+	}))
+}
