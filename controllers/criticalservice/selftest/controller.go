@@ -36,16 +36,16 @@ const (
 	// secondLook is when a standby is tested again that did not answer. Only what is
 	// silent twice counts: Pods of a responder come and go.
 	secondLook = 5 * time.Second
-	// silentLook is how often a standby is tested that is known to be silent, so that
-	// whoever mends it soon sees that it answers.
+	// silentLook is how often a standby is tested that is known to be silent, so that a
+	// fix is soon seen.
 	silentLook = 30 * time.Second
 	// testsAtOnce is how many Services are tested at the same time.
 	testsAtOnce = 4
 )
 
-// Reconciler asks the standby of one Service per key for an answer, from
-// inside the cluster, as long as nobody needs it. It changes nothing: what it
-// found the status controller says.
+// Reconciler asks the standby of one Service per key for an answer, from inside the
+// cluster, before it is needed. It changes nothing: the status controller reports what
+// it found.
 type Reconciler struct {
 	observe.Observer
 	events.Emitter
@@ -68,8 +68,8 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 }
 
 // standbyChanged wakes the Service of a standby slice that is new, is gone, or
-// publishes other endpoints. Promotion is no change: in a mass failure, nobody has
-// time for tests.
+// publishes other endpoints. Promotion is no change: a mass failure leaves no time for
+// tests.
 func (r *Reconciler) standbyChanged() handler.EventHandler {
 	look := func(object client.Object, q queue.Requests) {
 		slice, isSlice := object.(*discoveryv1.EndpointSlice)
@@ -89,7 +89,7 @@ func (r *Reconciler) standbyChanged() handler.EventHandler {
 	}
 }
 
-// samePublished tells whether two states of a slice differ, if at all, in whether
+// samePublished reports whether two states of a slice differ, if at all, in whether
 // their endpoints are ready.
 func samePublished(before, after client.Object) bool {
 	was, wasSlice := before.(*discoveryv1.EndpointSlice)
@@ -106,7 +106,7 @@ func samePublished(before, after client.Object) bool {
 	return equality.Semantic.DeepEqual(was.Ports, is.Ports) && equality.Semantic.DeepEqual(was.Labels, is.Labels)
 }
 
-// Reconcile tests the standby of a Service, and says when to do so again.
+// Reconcile tests the standby of a Service, and requeues the next test.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	key := req.NamespacedName
 	snap, err := r.ObserveCached(ctx, key)
@@ -125,7 +125,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	silent := r.ask(ctx, &snap, questions)
 	if ctx.Err() != nil {
-		return ctrl.Result{}, nil // The operator ends, and no server is to blame.
+		return ctrl.Result{}, nil // The operator stops; the standby is not at fault.
 	}
 	if len(questions) > 0 {
 		r.Metrics.SelfTested(len(silent) == 0)

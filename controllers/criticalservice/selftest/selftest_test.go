@@ -49,14 +49,14 @@ func TestHowAPortIsAsked(t *testing.T) {
 		page  appprotocol.Protocol
 		other appprotocol.Protocol
 	}{
-		"HTTP by its appProtocol":      {corev1.ServicePort{AppProtocol: new("http")}, appprotocol.HTTP, appprotocol.HTTP},
-		"HTTP by its name":             {corev1.ServicePort{Name: "http-admin"}, appprotocol.HTTP, appprotocol.HTTP},
-		"HTTP by its number only":      {corev1.ServicePort{Port: 80}, appprotocol.HTTP, appprotocol.TCP},
-		"gRPC":                         {corev1.ServicePort{Name: "grpc"}, appprotocol.GRPC, appprotocol.GRPC},
-		"HTTP/2":                       {corev1.ServicePort{AppProtocol: new("kubernetes.io/h2c")}, appprotocol.H2C, appprotocol.H2C},
-		"a database":                   {corev1.ServicePort{Name: "postgres"}, appprotocol.PostgreSQL, appprotocol.TCP},
-		"TLS":                          {corev1.ServicePort{AppProtocol: new("https")}, appprotocol.TLS, appprotocol.TCP},
-		"one of which nobody can tell": {corev1.ServicePort{Port: 9000}, appprotocol.HTTP, appprotocol.TCP},
+		"HTTP by its appProtocol": {corev1.ServicePort{AppProtocol: new("http")}, appprotocol.HTTP, appprotocol.HTTP},
+		"HTTP by its name":        {corev1.ServicePort{Name: "http-admin"}, appprotocol.HTTP, appprotocol.HTTP},
+		"HTTP by its number only": {corev1.ServicePort{Port: 80}, appprotocol.HTTP, appprotocol.TCP},
+		"gRPC":                    {corev1.ServicePort{Name: "grpc"}, appprotocol.GRPC, appprotocol.GRPC},
+		"HTTP/2":                  {corev1.ServicePort{AppProtocol: new("kubernetes.io/h2c")}, appprotocol.H2C, appprotocol.H2C},
+		"a database":              {corev1.ServicePort{Name: "postgres"}, appprotocol.PostgreSQL, appprotocol.TCP},
+		"TLS":                     {corev1.ServicePort{AppProtocol: new("https")}, appprotocol.TLS, appprotocol.TCP},
+		"one that is unknown":     {corev1.ServicePort{Port: 9000}, appprotocol.HTTP, appprotocol.TCP},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -94,15 +94,15 @@ func askedIn(g Gomega, port corev1.ServicePort, kind string) appprotocol.Protoco
 }
 
 func TestOtherWordsOfAServerAreNoNews(t *testing.T) {
-	const a = `port "http" (80): Pod "p" answered on 10.0.0.3:80, but not in http: it said "220 \"mail\" at 19:44". Mend it.`
+	const a = `port "http" (80): Pod "p" answered on 10.0.0.3:80, but not in http: it said "220 \"mail\" at 19:44". Fix it.`
 	tests := map[string]struct {
 		b    string
 		same bool
 	}{
 		"the same":           {a, true},
-		"another time":       {`port "http" (80): Pod "p" answered on 10.0.0.3:80, but not in http: it said "220 \"mail\" at 19:45". Mend it.`, true},
-		"another Pod":        {`port "http" (80): Pod "q" answered on 10.0.0.3:80, but not in http: it said "220 \"mail\" at 19:44". Mend it.`, false},
-		"one more is silent": {`port "http" (80): Pod "p" answered on 10.0.0.3:80, but not in http: it said "220 \"mail\" at 19:44" (and 1 more). Mend it.`, false},
+		"another time":       {`port "http" (80): Pod "p" answered on 10.0.0.3:80, but not in http: it said "220 \"mail\" at 19:45". Fix it.`, true},
+		"another Pod":        {`port "http" (80): Pod "q" answered on 10.0.0.3:80, but not in http: it said "220 \"mail\" at 19:44". Fix it.`, false},
+		"one more is silent": {`port "http" (80): Pod "p" answered on 10.0.0.3:80, but not in http: it said "220 \"mail\" at 19:44" (and 1 more). Fix it.`, false},
 		"it answers":         {"", false},
 	}
 	for name, test := range tests {

@@ -36,7 +36,7 @@ type question struct {
 	stray bool
 }
 
-// id tells a question from others.
+// id identifies a question.
 func (q question) id() string {
 	return fmt.Sprint(q.Address(), q.Pod(), portName(q.Port), q.Protocol, q.stray)
 }
@@ -90,7 +90,7 @@ func portName(port corev1.ServicePort) string {
 	return fmt.Sprintf("port %q (%d)", port.Name, port.Port)
 }
 
-// isOfPod tells whether an endpoint is a Pod of the namespace, and has its address.
+// isOfPod reports whether an endpoint is a Pod of the namespace, and has its address.
 // Pods of ours are in the cache; of a backup's Pods, the API server knows.
 func (r *Reconciler) isOfPod(ctx context.Context, snap *decide.Snapshot, endpoint *discoveryv1.Endpoint) (bool, error) {
 	if endpoint.TargetRef == nil || len(endpoint.Addresses) == 0 {
@@ -162,7 +162,7 @@ func problemOf(snap *decide.Snapshot, silent []silence) string {
 // ofServers is what a server said in a problem: the time of the day, for one.
 var ofServers = regexp.MustCompile(`: it said "(?:[^"\\]|\\.)*"`)
 
-// sameProblem tells whether two problems are one, whatever the server said.
+// sameProblem reports whether two problems are one, whatever the server said.
 func sameProblem(a, b string) bool {
 	return ofServers.ReplaceAllString(a, "") == ofServers.ReplaceAllString(b, "")
 }
@@ -171,23 +171,23 @@ func sameProblem(a, b string) bool {
 func adviceOfStray(snap *decide.Snapshot) string {
 	for i := range snap.Standby {
 		if slice := &snap.Standby[i]; slice.Labels[criticalv2.LabelFallbackKind] == criticalv2.FallbackKindService {
-			return fmt.Sprintf("Look for it in the EndpointSlices of backup Service %q: those that Kubernetes keeps have addresses of Pods only.",
+			return fmt.Sprintf("Search for it in the EndpointSlices of backup Service %q: those that Kubernetes keeps have addresses of Pods only.",
 				slice.Annotations[criticalv2.AnnotationBackup])
 		}
 	}
-	return fmt.Sprintf("If the operator does not take it out, delete EndpointSlice %q: it is made anew.", snap.Standby[0].Name)
+	return fmt.Sprintf("If the operator does not remove it, delete EndpointSlice %q: it is created again.", snap.Standby[0].Name)
 }
 
 // advice is what to do about a standby that is silent, by its kind.
 func advice(snap *decide.Snapshot) string {
-	const policies = "and that no NetworkPolicy keeps the operator from it."
+	const policies = "and that no NetworkPolicy blocks the operator."
 	for i := range snap.Standby {
 		switch slice := &snap.Standby[i]; slice.Labels[criticalv2.LabelFallbackKind] {
 		case criticalv2.FallbackKindPodTemplate:
-			return "See to it that the PodTemplate declares the ports on which its containers listen, " + policies
+			return "Check that the PodTemplate declares the ports on which its containers listen, " + policies
 		case criticalv2.FallbackKindService:
-			return fmt.Sprintf("See to it that the Pods of backup Service %q listen there, %s", slice.Annotations[criticalv2.AnnotationBackup], policies)
+			return fmt.Sprintf("Check that the Pods of backup Service %q listen there, %s", slice.Annotations[criticalv2.AnnotationBackup], policies)
 		}
 	}
-	return "See to it that the responder's Pods are well (their log tells), " + policies
+	return "Check the responder Pods' logs, " + policies
 }

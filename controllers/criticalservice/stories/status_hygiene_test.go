@@ -37,7 +37,7 @@ func documentedConditions() (map[string][]string, error) {
 	return known, err
 }
 
-// lint holds what the operator last said of a policy, and all it told in events, to
+// lint holds what the operator last said of a policy, and all it reported in events, to
 // the rules. It is called at the end of every test that has a policy, in whatever
 // state the test leaves it: what a status says must agree with itself at any time.
 func (w *world) lint(policy *criticalv2.CriticalService) {
@@ -97,13 +97,13 @@ func down(detail criticalv2.ServiceStatus) bool {
 // lintAgreement holds counts, details and conditions against each other.
 func lintAgreement(status *criticalv2.CriticalServiceStatus) []string {
 	var wrong []string
-	counted, hindered := criticalv2.ServiceCounts{Total: int32(min(len(status.Details), criticalv2.MaxDetails))}, false
+	counted, blocked := criticalv2.ServiceCounts{Total: int32(min(len(status.Details), criticalv2.MaxDetails))}, false
 	for _, detail := range status.Details {
 		*map[criticalv2.ServiceState]*int32{
 			criticalv2.StateIgnored: &counted.Ignored, criticalv2.StateArming: &counted.Arming, criticalv2.StateArmed: &counted.Armed,
 			criticalv2.StateExposed: &counted.Exposed, criticalv2.StateCovered: &counted.Covered,
 		}[detail.State]++
-		hindered = hindered || decide.Hinders(detail.Reason)
+		blocked = blocked || decide.Hinders(detail.Reason)
 	}
 	counts := status.Services
 	if counts.Ignored+counts.Arming+counts.Armed+counts.Exposed+counts.Covered != counts.Total {
@@ -118,7 +118,7 @@ func lintAgreement(status *criticalv2.CriticalServiceStatus) []string {
 		holds bool
 	}{
 		{criticalv2.ConditionOutage, counts.Exposed+counts.Covered > 0},
-		{criticalv2.ConditionFallbackReady, !hindered},
+		{criticalv2.ConditionFallbackReady, !blocked},
 		{criticalv2.ConditionOverridden, slices.ContainsFunc(status.Details, func(d criticalv2.ServiceStatus) bool { return d.Reason == criticalv2.ReasonOverridden })},
 	} {
 		if counts.Total <= criticalv2.MaxDetails && apimeta.IsStatusConditionTrue(status.Conditions, rule.kind) != rule.holds {
@@ -218,7 +218,7 @@ func TestTheLintFindsAStatusThatDoesNotAgreeWithItself(t *testing.T) {
 	}{
 		"counts that do not add up":      {func(s *criticalv2.CriticalServiceStatus) { s.Services.Total = 5 }, "do not add up"},
 		"counts that the details do not": {func(s *criticalv2.CriticalServiceStatus) { s.Details = nil }, "and details"},
-		"an outage that no condition tells": {func(s *criticalv2.CriticalServiceStatus) {
+		"an outage that no condition reports": {func(s *criticalv2.CriticalServiceStatus) {
 			s.Details[0].State = criticalv2.StateCovered
 			s.Services = criticalv2.ServiceCounts{Total: 1, Covered: 1}
 		}, "condition Outage must be true"},
@@ -230,7 +230,7 @@ func TestTheLintFindsAStatusThatDoesNotAgreeWithItself(t *testing.T) {
 		"a cause without an outage": {func(s *criticalv2.CriticalServiceStatus) {
 			s.Details[0].Cause = &criticalv2.OutageCause{Reason: "CrashLoop"}
 		}, "in state Armed"},
-		"an outage that nobody is in": {func(s *criticalv2.CriticalServiceStatus) {
+		"an outage that no Service is in": {func(s *criticalv2.CriticalServiceStatus) {
 			s.Outages = []criticalv2.Outage{{Namespace: "web", Name: "x"}}
 		}, "under way: true"},
 		"a message without words": {func(s *criticalv2.CriticalServiceStatus) { s.Details[0].Message = "" }, "empty"},
