@@ -103,6 +103,7 @@ func histogram(name, help string, buckets ...float64) *prometheus.HistogramVec {
 	}, []string{labelFallback})
 }
 
+// Register registers the counters.
 func (m *Counters) Register(registry prometheus.Registerer) error {
 	return errors.Join(
 		registry.Register(m.activations), registry.Register(m.selfTests),

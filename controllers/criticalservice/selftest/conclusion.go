@@ -14,11 +14,11 @@ import (
 
 // confirm returns the silent ones that were silent the last time, too, and the
 // questions that may be confirmed the next time.
-func confirm(silent []silence, last *map[string]bool) (confirmed []silence, unconfirmed map[string]bool) {
+func confirm(silent []silence, last map[string]bool) (confirmed []silence, unconfirmed map[string]bool) {
 	unconfirmed = map[string]bool{}
 	for _, s := range silent {
 		unconfirmed[s.id()] = true
-		if last != nil && (*last)[s.id()] {
+		if last[s.id()] {
 			confirmed = append(confirmed, s)
 		}
 	}

@@ -47,7 +47,7 @@ func TestOnlyWhatIsSilentTwiceCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			_, unconfirmed := confirm(test.before, nil)
-			confirmed, _ := confirm(test.silent, &unconfirmed)
+			confirmed, _ := confirm(test.silent, unconfirmed)
 			g.Expect(confirmed).To(Equal(test.confirmed))
 			g.Expect(isConclusive(test.silent, confirmed)).To(Equal(test.conclusive))
 			g.Expect(nextTest(key, now, every, test.silent, confirmed)).To(Equal(test.next))

@@ -13,6 +13,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -130,7 +131,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if len(questions) > 0 {
 		r.Metrics.SelfTested(len(silent) == 0)
 	}
-	confirmed, unconfirmed := confirm(silent, r.Memory.Unconfirmed.Get(key))
+	confirmed, unconfirmed := confirm(silent, ptr.Deref(r.Memory.Unconfirmed.Get(key), nil))
 	r.Memory.Unconfirmed.Set(key, unconfirmed)
 	if isConclusive(silent, confirmed) {
 		r.record(&snap, plan, decide.Check{At: r.Clock.Now(), Asked: len(questions), Problem: problemOf(&snap, confirmed)})
