@@ -155,9 +155,9 @@ func TestTimeIsAValue(t *testing.T) {
 	})
 }
 
-// TestNoControllerWaitsByTheClock keeps sleeps and blind requeues out of controllers:
+// TestNobodyWaitsByTheClock keeps sleeps and blind requeues out of controllers:
 // a watch or a reasoned RequeueAfter wakes them.
-func TestNoControllerWaitsByTheClock(t *testing.T) {
+func TestNobodyWaitsByTheClock(t *testing.T) {
 	eachFile(t, func(path string, file *ast.File) {
 		if !strings.HasPrefix(path, "controllers/") {
 			return
