@@ -21,7 +21,7 @@
 //	EndpointSlice ───────────────┤
 //	Pod (fallbacks, responders) ─┤
 //	CriticalService ─────────────┼──▶ service controller ──▶ standby EndpointSlice
-//	PodTemplate, Namespace ──────┤    key: the Service       fallback Pod
+//	PodTemplate, Namespace ──────┤    (protect)              fallback Pod
 //	ConfigMap, Deployment ───────┘          │                event on the Service
 //	(the responder's)                       │
 //	                                        │ "something about a Service you match"
@@ -29,33 +29,44 @@
 //	Service (labels) ────┴──────────▶ status controller ───▶ CriticalService.status
 //	                                  key: the CriticalService
 //
-// The work key of the controller that protects is the Service, so CriticalServices
-// that overlap cannot race. Both controllers do the same four things:
+// # The rooms
 //
-//	observe   read everything that matters into a Snapshot
-//	decide    turn the Snapshot into a Plan (pure, internal/decide)
-//	apply     write what the Plan says: publish.go adds, withdraw.go takes away
-//	report    events, and the status (pure, internal/summary)
+// Four controllers work on this kind, each in a package of its own:
 //
-// A third controller, the self-test, asks the standby of each Service for an answer
-// as long as nobody needs it (selftest.go). Its key is the Service, too, a standby
-// slice that changes wakes it, and it changes nothing: the status says what it found.
+//	protect     key: the Service. Publishes, promotes and withdraws its fallback
+//	status      key: the CriticalService. Writes its status, and nothing else
+//	selftest    key: the Service. Asks its standby for an answer before it is needed
+//	cause       key: the Service. Looks for the cause of its outage, while it lasts
 //
-// A fourth controller looks for the cause of each outage while it lasts (cause.go,
-// cause_controller.go). Its key is the Service; the service controller wakes it when
-// an outage begins, and after that it wakes itself, more and more seldom. It reads
-// what it needs straight from the API server, and writes events only.
+// The key of the controller that protects is the Service, so CriticalServices that
+// overlap cannot race. All do the same four things:
 //
-// The responder itself is another kind (controllers/responder). The two talk
+//	observe     read everything that matters into a Snapshot (internal/observe)
+//	decide      turn the Snapshot into a Plan (internal/decide, pure)
+//	apply       write what the Plan says: publish.go adds, withdraw.go takes away
+//	report      events, logs, metrics, and a wake-up for the status, which
+//	            internal/summary makes of the Plans (pure)
+//
+// What they share is below internal/: which event wakes which key (wake), what a
+// fallback Pod and a standby slice look like (render, pure), and what is remembered
+// (memory). The metrics have a room, too: counters of what happens, and gauges that
+// read the caches at a scrape. The stories are the tests of all of it together, against
+// a real API server.
+//
+// The self-test is woken by standby slices that change. The search for a cause is woken
+// by the controller that protects when an outage begins, and after that it wakes itself
+// at growing intervals; it reads what it needs straight from the API server.
+//
+// The responder itself is another kind (controllers/responder). The two communicate
 // through API objects: a standby slice of a page asks for a responder, and the
-// responder's ConfigMap and Pods say on which ports it answers for whom.
+// responder's ConfigMap and Pods say on which ports it answers for which Service.
 //
 // # What is remembered, and where
 //
-// Nothing is remembered that is not in the API: whether a Pod is a fallback
-// stands in its owner reference, whether it is up to date in its annotations,
-// whether a standby is promoted in its slice, when a delay began in an annotation
-// there, how long a state has lasted in the status. Only answers are kept in memory
-// (answers.go): of the API server to a create, of a standby to the self-test, and
-// what explains an outage. They can be asked for again.
+// What must not be lost is in the API: whether a Pod is a fallback is in its owner
+// reference, whether it is up to date in its annotations, whether a standby is promoted
+// in its slice, when a delay began in an annotation there, how long a state has lasted
+// in the status. Only answers are kept in memory: of the API server to a create, of a
+// standby to the self-test, and what explains an outage. They can be asked for again;
+// internal/memory lists them all.
 package criticalservice

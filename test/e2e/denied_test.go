@@ -97,7 +97,7 @@ func TestPodSecurityThatDeniesTheFallback(t *testing.T) {
 	shop.becomes(criticalv2.StateExposed, criticalv2.ReasonCreateDenied, "violates PodSecurity")
 	shop.condition(criticalv2.ConditionFallbackReady, metav1.ConditionFalse, criticalv2.ReasonCreateDenied, "violates PodSecurity")
 	w.Eventually(w.warnings("Service", "shop", criticalv2.ReasonCreateDenied)).Should(
-		HaveExactElements(And(ContainSubstring("violates PodSecurity"), ContainSubstring("mend the PodTemplate"))))
+		HaveExactElements(And(ContainSubstring("violates PodSecurity"), ContainSubstring("fix the PodTemplate"))))
 	elsewhere.covered()
 
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}

@@ -62,7 +62,7 @@ type Counters struct {
 }
 
 // New makes the counters, each series that can come with a zero, so that
-// nobody takes a first event for a metric that is missing.
+// a metric without events is not taken for one that is missing.
 func New(known *memory.Memory) *Counters {
 	m := &Counters{
 		activations: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -103,6 +103,7 @@ func histogram(name, help string, buckets ...float64) *prometheus.HistogramVec {
 	}, []string{labelFallback})
 }
 
+// Register registers the counters.
 func (m *Counters) Register(registry prometheus.Registerer) error {
 	return errors.Join(
 		registry.Register(m.activations), registry.Register(m.selfTests),
@@ -182,7 +183,7 @@ func (m *Counters) Follow(before *criticalv2.CriticalService, after *criticalv2.
 }
 
 // answering are the Services that answer by themselves under a CriticalService. An
-// outage of another one has ended in this list only: nobody knows when it recovers.
+// outage of another one has ended in this list only: its recovery is not seen here.
 func answering(policy *criticalv2.CriticalService, verdicts []summary.Verdict) map[types.NamespacedName]bool {
 	answer := map[types.NamespacedName]bool{}
 	for i := range verdicts {
@@ -194,9 +195,9 @@ func answering(policy *criticalv2.CriticalService, verdicts []summary.Verdict) m
 	return answer
 }
 
-// isTimed tells whether a first sight of an outage says how long it took to cover it:
+// isTimed reports whether an outage that is new shows how long it took to cover it:
 // if a standby was there, or if both moments were seen. That a Pod which is made in the
-// outage answered at the very beginning only means that nobody looked before.
+// outage answered at the very beginning only means that it was not observed before.
 func isTimed(policy *criticalv2.CriticalService, outage criticalv2.Outage) bool {
 	template := policy.Spec.Fallback.PodTemplate
 	standsBy := template != nil && template.Activation == criticalv2.ActivationStandby

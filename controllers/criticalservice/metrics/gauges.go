@@ -17,7 +17,7 @@ import (
 )
 
 // collectWithin is how long a scrape may read caches, which takes milliseconds. They
-// make somebody wait only while the operator starts or ends.
+// block only while the operator starts or ends.
 const collectWithin = 5 * time.Second
 
 // states are the values of the label state.
@@ -25,9 +25,9 @@ var states = []criticalv2.ServiceState{
 	criticalv2.StateIgnored, criticalv2.StateArming, criticalv2.StateArmed, criticalv2.StateExposed, criticalv2.StateCovered,
 }
 
-// gauges tell how every Service is that a CriticalService names, each once. They are
-// worked out when somebody asks, from the caches alone, so that what is deleted
-// vanishes with its cache entry. Only the replica that leads tells: the others would
+// gauges show the state of every Service that a CriticalService names, each once. They
+// are computed at a scrape, from the caches alone, so that what is deleted vanishes
+// with its cache entry. Only the replica that leads has any: the others would
 // say the same, and everything would count twice.
 type gauges struct {
 	observe.Observer
@@ -100,11 +100,11 @@ func (g *gauges) collect(ctx context.Context, key types.NamespacedName, service 
 	if verdict.Plan.Governor == nil {
 		return nil
 	}
-	tell := func(desc *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
+	send := func(desc *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(desc, kind, value, append([]string{key.Namespace, key.Name}, labels...)...)
 	}
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
-		tell(desc, prometheus.GaugeValue, value, labels...)
+		send(desc, prometheus.GaugeValue, value, labels...)
 	}
 	state, since := g.stateOf(&verdict, snap.Now)
 	fallback := verdict.Plan.Fallback
@@ -121,12 +121,12 @@ func (g *gauges) collect(ctx context.Context, key types.NamespacedName, service 
 	}
 	gauge(g.since, float64(since.UnixMilli())/1000)
 	if state == criticalv2.StateIgnored {
-		return nil // Nobody watches over its endpoints.
+		return nil // The operator does not watch its endpoints.
 	}
 	gauge(g.ready, float64(verdict.Plan.OwnReady))
 	gauge(g.fallback, truth(state == criticalv2.StateCovered))
 	gauge(g.maintenance, truth(verdict.Plan.Maintenance != nil))
-	tell(g.count, prometheus.CounterValue, float64(outages))
+	send(g.count, prometheus.CounterValue, float64(outages))
 	if check := verdict.Check; check != nil && check.Asked > 0 {
 		gauge(g.failover, truth(check.Silence == nil))
 	}

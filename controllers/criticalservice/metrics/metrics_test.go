@@ -80,7 +80,7 @@ func TestTheTableOfMetricsIsWhatIsRegistered(t *testing.T) {
 	metrictable.Check(g, "Services and outages", families)
 }
 
-func TestOnlyTheReplicaThatLeadsTellsOfServices(t *testing.T) {
+func TestOnlyTheReplicaThatLeadsHasMetricsOfServices(t *testing.T) {
 	g := NewWithT(t)
 	leads := make(chan struct{})
 	registry, _, _ := measuredWorld(t, leads)
@@ -191,7 +191,7 @@ func TestOnlyARecoveryEndsADuration(t *testing.T) {
 }
 
 // A Pod that is made in an outage needs time. If it answered when the outage was first
-// seen, nobody knows how much.
+// seen, it is not known how much.
 func TestTheTimeToCoverIsOneThatWasSeen(t *testing.T) {
 	pod, page := criticalv2.FallbackKindPodTemplate, criticalv2.FallbackKindPage
 	tests := map[string]struct {
@@ -203,7 +203,7 @@ func TestTheTimeToCoverIsOneThatWasSeen(t *testing.T) {
 	}{
 		"a page stood by":                             {page, "", false, 0, "1 in 0s"},
 		"a Pod stood by":                              {pod, criticalv2.ActivationStandby, false, 0, "1 in 0s"},
-		"a Pod was made before anybody looked":        {pod, criticalv2.ActivationOnDemand, false, 0, "0 in 0s"},
+		"a Pod was made before it was observed":       {pod, criticalv2.ActivationOnDemand, false, 0, "0 in 0s"},
 		"a Pod was made, as is the default":           {pod, "", false, 0, "0 in 0s"},
 		"a Pod was made, and the status said so late": {pod, criticalv2.ActivationOnDemand, false, 4, "1 in 4s"},
 		"the outage was known when the Pod answered":  {pod, criticalv2.ActivationOnDemand, true, 4, "1 in 4s"},
@@ -288,9 +288,9 @@ func observed(g Gomega, histogram *prometheus.HistogramVec, kind string) string 
 		time.Duration(metric.GetHistogram().GetSampleSum()*float64(time.Second)))
 }
 
-// A Pod of somebody else's with the fallback's name is an endpoint of the Service's
-// own. A scrape asks nobody whose it is, and remembers what was found out last.
-func TestAScrapeRemembersWhoseTheNamesakeIs(t *testing.T) {
+// Another user's Pod with the fallback's name is an endpoint of the Service's own. A
+// scrape sends no request to find out, and uses what was found out last.
+func TestAScrapeKnowsOfANameConflict(t *testing.T) {
 	g := NewWithT(t)
 	registry, writer, watched := measuredWorld(t, closed())
 	key := types.NamespacedName{Namespace: "shop", Name: "web"}
@@ -309,7 +309,7 @@ func TestAScrapeRemembersWhoseTheNamesakeIs(t *testing.T) {
 		}
 		return -1
 	}
-	g.Expect(ready()).To(Equal(0.0), "nobody has found out yet")
+	g.Expect(ready()).To(Equal(0.0), "it is not known yet")
 	watched.Memory.NameConflicts.Set(key, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: snap.PodName(), UID: "theirs"}})
 	g.Expect(ready()).To(Equal(1.0))
 }

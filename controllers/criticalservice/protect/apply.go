@@ -35,19 +35,19 @@ type outcome struct {
 	asked bool
 }
 
-// When to look again after something turned out to be behind. Both end sooner by
+// When to check again after something turned out to be behind. All end sooner by
 // themselves: what is late wakes the Service when it comes.
 const (
 	// cacheBehind: the operator's cache does not show yet what the API server has.
 	cacheBehind = time.Second
-	// conflictWait: the object was written meanwhile, and its watch is about to tell.
+	// conflictWait: the object was written meanwhile, and its watch is about to wake.
 	conflictWait = 200 * time.Millisecond
 	// slicesBehind: the EndpointSlices do not show yet which Pods there are.
 	slicesBehind = 30 * time.Second
 )
 
 // apply carries a plan out. What adds comes before what takes away, and the
-// failure of one write does not hinder the others.
+// failure of one write does not block the others.
 func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, snap *decide.Snapshot, plan decide.Plan) (outcome, error) {
 	var done outcome
 	var failures []error
@@ -160,18 +160,18 @@ func (r *Reconciler) record(snap *decide.Snapshot, pod *corev1.Pod, dryRun bool,
 	return true
 }
 
-// isRefusal tells whether the API server said no, or an admission webhook in its place.
+// isRefusal reports whether the API server, or an admission webhook, rejected a write.
 func isRefusal(err error) bool {
 	return fault.Of(err) == fault.UserMustAct || fault.IsServerFailure(err)
 }
 
-// adviceOn says what to do about a refusal, so far as its kind tells.
+// adviceOn says what to do about a refusal, by its kind.
 func adviceOn(err error) string {
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
-		return "Mend the PodTemplate."
+		return "Fix the PodTemplate."
 	}
 	if fault.IsServerFailure(err) {
-		return "Look at the API server, or at the admission webhook that it names; the operator tries again by itself."
+		return "Check the API server, or the admission webhook that it names; the operator retries."
 	}
-	return "Allow it (quota, limit range, Pod Security level, admission policy or the operator's permissions), or mend the PodTemplate; the operator tries again by itself."
+	return "Allow it (quota, limit range, Pod Security level, admission policy or the operator's permissions), or fix the PodTemplate; the operator retries."
 }

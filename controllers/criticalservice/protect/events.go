@@ -1,7 +1,7 @@
 package protect
 
-// Reasons of the events that tell what was done. An event is sent only after the
-// write it tells of succeeded. The events that tell what hinders a fallback, or
+// Reasons of the events that report what was done. An event is sent only after the
+// write it reports succeeded. The events that report what blocks a fallback, or
 // whether it answers, have the reasons of the states and conditions. The table of
 // all events is docs/events.md, to which the tests hold every event that is sent.
 const (

@@ -28,7 +28,7 @@ func (r *Reconciler) publish(ctx context.Context, key types.NamespacedName, slic
 		r.Memory.Refusals.Delete(key)
 	case isRefusal(err):
 		r.Memory.Refusals.Set(key, decide.Refusal{Reason: criticalv2.ReasonCreateDenied, Message: fmt.Sprintf(
-			"The API server does not accept standby EndpointSlice %q: %.600s. Allow it (admission policy, quota, the operator's permissions); the operator tries again by itself.",
+			"The API server does not accept standby EndpointSlice %q: %.600s. Allow it (admission policy, quota, the operator's permissions); the operator retries.",
 			slice.Name, err.Error())})
 	}
 	return err
@@ -47,36 +47,36 @@ func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, slice 
 	return err
 }
 
-// nameTakenWait is when to look again after somebody else's slice: no watch tells
-// of it, because it belongs to no Service.
+// nameTakenWait is when to check again for another user's slice: no watch shows it,
+// because it belongs to no Service.
 const nameTakenWait = 30 * time.Second
 
-// reclaim gives a slice of the operator's back the labels that somebody took off,
+// reclaim gives a slice of the operator's back the labels that another user removed,
 // without which neither the cache nor any proxy finds it. All else about it is
-// decided when it is seen again. Somebody else's slice stays as it is.
+// decided when it is seen again. Another user's slice stays as it is.
 func (r *Reconciler) reclaim(ctx context.Context, key types.NamespacedName, wanted *discoveryv1.EndpointSlice) error {
 	existing := &discoveryv1.EndpointSlice{}
 	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(wanted), existing); err != nil {
 		return err
 	}
-	mended := existing.DeepCopy()
+	fixed := existing.DeepCopy()
 	for name, value := range wanted.Labels {
-		metav1.SetMetaDataLabel(&mended.ObjectMeta, name, value)
+		metav1.SetMetaDataLabel(&fixed.ObjectMeta, name, value)
 	}
 	switch {
 	case !isOurs(existing):
 		r.Memory.Refusals.Set(key, decide.Refusal{Reason: criticalv2.ReasonNameTaken, Message: fmt.Sprintf(
 			"EndpointSlice %q has the name of the standby and is not the operator's: delete or rename it.", existing.Name)})
-		return fault.WaitFor(nameTakenWait, fmt.Sprintf("EndpointSlice %q is somebody else's", existing.Name))
-	case existing.DeletionTimestamp != nil || maps.Equal(existing.Labels, mended.Labels):
+		return fault.WaitFor(nameTakenWait, fmt.Sprintf("EndpointSlice %q belongs to another user", existing.Name))
+	case existing.DeletionTimestamp != nil || maps.Equal(existing.Labels, fixed.Labels):
 		return fault.WaitFor(cacheBehind, fmt.Sprintf("EndpointSlice %q is not in the cache yet", existing.Name))
 	default:
-		return write.Patch(ctx, r.Client, existing, mended)
+		return write.Patch(ctx, r.Client, existing, fixed)
 	}
 }
 
-// isOurs tells whether a slice was made by the operator: it carries its label, or
-// belongs to a CriticalService, which nobody else sets.
+// isOurs reports whether a slice was made by the operator: it carries its label, or
+// belongs to a CriticalService, which no one else sets.
 func isOurs(slice *discoveryv1.EndpointSlice) bool {
 	owner := metav1.GetControllerOf(slice)
 	return protection.IsStandby(slice) || owner != nil && protection.IsPolicy(*owner)

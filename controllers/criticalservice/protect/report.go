@@ -18,7 +18,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
 )
 
-// report tells what was done, in events on the Service, and wakes the status of
+// report reports what was done, in events on the Service, and wakes the status of
 // every CriticalService that matches it.
 func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	r.log(ctx, plan, done)
@@ -59,19 +59,19 @@ func (r *Reconciler) emit(snap *decide.Snapshot, plan decide.Plan, done outcome)
 	case done.created == nil:
 	case plan.OwnReady > 0:
 		r.Emit(service, governor, corev1.EventTypeNormal, eventFallbackCreated, "CreateFallback",
-			"Created fallback Pod %q, which will stand by (CriticalService %q)", done.created.Name, plan.Governor.Name)
+			"Created fallback Pod %q as standby (CriticalService %q)", done.created.Name, plan.Governor.Name)
 	default:
 		r.Emit(service, governor, corev1.EventTypeWarning, eventFallbackCreated, "CreateFallback",
 			"No ready endpoint: created fallback Pod %q (CriticalService %q)", done.created.Name, plan.Governor.Name)
 	}
 	if slice := turned(done.published, snap.Standby, true); slice != nil {
 		r.Emit(service, governor, corev1.EventTypeWarning, eventFallbackPromoted, "PromoteFallback",
-			"No ready endpoint: the fallback (%s of CriticalService %q) answers for everybody, promoted in EndpointSlice %q",
+			"No ready endpoint: promoted %s fallback of CriticalService %q (EndpointSlice %q)",
 			slice.Labels[criticalv2.LabelFallbackKind], plan.Governor.Name, slice.Name)
 	}
 	if slice := turned(done.retracted, snap.Standby, false); slice != nil {
 		r.Emit(service, governor, corev1.EventTypeNormal, eventFallbackDemoted, "DemoteFallback",
-			"The Service has a ready endpoint of its own: the fallback in EndpointSlice %q stands by again", slice.Name)
+			"The Service has a ready endpoint of its own: demoted the fallback to standby (EndpointSlice %q)", slice.Name)
 	}
 	for _, pod := range done.rebound {
 		r.Emit(service, governor, corev1.EventTypeNormal, eventFallbackRebound, "RebindFallback",
@@ -88,7 +88,7 @@ func (r *Reconciler) emit(snap *decide.Snapshot, plan decide.Plan, done outcome)
 }
 
 // turned finds a slice whose write promoted the standby, or ended that. One event
-// tells of all the IP families of a Service.
+// stands for all the IP families of a Service.
 func turned(written []*discoveryv1.EndpointSlice, before []discoveryv1.EndpointSlice, promoted bool) *discoveryv1.EndpointSlice {
 	was := slices.ContainsFunc(before, func(slice discoveryv1.EndpointSlice) bool { return protection.IsPromoted(&slice) })
 	i := slices.IndexFunc(written, func(slice *discoveryv1.EndpointSlice) bool {
@@ -102,12 +102,12 @@ func turned(written []*discoveryv1.EndpointSlice, before []discoveryv1.EndpointS
 
 var whyText = map[decide.Why]string{
 	decide.WhyRecovered:   "the Service has a ready endpoint of its own",
-	decide.WhyUnprotected: "the Service is not to be protected any more",
+	decide.WhyUnprotected: "the Service is no longer protected",
 	decide.WhySurplus:     "another fallback Pod stays",
 	decide.WhySuperseded:  "another kind of fallback answers instead",
 	decide.WhyRenewed:     "its PodTemplate has changed",
 	decide.WhyFailed:      "it ended and is replaced",
-	decide.WhyStuck:       "its node does not say that it has ended",
+	decide.WhyStuck:       "its node is unresponsive",
 	decide.WhyOutdated:    "it did not become ready, and its PodTemplate has changed",
 }
 

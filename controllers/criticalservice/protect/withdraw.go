@@ -142,7 +142,7 @@ func confirmed[S any](planned S, live []S, objectOf func(S) client.Object) (S, e
 	i := slices.IndexFunc(live, func(step S) bool { return objectOf(step).GetUID() == object.GetUID() })
 	if i < 0 {
 		var none S
-		return none, fault.WaitFor(cacheBehind, fmt.Sprintf("%q is to stay by what the API server says now", object.GetName()))
+		return none, fault.WaitFor(cacheBehind, fmt.Sprintf("keeping %q: a live read no longer confirms its removal", object.GetName()))
 	}
 	return live[i], nil
 }
@@ -160,7 +160,7 @@ func (r *Reconciler) proveRecovered(ctx context.Context, snap *decide.Snapshot) 
 		if err != nil {
 			return err
 		}
-		// A Pod of the same name may be another by now, and not run yet.
+		// A Pod of the same name may be another one by now, which does not run yet.
 		if pod != nil && pod.UID == ref.UID && pod.DeletionTimestamp == nil && !protection.IsFallback(pod) {
 			return nil
 		}

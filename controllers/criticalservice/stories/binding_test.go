@@ -31,9 +31,9 @@ func TestAFallbackFollowsTheSelectorInMidOutage(t *testing.T) {
 	w.Eventually(w.EventsOf(service, "FallbackRebound")).Should(HaveLen(1))
 }
 
-// Whatever somebody does to a fallback Pod, it goes on covering and never counts
+// Whatever a user does to a fallback Pod, it goes on covering and never counts
 // as the Service's own.
-func TestAFallbackIsMendedWhenSomebodyTakesOff(t *testing.T) {
+func TestAFallbackIsFixedWhenAUserRemoves(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*corev1.Pod){
 		"the operator's label":                   func(p *corev1.Pod) { delete(p.Labels, criticalv2.LabelFallbackFor) },
@@ -56,10 +56,10 @@ func TestAFallbackIsMendedWhenSomebodyTakesOff(t *testing.T) {
 			})
 			w.Eventually(func() map[string]string { return w.fallback(service).Labels }).Should(And(
 				HaveKeyWithValue("app", "web"), HaveKeyWithValue(criticalv2.LabelFallbackFor, "web")))
-			mended := w.fallback(service)
-			w.Expect(mended.UID).To(Equal(fallback.UID))
-			w.Expect(mended.Annotations).To(HaveKeyWithValue("service-watcher", "owned"))
-			w.Expect(metav1.IsControlledBy(mended, policy)).To(BeTrue())
+			fixed := w.fallback(service)
+			w.Expect(fixed.UID).To(Equal(fallback.UID))
+			w.Expect(fixed.Annotations).To(HaveKeyWithValue("service-watcher", "owned"))
+			w.Expect(metav1.IsControlledBy(fixed, policy)).To(BeTrue())
 
 			w.look(service, func() { w.PublishEndpoints(service) })
 			w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
@@ -67,7 +67,7 @@ func TestAFallbackIsMendedWhenSomebodyTakesOff(t *testing.T) {
 	}
 }
 
-func TestAFallbackThatSomebodyDeletesComesBack(t *testing.T) {
+func TestAFallbackThatAUserDeletesComesBack(t *testing.T) {
 	w := sideBySide(t)
 	w.policy("shop")
 	service, first := w.covered("web")

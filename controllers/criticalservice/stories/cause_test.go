@@ -24,7 +24,7 @@ func (w *world) diagnosing() testenv.Program {
 	return w.confined(options)
 }
 
-// deployment makes a Deployment whose Pods a Service selects. There is nobody who
+// deployment makes a Deployment whose Pods a Service selects. There is no controller that
 // makes the Pods.
 func (w *world) deployment(service *corev1.Service, replicas int32, changes ...func(*appsv1.Deployment)) *appsv1.Deployment {
 	w.T.Helper()
@@ -88,24 +88,24 @@ func TestAnOutageIsExplained(t *testing.T) {
 	w.deployment(service, 0)
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/EndpointsReady"))
 	w.settle()
-	w.Expect(w.diagnoses()).To(BeEmpty(), "nobody asks why a Service works")
+	w.Expect(w.diagnoses()).To(BeEmpty(), "the cause of no outage is not looked for")
 	w.Expect(w.causeOf(policy, service)()).To(BeEmpty())
 
 	w.Delete(real)
 	w.PublishEndpoints(service)
 	w.Eventually(w.causeOf(policy, service)).Should(HavePrefix(`ScaledToZero: Deployment "web" is scaled to zero`))
 	w.Eventually(w.EventsOf(service, criticalv2.CauseScaledToZero)).Should(HaveLen(1))
-	told := w.Events(service, criticalv2.CauseScaledToZero)[0]
-	w.Expect(told.Type).To(Equal(corev1.EventTypeWarning))
-	w.Expect(told.Action).To(Equal("DiagnoseOutage"))
-	w.Expect(told.Message).To(HavePrefix(`Deployment "web" is scaled to zero`))
-	w.Expect(told.Related).To(HaveField("Name", policy.Name))
+	reported := w.Events(service, criticalv2.CauseScaledToZero)[0]
+	w.Expect(reported.Type).To(Equal(corev1.EventTypeWarning))
+	w.Expect(reported.Action).To(Equal("DiagnoseOutage"))
+	w.Expect(reported.Message).To(HavePrefix(`Deployment "web" is scaled to zero`))
+	w.Expect(reported.Related).To(HaveField("Name", policy.Name))
 	w.Eventually(func() []criticalv2.Outage { return w.statusOf(policy).Outages }).Should(
 		HaveExactElements(HaveField("Cause", HaveField("Reason", criticalv2.CauseScaledToZero))), "the history keeps it")
 
 	// Another cause in the same outage is another event.
 	real = w.Pod("web-real", service)
-	testenv.Update(w.World, real, func(p *corev1.Pod) { // One that nobody keeps explains no Deployment.
+	testenv.Update(w.World, real, func(p *corev1.Pod) { // One without a controller explains no Deployment.
 		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-1", UID: "web-1", Controller: new(true)}}
 	})
 	w.crash(real)
@@ -115,7 +115,7 @@ func TestAnOutageIsExplained(t *testing.T) {
 	// After the recovery there is nothing to explain.
 	w.answer(service, w.fallback(service))
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
-	w.Expect(w.causeOf(policy, service)()).To(Equal(crashSentence), "it explains the outage, whoever answers")
+	w.Expect(w.causeOf(policy, service)()).To(Equal(crashSentence), "it explains the outage, whatever answers")
 	w.MakeReady(real)
 	w.PublishEndpoints(service)
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/EndpointsReady"))
@@ -159,7 +159,7 @@ func TestAnOperatorThatTakesOverDoesNotRepeatTheCause(t *testing.T) {
 	w.Expect(events).To(BeEmpty())
 }
 
-// The search for a cause is in nobody's way, and goes on when it can.
+// The search for a cause blocks nothing, and goes on when it can.
 func TestAFailoverDoesNotWaitForItsCause(t *testing.T) {
 	w := apart(t)
 	var broken atomic.Bool
@@ -184,7 +184,7 @@ func TestAFailoverDoesNotWaitForItsCause(t *testing.T) {
 	w.Eventually(w.causeOf(policy, service)).Should(HavePrefix("ScaledToZero: "))
 }
 
-func TestNobodyAsksWhyAMaintenanceIsOn(t *testing.T) {
+func TestTheCauseOfAMaintenanceIsNotLookedFor(t *testing.T) {
 	w := apart(t)
 	w.start(w.diagnosing())
 	policy := w.policy("shop")
@@ -203,7 +203,7 @@ func TestNobodyAsksWhyAMaintenanceIsOn(t *testing.T) {
 	w.Expect(w.Events(service, criticalv2.CauseMaintenance)).To(BeEmpty())
 }
 
-func TestAnOperatorMayBeToldNotToLookForCauses(t *testing.T) {
+func TestTheSearchForCausesCanBeOff(t *testing.T) {
 	w := apart(t)
 	options := standard
 	options.DiagnoseAfter = 0

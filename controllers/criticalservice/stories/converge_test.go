@@ -23,7 +23,7 @@ import (
 // mishap is what befalls one write of the operator.
 type mishap struct {
 	verdict testenv.Verdict
-	// dies tells whether the operator dies with it, and another one starts.
+	// dies is true if the operator dies with it, and another one starts.
 	dies bool
 }
 
@@ -121,7 +121,7 @@ func (w *world) startWith(program func() testenv.Program, befall func(testenv.Re
 			return testenv.Lose
 		default:
 		}
-		// Events are told once, and lost if that fails.
+		// Events are sent once, and lost if that fails.
 		if r.Method == http.MethodGet || r.Resource() == "events" {
 			return testenv.Pass
 		}
@@ -193,7 +193,7 @@ func (w *world) describe(policies ...*criticalv2.CriticalService) string {
 	var pods corev1.PodList
 	w.Expect(w.Cluster.Client.List(w.T.Context(), &pods, client.InNamespace(w.Namespace))).To(Succeed())
 	for _, pod := range pods.Items {
-		// When a responder's Pod is told of its content is the responder controller's to decide.
+		// When the mounts of a responder's Pod are refreshed is the responder controller's to decide.
 		delete(pod.Annotations, criticalv2.AnnotationContentVersion)
 		end.Pods = append(end.Pods, map[string]any{"name": pod.Name, "labels": pod.Labels, "annotations": pod.Annotations})
 	}

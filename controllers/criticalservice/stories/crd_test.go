@@ -34,7 +34,7 @@ func TestValidFilesAreAcceptedAsTheyAre(t *testing.T) {
 	}
 }
 
-// holds tells whether a stored value is what was sent, with nothing changed but
+// holds reports whether a stored value is what was sent, with nothing changed but
 // defaults added. An empty string may be left out.
 func holds(stored, sent any) bool {
 	fields, isObject := sent.(map[string]any)

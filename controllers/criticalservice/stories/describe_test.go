@@ -24,11 +24,11 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice"
 )
 
-var updateGolden = flag.Bool("update", false, "write the golden files anew")
+var updateGolden = flag.Bool("update", false, "update the golden files")
 
 // What a person reads with plain kubectl, of a CriticalService with one Service
 // that is covered and one that is exposed, and of the Services themselves. The
-// golden files are to be read as a stranger would.
+// golden files are to be read as a newcomer would.
 func TestWhatKubectlShowsInAnOutage(t *testing.T) {
 	w := withResponder(t)
 	policy := w.policy("storefront", toPage)
@@ -49,7 +49,7 @@ func TestWhatKubectlShowsInAnOutage(t *testing.T) {
 	w.Eventually(func() bool {
 		events := w.Events(till, "HeadlessUnsupported")
 		return len(events) == 1 && events[0].Series != nil
-	}).Should(BeTrue(), "told when it was found out, and again when the outage began")
+	}).Should(BeTrue(), "reported when it was found, and again when the outage began")
 	w.settle()
 
 	kubectl := kubectlOf(w, w.Cluster.Admin)
@@ -115,7 +115,7 @@ var chance = []struct {
 	{regexp.MustCompile(`(\S) {2,}`), "$1\t"},
 }
 
-// plain is an output with nothing in it that chance decides, its columns set anew.
+// plain is an output with nothing in it that chance decides, its columns aligned again.
 func (w *world) plain(policy, output string) string {
 	output = strings.NewReplacer(policy, "storefront", w.Namespace, "shop").Replace(output)
 	for _, part := range chance {
@@ -130,7 +130,7 @@ func (w *world) plain(policy, output string) string {
 	return regexp.MustCompile(`(?m) +$`).ReplaceAllString(set.String(), "")
 }
 
-// inOrder sorts the lines that tell of events: kubectl shows those of one second as
+// inOrder sorts the lines of events: kubectl shows those of one second as
 // they come.
 func inOrder(output string) string {
 	lines := strings.SplitAfter(output, "\n")

@@ -21,7 +21,7 @@ import (
 	"github.com/critical-service/operator/test/testenv"
 )
 
-// reporter is who tells the events of the operator. The API server tells some of its
+// reporter is who reports the events of the operator. The API server reports some of its
 // own about Services, for example of the addresses that it gives them.
 const reporter = "critical-service-operator"
 
@@ -71,7 +71,7 @@ func eventTable() ([]eventRow, error) {
 	return table, err
 }
 
-// fits tells whether a line of the table is about an event.
+// fits reports whether a line of the table is about an event.
 func (row eventRow) fits(event *eventsv1.Event) bool {
 	related := row.related == ""
 	if event.Related != nil {
@@ -94,7 +94,7 @@ func lintEvent(event *eventsv1.Event, table []eventRow) []string {
 		wrong = append(wrong, where+": the note is too long, or reason and action are no words")
 	}
 	if event.EventTime.IsZero() || event.ReportingController != reporter || event.ReportingInstance == "" {
-		wrong = append(wrong, where+": it does not say when, or who tells it")
+		wrong = append(wrong, where+": it does not say when, or who reports it")
 	}
 	if event.Regarding.UID == "" && event.Regarding.Kind != "Service" || event.Regarding.ResourceVersion != "" {
 		wrong = append(wrong, where+": it must name the object for good, and not one version of it")
@@ -105,9 +105,9 @@ func lintEvent(event *eventsv1.Event, table []eventRow) []string {
 	return wrong
 }
 
-// told are the events of the operator in the world's namespace, and those about
+// reported are the events of the operator in the world's namespace, and those about
 // one of its policies.
-func (w *world) told(ctx context.Context, policies ...*criticalv2.CriticalService) []eventsv1.Event {
+func (w *world) reported(ctx context.Context, policies ...*criticalv2.CriticalService) []eventsv1.Event {
 	w.T.Helper()
 	var ours []eventsv1.Event
 	for _, namespace := range []string{w.Namespace, metav1.NamespaceDefault} {
@@ -128,7 +128,7 @@ func (w *world) lintEvents(ctx context.Context, policy *criticalv2.CriticalServi
 	w.T.Helper()
 	table, err := eventTable()
 	w.Expect(err).NotTo(HaveOccurred())
-	for _, event := range w.told(ctx, policy) {
+	for _, event := range w.reported(ctx, policy) {
 		for _, wrong := range lintEvent(&event, table) {
 			w.T.Error(wrong)
 		}
@@ -138,9 +138,9 @@ func (w *world) lintEvents(ctx context.Context, policy *criticalv2.CriticalServi
 // flaps is how often a Service goes down and comes back.
 const flaps = 60
 
-// As often as a Service may go down and come back, people are told of it in a few
+// As often as a Service may go down and come back, people read of it in a few
 // lines, with the number, and the API server keeps a few objects.
-func TestAServiceThatFlapsFloodsNobodyWithEvents(t *testing.T) {
+func TestAServiceThatFlapsDoesNotFloodTheClusterWithEvents(t *testing.T) {
 	w := withResponder(t)
 	began := time.Now()
 	policy := w.policy("shop", toPage)
@@ -156,7 +156,7 @@ func TestAServiceThatFlapsFloodsNobodyWithEvents(t *testing.T) {
 		w.Eventually(w.published(service)).Should(Equal("page: responder-1 on http=20000, standby"))
 	}
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/StandbyReady"))
-	w.Eventually(w.EventsOf(service, "FallbackPromoted")).Should(HaveLen(1), "the first is told")
+	w.Eventually(w.EventsOf(service, "FallbackPromoted")).Should(HaveLen(1), "the first is written")
 	w.Eventually(w.EventsOf(service, "FallbackDemoted")).Should(HaveLen(1))
 	w.Eventually(func() bool {
 		event := w.Events(service, "FallbackPromoted")[0]
@@ -165,7 +165,7 @@ func TestAServiceThatFlapsFloodsNobodyWithEvents(t *testing.T) {
 	w.settle()
 
 	about := map[string]int{}
-	for _, event := range w.told(t.Context(), policy) {
+	for _, event := range w.reported(t.Context(), policy) {
 		about[event.Reason]++
 	}
 	g := NewWithT(t)

@@ -16,7 +16,7 @@ func TestAServiceIsIgnoredWhich(t *testing.T) {
 	for name, test := range map[string]struct {
 		service func(*corev1.Service)
 		reason  string
-		// message is a part of what the status tells a person.
+		// message is a part of the message in the status.
 		message string
 	}{
 		"is an ExternalName": {

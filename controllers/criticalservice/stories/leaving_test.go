@@ -11,7 +11,7 @@ import (
 	"github.com/critical-service/operator/test/testenv"
 )
 
-// A fallback leaves though the outage lasts when nobody asks for it any more.
+// A fallback leaves though the outage lasts when no object asks for it any more.
 func TestAFallbackLeavesInMidOutageWhen(t *testing.T) {
 	t.Parallel()
 	type scene struct {

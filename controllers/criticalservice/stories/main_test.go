@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	testenv.Main(m, controllers.Scheme, &cluster, prepare)
 }
 
-// standard are the settings of an operator that nobody has set up.
+// standard are the default settings of an operator.
 var standard = criticalservice.Options{
 	Template:      types.NamespacedName{Namespace: testenv.OperatorNamespace, Name: "critical-service-pod-template"},
 	PodNamePrefix: "service-watcher",

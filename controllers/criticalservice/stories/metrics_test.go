@@ -77,7 +77,7 @@ func TestTheMetricsOfAServiceFollowIt(t *testing.T) {
 	w.Expect(of("fallback_active")()).To(Equal(0.0))
 	w.Expect(of("maintenance")()).To(Equal(0.0))
 	w.Expect(of("outages_total")()).To(Equal(0.0), "it begins at 0")
-	w.Expect(of("failover_ready")()).To(Equal(-1.0), "nobody tests the standby")
+	w.Expect(of("failover_ready")()).To(Equal(-1.0), "the standby is not tested")
 	w.Eventually(func() bool {
 		return of("state_since_timestamp_seconds")() == float64(w.detailOf(policy, service).Since.Unix())
 	}).Should(BeTrue(), "the status says since when")
@@ -140,8 +140,8 @@ func services(g Gomega, registry prometheus.Gatherer) []string {
 	return names
 }
 
-// A Service that several CriticalServices name is told of once, by the one that governs.
-func TestAServiceIsToldOfOnce(t *testing.T) {
+// A Service that several CriticalServices name is counted once, for the one that governs.
+func TestAServiceIsCountedOnce(t *testing.T) {
 	w, registry := withResponder(t), prometheus.NewRegistry()
 	w.start(w.complete(func(o *criticalservice.Options) { o.Registry = registry }))
 	first := w.policy("a-shop", toPage)
@@ -162,5 +162,5 @@ func TestAServiceIsToldOfOnce(t *testing.T) {
 	state := map[string]string{"namespace": w.Namespace, "service": ignored.Name, "state": "Ignored"}
 	w.Expect(sample(w, registry, "state", state)).To(Equal(1.0))
 	delete(state, "state")
-	w.Expect(sample(w, registry, "ready_endpoints", state)).To(Equal(-1.0), "nobody watches over its endpoints")
+	w.Expect(sample(w, registry, "ready_endpoints", state)).To(Equal(-1.0), "its endpoints are not watched")
 }

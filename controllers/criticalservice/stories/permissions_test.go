@@ -45,9 +45,9 @@ func TestTheOperatorMayNot(t *testing.T) {
 		"delete its definition":            {Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Verb: "delete", Name: "criticalservices.mycrd.com"},
 		"delete many slices at once":       {Group: "discovery.k8s.io", Resource: "endpointslices", Verb: "deletecollection"},
 		"take a lease in another place":    {Group: "coordination.k8s.io", Resource: "leases", Verb: "create", Namespace: "default"},
-		"take the lease of somebody else":  {Group: "coordination.k8s.io", Resource: "leases", Verb: "update", Namespace: testenv.OperatorNamespace, Name: "other"},
+		"take the lease of another user":   {Group: "coordination.k8s.io", Resource: "leases", Verb: "update", Namespace: testenv.OperatorNamespace, Name: "other"},
 		"give itself more permissions":     {Group: "rbac.authorization.k8s.io", Resource: "clusterroles", Verb: "escalate"},
-		"act in the name of somebody else": {Resource: "users", Verb: "impersonate"},
+		"act in the name of another user":  {Resource: "users", Verb: "impersonate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			NewWithT(t).Expect(allowed(t, action)).To(BeFalse())

@@ -73,13 +73,13 @@ func TestARestartCatchesUpWhenMeanwhile(t *testing.T) {
 			},
 			stays: true,
 		},
-		"somebody deleted the fallback": {
+		"a user deleted the fallback": {
 			meanwhile: func(w *world, _ *criticalv2.CriticalService, service *corev1.Service) {
 				w.Delete(w.fallback(service))
 			},
 			stays: true,
 		},
-		"somebody took the operator's label off the fallback": {
+		"a user removed the operator's label from the fallback": {
 			meanwhile: func(w *world, _ *criticalv2.CriticalService, service *corev1.Service) {
 				testenv.Update(w.World, w.fallback(service), func(p *corev1.Pod) { delete(p.Labels, criticalv2.LabelFallbackFor) })
 			},
@@ -156,7 +156,7 @@ func TestAStartDeletesNothingItHasNotSeen(t *testing.T) {
 		w.start(w.confined(standard))
 		w.look(services[0], func() {
 			for _, service := range services[1:] {
-				w.poke(service)
+				w.touch(service)
 			}
 		})
 		w.Expect(w.operator.Traffic.Requests(func(r testenv.Request) bool { return r.Method == http.MethodDelete })).To(BeEmpty())

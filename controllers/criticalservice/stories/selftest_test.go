@@ -93,8 +93,8 @@ func (n *network) asked(address string) func() int {
 	}
 }
 
-// strangers are the addresses that were dialled, but for some.
-func (n *network) strangers(but ...string) []string {
+// others are the addresses that were dialled, but for some.
+func (n *network) others(but ...string) []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var others []string
@@ -133,7 +133,7 @@ func (w *world) failoverReady(policy *criticalv2.CriticalService) func() string 
 const oneAnswers = "True/StandbyAnswers: The standby of 1 Service answers."
 
 // The story of a page's standby: it answers, one Pod of it does not, it does again.
-func TestAStandbyIsTestedBeforeAnybodyNeedsIt(t *testing.T) {
+func TestAStandbyIsTestedBeforeItIsNeeded(t *testing.T) {
 	w, n, registry := withResponder(t), newNetwork(), prometheus.NewRegistry()
 	w.start(w.complete(n.tests, func(o *criticalservice.Options) { o.Registry = registry }))
 	policy := w.policy("shop", toPage)
@@ -167,7 +167,7 @@ func TestAStandbyIsTestedBeforeAnybodyNeedsIt(t *testing.T) {
 	w.Eventually(w.failoverReady(policy)).Should(Equal(oneAnswers))
 	w.Eventually(w.EventsOf(service, "StandbyAnswers")).Should(HaveLen(1))
 	w.Expect(sample(w, registry, "self_tests_total", map[string]string{"result": "answered"})).To(BeNumerically(">", 1))
-	w.Expect(n.strangers(first, second)).To(BeEmpty())
+	w.Expect(n.others(first, second)).To(BeEmpty())
 
 	w.Delete(service)
 	w.UnpublishEndpoints(service)
@@ -204,7 +204,7 @@ func TestASilenceIsSeenTwiceBeforeItCounts(t *testing.T) {
 
 // What was found outlives the operator: it is said once, and held on to until it
 // has been looked at again.
-func TestASilenceIsToldOnceWhateverBecomesOfTheOperator(t *testing.T) {
+func TestASilenceIsReportedOnceWhateverBecomesOfTheOperator(t *testing.T) {
 	w, n := withResponder(t), newNetwork()
 	w.start(w.complete(n.tests))
 	policy := w.policy("shop", toPage)
@@ -318,7 +318,7 @@ func TestABackupIsTestedWithoutDisturbingIt(t *testing.T) {
 	w.Eventually(n.asked(database)).Should(BeNumerically(">", 1))
 	w.Expect(n.said(database)()).To(BeEmpty())
 	w.Expect(n.said(other)()).To(BeEmpty())
-	w.Expect(n.strangers(page, database, other)).To(BeEmpty(), "UDP has no connections")
+	w.Expect(n.others(page, database, other)).To(BeEmpty(), "UDP has no connections")
 
 	n.off(database)
 	w.Eventually(w.failoverReady(policy)).Should(Equal("False/StandbySilent: Service " + w.Namespace + `/web: port "mysql" (3306): ` +
@@ -329,8 +329,8 @@ func TestABackupIsTestedWithoutDisturbingIt(t *testing.T) {
 	w.Expect(w.Events(service, "StandbySilent")).To(HaveLen(1), "it is silent on one more port, and was silent before")
 }
 
-// Endpoints of a backup may be written by whoever may write an EndpointSlice: the
-// operator asks no address for them.
+// Endpoints of a backup may be written by every user who may write an EndpointSlice: the
+// operator must not dial what they choose.
 func TestOnlyAddressesOfPodsAreAsked(t *testing.T) {
 	w, n := withResponder(t), newNetwork()
 	w.start(w.complete(n.tests))
@@ -352,7 +352,7 @@ func TestOnlyAddressesOfPodsAreAsked(t *testing.T) {
 	})
 	w.Eventually(w.published(service)).Should(Equal("service: no-such-pod+spare-1 on http=8080, standby"))
 	w.Eventually(func() int { return w.operator.Reconciles("self-test", service.Namespace, service.Name) }).Should(BeNumerically(">", 3))
-	w.Expect(n.strangers()).To(BeEmpty())
+	w.Expect(n.others()).To(BeEmpty())
 	w.Eventually(w.failoverReady(policy)).Should(Equal("False/StandbySilent: Service " + w.Namespace + `/web: port "http" (80): ` +
 		`10.9.9.8:8080 is published, and no Pod has this address (and 1 more). Check the EndpointSlices of ` +
 		`backup Service "spare": those that Kubernetes maintains have addresses of Pods only.`))
@@ -361,10 +361,10 @@ func TestOnlyAddressesOfPodsAreAsked(t *testing.T) {
 		s.Endpoints = []discoveryv1.Endpoint{endpoint(pod.Status.PodIP, "spare-1")}
 	})
 	w.Eventually(w.failoverReady(policy)).Should(Equal(oneAnswers))
-	w.Expect(n.strangers(pod.Status.PodIP + ":8080")).To(BeEmpty())
+	w.Expect(n.others(pod.Status.PodIP + ":8080")).To(BeEmpty())
 }
 
-// A Pod that is made in an outage only cannot be asked before, and nobody waits
+// A Pod that is made in an outage only cannot be asked before, and the condition does not wait
 // for it; one that stands by can.
 func TestAPodIsTestedOnceItStandsBy(t *testing.T) {
 	w, n := withResponder(t), newNetwork()

@@ -151,13 +151,13 @@ func TestAReplicaThatIsKilledIsReplacedByTheNext(t *testing.T) {
 	w.Delete(fallback)
 	w.answer(service, w.fallback(service))
 	w.Expect(holder()).NotTo(Equal(firstHolder))
-	// Told to stop while it takes over, a replica would complain of what it could not begin any more.
+	// A replica that must stop while it takes over would log what it could not begin any more.
 	w.Eventually(get(second.metrics, "/metrics")).Should(
 		MatchRegexp(`controller_runtime_reconcile_total\{controller="storage-version",result="success"\} [1-9]`))
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
 
 	w.Expect(second.Process.Signal(syscall.SIGTERM)).To(Succeed())
-	w.Expect(second.Wait()).To(Succeed(), "being told to stop is no failure")
+	w.Expect(second.Wait()).To(Succeed(), "a stop is no failure")
 	w.Expect(holder()).To(BeEmpty(), "who stops gives the lease back")
 	for _, r := range []*replica{first, second} {
 		for line := range strings.Lines(r.output.String()) {

@@ -99,7 +99,7 @@ func TestServicesThatBackEachOtherUpAreNoLoop(t *testing.T) {
 	w.Eventually(w.stateOf(left, one)).Should(Equal("Covered/FallbackServing"))
 }
 
-// A backup that is covered itself, by a page or a Pod, lends that to nobody.
+// A backup that is covered itself, by a page or a Pod, lends that to no other Service.
 func TestABackupThatIsDownLendsNothing(t *testing.T) {
 	t.Parallel()
 	for name, kind := range map[string]func(w *world) func(*criticalv2.CriticalService){

@@ -29,7 +29,7 @@ func (w *world) announce(service *corev1.Service, data ...string) *corev1.Config
 	return config
 }
 
-// said is what the responder is told to announce for a Service.
+// said is the announcement in the responder's table for a Service.
 func (w *world) said(service *corev1.Service) func() string {
 	return func() string {
 		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: criticalv2.ResponderName}}
@@ -84,7 +84,7 @@ func TestAMaintenanceIsOverWithoutAnybodysDoing(t *testing.T) {
 	policy := w.policy("shop", toPage)
 	service, _ := w.armed(policy, "web")
 	config := w.announce(service, "until", time.Now().Add(3*time.Second).Format(time.RFC3339))
-	// It may be over before anybody looks; only its end is certain.
+	// It may be over before it is observed; only its end is certain.
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/StandbyReady"))
 	w.Eventually(w.EventsOf(config, "MaintenanceStuck")).Should(HaveLen(1), "the operator may not delete it")
 	w.Eventually(w.said(service)).Should(Equal("nothing"))

@@ -23,7 +23,7 @@ func (w *world) labelNamespace(key, value string) {
 	})
 }
 
-// Whoever labels a namespace decides over its Services, before an outage and in it.
+// A user who labels a namespace decides over its Services, before an outage and in it.
 func TestANamespaceIsChosenByItsLabels(t *testing.T) {
 	w := withResponder(t)
 	w.start(w.complete())

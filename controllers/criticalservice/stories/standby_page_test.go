@@ -239,7 +239,7 @@ func TestADelaySurvivesARestart(t *testing.T) {
 	w.Eventually(w.note(service, criticalv2.AnnotationRecoveredSince)).Should(BeEmpty())
 }
 
-// A delay that ends wakes nobody but the operator itself.
+// The end of a delay is no event: the operator wakes itself.
 func TestADelayEndsByItself(t *testing.T) {
 	w := withResponder(t)
 	w.start(w.complete())

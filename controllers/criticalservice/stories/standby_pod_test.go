@@ -111,7 +111,7 @@ func TestAStandbyPodThatFailsIsReplaced(t *testing.T) {
 	}
 }
 
-// A standby Pod follows its template while nobody needs it, and not in an outage.
+// A standby Pod follows its template while it is not needed, and not in an outage.
 func TestAStandbyPodFollowsItsTemplate(t *testing.T) {
 	w := withResponder(t)
 	template := w.template()

@@ -13,7 +13,7 @@ import (
 	"github.com/critical-service/operator/test/testenv"
 )
 
-// A standby works without the operator: whoever stops it, and for how long, takes
+// A standby works without the operator: stopping it, for however long, takes
 // nothing away. When it is back it goes on where it was.
 func TestAStandbyOutlivesTheOperator(t *testing.T) {
 	w := withResponder(t)
@@ -88,15 +88,15 @@ func TestAStandbyIsCaughtUpWithWhenMeanwhile(t *testing.T) {
 			},
 			want: other + "promoted",
 		},
-		"somebody deleted the slice": {
+		"a user deleted the slice": {
 			meanwhile: func(w *world, _ *criticalv2.CriticalService, service *corev1.Service) { w.Delete(w.slice(service)) },
 			want:      one + "promoted",
 		},
-		"somebody demoted the slice": {
+		"a user demoted the slice": {
 			meanwhile: slice(func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].Conditions.Ready = new(false) }),
 			want:      one + "promoted",
 		},
-		"somebody took the labels off the slice": {
+		"a user removed the labels of the slice": {
 			meanwhile: slice(func(s *discoveryv1.EndpointSlice) { s.Labels = nil }),
 			want:      one + "promoted",
 		},
@@ -136,7 +136,7 @@ func TestAStartRetractsNothingItHasNotSeen(t *testing.T) {
 		w.start(w.complete())
 		w.look(services[0], func() {
 			for _, service := range services[1:] {
-				w.poke(service)
+				w.touch(service)
 			}
 		})
 		w.Expect(w.writes()).To(BeEmpty())

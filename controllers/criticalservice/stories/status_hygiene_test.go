@@ -39,7 +39,7 @@ func documentedConditions() (map[string][]string, error) {
 	return known, err
 }
 
-// lint holds what the operator last said of a policy, and all it told in events, to
+// lint holds what the operator last said of a policy, and all it reported in events, to
 // the rules. It is called at the end of every test that has a policy, in whatever
 // state the test leaves it: what a status says must agree with itself at any time.
 func (w *world) lint(policy *criticalv2.CriticalService) {
@@ -235,7 +235,7 @@ func TestTheLintFindsAStatusThatDoesNotAgreeWithItself(t *testing.T) {
 	}{
 		"counts that do not add up":      {func(s *criticalv2.CriticalServiceStatus) { s.Services.Total = 5 }, "do not add up"},
 		"counts that the details do not": {func(s *criticalv2.CriticalServiceStatus) { s.Details = nil }, "and details"},
-		"an outage that no condition tells": {func(s *criticalv2.CriticalServiceStatus) {
+		"an outage that no condition reports": {func(s *criticalv2.CriticalServiceStatus) {
 			s.Details[0].State = criticalv2.StateCovered
 			s.Services = criticalv2.ServiceCounts{Total: 1, Covered: 1}
 		}, "condition Outage must be true"},
@@ -251,7 +251,7 @@ func TestTheLintFindsAStatusThatDoesNotAgreeWithItself(t *testing.T) {
 		"a cause without an outage": {func(s *criticalv2.CriticalServiceStatus) {
 			s.Details[0].Cause = &criticalv2.OutageCause{Reason: "CrashLoop"}
 		}, "in state Armed"},
-		"an outage that nobody is in": {func(s *criticalv2.CriticalServiceStatus) {
+		"an outage that no Service is in": {func(s *criticalv2.CriticalServiceStatus) {
 			s.Outages = []criticalv2.Outage{{Namespace: "web", Name: "x"}}
 		}, "under way: true"},
 		"a message without words": {func(s *criticalv2.CriticalServiceStatus) { s.Details[0].Message = "" }, "empty"},

@@ -26,10 +26,10 @@ func TestAMissingTemplateIsReportedOnceAndMissedNoLonger(t *testing.T) {
 	for range 3 {
 		w.look(down, func() {})
 	}
-	w.Eventually(w.EventsOf(policy, "TemplateNotFound")).Should(HaveLen(1), "one event tells it for all the Services")
+	w.Eventually(w.EventsOf(policy, "TemplateNotFound")).Should(HaveLen(1), "one event reports it for all the Services")
 	w.Expect(w.Events(running, "TemplateNotFound")).To(BeEmpty())
 	w.Eventually(w.EventsOf(down, "TemplateNotFound")).Should(HaveLen(1),
-		"an outage that nothing answers is told on its Service")
+		"an outage that nothing answers is reported on its Service")
 
 	template := newTemplate(options.Template)
 	w.Create(template)
@@ -46,7 +46,7 @@ func TestAMissingTemplateIsReportedOnceAndMissedNoLonger(t *testing.T) {
 	w.Eventually(w.stateOf(policy, running)).Should(Equal("Arming/TemplateNotFound"))
 }
 
-func TestAMendedTemplateReplacesAFallbackThatFailsAndNoOther(t *testing.T) {
+func TestAFixedTemplateReplacesAFallbackThatFailsAndNoOther(t *testing.T) {
 	w := apart(t)
 	options := standard
 	options.Template.Name = w.Unique("template")

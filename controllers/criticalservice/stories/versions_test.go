@@ -116,7 +116,7 @@ func encodeYAML(t *testing.T, value any) string {
 	return string(text)
 }
 
-// Whoever left the fallback out has the page stored by default, which nobody owns:
+// An object without a fallback has the page stored by default, which no field manager owns:
 // asking for another kind later must not stumble over it.
 func TestTheDefaultPageGivesWayToAnotherFallback(t *testing.T) {
 	g := NewWithT(t)

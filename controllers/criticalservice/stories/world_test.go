@@ -206,17 +206,17 @@ func (w *world) look(service *corev1.Service, change func()) {
 	w.T.Helper()
 	before := w.operator.Reconciles("service", service.Namespace, service.Name)
 	change()
-	w.poke(service)
+	w.touch(service)
 	w.Eventually(func() int { return w.operator.Reconciles("service", service.Namespace, service.Name) }).
 		Should(BeNumerically(">", before), "the change must wake the operator")
 	w.settle()
 }
 
-// poke wakes the operator by a change that means nothing.
-func (w *world) poke(service *corev1.Service) {
+// touch wakes the operator by a change that means nothing.
+func (w *world) touch(service *corev1.Service) {
 	w.T.Helper()
 	testenv.Update(w.World, service.DeepCopy(), func(s *corev1.Service) {
-		metav1.SetMetaDataAnnotation(&s.ObjectMeta, "example.com/poke", rand.String(8))
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, "example.com/touch", rand.String(8))
 	})
 }
 

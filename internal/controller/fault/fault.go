@@ -22,11 +22,11 @@ const (
 	// None is the class of no error.
 	None Class = "None"
 	// Gone: the object, or its namespace, is no longer there. Nothing is to be
-	// done; a watch tells if it comes back.
+	// done; a watch shows if it comes back.
 	Gone Class = "Gone"
 	// Retry: the same again may succeed, after a back-off.
 	Retry Class = "Retry"
-	// Wait: it is known when to look again.
+	// Wait: it is known when to retry.
 	Wait Class = "Wait"
 	// UserMustAct: the API server refuses for good, until a person changes
 	// something: a quota, a permission, an object.
@@ -35,7 +35,7 @@ const (
 	Bug Class = "Bug"
 )
 
-// conflictWait is when to look again after a write to an object that has changed
+// conflictWait is when to retry after a write to an object that has changed
 // meanwhile. It is no error: the cache was behind, and is not for long.
 const conflictWait = 200 * time.Millisecond
 
@@ -95,8 +95,9 @@ func Join(failures ...error) error {
 	return errors.Join(waiting...)
 }
 
-// refused tells whether the API server answered that the request itself is not
-// acceptable. Answers that a moment later may be others are not refusals: a name in use, a time-out, too many requests, an expired token.
+// refused reports whether the API server answered that the request itself is not
+// acceptable. Answers that may differ a moment later are not refusals: a name in use,
+// a time-out, too many requests, an expired token.
 func refused(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -110,7 +111,7 @@ func refused(err error) bool {
 	}
 }
 
-// IsServerFailure tells whether the API server, or an admission webhook that it
+// IsServerFailure reports whether the API server, or an admission webhook that it
 // asked, failed to answer a request: it may pass, but a person should know.
 func IsServerFailure(err error) bool {
 	var status apierrors.APIStatus
@@ -120,7 +121,7 @@ func IsServerFailure(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded)
 }
 
-// IsDryRunUnsupported tells whether a dry run was refused because an admission
+// IsDryRunUnsupported reports whether a dry run was refused because an admission
 // webhook has side effects. The API server gives this no reason of its own, only
 // a text (k8s.io/apiserver, webhook errors, NewDryRunUnsupportedErr).
 func IsDryRunUnsupported(err error) bool {
@@ -145,9 +146,9 @@ type waitError struct {
 	reason string
 }
 
-func (e *waitError) Error() string { return fmt.Sprintf("%s; looking again in %s", e.reason, e.after) }
+func (e *waitError) Error() string { return fmt.Sprintf("%s; retrying in %s", e.reason, e.after) }
 
-// WaitFor is an error that says when to look again, and why not now.
+// WaitFor is an error that says when to retry, and why not now.
 func WaitFor(after time.Duration, reason string) error {
 	return &waitError{after: after, reason: reason}
 }

@@ -31,21 +31,21 @@ func TestOf(t *testing.T) {
 		err  error
 		want fault.Class
 	}{
-		"no error is no fault":                                {nil, fault.None},
-		"an object that is not there is gone":                 {apierrors.NewNotFound(pods, "x"), fault.Gone},
-		"a namespace that is ending takes its objects along":  {terminatingNamespace(), fault.Gone},
-		"a quota is for a person to raise":                    {apierrors.NewForbidden(pods, "x", errors.New("exceeded quota")), fault.UserMustAct},
-		"an object that is not valid is for a person to mend": {apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "x", nil), fault.UserMustAct},
-		"a webhook may refuse with any code of its own":       {&apierrors.StatusError{ErrStatus: metav1.Status{Code: 418}}, fault.UserMustAct},
-		"a wrapped refusal is a refusal":                      {fmt.Errorf("create: %w", apierrors.NewBadRequest("x")), fault.UserMustAct},
-		"a conflict is waited for, and not an error":          {apierrors.NewConflict(pods, "x", nil), fault.Wait},
-		"a name in use passes":                                {apierrors.NewAlreadyExists(pods, "x"), fault.Retry},
-		"an expired token passes":                             {apierrors.NewUnauthorized("x"), fault.Retry},
-		"a server that fails passes":                          {apierrors.NewInternalError(errors.New("x")), fault.Retry},
-		"a broken connection passes":                          {errors.New("connection refused"), fault.Retry},
-		"a server that names a delay is waited for":           {apierrors.NewTooManyRequests("x", 3), fault.Wait},
-		"what says when to look again is waited for":          {fault.WaitFor(time.Second, "x"), fault.Wait},
-		"what we did wrong is a bug":                          {fault.BugFrom(errors.New("x")), fault.Bug},
+		"no error is no fault":                               {nil, fault.None},
+		"an object that is not there is gone":                {apierrors.NewNotFound(pods, "x"), fault.Gone},
+		"a namespace that is ending takes its objects along": {terminatingNamespace(), fault.Gone},
+		"a quota is for a person to raise":                   {apierrors.NewForbidden(pods, "x", errors.New("exceeded quota")), fault.UserMustAct},
+		"an object that is not valid is for a person to fix": {apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "x", nil), fault.UserMustAct},
+		"a webhook may refuse with any code of its own":      {&apierrors.StatusError{ErrStatus: metav1.Status{Code: 418}}, fault.UserMustAct},
+		"a wrapped refusal is a refusal":                     {fmt.Errorf("create: %w", apierrors.NewBadRequest("x")), fault.UserMustAct},
+		"a conflict is waited for, and not an error":         {apierrors.NewConflict(pods, "x", nil), fault.Wait},
+		"a name in use passes":                               {apierrors.NewAlreadyExists(pods, "x"), fault.Retry},
+		"an expired token passes":                            {apierrors.NewUnauthorized("x"), fault.Retry},
+		"a server that fails passes":                         {apierrors.NewInternalError(errors.New("x")), fault.Retry},
+		"a broken connection passes":                         {errors.New("connection refused"), fault.Retry},
+		"a server that names a delay is waited for":          {apierrors.NewTooManyRequests("x", 3), fault.Wait},
+		"what says when to retry is waited for":              {fault.WaitFor(time.Second, "x"), fault.Wait},
+		"what we did wrong is a bug":                         {fault.BugFrom(errors.New("x")), fault.Bug},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestIsServerFailure(t *testing.T) {
 	g.Expect(fault.IsServerFailure(fmt.Errorf("create: %w", context.DeadlineExceeded))).To(BeTrue())
 	g.Expect(fault.IsServerFailure(apierrors.NewServerTimeout(pods, "create", 1))).To(BeFalse(), "it says when to come back")
 	g.Expect(fault.IsServerFailure(apierrors.NewConflict(pods, "x", nil))).To(BeFalse())
-	g.Expect(fault.IsServerFailure(errors.New("connection refused"))).To(BeFalse(), "nobody answered at all")
+	g.Expect(fault.IsServerFailure(errors.New("connection refused"))).To(BeFalse(), "there was no answer at all")
 }
 
 func TestIsDryRunUnsupported(t *testing.T) {

@@ -24,11 +24,11 @@ const (
 )
 
 // Counted is a client whose writes are counted. Several kinds may share a
-// registry: they then share the counter. A registry that is nil counts for nobody.
+// registry: they then share the counter. Nothing is registered where it is nil.
 func Counted(c client.Client, registry prometheus.Registerer) (client.Client, error) {
 	writes := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "critical_service_writes_total",
-		Help: "Writes to the API server, by the kind of object, the verb (create, rehearse, patch, apply, delete, status) and the result (ok, late, refused, failed).",
+		Help: "Writes to the API server, by the kind of object, the verb (create, dry-run, patch, apply, delete, status) and the result (ok, late, refused, failed).",
 	}, []string{"kind", "verb", "result"})
 	if registry == nil {
 		return &counted{Client: c, writes: writes}, nil
@@ -71,7 +71,7 @@ func resultOf(err error) string {
 func (c *counted) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
 	verb := "create"
 	if len((&client.CreateOptions{}).ApplyOptions(options).DryRun) > 0 {
-		verb = "rehearse"
+		verb = "dry-run"
 	}
 	return c.count(object, verb, c.Client.Create(ctx, object, options...))
 }

@@ -71,7 +71,7 @@ func TestEveryWriteIsCountedByWhatItWas(t *testing.T) {
 	g.Expect(write.Delete(t.Context(), c, from)).To(Succeed())
 
 	g.Expect(counts(g, registry)).To(Equal(map[string]float64{
-		"Pod rehearse ok": 1, "Pod create ok": 1, "Pod create late": 1, "Pod patch ok": 1, "Pod patch late": 1,
+		"Pod dry-run ok": 1, "Pod create ok": 1, "Pod create late": 1, "Pod patch ok": 1, "Pod patch late": 1,
 		"Pod status ok": 1, "Pod delete ok": 1, "ConfigMap apply ok": 1,
 	}))
 }
@@ -105,7 +105,7 @@ func TestEveryWriteIsCountedByHowItEnded(t *testing.T) {
 	}
 }
 
-// Two kinds count in one registry, and an operator without one counts for nobody.
+// Two kinds count in one registry, and an operator without one registers nothing.
 func TestKindsShareACounter(t *testing.T) {
 	g := NewWithT(t)
 	registry := prometheus.NewRegistry()

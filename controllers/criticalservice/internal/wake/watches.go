@@ -202,7 +202,7 @@ func PoliciesOfService(reader client.Reader) func(context.Context, client.Object
 }
 
 // SpecChanged lets pass what changes which Services are critical. A status that
-// we wrote ourselves wakes nobody.
+// the operator wrote wakes no controller.
 var SpecChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||

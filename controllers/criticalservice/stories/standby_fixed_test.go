@@ -15,9 +15,9 @@ import (
 	"github.com/critical-service/operator/test/testenv"
 )
 
-// Whatever somebody does to a standby slice, before an outage or in it, it is put
+// Whatever a user does to a standby slice, before an outage or in it, it is put
 // right again.
-func TestAStandbySliceIsMendedWhenSomebody(t *testing.T) {
+func TestAStandbySliceIsFixedWhenAUser(t *testing.T) {
 	t.Parallel()
 	change := func(f func(*discoveryv1.EndpointSlice)) func(*world, *discoveryv1.EndpointSlice) {
 		return func(w *world, slice *discoveryv1.EndpointSlice) { testenv.Update(w.World, slice, f) }
@@ -50,7 +50,7 @@ func TestAStandbySliceIsMendedWhenSomebody(t *testing.T) {
 			w.start(w.complete())
 			policy := w.policy("shop", toPage)
 			service, real := w.armed(policy, "web")
-			mended := func() *discoveryv1.EndpointSlice {
+			fixed := func() *discoveryv1.EndpointSlice {
 				slice := w.slice(service)
 				w.Exists(slice)
 				return &discoveryv1.EndpointSlice{
@@ -58,20 +58,20 @@ func TestAStandbySliceIsMendedWhenSomebody(t *testing.T) {
 					Ports:      slice.Ports, Endpoints: slice.Endpoints,
 				}
 			}
-			asArmed := mended()
+			asArmed := fixed()
 			harm(w, w.slice(service))
-			w.Eventually(mended).Should(Equal(asArmed))
+			w.Eventually(fixed).Should(Equal(asArmed))
 			w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/StandbyReady"))
 
 			w.fail(service, real)
 			w.Eventually(w.published(service)).Should(HaveSuffix("promoted"))
 			w.settle()
-			asPromoted := mended()
+			asPromoted := fixed()
 			harm(w, w.slice(service))
-			w.Eventually(mended).Should(Equal(asPromoted))
+			w.Eventually(fixed).Should(Equal(asPromoted))
 			w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
 			w.settle()
-			w.Expect(mended()).To(Equal(asPromoted))
+			w.Expect(fixed()).To(Equal(asPromoted))
 		})
 	}
 }
@@ -94,9 +94,9 @@ func TestWhatOthersAddToAStandbySliceStays(t *testing.T) {
 	w.Expect(slice.Annotations).To(HaveKeyWithValue("example.com/team", "shop"))
 }
 
-// A slice of somebody else is not taken over, whatever its name is. That there is
+// A slice of another user is not taken over, whatever its name is. That there is
 // no fallback is said, and what to do.
-func TestASliceOfSomebodyElseIsLeftAsItIs(t *testing.T) {
+func TestASliceOfAnotherUserIsLeftAsItIs(t *testing.T) {
 	w := withResponder(t)
 	foreign := &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Name: "web-standby-ipv4", Labels: map[string]string{discoveryv1.LabelManagedBy: "other"}},
@@ -123,7 +123,7 @@ func TestASliceOfSomebodyElseIsLeftAsItIs(t *testing.T) {
 	w.Eventually(w.published(service)).Should(HaveSuffix("promoted"))
 }
 
-// A write is refused when somebody wrote meanwhile, and is made again from what
+// A write is refused when another user wrote meanwhile, and is retried from what
 // there is then.
 func TestAPromotionThatMeetsAnotherWriteIsMadeAgain(t *testing.T) {
 	w := withResponder(t)
@@ -220,8 +220,8 @@ func TestAResponderPodIsNeverTheServicesOwn(t *testing.T) {
 	w.Expect(w.published(service)()).To(HaveSuffix("promoted"))
 }
 
-// The endpoints of a backup are Pods of somebody's, so that only the slice's
-// labels tell that they are not the Service's own.
+// The endpoints of a backup are Pods of another Service, so that only the slice's
+// labels show that they are not the Service's own.
 func TestAPromotedBackupThatLosesItsLabelsIsNoRecovery(t *testing.T) {
 	t.Parallel()
 	for name, harm := range map[string]func(*discoveryv1.EndpointSlice){

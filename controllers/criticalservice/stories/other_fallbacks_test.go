@@ -33,7 +33,7 @@ func TestTwoServicesWithOneSelectorAreBothDownUntilARealPodIsReady(t *testing.T)
 			for _, pod := range pods {
 				w.MakeReady(pod)
 			}
-			w.look(first, func() { w.poke(second); publish() })
+			w.look(first, func() { w.touch(second); publish() })
 			for i, service := range []*corev1.Service{first, second} {
 				w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"), service.Name)
 				w.Expect(w.fallback(service).UID).To(Equal(pods[i].UID))
@@ -125,9 +125,9 @@ func TestAServiceThatOptsInAgainIsProtectedAgain(t *testing.T) {
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
 }
 
-// A CriticalService that is made anew has another UID: what the old one owned
+// A CriticalService that is created again has another UID: what the old one owned
 // must not be collected with it.
-func TestAPolicyThatIsMadeAnewOwnsTheFallback(t *testing.T) {
+func TestAPolicyThatIsCreatedAgainOwnsTheFallback(t *testing.T) {
 	w := sideBySide(t)
 	old := w.policy("shop")
 	service, _ := w.covered("web")

@@ -120,8 +120,8 @@ func TestADeniedFallbackIsReportedOnceAndTriedAgainAfter(t *testing.T) {
 			w.Eventually(w.stateOf(policy, service)).Should(Equal("Exposed/CreateDenied"))
 			w.Eventually(w.conditionOf(policy, "FallbackReady")).Should(Equal("False/CreateDenied"))
 			w.Expect(w.detailOf(policy, service).Message).To(And(
-				ContainSubstring(refusal.message), Or(ContainSubstring("Allow it"), ContainSubstring("Look at the API server")),
-				ContainSubstring("tries again by itself")))
+				ContainSubstring(refusal.message), Or(ContainSubstring("Allow it"), ContainSubstring("Check the API server")),
+				ContainSubstring("the operator retries")))
 
 			// However often the operator looks, it says so once.
 			for i := range 3 {
@@ -130,7 +130,7 @@ func TestADeniedFallbackIsReportedOnceAndTriedAgainAfter(t *testing.T) {
 					w.critical(fmt.Sprintf("other-%d", i), func(s *corev1.Service) { s.Spec.Selector = nil })
 				})
 			}
-			// The status has a controller of its own, for which nobody has waited so far.
+			// The status has a controller of its own, for which the test has not waited so far.
 			w.Eventually(func() int32 { return w.statusOf(policy).Services.Total }).Should(BeEquivalentTo(4))
 			w.Eventually(w.EventsOf(service, "CreateDenied")).Should(HaveLen(1))
 			event := w.Events(service, "CreateDenied")[0]
@@ -158,7 +158,7 @@ func TestARefusalIsKnownBeforeTheOutage(t *testing.T) {
 			w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/EndpointsReady"))
 
 			refusal.begin(w)
-			// Nothing tells the operator of the refusal; another Pod to ask about makes it ask at once.
+			// No watch shows the refusal; another Pod to ask about makes it ask at once.
 			testenv.Update(w.World, service, func(s *corev1.Service) { s.Spec.Selector["track"] = "stable" })
 			w.Eventually(w.stateOf(policy, service)).Should(Equal("Arming/CreateDenied"))
 			w.Eventually(w.conditionOf(policy, "Ready")).Should(Equal("False/NotProtected"))
@@ -171,7 +171,7 @@ func TestARefusalIsKnownBeforeTheOutage(t *testing.T) {
 	}
 }
 
-func TestAServiceThatIsDeniedItsFallbackHindersNoOther(t *testing.T) {
+func TestAServiceThatIsDeniedItsFallbackBlocksNoOther(t *testing.T) {
 	w := sideBySide(t)
 	policy := w.policy("shop")
 	refusals["Pod Security"].begin(w)
@@ -244,7 +244,7 @@ func TestAPortThatTheTemplateDoesNotServeIsNamed(t *testing.T) {
 			w.Eventually(w.EventsOf(service, "PortMismatch")).Should(HaveLen(1))
 			w.Expect(w.Events(service, "PortMismatch")[0].Message).To(ContainSubstring(test.message))
 			w.settle()
-			w.Expect(w.fallbacks(service)).To(BeEmpty(), "a dead endpoint helps nobody")
+			w.Expect(w.fallbacks(service)).To(BeEmpty(), "a dead endpoint does not help")
 
 			testenv.Update(w.World, service, func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = testenv.TargetPort })
 			w.answer(service, w.fallback(service))
@@ -266,8 +266,8 @@ func TestAFallbackThatServesSomePortsCoversAndSaysSo(t *testing.T) {
 }
 
 // The default answer to a namespace that is being deleted is a refusal that
-// nobody can lift; it is not worth a warning.
-func TestANamespaceThatEndsIsNoHindrance(t *testing.T) {
+// no user can lift; it is not worth a warning.
+func TestANamespaceThatEndsIsNoProblem(t *testing.T) {
 	w := sideBySide(t)
 	policy := w.policy("shop")
 	service, _ := w.up("web")
