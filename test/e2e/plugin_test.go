@@ -42,7 +42,7 @@ func TestThePluginTellsTheStoryOfAnOutage(t *testing.T) {
 		g.Expect(before.Ports).To(ConsistOf(HaveField("FallbackPort", BeNumerically(">", 0))))
 		g.Expect(before.Cause).To(BeNil())
 		// The self-test has been answered, and both commands say so of this Service.
-		g.Expect(before.Failover).To(HaveField("Ready", metav1.ConditionTrue))
+		g.Expect(before.Failover).To(HaveField("Status", metav1.ConditionTrue))
 		_, table, _ := w.runPlugin("status")
 		g.Expect(table).To(MatchRegexp(`(?m)^shop +Armed +\S+ +[1-9]\d*/\d+ +page +yes +-`))
 	}).Should(Succeed())
