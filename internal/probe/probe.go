@@ -48,8 +48,9 @@ const (
 	Silent Failure = "silent"
 	// Unfinished: the answer began, and did not end in time.
 	Unfinished Failure = "unfinished"
-	// Reset and Closed: the server ended the connection without a whole answer.
-	Reset  Failure = "reset"
+	// Reset: the server reset the connection without a whole answer.
+	Reset Failure = "reset"
+	// Closed: the server closed the connection without a whole answer.
 	Closed Failure = "closed"
 	// Foreign: the answer is in another protocol.
 	Foreign Failure = "foreign"

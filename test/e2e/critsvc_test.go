@@ -30,7 +30,7 @@ type explanation struct {
 	Cause     *attributedCause                         `json:"cause"`
 	Answers   struct{ By string }                      `json:"answers"`
 	Next      string                                   `json:"next"`
-	Failover  *struct{ Ready string }                  `json:"failover"`
+	Failover  *struct{ Status string }                 `json:"failover"`
 	Governor  *struct{ Name string }                   `json:"governor"`
 	Nearest   []struct{ Name string }                  `json:"nearest"`
 	Ports     []struct{ FallbackPort int }             `json:"ports"`

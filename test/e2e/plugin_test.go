@@ -28,7 +28,7 @@ func TestThePluginReportsAnOutage(t *testing.T) {
 		g.Expect(before.Ports).To(ConsistOf(HaveField("FallbackPort", BeNumerically(">", 0))))
 		g.Expect(before.Cause).To(BeNil())
 		// The self-test has been answered, and both commands say so of this Service.
-		g.Expect(before.Failover).To(HaveField("Ready", "True"))
+		g.Expect(before.Failover).To(HaveField("Status", "True"))
 		_, table, _ := w.runPlugin("status")
 		g.Expect(table).To(MatchRegexp(`(?m)^shop +Armed +\S+ +[1-9]\d*/\d+ +page +yes +-`))
 	}).Should(Succeed())

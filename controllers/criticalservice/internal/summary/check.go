@@ -130,11 +130,12 @@ func sumUp(policy *criticalv2.CriticalService, verdicts []Verdict) failovers {
 		service := verdict.Service.Namespace + "/" + verdict.Service.Name
 		found := resultOf(policy, verdict)
 		sum.count[found]++
-		switch found { //nolint:exhaustive // The others are counted only.
+		switch found {
 		case silent:
 			sum.silent = append(sum.silent, fmt.Sprintf("Service %s: %s", service, verdict.Check.Silence.Message))
 		case blocked:
 			sum.blocked = append(sum.blocked, fmt.Sprintf("Service %s has no fallback that works (%s): %s", service, verdict.Plan.Reason, verdict.Plan.Message))
+		default: // It is counted only.
 		}
 	}
 	slices.Sort(sum.silent)
