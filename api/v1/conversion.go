@@ -17,7 +17,7 @@ import (
 // version. Neither annotation is ever found on an object of the other.
 const (
 	// AnnotationV2Spec holds, on a v1 object, the whole spec of v2 as JSON, where
-	// v1 cannot say all of it. The fields of v1 are a view of it: where somebody
+	// v1 cannot say all of it. The fields of v1 are a view of it: where a user
 	// has edited them, they win, and the rest is kept.
 	AnnotationV2Spec = criticalv2.ReservedPrefix + "v2-spec"
 	// AnnotationMatchLabelsOrder holds, on a v2 object, the keys of v1's
@@ -139,7 +139,7 @@ func setLabels(spec *criticalv2.CriticalServiceSpec, labels []LabelMatch) {
 	}
 }
 
-// sameLabels tells whether two lists say the same, in whatever order.
+// sameLabels reports whether two lists are equal, in any order.
 func sameLabels(some, others []LabelMatch) bool {
 	if len(some) != len(others) {
 		return false
