@@ -13,7 +13,7 @@ const (
 	inNamespace = `namespace=~"$namespace"`
 )
 
-// ofEach takes the greatest value of each Service: only the leading replica tells, but two
+// ofEach takes the greatest value of each Service: only the leading replica reports, but two
 // overlap for a moment when the lead changes.
 func ofEach(expr string) string { return "max by (namespace, service) (" + expr + ")" }
 

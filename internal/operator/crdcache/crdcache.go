@@ -37,7 +37,7 @@ const (
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=critical-service-webhook,verbs=get;list;watch
 
 // New makes a client and a cache that hold the one CustomResourceDefinition, and,
-// if anybody asks for them, the one ValidatingWebhookConfiguration and the one
+// if they are read, the one ValidatingWebhookConfiguration and the one
 // Secret that is named.
 func New(config *rest.Config, secret types.NamespacedName) (cluster.Cluster, error) {
 	scheme := runtime.NewScheme()

@@ -27,10 +27,10 @@ const (
 	authorityLifetime   = 365 * 24 * time.Hour
 	certificateLifetime = 7 * 24 * time.Hour
 
-	// lookAgain is how long to wait for a certificate before looking again, and
+	// pollInterval is how often to check for a certificate, and
 	// longestWait how long at most; the API server waits 30 s for a conversion.
-	lookAgain   = 100 * time.Millisecond
-	longestWait = 20 * time.Second
+	pollInterval = 100 * time.Millisecond
+	longestWait  = 20 * time.Second
 )
 
 // The name of what is to be created is not known to the authorization of a create.
@@ -65,7 +65,7 @@ func selfMade(config *rest.Config, options Options) (*certificates, error) {
 		}
 	}
 	return &certificates{&servertls.DynamicSource{
-		DNSNames: names, Authority: signer, RetryInterval: lookAgain,
+		DNSNames: names, Authority: signer, RetryInterval: pollInterval,
 	}}, nil
 }
 
@@ -76,7 +76,7 @@ func (c *certificates) serve(config *tls.Config) { config.GetCertificate = c.awa
 // a start that is a moment; a refused connection would fail its request.
 func (c *certificates) await(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	var newest *tls.Certificate
-	err := wait.PollUntilContextTimeout(hello.Context(), lookAgain, longestWait, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(hello.Context(), pollInterval, longestWait, true, func(context.Context) (bool, error) {
 		var err error
 		newest, err = c.GetCertificate(hello)
 		return err == nil, nil

@@ -72,6 +72,7 @@ func (v *validator) Handle(ctx context.Context, request admission.Request) admis
 			return admission.Allowed("")
 		}
 	}
+	//nolint:contextcheck // A validation that a timeout cuts short would read as a rejection.
 	if errs := v.validate(written); len(errs) > 0 {
 		refusal := apierrors.NewInvalid(criticalv2.CriticalServiceKind.GroupKind(), written.object.Name, errs)
 		return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Result: &refusal.ErrStatus}}

@@ -97,7 +97,7 @@ func load(g Gomega) *crdschema.Schema {
 
 func files(t *testing.T, folder string) []string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join("../../../../controllers/criticalservice/testdata/v2", folder, "*.yaml"))
+	found, err := filepath.Glob(filepath.Join("../../../../controllers/criticalservice/stories/testdata/v2", folder, "*.yaml"))
 	if err != nil || len(found) == 0 {
 		t.Fatalf("no files in testdata/v2/%s: %v", folder, err)
 	}
