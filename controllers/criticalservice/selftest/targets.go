@@ -171,7 +171,7 @@ func sameProblem(a, b string) bool {
 func adviceOfStray(snap *decide.Snapshot) string {
 	for i := range snap.Standby {
 		if slice := &snap.Standby[i]; slice.Labels[criticalv2.LabelFallbackKind] == criticalv2.FallbackKindService {
-			return fmt.Sprintf("Search for it in the EndpointSlices of backup Service %q: those that Kubernetes keeps have addresses of Pods only.",
+			return fmt.Sprintf("Look for it in the EndpointSlices of backup Service %q: those that Kubernetes keeps have addresses of Pods only.",
 				slice.Annotations[criticalv2.AnnotationBackup])
 		}
 	}

@@ -288,7 +288,7 @@ func TestABackupIsTestedWithoutDisturbingIt(t *testing.T) {
 		`Pod "spare-1" refused the connection on ` + database + `: nothing listens there. Check that the Pods of ` +
 		`backup Service "spare" listen there, and that no NetworkPolicy blocks the operator.`))
 	n.off(page)
-	w.Eventually(w.failoverReady(policy)).Should(And(ContainSubstring(`port "http" (80): Pod "spare-1" refused`), ContainSubstring("nothing listens there (and 1 more). See")))
+	w.Eventually(w.failoverReady(policy)).Should(And(ContainSubstring(`port "http" (80): Pod "spare-1" refused`), ContainSubstring("nothing listens there (and 1 more). Check")))
 	w.Expect(w.Events(service, "StandbySilent")).To(HaveLen(1), "it is silent on one more port, and was silent before")
 }
 
