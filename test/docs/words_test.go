@@ -92,7 +92,7 @@ func TestUnwantedWordsAreFound(t *testing.T) {
 	}
 	g.Expect(found("// Nobody is asked.")).To(Equal([]string{"nobody"}))
 	g.Expect(found("func TestTheValidationHindersNobody()")).To(Equal([]string{"nobody", "hinder*"}))
-	g.Expect(found("rehearsal_pending, Rehearse")).To(Equal([]string{"rehears*"}))
+	g.Expect(found("rehearsal_pending, DryRun")).To(Equal([]string{"rehears*"}))
 	g.Expect(found("// it tells\n\t// whether a Pod runs")).To(Equal([]string{"tells whether"}))
 	g.Expect(found("func TestANewPodIsReady()")).To(BeEmpty())
 	g.Expect(found("We recommend to amend what unfolds and is retold.")).To(BeEmpty())

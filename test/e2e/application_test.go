@@ -21,7 +21,7 @@ import (
 // application is a Service with two Pods that answer as "shop", and that can lose them in many ways.
 type application struct {
 	*service
-	// deployment has the Pods; nil where nobody replaces them.
+	// deployment has the Pods; nil where no one replaces them.
 	deployment *appsv1.Deployment
 	made       int
 }
@@ -74,7 +74,7 @@ func (w *world) application(kind outage) *application {
 
 func ofTypeNodePort(service *corev1.Service) { service.Spec.Type = corev1.ServiceTypeNodePort }
 
-// politePod is a Pod of an application that ends as Kubernetes advises: told to stop, it says at once
+// politePod is a Pod of an application that ends as Kubernetes advises: asked to stop, it says at once
 // that it is not ready, and goes on answering for longer than kubelet and proxies take to follow.
 func politePod(name string) corev1.PodSpec {
 	pod := webPod(name, "--drain=6s", "--control")
@@ -119,7 +119,7 @@ func (a *application) tell(order string) {
 	for _, pod := range a.pods() {
 		response, err := oneConnectionEach.Post(urlOf(pod.Status.PodIP, 8080)+order[1:], "", nil)
 		if err != nil {
-			// Who is told to crash does not answer.
+			// A Pod that crashes on request does not answer.
 			a.Expect(order).To(Equal("/crash"), "%v", err)
 			continue
 		}

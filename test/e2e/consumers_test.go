@@ -22,7 +22,7 @@ import (
 // The page of this scenario is known by its sentence.
 const (
 	standbyPage     = "page"
-	standbySentence = "Whoever reads this was sent to the standby."
+	standbySentence = "This request was sent to the standby."
 )
 
 // TestConsumersOfTheStandbyPage is the table of test/consumers with the operator in the place of the
@@ -58,7 +58,7 @@ func TestConsumersOfTheStandbyPage(t *testing.T) {
 	w.answered(honouring, standbyPage)
 	shop.becomesBy(policy, criticalv2.StateCovered, criticalv2.ReasonStandbyServing)
 	for name, ask := range needing {
-		w.Consistently(func() string { return tenTimes(ask) }).Should(Equal("nobody"), "requests through %s", name)
+		w.Consistently(func() string { return tenTimes(ask) }).Should(Equal("no one"), "requests through %s", name)
 	}
 	w.answered(honouring, standbyPage)
 

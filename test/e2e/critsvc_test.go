@@ -80,11 +80,11 @@ type finding struct {
 }
 
 type drillResult struct {
-	Good      bool `json:"good"`
-	Rehearsal struct {
+	Good   bool `json:"good"`
+	DryRun struct {
 		Endpoints []drilledEndpoint
 		Problems  []string
-	} `json:"rehearsal"`
+	} `json:"dryRun"`
 	Live *liveDrill `json:"live"`
 }
 

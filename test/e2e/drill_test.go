@@ -59,7 +59,7 @@ func TestADrillAsksWhatStandsByOnEveryPort(t *testing.T) {
 	}).Should(Equal(0))
 	w.Expect(result.Good).To(BeTrue())
 	w.Expect(result.Live).To(BeNil())
-	w.Expect(result.Rehearsal.Endpoints).To(ConsistOf(
+	w.Expect(result.DryRun.Endpoints).To(ConsistOf(
 		MatchFields(IgnoreExtras, Fields{
 			"Port": Equal("http"), "Protocol": Equal("http"), "Status": Equal("503"), "Answered": Equal(3), "Tries": Equal(3),
 			"Title": Not(BeEmpty()), "P50Milliseconds": BeNumerically(">", 0), "MaxMilliseconds": BeNumerically(">", 0),
@@ -84,7 +84,7 @@ func TestADrillReportsWhatDoesNotStandBy(t *testing.T) {
 	shop.armed("shop")
 	code, result, _ := shop.drilled()
 	w.Expect(code).To(Equal(exitNo))
-	w.Expect(result.Rehearsal.Problems).To(ConsistOf(ContainSubstring("nothing stands by for port 80")))
+	w.Expect(result.DryRun.Problems).To(ConsistOf(ContainSubstring("nothing stands by for port 80")))
 
 	// Its backup's Pods are ready, and do not listen there.
 	w.deployment("spare")
@@ -94,7 +94,7 @@ func TestADrillReportsWhatDoesNotStandBy(t *testing.T) {
 	other.ready()
 	code, result, _ = other.drilled("--tries=1")
 	w.Expect(code).To(Equal(exitNo))
-	w.Expect(result.Rehearsal.Endpoints).To(ConsistOf(HaveField("Problem", ContainSubstring("refused the connection"))))
+	w.Expect(result.DryRun.Endpoints).To(ConsistOf(HaveField("Problem", ContainSubstring("refused the connection"))))
 	w.noDrillPods()
 }
 

@@ -75,7 +75,7 @@ func TestAPublishedPodStandsIn(t *testing.T) {
 	}
 }
 
-func TestAPublishedPodThatSomebodyDeletesIsReplaced(t *testing.T) {
+func TestAPublishedPodThatAUserDeletesIsReplaced(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	shop := w.service("shop").withFallback(w.podTemplate(9090, criticalv2.ActivationStandby))
@@ -152,7 +152,7 @@ func TestABackupServiceStandsIn(t *testing.T) {
 	w.scale(spare, 0)
 	shop.becomes(criticalv2.StateExposed, criticalv2.ReasonBackupNotReady, "spare")
 	w.Eventually(shop.standbyEndpoints).Should(BeEmpty())
-	shop.answeredByNobody()
+	shop.answeredByNoOne()
 	w.scale(spare, 1)
 	shop.standsIn("spare")
 

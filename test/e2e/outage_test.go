@@ -78,7 +78,7 @@ func TestAnOutageWhileTheOperatorIsDown(t *testing.T) {
 	for _, name := range names {
 		eachAnswers(watching[name], thePage)
 		w.Expect(shops[name].ownReady(w)).To(BeZero())
-		w.Expect(shops[name].standbyIsReady(w)).To(BeFalse(), "nobody has promoted the standby of the Service that was %s", name)
+		w.Expect(shops[name].standbyIsReady(w)).To(BeFalse(), "no one has promoted the standby of the Service that was %s", name)
 	}
 	covered := time.Now()
 	var all []*watch
@@ -135,7 +135,7 @@ func endOfOutage(watching []*watch, kind outage, covered, ended, back time.Time)
 		results := o.end()
 		now := time.Now()
 		if kind.lossless {
-			o.Expect(unanswered(results)).To(BeEmpty(), "requests to %s that nobody answered", o.what)
+			o.Expect(unanswered(results)).To(BeEmpty(), "requests to %s that no one answered", o.what)
 		}
 		o.Expect(o.seen(covered, ended)).To(And(HaveLen(1), HaveKey(thePage)), "requests to %s while the application was away", o.what)
 		o.Expect(o.seen(covered, now)).To(And(HaveLen(2), HaveKey(thePage), HaveKey("shop")), "requests to %s once the page answered", o.what)
@@ -172,6 +172,6 @@ func TestARolloutThatTakesAllPodsAtOnce(t *testing.T) {
 	shop.standsBy("shop-next")
 	o.keeps("shop-next", 3*time.Second)
 	results := o.end()
-	w.Expect(unanswered(results)).To(BeEmpty(), "requests that nobody answered")
+	w.Expect(unanswered(results)).To(BeEmpty(), "requests that no one answered")
 	w.Expect(tally(results)).To(And(HaveLen(3), HaveKey("shop"), HaveKey(thePage), HaveKey("shop-next")))
 }

@@ -69,7 +69,7 @@ func doesNotAdopt(w *world, controller client.Object) {
 	shop.armed("shop")
 	w.Consistently(w.readyOf(controller)).Should(ConsistOf(pods), "the real Pods stay")
 
-	// 2 -> 0: and so it begins anew.
+	// 2 -> 0: and so the outage begins again.
 	w.scale(controller, 0)
 	w.Eventually(func(g Gomega) []types.UID { return w.ownedBy(g, controller) }).Should(BeEmpty())
 	again := shop.covered()

@@ -134,8 +134,8 @@ func TestTheTeamsContentIsServedAndFollowedWithinSeconds(t *testing.T) {
 	shop.answeredBy(thePage)
 }
 
-// TestDatabaseClientsAreToldAtOnce runs the programs that people use, against ClusterIPs.
-func TestDatabaseClientsAreToldAtOnce(t *testing.T) {
+// TestDatabaseClientsGetAnErrorAtOnce runs the programs that people use, against ClusterIPs.
+func TestDatabaseClientsGetAnErrorAtOnce(t *testing.T) {
 	t.Parallel()
 	// atOnce is far more than any of them takes, and less than a client waits for an answer.
 	const atOnce = 10 * time.Second

@@ -86,7 +86,7 @@ func TestAServicesOwnerOptsOut(t *testing.T) {
 	})
 	shop.becomes(criticalv2.StateIgnored, criticalv2.ReasonOptedOut, "opted out")
 	shop.noFallback()
-	shop.answeredByNobody()
+	shop.answeredByNoOne()
 	shop.staysWithoutFallback()
 
 	change(w, shop.object, func(s *corev1.Service) { delete(s.Annotations, criticalv2.AnnotationCriticalService) })

@@ -33,7 +33,7 @@ func TestAPodThatRunsButIsNeverReady(t *testing.T) {
 	w.Expect(prober.Summarise(stop())).To(And(
 		HaveField("Answered", HaveKey("shop")),
 		HaveField("LongestGap", BeNumerically("<", 200*time.Millisecond)),
-	), "the fallback leaves without a gap, although its server stops as soon as it is told to")
+	), "the fallback leaves without a gap, although its server stops as soon as it is asked to")
 }
 
 func TestAPodThatCrashesAgainAndAgain(t *testing.T) {
@@ -55,11 +55,11 @@ func TestAPodThatCrashesAgainAndAgain(t *testing.T) {
 	w.Expect(cluster.PodReady(crashing)).To(BeFalse())
 
 	w.remove(crashing)
-	w.pod("shop-mended", labels{"app": "shop"})
-	shop.armed("shop-mended")
+	w.pod("shop-fixed", labels{"app": "shop"})
+	shop.armed("shop-fixed")
 }
 
-func TestAFallbackPodThatSomebodyDeletesComesBack(t *testing.T) {
+func TestAFallbackPodThatAUserDeletesComesBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	shop := w.service("shop").critical()

@@ -67,7 +67,7 @@ func (w *world) podsText(g Gomega) string {
 	_, _ = fmt.Fprintf(text, "Pods in %s:\n", w.namespace)
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		owner := "nobody"
+		owner := "no one"
 		if ref := metav1.GetControllerOf(pod); ref != nil {
 			owner = ref.Kind + " " + ref.Name
 		}

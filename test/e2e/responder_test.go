@@ -34,7 +34,7 @@ func TestTheResponderIsRolledWhileItIsAllThatAnswers(t *testing.T) {
 	w.areReplaced(before)
 	o.answers(theContent)
 	results := o.end()
-	w.Expect(unanswered(results)).To(BeEmpty(), "requests that nobody answered")
+	w.Expect(unanswered(results)).To(BeEmpty(), "requests that no one answered")
 	w.Expect(tally(results)).To(And(HaveLen(2), HaveKey(thePage), HaveKey(theContent)))
 	shop.standsIn(theContent)
 }
@@ -59,7 +59,7 @@ func TestTheOperatorIsUpgradedWhileItsResponderIsAllThatAnswers(t *testing.T) {
 		w.Expect(pod.Spec.Containers[0].Image).To(Equal(next), "the responder's image is the operator's")
 	}
 	o.answers(thePage)
-	w.Expect(unanswered(o.end())).To(BeEmpty(), "requests that nobody answered")
+	w.Expect(unanswered(o.end())).To(BeEmpty(), "requests that no one answered")
 	shop.standsIn(thePage)
 
 	// The new one has taken over: it sees the outage end.
@@ -87,7 +87,7 @@ func (w *world) upgradeOperator(image string) (restore func()) {
 	return restore
 }
 
-// v2 is the Service's CriticalService, read anew.
+// v2 is the Service's CriticalService, read again.
 func (s *service) v2() *criticalv2.CriticalService {
 	s.t.Helper()
 	policy := &criticalv2.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: s.policy.GetName()}}
@@ -133,9 +133,9 @@ func TestTheResponderRunsWherePodSecurityIsRestricted(t *testing.T) {
 	shop.standsIn(thePage)
 	w.Expect(w.respondersRun()).To(HaveLen(2))
 
-	// When nobody asks for it any more, nothing of it stays.
+	// When no one asks for it any more, nothing of it stays.
 	w.remove(shop.policy)
-	shop.answeredByNobody()
+	shop.answeredByNoOne()
 	w.Eventually(func(g Gomega) []corev1.Pod {
 		return w.podsWith(g, labels{criticalv2.LabelResponder: criticalv2.ResponderServer})
 	}).Should(BeEmpty(), "Pods of the responder")

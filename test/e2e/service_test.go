@@ -87,10 +87,10 @@ func (s *service) answeredBy(who string) {
 	}).Should(HaveExactElements(who), "requests to Service %s (%s)", s.object.Name, s.url())
 }
 
-// answeredByNobody waits until requests fail.
-func (s *service) answeredByNobody() {
+// answeredByNoOne waits until requests fail.
+func (s *service) answeredByNoOne() {
 	s.t.Helper()
-	s.Eventually(func() string { return ask(s.url()) }).Should(HavePrefix("nobody"), "requests to Service %s", s.object.Name)
+	s.Eventually(func() string { return ask(s.url()) }).Should(HavePrefix("no one"), "requests to Service %s", s.object.Name)
 }
 
 // detail is what a CriticalService says of the Service.

@@ -26,7 +26,7 @@ func TestACriticalServiceDeletedWhileTheOperatorIsDownLeavesNoOrphan(t *testing.
 	shop.answeredBy(fallbackName)
 	w.remove(shop.policy)
 	shop.noFallback()
-	shop.answeredByNobody()
+	shop.answeredByNoOne()
 
 	start()
 	shop.staysWithoutFallback()
@@ -57,7 +57,7 @@ func TestAnOutageThatBeginsWhileTheOperatorIsDownIsSeenAtItsStart(t *testing.T) 
 
 	start := w.stopOperator()
 	w.remove(app)
-	shop.answeredByNobody()
+	shop.answeredByNoOne()
 	start()
 	shop.covered()
 }
@@ -88,5 +88,5 @@ func TestThePageStandsInForAPodTemplateThatIsMissing(t *testing.T) {
 	w.Eventually(shop.fallbacks, 5*time.Second).Should(HaveExactElements(
 		HaveField("Status.Phase", Or(Equal(corev1.PodPending), Equal(corev1.PodRunning)))))
 	shop.covered()
-	w.Expect(prober.Summarise(stop()).Faults).To(BeEmpty(), "requests that nobody answered")
+	w.Expect(prober.Summarise(stop()).Faults).To(BeEmpty(), "requests that no one answered")
 }

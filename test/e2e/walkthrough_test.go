@@ -24,8 +24,8 @@ func TestTheWalkThroughOfTheArticle(t *testing.T) {
 	// "Nous définissons alors le Service suivant": a Service without endpoints answers nothing.
 	w.apply("article-service.yaml")
 	frontend := w.existingService("frontend")
-	frontend.answeredByNobody()
-	w.Expect(ask(frontend.nodePortURL())).To(HavePrefix("nobody"))
+	frontend.answeredByNoOne()
+	w.Expect(ask(frontend.nodePortURL())).To(HavePrefix("no one"))
 	w.Expect(frontend.readyEndpoints(w)).To(BeEmpty())
 	stop := frontend.probe()
 
@@ -65,7 +65,7 @@ func (w *world) existingService(name string) *service {
 }
 
 // nginx stands for the article's nginx-pod.yaml: it has the Service's labels, listens on port 80, for
-// which it must be root, and stops as soon as it is told to.
+// which it must be root, and stops as soon as it is asked to.
 func (w *world) nginx() *corev1.Pod {
 	w.t.Helper()
 	pod := &corev1.Pod{

@@ -23,7 +23,7 @@ const (
 	// thePage is who answers with the page of a scenario, and pageSentence its sentence.
 	thePage      = "page"
 	pageSentence = "Closed for a moment, as this scenario wants it."
-	// theBuiltInPage is who answers with the page that nobody has said anything about.
+	// theBuiltInPage is who answers with the page that no one has said anything about.
 	theBuiltInPage  = "built-in page"
 	builtInSentence = "This service is not available at the moment."
 
@@ -45,11 +45,11 @@ var oneConnectionEach = &http.Client{
 	Transport: &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{}).DialContext},
 }
 
-// ask makes one real request and says who answered, or why nobody did.
+// ask makes one real request and says who answered, or why no one did.
 func ask(url string) string {
 	response, err := oneConnectionEach.Get(url)
 	if err != nil {
-		return fmt.Sprintf("nobody: %s", prober.Classify(err))
+		return fmt.Sprintf("no one: %s", prober.Classify(err))
 	}
 	defer func() { _ = response.Body.Close() }()
 	if who := response.Header.Get(prober.AnsweredByHeader); who != "" {
@@ -57,7 +57,7 @@ func ask(url string) string {
 	}
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
-		return fmt.Sprintf("nobody: %s", prober.Classify(err))
+		return fmt.Sprintf("no one: %s", prober.Classify(err))
 	}
 	for mark, who := range pageMarks {
 		if strings.Contains(string(body), mark) {
@@ -76,7 +76,7 @@ type watch struct {
 	stop    context.CancelFunc
 	ended   chan error
 	// vanishing: the addresses of the Pods that were asked vanish without a word. For two minutes the
-	// kernel's connection tracking remembers who reached for them in vain, and sends there whoever gets
+	// kernel's connection tracking remembers who reached for them in vain, and sends there a client that gets
 	// the same source port later. With so many requests from one client a few are lost in this way,
 	// whatever stands in by then.
 	vanishing bool
@@ -131,13 +131,13 @@ func (o *watch) seen(from, to time.Time) map[string]int {
 	all := len(results)
 	results = slices.DeleteFunc(results, o.lost)
 	if few := all/50 + 1; all-len(results) > few {
-		return map[string]int{"nobody, too often": all - len(results)}
+		return map[string]int{"no one, too often": all - len(results)}
 	}
 	return tally(results)
 }
 
 // answers waits until all requests of a whole second were answered by who. kube-proxy waits a second
-// between two changes of its rules: after such a second it has caught up with what it was told.
+// between two changes of its rules: after such a second it has caught up with the API.
 func (o *watch) answers(who string) {
 	o.t.Helper()
 	began := time.Now()
@@ -173,20 +173,20 @@ func between(results []prober.Result, from, to time.Time) []prober.Result {
 	return within
 }
 
-// tally counts requests by who answered them; those that nobody answered by their fault.
+// tally counts requests by who answered them; those that no one answered by their fault.
 func tally(results []prober.Result) map[string]int {
 	counts := map[string]int{}
 	for _, result := range results {
 		who := result.By
 		if !result.Answered() {
-			who = "nobody: " + string(result.Fault)
+			who = "no one: " + string(result.Fault)
 		}
 		counts[who]++
 	}
 	return counts
 }
 
-// unanswered are the requests that nobody answered.
+// unanswered are the requests that no one answered.
 func unanswered(results []prober.Result) []prober.Result {
 	var failed []prober.Result
 	for _, result := range results {
@@ -223,7 +223,7 @@ func story(segments []prober.Segment) string {
 		for _, who := range phase.Who() {
 			name := who
 			if who == prober.NoAnswer {
-				name = fmt.Sprintf("nobody %v", phase.Faults)
+				name = fmt.Sprintf("no one %v", phase.Faults)
 			}
 			parts = append(parts, fmt.Sprintf("%s %d", name, phase.Requests[who]))
 		}

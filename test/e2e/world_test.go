@@ -85,7 +85,7 @@ func (w *world) remove(object client.Object) {
 	w.Expect(client.IgnoreNotFound(w.Delete(w.ctx, object))).To(Succeed())
 }
 
-// refresh reads an object anew.
+// refresh reads an object again.
 func (w *world) refresh(object client.Object) {
 	w.t.Helper()
 	w.Expect(w.Get(w.ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())

@@ -72,8 +72,8 @@ func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, snap *
 	if plan.Create != nil {
 		failures = append(failures, r.create(ctx, snap, plan.Create, &done))
 	}
-	if plan.Rehearse != nil {
-		failures = append(failures, r.dryRun(ctx, snap, plan.Rehearse, &done))
+	if plan.DryRun != nil {
+		failures = append(failures, r.dryRun(ctx, snap, plan.DryRun, &done))
 	}
 	if len(plan.Release)+len(plan.Delete)+len(plan.Retract)+len(plan.Unpublish) > 0 {
 		failures = append(failures, r.withdraw(ctx, key, plan, &done))
@@ -138,8 +138,8 @@ func (r *Reconciler) dryRun(ctx context.Context, snap *decide.Snapshot, pod *cor
 // record remembers the API server's answer to a create, and reports whether it was
 // one: a connection that broke, or a request to come back later, is none.
 func (r *Reconciler) record(snap *decide.Snapshot, pod *corev1.Pod, dryRun bool, err error) bool {
-	attempt := decide.Attempt{Hash: render.Hash(pod), At: r.Clock.Now(), Rehearsal: dryRun}
-	if last := snap.Attempt; last != nil && last.Hash == attempt.Hash && last.Rehearsal == dryRun {
+	attempt := decide.Attempt{Hash: render.Hash(pod), At: r.Clock.Now(), DryRun: dryRun}
+	if last := snap.Attempt; last != nil && last.Hash == attempt.Hash && last.DryRun == dryRun {
 		attempt.Refusals = last.Refusals
 	}
 	switch {

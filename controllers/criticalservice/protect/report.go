@@ -42,10 +42,10 @@ func (r *Reconciler) remember(key types.NamespacedName, snap *decide.Snapshot, d
 	if snap.Attempt == nil && !done.asked {
 		r.Memory.Attempts.Delete(key)
 	}
-	if snap.Namesake == nil {
+	if snap.NameConflict == nil {
 		r.Memory.NameConflicts.Delete(key)
 	} else {
-		r.Memory.NameConflicts.Set(key, corev1.Pod{ObjectMeta: observe.SlimMeta(snap.Namesake.ObjectMeta)})
+		r.Memory.NameConflicts.Set(key, corev1.Pod{ObjectMeta: observe.SlimMeta(snap.NameConflict.ObjectMeta)})
 	}
 }
 

@@ -29,8 +29,8 @@ func TestWhatIsRememberedOfAnObservation(t *testing.T) {
 		"the answer is still true":    {decide.Snapshot{Service: service, Attempt: &attempt}, outcome{}, true, false},
 		"the answer is out of date":   {decide.Snapshot{Service: service}, outcome{}, false, false},
 		"there is a new answer":       {decide.Snapshot{Service: service}, outcome{asked: true}, true, false},
-		"another Pod has the name":    {decide.Snapshot{Service: service, Attempt: &attempt, Namesake: &theirs}, outcome{}, true, true},
-		"the Service is gone, and it": {decide.Snapshot{Attempt: &attempt, Namesake: &theirs}, outcome{}, false, false},
+		"another Pod has the name":    {decide.Snapshot{Service: service, Attempt: &attempt, NameConflict: &theirs}, outcome{}, true, true},
+		"the Service is gone, and it": {decide.Snapshot{Attempt: &attempt, NameConflict: &theirs}, outcome{}, false, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

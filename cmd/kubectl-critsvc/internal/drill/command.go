@@ -45,7 +45,7 @@ type Result struct {
 	// and, live, no gap was longer than allowed.
 	Good bool `json:"good"`
 	// DryRun is what stands by answered.
-	DryRun *DryRun `json:"rehearsal"`
+	DryRun *DryRun `json:"dryRun"`
 	// Live is the measurement of a live drill.
 	Live *Live `json:"live,omitempty"`
 }

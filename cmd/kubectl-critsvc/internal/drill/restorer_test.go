@@ -44,7 +44,7 @@ func TestALiveDrillNeedsAnOperatorThatGivesBack(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "one", nil)
 	for sentence, test := range map[string]struct {
 		objects []client.Object
-		// renewed tells whether the holder renews the lease each second.
+		// renewed reports whether the holder renews the lease each second.
 		renewed bool
 		// deployments and leases are how reading them is refused.
 		deployments, leases error
@@ -122,7 +122,7 @@ func TestADrillIsRefusedBeforeAnythingIsMade(t *testing.T) {
 	g.Expect(pods.Items).To(BeEmpty())
 }
 
-func TestWhatOthersSayIsToldInOneLine(t *testing.T) {
+func TestWhatOthersSayIsReportedInOneLine(t *testing.T) {
 	g := NewWithT(t)
 	s, said := drillWith(t, "")
 	s.progress("It says: %s", "a\nb \x1b[2J\u202e")

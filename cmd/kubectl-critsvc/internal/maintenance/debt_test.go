@@ -23,7 +23,7 @@ func TestAnApplicationThatWasTakenAwayIsGivenBackBeforeThatIsForgotten(t *testin
 		// stuck refuses to give back as well.
 		stuck bool
 		says  []string
-		// replicas and owed hold afterwards; announced tells whether anything is.
+		// replicas and owed hold afterwards; announced reports whether anything is.
 		replicas  int32
 		announced bool
 		owed      string

@@ -18,7 +18,7 @@ import (
 // now is the time of every Snapshot that does not say otherwise.
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 const fallbackName = "service-watcher-shop"
 
@@ -186,9 +186,9 @@ func answered(ago time.Duration, reason, message string) option {
 
 func accepted(s *decide.Snapshot) { answered(time.Minute, "", "")(s) }
 
-func refusedRehearsal(s *decide.Snapshot) {
+func refusedDryRun(s *decide.Snapshot) {
 	denied(time.Second)(s)
-	s.Attempt.Rehearsal = true
+	s.Attempt.DryRun = true
 }
 
 func denied(ago time.Duration) option {

@@ -35,8 +35,8 @@ func story(plan decide.Plan) string {
 	if plan.Create != nil {
 		parts = append(parts, "create "+plan.Create.Name)
 	}
-	if plan.Rehearse != nil {
-		parts = append(parts, "rehearse "+plan.Rehearse.Name)
+	if plan.DryRun != nil {
+		parts = append(parts, "dry-run "+plan.DryRun.Name)
 	}
 	for _, pod := range plan.Rebind {
 		parts = append(parts, "rebind "+pod.Name)
@@ -141,14 +141,14 @@ func TestOutage(t *testing.T) {
 		"a fallback that failed at once is not replaced in a loop": {
 			snapshot(fallback(evicted, aged(3*time.Second))), "Exposed/FallbackFailing, recheck 7s",
 		},
-		"a fallback that somebody deleted is awaited": {
+		"a fallback that a user deleted is awaited": {
 			snapshot(fallback(terminating)), "Exposed/FallbackStarting, recheck 30s",
 		},
 		"a fallback whose node is lost does not keep the next one waiting for ever": {
 			snapshot(fallback(func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(now.Add(-31 * time.Second))) })),
 			"Exposed/FallbackFailing, delete service-watcher-shop (Stuck), recheck 30s",
 		},
-		"a fallback that a finalizer holds is left to whoever set it": {
+		"a fallback that a finalizer holds is left to those who set it": {
 			snapshot(fallback(func(p *corev1.Pod) {
 				p.DeletionTimestamp, p.Finalizers = new(metav1.NewTime(now.Add(-31*time.Second))), []string{"example.com/wait"}
 			})), "Exposed/FallbackFailing",
@@ -199,7 +199,7 @@ func TestRecovery(t *testing.T) {
 			snapshot(fallback(released(-time.Hour)), endpoints(ready("shop-1")), accepted),
 			"Armed/EndpointsReady, delete service-watcher-shop (Recovered)",
 		},
-		"a fallback that left at a time nobody can read is deleted": {
+		"a fallback that left at a time no one can read is deleted": {
 			snapshot(fallback(func(p *corev1.Pod) { p.Annotations[criticalv2.AnnotationReleased] = "noon" }), endpoints(ready("shop-1")), accepted),
 			"Armed/EndpointsReady, delete service-watcher-shop (Recovered)",
 		},
@@ -262,26 +262,26 @@ func TestRecovery(t *testing.T) {
 
 func TestAnEndpointOfOursIsNeverTheServicesOwn(t *testing.T) {
 	table{
-		"a fallback that the cache does not know is told by its name": {
+		"a fallback that the cache does not know is known by its name": {
 			snapshot(endpoints(ready(fallbackName))), "Exposed/FallbackStarting, create service-watcher-shop, recheck 1s",
 		},
-		"a fallback under another name is told by its UID": {
+		"a fallback under another name is known by its UID": {
 			snapshot(fallback(named("old-prefix-shop")), endpoints(ready("old-prefix-shop"))), "Covered/FallbackServing",
 		},
 		"the fallback of another Service with the same selector is no end of the outage": {
 			snapshot(fallback(readyPod), endpoints(ready(fallbackName), ready("service-watcher-shop-headless")), func(s *decide.Snapshot) {
-				s.Strangers = []types.UID{"service-watcher-shop-headless"}
+				s.OtherFallbacks = []types.UID{"service-watcher-shop-headless"}
 			}), "Covered/FallbackServing",
 		},
-		"somebody else's Pod with the fallback's name is the Service's own": {
+		"another user's Pod with the fallback's name is the Service's own": {
 			snapshot(endpoints(ready(fallbackName)), func(s *decide.Snapshot) {
-				s.Namesake = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fallbackName, UID: fallbackName}}
+				s.NameConflict = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fallbackName, UID: fallbackName}}
 			}, answered(time.Second, criticalv2.ReasonNameTaken, "taken")),
 			"Arming/NameTaken, recheck 29s",
 		},
 		"a slice that still lists the fallback before that Pod does not count": {
 			snapshot(endpoints(ready(fallbackName)), func(s *decide.Snapshot) {
-				s.Namesake = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fallbackName, UID: "another"}}
+				s.NameConflict = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fallbackName, UID: "another"}}
 			}), "Exposed/FallbackStarting, create service-watcher-shop, recheck 1s",
 		},
 	}.run(t)
@@ -290,23 +290,23 @@ func TestAnEndpointOfOursIsNeverTheServicesOwn(t *testing.T) {
 func TestBeforeAnOutage(t *testing.T) {
 	up := endpoints(ready("shop-1"))
 	table{
-		"a Service that is up is rehearsed": {
-			snapshot(up), "Arming/DryRunPending, rehearse service-watcher-shop, recheck 1s",
+		"a Service that is up gets a dry run": {
+			snapshot(up), "Arming/DryRunPending, dry-run service-watcher-shop, recheck 1s",
 		},
-		"an accepted rehearsal arms the Service": {
+		"an accepted dry run arms the Service": {
 			snapshot(up, accepted), "Armed/EndpointsReady, recheck 9m0s",
 		},
-		"an old rehearsal is repeated, and the Service stays armed": {
-			snapshot(up, answered(11*time.Minute, "", "")), "Armed/EndpointsReady, rehearse service-watcher-shop, recheck 1s",
+		"an old dry run is repeated, and the Service stays armed": {
+			snapshot(up, answered(11*time.Minute, "", "")), "Armed/EndpointsReady, dry-run service-watcher-shop, recheck 1s",
 		},
 		"an answer about another Pod does not count": {
-			snapshot(up, accepted, containerPort(80)), "Arming/DryRunPending, rehearse service-watcher-shop, recheck 1s",
+			snapshot(up, accepted, containerPort(80)), "Arming/DryRunPending, dry-run service-watcher-shop, recheck 1s",
 		},
-		"a denied rehearsal is known before the outage": {
+		"a denied dry run is known before the outage": {
 			snapshot(up, denied(10*time.Second)), "Arming/CreateDenied, recheck 20s",
 		},
-		"a denied rehearsal is repeated": {
-			snapshot(up, denied(31*time.Second)), "Arming/CreateDenied, rehearse service-watcher-shop, recheck 1s",
+		"a denied dry run is repeated": {
+			snapshot(up, denied(31*time.Second)), "Arming/CreateDenied, dry-run service-watcher-shop, recheck 1s",
 		},
 		"a missing template is known before the outage": {
 			snapshot(up, noTemplate), "Arming/TemplateNotFound, publish shop-standby-ipv4[page], recheck 1m0s",
@@ -314,13 +314,13 @@ func TestBeforeAnOutage(t *testing.T) {
 		"a template that declares another port is known before the outage": {
 			snapshot(up, containerPort(8080)), "Arming/PortMismatch",
 		},
-		"a fallback that is ending is not rehearsed against": {
+		"a fallback that is ending gets no dry run": {
 			snapshot(up, fallback(terminating)), "Armed/EndpointsReady",
 		},
 	}.run(t)
 }
 
-func TestWhatHindersAFallback(t *testing.T) {
+func TestWhatBlocksAFallback(t *testing.T) {
 	table{
 		"a missing template": {
 			snapshot(noTemplate), "Exposed/TemplateNotFound, publish shop-standby-ipv4[page], recheck 1m0s",
@@ -350,10 +350,10 @@ func TestWhatHindersAFallback(t *testing.T) {
 		"a denied create is repeated": {
 			snapshot(denied(30 * time.Second)), "Exposed/CreateDenied, create service-watcher-shop, recheck 1s",
 		},
-		"a refused rehearsal does not hold up a create": {
-			snapshot(refusedRehearsal), "Exposed/CreateDenied, create service-watcher-shop, recheck 1s",
+		"a refused dry run does not hold up a create": {
+			snapshot(refusedDryRun), "Exposed/CreateDenied, create service-watcher-shop, recheck 1s",
 		},
-		"a denied create is repeated at once when the template is mended": {
+		"a denied create is repeated at once when the template is fixed": {
 			snapshot(denied(time.Second), containerPort(80)), "Exposed/FallbackStarting, create service-watcher-shop, recheck 1s",
 		},
 	}.run(t)

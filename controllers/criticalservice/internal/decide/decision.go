@@ -43,7 +43,7 @@ func (d *decision) plan(said standing, changesIn time.Duration) Plan {
 		Governor: d.governor, OwnReady: d.own,
 		Fallback: d.want.kind, Maintenance: d.maintenance, Drill: d.drill,
 		Publish: d.slices.publish, Retract: d.slices.retract, Unpublish: d.slices.unpublish,
-		Create: d.pods.create, Rehearse: d.pods.dryRun, Rebind: d.pods.rebind, Release: d.pods.release, Delete: d.pods.remove,
+		Create: d.pods.create, DryRun: d.pods.dryRun, Rebind: d.pods.rebind, Release: d.pods.release, Delete: d.pods.remove,
 		RecheckAfter: next.after,
 	}
 }

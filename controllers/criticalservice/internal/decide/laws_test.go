@@ -241,7 +241,7 @@ func TestThereIsAtMostOneFallback(t *testing.T) {
 	})
 }
 
-func TestWhereNobodyAsksNothingOfOursRemains(t *testing.T) {
+func TestWhereNoOneAsksNothingOfOursRemains(t *testing.T) {
 	forRandomSnapshots(t, func(g Gomega, _ *rand.Rand, s decide.Snapshot) {
 		s.Policies = nil
 		plan := decide.Decide(s)
@@ -263,7 +263,7 @@ func TestWhereNobodyAsksNothingOfOursRemains(t *testing.T) {
 func TestWhatOnlyAskingTellsIsAskedAgain(t *testing.T) {
 	forRandomSnapshots(t, func(g Gomega, _ *rand.Rand, s decide.Snapshot) {
 		plan := decide.Decide(s)
-		asks := plan.Create != nil || plan.Rehearse != nil
+		asks := plan.Create != nil || plan.DryRun != nil
 		// While a fallback is still there, its end is what wakes the Service.
 		rests := plan.Reason == criticalv2.ReasonCreateDenied || plan.Reason == criticalv2.ReasonEndpointsReady
 		if asks || rests && len(s.Pods) == 0 {
@@ -297,7 +297,7 @@ func TestAnEndpointThatAnswersStaysPublishedInAnOutage(t *testing.T) {
 	})
 }
 
-// answering tells whether a slice lists a Pod that is ready.
+// answering reports whether a slice lists a Pod that is ready.
 func answering(s decide.Snapshot, standby []discoveryv1.EndpointSlice) bool {
 	isReady := map[types.UID]bool{}
 	for _, pod := range slices.Concat(s.Pods, s.Responder.Pods) {

@@ -107,7 +107,7 @@ func TestMaintenance(t *testing.T) {
 			snapshot(toPage(), responder(readyPod), moving(time.Hour), armed, later(time.Hour)),
 			"Armed/StandbyReady, publish shop-standby-ipv4[page: responder-1 on 20000], recheck 5m0s",
 		},
-		"five minutes later nobody waits for the application any more": {
+		"five minutes later no one waits for the application any more": {
 			snapshot(toPage(), responder(readyPod), moving(time.Hour), armed, gone, published, later(time.Hour+5*time.Minute)),
 			"Covered/FallbackServing, publish shop-standby-ipv4[page: responder-1 on 20000, ready]",
 		},

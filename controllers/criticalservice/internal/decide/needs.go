@@ -66,20 +66,20 @@ func (s *Snapshot) OwnReady() []discoveryv1.Endpoint {
 // ours are the Pods of the namespace that the operator made. A Pod that has the
 // fallback's name is one, unless it was looked up and is another's.
 func (s *Snapshot) ours() protection.Ours {
-	uids := slices.Clone(s.Strangers)
+	uids := slices.Clone(s.OtherFallbacks)
 	for i := range s.Pods {
 		uids = append(uids, s.Pods[i].UID)
 	}
 	var conflicting types.UID
-	if s.Namesake != nil {
-		conflicting = s.Namesake.UID
+	if s.NameConflict != nil {
+		conflicting = s.NameConflict.UID
 	}
 	return protection.OursOf(s.PodName(), conflicting, uids...)
 }
 
-// Namesakes reports whether a slice lists a Pod that has the fallback's name and is
+// NeedsPodLookup reports whether a slice lists a Pod that has the fallback's name and is
 // not among the known fallbacks, so that it must be looked up.
-func (s *Snapshot) Namesakes() bool {
+func (s *Snapshot) NeedsPodLookup() bool {
 	for _, slice := range s.Slices {
 		for _, endpoint := range slice.Endpoints {
 			ref := endpoint.TargetRef

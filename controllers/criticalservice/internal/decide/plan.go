@@ -42,8 +42,8 @@ type Plan struct {
 	Unpublish []*discoveryv1.EndpointSlice
 	// Create is the fallback Pod to create.
 	Create *corev1.Pod
-	// Rehearse is the fallback Pod to send as a dry run.
-	Rehearse *corev1.Pod
+	// DryRun is the fallback Pod to send as a dry run.
+	DryRun *corev1.Pod
 	// Rebind lists the Pods whose labels, annotations or owner must change, as
 	// they must become.
 	Rebind []*corev1.Pod
@@ -87,10 +87,10 @@ const (
 	WhyRenewed Why = "Renewed"
 )
 
-// IsEmpty tells whether the plan writes nothing.
+// IsEmpty reports whether the plan writes nothing.
 func (p *Plan) IsEmpty() bool {
 	return len(p.Publish) == 0 && len(p.Retract) == 0 && len(p.Unpublish) == 0 &&
-		p.Create == nil && p.Rehearse == nil && len(p.Rebind) == 0 && len(p.Release) == 0 && len(p.Delete) == 0
+		p.Create == nil && p.DryRun == nil && len(p.Rebind) == 0 && len(p.Release) == 0 && len(p.Delete) == 0
 }
 
 // standing is how a Service stands.

@@ -61,7 +61,7 @@ func podFactsOf(f *facts, wanted criticalv2.PodTemplateFallback) podFacts {
 	p.wanted = render.Pod(f.PodName(), f.Service, f.Template, f.governor, wanted.Publish, f.others...)
 	// A dry run may have been refused for what the outage has ended, such as a quota
 	// that the Service's own Pods filled.
-	if p.attempt = f.attemptFor(p.wanted); p.attempt.refused() && !p.attempt.Rehearsal {
+	if p.attempt = f.attemptFor(p.wanted); p.attempt.refused() && !p.attempt.DryRun {
 		p.retryIn = p.attempt.nextIn(f.Now)
 	}
 	if wanted.Publish == criticalv2.PublishSelectorLabels {

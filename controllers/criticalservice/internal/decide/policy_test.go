@@ -15,7 +15,7 @@ func TestWhoIsProtected(t *testing.T) {
 		"a Service that is gone leaves nothing of ours": {
 			snapshot(fallback(), noService), "delete service-watcher-shop (Unprotected)",
 		},
-		"a Service that nobody calls critical leaves nothing of ours": {
+		"a Service that no one calls critical leaves nothing of ours": {
 			snapshot(fallback(), noPolicy), "delete service-watcher-shop (Unprotected)",
 		},
 		"a Service without the label is not matched": {

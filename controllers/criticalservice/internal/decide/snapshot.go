@@ -32,13 +32,13 @@ type Snapshot struct {
 	Standby []discoveryv1.EndpointSlice
 	// Pods are the fallback Pods made for the Service.
 	Pods []corev1.Pod
-	// Strangers are the UIDs of fallback Pods made for other Services of the
+	// OtherFallbacks are the UIDs of fallback Pods made for other Services of the
 	// namespace, and of responder Pods. They are endpoints of this one too where
 	// selectors overlap.
-	Strangers []types.UID
-	// Namesake is a Pod that has the fallback's name and is not a fallback.
+	OtherFallbacks []types.UID
+	// NameConflict is a Pod that has the fallback's name and is not a fallback.
 	// It is looked up only where something hints that it exists.
-	Namesake *corev1.Pod
+	NameConflict *corev1.Pod
 	// Template is the PodTemplate that Needs names.
 	Template *corev1.PodTemplate
 	// Content is the ConfigMap that Needs names.
@@ -51,7 +51,7 @@ type Snapshot struct {
 	Backups map[string]Backup
 	// Attempt is what the API server last said of a fallback Pod for the Service.
 	Attempt *Attempt
-	// Refusal is what hinders the last write of a standby slice; nil if nothing.
+	// Refusal is what blocks the last write of a standby slice; nil if nothing.
 	Refusal *Refusal
 }
 
@@ -91,14 +91,14 @@ type Backup struct {
 }
 
 // Attempt is the API server's last answer to a create of the fallback Pod, be
-// it real or a rehearsal (dry run).
+// it real or a dry run.
 type Attempt struct {
 	// Hash identifies the Pod that was sent.
 	Hash string
 	// At is when the answer came.
 	At time.Time
-	// Rehearsal is true when nothing was to be stored.
-	Rehearsal bool
+	// DryRun is true when nothing was to be stored.
+	DryRun bool
 	// Reason is empty when the Pod was accepted; else it is one of
 	// CreateDenied and NameTaken.
 	Reason string
@@ -121,9 +121,9 @@ const (
 	// quotas and of admission.
 	dryRunEvery = 10 * time.Minute
 	// firstRetry is how soon the API server is asked again for what it refused;
-	// the time doubles up to lastRetry. No watch tells of a quota or of an
-	// admission policy, and a namespace that is new refuses for a moment only.
-	// firstRetry is also when a plan that asks is looked at again, because the
+	// the time doubles up to lastRetry. No watch reports a change of a
+	// quota or an admission policy, and a namespace that is new refuses for a moment only.
+	// firstRetry is also when a plan that asks is made again, because the
 	// answer comes after the plan.
 	firstRetry = time.Second
 	lastRetry  = 30 * time.Second

@@ -70,7 +70,7 @@ func responder(pods ...func(*corev1.Pod)) option {
 			}
 			change(&pod)
 			s.Responder.Pods = append(s.Responder.Pods, pod)
-			s.Strangers = append(s.Strangers, pod.UID)
+			s.OtherFallbacks = append(s.OtherFallbacks, pod.UID)
 		}
 	}
 }

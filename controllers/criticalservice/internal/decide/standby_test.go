@@ -110,7 +110,7 @@ func TestPageBeforeAnOutage(t *testing.T) {
 			snapshot(toPage(), responder(readyPod), families(corev1.IPv4Protocol, corev1.IPv6Protocol), armed, families(corev1.IPv4Protocol)),
 			"Armed/StandbyReady, unpublish shop-standby-ipv6",
 		},
-		"a copy of the slice, which nobody would keep in step, is deleted": {
+		"a copy of the slice, which no one would keep in step, is deleted": {
 			snapshot(toPage(), responder(readyPod), armed, func(s *decide.Snapshot) {
 				copied := s.Standby[0].DeepCopy()
 				copied.Name, copied.UID = "restored", "restored"
@@ -155,7 +155,7 @@ func TestPageBeforeAnOutage(t *testing.T) {
 			"Armed/StandbyReady, publish shop-standby-ipv4[page: responder-1 on 20000]",
 		},
 		"a new governor takes the slice over": {
-			snapshot(toPage(), responder(readyPod), armed, func(s *decide.Snapshot) { s.Policies[0].UID = "anew" }),
+			snapshot(toPage(), responder(readyPod), armed, func(s *decide.Snapshot) { s.Policies[0].UID = "again" }),
 			"Armed/StandbyReady, publish shop-standby-ipv4[page: responder-1 on 20000]",
 		},
 	}.run(t)
@@ -207,7 +207,7 @@ func TestPageInAnOutage(t *testing.T) {
 			snapshot(toPage(), responder(readyPod), armed, inSlices()),
 			"Arming/EndpointsUnknown",
 		},
-		"where nobody asks any more, the slice goes": {
+		"where no one asks any more, the slice goes": {
 			snapshot(toPage(), responder(readyPod), armed, down, published, noPolicy), "unpublish shop-standby-ipv4",
 		},
 		"when the Service goes, so does the slice": {
@@ -270,11 +270,11 @@ func TestPodThatIsPublished(t *testing.T) {
 	onDemand, standing := toPod(criticalv2.ActivationOnDemand), toPod(criticalv2.ActivationStandby)
 	down := endpoints()
 	table{
-		"on demand, its create is rehearsed before the outage": {
+		"on demand, its create is dry-run before the outage": {
 			snapshot(onDemand, endpoints(ready("shop-1")), published),
-			"Arming/DryRunPending, rehearse service-watcher-shop, recheck 1s",
+			"Arming/DryRunPending, dry-run service-watcher-shop, recheck 1s",
 		},
-		"on demand, the Service is armed once the rehearsal went well": {
+		"on demand, the Service is armed once the dry run was accepted": {
 			snapshot(onDemand, endpoints(ready("shop-1")), published, accepted),
 			"Armed/EndpointsReady, recheck 9m0s",
 		},
@@ -335,7 +335,7 @@ func TestPodThatIsPublished(t *testing.T) {
 		},
 		"as a standby, it follows its template while the Service answers by itself, and asks first whether its successor would be accepted": {
 			snapshot(standing, slicePod(readyPod, fromOldTemplate), armed),
-			"Armed/StandbyReady, rehearse service-watcher-shop-next, recheck 1s",
+			"Armed/StandbyReady, dry-run service-watcher-shop-next, recheck 1s",
 		},
 		"as a standby, it is given up once that is so": {
 			snapshot(standing, slicePod(readyPod, fromOldTemplate), armed, acceptedNext),
@@ -470,7 +470,7 @@ func TestBackupService(t *testing.T) {
 		},
 		"a fallback Pod of the backup is not passed on, so that there is no loop": {
 			snapshot(toService("spare"), backup("service-watcher-spare"), func(s *decide.Snapshot) {
-				s.Strangers = append(s.Strangers, "service-watcher-spare")
+				s.OtherFallbacks = append(s.OtherFallbacks, "service-watcher-spare")
 			}, endpoints(ready("shop-1")), published),
 			"Arming/BackupNotReady",
 		},

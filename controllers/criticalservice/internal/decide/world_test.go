@@ -21,7 +21,7 @@ import (
 )
 
 // world is a little cluster around one Service. Its neighbours act when they are
-// told to, in any order, and the operator sees each kind as it was when that
+// chosen to, in any order, and the operator sees each kind as it was when that
 // kind was last delivered to it.
 type world struct {
 	now   time.Time
@@ -65,7 +65,7 @@ func (w *world) put(pod *corev1.Pod) {
 	w.pods[pod.Name] = pod
 }
 
-// change lets the kubelet, or somebody, change a Pod that exists.
+// change lets the kubelet, or a user, change a Pod that exists.
 func (w *world) change(name string, f func(*corev1.Pod)) {
 	if pod := w.pods[name]; pod != nil {
 		f(pod)
@@ -100,7 +100,7 @@ func (w *world) deliverMaintenance() { w.seen.Maintenance = copied(w.truth).Main
 func (w *world) deliverStandby()     { w.seen.Standby = w.slices() }
 func (w *world) deliverResponder() {
 	w.seen.Responder = copied(w.truth).Responder
-	w.seen.Strangers = w.strangers()
+	w.seen.OtherFallbacks = w.strangers()
 }
 
 func (w *world) deliverAll() {
@@ -131,14 +131,14 @@ func (w *world) strangers() []types.UID {
 	return uids
 }
 
-// respond makes the responder's Pods anew, as the changes have them.
+// respond makes the responder's Pods again, as the changes have them.
 func (w *world) respond(changes ...func(*corev1.Pod)) {
 	responder(changes...)(&w.truth)
 	for i := range w.truth.Responder.Pods {
 		w.uids++
 		w.truth.Responder.Pods[i].UID = types.UID(fmt.Sprintf("responder-%d", w.uids))
 	}
-	w.truth.Strangers = nil
+	w.truth.OtherFallbacks = nil
 }
 
 func (w *world) fallbacks() []corev1.Pod {
@@ -155,7 +155,7 @@ func (w *world) fallbacks() []corev1.Pod {
 func (w *world) live() decide.Snapshot {
 	s := copied(w.truth)
 	s.Pods, s.Now, s.Attempt = w.fallbacks(), w.now, w.seen.Attempt
-	s.Standby, s.Strangers = w.slices(), w.strangers()
+	s.Standby, s.OtherFallbacks = w.slices(), w.strangers()
 	return s
 }
 
@@ -181,8 +181,8 @@ func (w *world) reconcile() decide.Plan {
 	if plan.Create != nil {
 		w.answer(plan.Create, true)
 	}
-	if plan.Rehearse != nil {
-		w.answer(plan.Rehearse, false)
+	if plan.DryRun != nil {
+		w.answer(plan.DryRun, false)
 	}
 	w.withdraw(plan)
 	return plan
@@ -264,7 +264,7 @@ func (w *world) step(random *rand.Rand) {
 		{"the real Pods are gone", func() { delete(w.pods, "shop-1") }},
 		{"the fallback gets ready", func() { w.change(fallbackName, readyPod) }},
 		{"the fallback is evicted", func() { w.change(fallbackName, evicted) }},
-		{"somebody deletes the fallback", func() { w.change(fallbackName, terminating) }},
+		{"a user deletes the fallback", func() { w.change(fallbackName, terminating) }},
 		{"a Pod that is ending is gone", w.reap},
 		{"the selector changes", func() {
 			w.truth.Service.Spec.Selector = map[string]string{"app": []string{"shop", "store"}[random.IntN(2)]}

@@ -76,7 +76,7 @@ func (o *Observer) Observe(ctx context.Context, key types.NamespacedName) (decid
 func (o *Observer) ObserveCached(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
 	snap, err := o.snapshot(ctx, o.Cached, key,
 		client.MatchingFields{IndexServiceOfSlice: key.Name}, client.UnsafeDisableDeepCopy)
-	snap.Namesake = o.Memory.NameConflicts.Get(key)
+	snap.NameConflict = o.Memory.NameConflicts.Get(key)
 	return snap, err
 }
 
@@ -144,12 +144,12 @@ func (o *Observer) readPods(ctx context.Context, from client.Reader, key types.N
 		switch {
 		case protection.IsResponder(&pod):
 			snap.Responder.Pods = append(snap.Responder.Pods, pod)
-			snap.Strangers = append(snap.Strangers, pod.UID)
+			snap.OtherFallbacks = append(snap.OtherFallbacks, pod.UID)
 		case !protection.IsFallback(&pod):
 		case pod.Labels[criticalv2.LabelFallbackFor] == key.Name:
 			snap.Pods = append(snap.Pods, pod)
 		default:
-			snap.Strangers = append(snap.Strangers, pod.UID)
+			snap.OtherFallbacks = append(snap.OtherFallbacks, pod.UID)
 		}
 	}
 	return nil
@@ -264,7 +264,7 @@ func (o *Observer) lookUpNameConflict(ctx context.Context, snap *decide.Snapshot
 		return nil
 	}
 	nameTaken := snap.Attempt != nil && snap.Attempt.Reason == criticalv2.ReasonNameTaken
-	if !nameTaken && !snap.Namesakes() {
+	if !nameTaken && !snap.NeedsPodLookup() {
 		return nil
 	}
 	pod, err := read.Existing[corev1.Pod](ctx, o.Live, types.NamespacedName{Namespace: snap.Service.Namespace, Name: snap.PodName()})
@@ -272,7 +272,7 @@ func (o *Observer) lookUpNameConflict(ctx context.Context, snap *decide.Snapshot
 		return err
 	}
 	if pod != nil && !protection.IsFallback(pod) {
-		snap.Namesake = pod
+		snap.NameConflict = pod
 		return nil
 	}
 	if pod != nil && !slices.ContainsFunc(snap.Pods, func(known corev1.Pod) bool { return known.UID == pod.UID }) {

@@ -45,7 +45,7 @@ func TestObservingChangesNothingThatIsRemembered(t *testing.T) {
 		snap, err := observer.Observe(t.Context(), web)
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(snap.Attempt).To(Equal(&nameTaken))
-		g.Expect(snap.Namesake.UID).To(Equal(theirs.UID))
+		g.Expect(snap.NameConflict.UID).To(Equal(theirs.UID))
 		g.Expect(observer.Memory.NameConflicts.Get(web)).To(BeNil())
 	})
 }
@@ -56,5 +56,5 @@ func TestALookAtCachesUsesWhatIsRemembered(t *testing.T) {
 	observer.Memory.NameConflicts.Set(web, corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "theirs"}})
 	snap, err := observer.ObserveCached(t.Context(), web)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(snap.Namesake.UID).To(Equal(types.UID("theirs")))
+	g.Expect(snap.NameConflict.UID).To(Equal(types.UID("theirs")))
 }

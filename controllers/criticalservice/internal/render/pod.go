@@ -65,7 +65,7 @@ func Pod(name string, service *corev1.Service, template *corev1.PodTemplate, gov
 
 // Rebound is the Pod as it must be for the Service and the governor as they are
 // now: after a change of the Service's selector, of the governor, or after
-// somebody edited the Pod's labels. Labels that an earlier selector put on the
+// a user edited the Pod's labels. Labels that an earlier selector put on the
 // Pod are taken off; all others stay. What runs in the Pod is not touched, so
 // that a fallback that answers goes on answering.
 func Rebound(pod *corev1.Pod, service *corev1.Service, governor *criticalv2.CriticalService, publish criticalv2.Publish, others ...*criticalv2.CriticalService) *corev1.Pod {
@@ -157,14 +157,14 @@ func owners(governor *criticalv2.CriticalService, others []*criticalv2.CriticalS
 	return references
 }
 
-// IsSelected tells whether the operator put the labels of a selector on the Pod.
+// IsSelected reports whether the operator put the labels of a selector on the Pod.
 func IsSelected(pod *corev1.Pod) bool { return len(selectorOf(pod)) > 0 }
 
 // selectorOf is the selector whose labels the operator put on the Pod.
 func selectorOf(pod *corev1.Pod) map[string]string {
 	selector := map[string]string{}
 	if err := json.Unmarshal([]byte(pod.Annotations[criticalv2.AnnotationSelector]), &selector); err != nil {
-		return nil // Somebody edited the annotation: nothing is known, so nothing is taken off.
+		return nil // A user edited the annotation: nothing is known, so nothing is taken off.
 	}
 	return selector
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 type input struct {
 	Service  corev1.Service
@@ -144,7 +144,7 @@ func TestRebound(t *testing.T) {
 			wantLabels: map[string]string{"app": "store", "team": "platform", criticalv2.LabelFallbackFor: "shop"},
 			wantOwners: []string{"a"},
 		},
-		"a label that somebody took off comes back": {
+		"a label that a user took off comes back": {
 			pod: func() *corev1.Pod {
 				p := pod()
 				delete(p.Labels, "app")
@@ -165,7 +165,7 @@ func TestRebound(t *testing.T) {
 			wantLabels: map[string]string{"app": "shop", "tier": "web", "team": "platform", criticalv2.LabelFallbackFor: "shop"},
 			wantOwners: []string{"b", "other"},
 		},
-		"an annotation that somebody broke takes no label off": {
+		"an annotation that a user broke takes no label off": {
 			pod: func() *corev1.Pod {
 				p := pod()
 				p.Annotations[criticalv2.AnnotationSelector] = "{"
@@ -221,7 +221,7 @@ func TestReleased(t *testing.T) {
 	g.Expect(back).To(Equal(pod), "a rebound Pod is as it was")
 
 	pod.Annotations = nil
-	g.Expect(render.Released(pod, service, at).Labels).To(Equal(left.Labels), "it leaves though somebody took its annotations")
+	g.Expect(render.Released(pod, service, at).Labels).To(Equal(left.Labels), "it leaves though a user took its annotations")
 }
 
 func TestIsFallback(t *testing.T) {

@@ -172,7 +172,7 @@ func Families(service *corev1.Service) []discoveryv1.AddressType {
 }
 
 // PodEndpoints are the endpoints of a Pod by IP family. Their target is the Pod,
-// in the namespace of the slice, so that nobody can be sent elsewhere.
+// in the namespace of the slice, so that no one can be sent elsewhere.
 func PodEndpoints(pod *corev1.Pod) map[discoveryv1.AddressType]discoveryv1.Endpoint {
 	endpoints := map[discoveryv1.AddressType]discoveryv1.Endpoint{}
 	for _, ip := range pod.Status.PodIPs {

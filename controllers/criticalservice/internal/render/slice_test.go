@@ -98,7 +98,7 @@ func TestWhatOthersWroteOnASliceStays(t *testing.T) {
 	g.Expect(existing).To(Equal(before), "the input was changed")
 }
 
-// Whoever matches the Service owns the fallback, so that it outlives the one that
+// Every CriticalService that matches the Service owns the fallback, so that it outlives the one that
 // governs; who does not match any more does not.
 func TestAllWhoMatchOwnTheFallback(t *testing.T) {
 	g := NewWithT(t)
