@@ -9,7 +9,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/controller/condition"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // recently is how long something is recent that happens again at the longest after
@@ -206,7 +206,7 @@ func mounts(e *Evidence, pod *corev1.Pod) *finding {
 	if !creating {
 		return nil
 	}
-	sandbox := condition.OfPod(pod, corev1.PodReadyToStartContainers).Status
+	sandbox := protection.PodCondition(pod, corev1.PodReadyToStartContainers).Status
 	problem := e.latest(pod.UID, func(event *eventsv1.Event) bool {
 		return slices.Contains(mountProblems, event.Reason) && timesOf(event) > 1
 	})

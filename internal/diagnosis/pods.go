@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/controller/condition"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // startup is how long a Pod may need for what usually works in the end: until then it is
@@ -61,7 +61,7 @@ func sortPods(e *Evidence, workloads []workload) *podsOf {
 	sorted := slices.SortedFunc(slices.Values(e.Pods), func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 	for _, pod := range sorted {
 		ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-		ready := condition.OfPod(&pod, corev1.PodReady).Status == corev1.ConditionTrue
+		ready := protection.PodCondition(&pod, corev1.PodReady).Status == corev1.ConditionTrue
 		switch {
 		case !ended && pod.DeletionTimestamp == nil && ready:
 			p.ready = append(p.ready, pod) // It is an endpoint, whatever controls it.
@@ -108,7 +108,7 @@ func lost(e *Evidence, pod *corev1.Pod) *finding {
 // notReadyNode says that a Pod works, and that its node does not.
 func notReadyNode(e *Evidence, pod *corev1.Pod) *finding {
 	ready := nodeReady(e, pod)
-	if ready == nil || ready.Status != corev1.ConditionFalse || condition.OfPod(pod, corev1.ContainersReady).Status != corev1.ConditionTrue {
+	if ready == nil || ready.Status != corev1.ConditionFalse || protection.PodCondition(pod, corev1.ContainersReady).Status != corev1.ConditionTrue {
 		return nil
 	}
 	return ofNode(pod, "which is not ready", ready.Message)
@@ -137,7 +137,7 @@ func nodeReady(e *Evidence, pod *corev1.Pod) *corev1.NodeCondition {
 
 // unscheduled says what the scheduler says.
 func unscheduled(_ *Evidence, pod *corev1.Pod) *finding {
-	scheduled := condition.OfPod(pod, corev1.PodScheduled)
+	scheduled := protection.PodCondition(pod, corev1.PodScheduled)
 	if scheduled.Status != corev1.ConditionFalse || pod.Spec.NodeName != "" {
 		return nil
 	}
@@ -157,13 +157,13 @@ func unscheduled(_ *Evidence, pod *corev1.Pod) *finding {
 
 // gates says which readiness gate a Pod waits for whose containers are all ready.
 func gates(e *Evidence, pod *corev1.Pod) *finding {
-	ready := condition.OfPod(pod, corev1.ContainersReady)
+	ready := protection.PodCondition(pod, corev1.ContainersReady)
 	if ready.Status != corev1.ConditionTrue {
 		return nil
 	}
 	var open []string
 	for _, gate := range pod.Spec.ReadinessGates {
-		if condition.OfPod(pod, gate.ConditionType).Status != corev1.ConditionTrue {
+		if protection.PodCondition(pod, gate.ConditionType).Status != corev1.ConditionTrue {
 			open = append(open, string(gate.ConditionType))
 		}
 	}
@@ -175,7 +175,7 @@ func gates(e *Evidence, pod *corev1.Pod) *finding {
 		reason = criticalv2.CausePodsStarting
 	}
 	first := slices.Min(open)
-	is := condition.OfPod(pod, corev1.PodConditionType(first))
+	is := protection.PodCondition(pod, corev1.PodConditionType(first))
 	text := "The containers of {pod} are ready, and its readiness gate " + name(first) + " is " + cmp.Or(string(is.Status), "not set")
 	return found(reason, first, text, "").quoting(": ", foreign(cmp.Or(is.Message, is.Reason)))
 }

@@ -10,7 +10,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/controller/condition"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // describe says what a probe asks.
@@ -67,7 +67,7 @@ func pending(c container, kind string, probe *corev1.Probe) *finding {
 // readiness says that a readiness probe fails: its container was ready since it
 // started, or has had all the time that its probe gives.
 func readiness(e *Evidence, pod *corev1.Pod, c container, started time.Time) *finding {
-	ready := condition.OfPod(pod, corev1.PodReady)
+	ready := protection.PodCondition(pod, corev1.PodReady)
 	wasReady := ready.Status == corev1.ConditionFalse && ready.LastTransitionTime.After(started.Add(time.Second))
 	if !wasReady && e.Now.Sub(started) < max(startup, allowance(c.ReadinessProbe)) {
 		return pending(c, "readiness", c.ReadinessProbe)

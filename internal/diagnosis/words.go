@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
 	"github.com/critical-service/operator/internal/text"
 )
 

@@ -2,7 +2,6 @@
 package condition
 
 import (
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -44,14 +43,4 @@ func transition(conditions []metav1.Condition, kind string, status metav1.Condit
 		return old.LastTransitionTime
 	}
 	return now
-}
-
-// OfPod is a condition of a Pod; its Status is empty if there is none.
-func OfPod(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == kind {
-			return condition
-		}
-	}
-	return corev1.PodCondition{Type: kind}
 }

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // hasEnded reports whether a Pod will never run again: it was evicted, its node
@@ -17,7 +19,7 @@ func hasEnded(pod *corev1.Pod) bool {
 }
 
 func isReady(pod *corev1.Pod) bool {
-	return conditionOf(pod, corev1.PodReady).Status == corev1.ConditionTrue
+	return protection.PodCondition(pod, corev1.PodReady).Status == corev1.ConditionTrue
 }
 
 // preferred are the ready Pods that stay, or else those that are ready and about
@@ -48,7 +50,7 @@ func startProblem(pod *corev1.Pod, now time.Time) (problem string, left time.Dur
 	}
 	// A Pod that was ready has as long to become so again as a new one has.
 	began := pod.CreationTimestamp.Time
-	if since := conditionOf(pod, corev1.PodReady).LastTransitionTime.Time; since.After(began) {
+	if since := protection.PodCondition(pod, corev1.PodReady).LastTransitionTime.Time; since.After(began) {
 		began = since
 	}
 	if left := began.Add(startWithin).Sub(now); left > 0 {
@@ -66,7 +68,7 @@ var startingReasons = []string{"", "PodInitializing", "ContainerCreating"}
 // podProblem says what keeps a Pod from becoming ready, and is empty while the
 // Pod is merely starting.
 func podProblem(pod *corev1.Pod) string {
-	if scheduled := conditionOf(pod, corev1.PodScheduled); scheduled.Status == corev1.ConditionFalse {
+	if scheduled := protection.PodCondition(pod, corev1.PodScheduled); scheduled.Status == corev1.ConditionFalse {
 		return fmt.Sprintf("it is not scheduled (%s)", scheduled.Message)
 	}
 	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
@@ -86,15 +88,6 @@ func podProblem(pod *corev1.Pod) string {
 		return text
 	}
 	return ""
-}
-
-func conditionOf(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == kind {
-			return condition
-		}
-	}
-	return corev1.PodCondition{}
 }
 
 // isDependable reports whether an endpoint of a backup may be relied on. A Service

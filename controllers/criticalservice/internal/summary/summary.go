@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/critical-service/operator/internal/text"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -217,16 +218,5 @@ func byName(a, b criticalv2.ServiceStatus) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
-// shorten keeps a message within the bounds of the schema, which counts
-// characters, and of an event's note, which counts bytes.
-func shorten(message string) string {
-	const limit, ellipsis = 1024, "…"
-	if len(message) <= limit {
-		return message
-	}
-	end := limit - len(ellipsis)
-	for !utf8.RuneStart(message[end]) {
-		end--
-	}
-	return message[:end] + ellipsis
-}
+// shorten keeps a message within the bounds of the schema and of an event's note.
+func shorten(message string) string { return text.Shorten(message, 1024) }
