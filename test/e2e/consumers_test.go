@@ -58,7 +58,7 @@ func TestConsumersOfTheStandbyPage(t *testing.T) {
 	w.answered(honouring, standbyPage)
 	shop.becomesBy(policy, criticalv2.StateCovered, criticalv2.ReasonStandbyServing)
 	for name, ask := range needing {
-		w.Consistently(func() string { return tenTimes(ask) }).Should(Equal("no one"), "requests through %s", name)
+		w.Consistently(func() string { return tenTimes(ask) }).Should(Equal("none"), "requests through %s", name)
 	}
 	w.answered(honouring, standbyPage)
 
