@@ -6,12 +6,12 @@
 //
 //	snapshot.go, needs.go                      what was read, and what else is to be read
 //	health.go, published.go, maintenance.go    how a Pod is; what is published; what is announced
-//	facts.go, phase.go                         what follows from the Snapshot; promoted or not
+//	facts.go, promotion.go                       what follows from the Snapshot; promoted or not
 //	page.go, pod.go, backup.go, target.go      what can answer now, by source
 //	choice.go                                  which fallback the Service gets
 //	slices.go, pods.go                         the changes
-//	explain*.go                                the list of rules: state, reason and message
-//	plan.go, decision.go, decide.go            the Plan, put together
+//	explain.go, rules.go, states_*.go           the list of rules: state, reason and message
+//	plan.go, stages.go, decide.go            the Plan, put together
 //
 // Its laws, each a test:
 //

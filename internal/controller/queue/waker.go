@@ -1,5 +1,3 @@
-// Package queue sets up the work queues of controllers: how failed work is retried,
-// and how a controller is woken from outside of its watches.
 package queue
 
 import (
@@ -9,33 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/util/workqueue"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
-
-// Requests is the queue of a controller.
-type Requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
-
-// Back-off of failed work. The library's own cap of 1,000 s is far too long for a
-// Service that is down.
-const (
-	firstRetry = 50 * time.Millisecond
-	lastRetry  = 30 * time.Second
-)
-
-// Backoff retries failed items after a time that doubles.
-func Backoff[T comparable]() workqueue.TypedRateLimiter[T] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[T](firstRetry, lastRetry)
-}
-
-// Options are those of every controller. They warm the queue of a replica that does
-// not lead, so that a new leader starts from full caches.
-func Options(workers int) controller.Options {
-	return controller.Options{
-		MaxConcurrentReconciles: workers, EnableWarmup: new(true), RateLimiter: Backoff[reconcile.Request](),
-	}
-}
 
 // Waker wakes the keys of a controller from outside of its watches. It never waits,
 // however many are woken at once. It is a source.Source of that controller.
