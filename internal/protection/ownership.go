@@ -16,6 +16,14 @@ func IsStandby(slice metav1.Object) bool {
 	return slice.GetLabels()[discoveryv1.LabelManagedBy] == criticalv2.ManagedBy
 }
 
+// MadeByOperator reports whether an EndpointSlice was made by the operator though its
+// labels may have been taken off: it carries the operator's label, or belongs to a
+// CriticalService, which only the operator sets as an owner.
+func MadeByOperator(slice metav1.Object) bool {
+	owner := metav1.GetControllerOf(slice)
+	return IsStandby(slice) || owner != nil && IsPolicy(*owner)
+}
+
 // IsPolicy reports whether an owner is a CriticalService, of whatever version.
 func IsPolicy(owner metav1.OwnerReference) bool {
 	group, _, _ := strings.Cut(owner.APIVersion, "/")

@@ -64,7 +64,7 @@ func (r *Reconciler) reclaim(ctx context.Context, key types.NamespacedName, want
 		metav1.SetMetaDataLabel(&fixed.ObjectMeta, name, value)
 	}
 	switch {
-	case !isOurs(existing):
+	case !protection.MadeByOperator(existing):
 		r.Memory.Refusals.Set(key, decide.Refusal{Reason: criticalv2.ReasonNameTaken, Message: fmt.Sprintf(
 			"EndpointSlice %q has the name of the standby and is not the operator's: delete or rename it.", existing.Name)})
 		return fault.WaitFor(nameTakenWait, fmt.Sprintf("EndpointSlice %q belongs to another user", existing.Name))
@@ -73,13 +73,6 @@ func (r *Reconciler) reclaim(ctx context.Context, key types.NamespacedName, want
 	default:
 		return write.Patch(ctx, r.Client, existing, fixed)
 	}
-}
-
-// isOurs reports whether a slice was made by the operator: it carries its label, or
-// belongs to a CriticalService, which no one else sets.
-func isOurs(slice *discoveryv1.EndpointSlice) bool {
-	owner := metav1.GetControllerOf(slice)
-	return protection.IsStandby(slice) || owner != nil && protection.IsPolicy(*owner)
 }
 
 // change writes what differs in a standby slice from what the cache holds.

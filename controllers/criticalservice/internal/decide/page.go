@@ -61,10 +61,9 @@ func (s *Snapshot) lacksListener() bool {
 	})
 }
 
-// mayHavePage reports whether the responder can stand in for the Service at all.
+// mayHavePage reports whether the responder can stand in for the Service here.
 func (s *Snapshot) mayHavePage() bool {
-	return s.Service.Spec.ClusterIP != corev1.ClusterIPNone && s.Settings.NoResponder == "" &&
-		s.hasTCPPort()
+	return s.Settings.NoResponder == "" && protection.CanHavePage(s.Service)
 }
 
 func (s *Snapshot) hasTCPPort() bool {
