@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -131,7 +132,9 @@ func TestExplainReadsTheCluster(t *testing.T) {
 	s.Expect(view.Governor).To(HaveField("Name", s.policy.Name))
 	s.Expect(view.Answers.By).To(Equal("fallback"))
 	s.Expect(view.Cause).To(And(HaveField("Reason", criticalv2.CauseCrashLoop), HaveField("By", "operator")))
-	s.Expect(view.Events).To(ConsistOf(And(HaveField("Reason", "FallbackPromoted"), HaveField("Note", "promoted the standby"))))
+	// The API server repairs its table of addresses now and then, and says so of any Service.
+	ours := slices.DeleteFunc(view.Events, func(e explain.Event) bool { return e.From == "ipallocator-repair-controller" })
+	s.Expect(ours).To(ConsistOf(And(HaveField("Reason", "FallbackPromoted"), HaveField("Note", "promoted the standby"))))
 	s.Expect(view.Endpoints).To(HaveLen(2))
 	s.Expect(view.Notices).To(BeEmpty())
 
