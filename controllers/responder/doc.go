@@ -40,5 +40,5 @@
 //
 // Which port stands in for what is remembered in the table, and if that is lost
 // in the slices; the range in the Deployment. Only the API server's result of the
-// last write is kept in memory (answers.go), because it can be found out again.
+// last write is kept in memory, because it can be found out again.
 package responder

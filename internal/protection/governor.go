@@ -10,10 +10,13 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
-// Matches reports whether a CriticalService names a Service as critical. One that
-// is being deleted names nothing.
+// IsActive reports whether a CriticalService counts: one that is being deleted names
+// nothing, whatever its status still says.
+func IsActive(policy *criticalv2.CriticalService) bool { return policy.DeletionTimestamp == nil }
+
+// Matches reports whether a CriticalService names a Service as critical.
 func Matches(policy *criticalv2.CriticalService, service *corev1.Service, namespaceLabels map[string]string) bool {
-	return policy.DeletionTimestamp == nil && policy.Spec.Selects(service.Namespace, namespaceLabels, service.Labels)
+	return IsActive(policy) && policy.Spec.Selects(service.Namespace, namespaceLabels, service.Labels)
 }
 
 // Matching lists the CriticalServices that match a Service, by name: the first one

@@ -37,7 +37,7 @@ func TestNoOutageIsLeftUnexplained(t *testing.T) {
 		}
 	}
 	begin(0, many)
-	requests := workqueue.NewTypedRateLimitingQueue(queue.Backoff[reconcile.Request]())
+	requests := workqueue.NewTypedRateLimitingQueue(queue.Backoff[reconcile.Request](queue.LastRetry))
 	defer requests.ShutDown()
 	g.Expect(open.waker.Start(t.Context(), requests)).To(Succeed())
 	begin(0, 2*many)

@@ -79,7 +79,7 @@ func newRecorder(events typedeventsv1.EventsGetter, scheme *runtime.Scheme, now 
 		events: events, scheme: scheme, clock: now, log: logr.Discard(),
 		controller: controller, instance: controller + "-" + hostname,
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
-			queue.Backoff[key](),
+			queue.Backoff[key](queue.LastRetry),
 			workqueue.TypedRateLimitingQueueConfig[key]{Clock: now},
 		),
 		series: map[key]*series{},

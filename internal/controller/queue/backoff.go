@@ -13,22 +13,23 @@ import (
 // Requests is the queue of a controller.
 type Requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// Back-off of failed work. The library's own cap of 1,000 s is far too long for a
-// Service that is down.
 const (
+	// firstRetry is when failed work is retried first.
 	firstRetry = 50 * time.Millisecond
-	lastRetry  = 30 * time.Second
+	// LastRetry caps the back-off of controllers. The library's own cap of 1,000 s is
+	// far too long for a Service that is down.
+	LastRetry = 30 * time.Second
 )
 
-// Backoff retries failed items after a time that doubles.
-func Backoff[T comparable]() workqueue.TypedRateLimiter[T] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[T](firstRetry, lastRetry)
+// Backoff retries failed items after a time that doubles, up to a cap.
+func Backoff[T comparable](last time.Duration) workqueue.TypedRateLimiter[T] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[T](firstRetry, last)
 }
 
 // Options are those of every controller. They warm the queue of a replica that does
 // not lead, so that a new leader starts from full caches.
 func Options(workers int) controller.Options {
 	return controller.Options{
-		MaxConcurrentReconciles: workers, EnableWarmup: new(true), RateLimiter: Backoff[reconcile.Request](),
+		MaxConcurrentReconciles: workers, EnableWarmup: new(true), RateLimiter: Backoff[reconcile.Request](LastRetry),
 	}
 }

@@ -24,7 +24,7 @@ func TestNoKeyThatIsWokenIsLost(t *testing.T) {
 		}
 	}
 	wake(0, many)
-	requests := workqueue.NewTypedRateLimitingQueue(queue.Backoff[reconcile.Request]())
+	requests := workqueue.NewTypedRateLimitingQueue(queue.Backoff[reconcile.Request](queue.LastRetry))
 	defer requests.ShutDown()
 	g.Expect(waker.Start(t.Context(), requests)).To(Succeed())
 	wake(0, 2*many)
@@ -33,7 +33,7 @@ func TestNoKeyThatIsWokenIsLost(t *testing.T) {
 
 func TestRetriesBackOffAndStayFrequent(t *testing.T) {
 	g := NewWithT(t)
-	backoff := queue.Backoff[string]()
+	backoff := queue.Backoff[string](queue.LastRetry)
 	g.Expect(backoff.When("web")).To(Equal(50 * time.Millisecond))
 	g.Expect(backoff.When("web")).To(Equal(100 * time.Millisecond))
 	for range 20 {

@@ -23,7 +23,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -33,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/operator/crdcache"
 	"github.com/critical-service/operator/internal/operator/storageversion"
 )
@@ -50,8 +50,7 @@ const (
 )
 
 const (
-	firstRetry = time.Second
-	lastRetry  = 10 * time.Second
+	lastRetry = 10 * time.Second
 )
 
 // reporter keeps the condition Upgradeable as the definition wants it.
@@ -87,7 +86,7 @@ func Setup(mgr ctrl.Manager, definitions cluster.Cluster, name types.NamespacedN
 		WatchesRawSource(source.Kind(definitions.GetCache(), &apiextensionsv1.CustomResourceDefinition{},
 			&handler.TypedEnqueueRequestForObject[*apiextensionsv1.CustomResourceDefinition]{})).
 		WithOptions(controller.Options{
-			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+			RateLimiter: queue.Backoff[reconcile.Request](lastRetry),
 		}).
 		Complete(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 			return reconcile.Result{}, r.report(ctx)

@@ -18,7 +18,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -29,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/operator/crdcache"
 )
 
@@ -37,9 +37,8 @@ var wanted = criticalv2.GroupVersion.Version
 
 const (
 	// pageSize is how many objects are listed, and so converted, at once.
-	pageSize   = 100
-	firstRetry = time.Second
-	lastRetry  = 5 * time.Second
+	pageSize  = 100
+	lastRetry = 5 * time.Second
 )
 
 // Objects are rewritten through their status, which rewrites all of them: so the
@@ -65,7 +64,7 @@ func Setup(mgr ctrl.Manager, cluster cluster.Cluster, announce func(context.Cont
 		WatchesRawSource(source.Kind(cluster.GetCache(), &apiextensionsv1.CustomResourceDefinition{},
 			&handler.TypedEnqueueRequestForObject[*apiextensionsv1.CustomResourceDefinition]{})).
 		WithOptions(controller.Options{
-			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+			RateLimiter: queue.Backoff[reconcile.Request](lastRetry),
 		}).
 		Complete(reconcile.Func(m.reconcile))
 	if err != nil {

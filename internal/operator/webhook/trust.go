@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/cert"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -20,12 +19,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/operator/crdcache"
 )
 
 const (
-	firstRetry = 50 * time.Millisecond
-	lastRetry  = 30 * time.Second
 	// shutdownTimeout is how long the last write of a process may take.
 	shutdownTimeout = 2 * time.Second
 )
@@ -52,7 +50,7 @@ func newTrust(cluster cluster.Cluster, options Options, name string, object clie
 	var err error
 	t.Controller, err = controller.NewUnmanaged(name, controller.Options{
 		Reconciler:  reconcile.Func(t.reconcile),
-		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+		RateLimiter: queue.Backoff[reconcile.Request](queue.LastRetry),
 		// Without an API server there is nothing to do, and nothing to end for.
 		CacheSyncTimeout: crdcache.NoTimeout,
 		// The name is for logs and metrics; tests run several in one process.

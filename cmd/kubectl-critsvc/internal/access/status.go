@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // StatusOf is the status that the operator reports of a Service, by the CriticalService that governs
@@ -25,6 +26,9 @@ func StatusOf(ctx context.Context, from client.Reader, service types.NamespacedN
 func StatusIn(policies []criticalv2.CriticalService, service types.NamespacedName) *criticalv2.ServiceStatus {
 	var ignored *criticalv2.ServiceStatus
 	for i := range policies {
+		if !protection.IsActive(&policies[i]) {
+			continue
+		}
 		for j := range policies[i].Status.Details {
 			detail := &policies[i].Status.Details[j]
 			switch {

@@ -115,6 +115,7 @@ func (s scope) has(namespace, name string) bool {
 func viewOf(found facts, scope scope) View {
 	view := View{Services: []Service{}, CriticalServices: []CriticalService{}}
 	policies := slices.SortedFunc(slices.Values(found.policies), func(a, b criticalv2.CriticalService) int { return strings.Compare(a.Name, b.Name) })
+	policies = slices.DeleteFunc(policies, func(policy criticalv2.CriticalService) bool { return !protection.IsActive(&policy) })
 	for i := range policies {
 		for _, detail := range policies[i].Status.Details {
 			if scope.has(detail.Namespace, detail.Name) {

@@ -4,14 +4,15 @@
 //
 // It works in stages of values, each in a file that knows only those before it:
 //
-//	snapshot.go, needs.go                      what was read, and what else is to be read
-//	health.go, published.go, maintenance.go    how a Pod is; what is published; what is announced
-//	facts.go, promotion.go                       what follows from the Snapshot; promoted or not
-//	page.go, pod.go, backup.go, target.go      what can answer now, by source
-//	choice.go                                  which fallback the Service gets
-//	slices.go, pods.go                         the changes
-//	explain.go, rules.go, states_*.go           the list of rules: state, reason and message
-//	plan.go, stages.go, decide.go            the Plan, put together
+//	plan.go, snapshot.go, needs.go            the Plan; what was read, and what else is to be read
+//	health.go, published.go, maintenance.go   how a Pod is; what is published; what is announced
+//	facts.go, promotion.go                    what follows from the Snapshot; promoted or not
+//	target.go, page.go, pod.go, backup.go     what can answer now, by source
+//	choice.go                                 which fallback the Service gets
+//	slices.go, pods.go                        the changes
+//	stages.go, rules.go                       what the stages found; what a rule is
+//	states_*.go, explain.go                   the list of rules: state, reason and message
+//	decide.go                                 the stages, one after the other
 //
 // Its laws, each a test:
 //

@@ -35,8 +35,7 @@ type podFacts struct {
 	// none. retryIn is how long a refusal in earnest is to be waited for.
 	attempt *Attempt
 	retryIn time.Duration
-	// next is the successor of a Pod whose template has changed, by a name that is
-	// free, and nextAccepted whether the API server would accept it now.
+	// next is the successor of a Pod whose template has changed, by a name that is free.
 	next *corev1.Pod
 	// problem is what keeps the current Pod from answering, and startsFor how long it
 	// may still start; both are empty where it serves.

@@ -54,6 +54,12 @@ func TestPageBeforeAnOutage(t *testing.T) {
 			}),
 			"Arming/CreateDenied, publish shop-standby-ipv4[page: responder-1 on 20000]",
 		},
+		"a refusal is said, too, while nothing is known of the Service's endpoints": {
+			snapshot(toPage(), responder(readyPod), armed, responder(readyPod, readyPod), inSlices(), func(s *decide.Snapshot) {
+				s.Refusal = &decide.Refusal{Reason: criticalv2.ReasonCreateDenied}
+			}),
+			"Exposed/CreateDenied, publish shop-standby-ipv4[page: responder-1+responder-2 on 20000]",
+		},
 		"once published, the Service is armed and nothing is left to do": {
 			snapshot(toPage(), responder(readyPod, readyPod), armed),
 			"Armed/StandbyReady",

@@ -32,7 +32,7 @@ func ignored(why exclusion, reason, message string) rule {
 var obstacles = []rule{
 	{ // A standby slice cannot be written, and nothing answers without it.
 		when: func(d *decision) bool {
-			return d.Refusal != nil && !d.want.byLabels() && len(d.slices.publish) > 0 && (d.up() || !d.answered())
+			return d.Refusal != nil && !d.want.byLabels() && len(d.slices.publish) > 0 && (d.up() || d.unknown() || !d.answered())
 		},
 		state:    unprotected,
 		reasonOf: func(d *decision) string { return d.Refusal.Reason },
