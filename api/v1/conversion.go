@@ -34,6 +34,8 @@ var expressionsOnly = LabelMatch{Key: criticalv2.ReservedPrefix + "v2-match-expr
 // validates an object by the schema of the version in which it is written, and not
 // what an annotation holds. It is a parameter because its library is too large for
 // a package that other projects import.
+//
+// +kubebuilder:object:generate=false
 type Validity func(*criticalv2.CriticalServiceSpec) bool
 
 // ConvertToV2 makes a v1 object into a v2 one. It leaves the TypeMeta of the v2
