@@ -143,7 +143,7 @@ verify: $(addprefix $(TOOLS)/,controller-gen golangci-lint kustomize operator-sd
 	hack/verify.sh
 
 .PHONY: vuln
-vuln: $(TOOLS)/govulncheck ## Look for known vulnerabilities in the code that is called (needs internet access).
+vuln: ## Look for known vulnerabilities in the code that is called (needs internet access).
 	hack/vuln.sh
 
 .PHONY: e2e

@@ -4,6 +4,7 @@
 # checked then, and the caller decides whether that will do.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+make --no-print-directory "$PWD/bin/tools/govulncheck"
 
 status=0
 output=$(bin/tools/govulncheck ${GOVULNDB:+-db "$GOVULNDB"} ./... 2>&1) || status=$?
