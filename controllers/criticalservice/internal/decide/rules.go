@@ -36,6 +36,15 @@ func within(holds func(*decision) bool, rules []rule) []rule {
 	return limited
 }
 
+// adding are rules that say something besides.
+func adding(besides remark, rules []rule) []rule {
+	extended := slices.Clone(rules)
+	for i := range extended {
+		extended[i].besides = append(slices.Clone(extended[i].besides), besides)
+	}
+	return extended
+}
+
 // first is the first rule that applies. The last one always does.
 func first(rules []rule, d *decision) *rule {
 	for i := range rules {

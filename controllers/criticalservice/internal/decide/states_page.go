@@ -14,13 +14,11 @@ var pageRules = []rule{
 		when:  func(d *decision) bool { return d.Settings.NoResponder != "" },
 		state: unprotected, reason: criticalv2.ReasonResponderFailing,
 		message: func(d *decision) string { return d.Settings.NoResponder },
-		besides: []remark{shortOf},
 	},
 	{
 		when:  func(d *decision) bool { return d.deploymentProblem() != "" },
 		state: unprotected, reason: criticalv2.ReasonResponderFailing,
 		message: func(d *decision) string { return d.theResponder("does not come up: " + d.deploymentProblem()) },
-		besides: []remark{shortOf},
 	},
 	{
 		when:  func(d *decision) bool { return d.Responder.Deployment == nil && d.responderIsLate() },
@@ -28,13 +26,12 @@ var pageRules = []rule{
 		message: func(d *decision) string {
 			return d.theResponder("has not been made: the events of the CriticalService say why.")
 		},
-		besides: []remark{shortOf},
 	},
 	{
 		when:  func(d *decision) bool { return d.Responder.Deployment == nil },
 		state: unprotected, reason: criticalv2.ReasonResponderStarting,
 		message:   func(d *decision) string { return d.theResponder("is being made.") },
-		changesIn: responderDue, besides: []remark{shortOf},
+		changesIn: responderDue,
 	},
 	{
 		when:  func(d *decision) bool { return d.lacksListener() && d.responderIsLate() },
@@ -42,12 +39,11 @@ var pageRules = []rule{
 		message: func(d *decision) string {
 			return d.theResponder("has no listener for the Service: the events of the Service say why.")
 		},
-		besides: []remark{shortOf},
 	},
 	{
 		when: always, state: unprotected, reason: criticalv2.ReasonResponderStarting,
 		message:   func(d *decision) string { return d.theResponder("does not listen on the Service's ports yet.") },
-		changesIn: responderDue, besides: []remark{shortOf},
+		changesIn: responderDue,
 	},
 }
 

@@ -3,6 +3,7 @@ package decide
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -10,14 +11,16 @@ import (
 
 // podRules are about a Pod of a template that is to run now: in an outage, or as a
 // standby before it.
-var podRules = []rule{
+var podRules = slices.Concat(adding(missingPorts, servingPodRules), adding(bridge, missingPodRules))
+
+// servingPodRules are about a Pod that serves.
+var servingPodRules = []rule{
 	{
 		when:  func(d *decision) bool { return d.currentServes && d.down() },
 		state: is(criticalv2.StateCovered), reasonOf: serving,
 		message: func(d *decision) string {
 			return fmt.Sprintf("The Service has no ready endpoint of its own; fallback Pod %q answers.", d.current.Name)
 		},
-		besides: []remark{missingPorts},
 	},
 	{
 		when:  func(d *decision) bool { return d.currentServes },
@@ -25,26 +28,26 @@ var podRules = []rule{
 		message: func(d *decision) string {
 			return fmt.Sprintf("The Service answers by itself; Pod %q would answer in its place at once.", d.current.Name)
 		},
-		besides: []remark{missingPorts},
 	},
+}
+
+// missingPodRules are about a Pod that does not serve yet, or is not there.
+var missingPodRules = []rule{
 	{
 		when:  func(d *decision) bool { return d.current != nil && d.pod.problem != "" },
 		state: bridged, reason: criticalv2.ReasonFallbackFailing,
 		message: func(d *decision) string {
 			return fmt.Sprintf("Fallback Pod %q does not answer: %s. A change of its PodTemplate replaces it.", d.current.Name, d.pod.problem)
 		},
-		besides: []remark{bridge},
 	},
 	{
 		when:  func(d *decision) bool { return d.current != nil },
 		state: bridged, reason: criticalv2.ReasonFallbackStarting,
 		message: func(d *decision) string { return fmt.Sprintf("Fallback Pod %q is starting.", d.current.Name) },
-		besides: []remark{bridge},
 	},
 	{
 		when:  func(d *decision) bool { return d.pod.servesNoPort(d.Service) },
 		state: bridged, reason: criticalv2.ReasonPortMismatch, message: (*decision).portMismatch,
-		besides: []remark{bridge},
 	},
 	{
 		when:  func(d *decision) bool { return d.pod.holder != nil && d.pod.holder.DeletionTimestamp == nil },
@@ -53,7 +56,6 @@ var podRules = []rule{
 			status := d.pod.holder.Status
 			return fmt.Sprintf("Fallback Pod %q ended (%s) and is being replaced.", d.pod.holder.Name, cmp.Or(status.Reason, string(status.Phase)))
 		},
-		besides: []remark{bridge},
 	},
 	{
 		when:  func(d *decision) bool { return d.pod.holder != nil && d.overdueIn(d.pod.holder) > 0 },
@@ -61,7 +63,6 @@ var podRules = []rule{
 		message: func(d *decision) string {
 			return fmt.Sprintf("An earlier fallback Pod %q must be gone before the next can be made.", d.pod.holder.Name)
 		},
-		besides: []remark{bridge},
 	},
 	{
 		when:  func(d *decision) bool { return d.pod.holder != nil && len(d.pod.holder.Finalizers) > 0 },
@@ -70,7 +71,6 @@ var podRules = []rule{
 			return fmt.Sprintf("An earlier fallback Pod %q cannot be deleted because of its finalizers %s: let their owner finish, or remove them.",
 				d.pod.holder.Name, strings.Join(d.pod.holder.Finalizers, ", "))
 		},
-		besides: []remark{bridge},
 	},
 	{
 		when:  func(d *decision) bool { return d.pod.holder != nil },
@@ -78,17 +78,14 @@ var podRules = []rule{
 		message: func(d *decision) string {
 			return fmt.Sprintf("Fallback Pod %q is stuck in Terminating because its node is unresponsive; force-deleting it.", d.pod.holder.Name)
 		},
-		besides: []remark{bridge},
 	},
 	{
 		when:  func(d *decision) bool { return d.pod.attempt.refused() },
 		state: bridged, reasonOf: attemptReason, message: attemptMessage,
-		besides: []remark{bridge},
 	},
 	{
 		when: always, state: bridged, reason: criticalv2.ReasonFallbackStarting, provisional: true,
 		message: func(d *decision) string { return fmt.Sprintf("Fallback Pod %q is being made.", d.PodName()) },
-		besides: []remark{bridge},
 	},
 }
 

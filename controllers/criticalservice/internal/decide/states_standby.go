@@ -14,43 +14,46 @@ import (
 // standbyRules are about a fallback that the operator publishes: a page, a backup
 // Service, or a Pod that answers on after the outage.
 var standbyRules = slices.Concat(
-	[]rule{
-		{ // What is published answers in the outage.
-			when:  func(d *decision) bool { return d.down() && d.somewhere },
-			state: is(criticalv2.StateCovered), reasonOf: serving,
-			message: func(d *decision) string {
-				return fmt.Sprintf("The Service has no ready endpoint of its own; %s answers.", d.answerer())
-			},
-			besides: []remark{missingFamily, shortOf},
-		},
-		{ // What is published would answer at once.
-			when:  func(d *decision) bool { return d.up() && d.everywhere && d.ready() },
-			state: is(criticalv2.StateArmed), reason: criticalv2.ReasonStandbyReady,
-			message: func(d *decision) string {
-				return fmt.Sprintf("The Service answers by itself; %s would answer in its place at once.", d.answerer())
-			},
-			besides: []remark{shortOf},
-		},
-		{ // Nothing can answer.
-			when:  func(d *decision) bool { return d.want.kind == "" },
-			state: unprotected, reasonOf: shortfallReason, message: shortfallMessage,
-		},
-	},
-	within(lacks(criticalv2.FallbackKindPage), pageRules),
+	adding(shortOf, answeringRules),
+	[]rule{{ // Nothing can answer.
+		when:  func(d *decision) bool { return d.want.kind == "" },
+		state: unprotected, reasonOf: shortfallReason, message: shortfallMessage,
+	}},
+	within(lacks(criticalv2.FallbackKindPage), adding(shortOf, pageRules)),
 	within(lacks(criticalv2.FallbackKindService), backupRules),
-	[]rule{
-		{
-			when:  func(d *decision) bool { return d.slices.writes() },
-			state: unprotected, reason: criticalv2.ReasonSlicePending, provisional: true,
-			message: says("The standby endpoint is being published."),
-			besides: []remark{shortOf},
+	adding(shortOf, unpublishedRules),
+)
+
+// answeringRules are about what is published and answers, or would.
+var answeringRules = []rule{
+	{
+		when:  func(d *decision) bool { return d.down() && d.somewhere },
+		state: is(criticalv2.StateCovered), reasonOf: serving,
+		message: func(d *decision) string {
+			return fmt.Sprintf("The Service has no ready endpoint of its own; %s answers.", d.answerer())
 		},
-		{
-			when: always, state: unprotected, reason: criticalv2.ReasonFamilyMissing, message: (*decision).familyMissing,
-			besides: []remark{shortOf},
+		besides: []remark{missingFamily},
+	},
+	{
+		when:  func(d *decision) bool { return d.up() && d.everywhere && d.ready() },
+		state: is(criticalv2.StateArmed), reason: criticalv2.ReasonStandbyReady,
+		message: func(d *decision) string {
+			return fmt.Sprintf("The Service answers by itself; %s would answer in its place at once.", d.answerer())
 		},
 	},
-)
+}
+
+// unpublishedRules are about what could answer, and is not published everywhere.
+var unpublishedRules = []rule{
+	{
+		when:  func(d *decision) bool { return d.slices.writes() },
+		state: unprotected, reason: criticalv2.ReasonSlicePending, provisional: true,
+		message: says("The standby endpoint is being published."),
+	},
+	{
+		when: always, state: unprotected, reason: criticalv2.ReasonFamilyMissing, message: (*decision).familyMissing,
+	},
+}
 
 // lacks holds where a kind of fallback is wanted and cannot answer.
 func lacks(kind string) func(*decision) bool {
