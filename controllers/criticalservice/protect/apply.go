@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/critical-service/operator/internal/protection"
-
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,6 +16,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/write"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // outcome is what came of a plan. It lists only what really happened.

@@ -69,7 +69,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return fault.Result(err)
 	}
-	// Looking again is as urgent as the state is: without this, the wake.Queue would
+	// Looking again is as urgent as the state is: without this, the queue would
 	// keep for ever the priority that an outage once had.
 	priority := 0
 	if plan.State == criticalv2.StateExposed {

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"time"
 
-	"github.com/critical-service/operator/internal/protection"
-
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +16,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/write"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // publish writes a standby slice, and remembers a refusal for the status.

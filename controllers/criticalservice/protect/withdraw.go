@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/critical-service/operator/internal/protection"
-
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,6 +15,7 @@ import (
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/controller/write"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // withdraw takes fallbacks away: out of their Service, or altogether. The caches

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
-
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -17,6 +15,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/probe"
 	"github.com/critical-service/operator/internal/protection"

@@ -10,14 +10,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/critical-service/operator/internal/contract/appprotocol"
-
 	corev1 "k8s.io/api/core/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/outage"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
+	"github.com/critical-service/operator/internal/contract/appprotocol"
 	"github.com/critical-service/operator/internal/probe/command"
 	"github.com/critical-service/operator/internal/protection"
 )

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/critical-service/operator/internal/protection"
-
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -17,6 +15,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // story writes a Plan as one line: state and reason, what is done, and when to

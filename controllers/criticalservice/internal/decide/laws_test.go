@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/critical-service/operator/internal/protection"
-
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -18,6 +16,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // seeds is how many random Snapshots every law is held against.

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/critical-service/operator/internal/protection"
-
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
@@ -17,6 +15,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // TestSequences lets the neighbours act in random order on what the operator

@@ -10,13 +10,12 @@ import (
 	"maps"
 	"time"
 
-	"github.com/critical-service/operator/internal/protection"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // maxPodName is the length that a Pod's name may have for its hostname to be

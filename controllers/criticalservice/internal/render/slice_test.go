@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/critical-service/operator/internal/protection"
-
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -16,6 +14,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 func TestPodPorts(t *testing.T) {

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/critical-service/operator/internal/text"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -16,6 +14,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/internal/controller/condition"
 	"github.com/critical-service/operator/internal/protection"
+	"github.com/critical-service/operator/internal/text"
 )
 
 // Verdict is what was decided about one Service that a CriticalService matches, and
