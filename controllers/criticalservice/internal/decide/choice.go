@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/contract/page"
 	"github.com/critical-service/operator/internal/protection"
 )
 
@@ -28,6 +29,8 @@ type choice struct {
 	pod criticalv2.PodTemplateFallback
 	// shortfall is why this is not what was wanted; empty if it is.
 	shortfall shortfall
+	// problems are those of the page's content, where it is invalid.
+	problems []page.Problem
 	// excluded is why the Service cannot or must not be protected; empty if it can.
 	excluded exclusion
 }
@@ -82,12 +85,12 @@ func preferredOf(f *facts) choice {
 	if f.maintenance == nil || !f.mayHavePage() {
 		return configured
 	}
-	page := announcing(f)
+	announcement := announcing(f)
 	answering := pageTarget(f)
 	if configured.kind == "" || configured.kind == criticalv2.FallbackKindPage || !answering.isEmpty() {
-		return page
+		return announcement
 	}
-	configured.page, configured.preparing = page.page, true
+	configured.page, configured.preparing = announcement.page, true
 	return configured
 }
 
@@ -123,37 +126,36 @@ func choosePod(f *facts, fallback *criticalv2.PodTemplateFallback) choice {
 	if c.shortfall == "" || f.current != nil {
 		return c
 	}
-	page := choosePage(f, criticalv2.DefaultPage())
-	page.pod, page.shortfall = c.pod, c.shortfall
-	return page
+	builtIn := choosePage(f, criticalv2.DefaultPage())
+	builtIn.pod, builtIn.shortfall = c.pod, c.shortfall
+	return builtIn
 }
 
-func choosePage(f *facts, page *criticalv2.PageFallback) choice {
+func choosePage(f *facts, wanted *criticalv2.PageFallback) choice {
 	if f.Service.Spec.ClusterIP == corev1.ClusterIPNone {
 		return choice{shortfall: headless}
 	}
-	return choice{kind: criticalv2.FallbackKindPage, page: page, shortfall: contentShortfall(f, page)}
+	c := choice{kind: criticalv2.FallbackKindPage, page: wanted}
+	c.judgeContent(f)
+	return c
 }
 
 // announcing is the page while a maintenance is announced. A message goes before the
 // team's own content, so that what is wrong with that matters only without one.
 func announcing(f *facts) choice {
-	page := pageOf(&f.governor.Spec.Fallback)
-	c := choice{kind: criticalv2.FallbackKindPage, page: page, announced: &f.maintenance.Announcement}
+	c := choice{kind: criticalv2.FallbackKindPage, page: pageOf(&f.governor.Spec.Fallback), announced: &f.maintenance.Announcement}
 	if f.maintenance.Message == "" {
-		c.shortfall = contentShortfall(f, page)
+		c.judgeContent(f)
 	}
 	return c
 }
 
-func contentShortfall(f *facts, page *criticalv2.PageFallback) shortfall {
-	switch {
-	case f.lacksContent(page):
-		return contentMissing
-	case len(f.contentProblems(page)) > 0:
-		return contentInvalid
-	default:
-		return ""
+// judgeContent finds what is wrong with the team's own content. It is parsed only here.
+func (c *choice) judgeContent(f *facts) {
+	if f.lacksContent(c.page) {
+		c.shortfall = contentMissing
+	} else if c.problems = f.contentProblems(c.page); len(c.problems) > 0 {
+		c.shortfall = contentInvalid
 	}
 }
 

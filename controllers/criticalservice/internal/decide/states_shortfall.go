@@ -46,7 +46,7 @@ func shortfallMessage(d *decision) string {
 			d.want.page.ConfigMapName, d.Service.Namespace, criticalv2.LabelResponder, criticalv2.ResponderContent)
 	case contentInvalid:
 		var texts []string
-		for _, problem := range d.contentProblems(d.want.page) {
+		for _, problem := range d.want.problems {
 			texts = append(texts, problem.String())
 		}
 		return fmt.Sprintf("ConfigMap %q is not valid: %s. The built-in page stands in for these parts.", d.want.page.ConfigMapName, strings.Join(texts, "; "))
