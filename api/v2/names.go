@@ -34,6 +34,9 @@ const (
 	// LabelFallbackKind is, on a standby slice, the member of spec.fallback that
 	// it publishes: page, podTemplate or service.
 	LabelFallbackKind = ReservedPrefix + "fallback"
+	// LabelStandbyPod is, on a standby slice that publishes one Pod, the UID of that
+	// Pod. The Pod owns the slice, so that its address goes when it goes.
+	LabelStandbyPod = ReservedPrefix + "standby-pod"
 	// AnnotationPage holds, on the standby slice of a page, the PageFallback as
 	// JSON. The responder's controller reads it.
 	AnnotationPage = ReservedPrefix + "page"
@@ -71,6 +74,9 @@ const (
 	// the content. A change of it makes the kubelet refresh what is mounted at
 	// once, and not within its usual minute.
 	AnnotationContentVersion = ReservedPrefix + "content-version"
+	// ConditionPublished is the readiness gate of responder Pods: true once the Pod is
+	// published wherever another Pod of the responder is. It is never taken back.
+	ConditionPublished = ReservedPrefix + "published"
 	// ResponderName is the name of the responder's Deployment,
 	// PodDisruptionBudget and ConfigMap in every namespace that has one.
 	ResponderName = "critical-service-responder"
