@@ -53,8 +53,9 @@ const (
 )
 
 // Reasons of StateArmed and StateCovered. They may also have the reason of a problem:
-// PortMismatch, where the fallback answers on some ports only, and TemplateNotFound or
-// PageContentInvalid, where the built-in page replaces the configured fallback.
+// PortMismatch or PortUnanswered, where the fallback answers on some ports only, and
+// TemplateNotFound, TemplateForbidden or PageContentInvalid, where the built-in page,
+// or a Pod that was made before, replaces the configured fallback.
 const (
 	// ReasonStandbyReady: a standby endpoint is published and ready to answer.
 	ReasonStandbyReady = "StandbyReady"
@@ -120,6 +121,12 @@ const (
 	// ReasonFamilyMissing: the Service is dual-stack, and the fallback has no address
 	// of one of its IP families.
 	ReasonFamilyMissing = "FamilyMissing"
+	// ReasonPortUnanswered: the fallback answers on some TCP ports of the Service, and
+	// not on all.
+	ReasonPortUnanswered = "PortUnanswered"
+	// ReasonSelectorOverlap: the Service would select the fallback Pod of another
+	// Service as well, and that does not listen on its ports.
+	ReasonSelectorOverlap = "SelectorOverlap"
 	// ReasonSlicePending: the standby slice is about to be written.
 	ReasonSlicePending = "SlicePending"
 )

@@ -19,7 +19,9 @@ var ReasonsToAct = []string{
 	criticalv2.ReasonBackupNotReady,
 	criticalv2.ReasonHeadlessUnsupported,
 	criticalv2.ReasonFamilyMissing,
+	criticalv2.ReasonSelectorOverlap,
 	criticalv2.ReasonPortMismatch,
+	criticalv2.ReasonPortUnanswered,
 	criticalv2.ReasonFallbackFailing,
 	criticalv2.ReasonPageContentInvalid,
 }

@@ -72,6 +72,10 @@ func (f *facts) backupParts(backup Backup, names map[string]string) (parts map[s
 	parts = map[string]*target{}
 	for i := range backup.Slices {
 		slice := &backup.Slices[i]
+		if !isKubernetes(slice) || len(backup.Service.Spec.Selector) == 0 {
+			foreign += len(slice.Endpoints)
+			continue
+		}
 		ports := f.mappedPorts(slice, names)
 		if len(ports) == 0 || slice.AddressType == discoveryv1.AddressTypeFQDN {
 			continue
@@ -91,6 +95,13 @@ func (f *facts) backupParts(backup Backup, names map[string]string) (parts map[s
 		}
 	}
 	return parts, foreign
+}
+
+// isKubernetes reports whether Kubernetes itself keeps a slice, for a Service that has a
+// selector: then each address is that of the Pod it names. Any other slice may name a
+// Pod of the namespace with the address of one elsewhere (CVE-2021-25740).
+func isKubernetes(slice *discoveryv1.EndpointSlice) bool {
+	return slice.Labels[discoveryv1.LabelManagedBy] == "endpointslice-controller.k8s.io"
 }
 
 // mappedPorts are the ports under which a slice of the backup answers for the

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -29,7 +28,7 @@ func story(plan decide.Plan) string {
 		parts = append(parts, "retract "+sliceText(slice))
 	}
 	for _, slice := range plan.Unpublish {
-		parts = append(parts, "unpublish "+slice.Name)
+		parts = append(parts, "unpublish "+nameText(slice))
 	}
 	if plan.Create != nil {
 		parts = append(parts, "create "+plan.Create.Name)
@@ -62,9 +61,12 @@ func sliceText(slice *discoveryv1.EndpointSlice) string {
 	for _, port := range slice.Ports {
 		ports = append(ports, fmt.Sprint(*port.Port))
 	}
-	text := fmt.Sprintf("%s[%s", slice.Name, slice.Labels[criticalv2.LabelFallbackKind])
+	text := fmt.Sprintf("%s[%s", nameText(slice), slice.Labels[criticalv2.LabelFallbackKind])
 	if len(names) > 0 {
-		text += fmt.Sprintf(": %s on %s", strings.Join(names, "+"), strings.Join(ports, ","))
+		if protection.StandsFor(slice) == "" {
+			text += ": " + strings.Join(names, "+")
+		}
+		text += " on " + strings.Join(ports, ",")
 		if protection.IsPromoted(slice) {
 			text += ", ready"
 		}
@@ -77,6 +79,14 @@ func sliceText(slice *discoveryv1.EndpointSlice) string {
 	return text + "]"
 }
 
+// nameText is the name of a slice, with that of its Pod in place of a hash.
+func nameText(slice *discoveryv1.EndpointSlice) string {
+	if protection.StandsFor(slice) == "" {
+		return slice.Name
+	}
+	return slice.Name[:strings.LastIndex(slice.Name, "-")] + "/" + slice.OwnerReferences[0].Name
+}
+
 type table map[string]struct {
 	given decide.Snapshot
 	want  string
@@ -87,6 +97,7 @@ func (tests table) run(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			note(test.given)
+
 			NewWithT(t).Expect(story(decide.Decide(test.given))).To(Equal(test.want))
 		})
 	}
@@ -113,7 +124,7 @@ func TestOutage(t *testing.T) {
 			snapshot(fallback(readyPod), endpoints(ready(fallbackName), notReady("shop-1"))), "Covered/FallbackServing",
 		},
 		"a fallback is kept though its template is gone": {
-			snapshot(noTemplate, fallback(readyPod), endpoints(ready(fallbackName))), "Covered/FallbackServing",
+			snapshot(noTemplate, fallback(readyPod), endpoints(ready(fallbackName))), "Covered/TemplateNotFound",
 		},
 		"a fallback that answers is kept though its template has changed": {
 			snapshot(fallback(readyPod, fromOldTemplate), endpoints(ready(fallbackName))), "Covered/FallbackServing",
@@ -264,12 +275,21 @@ func TestAnEndpointOfOursIsNeverTheServicesOwn(t *testing.T) {
 		"a fallback that the cache does not know is known by its name": {
 			snapshot(endpoints(ready(fallbackName))), "Exposed/FallbackStarting, create service-watcher-shop, recheck 1s",
 		},
+		"a Pod that the Service selects and that does not listen on its port covers nothing": {
+			snapshot(containerPort(3000), fallback(readyPod), endpoints(ready(fallbackName))), "Exposed/PortUnanswered",
+		},
+		"nor does one half of the Pods cover a port, if the other half refuses it": {
+			snapshot(fallback(readyPod), endpoints(ready(fallbackName), ready("service-watcher-admin")), func(s *decide.Snapshot) {
+				s.OtherFallbacks = otherFallback("service-watcher-admin")
+				s.OtherFallbacks[0].Spec.Containers = []corev1.Container{{Ports: []corev1.ContainerPort{{ContainerPort: 9000}}}}
+			}), "Exposed/PortUnanswered",
+		},
 		"a fallback under another name is known by its UID": {
 			snapshot(fallback(named("old-prefix-shop")), endpoints(ready("old-prefix-shop"))), "Covered/FallbackServing",
 		},
 		"the fallback of another Service with the same selector is no end of the outage": {
 			snapshot(fallback(readyPod), endpoints(ready(fallbackName), ready("service-watcher-shop-headless")), func(s *decide.Snapshot) {
-				s.OtherFallbacks = []types.UID{"service-watcher-shop-headless"}
+				s.OtherFallbacks = otherFallback("service-watcher-shop-headless")
 			}), "Covered/FallbackServing",
 		},
 		"another user's Pod with the fallback's name is the Service's own": {
@@ -289,6 +309,12 @@ func TestAnEndpointOfOursIsNeverTheServicesOwn(t *testing.T) {
 func TestBeforeAnOutage(t *testing.T) {
 	up := endpoints(ready("shop-1"))
 	table{
+		"the fallback of another Service that this one would select as well is said": {
+			snapshot(endpoints(ready("shop-1")), neighbor(9000), accepted), "Arming/SelectorOverlap, recheck 9m0s",
+		},
+		"if it listens on the Service's port, it is no matter": {
+			snapshot(endpoints(ready("shop-1")), neighbor(80), accepted), "Armed/EndpointsReady, recheck 9m0s",
+		},
 		"a Service that is up gets a dry run": {
 			snapshot(up), "Arming/DryRunPending, dry-run service-watcher-shop, recheck 1s",
 		},

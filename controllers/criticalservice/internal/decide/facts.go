@@ -36,9 +36,8 @@ type facts struct {
 	currentServes bool
 	// promoted is true if a standby slice has a ready endpoint.
 	promoted bool
-	// everywhere and somewhere report whether what is published answers in every IP
-	// family of the Service, and in one.
-	everywhere, somewhere bool
+	// covered is where what is published answers.
+	covered coverage
 }
 
 // factsOf computes the facts of a Snapshot that has a Service. Lists of the facts
@@ -55,13 +54,15 @@ func factsOf(s Snapshot) *facts {
 	f.current = s.currentPod()
 	f.currentServes = f.current != nil && s.serves(f.current)
 	f.promoted = s.isPromoted()
-	f.everywhere, f.somewhere = s.answering()
+	f.covered = s.coverage()
 	return f
 }
 
 // sort gives the Snapshot sorted copies of its lists.
 func (s *Snapshot) sort() {
-	s.Pods = slices.SortedFunc(slices.Values(s.Pods), func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	byName := func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) }
+	s.Pods = slices.SortedFunc(slices.Values(s.Pods), byName)
+	s.Responder.Pods = slices.SortedFunc(slices.Values(s.Responder.Pods), byName)
 	s.Standby = slices.SortedFunc(slices.Values(s.Standby), func(a, b discoveryv1.EndpointSlice) int { return strings.Compare(a.Name, b.Name) })
 	s.Maintenance = slices.SortedFunc(slices.Values(s.Maintenance), func(a, b corev1.ConfigMap) int { return strings.Compare(a.Name, b.Name) })
 }

@@ -18,17 +18,13 @@ func hasEnded(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }
 
-func isReady(pod *corev1.Pod) bool {
-	return protection.PodCondition(pod, corev1.PodReady).Status == corev1.ConditionTrue
-}
-
-// preferred are the ready Pods that stay, or else those that are ready and about
-// to end: something that answers for a moment longer is better than nothing.
+// preferred are the Pods that can answer and stay, or else those that are about to
+// end: something that answers for a moment longer is better than nothing.
 func preferred(pods []corev1.Pod) []*corev1.Pod {
 	var staying, ending []*corev1.Pod
 	for i := range pods {
 		switch pod := &pods[i]; {
-		case !isReady(pod) || hasEnded(pod):
+		case !protection.CanAnswer(pod) || hasEnded(pod):
 		case pod.DeletionTimestamp == nil:
 			staying = append(staying, pod)
 		default:
@@ -45,7 +41,7 @@ func preferred(pods []corev1.Pod) []*corev1.Pod {
 // Pod is starting in good order, and then left is how long it may still do so;
 // 0 is until something changes.
 func startProblem(pod *corev1.Pod, now time.Time) (problem string, left time.Duration) {
-	if problem := podProblem(pod); problem != "" || isReady(pod) {
+	if problem := podProblem(pod); problem != "" || protection.CanAnswer(pod) {
 		return problem, 0
 	}
 	// A Pod that was ready has as long to become so again as a new one has.

@@ -11,11 +11,11 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 	"github.com/critical-service/operator/internal/protection"
 )
 
@@ -127,12 +127,25 @@ func randomStandby(random *rand.Rand) []option {
 			for i := range s.Pods {
 				located(&s.Pods[i])
 			}
+			s.Service.Spec.Ports = append(s.Service.Spec.Ports, []corev1.ServicePort{
+				{Name: "metrics", Port: 9090}, {Name: "renamed", Port: 9090}, {Name: "admin", Port: 81},
+			}[:random.IntN(2)]...)
+			if random.IntN(4) == 0 {
+				families(corev1.IPv4Protocol, corev1.IPv6Protocol)(s)
+			}
 		},
 		kind, responder(responders...), backup([]string{"spare-1", "spare-2"}[:random.IntN(3)]...), published,
 		func(s *decide.Snapshot) {
 			if random.IntN(2) == 0 {
 				kind(s)
 				responder(responders[:random.IntN(len(responders)+1)]...)(s)
+			}
+			last := &s.Service.Spec.Ports[len(s.Service.Spec.Ports)-1]
+			last.Name = []string{last.Name, last.Name, "renamed"}[random.IntN(3)]
+			for i := range s.Responder.Pods {
+				if random.IntN(5) == 0 {
+					s.Responder.Pods[i].Status.PodIPs = []corev1.PodIP{{IP: "10.9.0.9"}}
+				}
 			}
 		},
 	}
@@ -296,20 +309,81 @@ func TestAnEndpointThatAnswersStaysPublishedInAnOutage(t *testing.T) {
 	})
 }
 
-// answering reports whether a slice lists a Pod that is ready.
+// answering reports whether a slice lists a Pod that is ready, by an address it has.
 func answering(s decide.Snapshot, standby []discoveryv1.EndpointSlice) bool {
-	isReady := map[types.UID]bool{}
+	return len(answeredOn(s, standby)) > 0
+}
+
+// answeredOn are the families and names of ports under which a slice lists a Pod that
+// is ready, by an address it has.
+func answeredOn(s decide.Snapshot, standby []discoveryv1.EndpointSlice) map[string]bool {
+	addresses := map[string]bool{}
 	for _, pod := range slices.Concat(s.Pods, s.Responder.Pods) {
-		isReady[pod.UID] = pod.Status.Phase != corev1.PodFailed && len(pod.Status.Conditions) > 0
+		for _, ip := range pod.Status.PodIPs {
+			addresses[string(pod.UID)+ip.IP] = pod.Status.Phase != corev1.PodFailed && len(pod.Status.Conditions) > 0
+		}
 	}
+	for _, backup := range s.Backups {
+		for _, endpoint := range backup.Slices[0].Endpoints {
+			addresses[string(endpoint.TargetRef.UID)+endpoint.Addresses[0]] = true
+		}
+	}
+	on := map[string]bool{}
 	for _, slice := range standby {
 		for _, endpoint := range slice.Endpoints {
-			if isReady[endpoint.TargetRef.UID] {
-				return true
+			for _, port := range slice.Ports {
+				if addresses[string(endpoint.TargetRef.UID)+endpoint.Addresses[0]] {
+					on[fmt.Sprint(slice.AddressType, *port.Name)] = true
+				}
 			}
 		}
 	}
-	return false
+	return on
+}
+
+// expectCovered holds what is said of an outage against what is published: something
+// answers where the Service is covered, and everything where no problem is said.
+func expectCovered(g Gomega, s decide.Snapshot, text string) {
+	plan := decide.Decide(s)
+	if plan.State != criticalv2.StateCovered || plan.Fallback == criticalv2.FallbackKindPodTemplate && publishOf(&s) == criticalv2.PublishSelectorLabels {
+		return // What is selected by labels has no slice of ours.
+	}
+	bySelection := slices.ContainsFunc(s.Pods, func(pod corev1.Pod) bool { return render.IsSelected(&pod) })
+	on := answeredOn(s, s.Standby)
+	g.Expect(bySelection || len(on) > 0).To(BeTrue(), text)
+	if bySelection || plan.Reason != criticalv2.ReasonFallbackServing && plan.Reason != criticalv2.ReasonStandbyServing {
+		return
+	}
+	for _, family := range render.Families(s.Service) {
+		for _, port := range s.Service.Spec.Ports {
+			g.Expect(on).To(HaveKey(fmt.Sprint(family, port.Name)), "%s\n%s", plan.Message, text)
+		}
+	}
+}
+
+func TestCoveredMeansThatEveryPortIsAnswered(t *testing.T) {
+	forRandomSnapshots(t, func(g Gomega, _ *rand.Rand, s decide.Snapshot) {
+		expectCovered(g, s, "")
+	})
+}
+
+func TestOnlyAddressesThatPodsHaveArePublished(t *testing.T) {
+	forRandomSnapshots(t, func(g Gomega, _ *rand.Rand, s decide.Snapshot) {
+		if s.Service == nil || len(s.Policies) == 0 {
+			return
+		}
+		for _, slice := range afterwards(s) {
+			if protection.StandsFor(&slice) == "" {
+				continue // Its endpoints are those of a backup.
+			}
+			for _, endpoint := range slice.Endpoints {
+				has := func(pod corev1.Pod) bool {
+					return pod.UID == endpoint.TargetRef.UID && protection.HasAddress(&pod, endpoint.Addresses[0])
+				}
+				g.Expect(slices.ContainsFunc(slices.Concat(s.Pods, s.Responder.Pods), has)).To(BeTrue())
+			}
+		}
+	})
 }
 
 // afterwards are the standby slices once a plan is carried out.
@@ -324,8 +398,10 @@ func afterwards(s decide.Snapshot) []discoveryv1.EndpointSlice {
 	})
 }
 
+// What is replaced goes once its replacement is published.
 func TestWhatIsPublishedIsPublishedOnce(t *testing.T) {
 	forRandomSnapshots(t, func(g Gomega, _ *rand.Rand, s decide.Snapshot) {
+		s.Standby = afterwards(s)
 		s.Standby = afterwards(s)
 		plan := decide.Decide(s)
 		g.Expect(plan.Publish).To(BeEmpty(), story(plan))

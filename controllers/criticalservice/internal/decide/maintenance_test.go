@@ -28,7 +28,7 @@ func TestMaintenance(t *testing.T) {
 		},
 		"what is announced is written on the slice": {
 			snapshot(toPage(), responder(readyPod), armed, moving(time.Hour)),
-			"Armed/Maintenance, publish shop-standby-ipv4[page: responder-1 on 20000], recheck 1h0m0s",
+			"Armed/Maintenance, publish shop-standby-ipv4[page], recheck 1h0m0s",
 		},
 		"once the application has left, the page answers": {
 			snapshot(toPage(), responder(readyPod), moving(time.Hour), armed, gone, published),
@@ -36,19 +36,19 @@ func TestMaintenance(t *testing.T) {
 		},
 		"a maintenance waits for no delay": {
 			snapshot(toPage(), delays(time.Minute, 0), responder(readyPod), endless, armed, gone),
-			"Covered/Maintenance, publish shop-standby-ipv4[page: responder-1 on 20000, ready]",
+			"Covered/Maintenance, publish shop-standby-ipv4/responder-1[page on 20000, ready]",
 		},
 		"a Pod on demand gives way to the page": {
 			snapshot(toPod(criticalv2.ActivationOnDemand), responder(readyPod), endpoints(ready("shop-1")), endless),
-			"Arming/SlicePending, publish shop-standby-ipv4[page: responder-1 on 20000]",
+			"Arming/SlicePending, publish shop-standby-ipv4[page], publish shop-standby-ipv4/responder-1[page on 20000]",
 		},
 		"a Pod that is selected by its labels gives way to the page": {
 			snapshot(responder(readyPod), endless, armed, gone),
-			"Covered/Maintenance, publish shop-standby-ipv4[page: responder-1 on 20000, ready]",
+			"Covered/Maintenance, publish shop-standby-ipv4/responder-1[page on 20000, ready]",
 		},
 		"a backup Service gives way to the page": {
 			snapshot(toService("spare"), backup("spare-1"), armed, responder(readyPod), endless),
-			"Armed/Maintenance, retract shop-standby-ipv4[page: responder-1 on 20000]",
+			"Armed/Maintenance, publish shop-standby-ipv4[page: spare-1 on 9000], publish shop-standby-ipv4/responder-1[page on 20000]",
 		},
 		"the page has to be prepared first": {
 			snapshot(toPage(), endpoints(ready("shop-1")), endless),
@@ -68,7 +68,7 @@ func TestMaintenance(t *testing.T) {
 		},
 		"a Pod that stands by does so until the page can": {
 			snapshot(toPod(criticalv2.ActivationStandby), slicePod(readyPod), armed, endless),
-			"Armed/StandbyReady, publish shop-standby-ipv4[page: service-watcher-shop on 80]",
+			"Armed/StandbyReady, publish shop-standby-ipv4[page]",
 		},
 		"a Pod is made on demand while the page cannot answer": {
 			snapshot(toPod(criticalv2.ActivationOnDemand), endpoints(), endless),
@@ -105,11 +105,11 @@ func TestMaintenance(t *testing.T) {
 		},
 		"a maintenance that is over ends when the application is back": {
 			snapshot(toPage(), responder(readyPod), moving(time.Hour), armed, later(time.Hour)),
-			"Armed/StandbyReady, publish shop-standby-ipv4[page: responder-1 on 20000], recheck 5m0s",
+			"Armed/StandbyReady, publish shop-standby-ipv4[page], recheck 5m0s",
 		},
 		"five minutes later no one waits for the application any more": {
 			snapshot(toPage(), responder(readyPod), moving(time.Hour), armed, gone, published, later(time.Hour+5*time.Minute)),
-			"Covered/FallbackServing, publish shop-standby-ipv4[page: responder-1 on 20000, ready]",
+			"Covered/FallbackServing, publish shop-standby-ipv4[page]",
 		},
 		"a silent one, such as of a drill, changes nothing": {
 			snapshot(toPage(), responder(readyPod), maintained("drill", map[string]string{"announce": "false"}), armed),

@@ -1,8 +1,7 @@
 package decide
 
 import (
-	"slices"
-
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -18,6 +17,8 @@ type Needs struct {
 	Template types.NamespacedName
 	// Content is the ConfigMap with the content of the page.
 	Content types.NamespacedName
+	// Neighbors is true if Neighbors are.
+	Neighbors bool
 	// Backups are the backup Services: the one that is wanted, and one that is still
 	// published.
 	Backups []types.NamespacedName
@@ -41,7 +42,8 @@ func (s *Snapshot) Needs() Needs {
 	case fallback.Service != nil:
 		needs.Backups = append(needs.Backups, beside(fallback.Service.Name))
 	case fallback.PodTemplate != nil:
-		needs.Template = s.Settings.Templates().Named(fallback.PodTemplate)
+		needs.Template = s.template(fallback.PodTemplate)
+		needs.Neighbors = fallback.PodTemplate.Publish == criticalv2.PublishSelectorLabels
 	case fallback.Page != nil && fallback.Page.ConfigMapName != "":
 		needs.Content = beside(fallback.Page.ConfigMapName)
 	}
@@ -51,6 +53,28 @@ func (s *Snapshot) Needs() Needs {
 		}
 	}
 	return needs
+}
+
+// template is the PodTemplate that a fallback means; none where it may not be used.
+func (s *Snapshot) template(fallback *criticalv2.PodTemplateFallback) types.NamespacedName {
+	if !s.Settings.Templates().Allows(fallback, s.Service.Namespace) {
+		return types.NamespacedName{}
+	}
+	return s.Settings.Templates().Named(fallback)
+}
+
+// NeighborTemplate is the PodTemplate of the fallback Pod of another Service of the
+// namespace, if that carries the labels of its selector; none otherwise.
+func (s *Snapshot) NeighborTemplate(service *corev1.Service) types.NamespacedName {
+	governor := protection.Governor(s.Policies, service, s.NamespaceLabels)
+	if governor == nil || len(service.Spec.Selector) == 0 {
+		return types.NamespacedName{}
+	}
+	fallback := governor.Spec.Fallback.PodTemplate
+	if fallback == nil || fallback.Publish != criticalv2.PublishSelectorLabels {
+		return types.NamespacedName{}
+	}
+	return s.template(fallback)
 }
 
 // PodName is the name that a new fallback Pod of the Service gets.
@@ -66,7 +90,10 @@ func (s *Snapshot) OwnReady() []discoveryv1.Endpoint {
 // ours are the Pods of the namespace that the operator made. A Pod that has the
 // fallback's name is one, unless it was looked up and is another's.
 func (s *Snapshot) ours() protection.Ours {
-	uids := slices.Clone(s.OtherFallbacks)
+	uids := make([]types.UID, 0, len(s.OtherFallbacks)+len(s.Pods))
+	for _, pod := range s.OtherFallbacks {
+		uids = append(uids, pod.UID)
+	}
 	for i := range s.Pods {
 		uids = append(uids, s.Pods[i].UID)
 	}

@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
@@ -21,43 +22,70 @@ import (
 // report only what blocks it.
 const makeWithin = time.Minute
 
-// pageTarget is the responder of the namespace: its Pods that are ready, and so
+// pageTarget is the responder of the namespace: its Pods that can answer, and so
 // listen on every port of their range. The responder answers TCP only.
 func pageTarget(f *facts) target {
 	var t target
-	var numbers []int32
-	for _, port := range f.Service.Spec.Ports {
-		if number, assigned := f.listener(port); assigned && protection.IsTCP(port) {
-			numbers = append(numbers, number)
-			t.ports = append(t.ports, render.EndpointPort(port, number))
-		}
-	}
+	ports := f.listeners()
 	for _, pod := range preferred(f.Responder.Pods) {
-		if listens(pod, numbers) {
-			t.addPod(pod)
+		if listens(pod, ports) {
+			t.addPod(pod, ports)
 		}
 	}
 	return t
 }
 
-// listener is the port on which the responder stands in for one of the Service.
-func (s *Snapshot) listener(port corev1.ServicePort) (number int32, assigned bool) {
-	if s.Responder.Table == nil {
-		return 0, false
+// listeners are the ports of the responder that answer for the Service. One that was
+// renamed is published under both names until it has a listener of its own: proxies
+// learn of the Service and of its slices one after the other.
+func (s *Snapshot) listeners() []discoveryv1.EndpointPort {
+	var ports []discoveryv1.EndpointPort
+	for _, port := range s.Service.Spec.Ports {
+		found := s.listener(port)
+		if found == nil {
+			continue
+		}
+		ports = append(ports, render.EndpointPort(port, found.Port))
+		if found.PortName != port.Name {
+			port.Name = found.PortName
+			ports = append(ports, render.EndpointPort(port, found.Port))
+		}
 	}
-	return s.Responder.Table.Find(s.Service.Name, port.Name)
+	return ports
 }
 
-func listens(pod *corev1.Pod, numbers []int32) bool {
-	ports, err := listener.ParseRange(pod.Annotations[criticalv2.AnnotationListeners])
-	return err == nil && len(numbers) > 0 && !slices.ContainsFunc(numbers, func(n int32) bool { return !ports.Contains(n) })
+// listener is what stands in for a port of the Service: the listener of its name, or
+// the one from before it was renamed, which has its number and a name that no port
+// has any more; nil if there is none.
+func (s *Snapshot) listener(port corev1.ServicePort) *listener.Listener {
+	if !protection.IsTCP(port) {
+		return nil
+	}
+	named := func(name string) func(corev1.ServicePort) bool {
+		return func(p corev1.ServicePort) bool { return p.Name == name }
+	}
+	var former *listener.Listener
+	for i := range s.Responder.Listeners {
+		l := &s.Responder.Listeners[i]
+		if l.PortName == port.Name {
+			return l
+		}
+		if l.ServicePort == port.Port && !slices.ContainsFunc(s.Service.Spec.Ports, named(l.PortName)) {
+			former = l
+		}
+	}
+	return former
+}
+
+func listens(pod *corev1.Pod, ports []discoveryv1.EndpointPort) bool {
+	numbers, err := listener.ParseRange(pod.Annotations[criticalv2.AnnotationListeners])
+	return err == nil && !slices.ContainsFunc(ports, func(port discoveryv1.EndpointPort) bool { return !numbers.Contains(*port.Port) })
 }
 
 // lacksListener reports whether a TCP port of the Service has no listener.
 func (s *Snapshot) lacksListener() bool {
 	return slices.ContainsFunc(s.Service.Spec.Ports, func(port corev1.ServicePort) bool {
-		_, assigned := s.listener(port)
-		return protection.IsTCP(port) && !assigned
+		return protection.IsTCP(port) && s.listener(port) == nil
 	})
 }
 
@@ -95,11 +123,20 @@ func (s *Snapshot) deploymentProblem() string {
 	}
 	for i := range s.Responder.Pods {
 		pod := &s.Responder.Pods[i]
-		if problem := podProblem(pod); problem != "" && !isReady(pod) {
+		if problem := podProblem(pod); problem != "" && !protection.CanAnswer(pod) {
 			return fmt.Sprintf("Pod %q: %s.", pod.Name, problem)
 		}
 	}
 	return ""
+}
+
+// remedy says what to do about a responder that does not come up.
+func (s *Snapshot) remedy() string {
+	if len(s.Responder.Pods) == 0 {
+		return " Allow its Pods (quota, limit range, Pod Security level, admission policy); the operator retries."
+	}
+	return fmt.Sprintf(" See `kubectl describe pod -n %s -l %s=%s`: the image must be within reach (RESPONDER_IMAGE, RESPONDER_IMAGE_PULL_SECRETS), and a node must have room.",
+		s.Service.Namespace, criticalv2.LabelResponder, criticalv2.ResponderServer)
 }
 
 // lacksContent reports whether the page names a ConfigMap that is not there, or does

@@ -9,18 +9,12 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 )
 
-// podTarget is the fallback Pod, on the ports where it really listens.
-func podTarget(f *facts) target {
+// podTargets are the fallback Pods that can answer, on the ports where they listen.
+func podTargets(f *facts) target {
 	var t target
-	ready := preferred(f.Pods)
-	if len(ready) > 0 {
-		t.ports, _ = render.PodPorts(f.Service, &ready[0].Spec)
-	}
-	if len(t.ports) == 0 {
-		return target{} // An endpoint without a port is a dead one.
-	}
-	for _, pod := range ready {
-		t.addPod(pod)
+	for _, pod := range preferred(f.Pods) {
+		ports, _ := render.PodPorts(f.Service, &pod.Spec)
+		t.addPod(pod, ports)
 	}
 	return t
 }
@@ -43,6 +37,8 @@ type podFacts struct {
 	startsFor time.Duration
 	// outdated is true if the template has changed since the current Pod was made.
 	outdated bool
+	// overlap says what the fallback Pod of another Service would take from this one.
+	overlap string
 	// holder is the Pod that the next one must wait for; nil if there is none.
 	holder *corev1.Pod
 }
@@ -65,6 +61,7 @@ func podFactsOf(f *facts, wanted criticalv2.PodTemplateFallback) podFacts {
 	}
 	if wanted.Publish == criticalv2.PublishSelectorLabels {
 		p.mismatches = render.PortMismatches(f.Service, f.Template)
+		p.overlap = f.overlap()
 	} else {
 		_, p.mismatches = render.PodPorts(f.Service, &f.Template.Template.Spec)
 	}

@@ -25,7 +25,7 @@ func changePods(f *facts, want choice, p podFacts) podChanges {
 		changes.stepAside(f, WhyRecovered)
 	case !want.isPod():
 		// Pods that an earlier kind of fallback left go once what took their place answers.
-		if f.somewhere && !f.listsFallbackPod() {
+		if f.standsWithoutPods() {
 			changes.stepAside(f, WhySuperseded)
 		}
 	case f.down() || want.keepsPod():
@@ -91,7 +91,7 @@ func (c *podChanges) run(f *facts, want choice, p podFacts) {
 	case f.current == nil:
 		c.replace(f, p)
 		return
-	case c.givesUp(f, p):
+	case c.givesUp(f, want, p):
 		return
 	}
 	c.in(p.startsFor)
@@ -103,11 +103,12 @@ func (c *podChanges) run(f *facts, want choice, p podFacts) {
 
 // givesUp plans the end of the current Pod once its template has changed: of one that
 // cannot become ready, and of a standby while the Service answers by itself. A Pod
-// that works is not given up for one that would not be accepted.
-func (c *podChanges) givesUp(f *facts, p podFacts) bool {
+// that works is not given up for one that would not be accepted, and none for a
+// template that is missing or may not be used.
+func (c *podChanges) givesUp(f *facts, want choice, p podFacts) bool {
 	why := WhyOutdated
 	switch {
-	case !p.outdated:
+	case !p.outdated || want.shortfall != "":
 		return false
 	case !f.currentServes && p.problem == "":
 		return false

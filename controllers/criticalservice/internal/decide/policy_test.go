@@ -47,7 +47,7 @@ func TestWhoIsProtected(t *testing.T) {
 			snapshot(fallback(), endpoints(ready("shop-1")), withoutSelector), "delete service-watcher-shop (Unprotected)",
 		},
 		"a page whose CriticalService has lost its selector goes when the application is back": {
-			snapshot(toPage(), endpoints(notReady("shop-1")), responder(readyPod), published, published, endpoints(ready("shop-1")), withoutSelector), "unpublish shop-standby-ipv4",
+			snapshot(toPage(), endpoints(notReady("shop-1")), responder(readyPod), published, published, endpoints(ready("shop-1")), withoutSelector), "unpublish shop-standby-ipv4, unpublish shop-standby-ipv4/responder-1",
 		},
 		"a page whose CriticalService has lost its selector answers on in an outage": {
 			snapshot(toPage(), endpoints(notReady("shop-1")), responder(readyPod), published, published, withoutSelector), "",
@@ -55,7 +55,7 @@ func TestWhoIsProtected(t *testing.T) {
 		"a Service that opted out is left alone, though its CriticalService has lost its selector": {
 			snapshot(toPage(), responder(readyPod), armed, withoutSelector, service(func(s *corev1.Service) {
 				s.Annotations = map[string]string{"mycrd.com/critical-service": "ignore"}
-			})), "unpublish shop-standby-ipv4",
+			})), "unpublish shop-standby-ipv4, unpublish shop-standby-ipv4/responder-1",
 		},
 		"a fallback whose CriticalService is gone goes, whatever another one has lost": {
 			snapshot(fallback(), withoutSelector, func(s *decide.Snapshot) { s.Policies[0].UID = "another" }),

@@ -13,15 +13,18 @@ import (
 	"github.com/critical-service/operator/internal/protection"
 )
 
-// standby is the standby slice of one IP family; nil if there is none.
-func (s *Snapshot) standby(family discoveryv1.AddressType) *discoveryv1.EndpointSlice {
-	name := render.SliceName(s.Service.Name, family)
-	for i := range s.Standby {
-		if s.Standby[i].Name == name {
-			return &s.Standby[i]
-		}
+// standby is the standby slice of a name; nil if there is none.
+func (s *Snapshot) standby(name string) *discoveryv1.EndpointSlice {
+	i := slices.IndexFunc(s.Standby, func(slice discoveryv1.EndpointSlice) bool { return slice.Name == name })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &s.Standby[i]
+}
+
+// request is the standby slice of one IP family that belongs to the CriticalService.
+func (s *Snapshot) request(family discoveryv1.AddressType) *discoveryv1.EndpointSlice {
+	return s.standby(render.SliceName(s.Service.Name, family))
 }
 
 // standbyEndpoints iterates over all endpoints that the operator publishes.
@@ -50,6 +53,16 @@ func (s *Snapshot) listsFallbackPod() bool {
 	return slices.ContainsFunc(s.Pods, func(pod corev1.Pod) bool { return s.lists(pod.UID) })
 }
 
+// standsWithoutPods reports whether something that is published answers, and no fallback
+// Pod is published.
+func (s *Snapshot) standsWithoutPods() bool {
+	answers := false
+	for endpoint := range s.standbyEndpoints {
+		answers = answers || s.answers(endpoint)
+	}
+	return answers && !s.listsFallbackPod()
+}
+
 // isSelected reports whether a fallback Pod is a ready endpoint by its labels. For
 // a Service that publishes addresses that are not ready, `ready` is always true:
 // only `serving` says whether it serves.
@@ -65,7 +78,7 @@ func (s *Snapshot) isSelected(pod *corev1.Pod) bool {
 // serves reports whether a fallback Pod is an endpoint of the Service, and really
 // serves: published by the operator, or a ready one by its labels.
 func (s *Snapshot) serves(pod *corev1.Pod) bool {
-	return isReady(pod) && s.lists(pod.UID) || s.isSelected(pod)
+	return protection.CanAnswer(pod) && s.lists(pod.UID) || s.isSelected(pod)
 }
 
 // podOf is the Pod of ours that a published endpoint is; nil if it is none.
@@ -83,16 +96,19 @@ func (s *Snapshot) podOf(endpoint *discoveryv1.Endpoint) *corev1.Pod {
 	return nil
 }
 
-// answers reports whether a published endpoint answers: it is a Pod of ours that is
-// ready, or a ready endpoint of a backup Service.
+// answers reports whether a published endpoint answers: it is a Pod of ours that can
+// and has the address now, or a ready endpoint of a backup Service.
 func (s *Snapshot) answers(endpoint *discoveryv1.Endpoint) bool {
+	if len(endpoint.Addresses) == 0 || endpoint.TargetRef == nil {
+		return false
+	}
 	if pod := s.podOf(endpoint); pod != nil {
-		return isReady(pod)
+		return protection.CanAnswer(pod) && protection.HasAddress(pod, endpoint.Addresses[0])
 	}
 	for _, backup := range s.Backups {
 		for i := range backup.Slices {
 			for _, of := range backup.Slices[i].Endpoints {
-				same := of.TargetRef != nil && endpoint.TargetRef != nil && of.TargetRef.UID == endpoint.TargetRef.UID
+				same := of.TargetRef != nil && of.TargetRef.UID == endpoint.TargetRef.UID && slices.Contains(of.Addresses, endpoint.Addresses[0])
 				if same && isDependable(of.Conditions) {
 					return true
 				}
@@ -102,28 +118,19 @@ func (s *Snapshot) answers(endpoint *discoveryv1.Endpoint) bool {
 	return false
 }
 
-// answering reports whether what is published now answers: in every IP family of
-// the Service, and in one of them.
-func (s *Snapshot) answering() (everywhere, somewhere bool) {
-	everywhere = true
-	for _, family := range render.Families(s.Service) {
-		here := false
-		if slice := s.standby(family); slice != nil {
-			here = slices.ContainsFunc(slice.Endpoints, func(endpoint discoveryv1.Endpoint) bool { return s.answers(&endpoint) })
-		}
-		everywhere, somewhere = everywhere && here, somewhere || here
-	}
-	return everywhere, somewhere
-}
-
 // isPromoted reports whether a standby slice has a ready endpoint.
 func (s *Snapshot) isPromoted() bool {
 	return slices.ContainsFunc(s.Standby, func(slice discoveryv1.EndpointSlice) bool { return protection.IsPromoted(&slice) })
 }
 
-// answerer names what is published.
+// answerer names what is published, and the fallback Pods that the Service selects.
 func (s *Snapshot) answerer() string {
 	var names []string
+	for i := range s.Pods {
+		if s.isSelected(&s.Pods[i]) {
+			names = append(names, s.Pods[i].Name)
+		}
+	}
 	for endpoint := range s.standbyEndpoints {
 		if endpoint.TargetRef != nil && !slices.Contains(names, endpoint.TargetRef.Name) {
 			names = append(names, endpoint.TargetRef.Name)

@@ -79,7 +79,7 @@ func unprotected(d *decision) criticalv2.ServiceState {
 // bridged is the state of a Service whose own fallback does not answer yet: it is
 // covered where what another kind of fallback published still does.
 func bridged(d *decision) criticalv2.ServiceState {
-	if d.down() && d.somewhere {
+	if d.down() && d.covered.somewhere {
 		return criticalv2.StateCovered
 	}
 	return unprotected(d)
@@ -88,7 +88,7 @@ func bridged(d *decision) criticalv2.ServiceState {
 // serving is the reason of a fallback that answers: by itself, or promoted for
 // everyone.
 func serving(d *decision) string {
-	if d.promoted || d.want.byLabels() {
+	if d.promoted || d.want.byLabels() || d.current != nil && d.isSelected(d.current) {
 		return criticalv2.ReasonFallbackServing
 	}
 	return criticalv2.ReasonStandbyServing

@@ -30,6 +30,7 @@ func TestSequences(t *testing.T) {
 			for range 60 {
 				w.step(random)
 				expectNothingLost(g, w, func() { w.reconcile() })
+				expectCovered(g, w.live(), w.text())
 			}
 			g.Expect(w.settle()).NotTo(Equal(-1), "the operator never rests:\n%s", w.text())
 			expectRightPlace(g, w)
@@ -120,7 +121,12 @@ func expectRightPlace(g Gomega, w *world) {
 		case pod.Activation == criticalv2.ActivationStandby:
 			want = 1
 		}
-		g.Expect(w.standby).To(HaveLen(map[bool]int{true: 0, false: 1}[!announced && pod != nil && pod.Publish == criticalv2.PublishSelectorLabels]), w.text())
+		byLabels := !announced && pod != nil && pod.Publish == criticalv2.PublishSelectorLabels
+		g.Expect(w.requests()).To(Equal(map[bool]int{true: 0, false: len(w.truth.Service.Spec.IPFamilies)}[byLabels]), w.text())
+		for _, slice := range w.standby {
+			uid := protection.StandsFor(slice)
+			g.Expect(uid == "" || w.isPod(uid)).To(BeTrue(), "%s publishes a Pod that is gone:\n%s", slice.Name, w.text())
+		}
 	} else {
 		g.Expect(w.standby).To(BeEmpty(), w.text())
 	}

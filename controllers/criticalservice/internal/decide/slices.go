@@ -54,57 +54,156 @@ func withdrawSlices(s *Snapshot) sliceChanges {
 	return changes
 }
 
-// publish plans one standby slice per IP family of the Service.
+// publish plans, for each IP family of the Service, the slice that asks for the
+// fallback, and one for each Pod that can answer.
 func publish(f *facts, want choice, now target) sliceChanges {
 	var changes sliceChanges
 	ph := phaseOf(f)
 	changes.in(ph.left)
 	families := render.Families(f.Service)
 	for _, family := range families {
-		existing := f.standby(family)
-		if existing == nil && (want.byLabels() || want.kind == "") && !want.preparing {
+		request := f.request(family)
+		if request == nil && (want.byLabels() || want.kind == "") && !want.preparing {
 			continue // The Service selects its fallback itself, or can have none.
 		}
-		wanted := wantedSlice(f, family, existing, want, now, ph)
-		if existing == nil {
-			changes.publish = append(changes.publish, wanted)
-			continue
-		}
-		changes.change(existing, render.Updated(existing, wanted))
+		changes.publishFamily(f, family, request, want, now, ph)
 	}
 	for i := range f.Standby {
 		slice := &f.Standby[i]
 		isCopy := slice.Name != render.SliceName(f.Service.Name, slice.AddressType)
-		if isCopy || !slices.Contains(families, slice.AddressType) {
+		if protection.StandsFor(slice) == "" && isCopy || !slices.Contains(families, slice.AddressType) {
 			changes.unpublish = append(changes.unpublish, slice)
 		}
 	}
 	return changes
 }
 
-// wantedSlice is the standby slice of one IP family as it must become.
-func wantedSlice(f *facts, family discoveryv1.AddressType, existing *discoveryv1.EndpointSlice, want choice, now target, ph phase) *discoveryv1.EndpointSlice {
-	want, now = meanwhile(f, existing, want, now)
+// publishFamily plans the standby slices of one IP family.
+func (s *sliceChanges) publishFamily(f *facts, family discoveryv1.AddressType, request *discoveryv1.EndpointSlice, want choice, now target, ph phase) {
+	replaced := f.replaced(family, now)
+	if !replaced {
+		want, now = meanwhile(f, request, want, now)
+	}
 	kind := want.kind
 	switch {
 	case want.preparing:
 		kind = criticalv2.FallbackKindPage // By this the responder's controller knows.
 	case kind == "":
-		kind = existing.Labels[criticalv2.LabelFallbackKind]
+		kind = request.Labels[criticalv2.LabelFallbackKind]
 	}
-	wanted := render.Slice(render.Standby{
+	standby := render.Standby{
 		Service: f.Service, Governor: f.governor, Others: f.others, Family: family, Kind: kind,
 		Page: want.page, Announced: want.announced, Backup: want.backup,
 		Ports: now.ports, Endpoints: now.endpoints[family],
 		Promoted: ph.promoted, OutageSince: ph.outageSince, RecoveredSince: ph.recoveredSince,
-	})
-	if existing != nil && len(wanted.Endpoints) == 0 {
-		keep(f, existing, wanted, ph)
 	}
-	return wanted
+	if request == nil {
+		s.publish = append(s.publish, render.Slice(standby))
+	} else {
+		s.ask(f, request, standby, replaced)
+	}
+	published := s.publishPods(f, standby, now)
+	for i := range f.Standby {
+		slice := &f.Standby[i]
+		if slice.AddressType == family && protection.StandsFor(slice) != "" && !published[slice.Name] {
+			s.retire(f, slice, replaced, ph)
+		}
+	}
 }
 
-// change plans the change of a slice: it adds, or takes something away.
+// ask plans the slice that asks for the fallback where it exists. What it publishes
+// itself stays until something replaces it: a former backup, and Pods that an earlier
+// version of the operator published there.
+func (s *sliceChanges) ask(f *facts, request *discoveryv1.EndpointSlice, standby render.Standby, replaced bool) {
+	name := request.Annotations[criticalv2.AnnotationBackup]
+	if !replaced && len(standby.Endpoints) == 0 && name != standby.Backup {
+		if former := backupOf(f, name); !former.isEmpty() {
+			standby.Backup, standby.Ports, standby.Endpoints = name, former.ports, former.endpoints[request.AddressType]
+			if standby.Kind != criticalv2.FallbackKindPage {
+				standby.Kind = criticalv2.FallbackKindService
+			}
+		}
+	}
+	wanted := render.Slice(standby)
+	if !replaced && len(wanted.Endpoints) == 0 {
+		for _, endpoint := range request.Endpoints {
+			if f.mayAnswer(&endpoint) {
+				endpoint.Conditions = render.Conditions(standby.Promoted)
+				wanted.Ports, wanted.Endpoints = request.Ports, append(wanted.Endpoints, endpoint)
+			}
+		}
+	}
+	s.change(request, render.Updated(request, wanted))
+}
+
+// publishPods plans the slices of the Pods that can answer, and returns their names.
+func (s *sliceChanges) publishPods(f *facts, standby render.Standby, now target) map[string]bool {
+	published := map[string]bool{}
+	for _, p := range now.pods {
+		endpoint, found := render.PodEndpoints(p.pod)[standby.Family]
+		if !found {
+			continue
+		}
+		standby.Kind = criticalv2.FallbackKindPodTemplate
+		if protection.IsResponder(p.pod) {
+			standby.Kind = criticalv2.FallbackKindPage
+		}
+		wanted := render.PodSlice(standby, p.pod, endpoint, p.ports)
+		published[wanted.Name] = true
+		if existing := f.standby(wanted.Name); existing == nil {
+			s.publish = append(s.publish, wanted)
+		} else if updated := render.Updated(existing, wanted); !sameSlice(existing, updated) {
+			s.publish = append(s.publish, updated)
+		}
+	}
+	return published
+}
+
+// retire plans for the slice of a Pod that is not wanted, or cannot answer. Where nothing
+// better is known it stays, so long as its Pod exists and has the address: an endpoint
+// that may answer is better than none. This is also how one kind of fallback goes on
+// answering until another can.
+func (s *sliceChanges) retire(f *facts, slice *discoveryv1.EndpointSlice, replaced bool, ph phase) {
+	if slice.DeletionTimestamp != nil {
+		return
+	}
+	refused := slices.ContainsFunc(slice.Endpoints, func(endpoint discoveryv1.Endpoint) bool { return !f.mayAnswer(&endpoint) })
+	if refused || replaced {
+		s.unpublish = append(s.unpublish, slice)
+		return
+	}
+	kept := slice.DeepCopy()
+	for i := range kept.Endpoints {
+		kept.Endpoints[i].Conditions = render.Conditions(ph.promoted)
+	}
+	s.change(slice, kept)
+}
+
+// mayAnswer reports whether the Pod that an endpoint publishes exists and has the
+// address. Own Pods of a kind that is made in an outage only go with the outage.
+func (f *facts) mayAnswer(endpoint *discoveryv1.Endpoint) bool {
+	pod := f.podOf(endpoint)
+	return pod != nil && !hasEnded(pod) && protection.HasAddress(pod, endpoint.Addresses[0]) && (f.down() || protection.IsResponder(pod))
+}
+
+// replaced reports whether what is wanted is already published in an IP family, so
+// that what was before may go.
+func (f *facts) replaced(family discoveryv1.AddressType, now target) bool {
+	for _, p := range now.pods {
+		if _, found := render.PodEndpoints(p.pod)[family]; found && f.standby(render.PodSliceName(f.Service.Name, family, p.pod.UID)) != nil {
+			return true
+		}
+	}
+	request := f.request(family)
+	return request != nil && slices.ContainsFunc(now.endpoints[family], func(e discoveryv1.Endpoint) bool {
+		return slices.ContainsFunc(request.Endpoints, func(published discoveryv1.Endpoint) bool {
+			return slices.Equal(published.Addresses, e.Addresses)
+		})
+	})
+}
+
+// change plans the change of a slice: it adds, or takes something away. Promotion and
+// demotion take nothing away: a standby answers where nothing else does.
 func (s *sliceChanges) change(existing, updated *discoveryv1.EndpointSlice) {
 	promotes := protection.IsPromoted(updated) && !protection.IsPromoted(existing)
 	switch {
@@ -125,65 +224,25 @@ func promoted(existing, updated *discoveryv1.EndpointSlice) *discoveryv1.Endpoin
 	slice := existing.DeepCopy()
 	slice.Annotations, slice.Labels, slice.OwnerReferences = updated.Annotations, updated.Labels, updated.OwnerReferences
 	for i := range slice.Endpoints {
-		slice.Endpoints[i].Conditions = discoveryv1.EndpointConditions{Ready: new(true), Serving: new(true), Terminating: new(false)}
+		slice.Endpoints[i].Conditions = render.Conditions(true)
 	}
 	return slice
 }
 
-// meanwhile lets what is published in an outage go on answering until the fallback
-// that is wanted can. It follows the responder's Pods, or the backup, until then; the
-// responder stays as long as a slice asks for it.
-func meanwhile(f *facts, existing *discoveryv1.EndpointSlice, want choice, now target) (choice, target) {
-	if existing == nil || !now.isEmpty() || f.up() {
-		return want, now
-	}
-	if name := existing.Annotations[criticalv2.AnnotationBackup]; name != "" && name != want.backup {
-		if former := backupOf(f, name); !former.isEmpty() {
-			return formerBackup(want, name), former.target
-		}
-	}
-	if want.kind == criticalv2.FallbackKindPage || want.preparing || existing.Labels[criticalv2.LabelFallbackKind] != criticalv2.FallbackKindPage {
+// meanwhile lets the page go on answering in an outage until the fallback that is
+// wanted can. It follows the responder's Pods until then; the responder stays as long
+// as a slice asks for it.
+func meanwhile(f *facts, request *discoveryv1.EndpointSlice, want choice, now target) (choice, target) {
+	if request == nil || f.up() || want.kind == criticalv2.FallbackKindPage || want.preparing ||
+		request.Labels[criticalv2.LabelFallbackKind] != criticalv2.FallbackKindPage {
 		return want, now
 	}
 	page := &criticalv2.PageFallback{}
-	if json.Unmarshal([]byte(existing.Annotations[criticalv2.AnnotationPage]), page) != nil {
+	if json.Unmarshal([]byte(request.Annotations[criticalv2.AnnotationPage]), page) != nil {
 		return want, now // It was edited: nothing is known of the page.
 	}
-	return choice{kind: criticalv2.FallbackKindPage, page: page}, pageTarget(f)
-}
-
-// formerBackup is how a backup is published that is not wanted any more. A page
-// that is wanted stands on the slice already, so that it gets its responder.
-func formerBackup(want choice, backup string) choice {
-	if want.kind != criticalv2.FallbackKindPage && !want.preparing {
-		return choice{kind: criticalv2.FallbackKindService, backup: backup}
-	}
-	want.backup = backup
-	return want
-}
-
-// keep leaves what is published where nothing better is known: an endpoint that
-// may answer is better than none, so long as its Pod exists. This is also how one
-// kind of fallback goes on answering until another can.
-func keep(f *facts, existing, wanted *discoveryv1.EndpointSlice, ph phase) {
-	var kept []discoveryv1.Endpoint
-	ofResponder := false
-	for _, endpoint := range existing.Endpoints {
-		pod := f.podOf(&endpoint)
-		if pod == nil || hasEnded(pod) {
-			continue
-		}
-		ofResponder = ofResponder || protection.IsResponder(pod)
-		endpoint.Conditions = discoveryv1.EndpointConditions{
-			Ready: new(ph.promoted), Serving: new(true), Terminating: new(!ph.promoted),
-		}
-		kept = append(kept, endpoint)
-	}
-	// Own Pods of a kind that is made in an outage only go with the outage.
-	if len(kept) == 0 || !ofResponder && f.up() {
-		return
-	}
-	wanted.Ports, wanted.Endpoints = existing.Ports, kept
+	now.pods = slices.Concat(now.pods, pageTarget(f).pods)
+	return choice{kind: criticalv2.FallbackKindPage, page: page}, now
 }
 
 func sameSlice(a, b *discoveryv1.EndpointSlice) bool {
@@ -194,13 +253,11 @@ func sameSlice(a, b *discoveryv1.EndpointSlice) bool {
 		equality.Semantic.DeepEqual(a.Endpoints, b.Endpoints)
 }
 
-// takesAway reports whether a change takes an endpoint away, or makes ready ones
-// standby again.
+// takesAway reports whether a change takes an endpoint away.
 func takesAway(from, to *discoveryv1.EndpointSlice) bool {
-	missing := slices.ContainsFunc(from.Endpoints, func(published discoveryv1.Endpoint) bool {
+	return slices.ContainsFunc(from.Endpoints, func(published discoveryv1.Endpoint) bool {
 		return !slices.ContainsFunc(to.Endpoints, func(e discoveryv1.Endpoint) bool {
 			return slices.Equal(e.Addresses, published.Addresses) && equality.Semantic.DeepEqual(e.TargetRef, published.TargetRef)
 		})
 	})
-	return missing || protection.IsPromoted(from) && !protection.IsPromoted(to)
 }

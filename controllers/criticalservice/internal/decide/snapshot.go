@@ -32,13 +32,16 @@ type Snapshot struct {
 	Standby []discoveryv1.EndpointSlice
 	// Pods are the fallback Pods made for the Service.
 	Pods []corev1.Pod
-	// OtherFallbacks are the UIDs of fallback Pods made for other Services of the
+	// OtherFallbacks are the fallback Pods made for other Services of the
 	// namespace, and of responder Pods. They are endpoints of this one too where
 	// selectors overlap.
-	OtherFallbacks []types.UID
+	OtherFallbacks []*corev1.Pod
 	// NameConflict is a Pod that has the fallback's name and is not a fallback.
 	// It is looked up only where something hints that it exists.
 	NameConflict *corev1.Pod
+	// Neighbors are the Services of the namespace whose fallback Pods the Service may
+	// select, if its own carries the labels of its selector.
+	Neighbors []Neighbor
 	// Template is the PodTemplate that Needs names.
 	Template *corev1.PodTemplate
 	// Content is the ConfigMap that Needs names.
@@ -75,8 +78,8 @@ func (s Settings) Templates() protection.Templates {
 
 // Responder is what stands in with a page in one namespace.
 type Responder struct {
-	// Table says which port stands in for which; nil if there is none yet.
-	Table *listener.Table
+	// Listeners are its ports that stand in for the Service.
+	Listeners []listener.Listener
 	// Deployment runs the Pods.
 	Deployment *appsv1.Deployment
 	// Pods are those of the Deployment.

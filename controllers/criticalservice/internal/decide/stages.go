@@ -23,7 +23,7 @@ func targetOf(f *facts, want choice) (target, backupFacts, podFacts) {
 	case criticalv2.FallbackKindPage:
 		return pageTarget(f), backupFacts{}, podFacts{}
 	case criticalv2.FallbackKindPodTemplate:
-		return podTarget(f), backupFacts{}, podFactsOf(f, want.pod)
+		return podTargets(f), backupFacts{}, podFactsOf(f, want.pod)
 	case criticalv2.FallbackKindService:
 		backup := backupOf(f, want.backup)
 		return backup.target, backup, podFacts{}
@@ -49,7 +49,7 @@ func (d *decision) plan(said standing, changesIn time.Duration) Plan {
 }
 
 // answered reports whether anything answers in the place of the Service.
-func (d *decision) answered() bool { return d.somewhere || d.want.isPod() && d.currentServes }
+func (d *decision) answered() bool { return d.covered.somewhere || d.want.isPod() && d.currentServes }
 
 // podRuns reports whether a Pod of a template is to run now: in an outage, or as a
 // standby before it.

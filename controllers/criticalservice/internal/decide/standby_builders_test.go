@@ -15,6 +15,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 	"github.com/critical-service/operator/internal/contract/listener"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // fallsBackTo replaces the fallback of the first policy.
@@ -53,10 +54,10 @@ func responder(pods ...func(*corev1.Pod)) option {
 	return func(s *decide.Snapshot) {
 		s.Responder = decide.Responder{
 			Deployment: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: criticalv2.ResponderName}},
-			Table: &listener.Table{Listeners: []listener.Listener{
+			Listeners: []listener.Listener{
 				{Port: 20000, Service: "shop", PortName: "http", ServicePort: 80},
 				{Port: 20001, Service: "shop", PortName: "metrics", ServicePort: 9090},
-			}},
+			},
 		}
 		for i, change := range pods {
 			name := fmt.Sprintf("responder-%d", i+1)
@@ -70,9 +71,62 @@ func responder(pods ...func(*corev1.Pod)) option {
 			}
 			change(&pod)
 			s.Responder.Pods = append(s.Responder.Pods, pod)
-			s.OtherFallbacks = append(s.OtherFallbacks, pod.UID)
+			s.OtherFallbacks = append(s.OtherFallbacks, pod.DeepCopy())
 		}
 	}
+}
+
+// otherFallback is a fallback Pod of another Service; its name is its UID.
+func otherFallback(name string) []*corev1.Pod {
+	return []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "web", UID: types.UID(name)}}}
+}
+
+// neighbor is a Service "admin" with the same selector, whose fallback Pods listen on
+// one port only.
+func neighbor(containerPort int32) option {
+	return func(s *decide.Snapshot) {
+		template := s.Template.DeepCopy()
+		template.Template.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: containerPort}}
+		s.Neighbors = append(s.Neighbors, decide.Neighbor{
+			Service: &corev1.Service{
+				ObjectMeta: metav1.ObjectMeta{Name: "admin", Namespace: "web"},
+				Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "shop"}, Ports: []corev1.ServicePort{{Name: "admin", Port: 9000}}},
+			},
+			Template: template,
+		})
+	}
+}
+
+// moved gives the Pods of the responder other addresses, as a reboot of their node does.
+func moved(changes ...func(*corev1.Pod)) option {
+	return func(s *decide.Snapshot) {
+		for i := range s.Responder.Pods {
+			pod := s.Responder.Pods[i].DeepCopy()
+			pod.Status.PodIPs = []corev1.PodIP{{IP: fmt.Sprintf("10.1.0.%d", 77+i)}}
+			for _, change := range changes {
+				change(pod)
+			}
+			s.Responder.Pods[i] = *pod
+		}
+	}
+}
+
+func unready(p *corev1.Pod) { p.Status.Conditions = nil }
+
+func renamed(from, to string) option {
+	return service(func(s *corev1.Service) {
+		for i := range s.Spec.Ports {
+			if s.Spec.Ports[i].Name == from {
+				s.Spec.Ports[i].Name = to
+			}
+		}
+	})
+}
+
+func secondPort(name string, number int32) option {
+	return service(func(s *corev1.Service) {
+		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: name, Port: number})
+	})
 }
 
 // maintained adds a ConfigMap that announces a maintenance of the Service.
@@ -137,10 +191,13 @@ func later(d time.Duration) option {
 	return func(s *decide.Snapshot) { s.Now = s.Now.Add(d) }
 }
 
-// noted writes an annotation on the standby slices.
+// noted writes an annotation on the slice that asks for the fallback.
 func noted(key string, at time.Time) option {
 	return func(s *decide.Snapshot) {
 		for i := range s.Standby {
+			if protection.StandsFor(&s.Standby[i]) != "" {
+				continue
+			}
 			metav1.SetMetaDataAnnotation(&s.Standby[i].ObjectMeta, key, at.Format(time.RFC3339Nano))
 		}
 	}
@@ -154,6 +211,7 @@ func backup(pods ...string) option {
 			Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "spare"}, Ports: []corev1.ServicePort{{Name: "http", Port: 80}}},
 		}
 		part := slice()
+		part.Labels = map[string]string{discoveryv1.LabelManagedBy: "endpointslice-controller.k8s.io"}
 		part.Ports[0].Port = new(int32(9000))
 		for i, pod := range pods {
 			entry := ready(pod)

@@ -37,7 +37,7 @@ func TestPageBeforeAnOutage(t *testing.T) {
 			"Arming/ResponderFailing",
 		},
 		"a listener that is not given within a minute is a failure": {
-			snapshot(toPage(), endpoints(ready("shop-1")), published, responder(readyPod), func(s *decide.Snapshot) { s.Responder.Table = nil }, later(time.Minute)),
+			snapshot(toPage(), endpoints(ready("shop-1")), published, responder(readyPod), func(s *decide.Snapshot) { s.Responder.Listeners = nil }, later(time.Minute)),
 			"Arming/ResponderFailing",
 		},
 		"a Pod may take longer to start": {
@@ -46,19 +46,19 @@ func TestPageBeforeAnOutage(t *testing.T) {
 		},
 		"a Pod that is ready and listens is published as standby": {
 			snapshot(toPage(), endpoints(ready("shop-1")), responder(readyPod, starting)),
-			"Arming/SlicePending, publish shop-standby-ipv4[page: responder-1 on 20000]",
+			"Arming/SlicePending, publish shop-standby-ipv4[page], publish shop-standby-ipv4/responder-1[page on 20000]",
 		},
 		"a slice that the API server refuses is said": {
 			snapshot(toPage(), endpoints(ready("shop-1")), responder(readyPod), func(s *decide.Snapshot) {
 				s.Refusal = &decide.Refusal{Reason: criticalv2.ReasonCreateDenied}
 			}),
-			"Arming/CreateDenied, publish shop-standby-ipv4[page: responder-1 on 20000]",
+			"Arming/CreateDenied, publish shop-standby-ipv4[page], publish shop-standby-ipv4/responder-1[page on 20000]",
 		},
 		"a refusal is said, too, while nothing is known of the Service's endpoints": {
 			snapshot(toPage(), responder(readyPod), armed, responder(readyPod, readyPod), inSlices(), func(s *decide.Snapshot) {
 				s.Refusal = &decide.Refusal{Reason: criticalv2.ReasonCreateDenied}
 			}),
-			"Exposed/CreateDenied, publish shop-standby-ipv4[page: responder-1+responder-2 on 20000]",
+			"Exposed/CreateDenied, publish shop-standby-ipv4/responder-2[page on 20000]",
 		},
 		"once published, the Service is armed and nothing is left to do": {
 			snapshot(toPage(), responder(readyPod, readyPod), armed),
@@ -66,7 +66,7 @@ func TestPageBeforeAnOutage(t *testing.T) {
 		},
 		"a Pod that ends is taken out while another is ready": {
 			snapshot(toPage(), responder(readyPod, readyPod), armed, responder(readyPod, readyEnding)),
-			"Armed/StandbyReady, retract shop-standby-ipv4[page: responder-1 on 20000]",
+			"Armed/StandbyReady, unpublish shop-standby-ipv4/responder-2",
 		},
 		"a Pod that ends stays while no other is ready": {
 			snapshot(toPage(), responder(readyPod), armed, responder(readyEnding, starting)),
@@ -78,7 +78,7 @@ func TestPageBeforeAnOutage(t *testing.T) {
 		},
 		"a Pod that is gone is not left in the slice": {
 			snapshot(toPage(), responder(readyPod), armed, responder()),
-			"Arming/ResponderStarting, retract shop-standby-ipv4[page], recheck 1m0s",
+			"Arming/ResponderStarting, unpublish shop-standby-ipv4/responder-1, recheck 1m0s",
 		},
 		"every port needs a listener": {
 			snapshot(toPage(), responder(readyPod), service(func(s *corev1.Service) {
@@ -90,7 +90,7 @@ func TestPageBeforeAnOutage(t *testing.T) {
 			snapshot(toPage(), responder(readyPod), service(func(s *corev1.Service) {
 				s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "metrics", Port: 81, TargetPort: intstr.FromString("m")})
 			}), endpoints(ready("shop-1"))),
-			"Arming/SlicePending, publish shop-standby-ipv4[page: responder-1 on 20000,20001]",
+			"Arming/SlicePending, publish shop-standby-ipv4[page], publish shop-standby-ipv4/responder-1[page on 20000,20001]",
 		},
 		"UDP ports are left out": {
 			snapshot(toPage(), responder(readyPod), service(func(s *corev1.Service) {
@@ -110,11 +110,11 @@ func TestPageBeforeAnOutage(t *testing.T) {
 		},
 		"a dual-stack Service has a slice for each family": {
 			snapshot(toPage(), responder(readyPod), endpoints(ready("shop-1")), families(corev1.IPv4Protocol, corev1.IPv6Protocol)),
-			"Arming/SlicePending, publish shop-standby-ipv4[page: responder-1 on 20000], publish shop-standby-ipv6[page: responder-1 on 20000]",
+			"Arming/SlicePending, publish shop-standby-ipv4[page], publish shop-standby-ipv4/responder-1[page on 20000], publish shop-standby-ipv6[page], publish shop-standby-ipv6/responder-1[page on 20000]",
 		},
 		"the slice of a family that the Service has no more is deleted": {
 			snapshot(toPage(), responder(readyPod), families(corev1.IPv4Protocol, corev1.IPv6Protocol), armed, families(corev1.IPv4Protocol)),
-			"Armed/StandbyReady, unpublish shop-standby-ipv6",
+			"Armed/StandbyReady, unpublish shop-standby-ipv6, unpublish shop-standby-ipv6/responder-1",
 		},
 		"a copy of the slice, which no one would keep in step, is deleted": {
 			snapshot(toPage(), responder(readyPod), armed, func(s *decide.Snapshot) {
@@ -154,15 +154,15 @@ func TestPageBeforeAnOutage(t *testing.T) {
 		},
 		"a change of the page is written to the slice": {
 			snapshot(toPage(), responder(readyPod), armed, toContent("ours"), withContent(map[string]string{"index.html": "<p>soon"})),
-			"Armed/StandbyReady, publish shop-standby-ipv4[page: responder-1 on 20000]",
+			"Armed/StandbyReady, publish shop-standby-ipv4[page]",
 		},
 		"another CriticalService that matches owns the slice too, so that it outlives the first": {
 			snapshot(toPage(), responder(readyPod), armed, func(s *decide.Snapshot) { s.Policies = append(s.Policies, policy("b")) }),
-			"Armed/StandbyReady, publish shop-standby-ipv4[page: responder-1 on 20000]",
+			"Armed/StandbyReady, publish shop-standby-ipv4[page]",
 		},
 		"a new governor takes the slice over": {
 			snapshot(toPage(), responder(readyPod), armed, func(s *decide.Snapshot) { s.Policies[0].UID = "again" }),
-			"Armed/StandbyReady, publish shop-standby-ipv4[page: responder-1 on 20000]",
+			"Armed/StandbyReady, publish shop-standby-ipv4[page]",
 		},
 	}.run(t)
 }
@@ -172,15 +172,15 @@ func TestPageInAnOutage(t *testing.T) {
 	table{
 		"the standby is promoted with one write": {
 			snapshot(toPage(), responder(readyPod), armed, down),
-			"Covered/StandbyServing, publish shop-standby-ipv4[page: responder-1 on 20000, ready]",
+			"Covered/StandbyServing, publish shop-standby-ipv4/responder-1[page on 20000, ready]",
 		},
 		"promotion does not wait for what is to go": {
 			snapshot(toPage(), responder(readyPod, readyPod), armed, down, responder(readyPod)),
-			"Covered/StandbyServing, publish shop-standby-ipv4[page: responder-1+responder-2 on 20000, ready], recheck 1s",
+			"Covered/StandbyServing, publish shop-standby-ipv4/responder-1[page on 20000, ready], unpublish shop-standby-ipv4/responder-2",
 		},
 		"what is to go goes with the next plan": {
 			snapshot(toPage(), responder(readyPod, readyPod), armed, down, responder(readyPod), published),
-			"Covered/FallbackServing, retract shop-standby-ipv4[page: responder-1 on 20000, ready]",
+			"Covered/FallbackServing, unpublish shop-standby-ipv4/responder-2",
 		},
 		"once promoted, nothing is left to do": {
 			snapshot(toPage(), responder(readyPod), armed, down, published),
@@ -188,22 +188,52 @@ func TestPageInAnOutage(t *testing.T) {
 		},
 		"a Service that begins in outage gets its responder as soon as it is ready": {
 			snapshot(toPage(), down, published, responder(readyPod)),
-			"Exposed/SlicePending, publish shop-standby-ipv4[page: responder-1 on 20000, ready]",
+			"Exposed/SlicePending, publish shop-standby-ipv4/responder-1[page on 20000, ready]",
 		},
 		"without a responder nothing answers": {
 			snapshot(toPage(), down, published), "Exposed/ResponderStarting, recheck 1m0s",
 		},
 		"a ready responder Pod that a wide selector catches is not the Service's own": {
 			snapshot(toPage(), responder(readyPod), armed, endpoints(ready("responder-1"))),
-			"Covered/StandbyServing, publish shop-standby-ipv4[page: responder-1 on 20000, ready]",
+			"Exposed/SlicePending, publish shop-standby-ipv4/responder-1[page on 20000, ready]",
 		},
 		"a responder Pod that is replaced is replaced in the slice": {
 			snapshot(toPage(), responder(readyPod), armed, down, published, responder(readyEnding, readyPod)),
-			"Covered/FallbackServing, retract shop-standby-ipv4[page: responder-2 on 20000, ready]",
+			"Covered/FallbackServing, publish shop-standby-ipv4/responder-2[page on 20000, ready]",
 		},
 		"recovery makes it standby again, with one write": {
 			snapshot(toPage(), responder(readyPod), armed, down, published, endpoints(ready("shop-1"))),
-			"Armed/StandbyReady, retract shop-standby-ipv4[page: responder-1 on 20000]",
+			"Armed/StandbyReady, publish shop-standby-ipv4/responder-1[page on 20000]",
+		},
+		"a Pod that got another address is published there, and no more where it was": {
+			snapshot(toPage(), responder(readyPod), armed, down, published, moved()),
+			"Exposed/SlicePending, publish shop-standby-ipv4/responder-1[page on 20000, ready]",
+		},
+		"an address that a Pod has lost is not kept, though the Pod is not ready yet": {
+			snapshot(toPage(), responder(readyPod), armed, down, published, moved(unready)),
+			"Exposed/ResponderStarting, unpublish shop-standby-ipv4/responder-1, recheck 1m0s",
+		},
+		"a port that is renamed is published under both names": {
+			snapshot(toPage(), responder(readyPod), armed, down, published, renamed("http", "web")),
+			"Exposed/SlicePending, publish shop-standby-ipv4/responder-1[page on 20000,20000, ready]",
+		},
+		"which covers it": {
+			snapshot(toPage(), responder(readyPod), armed, down, published, renamed("http", "web"), published),
+			"Covered/FallbackServing",
+		},
+		"a second port without a listener is said": {
+			snapshot(toPage(), responder(readyPod), armed, down, published, secondPort("admin", 81)),
+			"Covered/PortUnanswered",
+		},
+		"where the only port has no listener, nothing answers": {
+			snapshot(toPage(), responder(readyPod), armed, down, published, service(func(s *corev1.Service) {
+				s.Spec.Ports = []corev1.ServicePort{{Name: "admin", Port: 81}}
+			})),
+			"Exposed/ResponderStarting, recheck 1m0s",
+		},
+		"a Pod that takes requests which it cannot answer is said": {
+			snapshot(toPage(), responder(readyPod), armed, endpoints(ready("responder-1")), published),
+			"Exposed/PortUnanswered",
 		},
 		"slices that are not published any more change nothing": {
 			snapshot(toPage(), responder(readyPod), armed, down, published, inSlices()),
@@ -214,16 +244,16 @@ func TestPageInAnOutage(t *testing.T) {
 			"Arming/EndpointsUnknown",
 		},
 		"where no one asks any more, the slice goes": {
-			snapshot(toPage(), responder(readyPod), armed, down, published, noPolicy), "unpublish shop-standby-ipv4",
+			snapshot(toPage(), responder(readyPod), armed, down, published, noPolicy), "unpublish shop-standby-ipv4, unpublish shop-standby-ipv4/responder-1",
 		},
 		"when the Service goes, so does the slice": {
-			snapshot(toPage(), responder(readyPod), armed, down, published, noService), "unpublish shop-standby-ipv4",
+			snapshot(toPage(), responder(readyPod), armed, down, published, noService), "unpublish shop-standby-ipv4, unpublish shop-standby-ipv4/responder-1",
 		},
 		"a Service whose owner opts out loses it": {
 			snapshot(toPage(), responder(readyPod), armed, down, published, service(func(s *corev1.Service) {
 				s.Annotations = map[string]string{criticalv2.AnnotationCriticalService: criticalv2.OptOut}
 			})),
-			"Ignored/OptedOut, unpublish shop-standby-ipv4",
+			"Ignored/OptedOut, unpublish shop-standby-ipv4, unpublish shop-standby-ipv4/responder-1",
 		},
 	}.run(t)
 }
@@ -236,7 +266,7 @@ func TestDelays(t *testing.T) {
 	table{
 		"an outage is noted, and the standby is not promoted yet": {
 			snapshot(toPage(), delays(20*time.Second, 0), responder(readyPod), armed, down),
-			"Covered/StandbyServing, publish shop-standby-ipv4[page: responder-1 on 20000, outage-since 12:00:00], recheck 20s",
+			"Covered/StandbyServing, publish shop-standby-ipv4[page, outage-since 12:00:00], recheck 20s",
 		},
 		"it is waited for the rest of the delay": {
 			snapshot(toPage(), delays(20*time.Second, 0), responder(readyPod), armed, down, published,
@@ -246,28 +276,28 @@ func TestDelays(t *testing.T) {
 		"after the delay the standby is promoted, and the note stays for the outage": {
 			snapshot(toPage(), delays(20*time.Second, 0), responder(readyPod), armed, down, published,
 				noted(criticalv2.AnnotationOutageSince, now.Add(-20*time.Second))),
-			"Covered/StandbyServing, publish shop-standby-ipv4[page: responder-1 on 20000, ready, outage-since 11:59:40]",
+			"Covered/StandbyServing, publish shop-standby-ipv4/responder-1[page on 20000, ready]",
 		},
 		"a recovery within the delay takes the note off": {
 			snapshot(toPage(), delays(20*time.Second, 0), responder(readyPod), armed, down, published, up),
-			"Armed/StandbyReady, publish shop-standby-ipv4[page: responder-1 on 20000]",
+			"Armed/StandbyReady, publish shop-standby-ipv4[page]",
 		},
 		"a note of the future counts from now": {
 			snapshot(toPage(), delays(20*time.Second, 0), responder(readyPod), armed, down, published,
 				noted(criticalv2.AnnotationOutageSince, now.Add(time.Hour))),
-			"Covered/StandbyServing, publish shop-standby-ipv4[page: responder-1 on 20000, outage-since 12:00:00], recheck 20s",
+			"Covered/StandbyServing, publish shop-standby-ipv4[page, outage-since 12:00:00], recheck 20s",
 		},
 		"a recovery is noted, and the standby stays promoted": {
 			snapshot(promoted(up)...),
-			"Armed/StandbyReady, publish shop-standby-ipv4[page: responder-1 on 20000, ready, recovered-since 12:00:00], recheck 1m0s",
+			"Armed/StandbyReady, publish shop-standby-ipv4[page, recovered-since 12:00:00], recheck 1m0s",
 		},
 		"after the delay the standby is one again": {
 			snapshot(promoted(up, published, noted(criticalv2.AnnotationRecoveredSince, now.Add(-time.Minute)))...),
-			"Armed/StandbyReady, retract shop-standby-ipv4[page: responder-1 on 20000]",
+			"Armed/StandbyReady, publish shop-standby-ipv4[page], publish shop-standby-ipv4/responder-1[page on 20000]",
 		},
 		"an outage within the delay takes the note off": {
 			snapshot(promoted(up, published, down)...),
-			"Covered/FallbackServing, publish shop-standby-ipv4[page: responder-1 on 20000, ready]",
+			"Covered/FallbackServing, publish shop-standby-ipv4[page]",
 		},
 	}.run(t)
 }
@@ -290,7 +320,7 @@ func TestPodThatIsPublished(t *testing.T) {
 		},
 		"once it is ready it is published, promoted at once": {
 			snapshot(onDemand, down, published, slicePod(readyPod)),
-			"Exposed/FallbackStarting, publish shop-standby-ipv4[podTemplate: service-watcher-shop on 80, ready]",
+			"Exposed/FallbackStarting, publish shop-standby-ipv4/service-watcher-shop[podTemplate on 80, ready]",
 		},
 		"once it is published the Service is covered": {
 			snapshot(onDemand, down, slicePod(readyPod), published),
@@ -302,11 +332,11 @@ func TestPodThatIsPublished(t *testing.T) {
 		},
 		"its real container port is published, whatever the target port is": {
 			snapshot(onDemand, down, containerPort(3000), published, slicePod(readyPod)),
-			"Exposed/FallbackStarting, publish shop-standby-ipv4[podTemplate: service-watcher-shop on 3000, ready]",
+			"Exposed/FallbackStarting, publish shop-standby-ipv4/service-watcher-shop[podTemplate on 3000, ready]",
 		},
 		"on demand, it steps aside after the recovery: out of the way at once, and answering a moment longer": {
 			snapshot(onDemand, down, slicePod(readyPod), published, endpoints(ready("shop-1")), accepted),
-			"Armed/EndpointsReady, retract shop-standby-ipv4[podTemplate: service-watcher-shop on 80], release service-watcher-shop, recheck 3s",
+			"Armed/EndpointsReady, publish shop-standby-ipv4/service-watcher-shop[podTemplate on 80], release service-watcher-shop, recheck 3s",
 		},
 		"on demand, it is deleted when it has drained": {
 			snapshot(onDemand, endpoints(ready("shop-1")), slicePod(readyPod, released(5*time.Second)), published, accepted),
@@ -314,7 +344,7 @@ func TestPodThatIsPublished(t *testing.T) {
 		},
 		"on demand, the slice is empty once it has gone": {
 			snapshot(onDemand, down, slicePod(readyPod), published, endpoints(ready("shop-1")), published, accepted, func(s *decide.Snapshot) { s.Pods = nil }),
-			"Armed/EndpointsReady, retract shop-standby-ipv4[podTemplate], recheck 9m0s",
+			"Armed/EndpointsReady, unpublish shop-standby-ipv4/service-watcher-shop, recheck 9m0s",
 		},
 		"as a standby, it is made before the outage": {
 			snapshot(standing, endpoints(ready("shop-1")), published),
@@ -322,18 +352,33 @@ func TestPodThatIsPublished(t *testing.T) {
 		},
 		"as a standby, it is published when it is ready": {
 			snapshot(standing, endpoints(ready("shop-1")), published, slicePod(readyPod)),
-			"Arming/FallbackStarting, publish shop-standby-ipv4[podTemplate: service-watcher-shop on 80]",
+			"Arming/FallbackStarting, publish shop-standby-ipv4/service-watcher-shop[podTemplate on 80]",
 		},
 		"as a standby, it keeps the Service armed": {
 			snapshot(standing, slicePod(readyPod), armed), "Armed/StandbyReady",
 		},
+		"a standby Pod is not given up for a template that may not be used": {
+			snapshot(standing, slicePod(readyPod), armed, func(s *decide.Snapshot) {
+				s.Policies[0].Spec.Fallback.PodTemplate = &criticalv2.PodTemplateFallback{
+					Name: "theirs", Namespace: "elsewhere", Activation: criticalv2.ActivationStandby, Publish: criticalv2.PublishEndpointSlice,
+				}
+				s.Template = nil
+			}),
+			"Armed/TemplateForbidden",
+		},
+		"nor for one that is gone, and that is said": {
+			snapshot(standing, slicePod(readyPod), armed, noTemplate), "Armed/TemplateNotFound",
+		},
+		"nor in an outage": {
+			snapshot(standing, slicePod(readyPod), armed, down, published, noTemplate), "Covered/TemplateNotFound",
+		},
 		"as a standby, it is promoted in the outage": {
 			snapshot(standing, slicePod(readyPod), armed, down),
-			"Covered/StandbyServing, publish shop-standby-ipv4[podTemplate: service-watcher-shop on 80, ready]",
+			"Covered/StandbyServing, publish shop-standby-ipv4/service-watcher-shop[podTemplate on 80, ready]",
 		},
 		"as a standby, it stays after the recovery": {
 			snapshot(standing, slicePod(readyPod), armed, down, published, endpoints(ready("shop-1"))),
-			"Armed/StandbyReady, retract shop-standby-ipv4[podTemplate: service-watcher-shop on 80]",
+			"Armed/StandbyReady, publish shop-standby-ipv4/service-watcher-shop[podTemplate on 80]",
 		},
 		"as a standby, one that failed is replaced before the outage": {
 			snapshot(standing, slicePod(evicted), endpoints(ready("shop-1")), published),
@@ -355,11 +400,11 @@ func TestPodThatIsPublished(t *testing.T) {
 		},
 		"as a standby, it is not given up for a successor that would not serve the ports": {
 			snapshot(standing, slicePod(readyPod, fromOldTemplate), armed, service(func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromString("web") }), acceptedNext),
-			"Armed/PortMismatch, retract shop-standby-ipv4[podTemplate]",
+			"Armed/PortMismatch, unpublish shop-standby-ipv4/service-watcher-shop",
 		},
 		"a published Pod of a headless Service goes from the slice with the Pod, though no other kind of fallback is to be had": {
 			snapshot(service(headless), standing, slicePod(readyPod), armed, down, published, toPage(), podsGone),
-			"Exposed/HeadlessUnsupported, retract shop-standby-ipv4[podTemplate]",
+			"Exposed/HeadlessUnsupported, unpublish shop-standby-ipv4/service-watcher-shop",
 		},
 		"it stays as long as the Pod does": {
 			snapshot(service(headless), standing, slicePod(readyPod), armed, down, published, toPage()),
@@ -419,6 +464,16 @@ func TestBackupService(t *testing.T) {
 			snapshot(toService("spare"), backup("spare-1"), armed, down, published, backup()),
 			"Exposed/BackupNotReady, retract shop-standby-ipv4[service]",
 		},
+		"slices that Kubernetes does not keep are no backup: their addresses may be anyone's": {
+			snapshot(toService("spare"), backup("spare-1"), func(s *decide.Snapshot) { s.Backups["spare"].Slices[0].Labels = nil },
+				endpoints(ready("shop-1")), published),
+			"Arming/BackupUnsuitable",
+		},
+		"nor are those of a Service without a selector": {
+			snapshot(toService("spare"), backup("spare-1"), func(s *decide.Snapshot) { s.Backups["spare"].Service.Spec.Selector = nil },
+				endpoints(ready("shop-1")), published),
+			"Arming/BackupUnsuitable",
+		},
 		"an endpoint that is published though it is not ready is no backup": {
 			snapshot(toService("spare"), backup("spare-1"), func(s *decide.Snapshot) {
 				s.Backups["spare"].Slices[0].Endpoints[0].Conditions.Serving = new(false)
@@ -476,7 +531,7 @@ func TestBackupService(t *testing.T) {
 		},
 		"a fallback Pod of the backup is not passed on, so that there is no loop": {
 			snapshot(toService("spare"), backup("service-watcher-spare"), func(s *decide.Snapshot) {
-				s.OtherFallbacks = append(s.OtherFallbacks, "service-watcher-spare")
+				s.OtherFallbacks = otherFallback("service-watcher-spare")
 			}, endpoints(ready("shop-1")), published),
 			"Arming/BackupNotReady",
 		},
@@ -488,7 +543,7 @@ func TestOneFallbackAfterAnother(t *testing.T) {
 	table{
 		"a policy that turns to a page keeps its Pod until the page answers": {
 			snapshot(fallback(readyPod), endpoints(ready(fallbackName)), toPage()),
-			"Exposed/ResponderStarting, publish shop-standby-ipv4[page], recheck 1m0s",
+			"Covered/FallbackServing, publish shop-standby-ipv4[page]",
 		},
 		"once the page answers, the Pod leaves": {
 			snapshot(fallback(readyPod), endpoints(ready(fallbackName)), toPage(), responder(readyPod), published),
@@ -501,7 +556,7 @@ func TestOneFallbackAfterAnother(t *testing.T) {
 		"the page goes once the Pod answers": {
 			snapshot(noTemplate, responder(readyPod), armed, down, published, func(s *decide.Snapshot) { s.Template = snapshot().Template },
 				fallback(readyPod), endpoints(ready(fallbackName))),
-			"Covered/FallbackServing, unpublish shop-standby-ipv4",
+			"Covered/FallbackServing, unpublish shop-standby-ipv4, unpublish shop-standby-ipv4/responder-1",
 		},
 		"a page that turns into a published Pod stays published, and asks for its responder, until the Pod is ready": {
 			snapshot(toPage(), responder(readyPod), armed, down, published, toPod(criticalv2.ActivationOnDemand)),
@@ -509,20 +564,20 @@ func TestOneFallbackAfterAnother(t *testing.T) {
 		},
 		"a page that stays until a published Pod is ready follows its responder": {
 			snapshot(toPage(), responder(readyPod), armed, down, published, toPod(criticalv2.ActivationOnDemand), responder(readyEnding, readyPod)),
-			"Covered/FallbackStarting, retract shop-standby-ipv4[page: responder-2 on 20000, ready], create service-watcher-shop, recheck 1s",
+			"Covered/FallbackStarting, publish shop-standby-ipv4/responder-2[page on 20000, ready], create service-watcher-shop, recheck 1s",
 		},
 		"so does one that stays until a selected Pod is ready": {
 			snapshot(noTemplate, responder(readyPod), armed, down, published, func(s *decide.Snapshot) { s.Template = snapshot().Template },
 				responder(readyEnding, readyPod)),
-			"Covered/FallbackStarting, retract shop-standby-ipv4[page: responder-2 on 20000, ready], create service-watcher-shop, recheck 1s",
+			"Covered/FallbackStarting, publish shop-standby-ipv4/responder-2[page on 20000, ready], create service-watcher-shop, recheck 1s",
 		},
 		"and one that stays until a backup is ready": {
 			snapshot(toPage(), responder(readyPod), armed, down, published, toService("spare"), responder(readyEnding, readyPod)),
-			"Covered/FallbackServing, retract shop-standby-ipv4[page: responder-2 on 20000, ready]",
+			"Covered/FallbackServing, publish shop-standby-ipv4/responder-2[page on 20000, ready]",
 		},
 		"it asks for its responder even while that has no Pod": {
 			snapshot(toPage(), responder(readyPod), armed, down, published, toPod(criticalv2.ActivationOnDemand), responder()),
-			"Exposed/FallbackStarting, retract shop-standby-ipv4[page], create service-watcher-shop, recheck 1s",
+			"Exposed/FallbackStarting, unpublish shop-standby-ipv4/responder-1, create service-watcher-shop, recheck 1s",
 		},
 		"a backup that is not wanted any more answers until the page can, which is asked for": {
 			snapshot(toService("spare"), backup("spare-1"), armed, down, published, toPage()),
@@ -534,7 +589,7 @@ func TestOneFallbackAfterAnother(t *testing.T) {
 		},
 		"then the page takes its place in one write": {
 			snapshot(toService("spare"), backup("spare-1"), armed, down, published, toPage(), published, responder(readyPod)),
-			"Covered/FallbackServing, retract shop-standby-ipv4[page: responder-1 on 20000, ready]",
+			"Covered/FallbackServing, publish shop-standby-ipv4/responder-1[page on 20000, ready]",
 		},
 		"a backup that is not wanted any more answers until a published Pod can": {
 			snapshot(toService("spare"), backup("spare-1"), armed, down, published, toPod(criticalv2.ActivationOnDemand)),
@@ -554,11 +609,11 @@ func TestOneFallbackAfterAnother(t *testing.T) {
 		},
 		"then the Pod takes its place in one write": {
 			snapshot(toPage(), responder(readyPod), armed, down, published, toPod(criticalv2.ActivationOnDemand), slicePod(readyPod)),
-			"Covered/FallbackStarting, retract shop-standby-ipv4[podTemplate: service-watcher-shop on 80, ready]",
+			"Covered/FallbackStarting, publish shop-standby-ipv4/service-watcher-shop[podTemplate on 80, ready]",
 		},
 		"a published Pod that turns into a page stays until the responder is ready": {
 			snapshot(toPod(criticalv2.ActivationStandby), slicePod(readyPod), armed, down, published, toPage()),
-			"Covered/FallbackServing, publish shop-standby-ipv4[page: service-watcher-shop on 80, ready]",
+			"Covered/FallbackServing, publish shop-standby-ipv4[page]",
 		},
 	}.run(t)
 }

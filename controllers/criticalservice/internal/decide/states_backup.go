@@ -34,7 +34,7 @@ var backupRules = []rule{
 		when:  func(d *decision) bool { return d.backup.foreign > 0 },
 		state: unprotected, reason: criticalv2.ReasonBackupUnsuitable,
 		message: func(d *decision) string {
-			return fmt.Sprintf("The endpoints of backup Service %q are not Pods of namespace %q, and no others are published.",
+			return fmt.Sprintf("The endpoints of backup Service %q are not Pods of namespace %q that its selector chose, and no others are published: give it a selector, and no EndpointSlice or Endpoints of its own.",
 				d.backup.name, d.Service.Namespace)
 		},
 	},

@@ -18,7 +18,9 @@ var pageRules = []rule{
 	{
 		when:  func(d *decision) bool { return d.deploymentProblem() != "" },
 		state: unprotected, reason: criticalv2.ReasonResponderFailing,
-		message: func(d *decision) string { return d.theResponder("does not come up: " + d.deploymentProblem()) },
+		message: func(d *decision) string {
+			return d.theResponder("does not come up: " + d.deploymentProblem() + d.remedy())
+		},
 	},
 	{
 		when:  func(d *decision) bool { return d.Responder.Deployment == nil && d.responderIsLate() },

@@ -11,19 +11,19 @@ import (
 
 // podRules are about a Pod of a template that is to run now: in an outage, or as a
 // standby before it.
-var podRules = slices.Concat(adding(missingPorts, servingPodRules), adding(bridge, missingPodRules))
+var podRules = adding(shortOf, slices.Concat(adding(missingPorts, servingPodRules), adding(bridge, missingPodRules)))
 
 // servingPodRules are about a Pod that serves.
 var servingPodRules = []rule{
 	{
-		when:  func(d *decision) bool { return d.currentServes && d.down() },
+		when:  func(d *decision) bool { return d.currentServes && d.down() && d.covered.somewhere },
 		state: is(criticalv2.StateCovered), reasonOf: serving,
 		message: func(d *decision) string {
 			return fmt.Sprintf("The Service has no ready endpoint of its own; fallback Pod %q answers.", d.current.Name)
 		},
 	},
 	{
-		when:  func(d *decision) bool { return d.currentServes },
+		when:  func(d *decision) bool { return d.currentServes && d.up() },
 		state: is(criticalv2.StateArmed), reason: criticalv2.ReasonStandbyReady,
 		message: func(d *decision) string {
 			return fmt.Sprintf("The Service answers by itself; Pod %q would answer in its place at once.", d.current.Name)
@@ -33,6 +33,10 @@ var servingPodRules = []rule{
 
 // missingPodRules are about a Pod that does not serve yet, or is not there.
 var missingPodRules = []rule{
+	{
+		when:  func(d *decision) bool { return d.currentServes },
+		state: bridged, reason: criticalv2.ReasonPortUnanswered, message: (*decision).portsMissing,
+	},
 	{
 		when:  func(d *decision) bool { return d.current != nil && d.pod.problem != "" },
 		state: bridged, reason: criticalv2.ReasonFallbackFailing,
@@ -100,6 +104,11 @@ var onDemandRules = []rule{
 		state: unprotected, reason: criticalv2.ReasonPortMismatch, message: (*decision).portMismatch,
 	},
 	{
+		when:  func(d *decision) bool { return d.pod.overlap != "" },
+		state: unprotected, reason: criticalv2.ReasonSelectorOverlap,
+		message: func(d *decision) string { return d.pod.overlap },
+	},
+	{
 		when:  func(d *decision) bool { return d.pod.attempt.refused() },
 		state: unprotected, reasonOf: attemptReason, message: attemptMessage,
 	},
@@ -119,11 +128,17 @@ var onDemandRules = []rule{
 func attemptReason(d *decision) string  { return d.pod.attempt.Reason }
 func attemptMessage(d *decision) string { return d.pod.attempt.Message }
 
-// missingPorts adds that a Pod answers on some ports only.
+// missingPorts adds that a Pod answers on some ports only, and why.
 func missingPorts(d *decision, said standing) standing {
-	if len(d.pod.mismatches) > 0 {
+	switch {
+	case len(d.pod.mismatches) > 0:
 		said.reason = criticalv2.ReasonPortMismatch
 		said.message += " " + d.portMismatch()
+	case d.pod.overlap != "" && !d.covered.everywhere:
+		said.reason = criticalv2.ReasonSelectorOverlap
+		said.message += " " + d.pod.overlap
+	default:
+		return missingPlaces(d, said)
 	}
 	return said
 }

@@ -36,9 +36,9 @@ func shortfallMessage(d *decision) string {
 	switch d.want.shortfall {
 	case templateForbidden:
 		return fmt.Sprintf("PodTemplate %s may not be used here: take one from the operator's namespace %q or from the Service's own.",
-			d.templateName(), d.Settings.OperatorNamespace) + d.builtInPage()
+			d.templateName(), d.Settings.OperatorNamespace) + d.replacement()
 	case templateMissing:
-		return d.templateNotFound() + d.builtInPage()
+		return d.templateNotFound() + d.replacement()
 	case headless:
 		return "Clients of a headless Service dial the port of the Pod itself, on which the responder does not listen: use a podTemplate fallback."
 	case contentMissing:
@@ -55,12 +55,16 @@ func shortfallMessage(d *decision) string {
 	}
 }
 
-// builtInPage says that the page stands in for a PodTemplate, if it does.
-func (d *decision) builtInPage() string {
-	if d.want.kind == criticalv2.FallbackKindPage {
+// replacement says what stands in for a PodTemplate, if anything does.
+func (d *decision) replacement() string {
+	switch {
+	case d.want.kind == criticalv2.FallbackKindPage:
 		return " The built-in page stands in for it."
+	case d.want.isPod():
+		return " The Pod that was made before stays, and no other can be made."
+	default:
+		return ""
 	}
-	return ""
 }
 
 // templateName is the PodTemplate that the CriticalService means.

@@ -3,12 +3,8 @@ package decide
 import (
 	"fmt"
 	"slices"
-	"strings"
-
-	discoveryv1 "k8s.io/api/discovery/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 )
 
 // standbyRules are about a fallback that the operator publishes: a page, a backup
@@ -27,15 +23,15 @@ var standbyRules = slices.Concat(
 // answeringRules are about what is published and answers, or would.
 var answeringRules = []rule{
 	{
-		when:  func(d *decision) bool { return d.down() && d.somewhere },
+		when:  func(d *decision) bool { return d.down() && d.covered.somewhere },
 		state: is(criticalv2.StateCovered), reasonOf: serving,
 		message: func(d *decision) string {
 			return fmt.Sprintf("The Service has no ready endpoint of its own; %s answers.", d.answerer())
 		},
-		besides: []remark{missingFamily},
+		besides: []remark{missingPlaces},
 	},
 	{
-		when:  func(d *decision) bool { return d.up() && d.everywhere && d.ready() },
+		when:  func(d *decision) bool { return d.up() && d.covered.everywhere && d.ready() },
 		state: is(criticalv2.StateArmed), reason: criticalv2.ReasonStandbyReady,
 		message: func(d *decision) string {
 			return fmt.Sprintf("The Service answers by itself; %s would answer in its place at once.", d.answerer())
@@ -51,6 +47,10 @@ var unpublishedRules = []rule{
 		message: says("The standby endpoint is being published."),
 	},
 	{
+		when:  func(d *decision) bool { return len(d.covered.ports) > 0 },
+		state: unprotected, reason: criticalv2.ReasonPortUnanswered, message: (*decision).portsMissing,
+	},
+	{
 		when: always, state: unprotected, reason: criticalv2.ReasonFamilyMissing, message: (*decision).familyMissing,
 	},
 }
@@ -60,24 +60,19 @@ func lacks(kind string) func(*decision) bool {
 	return func(d *decision) bool { return d.want.kind == kind && !d.ready() }
 }
 
-// missingFamily adds that a fallback answers in one IP family only.
-func missingFamily(d *decision, said standing) standing {
-	if !d.everywhere && !d.slices.writes() {
+// missingPlaces adds that a fallback answers in one IP family only, or on some ports.
+func missingPlaces(d *decision, said standing) standing {
+	if !d.covered.everywhere && d.slices.writes() {
+		said.reason, said.provisional = criticalv2.ReasonSlicePending, true
+		return said
+	}
+	if len(d.covered.families) > 0 {
 		said.reason = criticalv2.ReasonFamilyMissing
 		said.message += " " + d.familyMissing()
 	}
-	return said
-}
-
-// familyMissing names the IP families of the Service in which nothing is published.
-func (d *decision) familyMissing() string {
-	missing := slices.DeleteFunc(render.Families(d.Service), func(family discoveryv1.AddressType) bool {
-		slice := d.standby(family)
-		return slice != nil && len(slice.Endpoints) > 0
-	})
-	var names []string
-	for _, family := range missing {
-		names = append(names, string(family))
+	if len(d.covered.ports) > 0 {
+		said.reason = criticalv2.ReasonPortUnanswered
+		said.message += " " + d.portsMissing()
 	}
-	return fmt.Sprintf("The fallback has no %s address, and the Service has: clients of that family get no answer.", strings.Join(names, " and no "))
+	return said
 }

@@ -9,17 +9,27 @@ import (
 
 // target is what the standby slices can publish at the moment.
 type target struct {
+	// pods are the Pods that can answer, each with the ports on which it listens.
+	pods []podTarget
+	// ports and endpoints are those of a backup Service.
 	ports     []discoveryv1.EndpointPort
 	endpoints map[discoveryv1.AddressType][]discoveryv1.Endpoint
 }
 
-// addPod adds the addresses of a Pod.
-func (t *target) addPod(pod *corev1.Pod) {
-	for family, endpoint := range render.PodEndpoints(pod) {
-		t.add(family, endpoint)
+// podTarget is a Pod that can answer.
+type podTarget struct {
+	pod   *corev1.Pod
+	ports []discoveryv1.EndpointPort
+}
+
+// addPod adds a Pod. An endpoint without a port is a dead one.
+func (t *target) addPod(pod *corev1.Pod, ports []discoveryv1.EndpointPort) {
+	if len(ports) > 0 && len(pod.Status.PodIPs) > 0 {
+		t.pods = append(t.pods, podTarget{pod: pod, ports: ports})
 	}
 }
 
+// add adds an endpoint of a backup Service.
 func (t *target) add(family discoveryv1.AddressType, endpoint discoveryv1.Endpoint) {
 	if t.endpoints == nil {
 		t.endpoints = map[discoveryv1.AddressType][]discoveryv1.Endpoint{}
@@ -27,7 +37,7 @@ func (t *target) add(family discoveryv1.AddressType, endpoint discoveryv1.Endpoi
 	t.endpoints[family] = append(t.endpoints[family], endpoint)
 }
 
-// size is how many addresses there are.
+// size is how many endpoints of a backup Service there are.
 func (t *target) size() int {
 	n := 0
 	for _, endpoints := range t.endpoints {
@@ -36,4 +46,14 @@ func (t *target) size() int {
 	return n
 }
 
-func (t *target) isEmpty() bool { return t.size() == 0 }
+func (t *target) isEmpty() bool { return len(t.pods)+t.size() == 0 }
+
+// has reports whether there is anything in an IP family.
+func (t *target) has(family discoveryv1.AddressType) bool {
+	for _, p := range t.pods {
+		if _, found := render.PodEndpoints(p.pod)[family]; found {
+			return true
+		}
+	}
+	return len(t.endpoints[family]) > 0
+}

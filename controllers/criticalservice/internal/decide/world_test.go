@@ -16,6 +16,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
+	"github.com/critical-service/operator/internal/contract/listener"
 	"github.com/critical-service/operator/internal/protection"
 )
 
@@ -40,7 +41,7 @@ type world struct {
 
 func newWorld() *world {
 	w := &world{
-		now: now, truth: snapshot(responder()), pods: map[string]*corev1.Pod{}, standby: map[string]*discoveryv1.EndpointSlice{},
+		now: now, truth: snapshot(responder(), families(corev1.IPv4Protocol)), pods: map[string]*corev1.Pod{}, standby: map[string]*discoveryv1.EndpointSlice{},
 	}
 	w.publish()
 	w.deliverAll()
@@ -60,7 +61,7 @@ func (w *world) addReal(name string) {
 func (w *world) put(pod *corev1.Pod) {
 	w.uids++
 	pod.UID, pod.CreationTimestamp = types.UID(fmt.Sprintf("%s-%d", pod.Name, w.uids)), metav1.NewTime(w.now)
-	located(pod)
+	w.moved(pod)
 	w.pods[pod.Name] = pod
 }
 
@@ -74,6 +75,10 @@ func (w *world) change(name string, f func(*corev1.Pod)) {
 // publish is the endpoint slice controller at work.
 func (w *world) publish() {
 	part := slice()
+	part.Ports = nil
+	for _, port := range w.truth.Service.Spec.Ports {
+		part.Ports = append(part.Ports, discoveryv1.EndpointPort{Name: new(port.Name), Port: new(port.Port)})
+	}
 	selector := labels.SelectorFromSet(w.truth.Service.Spec.Selector)
 	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
 		pod := w.pods[name]
@@ -99,7 +104,7 @@ func (w *world) deliverMaintenance() { w.seen.Maintenance = copied(w.truth).Main
 func (w *world) deliverStandby()     { w.seen.Standby = w.slices() }
 func (w *world) deliverResponder() {
 	w.seen.Responder = copied(w.truth).Responder
-	w.seen.OtherFallbacks = w.strangers()
+	w.seen.OtherFallbacks = w.otherFallbacks()
 }
 
 func (w *world) deliverAll() {
@@ -122,12 +127,12 @@ func (w *world) slices() []discoveryv1.EndpointSlice {
 	return list
 }
 
-func (w *world) strangers() []types.UID {
-	var uids []types.UID
+func (w *world) otherFallbacks() []*corev1.Pod {
+	var others []*corev1.Pod
 	for _, pod := range w.truth.Responder.Pods {
-		uids = append(uids, pod.UID)
+		others = append(others, pod.DeepCopy())
 	}
-	return uids
+	return others
 }
 
 // respond makes the responder's Pods again, as the changes have them.
@@ -154,7 +159,7 @@ func (w *world) fallbacks() []corev1.Pod {
 func (w *world) live() decide.Snapshot {
 	s := copied(w.truth)
 	s.Pods, s.Now, s.Attempt = w.fallbacks(), w.now, w.seen.Attempt
-	s.Standby, s.OtherFallbacks = w.slices(), w.strangers()
+	s.Standby, s.OtherFallbacks = w.slices(), w.otherFallbacks()
 	return s
 }
 
@@ -282,6 +287,19 @@ func (w *world) step(random *rand.Rand) {
 		{"the responder is ready", func() { w.respond(readyPod, readyPod) }},
 		{"a Pod of the responder loses readiness", func() { w.changeResponder(func(p *corev1.Pod) { p.Status.Conditions = nil }) }},
 		{"a Pod of the responder is ending", func() { w.changeResponder(terminating) }},
+		{"a Pod of the responder gets another address", func() { w.changeResponder(w.moved) }},
+		{"the fallback gets another address", func() { w.change(fallbackName, w.moved) }},
+		{"the garbage collector collects", w.collect},
+		{"the Service gets a second port", func() {
+			w.truth.Service.Spec.Ports = append(w.truth.Service.Spec.Ports[:1:1], corev1.ServicePort{Name: "admin", Port: 81})
+		}},
+		{"the Service has one port", func() { w.truth.Service.Spec.Ports = w.truth.Service.Spec.Ports[:1:1] }},
+		{"a port is renamed", func() { w.renames(random) }},
+		{"the table follows", w.follow},
+		{"the Service gets a second family", func() {
+			w.truth.Service.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
+		}},
+		{"the Service has one family", func() { w.truth.Service.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol} }},
 		{"the responder is gone", func() { w.respond() }},
 		{"the responder is delivered", w.deliverResponder},
 		{"the responder is delivered", w.deliverResponder},
@@ -339,13 +357,73 @@ func (w *world) reap() {
 	}
 }
 
+// collect is the garbage collector at work: a slice goes with its Pod.
+func (w *world) collect() {
+	for name, slice := range w.standby {
+		if uid := protection.StandsFor(slice); uid != "" && !w.isPod(uid) {
+			delete(w.standby, name)
+		}
+	}
+}
+
+// isPod reports whether a Pod of ours exists.
+func (w *world) isPod(uid types.UID) bool {
+	for _, pod := range slices.Concat(w.fallbacks(), w.truth.Responder.Pods) {
+		if pod.UID == uid {
+			return true
+		}
+	}
+	return false
+}
+
+// requests is how many slices belong to the CriticalService.
+func (w *world) requests() int {
+	n := 0
+	for _, slice := range w.standby {
+		if protection.StandsFor(slice) == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// moved gives a Pod another address, as a reboot of its node does.
+func (w *world) moved(p *corev1.Pod) {
+	w.uids++
+	p.Status.PodIPs = []corev1.PodIP{{IP: fmt.Sprintf("10.3.%d.%d", w.uids/250, w.uids%250+1)}, {IP: fmt.Sprintf("fd03::%x", w.uids)}}
+}
+
+// renames gives the last port of the Service another name, and the responder the
+// listener for it only if the table follows.
+func (w *world) renames(random *rand.Rand) {
+	ports := w.truth.Service.Spec.Ports
+	ports[len(ports)-1].Name = []string{"http", "web", "metrics"}[random.IntN(3)]
+	if len(ports) == 2 && ports[0].Name == ports[1].Name {
+		ports[1].Name = "other"
+	}
+}
+
+// follow gives every port of the Service a listener, as the responder's controller does.
+func (w *world) follow() {
+	w.truth.Responder = copied(w.truth).Responder
+	for i, port := range w.truth.Service.Spec.Ports {
+		if !slices.ContainsFunc(w.truth.Responder.Listeners, func(l listener.Listener) bool { return l.PortName == port.Name }) {
+			w.truth.Responder.Listeners = append(w.truth.Responder.Listeners, listener.Listener{
+				Port: int32(20002 + i + 2*len(w.truth.Responder.Listeners)), Service: "shop", PortName: port.Name, ServicePort: port.Port,
+			})
+		}
+	}
+}
+
 // settle lets everybody finish: nothing new happens, and all that happened is
 // seen. It tells how many rounds the operator needed, or -1 if it never rests.
 func (w *world) settle() int {
 	w.deny = false
 	w.respond(readyPod)
+	w.follow()
 	for round := range 16 {
 		w.reap()
+		w.collect()
 		w.now = w.now.Add(time.Minute)
 		w.change(fallbackName, readyPod)
 		w.publish()

@@ -67,11 +67,11 @@ type Outages struct {
 	Since time.Time
 }
 
-// Table is the table of a responder, nil where it cannot be parsed, and the version of
-// the ConfigMap that it was parsed from.
+// Table is the table of a responder by Service, empty where it cannot be parsed, and
+// the version of the ConfigMap that it was parsed from.
 type Table struct {
-	Version string
-	Table   *listener.Table
+	Version   string
+	Listeners map[string][]listener.Listener
 }
 
 // Cause is what explains the outage of a Service; nil if nothing is known.

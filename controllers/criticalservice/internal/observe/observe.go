@@ -140,16 +140,16 @@ func (o *Observer) readPods(ctx context.Context, from client.Reader, key types.N
 	if err := from.List(ctx, &pods, client.InNamespace(key.Namespace), client.HasLabels{criticalv2.LabelFallbackFor}, client.UnsafeDisableDeepCopy); err != nil {
 		return err
 	}
-	for _, pod := range pods.Items {
-		switch {
-		case protection.IsResponder(&pod):
-			snap.Responder.Pods = append(snap.Responder.Pods, pod)
-			snap.OtherFallbacks = append(snap.OtherFallbacks, pod.UID)
-		case !protection.IsFallback(&pod):
+	for i := range pods.Items {
+		switch pod := &pods.Items[i]; {
+		case protection.IsResponder(pod):
+			snap.Responder.Pods = append(snap.Responder.Pods, *pod)
+			snap.OtherFallbacks = append(snap.OtherFallbacks, pod)
+		case !protection.IsFallback(pod):
 		case pod.Labels[criticalv2.LabelFallbackFor] == key.Name:
-			snap.Pods = append(snap.Pods, pod)
+			snap.Pods = append(snap.Pods, *pod)
 		default:
-			snap.OtherFallbacks = append(snap.OtherFallbacks, pod.UID)
+			snap.OtherFallbacks = append(snap.OtherFallbacks, pod)
 		}
 	}
 	return nil
@@ -166,25 +166,27 @@ func (o *Observer) readResponder(ctx context.Context, from client.Reader, key ty
 	}
 	listeners, err := read.Existing[corev1.ConfigMap](ctx, from, name)
 	if listeners != nil && listeners.Labels[criticalv2.LabelResponder] == criticalv2.ResponderListeners {
-		snap.Responder.Table = o.table(listeners)
+		snap.Responder.Listeners = o.table(listeners)[key.Name]
 	}
 	return err
 }
 
-// table is the table in a ConfigMap; nil where it cannot be parsed, which the
-// responder's controller fixes. Each version is parsed once.
-func (o *Observer) table(config *corev1.ConfigMap) *listener.Table {
+// table is the table in a ConfigMap, by Service; empty where it cannot be parsed, which
+// the responder's controller fixes. Each version is parsed once.
+func (o *Observer) table(config *corev1.ConfigMap) map[string][]listener.Listener {
 	version := string(config.UID) + "/" + config.ResourceVersion
 	return o.Memory.Tables.Update(config.Namespace, func(last *memory.Table) *memory.Table {
 		if last != nil && last.Version == version {
 			return last
 		}
-		table, err := listener.Parse([]byte(config.Data[listener.Key]))
-		if err != nil {
-			table = nil
+		parsed := &memory.Table{Version: version, Listeners: map[string][]listener.Listener{}}
+		if table, err := listener.Parse([]byte(config.Data[listener.Key])); err == nil {
+			for _, l := range table.Listeners {
+				parsed.Listeners[l.Service] = append(parsed.Listeners[l.Service], l)
+			}
 		}
-		return &memory.Table{Version: version, Table: table}
-	}).Table
+		return parsed
+	}).Listeners
 }
 
 // readMaintenance reads what is announced for the Service. What stands in for it is
@@ -221,9 +223,38 @@ func (o *Observer) readNeeds(ctx context.Context, from client.Reader, snap *deci
 			snap.Content = content
 		}
 	}
+	if needs.Neighbors {
+		if err := o.readNeighbors(ctx, snap); err != nil {
+			return err
+		}
+	}
 	for _, name := range needs.Backups {
 		if err := o.readBackup(ctx, from, name, snap); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// readNeighbors reads the Services whose fallback Pods the Service may select. Nothing
+// is taken away for their sake, so that the cache is always enough.
+func (o *Observer) readNeighbors(ctx context.Context, snap *decide.Snapshot) error {
+	var services corev1.ServiceList
+	if err := o.Cached.List(ctx, &services, client.InNamespace(snap.Service.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	for i := range services.Items {
+		service := &services.Items[i]
+		name := snap.NeighborTemplate(service)
+		if service.Name == snap.Service.Name || name.Name == "" || !o.mayRead(name.Namespace) {
+			continue
+		}
+		template, err := read.Existing[corev1.PodTemplate](ctx, o.Cached, name)
+		if err != nil {
+			return err
+		}
+		if template != nil {
+			snap.Neighbors = append(snap.Neighbors, decide.Neighbor{Service: service, Template: template})
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"maps"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,8 +49,8 @@ func Pod(name string, service *corev1.Service, template *corev1.PodTemplate, gov
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        name,
 			Namespace:   service.Namespace,
-			Labels:      made.Labels,
-			Annotations: made.Annotations,
+			Labels:      unreserved(made.Labels),
+			Annotations: unreserved(made.Annotations),
 		},
 		Spec: made.Spec,
 	}
@@ -60,6 +61,13 @@ func Pod(name string, service *corev1.Service, template *corev1.PodTemplate, gov
 	bind(pod, service, governor, publish, others)
 	pod.Annotations[criticalv2.AnnotationTemplate] = TemplateHash(template)
 	return pod
+}
+
+// unreserved are the labels or annotations of a template but for those that only the
+// operator sets: by them a fallback would count as what it is not, a responder say.
+func unreserved(keys map[string]string) map[string]string {
+	maps.DeleteFunc(keys, func(key, _ string) bool { return strings.HasPrefix(key, criticalv2.ReservedPrefix) })
+	return keys
 }
 
 // Rebound is the Pod as it must be for the Service and the governor as they are

@@ -25,7 +25,7 @@ func (m PortMismatch) String() string {
 		declared = "declares only " + strings.Join(m.Declared, ", ")
 	}
 	target := TargetPort(m.Port)
-	return fmt.Sprintf("port %s dials targetPort %s, but the template %s", portText(m.Port), target.String(), declared)
+	return fmt.Sprintf("port %s dials targetPort %s, but the template %s", PortText(m.Port), target.String(), declared)
 }
 
 // PortMismatches lists the ports of the Service that the template would not
@@ -114,6 +114,15 @@ func declaredPorts(spec *corev1.PodSpec) []corev1.ContainerPort {
 	return ports
 }
 
+// MayListen reports whether a Pod may listen on a port: it declares that it does, or
+// declares no port at all and is trusted.
+func MayListen(spec *corev1.PodSpec, number int32, protocol corev1.Protocol) bool {
+	declared := declaredPorts(spec)
+	return len(declared) == 0 || slices.ContainsFunc(declared, func(c corev1.ContainerPort) bool {
+		return serves(c, intstr.FromInt32(number), protocol)
+	})
+}
+
 func serves(declared corev1.ContainerPort, target intstr.IntOrString, protocol corev1.Protocol) bool {
 	if protocolOf(declared.Protocol) != protocolOf(protocol) {
 		return false
@@ -131,7 +140,8 @@ func protocolOf(protocol corev1.Protocol) corev1.Protocol {
 	return protocol
 }
 
-func portText(port corev1.ServicePort) string {
+// PortText is a port of a Service in words.
+func PortText(port corev1.ServicePort) string {
 	text := fmt.Sprintf("%d/%s", port.Port, protocolOf(port.Protocol))
 	if port.Name != "" {
 		text += fmt.Sprintf(" (%s)", port.Name)

@@ -52,18 +52,41 @@ func TestPodThatIsPublishedCarriesNoLabelOfTheApplication(t *testing.T) {
 	})
 }
 
-func TestStandbySlice(t *testing.T) {
-	eachInput(t, "slice", func(in *input) any {
+func TestStandbySlices(t *testing.T) {
+	standby := func(in *input) (render.Standby, *corev1.Pod, []discoveryv1.EndpointPort) {
 		pod := render.Pod("service-watcher", &in.Service, &in.Template, &in.Governor, criticalv2.PublishEndpointSlice)
 		pod.UID, pod.Spec.NodeName = "pod", "node1"
 		pod.Status.PodIPs = []corev1.PodIP{{IP: "10.1.0.1"}, {IP: "fd00::1"}}
 		ports, _ := render.PodPorts(&in.Service, &pod.Spec)
-		return render.Slice(render.Standby{
+		return render.Standby{
 			Service: &in.Service, Governor: &in.Governor, Family: "IPv6", Kind: criticalv2.FallbackKindPage, Page: criticalv2.DefaultPage(),
-			Ports: ports, Endpoints: []discoveryv1.Endpoint{render.PodEndpoints(pod)["IPv6"]},
 			OutageSince: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
-		})
+		}, pod, ports
+	}
+	eachInput(t, "slice", func(in *input) any {
+		s, _, _ := standby(in)
+		return render.Slice(s)
 	})
+	eachInput(t, "podslice", func(in *input) any {
+		s, pod, ports := standby(in)
+		return render.PodSlice(s, pod, render.PodEndpoints(pod)["IPv6"], ports)
+	})
+}
+
+// By them a fallback would count as what it is not.
+func TestReservedLabelsOfATemplateAreNotCopied(t *testing.T) {
+	g := NewWithT(t)
+	in := read(g, "testdata/minimal.input.yaml")
+	in.Template.Template.Labels = map[string]string{criticalv2.LabelResponder: criticalv2.ResponderServer, "team": "shop"}
+	in.Template.Template.Annotations = map[string]string{criticalv2.AnnotationReleased: "2026-11-20T12:00:00Z", "note": "ours"}
+
+	pod := render.Pod("service-watcher", &in.Service, &in.Template, &in.Governor, criticalv2.PublishEndpointSlice)
+
+	g.Expect(pod.Labels).NotTo(HaveKey(criticalv2.LabelResponder))
+	g.Expect(pod.Labels).To(HaveKeyWithValue("team", "shop"))
+	g.Expect(pod.Annotations).NotTo(HaveKey(criticalv2.AnnotationReleased))
+	g.Expect(pod.Annotations).To(HaveKeyWithValue("note", "ours"))
+	g.Expect(in.Template.Template.Labels).To(HaveLen(2), "the template was changed")
 }
 
 // eachInput compares what is made of each input with a golden file.

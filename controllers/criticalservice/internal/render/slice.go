@@ -11,11 +11,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
-// Standby is what a standby slice is made from.
+// Standby is what the standby slices of a Service are made from.
 type Standby struct {
 	// Service is the one that is protected, and Governor its CriticalService.
 	Service  *corev1.Service
@@ -32,8 +33,8 @@ type Standby struct {
 	Announced *criticalv2.Announcement
 	// Backup names the backup Service; empty for other kinds.
 	Backup string
-	// Ports and Endpoints are what answers. The conditions of the endpoints
-	// follow from Promoted.
+	// Ports and Endpoints are those of the backup Service; a Pod has a slice of its
+	// own. The conditions of the endpoints follow from Promoted.
 	Ports     []discoveryv1.EndpointPort
 	Endpoints []discoveryv1.Endpoint
 	// Promoted makes the endpoints ready, for consumers that know no others.
@@ -46,37 +47,20 @@ type Standby struct {
 // by default: a backup Service may have more.
 const maxEndpoints = 100
 
-// Slice is the standby slice of a Service for one IP family.
+// Slice is the standby slice of a Service for one IP family that belongs to the
+// CriticalService. It asks for the fallback, by its annotations, remembers the delays,
+// and publishes the endpoints of a backup Service. Pods are published by PodSlice.
 //
 // Kubernetes leaves it alone, because it carries a manager's name that is not
 // its own (discovery.k8s.io/v1, label managed-by). An endpoint that is serving
 // and terminating gets traffic only while the Service has no ready endpoint
 // (KEP-1669, kube-proxy 1.28 and later): this is the whole standby.
 func Slice(s Standby) *discoveryv1.EndpointSlice {
-	slice := &discoveryv1.EndpointSlice{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:            SliceName(s.Service.Name, s.Family),
-			Namespace:       s.Service.Namespace,
-			OwnerReferences: owners(s.Governor, s.Others),
-			Labels: map[string]string{
-				discoveryv1.LabelServiceName: s.Service.Name,
-				discoveryv1.LabelManagedBy:   criticalv2.ManagedBy,
-				criticalv2.LabelFallbackKind: s.Kind,
-			},
-		},
-		AddressType: s.Family,
-		Ports:       sortedPorts(s.Ports),
-		Endpoints:   slices.Clone(s.Endpoints),
-	}
-	if s.Service.Spec.ClusterIP == corev1.ClusterIPNone {
-		slice.Labels[corev1.IsHeadlessService] = ""
-	}
+	slice := s.slice(SliceName(s.Service.Name, s.Family))
+	slice.OwnerReferences = owners(s.Governor, s.Others)
 	slice.Annotations = annotations(s)
-	for i := range slice.Endpoints {
-		slice.Endpoints[i].Conditions = discoveryv1.EndpointConditions{
-			Ready: new(s.Promoted), Serving: new(true), Terminating: new(!s.Promoted),
-		}
-	}
+	slice.Ports, slice.Endpoints = sortedPorts(s.Ports), slices.Clone(s.Endpoints)
+	s.setConditions(slice)
 	slices.SortFunc(slice.Endpoints, func(a, b discoveryv1.Endpoint) int {
 		return cmp.Or(slices.Compare(a.Addresses, b.Addresses), cmp.Compare(a.TargetRef.UID, b.TargetRef.UID))
 	})
@@ -84,6 +68,52 @@ func Slice(s Standby) *discoveryv1.EndpointSlice {
 	slice.Endpoints = slices.CompactFunc(slice.Endpoints, func(a, b discoveryv1.Endpoint) bool { return slices.Equal(a.Addresses, b.Addresses) })
 	slice.Endpoints = slice.Endpoints[:min(len(slice.Endpoints), maxEndpoints)]
 	return slice
+}
+
+// PodSlice is the standby slice of a Service that publishes one Pod in one IP family.
+// The Pod owns it: when the Pod goes, the garbage collector of Kubernetes removes the
+// address, with the operator up or down, before another Pod may get it. The Pod
+// belongs to the CriticalService, so that the slice goes with that, too.
+func PodSlice(s Standby, pod *corev1.Pod, endpoint discoveryv1.Endpoint, ports []discoveryv1.EndpointPort) *discoveryv1.EndpointSlice {
+	slice := s.slice(PodSliceName(s.Service.Name, s.Family, pod.UID))
+	slice.Labels[criticalv2.LabelStandbyPod] = string(pod.UID)
+	slice.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID}}
+	slice.Ports, slice.Endpoints = sortedPorts(ports), []discoveryv1.Endpoint{endpoint}
+	s.setConditions(slice)
+	return slice
+}
+
+// slice is what all standby slices of the Service have in common.
+func (s *Standby) slice(name string) *discoveryv1.EndpointSlice {
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:      name,
+			Namespace: s.Service.Namespace,
+			Labels: map[string]string{
+				discoveryv1.LabelServiceName: s.Service.Name,
+				discoveryv1.LabelManagedBy:   criticalv2.ManagedBy,
+				criticalv2.LabelFallbackKind: s.Kind,
+			},
+		},
+		AddressType: s.Family,
+	}
+	if s.Service.Spec.ClusterIP == corev1.ClusterIPNone {
+		slice.Labels[corev1.IsHeadlessService] = ""
+	}
+	return slice
+}
+
+// setConditions makes the endpoints of a slice ready ones, or standby.
+func (s *Standby) setConditions(slice *discoveryv1.EndpointSlice) {
+	for i := range slice.Endpoints {
+		slice.Endpoints[i].Conditions = Conditions(s.Promoted)
+	}
+}
+
+// Conditions are those of a standby endpoint: a ready one, or one that gets traffic
+// only while the Service has no ready endpoint.
+func Conditions(promoted bool) discoveryv1.EndpointConditions {
+	return discoveryv1.EndpointConditions{Ready: new(promoted), Serving: new(true), Terminating: new(!promoted)}
 }
 
 func annotations(s Standby) map[string]string {
@@ -121,11 +151,17 @@ func SliceName(service string, family discoveryv1.AddressType) string {
 	return service + "-standby-" + strings.ToLower(string(family))
 }
 
+// PodSliceName is the name of the standby slice that publishes one Pod.
+func PodSliceName(service string, family discoveryv1.AddressType, pod types.UID) string {
+	return SliceName(service, family) + "-" + hash(string(pod))
+}
+
 // SliceLabels and SliceAnnotations are the keys that the operator sets on a
 // standby slice; all others belong to others, and stay.
 var (
 	sliceLabels = []string{
-		discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy, criticalv2.LabelFallbackKind, corev1.IsHeadlessService,
+		discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy, criticalv2.LabelFallbackKind, criticalv2.LabelStandbyPod,
+		corev1.IsHeadlessService,
 	}
 	sliceAnnotations = []string{
 		criticalv2.AnnotationPage, criticalv2.AnnotationMaintenance, criticalv2.AnnotationBackup,
