@@ -22,9 +22,11 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
 	"github.com/critical-service/operator/controllers/criticalservice/protect"
+	"github.com/critical-service/operator/controllers/criticalservice/provision"
 	"github.com/critical-service/operator/controllers/criticalservice/selftest"
 	"github.com/critical-service/operator/controllers/criticalservice/status"
 	"github.com/critical-service/operator/internal/controller/events"
+	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/controller/write"
 )
 
@@ -108,11 +110,19 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	wakeStatus := wake.NewStatus()
 	diagnoses := cause.NewDiagnoses(options.DiagnoseAfter, observer.Memory)
 
+	wakeProtect, wakeProvision := queue.NewWaker(0), queue.NewWaker(0)
 	services := &protect.Reconciler{
-		Observer: observer, Emitter: emitter, Client: writer, Wake: wakeStatus, Metrics: measured, Diagnoses: diagnoses,
+		Observer: observer, Emitter: emitter, Client: writer, Metrics: measured, Diagnoses: diagnoses,
+		Protect: wakeProtect, Provision: wakeProvision, Wake: wakeStatus,
 	}
 	if err := services.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the service controller: %w", err)
+	}
+	provider := &provision.Reconciler{
+		Observer: observer, Emitter: emitter, Client: writer, Metrics: measured, Wake: wakeProvision, Protect: wakeProtect,
+	}
+	if err := provider.Setup(mgr); err != nil {
+		return fmt.Errorf("set up the provision controller: %w", err)
 	}
 	statuses := &status.Reconciler{Observer: observer, Emitter: emitter, Client: writer, Metrics: measured, Wake: wakeStatus}
 	if err := statuses.Setup(mgr); err != nil {

@@ -310,6 +310,6 @@ func TestAScrapeKnowsOfANameConflict(t *testing.T) {
 		return -1
 	}
 	g.Expect(ready()).To(Equal(0.0), "it is not known yet")
-	watched.Memory.NameConflicts.Set(key, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: snap.PodName(), UID: "theirs"}})
+	watched.Memory.Lookups.Set(key, memory.LookupOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: snap.PodName(), UID: "theirs"}}))
 	g.Expect(ready()).To(Equal(1.0))
 }

@@ -3,17 +3,18 @@ package protect
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/write"
 	"github.com/critical-service/operator/internal/protection"
@@ -21,156 +22,108 @@ import (
 
 // outcome is what came of a plan. It lists only what really happened.
 type outcome struct {
-	published   []*discoveryv1.EndpointSlice
-	retracted   []*discoveryv1.EndpointSlice
-	unpublished []*discoveryv1.EndpointSlice
-	created     *corev1.Pod
-	rebound     []*corev1.Pod
-	released    []decide.Removal
-	deleted     []decide.Removal
+	published []*discoveryv1.EndpointSlice
 	// denied is the kind of a fallback that the API server did not let answer.
 	denied string
-	// asked is true if the API server answered to the create of a Pod.
-	asked bool
 }
 
-// When to check again after something turned out to be behind. All end sooner by
+// When to check again after something turned out to be behind. Both end sooner by
 // themselves: what is late wakes the Service when it comes.
 const (
 	// cacheBehind: the operator's cache does not show yet what the API server has.
 	cacheBehind = time.Second
 	// conflictWait: the object was written meanwhile, and its watch is about to wake.
 	conflictWait = 200 * time.Millisecond
-	// slicesBehind: the EndpointSlices do not show yet which Pods there are.
-	slicesBehind = 30 * time.Second
 )
 
-// apply carries a plan out. What adds comes before what takes away, and the
-// failure of one write does not block the others.
-func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, snap *decide.Snapshot, plan decide.Plan) (outcome, error) {
+// apply publishes, promotes and demotes. The failure of one write does not block the
+// others. All the rest of the plan is provision's.
+func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, plan decide.Plan) (outcome, error) {
 	var done outcome
 	var failures []error
-
 	for _, slice := range plan.Publish {
 		if err := r.publish(ctx, key, slice); err != nil {
 			failures = append(failures, err)
-			if isRefusal(err) && protection.IsPromoted(slice) {
+			if fault.IsRefusal(err) && protection.IsPromoted(slice) {
 				done.denied = slice.Labels[criticalv2.LabelFallbackKind]
 			}
 			continue
 		}
 		done.published = append(done.published, slice)
 	}
-	for _, pod := range plan.Rebind {
-		if err := r.relabel(ctx, pod); err != nil {
-			failures = append(failures, err)
-			continue
-		}
-		done.rebound = append(done.rebound, pod)
-	}
-	if plan.Create != nil {
-		failures = append(failures, r.create(ctx, snap, plan.Create, &done))
-	}
-	if plan.DryRun != nil {
-		failures = append(failures, r.dryRun(ctx, snap, plan.DryRun, &done))
-	}
-	if len(plan.Release)+len(plan.Delete)+len(plan.Retract)+len(plan.Unpublish) > 0 {
-		failures = append(failures, r.withdraw(ctx, key, plan, &done))
-	}
 	return done, fault.Join(failures...)
 }
 
-// relabel writes a Pod's labels, annotations and owners as they must become.
-func (r *Reconciler) relabel(ctx context.Context, to *corev1.Pod) error {
-	from := &corev1.Pod{}
-	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(to), from); err != nil {
+// publish writes a standby slice, and remembers a refusal for the status.
+func (r *Reconciler) publish(ctx context.Context, key types.NamespacedName, slice *discoveryv1.EndpointSlice) error {
+	err := r.write(ctx, key, slice)
+	switch {
+	case err == nil:
+		r.Memory.Refusals.Delete(key)
+	case fault.IsRefusal(err):
+		r.Memory.Refusals.Set(key, decide.Refusal{Reason: criticalv2.ReasonCreateDenied, Message: fmt.Sprintf(
+			"The API server does not accept standby EndpointSlice %q: %.600s. Allow it (admission policy, quota, the operator's permissions); the operator retries.",
+			slice.Name, err.Error())})
+	}
+	return err
+}
+
+// write writes a standby slice. It is on the way of a failover, and so asks nothing
+// first: the write is refused if the cache was behind.
+func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, slice *discoveryv1.EndpointSlice) error {
+	if slice.ResourceVersion != "" {
+		return r.change(ctx, slice)
+	}
+	err := write.Create(ctx, r.Client, slice.DeepCopy())
+	if apierrors.IsAlreadyExists(err) {
+		return r.reclaim(ctx, key, slice)
+	}
+	return err
+}
+
+// nameTakenWait is when to check again for another user's slice: no watch shows it,
+// because it belongs to no Service.
+const nameTakenWait = 30 * time.Second
+
+// reclaim gives a slice of the operator's back the labels that another user removed,
+// without which neither the cache nor any proxy finds it. All else about it is
+// decided when it is seen again. Another user's slice stays as it is.
+func (r *Reconciler) reclaim(ctx context.Context, key types.NamespacedName, wanted *discoveryv1.EndpointSlice) error {
+	existing := &discoveryv1.EndpointSlice{}
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(wanted), existing); err != nil {
+		return err
+	}
+	fixed := existing.DeepCopy()
+	for name, value := range wanted.Labels {
+		metav1.SetMetaDataLabel(&fixed.ObjectMeta, name, value)
+	}
+	switch {
+	case !protection.MadeByOperator(existing) && !sameOwner(existing, wanted):
+		r.Memory.Refusals.Set(key, decide.Refusal{Reason: criticalv2.ReasonNameTaken, Message: fmt.Sprintf(
+			"EndpointSlice %q has the name of the standby and is not the operator's: delete or rename it.", existing.Name)})
+		return fault.WaitFor(nameTakenWait, fmt.Sprintf("EndpointSlice %q belongs to another user", existing.Name))
+	case existing.DeletionTimestamp != nil || maps.Equal(existing.Labels, fixed.Labels):
+		return fault.WaitFor(cacheBehind, fmt.Sprintf("EndpointSlice %q is not in the cache yet", existing.Name))
+	default:
+		return write.Patch(ctx, r.Client, existing, fixed)
+	}
+}
+
+// sameOwner reports whether a slice belongs to the Pod that another one is to publish.
+func sameOwner(existing, wanted *discoveryv1.EndpointSlice) bool {
+	return protection.StandsFor(wanted) != "" && slices.ContainsFunc(existing.OwnerReferences, func(owner metav1.OwnerReference) bool {
+		return owner.UID == protection.StandsFor(wanted)
+	})
+}
+
+// change writes what differs in a standby slice from what the cache holds.
+func (r *Reconciler) change(ctx context.Context, to *discoveryv1.EndpointSlice) error {
+	from := &discoveryv1.EndpointSlice{}
+	if err := r.Cached.Get(ctx, client.ObjectKeyFromObject(to), from); err != nil {
 		return err
 	}
 	if from.UID != to.UID || from.ResourceVersion != to.ResourceVersion {
-		return fault.WaitFor(cacheBehind, fmt.Sprintf("fallback Pod %q changed meanwhile", to.Name))
+		return fault.WaitFor(conflictWait, fmt.Sprintf("EndpointSlice %q changed meanwhile", to.Name))
 	}
-	return write.Patch(ctx, r.Client, from, to)
-}
-
-// create makes the fallback Pod. A refusal is not an error: it is the API
-// server's answer, is remembered as such, and the next plan takes it from there.
-func (r *Reconciler) create(ctx context.Context, snap *decide.Snapshot, pod *corev1.Pod, done *outcome) error {
-	err := write.Create(ctx, r.Client, pod.DeepCopy())
-	if done.asked = r.record(snap, pod, false, err); !done.asked {
-		return err
-	}
-	if err != nil {
-		done.denied = criticalv2.FallbackKindPodTemplate
-		return nil
-	}
-	done.created = pod
-	return nil
-}
-
-// Dry runs must not hold up what an outage needs: only so many run at once, and
-// an admission webhook that does not answer is not waited for.
-const (
-	dryRunsAtOnce = 2
-	dryRunTimeout = 5 * time.Second
-	dryRunRetry   = time.Second
-)
-
-func (r *Reconciler) dryRun(ctx context.Context, snap *decide.Snapshot, pod *corev1.Pod, done *outcome) error {
-	select {
-	case r.dryRuns <- struct{}{}:
-		defer func() { <-r.dryRuns }()
-	default:
-		return fault.WaitFor(dryRunRetry, "other dry runs are under way")
-	}
-	limited, cancel := context.WithTimeout(ctx, dryRunTimeout)
-	defer cancel()
-	err := write.DryRun(limited, r.Client, pod.DeepCopy())
-	if fault.IsDryRunUnsupported(err) {
-		err = nil // It stays unknown until the outage, which is no reason for alarm.
-	}
-	if done.asked = r.record(snap, pod, true, err); !done.asked {
-		return err
-	}
-	return nil
-}
-
-// record remembers the API server's answer to a create, and reports whether it was
-// one: a connection that broke, or a request to come back later, is none.
-func (r *Reconciler) record(snap *decide.Snapshot, pod *corev1.Pod, dryRun bool, err error) bool {
-	attempt := decide.Attempt{Hash: render.Hash(pod), At: r.Clock.Now(), DryRun: dryRun}
-	if last := snap.Attempt; last != nil && last.Hash == attempt.Hash && last.DryRun == dryRun {
-		attempt.Refusals = last.Refusals
-	}
-	switch {
-	case err == nil:
-		attempt.Refusals = 0
-	case apierrors.IsAlreadyExists(err):
-		attempt.Refusals++
-		attempt.Reason = criticalv2.ReasonNameTaken
-		attempt.Message = fmt.Sprintf("A Pod %q that is not a fallback holds the name: delete or rename it, or set POD_NAME_PREFIX.", pod.Name)
-	case isRefusal(err):
-		attempt.Refusals++
-		attempt.Reason = criticalv2.ReasonCreateDenied
-		attempt.Message = fmt.Sprintf("The API server does not accept fallback Pod %q: %.600s. %s", pod.Name, err.Error(), adviceOn(err))
-	default:
-		return false
-	}
-	r.Memory.Attempts.Set(client.ObjectKeyFromObject(snap.Service), attempt)
-	return true
-}
-
-// isRefusal reports whether the API server, or an admission webhook, rejected a write.
-func isRefusal(err error) bool {
-	return fault.Of(err) == fault.UserMustAct || fault.IsServerFailure(err)
-}
-
-// adviceOn says what to do about a refusal, by its kind.
-func adviceOn(err error) string {
-	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
-		return "Fix the PodTemplate."
-	}
-	if fault.IsServerFailure(err) {
-		return "Check the API server, or the admission webhook that it names; the operator retries."
-	}
-	return "Allow it (quota, limit range, Pod Security level, admission policy or the operator's permissions), or fix the PodTemplate; the operator retries."
+	return write.Patch(ctx, r.Client, from, to.DeepCopy())
 }

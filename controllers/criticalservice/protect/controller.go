@@ -1,9 +1,11 @@
 // Package protect keeps each critical Service answering: it publishes, promotes and
-// withdraws what stands in for it. Its key is the Service.
+// demotes its standby endpoints, and asks the API server for nothing else, so that no
+// answer that is slow stands in the way of a promotion. Its key is the Service.
 package protect
 
 import (
 	"context"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -29,19 +31,22 @@ type Reconciler struct {
 	events.Emitter
 	// Client writes.
 	Client client.Client
-	// Wake wakes the status of CriticalServices.
-	Wake    wake.Status
-	Metrics *metrics.Counters
+	// Protect wakes this controller, Provision the one that does what may be slow, and
+	// Wake the status of CriticalServices.
+	Protect, Provision *queue.Waker
+	Wake               wake.Status
+	Metrics            *metrics.Counters
 	// Diagnoses follow every outage.
 	Diagnoses *cause.Diagnoses
-
-	// dryRuns holds a place for every dry run that is under way.
-	dryRuns chan struct{}
 }
+
+// timeout bounds one reconcile: a few writes.
+const timeout = 10 * time.Second
 
 // Setup adds the controller to the manager.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
-	r.dryRuns = make(chan struct{}, dryRunsAtOnce)
+	options := queue.Options(8)
+	options.ReconciliationTimeout = timeout
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("service").
 		For(&corev1.Service{}).
@@ -53,18 +58,22 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		Watches(&corev1.Namespace{}, wake.EachState(wake.ServicesOfNamespace(r.Cached)), builder.WithPredicates(wake.LabelsChanged)).
 		Watches(&criticalv2.CriticalService{}, wake.EachState(wake.ServicesOfPolicy(r.Cached)), builder.WithPredicates(wake.SpecChanged)).
 		Watches(&corev1.PodTemplate{}, wake.EachState(wake.EveryMatchedService(r.Cached))).
-		WithOptions(queue.Options(8)).
+		WatchesRawSource(r.Protect).
+		WithOptions(options).
 		Complete(r)
 }
 
-// Reconcile observes the Service, decides what it needs, and does it.
+// Reconcile observes the Service, decides what it needs, and publishes it.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	snap, err := r.Observe(ctx, req.NamespacedName)
+	snap, err := r.ObserveCached(ctx, req.NamespacedName)
 	if err != nil {
 		return fault.Result(err)
 	}
 	plan := decide.Decide(snap)
-	done, err := r.apply(ctx, req.NamespacedName, &snap, plan)
+	if r.NeedsLookup(req.NamespacedName, &snap) {
+		plan.Publish = nil // Provision finds out first whose Pod answers.
+	}
+	done, err := r.apply(ctx, req.NamespacedName, plan)
 	r.report(ctx, req.NamespacedName, &snap, plan, done)
 	if err != nil {
 		return fault.Result(err)

@@ -5,18 +5,9 @@ package protect
 // whether it answers, have the reasons of the states and conditions. The table of
 // all events is docs/events.md, to which the tests hold every event that is sent.
 const (
-	// eventFallbackCreated: a fallback Pod was made, because the Service is down, or
-	// to stand by.
-	eventFallbackCreated = "FallbackCreated"
 	// eventFallbackPromoted: the Service is down, and its standby endpoints were made
 	// ready ones for consumers that know no others.
 	eventFallbackPromoted = "FallbackPromoted"
 	// eventFallbackDemoted: the Service has recovered, and its standby is one again.
 	eventFallbackDemoted = "FallbackDemoted"
-	// eventFallbackRebound: labels or owner of a fallback Pod were corrected.
-	eventFallbackRebound = "FallbackRebound"
-	// eventFallbackReleased: the Service has recovered, and the fallback Pod left it.
-	eventFallbackReleased = "FallbackReleased"
-	// eventFallbackRemoved: a fallback Pod was deleted; the note says why.
-	eventFallbackRemoved = "FallbackRemoved"
 )

@@ -8,81 +8,43 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
 	"github.com/critical-service/operator/internal/protection"
 )
 
-// report reports what was done, in events on the Service, and wakes the status of
-// every CriticalService that matches it.
+// report reports what was done, in events on the Service, and wakes those who do the
+// rest: provision, and the status of every CriticalService that matches the Service.
 func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap *decide.Snapshot, plan decide.Plan, done outcome) {
-	r.log(ctx, plan, done)
+	log := ctrl.LoggerFrom(ctx)
+	for _, slice := range done.published {
+		log.Info("published standby slice", "slice", slice.Name, "endpoints", len(slice.Endpoints), "promoted", protection.IsPromoted(slice), "state", plan.State)
+	}
+	log.V(1).Info("decided", "state", plan.State, "reason", plan.Reason, "message", plan.Message, "recheckAfter", plan.RecheckAfter)
 	r.Metrics.Activated(key, activation(snap, &plan, &done))
 	r.Diagnoses.Follow(key, plan)
-	r.remember(key, snap, done)
+	if plan.NeedsProvision() || r.NeedsLookup(key, snap) || snap.Attempt.IsNameTaken() {
+		r.Provision.Wake(key)
+	}
 	if snap.Service == nil {
+		r.Memory.Forget(key)
 		return
 	}
 	r.emit(snap, plan, done)
 	r.Wake.Matching(snap)
 }
 
-// remember keeps what the observation learnt by asking the API server, and drops what
-// is out of date, and what is known of a Service that is gone.
-func (r *Reconciler) remember(key types.NamespacedName, snap *decide.Snapshot, done outcome) {
-	if snap.Service == nil {
-		r.Memory.Forget(key)
-		return
-	}
-	if snap.Attempt == nil && !done.asked {
-		r.Memory.Attempts.Delete(key)
-	}
-	if snap.NameConflict == nil {
-		r.Memory.NameConflicts.Delete(key)
-	} else {
-		r.Memory.NameConflicts.Set(key, corev1.Pod{ObjectMeta: observe.SlimMeta(snap.NameConflict.ObjectMeta)})
-	}
-}
-
 func (r *Reconciler) emit(snap *decide.Snapshot, plan decide.Plan, done outcome) {
-	service := snap.Service
-	var governor client.Object
-	if plan.Governor != nil {
-		governor = plan.Governor
-	}
-	switch {
-	case done.created == nil:
-	case plan.OwnReady > 0:
-		r.Emit(service, governor, corev1.EventTypeNormal, eventFallbackCreated, "CreateFallback",
-			"Created fallback Pod %q as standby (CriticalService %q)", done.created.Name, plan.Governor.Name)
-	default:
-		r.Emit(service, governor, corev1.EventTypeWarning, eventFallbackCreated, "CreateFallback",
-			"No ready endpoint: created fallback Pod %q (CriticalService %q)", done.created.Name, plan.Governor.Name)
-	}
 	if slice := turned(done.published, snap.Standby, true); slice != nil {
-		r.Emit(service, governor, corev1.EventTypeWarning, eventFallbackPromoted, "PromoteFallback",
+		r.Emit(snap.Service, plan.Governor, corev1.EventTypeWarning, eventFallbackPromoted, "PromoteFallback",
 			"No ready endpoint: promoted %s fallback of CriticalService %q (EndpointSlice %q)",
 			slice.Labels[criticalv2.LabelFallbackKind], plan.Governor.Name, slice.Name)
 	}
-	if slice := turned(done.retracted, snap.Standby, false); slice != nil {
-		r.Emit(service, governor, corev1.EventTypeNormal, eventFallbackDemoted, "DemoteFallback",
+	if slice := turned(done.published, snap.Standby, false); slice != nil {
+		r.Emit(snap.Service, plan.Governor, corev1.EventTypeNormal, eventFallbackDemoted, "DemoteFallback",
 			"The Service has a ready endpoint of its own: demoted the fallback to standby (EndpointSlice %q)", slice.Name)
-	}
-	for _, pod := range done.rebound {
-		r.Emit(service, governor, corev1.EventTypeNormal, eventFallbackRebound, "RebindFallback",
-			"Fallback Pod %q follows the Service's selector and CriticalService %q", pod.Name, plan.Governor.Name)
-	}
-	for _, removal := range done.released {
-		r.Emit(service, governor, corev1.EventTypeNormal, eventFallbackReleased, "ReleaseFallback",
-			"Fallback Pod %q left the Service: %s", removal.Pod.Name, whyText[removal.Why])
-	}
-	for _, removal := range done.deleted {
-		r.Emit(service, governor, corev1.EventTypeNormal, eventFallbackRemoved, "RemoveFallback",
-			"Removed fallback Pod %q: %s", removal.Pod.Name, whyText[removal.Why])
 	}
 }
 
@@ -99,44 +61,9 @@ func turned(written []*discoveryv1.EndpointSlice, before []discoveryv1.EndpointS
 	return written[i]
 }
 
-var whyText = map[decide.Why]string{
-	decide.WhyRecovered:   "the Service has a ready endpoint of its own",
-	decide.WhyUnprotected: "the Service is no longer protected",
-	decide.WhySurplus:     "another fallback Pod stays",
-	decide.WhySuperseded:  "another kind of fallback answers instead",
-	decide.WhyRenewed:     "its PodTemplate has changed",
-	decide.WhyFailed:      "it ended and is replaced",
-	decide.WhyStuck:       "its node is unresponsive",
-	decide.WhyOutdated:    "it did not become ready, and its PodTemplate has changed",
-}
-
-func (r *Reconciler) log(ctx context.Context, plan decide.Plan, done outcome) {
-	log := ctrl.LoggerFrom(ctx)
-	if done.created != nil {
-		log.Info("created fallback Pod", "pod", done.created.Name, "state", plan.State, "governor", plan.Governor.Name)
-	}
-	for _, pod := range done.rebound {
-		log.Info("rebound fallback Pod", "pod", pod.Name, "state", plan.State)
-	}
-	for _, removal := range done.released {
-		log.Info("released fallback Pod", "pod", removal.Pod.Name, "why", removal.Why, "state", plan.State)
-	}
-	for _, removal := range done.deleted {
-		log.Info("deleted fallback Pod", "pod", removal.Pod.Name, "why", removal.Why)
-	}
-	for verb, list := range map[string][]*discoveryv1.EndpointSlice{
-		"published": done.published, "retracted": done.retracted, "unpublished": done.unpublished,
-	} {
-		for _, slice := range list {
-			log.Info(verb+" standby slice", "slice", slice.Name, "endpoints", len(slice.Endpoints), "promoted", protection.IsPromoted(slice), "state", plan.State)
-		}
-	}
-	log.V(1).Info("decided", "state", plan.State, "reason", plan.Reason, "message", plan.Message, "recheckAfter", plan.RecheckAfter)
-}
-
 // activation is what a plan did to put a fallback to work, for the metrics.
 func activation(snap *decide.Snapshot, plan *decide.Plan, done *outcome) metrics.Activation {
-	a := metrics.Activation{InOutage: plan.Governor != nil && plan.OwnReady == 0, Created: done.created != nil, Denied: done.denied}
+	a := metrics.Activation{InOutage: plan.Governor != nil && plan.OwnReady == 0, Denied: done.denied}
 	if slice := turned(done.published, snap.Standby, true); slice != nil {
 		a.Promoted = slice.Labels[criticalv2.LabelFallbackKind]
 	}

@@ -4,51 +4,13 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
 )
-
-func TestWhatIsRememberedOfAnObservation(t *testing.T) {
-	key := types.NamespacedName{Namespace: "shop", Name: "web"}
-	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
-	attempt := decide.Attempt{Reason: criticalv2.ReasonNameTaken}
-	theirs := corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "theirs", Annotations: map[string]string{"a": "long one"}}}
-	tests := map[string]struct {
-		snap              decide.Snapshot
-		done              outcome
-		attempt, conflict bool
-	}{
-		"the answer is still true":    {decide.Snapshot{Service: service, Attempt: &attempt}, outcome{}, true, false},
-		"the answer is out of date":   {decide.Snapshot{Service: service}, outcome{}, false, false},
-		"there is a new answer":       {decide.Snapshot{Service: service}, outcome{asked: true}, true, false},
-		"another Pod has the name":    {decide.Snapshot{Service: service, Attempt: &attempt, NameConflict: &theirs}, outcome{}, true, true},
-		"the Service is gone, and it": {decide.Snapshot{Attempt: &attempt, NameConflict: &theirs}, outcome{}, false, false},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
-			r := &Reconciler{Observer: observe.Observer{Memory: &memory.Memory{}}}
-			r.Memory.Attempts.Set(key, attempt)
-			r.Memory.NameConflicts.Set(key, corev1.Pod{})
-			r.remember(key, &test.snap, test.done)
-			g.Expect(r.Memory.Attempts.Get(key) != nil).To(Equal(test.attempt), "attempt")
-			conflict := r.Memory.NameConflicts.Get(key)
-			g.Expect(conflict != nil).To(Equal(test.conflict), "name conflict")
-			if conflict != nil {
-				g.Expect(conflict.UID).To(Equal(theirs.UID))
-				g.Expect(conflict.Annotations).To(BeEmpty(), "what others write is not kept")
-			}
-		})
-	}
-}
 
 func TestWhatCountsAsAnActivation(t *testing.T) {
 	promoted := &discoveryv1.EndpointSlice{
@@ -68,8 +30,7 @@ func TestWhatCountsAsAnActivation(t *testing.T) {
 			decide.Plan{Governor: governor}, outcome{published: []*discoveryv1.EndpointSlice{promoted}},
 			metrics.Activation{InOutage: true, Promoted: criticalv2.FallbackKindPage},
 		},
-		"a Pod is made":   {decide.Plan{Governor: governor}, outcome{created: &corev1.Pod{}}, metrics.Activation{InOutage: true, Created: true}},
-		"a Pod is denied": {decide.Plan{Governor: governor}, outcome{denied: "podTemplate"}, metrics.Activation{InOutage: true, Denied: "podTemplate"}},
+		"a slice is denied": {decide.Plan{Governor: governor}, outcome{denied: "page"}, metrics.Activation{InOutage: true, Denied: "page"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -121,6 +121,9 @@ func IsServerFailure(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded)
 }
 
+// IsRefusal reports whether the API server, or an admission webhook, rejected a write.
+func IsRefusal(err error) bool { return Of(err) == UserMustAct || IsServerFailure(err) }
+
 // IsDryRunUnsupported reports whether a dry run was refused because an admission
 // webhook has side effects. The API server gives this no reason of its own, only
 // a text (k8s.io/apiserver, webhook errors, NewDryRunUnsupportedErr).

@@ -32,11 +32,11 @@ type Plan struct {
 	// Drill is the live drill that is under way; nil if there is none.
 	Drill *criticalv2.Maintenance
 
-	// Publish lists the standby slices to create or to change, as they must
-	// become, where this takes nothing away from anybody.
+	// Publish lists the standby slices to create or to change, as they must become,
+	// where this takes no endpoint away: promotion and demotion are among them.
 	Publish []*discoveryv1.EndpointSlice
 	// Retract lists the standby slices to change, as they must become, where this
-	// takes endpoints away or makes ready ones standby again.
+	// takes endpoints away.
 	Retract []*discoveryv1.EndpointSlice
 	// Unpublish lists the standby slices to delete.
 	Unpublish []*discoveryv1.EndpointSlice
@@ -88,9 +88,11 @@ const (
 )
 
 // IsEmpty reports whether the plan writes nothing.
-func (p *Plan) IsEmpty() bool {
-	return len(p.Publish) == 0 && len(p.Retract) == 0 && len(p.Unpublish) == 0 &&
-		p.Create == nil && p.DryRun == nil && len(p.Rebind) == 0 && len(p.Release) == 0 && len(p.Delete) == 0
+func (p *Plan) IsEmpty() bool { return len(p.Publish) == 0 && !p.NeedsProvision() }
+
+// NeedsProvision reports whether the plan does anything besides publishing.
+func (p *Plan) NeedsProvision() bool {
+	return len(p.Retract)+len(p.Unpublish)+len(p.Rebind)+len(p.Release)+len(p.Delete) > 0 || p.Create != nil || p.DryRun != nil
 }
 
 // standing is how a Service stands.

@@ -90,6 +90,10 @@ func (s *Snapshot) attemptFor(pod *corev1.Pod) *Attempt {
 // refused reports whether the API server refused the Pod.
 func (a *Attempt) refused() bool { return a != nil && a.Reason != "" }
 
+// IsNameTaken reports whether another user's Pod had the name; whether it still has can
+// only be asked.
+func (a *Attempt) IsNameTaken() bool { return a != nil && a.Reason == criticalv2.ReasonNameTaken }
+
 // nextIn is how long to wait before the API server is asked again.
 func (a *Attempt) nextIn(now time.Time) time.Duration {
 	if a == nil {

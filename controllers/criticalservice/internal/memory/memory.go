@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -23,9 +24,9 @@ type Memory struct {
 	Attempts OfService[decide.Attempt]
 	// Refusals are why standby slices could not be written.
 	Refusals OfService[decide.Refusal]
-	// NameConflicts are Pods that have a fallback's name and are none, for those who
+	// Lookups are the last answers to whose Pod has a fallback's name, for those who
 	// observe without asking the API server.
-	NameConflicts OfService[corev1.Pod]
+	Lookups OfService[Lookup]
 	// Checks are the last self-tests, and Unconfirmed the questions that had no answer
 	// in the last one.
 	Checks      OfService[summary.Check]
@@ -44,6 +45,17 @@ type Memory struct {
 
 // OfService is something that is remembered of each Service.
 type OfService[V any] = store.Map[types.NamespacedName, V]
+
+// Lookup is what is known of a Pod that has a fallback's name.
+type Lookup struct {
+	// Conflict is the Pod, if it is no fallback; nil if it is one, or is gone.
+	Conflict *corev1.Pod
+}
+
+// LookupOf keeps of a Pod in conflict what a decision reads.
+func LookupOf(pod *corev1.Pod) Lookup {
+	return Lookup{Conflict: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID}}}
+}
 
 // Diagnosis is the search for the cause of one outage.
 type Diagnosis struct {
@@ -86,7 +98,7 @@ func (m *Memory) Cause(service types.NamespacedName) *criticalv2.OutageCause {
 func (m *Memory) Forget(service types.NamespacedName) {
 	m.Attempts.Delete(service)
 	m.Refusals.Delete(service)
-	m.NameConflicts.Delete(service)
+	m.Lookups.Delete(service)
 	m.Checks.Delete(service)
 	m.Unconfirmed.Delete(service)
 	m.Diagnoses.Delete(service)

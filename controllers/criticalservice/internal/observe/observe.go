@@ -72,12 +72,20 @@ func (o *Observer) Observe(ctx context.Context, key types.NamespacedName) (decid
 }
 
 // ObserveCached makes a Snapshot without any request to the API server, for those who
-// only report.
+// must not wait, or only report.
 func (o *Observer) ObserveCached(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
 	snap, err := o.snapshot(ctx, o.Cached, key,
 		client.MatchingFields{IndexServiceOfSlice: key.Name}, client.UnsafeDisableDeepCopy)
-	snap.NameConflict = o.Memory.NameConflicts.Get(key)
+	if known := o.Memory.Lookups.Get(key); known != nil {
+		snap.NameConflict = known.Conflict
+	}
 	return snap, err
+}
+
+// NeedsLookup reports whether only the API server can say whose Pod has the fallback's
+// name, and was not asked yet.
+func (o *Observer) NeedsLookup(key types.NamespacedName, snap *decide.Snapshot) bool {
+	return snap.Service != nil && snap.NeedsPodLookup() && o.Memory.Lookups.Get(key) == nil
 }
 
 // ObserveLive makes a Snapshot from what the API server has now. It costs some
@@ -294,7 +302,7 @@ func (o *Observer) lookUpNameConflict(ctx context.Context, snap *decide.Snapshot
 	if snap.Service == nil {
 		return nil
 	}
-	nameTaken := snap.Attempt != nil && snap.Attempt.Reason == criticalv2.ReasonNameTaken
+	nameTaken := snap.Attempt.IsNameTaken()
 	if !nameTaken && !snap.NeedsPodLookup() {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe/observetest"
 )
 
@@ -46,14 +47,14 @@ func TestObservingChangesNothingThatIsRemembered(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(snap.Attempt).To(Equal(&nameTaken))
 		g.Expect(snap.NameConflict.UID).To(Equal(theirs.UID))
-		g.Expect(observer.Memory.NameConflicts.Get(web)).To(BeNil())
+		g.Expect(observer.Memory.Lookups.Get(web)).To(BeNil())
 	})
 }
 
 func TestALookAtCachesUsesWhatIsRemembered(t *testing.T) {
 	g := NewWithT(t)
 	observer, _ := observetest.Of(t, service())
-	observer.Memory.NameConflicts.Set(web, corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "theirs"}})
+	observer.Memory.Lookups.Set(web, memory.LookupOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "theirs"}}))
 	snap, err := observer.ObserveCached(t.Context(), web)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(snap.NameConflict.UID).To(Equal(types.UID("theirs")))

@@ -1,4 +1,4 @@
-package protect
+package provision
 
 import (
 	"context"
@@ -35,14 +35,13 @@ func (r *Reconciler) withdraw(ctx context.Context, key types.NamespacedName, pla
 	)
 }
 
-// retract changes standby slices in a way that takes endpoints away, or makes
-// ready ones standby again.
+// retract changes standby slices in a way that takes endpoints away.
 func (r *Reconciler) retract(ctx context.Context, snap *decide.Snapshot, plan, live decide.Plan, done *outcome) error {
 	var failures []error
 	for _, planned := range plan.Retract {
 		slice, err := confirmed(planned, live.Retract, sliceOf)
 		if err == nil {
-			err = r.retractOne(ctx, snap, slice)
+			err = write.Patch(ctx, r.Client, standby(snap, slice), slice.DeepCopy())
 		}
 		if err == nil {
 			done.retracted = append(done.retracted, slice)
@@ -52,15 +51,10 @@ func (r *Reconciler) retract(ctx context.Context, snap *decide.Snapshot, plan, l
 	return fault.Join(failures...)
 }
 
-func (r *Reconciler) retractOne(ctx context.Context, snap *decide.Snapshot, to *discoveryv1.EndpointSlice) error {
+// standby is a slice as the Snapshot has it.
+func standby(snap *decide.Snapshot, to *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
 	i := slices.IndexFunc(snap.Standby, func(slice discoveryv1.EndpointSlice) bool { return slice.UID == to.UID })
-	from := &snap.Standby[i]
-	if len(to.Endpoints) > 0 && protection.IsPromoted(from) && !protection.IsPromoted(to) {
-		if err := r.proveRecovered(ctx, snap); err != nil {
-			return err
-		}
-	}
-	return write.Patch(ctx, r.Client, from, to.DeepCopy())
+	return &snap.Standby[i]
 }
 
 // unpublish deletes standby slices.

@@ -1,0 +1,141 @@
+package provision
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
+	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/write"
+)
+
+// outcome is what came of a plan. It lists only what really happened.
+type outcome struct {
+	retracted   []*discoveryv1.EndpointSlice
+	unpublished []*discoveryv1.EndpointSlice
+	created     *corev1.Pod
+	rebound     []*corev1.Pod
+	released    []decide.Removal
+	deleted     []decide.Removal
+	// denied is true if the API server did not accept the Pod.
+	denied bool
+	// asked is true if the API server answered to the create of a Pod.
+	asked bool
+}
+
+// When to check again after something turned out to be behind. All end sooner by
+// themselves: what is late wakes the Service when it comes.
+const (
+	// cacheBehind: the operator's cache does not show yet what the API server has.
+	cacheBehind = time.Second
+	// slicesBehind: the EndpointSlices do not show yet which Pods there are.
+	slicesBehind = 30 * time.Second
+)
+
+// apply carries out what protect does not. What adds comes before what takes away, and
+// the failure of one write does not block the others.
+func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, snap *decide.Snapshot, plan decide.Plan) (outcome, error) {
+	var done outcome
+	var failures []error
+	for _, pod := range plan.Rebind {
+		if err := r.relabel(ctx, pod); err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		done.rebound = append(done.rebound, pod)
+	}
+	if plan.Create != nil {
+		failures = append(failures, r.create(ctx, snap, plan.Create, &done))
+	}
+	if plan.DryRun != nil {
+		failures = append(failures, r.dryRun(ctx, snap, plan.DryRun, &done))
+	}
+	if len(plan.Release)+len(plan.Delete)+len(plan.Retract)+len(plan.Unpublish) > 0 {
+		failures = append(failures, r.withdraw(ctx, key, plan, &done))
+	}
+	return done, fault.Join(failures...)
+}
+
+// relabel writes a Pod's labels, annotations and owners as they must become.
+func (r *Reconciler) relabel(ctx context.Context, to *corev1.Pod) error {
+	from := &corev1.Pod{}
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(to), from); err != nil {
+		return err
+	}
+	if from.UID != to.UID || from.ResourceVersion != to.ResourceVersion {
+		return fault.WaitFor(cacheBehind, fmt.Sprintf("fallback Pod %q changed meanwhile", to.Name))
+	}
+	return write.Patch(ctx, r.Client, from, to)
+}
+
+// create makes the fallback Pod. A refusal is not an error: it is the API
+// server's answer, is remembered as such, and the next plan takes it from there.
+func (r *Reconciler) create(ctx context.Context, snap *decide.Snapshot, pod *corev1.Pod, done *outcome) error {
+	err := r.creates.run(ctx, func(ctx context.Context) error { return write.Create(ctx, r.Client, pod.DeepCopy()) })
+	if done.asked = r.record(snap, pod, false, err); !done.asked {
+		return err
+	}
+	if err != nil {
+		done.denied = true
+		return nil
+	}
+	done.created = pod
+	return nil
+}
+
+// dryRun asks the API server whether it would accept a fallback Pod.
+func (r *Reconciler) dryRun(ctx context.Context, snap *decide.Snapshot, pod *corev1.Pod, done *outcome) error {
+	err := r.dryRuns.run(ctx, func(ctx context.Context) error { return write.DryRun(ctx, r.Client, pod.DeepCopy()) })
+	if fault.IsDryRunUnsupported(err) {
+		err = nil // It stays unknown until the outage, which is no reason for alarm.
+	}
+	if done.asked = r.record(snap, pod, true, err); !done.asked {
+		return err
+	}
+	return nil
+}
+
+// record remembers the API server's answer to a create, and reports whether it was
+// one: a connection that broke, or a request to come back later, is none.
+func (r *Reconciler) record(snap *decide.Snapshot, pod *corev1.Pod, dryRun bool, err error) bool {
+	attempt := decide.Attempt{Hash: render.Hash(pod), At: r.Clock.Now(), DryRun: dryRun}
+	if last := snap.Attempt; last != nil && last.Hash == attempt.Hash && last.DryRun == dryRun {
+		attempt.Refusals = last.Refusals
+	}
+	switch {
+	case err == nil:
+		attempt.Refusals = 0
+	case apierrors.IsAlreadyExists(err):
+		attempt.Refusals++
+		attempt.Reason = criticalv2.ReasonNameTaken
+		attempt.Message = fmt.Sprintf("A Pod %q that is not a fallback holds the name: delete or rename it, or set POD_NAME_PREFIX.", pod.Name)
+	case fault.IsRefusal(err):
+		attempt.Refusals++
+		attempt.Reason = criticalv2.ReasonCreateDenied
+		attempt.Message = fmt.Sprintf("The API server does not accept fallback Pod %q: %.600s. %s", pod.Name, err.Error(), adviceOn(err))
+	default:
+		return false
+	}
+	r.Memory.Attempts.Set(client.ObjectKeyFromObject(snap.Service), attempt)
+	return true
+}
+
+// adviceOn says what to do about a refusal, by its kind.
+func adviceOn(err error) string {
+	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+		return "Fix the PodTemplate."
+	}
+	if fault.IsServerFailure(err) {
+		return "Check the API server, or the admission webhook that it names; the operator retries."
+	}
+	return "Allow it (quota, limit range, Pod Security level, admission policy or the operator's permissions), or fix the PodTemplate; the operator retries."
+}
