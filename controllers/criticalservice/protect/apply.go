@@ -15,6 +15,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/write"
 	"github.com/critical-service/operator/internal/protection"
@@ -41,7 +42,12 @@ const (
 func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, plan decide.Plan) (outcome, error) {
 	var done outcome
 	var failures []error
+	written := r.written(key, plan)
 	for _, slice := range plan.Publish {
+		if _, behind := written[slice.Name]; behind {
+			failures = append(failures, fault.WaitFor(cacheBehind, fmt.Sprintf("EndpointSlice %q was written and is not in the cache yet", slice.Name)))
+			continue
+		}
 		if err := r.publish(ctx, key, slice); err != nil {
 			failures = append(failures, err)
 			if fault.IsRefusal(err) && protection.IsPromoted(slice) {
@@ -50,8 +56,28 @@ func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, plan d
 			continue
 		}
 		done.published = append(done.published, slice)
+		written[slice.Name] = memory.Written{From: slice.ResourceVersion, At: r.Clock.Now()}
 	}
+	r.Memory.Written.Set(key, written)
 	return done, fault.Join(failures...)
+}
+
+// written are the slices to be written that were already, from the very state that the
+// cache still shows: another write would only meet a conflict. What is no longer to be
+// written, or has changed, is forgotten.
+func (r *Reconciler) written(key types.NamespacedName, plan decide.Plan) map[string]memory.Written {
+	still := map[string]memory.Written{}
+	last := r.Memory.Written.Get(key)
+	if last == nil {
+		return still
+	}
+	for _, slice := range plan.Publish {
+		w, found := (*last)[slice.Name]
+		if found && w.From == slice.ResourceVersion && r.Clock.Since(w.At) < cacheBehind {
+			still[slice.Name] = w
+		}
+	}
+	return still
 }
 
 // publish writes a standby slice, and remembers a refusal for the status.

@@ -209,7 +209,7 @@ func TestASilenceIsReportedOnceWhateverBecomesOfTheOperator(t *testing.T) {
 	w.start(w.complete(n.tests))
 	policy := w.policy("shop", toPage)
 	service, _ := w.armed(policy, "web")
-	address := w.slice(service)
+	address := w.podSlice(service)
 	w.Expect(w.Exists(address)).To(BeTrue())
 	first := address.Endpoints[0].Addresses[0] + ":20000"
 	w.Eventually(w.conditionOf(policy, "FailoverReady")).Should(Equal("False/StandbySilent"))
@@ -254,7 +254,7 @@ func TestASilenceOfAnyServiceIsReportedOnce(t *testing.T) {
 		w.Eventually(silent(service)).Should(Equal("False/StandbySilent on 80"))
 		w.Eventually(w.EventsOf(service, "StandbySilent")).Should(HaveLen(1))
 	}
-	slice := w.slice(second)
+	slice := w.podSlice(second)
 	w.Expect(w.Exists(slice)).To(BeTrue())
 	address := fmt.Sprintf("%s:%d", slice.Endpoints[0].Addresses[0], *slice.Ports[0].Port)
 

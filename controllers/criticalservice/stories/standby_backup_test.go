@@ -47,7 +47,7 @@ func TestABackupIsFollowed(t *testing.T) {
 	before := len(w.requests())
 	w.fail(service, real)
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
-	w.Expect(w.since(before)[0]).To(Equal("PATCH " + w.slicePath(service)))
+	w.Expect(w.since(before)[0]).To(Equal("PATCH " + slicePath(w.slice(service))))
 	w.Expect(w.published(service)()).To(Equal("service: spare-1+spare-2 on http=8080, promoted"))
 	w.Expect(w.fallbacks(service)).To(BeEmpty())
 

@@ -39,7 +39,7 @@ func TestAPodOnDemandIsPublishedUntilARealEndpointIsReady(t *testing.T) {
 	w.Eventually(w.published(service)).Should(Equal("podTemplate: service-watcher-web on http=3000, promoted"))
 	w.PublishEndpoints(service)
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
-	w.Expect(w.existing(service).Endpoints[0].Addresses).To(ConsistOf(fallback.Status.PodIP))
+	w.Expect(w.podSlice(service).Endpoints[0].Addresses).To(ConsistOf(fallback.Status.PodIP))
 
 	real = w.recover(service)
 	w.Eventually(w.published(service)).ShouldNot(HaveSuffix("promoted"), "it is out of the way at once")
@@ -75,7 +75,7 @@ func TestAStandbyPodIsThereBeforeTheOutage(t *testing.T) {
 	before := len(w.requests())
 	w.fail(service, real)
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
-	w.Expect(w.since(before)[0]).To(Equal("PATCH " + w.slicePath(service)))
+	w.Expect(w.since(before)[0]).To(Equal("PATCH " + w.podSlicePath(service)))
 	w.Expect(w.published(service)()).To(HaveSuffix("promoted"))
 
 	w.recover(service)

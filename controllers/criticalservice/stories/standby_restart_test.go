@@ -22,9 +22,9 @@ func TestAStandbyOutlivesTheOperator(t *testing.T) {
 	service, real := w.armed(policy, "web")
 	w.settle()
 	w.stop()
-	armed := w.existing(service)
+	armed := w.podSlice(service)
 	w.fail(service, real)
-	w.Expect(w.existing(service)).To(Equal(armed), "the nodes use the standby by themselves")
+	w.Expect(w.podSlice(service)).To(Equal(armed), "the nodes use the standby by themselves")
 
 	w.start(w.complete())
 	w.Eventually(w.published(service)).Should(HaveSuffix("promoted"))
@@ -32,12 +32,12 @@ func TestAStandbyOutlivesTheOperator(t *testing.T) {
 	w.settle()
 	before := w.detailOf(policy, service)
 	w.stop()
-	promoted := w.existing(service)
+	promoted := w.podSlice(service)
 
 	w.start(w.complete())
 	w.look(service, func() {})
 	w.Expect(w.writes()).To(BeEmpty(), "there is nothing to do, and nothing to say")
-	w.Expect(w.existing(service)).To(Equal(promoted))
+	w.Expect(w.podSlice(service)).To(Equal(promoted))
 	w.Expect(w.detailOf(policy, service)).To(Equal(before))
 	w.Eventually(w.EventsOf(service, "FallbackPromoted")).Should(HaveLen(1))
 
@@ -52,7 +52,7 @@ func TestAStandbyIsCaughtUpWithWhenMeanwhile(t *testing.T) {
 	const one, other = "page: responder-1 on http=20000, ", "page: responder-2 on http=20000, "
 	slice := func(change func(*discoveryv1.EndpointSlice)) func(*world, *criticalv2.CriticalService, *corev1.Service) {
 		return func(w *world, _ *criticalv2.CriticalService, service *corev1.Service) {
-			testenv.Update(w.World, w.slice(service), change)
+			testenv.Update(w.World, w.podSlice(service), change)
 		}
 	}
 	for name, test := range map[string]struct {
@@ -89,7 +89,7 @@ func TestAStandbyIsCaughtUpWithWhenMeanwhile(t *testing.T) {
 			want: other + "promoted",
 		},
 		"a user deleted the slice": {
-			meanwhile: func(w *world, _ *criticalv2.CriticalService, service *corev1.Service) { w.Delete(w.slice(service)) },
+			meanwhile: func(w *world, _ *criticalv2.CriticalService, service *corev1.Service) { w.Delete(w.podSlice(service)) },
 			want:      one + "promoted",
 		},
 		"a user demoted the slice": {
@@ -156,17 +156,17 @@ func TestAPageAnswersWhileTheAPIServerIsAway(t *testing.T) {
 
 	w.fail(service, real)
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
-	promoted := w.existing(service)
+	promoted := w.podSlice(service)
 	through.set(false)
 	w.Expect(first.Wait()).NotTo(Succeed(), "who cannot renew the lease must not go on")
-	w.Expect(w.existing(service)).To(Equal(promoted), "who ends takes nothing with it")
+	w.Expect(w.podSlice(service)).To(Equal(promoted), "who ends takes nothing with it")
 
 	// As the kubelet does, and beside it the other replica.
 	again, second := startReplicaWith(t, "again", kubeconfig), startReplica(t, "second")
 	w.Eventually(get(second.health, "/readyz")).Should(HavePrefix("200"))
 	through.set(true)
 	w.Eventually(get(again.health, "/readyz")).Should(HavePrefix("200"))
-	w.Expect(w.existing(service)).To(Equal(promoted))
+	w.Expect(w.podSlice(service)).To(Equal(promoted))
 
 	real = w.recover(service)
 	w.Eventually(w.published(service)).Should(HaveSuffix("standby"))

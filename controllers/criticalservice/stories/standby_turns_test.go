@@ -99,7 +99,7 @@ func TestAMissingTemplateIsStoodInForByThePage(t *testing.T) {
 	w.fail(service, real)
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/TemplateNotFound"))
 	w.Eventually(w.published(service)).Should(HaveSuffix("promoted"))
-	w.Expect(w.since(before)[0]).To(Equal("PATCH " + w.slicePath(service)))
+	w.Expect(w.since(before)[0]).To(Equal("PATCH " + w.podSlicePath(service)))
 	w.Expect(w.fallbacks(service)).To(BeEmpty())
 	answered := w.watchThatItIsAnswered(service)
 

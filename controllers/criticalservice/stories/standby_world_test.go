@@ -135,40 +135,65 @@ func (w *world) responderThatStarts(name string, changes ...func(*corev1.Pod)) *
 	return pod
 }
 
-// slice is the standby slice of a Service, which need not exist.
+// slice is the standby slice of a Service that belongs to the CriticalService; it need
+// not exist.
 func (w *world) slice(service *corev1.Service) *discoveryv1.EndpointSlice {
 	return &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: service.Namespace, Name: service.Name + "-standby-ipv4"}}
 }
 
-// published says what the standby slice of a Service publishes, for example
-// "page: responder-1 on http=20000, standby"; it is empty if there is no slice.
+// podSlices are the standby slices of a Service that publish a Pod, by name.
+func (w *world) podSlices(service *corev1.Service) []discoveryv1.EndpointSlice {
+	var list discoveryv1.EndpointSliceList
+	w.Expect(w.Cluster.Client.List(w.T.Context(), &list, client.InNamespace(service.Namespace), client.MatchingLabels{
+		discoveryv1.LabelServiceName: service.Name, discoveryv1.LabelManagedBy: criticalv2.ManagedBy,
+	}, client.HasLabels{criticalv2.LabelStandbyPod})).To(Succeed())
+	return list.Items
+}
+
+// podSlice is the one that publishes the only Pod.
+func (w *world) podSlice(service *corev1.Service) *discoveryv1.EndpointSlice {
+	w.T.Helper()
+	list := w.podSlices(service)
+	w.Expect(list).To(HaveLen(1))
+	return &list[0]
+}
+
+// published says what the standby slices of a Service publish, for example
+// "page: responder-1 on http=20000, standby"; it is empty if there are none.
 func (w *world) published(service *corev1.Service) func() string {
 	return func() string {
-		slice := w.slice(service)
-		if !w.Exists(slice) {
+		request := w.slice(service)
+		var all []discoveryv1.EndpointSlice
+		text := ":"
+		if w.Exists(request) {
+			all, text = append(all, *request), request.Labels[criticalv2.LabelFallbackKind]+":"
+		}
+		all = append(all, w.podSlices(service)...)
+		if len(all) == 0 {
 			return ""
 		}
-		text := slice.Labels[criticalv2.LabelFallbackKind] + ":"
-		if len(slice.Endpoints) == 0 {
-			return text + " nothing"
-		}
-		var pods []string
+		var pods, ports []string
 		conditions := "?"
-		for _, endpoint := range slice.Endpoints {
-			pods = append(pods, endpoint.TargetRef.Name)
-			switch is := endpoint.Conditions; {
-			case *is.Ready && *is.Serving && !*is.Terminating:
-				conditions = "promoted"
-			case !*is.Ready && *is.Serving && *is.Terminating:
-				conditions = "standby"
+		for _, slice := range all {
+			for _, endpoint := range slice.Endpoints {
+				pods = append(pods, endpoint.TargetRef.Name)
+				switch is := endpoint.Conditions; {
+				case *is.Ready && *is.Serving && !*is.Terminating:
+					conditions = "promoted"
+				case !*is.Ready && *is.Serving && *is.Terminating:
+					conditions = "standby"
+				}
+				for _, port := range slice.Ports {
+					ports = append(ports, fmt.Sprintf("%s=%d", *port.Name, *port.Port))
+				}
 			}
 		}
-		slices.Sort(pods)
-		var ports []string
-		for _, port := range slice.Ports {
-			ports = append(ports, fmt.Sprintf("%s=%d", *port.Name, *port.Port))
+		if len(pods) == 0 {
+			return text + " nothing"
 		}
-		return fmt.Sprintf("%s %s on %s, %s", text, strings.Join(pods, "+"), strings.Join(ports, " "), conditions)
+		slices.Sort(pods)
+		slices.Sort(ports)
+		return fmt.Sprintf("%s %s on %s, %s", text, strings.Join(slices.Compact(pods), "+"), strings.Join(slices.Compact(ports), " "), conditions)
 	}
 }
 
@@ -224,9 +249,14 @@ func (w *world) requests() []testenv.Request {
 	return w.operator.Traffic.Requests(func(testenv.Request) bool { return true })
 }
 
-// paths of what the operator writes for a Service and its policy.
-func (w *world) slicePath(service *corev1.Service) string {
-	return "/apis/discovery.k8s.io/v1/namespaces/" + w.Namespace + "/endpointslices/" + w.slice(service).Name
+// podSlicePath is the path of the slice that publishes the only Pod.
+func (w *world) podSlicePath(service *corev1.Service) string {
+	w.T.Helper()
+	return slicePath(w.podSlice(service))
+}
+
+func slicePath(slice *discoveryv1.EndpointSlice) string {
+	return "/apis/discovery.k8s.io/v1/namespaces/" + slice.Namespace + "/endpointslices/" + slice.Name
 }
 
 func statusPath(policy *criticalv2.CriticalService) string {

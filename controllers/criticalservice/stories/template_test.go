@@ -41,7 +41,7 @@ func TestAMissingTemplateIsReportedOnceAndMissedNoLonger(t *testing.T) {
 	// A fallback that answers needs no template.
 	fallback := w.fallback(down)
 	w.look(down, func() { w.Delete(template) })
-	w.Eventually(w.stateOf(policy, down)).Should(Equal("Covered/FallbackServing"))
+	w.Eventually(w.stateOf(policy, down)).Should(Equal("Covered/TemplateNotFound"))
 	w.Expect(w.fallback(down).UID).To(Equal(fallback.UID))
 	w.Eventually(w.stateOf(policy, running)).Should(Equal("Arming/TemplateNotFound"))
 }

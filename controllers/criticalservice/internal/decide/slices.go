@@ -2,6 +2,7 @@ package decide
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -60,26 +61,27 @@ func publish(f *facts, want choice, now target) sliceChanges {
 	var changes sliceChanges
 	ph := phaseOf(f)
 	changes.in(ph.left)
-	families := render.Families(f.Service)
+	families, published := render.Families(f.Service), map[string]bool{}
 	for _, family := range families {
 		request := f.request(family)
 		if request == nil && (want.byLabels() || want.kind == "") && !want.preparing {
 			continue // The Service selects its fallback itself, or can have none.
 		}
-		changes.publishFamily(f, family, request, want, now, ph)
+		maps.Copy(published, changes.publishFamily(f, family, request, want, now, ph))
 	}
 	for i := range f.Standby {
 		slice := &f.Standby[i]
-		isCopy := slice.Name != render.SliceName(f.Service.Name, slice.AddressType)
-		if protection.StandsFor(slice) == "" && isCopy || !slices.Contains(families, slice.AddressType) {
+		isCopy := protection.StandsFor(slice) == "" && slice.Name != render.SliceName(f.Service.Name, slice.AddressType)
+		if isCopy && !published[slice.Name] || !slices.Contains(families, slice.AddressType) {
 			changes.unpublish = append(changes.unpublish, slice)
 		}
 	}
 	return changes
 }
 
-// publishFamily plans the standby slices of one IP family.
-func (s *sliceChanges) publishFamily(f *facts, family discoveryv1.AddressType, request *discoveryv1.EndpointSlice, want choice, now target, ph phase) {
+// publishFamily plans the standby slices of one IP family, and returns the names of
+// those of Pods.
+func (s *sliceChanges) publishFamily(f *facts, family discoveryv1.AddressType, request *discoveryv1.EndpointSlice, want choice, now target, ph phase) map[string]bool {
 	replaced := f.replaced(family, now)
 	if !replaced {
 		want, now = meanwhile(f, request, want, now)
@@ -109,6 +111,7 @@ func (s *sliceChanges) publishFamily(f *facts, family discoveryv1.AddressType, r
 			s.retire(f, slice, replaced, ph)
 		}
 	}
+	return published
 }
 
 // ask plans the slice that asks for the fallback where it exists. What it publishes

@@ -24,6 +24,9 @@ type Memory struct {
 	Attempts OfService[decide.Attempt]
 	// Refusals are why standby slices could not be written.
 	Refusals OfService[decide.Refusal]
+	// Written are the standby slices that were written and that the cache may not show
+	// yet, by name.
+	Written OfService[map[string]Written]
 	// Lookups are the last answers to whose Pod has a fallback's name, for those who
 	// observe without asking the API server.
 	Lookups OfService[Lookup]
@@ -45,6 +48,13 @@ type Memory struct {
 
 // OfService is something that is remembered of each Service.
 type OfService[V any] = store.Map[types.NamespacedName, V]
+
+// Written is the write of a slice.
+type Written struct {
+	// From is the resourceVersion of the slice before; empty if it was created.
+	From string
+	At   time.Time
+}
 
 // Lookup is what is known of a Pod that has a fallback's name.
 type Lookup struct {
@@ -98,6 +108,7 @@ func (m *Memory) Cause(service types.NamespacedName) *criticalv2.OutageCause {
 func (m *Memory) Forget(service types.NamespacedName) {
 	m.Attempts.Delete(service)
 	m.Refusals.Delete(service)
+	m.Written.Delete(service)
 	m.Lookups.Delete(service)
 	m.Checks.Delete(service)
 	m.Unconfirmed.Delete(service)
