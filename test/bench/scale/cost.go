@@ -180,11 +180,11 @@ func started(pid int) (time.Time, error) {
 }
 
 // parseStat reads from /proc/PID/stat when the process started, after boot, and its CPU time. The name
-// in parentheses may have blanks.
+// in parentheses may have blanks and
+// parentheses.
 func parseStat(stat string) (started, cpu time.Duration, err error) {
-	_, rest, found := strings.Cut(stat, ") ")
-	fields := strings.Fields(rest)
-	if !found || len(fields) < 20 {
+	fields := strings.Fields(stat[strings.LastIndex(stat, ")")+1:])
+	if len(fields) < 20 {
 		return 0, 0, fmt.Errorf("cannot read %q", stat)
 	}
 	var numbers [3]int64

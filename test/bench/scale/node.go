@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,18 +25,20 @@ const fakeNodeLabel = "bench-scale/fake"
 // fakeNode is a Node without a machine: its Pods are said to run, and have addresses that lead
 // nowhere. While it is there, the real nodes take no new Pods.
 type fakeNode struct {
-	client   client.Client
-	name     string
-	next     netip.Addr
-	cordoned []corev1.Node
-	stop     context.CancelFunc
-	ended    chan struct{}
+	client client.Client
+	name   string
+	next   netip.Addr
+	// addresses of Pods, by UID: an informer may be behind what was written.
+	addresses map[types.UID]netip.Addr
+	cordoned  []corev1.Node
+	stop      context.CancelFunc
+	ended     chan struct{}
 }
 
 // startNode makes the node, cordons the real ones, and runs what a kubelet would.
 func startNode(ctx context.Context, c client.Client, clients kubernetes.Interface) (*fakeNode, error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	n := &fakeNode{client: c, name: newID(), next: fakePods, stop: stop, ended: make(chan struct{})}
+	n := &fakeNode{client: c, name: newID(), next: fakePods, addresses: map[types.UID]netip.Addr{}, stop: stop, ended: make(chan struct{})}
 	if err := errors.Join(n.cordon(ctx, c), n.register(ctx)); err != nil {
 		close(n.ended)
 		return nil, errors.Join(err, n.remove(ctx))
@@ -145,11 +148,12 @@ func (n *fakeNode) run(ctx context.Context, pod *corev1.Pod) error {
 		return n.client.Delete(ctx, pod, client.GracePeriodSeconds(0))
 	}
 	before := pod.DeepCopy()
-	if pod.Status.PodIP == "" {
+	address, has := n.addresses[pod.UID]
+	if !has {
 		n.next = n.next.Next()
-		pod.Status.PodIP = n.next.String()
+		address, n.addresses[pod.UID] = n.next, n.next
 	}
-	running(pod)
+	running(pod, address.String())
 	if slices.EqualFunc(before.Status.Conditions, pod.Status.Conditions, sameCondition) && before.Status.PodIP == pod.Status.PodIP {
 		return nil
 	}
@@ -160,10 +164,11 @@ func sameCondition(a, b corev1.PodCondition) bool { return a.Type == b.Type && a
 
 // running makes the status that of a Pod whose containers run and are ready. The Pod is ready when its
 // gates are open as well.
-func running(pod *corev1.Pod) {
+func running(pod *corev1.Pod, address string) {
 	now := metav1.Now()
 	pod.Status.Phase = corev1.PodRunning
-	pod.Status.PodIPs = []corev1.PodIP{{IP: pod.Status.PodIP}}
+	pod.Status.PodIP = address
+	pod.Status.PodIPs = []corev1.PodIP{{IP: address}}
 	pod.Status.HostIP = fakePods.String()
 	pod.Status.HostIPs = []corev1.HostIP{{IP: fakePods.String()}}
 	if pod.Status.StartTime == nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -19,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/controllers"
@@ -55,14 +57,14 @@ func runOperator() int {
 
 // program is the operator as a process of this machine.
 type program struct {
-	kubeconfig, address string
-	log                 *os.File
-	command             *exec.Cmd
+	kubeconfig, address, webhook string
+	log                          *os.File
+	command                      *exec.Cmd
 }
 
 func newProgram(t *testing.T) *program {
 	g := NewWithT(t)
-	p := &program{kubeconfig: filepath.Join(t.TempDir(), "kubeconfig"), address: freeAddress(g)}
+	p := &program{kubeconfig: filepath.Join(t.TempDir(), "kubeconfig"), address: freeAddress(g), webhook: freeAddress(g)}
 	g.Expect(os.WriteFile(p.kubeconfig, shared.OperatorKubeconfig, 0o600)).To(Succeed())
 	var err error
 	p.log, err = os.Create(filepath.Join(t.TempDir(), "operator.log"))
@@ -83,13 +85,25 @@ func freeAddress(g Gomega) string {
 	return listener.Addr().String()
 }
 
-func (p *program) configure(ctx context.Context, _ string, _ bool) error { return p.start(ctx) }
+func (p *program) configure(ctx context.Context, _ string, _ bool) error {
+	if err := errors.Join(p.stop(ctx), p.start(ctx)); err != nil {
+		return err
+	}
+	return wait.PollUntilContextTimeout(ctx, interval, startLimit, true, func(ctx context.Context) (bool, error) {
+		_, err := p.metrics(ctx)
+		return err == nil, nil
+	})
+}
 
 func (p *program) start(context.Context) error {
+	_, port, err := net.SplitHostPort(p.webhook)
+	if err != nil {
+		return err
+	}
 	p.command = exec.Command(os.Args[0])
 	p.command.Env = append(os.Environ(), asOperator+"=1", "KUBECONFIG="+p.kubeconfig, "POD_NAMESPACE="+testenv.OperatorNamespace,
 		"LEADER_ELECT=false", "LOG_FORMAT=text", "METRICS_SECURE=false", "METRICS_BIND_ADDRESS="+p.address, "HEALTH_PROBE_BIND_ADDRESS=0",
-		"WEBHOOK_PORT=9444", "WEBHOOK_CERT_DIR="+shared.CertDir(), "SELF_TEST_INTERVAL=0s", "RESPONDER_IMAGE=example.com/responder:1")
+		"WEBHOOK_PORT="+port, "WEBHOOK_CERT_DIR="+shared.CertDir(), "SELF_TEST_INTERVAL=0s", "RESPONDER_IMAGE=example.com/responder:1")
 	p.command.Stdout, p.command.Stderr = p.log, p.log
 	return p.command.Start()
 }
