@@ -29,7 +29,7 @@ func newSlice(service types.NamespacedName, suffix, manager string) *discoveryv1
 // newApplication is the slice of an application that is ready, at an address of its own.
 func newApplication(service types.NamespacedName, number int) *discoveryv1.EndpointSlice {
 	slice := newSlice(service, "app", managedByBench)
-	slice.Ports = []discoveryv1.EndpointPort{{Name: new("http"), Port: new(int32(8080)), Protocol: new(corev1.ProtocolTCP)}}
+	slice.Ports = []discoveryv1.EndpointPort{{Name: new(""), Port: new(int32(8080)), Protocol: new(corev1.ProtocolTCP)}}
 	slice.Endpoints = []discoveryv1.Endpoint{{
 		Addresses:  []string{fakeAddress(number).String()},
 		Conditions: discoveryv1.EndpointConditions{Ready: new(true), Serving: new(true), Terminating: new(false)},

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// eventsLimit is how long after the last slice the events of a phase may come.
-	eventsLimit = 30 * time.Second
+	// eventsLimit is how long the next event of a phase may take.
+	eventsLimit = 15 * time.Second
 	// churnRate is how many slices are touched per second.
 	churnRate = 10
 	// idle is the share of a core up to which the operator has nothing to do.
@@ -127,15 +127,17 @@ func (b *bench) turn(ctx context.Context, m *measured, outage bool) error {
 	return b.awaitEvents(ctx, m, reason, b.world.total())
 }
 
-// awaitEvents waits until the events of a phase are written. How many there are is judged later.
+// awaitEvents waits until the events of a phase are written, or no more come. How many there are is
+// judged later.
 func (b *bench) awaitEvents(ctx context.Context, m *measured, reason string, wanted int) error {
-	deadline := time.Now().Add(eventsLimit)
-	for b.tracker.eventsOf(reason) < wanted && time.Now().Before(deadline) {
+	for since := time.Now(); m.events < wanted && time.Since(since) < eventsLimit; {
 		if err := b.pause(ctx); err != nil {
 			return err
 		}
+		if now := b.tracker.eventsOf(reason); now > m.events {
+			m.events, since = now, time.Now()
+		}
 	}
-	m.events = b.tracker.eventsOf(reason)
 	return nil
 }
 

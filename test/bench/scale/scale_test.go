@@ -189,13 +189,13 @@ func TestOnlyATargetThatIsCountedFailsTheRun(t *testing.T) {
 			spoil: func(m *measured) { m.last[0] = 2 * time.Second }, printed: "promotion, p99: 2.00 s, and should be 0.3 s",
 		},
 		"a read is missed": {
-			spoil: func(m *measured) { m.cost.reads = 3000 }, printed: "reads per promotion: 3.00, and should be 0", problem: "1 targets",
+			spoil: func(m *measured) { m.cost.reads = 3000 }, printed: "reads per promotion: 3.00, and should be 0", problem: "1 of 13 targets",
 		},
 		"a slice was written twice": {
-			spoil: func(m *measured) { m.cost.late = 100 }, printed: "writes per slice and promotion: 1.05", problem: "1 targets",
+			spoil: func(m *measured) { m.cost.late = 100 }, printed: "writes per slice and promotion: 1.05", problem: "1 of 13 targets",
 		},
 		"an event is missing": {
-			spoil: func(m *measured) { m.events = 0 }, printed: "events per promotion: 0.00", problem: "1 targets",
+			spoil: func(m *measured) { m.events = 0 }, printed: "events per promotion: 0.00", problem: "1 of 13 targets",
 		},
 	}
 	for name, test := range tests {
