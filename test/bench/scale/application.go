@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"time"
@@ -39,7 +38,7 @@ func newApplication(service types.NamespacedName, number int) *discoveryv1.Endpo
 
 func fakeAddress(number int) netip.Addr {
 	bytes := fakeApplications.As4()
-	binary.BigEndian.PutUint16(bytes[2:], uint16(number)+1)
+	bytes[2], bytes[3] = byte((number+1)>>8&0xff), byte((number+1)&0xff)
 	return netip.AddrFrom4(bytes)
 }
 

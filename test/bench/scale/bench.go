@@ -170,7 +170,8 @@ func (b *bench) count(ctx context.Context) (counters, error) {
 	if text, err = serverMetrics(ctx, b.clients); err != nil {
 		return c, err
 	}
-	return c, c.ofServer(text)
+	err = c.ofServer(text)
+	return c, err
 }
 
 func (b *bench) process() int { return int(b.pid.Load()) }
@@ -190,9 +191,10 @@ func (b *bench) until(ctx context.Context, what string, holds func(*protected) b
 }
 
 func (b *bench) untilCount(ctx context.Context, what string, wanted int, holds func(*protected) bool) error {
-	count, limit := 0, time.Now().Add(waitLimit)
+	limit := time.Now().Add(waitLimit)
 	for {
-		if count = b.tracker.count(holds); count >= wanted {
+		count := b.tracker.count(holds)
+		if count >= wanted {
 			return nil
 		}
 		if time.Now().After(limit) {
