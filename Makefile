@@ -170,6 +170,10 @@ consumers: bin/devcluster $(TOOLS)/gotestsum ## Test who honours a standby: kube
 bench-failover: bin/devcluster $(TOOLS)/kustomize ## Measure failover side by side (no operator, v1, v2) and write docs/failover.md.
 	test/bench/run.sh $(BENCH_ARGS)
 
+.PHONY: bench-scale
+bench-scale: bin/devcluster $(TOOLS)/kustomize ## Measure the operator with 1,000 and 10,000 Services and write docs/scale.md.
+	test/bench/scale/run.sh $(BENCH_ARGS)
+
 ##@ Image
 
 .PHONY: docker-build

@@ -15,7 +15,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +29,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/critical-service/operator/test/internal/cluster"
+	"github.com/critical-service/operator/test/internal/document"
 )
 
 type options struct {
@@ -99,30 +99,7 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	text := b.table(results)
 	fmt.Print(text)
-	return publish(o.document, text)
-}
-
-// The table in a document stands between these two lines.
-const (
-	beginMark = "<!-- bench: begin -->\n"
-	endMark   = "<!-- bench: end -->\n"
-)
-
-// publish puts the text between the marks of a document.
-func publish(document, text string) error {
-	if document == "" {
-		return nil
-	}
-	content, err := os.ReadFile(document)
-	if err != nil {
-		return err
-	}
-	before, rest, begins := bytes.Cut(content, []byte(beginMark))
-	_, after, ends := bytes.Cut(rest, []byte(endMark))
-	if !begins || !ends {
-		return fmt.Errorf("%s has no place for the table: it needs the lines %q and %q", document, beginMark, endMark)
-	}
-	return os.WriteFile(document, fmt.Appendf(nil, "%s%s\n%s\n%s%s", before, beginMark, text, endMark, after), 0o644)
+	return document.Publish(o.document, text)
 }
 
 // eventually repeats look until it says done, or the limit is over.

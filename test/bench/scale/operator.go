@@ -1,0 +1,247 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/test/internal/cluster"
+)
+
+// subject is the operator that is measured.
+type subject interface {
+	// configure starts it again for a world: without self-tests where addresses lead nowhere.
+	configure(ctx context.Context, world string, selfTest bool) error
+	stop(ctx context.Context) error
+	start(ctx context.Context) error
+	// process is the PID on this machine.
+	process(ctx context.Context) (int, error)
+	// metrics are those that it serves.
+	metrics(ctx context.Context) ([]byte, error)
+	// restarts is how often it has ended unasked, as it does at its memory limit.
+	restarts(ctx context.Context) (int, error)
+}
+
+const (
+	operatorNamespace = "critical-service-system"
+	operatorName      = "critical-service-operator"
+	fieldManager      = "bench-scale"
+	startLimit        = 3 * time.Minute
+)
+
+// deployment is the operator that is installed in the cluster.
+type deployment struct {
+	cluster *cluster.Cluster
+	token   string
+	made    []client.Object
+}
+
+// newDeployment gets the right to read the metrics.
+func newDeployment(ctx context.Context, connection *cluster.Cluster) (*deployment, error) {
+	d := &deployment{cluster: connection}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: newID()}}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: account.Name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "critical-service-metrics-reader"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}},
+	}
+	for _, object := range []client.Object{account, binding} {
+		if err := connection.Create(ctx, object); err != nil {
+			return nil, errors.Join(err, d.restore(ctx))
+		}
+		d.made = append(d.made, object)
+	}
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(7200))}}
+	if err := connection.SubResource("token").Create(ctx, account, request); err != nil {
+		return nil, errors.Join(err, d.restore(ctx))
+	}
+	d.token = request.Status.Token
+	return d, nil
+}
+
+// owned is what the bench owns of the Deployment. With the real nodes cordoned for responders, the
+// operator still runs on one of them.
+const owned = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: %s, namespace: %s}
+spec:
+  template:
+    metadata:
+      annotations: {bench-scale/world: %q}
+    spec:
+      tolerations:
+      - {key: node.kubernetes.io/unschedulable, operator: Exists, effect: NoSchedule}
+      affinity:
+        nodeAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            nodeSelectorTerms:
+            - matchExpressions:
+              - {key: %s, operator: DoesNotExist}
+      containers:
+      - name: manager
+        env: [%s]
+`
+
+func (d *deployment) configure(ctx context.Context, world string, selfTest bool) error {
+	variable := ""
+	if !selfTest {
+		variable = `{name: SELF_TEST_INTERVAL, value: "0s"}`
+	}
+	if err := d.apply(ctx, fmt.Sprintf(owned, operatorName, operatorNamespace, newID()+" "+world, fakeNodeLabel, variable)); err != nil {
+		return err
+	}
+	return d.running(ctx)
+}
+
+// restore takes back all that configure has set.
+func (d *deployment) restore(ctx context.Context) error {
+	nothing := fmt.Sprintf("{apiVersion: apps/v1, kind: Deployment, metadata: {name: %s, namespace: %s}}", operatorName, operatorNamespace)
+	problems := []error{d.apply(ctx, nothing)}
+	for _, object := range d.made {
+		problems = append(problems, client.IgnoreNotFound(d.cluster.Delete(ctx, object)))
+	}
+	return errors.Join(append(problems, d.start(ctx))...)
+}
+
+func (d *deployment) apply(ctx context.Context, manifest string) error {
+	objects, err := cluster.Decode([]byte(manifest))
+	if err != nil {
+		return err
+	}
+	return d.cluster.Apply(ctx, fieldManager, objects...)
+}
+
+func (d *deployment) scale(ctx context.Context, replicas int32) error {
+	object := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorName}}
+	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
+	return d.cluster.SubResource("scale").Update(ctx, object, client.WithSubResourceBody(scale))
+}
+
+func (d *deployment) stop(ctx context.Context) error {
+	if err := d.scale(ctx, 0); err != nil {
+		return err
+	}
+	return d.pods(ctx, 0)
+}
+
+func (d *deployment) start(ctx context.Context) error { return d.scale(ctx, 1) }
+
+// running waits until the Deployment is up to date, and the Pods before it are gone.
+func (d *deployment) running(ctx context.Context) error {
+	if err := d.cluster.AwaitDeployment(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: operatorName}, startLimit); err != nil {
+		return err
+	}
+	return d.pods(ctx, 1)
+}
+
+func (d *deployment) pods(ctx context.Context, wanted int) error {
+	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, startLimit, true, func(ctx context.Context) (bool, error) {
+		list, err := d.list(ctx)
+		return len(list) == wanted, err
+	})
+}
+
+func (d *deployment) list(ctx context.Context) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	err := d.cluster.List(ctx, &pods, client.InNamespace(operatorNamespace),
+		client.MatchingLabels{"app.kubernetes.io/name": operatorName, "app.kubernetes.io/component": "manager"})
+	return pods.Items, err
+}
+
+// pod is the only one.
+func (d *deployment) pod(ctx context.Context) (*corev1.Pod, error) {
+	pods, err := d.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(pods) != 1 || len(pods[0].Status.ContainerStatuses) == 0 {
+		return nil, fmt.Errorf("the operator has %d Pods, or they do not run", len(pods))
+	}
+	return &pods[0], nil
+}
+
+func (d *deployment) restarts(ctx context.Context) (int, error) {
+	pod, err := d.pod(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return int(pod.Status.ContainerStatuses[0].RestartCount), nil
+}
+
+// process finds the process by the name of its cgroup, which holds the container's ID.
+func (d *deployment) process(ctx context.Context) (int, error) {
+	pod, err := d.pod(ctx)
+	if err != nil {
+		return 0, err
+	}
+	_, id, found := strings.Cut(pod.Status.ContainerStatuses[0].ContainerID, "://")
+	if !found {
+		return 0, errors.New("the operator's container does not run")
+	}
+	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
+	if err != nil {
+		return 0, err
+	}
+	for _, file := range groups {
+		// A process may end meanwhile.
+		if group, err := os.ReadFile(file); err == nil && bytes.Contains(group, []byte(id)) {
+			return strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		}
+	}
+	return 0, fmt.Errorf("no process of container %s: this program must run on the operator's node", id)
+}
+
+func (d *deployment) metrics(ctx context.Context) ([]byte, error) {
+	pod, err := d.pod(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return scrape(ctx, "https://"+net.JoinHostPort(pod.Status.PodIP, "8443")+"/metrics", d.token)
+}
+
+// unverified does not ask whose certificate it is.
+var unverified = &http.Client{
+	Timeout: time.Minute,
+	Transport: &http.Transport{TLSClientConfig: &tls.Config{
+		MinVersion:         tls.VersionTLS13,
+		InsecureSkipVerify: true, //nolint:gosec // The operator's certificate is made at start, for no particular name.
+	}},
+}
+
+// scrape reads metrics once, in the text format.
+func scrape(ctx context.Context, url, token string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	response, err := unverified.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", url, response.Status)
+	}
+	return io.ReadAll(response.Body)
+}
