@@ -27,10 +27,7 @@ type Needs struct {
 // namespace, the policies and the slices.
 func (s *Snapshot) Needs() Needs {
 	var needs Needs
-	if s.Service == nil {
-		return needs
-	}
-	governor := protection.Governor(s.Policies, s.Service, s.NamespaceLabels)
+	governor := s.governor()
 	if governor == nil {
 		return needs
 	}
@@ -51,6 +48,25 @@ func (s *Snapshot) Needs() Needs {
 		}
 	}
 	return needs
+}
+
+// IsGoverned reports whether a CriticalService matches the Service. Where none does, a
+// decision only ends what is there of a fallback.
+func (s *Snapshot) IsGoverned() bool { return s.governor() != nil }
+
+// NeedsResponder reports whether a page may answer for the Service: it is configured, or
+// stands in for a PodTemplate, or announces a maintenance. It is asked of a Snapshot that
+// has what Needs wants, and the maintenances.
+func (s *Snapshot) NeedsResponder() bool {
+	governor := s.governor()
+	return governor != nil && (governor.Spec.Fallback.Service == nil || len(s.Maintenance) > 0)
+}
+
+func (s *Snapshot) governor() *criticalv2.CriticalService {
+	if s.Service == nil {
+		return nil
+	}
+	return protection.Governor(s.Policies, s.Service, s.NamespaceLabels)
 }
 
 // PodName is the name that a new fallback Pod of the Service gets.

@@ -93,7 +93,7 @@ func (o *Observer) ObserveLive(ctx context.Context, key types.NamespacedName) (d
 func (o *Observer) snapshot(ctx context.Context, from client.Reader, key types.NamespacedName, slicesOf ...client.ListOption) (decide.Snapshot, error) {
 	snap := decide.Snapshot{Now: o.Clock.Now(), Settings: o.Settings, Attempt: o.Memory.Attempts.Get(key), Refusal: o.Memory.Refusals.Get(key)}
 	for _, part := range []func(context.Context, client.Reader, types.NamespacedName, *decide.Snapshot) error{
-		o.readService, o.readPolicies, o.readPods, o.readResponder, o.readMaintenance,
+		o.readService, o.readPolicies, o.readPods, o.readMaintenance, o.readResponder,
 	} {
 		if err := part(ctx, from, key, &snap); err != nil {
 			return snap, err
@@ -155,7 +155,13 @@ func (o *Observer) readPods(ctx context.Context, from client.Reader, key types.N
 	return nil
 }
 
+// readResponder reads the responder of the namespace, where a page may answer for the
+// Service: any user of a namespace can write something of that name, and what no
+// CriticalService asks for must cost nothing.
 func (o *Observer) readResponder(ctx context.Context, from client.Reader, key types.NamespacedName, snap *decide.Snapshot) error {
+	if !snap.NeedsResponder() {
+		return nil
+	}
 	name := types.NamespacedName{Namespace: key.Namespace, Name: criticalv2.ResponderName}
 	deployment, err := read.Existing[appsv1.Deployment](ctx, from, name)
 	if err != nil {
@@ -165,18 +171,27 @@ func (o *Observer) readResponder(ctx context.Context, from client.Reader, key ty
 		snap.Responder.Deployment = deployment
 	}
 	listeners, err := read.Existing[corev1.ConfigMap](ctx, from, name)
-	if listeners != nil && listeners.Labels[criticalv2.LabelResponder] == criticalv2.ResponderListeners {
-		snap.Responder.Table = o.table(listeners)
+	switch {
+	case err != nil:
+		return err
+	case listeners != nil && listeners.Labels[criticalv2.LabelResponder] == criticalv2.ResponderListeners:
+		snap.Responder.Table = o.table(ctx, listeners)
+	default:
+		o.Memory.Tables.Delete(key.Namespace)
 	}
-	return err
+	return nil
 }
 
 // table is the table in a ConfigMap; nil where it cannot be parsed, which the
 // responder's controller fixes. Each version is parsed once.
-func (o *Observer) table(config *corev1.ConfigMap) *listener.Table {
+func (o *Observer) table(ctx context.Context, config *corev1.ConfigMap) *listener.Table {
 	version := string(config.UID) + "/" + config.ResourceVersion
+	isKnown := func(last *memory.Table) bool { return last != nil && last.Version == version }
+	if !isKnown(o.Memory.Tables.Get(config.Namespace)) {
+		o.forgetTables(ctx)
+	}
 	return o.Memory.Tables.Update(config.Namespace, func(last *memory.Table) *memory.Table {
-		if last != nil && last.Version == version {
+		if isKnown(last) {
 			return last
 		}
 		table, err := listener.Parse([]byte(config.Data[listener.Key]))
@@ -187,9 +202,23 @@ func (o *Observer) table(config *corev1.ConfigMap) *listener.Table {
 	}).Table
 }
 
+// forgetTables drops the tables of namespaces that have none any more. No Service of
+// such a namespace need be left that would notice.
+func (o *Observer) forgetTables(ctx context.Context) {
+	for _, namespace := range o.Memory.Tables.Keys() {
+		config, err := read.Existing[corev1.ConfigMap](ctx, o.Cached, types.NamespacedName{Namespace: namespace, Name: criticalv2.ResponderName})
+		if err == nil && config == nil {
+			o.Memory.Tables.Delete(namespace)
+		}
+	}
+}
+
 // readMaintenance reads what is announced for the Service. What stands in for it is
 // taken away for its sake only when the page can, so that the cache is always enough.
 func (o *Observer) readMaintenance(ctx context.Context, _ client.Reader, key types.NamespacedName, snap *decide.Snapshot) error {
+	if !snap.IsGoverned() {
+		return nil
+	}
 	var configs corev1.ConfigMapList
 	err := o.Cached.List(ctx, &configs, client.InNamespace(key.Namespace),
 		client.MatchingLabels{criticalv2.LabelResponder: criticalv2.ResponderMaintenance}, client.UnsafeDisableDeepCopy)

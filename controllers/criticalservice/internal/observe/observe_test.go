@@ -7,10 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe/observetest"
+	"github.com/critical-service/operator/internal/contract/listener"
 )
 
 var web = types.NamespacedName{Namespace: "shop", Name: "web"}
@@ -48,6 +51,80 @@ func TestObservingChangesNothingThatIsRemembered(t *testing.T) {
 		g.Expect(snap.NameConflict.UID).To(Equal(theirs.UID))
 		g.Expect(observer.Memory.NameConflicts.Get(web)).To(BeNil())
 	})
+}
+
+func critical(fallback criticalv2.Fallback) *criticalv2.CriticalService {
+	return &criticalv2.CriticalService{
+		ObjectMeta: metav1.ObjectMeta{Name: "storefront"},
+		Spec: criticalv2.CriticalServiceSpec{
+			ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"tier": "front"}}, Fallback: fallback,
+		},
+	}
+}
+
+func front() *corev1.Service {
+	front := service()
+	front.Labels = map[string]string{"tier": "front"}
+	return front
+}
+
+func listeners(namespace string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: criticalv2.ResponderName, Labels: map[string]string{criticalv2.LabelResponder: criticalv2.ResponderListeners},
+		},
+		Data: map[string]string{listener.Key: `{"listeners":[]}`},
+	}
+}
+
+func maintenance() *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: web.Namespace, Name: "planned", Labels: map[string]string{criticalv2.LabelResponder: criticalv2.ResponderMaintenance},
+		},
+		Data: map[string]string{criticalv2.MaintenanceService: web.Name},
+	}
+}
+
+// Any user of a namespace can write a table. It must cost nothing where no page may
+// answer.
+func TestATableIsParsedOnlyWhereAPageMayAnswer(t *testing.T) {
+	backup := criticalv2.Fallback{Service: &criticalv2.ServiceFallback{Name: "spare"}}
+	for name, c := range map[string]struct {
+		world  []client.Object
+		parsed bool
+	}{
+		"no CriticalService":                    {[]client.Object{front()}, false},
+		"no CriticalService matches":            {[]client.Object{service(), critical(criticalv2.Fallback{})}, false},
+		"a backup Service answers":              {[]client.Object{front(), critical(backup)}, false},
+		"a page answers during a maintenance":   {[]client.Object{front(), critical(backup), maintenance()}, true},
+		"a page answers":                        {[]client.Object{front(), critical(criticalv2.Fallback{})}, true},
+		"a page may stand in for a PodTemplate": {[]client.Object{front(), critical(criticalv2.Fallback{PodTemplate: &criticalv2.PodTemplateFallback{}})}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			observer, _ := observetest.Of(t, append(c.world, listeners(web.Namespace))...)
+			snap, err := observer.Observe(t.Context(), web)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(snap.Responder.Table != nil).To(Equal(c.parsed))
+			g.Expect(len(observer.Memory.Tables.Keys()) == 1).To(Equal(c.parsed))
+		})
+	}
+}
+
+func TestATableIsForgottenWithItsConfigMap(t *testing.T) {
+	g := NewWithT(t)
+	table := listeners(web.Namespace)
+	observer, cached := observetest.Of(t, front(), critical(criticalv2.Fallback{}), table)
+	observer.Memory.Tables.Set("gone", memory.Table{})
+	_, err := observer.Observe(t.Context(), web)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(observer.Memory.Tables.Keys()).To(ConsistOf(web.Namespace), "those of namespaces that are gone")
+
+	g.Expect(cached.Delete(t.Context(), table)).To(Succeed())
+	_, err = observer.Observe(t.Context(), web)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(observer.Memory.Tables.Keys()).To(BeEmpty())
 }
 
 func TestALookAtCachesUsesWhatIsRemembered(t *testing.T) {
