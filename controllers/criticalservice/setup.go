@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/controllers/criticalservice/cause"
+	"github.com/critical-service/operator/controllers/criticalservice/content"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
@@ -107,9 +108,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	emitter := events.Emitter{Recorder: recorder, Scheme: mgr.GetScheme()}
 	wakeStatus := wake.NewStatus()
 	diagnoses := cause.NewDiagnoses(options.DiagnoseAfter, observer.Memory)
+	contents := content.NewJudgements(observer.Memory)
 
 	services := &protect.Reconciler{
-		Observer: observer, Emitter: emitter, Client: writer, Wake: wakeStatus, Metrics: measured, Diagnoses: diagnoses,
+		Observer: observer, Emitter: emitter, Client: writer, Wake: wakeStatus, Metrics: measured, Diagnoses: diagnoses, Contents: contents,
 	}
 	if err := services.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the service controller: %w", err)
@@ -121,6 +123,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	causes := &cause.Reconciler{Observer: observer, Emitter: emitter, Diagnoses: diagnoses, Wake: wakeStatus}
 	if err := causes.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the cause controller: %w", err)
+	}
+	judge := &content.Reconciler{Observer: observer, Judgements: contents, Wake: wakeStatus}
+	if err := judge.Setup(mgr); err != nil {
+		return fmt.Errorf("set up the content controller: %w", err)
 	}
 	if observer.Untested {
 		return nil

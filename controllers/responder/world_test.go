@@ -225,7 +225,7 @@ func (w *world) look() {
 	w.T.Helper()
 	before := w.operator.Reconciles("responder", "", w.Namespace)
 	wake := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-		Name: "wake-" + rand.String(8), Namespace: w.Namespace, Labels: map[string]string{criticalv2.LabelResponder: "wake"},
+		Name: "wake-" + rand.String(8), Namespace: w.Namespace, Labels: map[string]string{criticalv2.LabelResponder: criticalv2.ResponderContent},
 	}}
 	w.Create(wake)
 	w.Eventually(func() int { return w.operator.Reconciles("responder", "", w.Namespace) }).

@@ -23,6 +23,7 @@ func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap 
 	r.log(ctx, plan, done)
 	r.Metrics.Activated(key, activation(snap, &plan, &done))
 	r.Diagnoses.Follow(key, plan)
+	r.Contents.Follow(snap)
 	r.remember(key, snap, done)
 	if snap.Service == nil {
 		return

@@ -17,6 +17,7 @@
 package page
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -62,6 +63,10 @@ type File struct {
 	Body        []byte
 }
 
+// maxProblems is how many problems are reported. Content can have hundreds of
+// thousands, and people fix one after the other.
+const maxProblems = 16
+
 // Problem is why a key is not used.
 type Problem struct {
 	// Key of the ConfigMap.
@@ -74,7 +79,7 @@ type Problem struct {
 func (p Problem) String() string { return fmt.Sprintf("key %q: %s", p.Key, p.Message) }
 
 // Parse reads the keys of a ConfigMap. The content is never nil; the problems
-// are sorted by key. Values are not copied.
+// are sorted by key, and no more than maxProblems. Values are not copied.
 func Parse(files map[string][]byte) (*Content, []Problem) {
 	r := &reader{content: &Content{}}
 	for _, key := range byImportance(files) {
@@ -113,6 +118,9 @@ type reader struct {
 }
 
 func (r *reader) problem(key, format string, args ...any) {
+	if len(r.problems) == maxProblems {
+		return
+	}
 	r.problems = append(r.problems, Problem{Key: key, Message: fmt.Sprintf(format, args...)})
 }
 
@@ -136,7 +144,7 @@ func (r *reader) read(key string, value []byte) {
 // text is a text that can be shown, or nil.
 func (r *reader) text(key string, value []byte) []byte {
 	switch {
-	case strings.TrimSpace(string(value)) == "":
+	case len(bytes.TrimSpace(value)) == 0:
 		r.problem(key, "it is empty; the built-in page is shown")
 	case !utf8.Valid(value):
 		r.problem(key, "it is not UTF-8; the built-in page is shown")
@@ -155,16 +163,38 @@ func (r *reader) json(value []byte) {
 		return
 	}
 	r.content.JSON = value
-	object := map[string]json.RawMessage{}
-	if json.Unmarshal(value, &object) != nil {
-		return // Any JSON will do, but only an object can be a problem.
+	r.content.IsProblem = isProblem(value)
+}
+
+// isProblem reports whether valid JSON is an object with a member of a problem
+// (RFC 9457). It keeps none of the members, of which there can be very many.
+func isProblem(value []byte) bool {
+	decoder := json.NewDecoder(bytes.NewReader(value))
+	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
+		return false // Any JSON will do, but only an object can be a problem.
 	}
-	for _, member := range []string{"type", "title", "status", "detail", "instance"} {
-		if _, found := object[member]; found {
-			r.content.IsProblem = true
+	for decoder.More() {
+		member, err := decoder.Token()
+		if err != nil {
+			return false
+		}
+		switch member {
+		case "type", "title", "status", "detail", "instance":
+			return true
+		}
+		var skipped skip
+		if decoder.Decode(&skipped) != nil {
+			return false
 		}
 	}
+	return false
 }
+
+// skip is any JSON value, of which nothing is kept.
+type skip struct{}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (*skip) UnmarshalJSON([]byte) error { return nil }
 
 func (r *reader) eta(value []byte) {
 	text := strings.TrimSpace(string(value))

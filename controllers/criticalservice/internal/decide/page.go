@@ -2,7 +2,6 @@ package decide
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 	"github.com/critical-service/operator/internal/contract/listener"
-	"github.com/critical-service/operator/internal/contract/page"
 	"github.com/critical-service/operator/internal/protection"
 )
 
@@ -100,24 +98,4 @@ func (s *Snapshot) deploymentProblem() string {
 		}
 	}
 	return ""
-}
-
-// lacksContent reports whether the page names a ConfigMap that is not there, or does
-// not carry the label by which its owner agrees that it is published.
-func (s *Snapshot) lacksContent(wanted *criticalv2.PageFallback) bool {
-	return wanted.ConfigMapName != "" && s.Content == nil
-}
-
-// contentProblems lists what is wrong with the content of the page.
-func (s *Snapshot) contentProblems(wanted *criticalv2.PageFallback) []page.Problem {
-	if wanted.ConfigMapName == "" || s.Content == nil {
-		return nil
-	}
-	files := map[string][]byte{}
-	for key, text := range s.Content.Data {
-		files[key] = []byte(text)
-	}
-	maps.Copy(files, s.Content.BinaryData)
-	_, problems := page.Parse(files)
-	return problems
 }

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -240,14 +241,13 @@ func (o *Observer) readNeeds(ctx context.Context, from client.Reader, snap *deci
 		}
 	}
 	if needs.Content.Name != "" {
-		// Nothing is taken away for its sake, so that the cache is always enough, and
-		// no permission to read just any ConfigMap is needed.
-		content, err := read.Existing[corev1.ConfigMap](ctx, o.Cached, needs.Content)
+		// Nothing is taken away for its sake, so that the cache is always enough.
+		content, err := o.ContentMetadata(ctx, needs.Content)
 		if err != nil {
 			return err
 		}
-		if content != nil && content.Labels[criticalv2.LabelResponder] == criticalv2.ResponderContent {
-			snap.Content = content
+		if content != nil {
+			snap.Content = o.Memory.Content(needs.Content, content.UID)
 		}
 	}
 	for _, name := range needs.Backups {
@@ -256,6 +256,18 @@ func (o *Observer) readNeeds(ctx context.Context, from client.Reader, snap *deci
 		}
 	}
 	return nil
+}
+
+// ContentMetadata is the metadata of a ConfigMap that its owner agrees to publish; nil
+// if there is none. Of content, the cache holds no more.
+func (o *Observer) ContentMetadata(ctx context.Context, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
+	content := &metav1.PartialObjectMetadata{}
+	content.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	err := client.IgnoreNotFound(o.Cached.Get(ctx, key, content))
+	if err != nil || content.Labels[criticalv2.LabelResponder] != criticalv2.ResponderContent {
+		return nil, err
+	}
+	return content, nil
 }
 
 func (o *Observer) readBackup(ctx context.Context, from client.Reader, name types.NamespacedName, snap *decide.Snapshot) error {
