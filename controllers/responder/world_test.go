@@ -41,6 +41,12 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
+	return newWorldAlone(t)
+}
+
+// newWorldAlone is one beside which no other test runs.
+func newWorldAlone(t *testing.T) *world {
+	t.Helper()
 	w := &world{World: cluster.NewWorld(t)}
 	t.Cleanup(func() {
 		if w.operator != nil && t.Failed() {

@@ -55,11 +55,14 @@ func (s *Snapshot) Needs() Needs {
 func (s *Snapshot) IsGoverned() bool { return s.governor() != nil }
 
 // NeedsResponder reports whether a page may answer for the Service: it is configured, or
-// stands in for a PodTemplate, or announces a maintenance. It is asked of a Snapshot that
-// has what Needs wants, and the maintenances.
+// stands in for a PodTemplate, announces a maintenance, or is still published. It is
+// asked of a Snapshot that has what Needs wants, and the maintenances.
 func (s *Snapshot) NeedsResponder() bool {
 	governor := s.governor()
-	return governor != nil && (governor.Spec.Fallback.Service == nil || len(s.Maintenance) > 0)
+	return governor != nil && (governor.Spec.Fallback.Service == nil || len(s.Maintenance) > 0 ||
+		slices.ContainsFunc(s.Standby, func(slice discoveryv1.EndpointSlice) bool {
+			return slice.Labels[criticalv2.LabelFallbackKind] == criticalv2.FallbackKindPage
+		}))
 }
 
 func (s *Snapshot) governor() *criticalv2.CriticalService {

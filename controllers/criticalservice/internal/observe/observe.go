@@ -94,7 +94,7 @@ func (o *Observer) ObserveLive(ctx context.Context, key types.NamespacedName) (d
 func (o *Observer) snapshot(ctx context.Context, from client.Reader, key types.NamespacedName, slicesOf ...client.ListOption) (decide.Snapshot, error) {
 	snap := decide.Snapshot{Now: o.Clock.Now(), Settings: o.Settings, Attempt: o.Memory.Attempts.Get(key), Refusal: o.Memory.Refusals.Get(key)}
 	for _, part := range []func(context.Context, client.Reader, types.NamespacedName, *decide.Snapshot) error{
-		o.readService, o.readPolicies, o.readPods, o.readMaintenance, o.readResponder,
+		o.readService, o.readPolicies, o.readPods, o.readMaintenance,
 	} {
 		if err := part(ctx, from, key, &snap); err != nil {
 			return snap, err
@@ -110,6 +110,9 @@ func (o *Observer) snapshot(ctx context.Context, from client.Reader, key types.N
 		} else {
 			snap.Slices = append(snap.Slices, slice)
 		}
+	}
+	if err := o.readResponder(ctx, from, key, &snap); err != nil {
+		return snap, err
 	}
 	err := o.readNeeds(ctx, from, &snap)
 	return snap, err

@@ -5,6 +5,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -86,6 +87,14 @@ func maintenance() *corev1.ConfigMap {
 	}
 }
 
+func published(kind string) *discoveryv1.EndpointSlice {
+	return &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
+		Namespace: web.Namespace, Name: web.Name + "-standby-ipv4", Labels: map[string]string{
+			discoveryv1.LabelServiceName: web.Name, discoveryv1.LabelManagedBy: criticalv2.ManagedBy, criticalv2.LabelFallbackKind: kind,
+		},
+	}}
+}
+
 // Any user of a namespace can write a table. It must cost nothing where no page may
 // answer.
 func TestATableIsParsedOnlyWhereAPageMayAnswer(t *testing.T) {
@@ -98,6 +107,7 @@ func TestATableIsParsedOnlyWhereAPageMayAnswer(t *testing.T) {
 		"no CriticalService matches":            {[]client.Object{service(), critical(criticalv2.Fallback{})}, false},
 		"a backup Service answers":              {[]client.Object{front(), critical(backup)}, false},
 		"a page answers during a maintenance":   {[]client.Object{front(), critical(backup), maintenance()}, true},
+		"a page is still published":             {[]client.Object{front(), critical(backup), published(criticalv2.FallbackKindPage)}, true},
 		"a page answers":                        {[]client.Object{front(), critical(criticalv2.Fallback{})}, true},
 		"a page may stand in for a PodTemplate": {[]client.Object{front(), critical(criticalv2.Fallback{PodTemplate: &criticalv2.PodTemplateFallback{}})}, true},
 	} {
