@@ -167,34 +167,46 @@ func (r *reader) json(value []byte) {
 }
 
 // isProblem reports whether valid JSON is an object with a member of a problem
-// (RFC 9457). It keeps none of the members, of which there can be very many.
+// (RFC 9457). It takes no memory: there can be very many members.
 func isProblem(value []byte) bool {
-	decoder := json.NewDecoder(bytes.NewReader(value))
-	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
+	value = bytes.TrimSpace(value)
+	if value[0] != '{' {
 		return false // Any JSON will do, but only an object can be a problem.
 	}
-	for decoder.More() {
-		member, err := decoder.Token()
-		if err != nil {
-			return false
-		}
-		switch member {
-		case "type", "title", "status", "detail", "instance":
-			return true
-		}
-		var skipped skip
-		if decoder.Decode(&skipped) != nil {
-			return false
+	depth, isName := 0, false
+	for i := 0; i < len(value); i++ {
+		switch value[i] {
+		case '{', '[':
+			depth++
+			isName = depth == 1
+		case '}', ']':
+			depth--
+		case ',':
+			isName = depth == 1
+		case '"':
+			end := endOfString(value, i)
+			if isName && problemMembers[string(value[i:end])] {
+				return true
+			}
+			i, isName = end-1, false
 		}
 	}
 	return false
 }
 
-// skip is any JSON value, of which nothing is kept.
-type skip struct{}
+// problemMembers are the members of a problem, as JSON.
+var problemMembers = map[string]bool{`"type"`: true, `"title"`: true, `"status"`: true, `"detail"`: true, `"instance"`: true}
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (*skip) UnmarshalJSON([]byte) error { return nil }
+// endOfString is where a string of valid JSON ends that begins at a place.
+func endOfString(value []byte, begin int) int {
+	end := begin + 1
+	for ; value[end] != '"'; end++ {
+		if value[end] == '\\' {
+			end++
+		}
+	}
+	return end + 1
+}
 
 func (r *reader) eta(value []byte) {
 	text := strings.TrimSpace(string(value))

@@ -198,3 +198,6 @@ func withContent(data map[string]string) option {
 		s.Content = &decide.Content{Judged: true, Problems: problems}
 	}
 }
+
+// unread is content that exists, and was not read yet.
+func unread(s *decide.Snapshot) { s.Content = &decide.Content{} }
