@@ -5,6 +5,7 @@ package observe
 import (
 	"context"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -44,6 +46,23 @@ const IndexServiceOfSlice = "service"
 // IndexBackupOfSlice is the cache's index of standby slices by the backup Service
 // that they publish.
 const IndexBackupOfSlice = "backup"
+
+// IndexServiceOfMaintenance is the cache's index of maintenances by their Service, so
+// that those of other Services cost nothing.
+const IndexServiceOfMaintenance = "maintenance"
+
+// ServiceOfMaintenance is the Service that a maintenance is about, as the index wants it.
+func ServiceOfMaintenance(object client.Object) []string {
+	config, isConfigMap := object.(*corev1.ConfigMap)
+	if !isConfigMap || config.Labels[criticalv2.LabelResponder] != criticalv2.ResponderMaintenance {
+		return nil
+	}
+	return []string{config.Data[criticalv2.MaintenanceService]}
+}
+
+// maxMaintenances is how many maintenances of one Service are looked at: one is
+// announced at a time, and any user of a namespace can write thousands.
+const maxMaintenances = 64
 
 // BackupOfSlice is the backup Service that a slice publishes, as the index wants it.
 func BackupOfSlice(object client.Object) []string {
@@ -224,14 +243,17 @@ func (o *Observer) readMaintenance(ctx context.Context, _ client.Reader, key typ
 		return nil
 	}
 	var configs corev1.ConfigMapList
-	err := o.Cached.List(ctx, &configs, client.InNamespace(key.Namespace),
-		client.MatchingLabels{criticalv2.LabelResponder: criticalv2.ResponderMaintenance}, client.UnsafeDisableDeepCopy)
-	for i := range configs.Items {
-		if configs.Items[i].Data[criticalv2.MaintenanceService] == key.Name {
-			snap.Maintenance = append(snap.Maintenance, configs.Items[i])
-		}
+	if err := o.Cached.List(ctx, &configs, client.InNamespace(key.Namespace),
+		client.MatchingFields{IndexServiceOfMaintenance: key.Name}, client.UnsafeDisableDeepCopy); err != nil {
+		return err
 	}
-	return err
+	snap.Maintenance = configs.Items
+	if skipped := len(snap.Maintenance) - maxMaintenances; skipped > 0 {
+		slices.SortFunc(snap.Maintenance, func(a, b corev1.ConfigMap) int { return strings.Compare(a.Name, b.Name) })
+		snap.Maintenance = snap.Maintenance[:maxMaintenances]
+		ctrl.LoggerFrom(ctx).V(1).Info("skipping maintenances of a Service that has too many; the first by name count", "skipped", skipped)
+	}
+	return nil
 }
 
 // readNeeds reads what the fallback of the Service rests on.

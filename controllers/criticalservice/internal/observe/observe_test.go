@@ -1,6 +1,7 @@
 package observe_test
 
 import (
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -119,6 +120,26 @@ func TestATableIsParsedOnlyWhereAPageMayAnswer(t *testing.T) {
 			g.Expect(snap.Responder.Table != nil).To(Equal(c.parsed))
 			g.Expect(len(observer.Memory.Tables.Keys()) == 1).To(Equal(c.parsed))
 		})
+	}
+}
+
+// Any user of a namespace can announce as much as fits into it.
+func TestOnlySoManyMaintenancesOfAServiceCount(t *testing.T) {
+	g := NewWithT(t)
+	world := []client.Object{front(), critical(criticalv2.Fallback{})}
+	for i := range 100 {
+		announced := maintenance()
+		announced.Name = fmt.Sprintf("%02d", 99-i)
+		other := maintenance()
+		other.Name, other.Data[criticalv2.MaintenanceService] = "other-"+announced.Name, "other"
+		world = append(world, announced, other)
+	}
+	observer, _ := observetest.Of(t, world...)
+	snap, err := observer.Observe(t.Context(), web)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(snap.Maintenance).To(HaveLen(64))
+	for i := range snap.Maintenance {
+		g.Expect(snap.Maintenance[i].Name).To(Equal(fmt.Sprintf("%02d", i)), "the first by name, whatever their order")
 	}
 }
 

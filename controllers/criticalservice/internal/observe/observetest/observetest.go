@@ -30,6 +30,7 @@ func Of(t testing.TB, objects ...client.Object) (observe.Observer, client.Client
 	}
 	cached := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
 		WithIndex(&corev1.ConfigMap{}, metav1.ObjectNameField, func(object client.Object) []string { return []string{object.GetName()} }).
+		WithIndex(&corev1.ConfigMap{}, observe.IndexServiceOfMaintenance, observe.ServiceOfMaintenance).
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexServiceOfSlice, observe.ServiceOfSlice).
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice).Build()
 	return observe.Observer{
