@@ -28,8 +28,8 @@ import (
 )
 
 const (
-	// interval is the least time between two reads of one ConfigMap: whoever writes it
-	// in a loop must not keep the operator busy.
+	// interval is the least time between two reads of one ConfigMap: a user who writes
+	// it in a loop must not keep the operator busy.
 	interval = time.Second
 	// readTimeout bounds one read, so that none holds up the others for long.
 	readTimeout = 5 * time.Second
