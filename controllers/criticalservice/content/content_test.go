@@ -142,7 +142,9 @@ func TestContentThatIsWrittenInALoopIsReadOnceASecond(t *testing.T) {
 	for i := range 20 {
 		w.publish(map[string]string{"eta": "soon", "n": string(rune('a' + i))})
 		result := w.look()
-		w.Expect(result.RequeueAfter == 0).To(Equal(i%10 == 0))
+		if i%10 > 0 {
+			w.Expect(result.RequeueAfter).To(BeNumerically(">", 0))
+		}
 		w.clock.SetTime(w.clock.Now().Add(interval / 10))
 	}
 	w.Expect(w.live.reads).To(Equal(2))
