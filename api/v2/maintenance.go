@@ -40,6 +40,10 @@ const MaintenanceGrace = 5 * time.Minute
 // of spec.fallback.page.message.
 const MaxMaintenanceMessage = 1024
 
+// MaxMaintenanceReplicas is the greatest number of replicas that a workload gets back:
+// more than any has, and few enough for a cluster to survive a mistake.
+const MaxMaintenanceReplicas = 10_000
+
 // Announcement is what clients see of a maintenance.
 type Announcement struct {
 	// Message is a sentence for people, or empty.
@@ -158,8 +162,8 @@ func parseWorkload(text, replicas string) (*MaintainedWorkload, error) {
 		return nil, fmt.Errorf("key %q: %.80q is not of the form RESOURCE.GROUP/NAME, such as deployments.apps/storefront", MaintenanceWorkload, text)
 	}
 	count, err := strconv.ParseInt(replicas, 10, 32)
-	if err != nil || count < 0 {
-		return nil, fmt.Errorf("key %q: %.40q is not a number of replicas, and a workload needs one", MaintenanceReplicas, replicas)
+	if err != nil || count < 0 || count > MaxMaintenanceReplicas {
+		return nil, fmt.Errorf("key %q: %.40q is not a number of replicas, and a workload needs one (at most %d)", MaintenanceReplicas, replicas, MaxMaintenanceReplicas)
 	}
 	return &MaintainedWorkload{Resource: schema.ParseGroupResource(resource), Name: name, Replicas: int32(count)}, nil
 }

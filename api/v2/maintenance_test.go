@@ -37,20 +37,21 @@ func TestMaintenanceKeysThatAreNotValid(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		key, value string
 	}{
-		"a Service has to be named":                 {"service", ""},
-		"a Service of another namespace is none":    {"service", "other/storefront"},
-		"a message is one line":                     {"message", "first\nsecond"},
-		"a message has a length":                    {"message", strings.Repeat("ü", 1025)},
-		"an end has a zone":                         {"until", "2030-01-31T18:30:00"},
-		"an end is no duration":                     {"until", "2h"},
-		"announce is true or false":                 {"announce", "no"},
-		"a workload has a resource":                 {"workload", "storefront"},
-		"a workload has a name":                     {"workload", "deployments.apps/"},
-		"a workload's name leads nowhere else":      {"workload", "deployments.apps/../x"},
-		"replicas are a number":                     {"replicas", "many"},
-		"replicas are not negative":                 {"replicas", "-1"},
-		"a workload needs its number of replicas":   {"replicas", ""},
-		"replicas are not more than a number holds": {"replicas", "4294967296"},
+		"a Service has to be named":                  {"service", ""},
+		"a Service of another namespace is none":     {"service", "other/storefront"},
+		"a message is one line":                      {"message", "first\nsecond"},
+		"a message has a length":                     {"message", strings.Repeat("ü", 1025)},
+		"an end has a zone":                          {"until", "2030-01-31T18:30:00"},
+		"an end is no duration":                      {"until", "2h"},
+		"announce is true or false":                  {"announce", "no"},
+		"a workload has a resource":                  {"workload", "storefront"},
+		"a workload has a name":                      {"workload", "deployments.apps/"},
+		"a workload's name leads nowhere else":       {"workload", "deployments.apps/../x"},
+		"replicas are a number":                      {"replicas", "many"},
+		"replicas are not negative":                  {"replicas", "-1"},
+		"a workload needs its number of replicas":    {"replicas", ""},
+		"replicas are not more than a number holds":  {"replicas", "4294967296"},
+		"replicas are no more than any workload has": {"replicas", "10001"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)

@@ -31,12 +31,13 @@
 //
 // # The rooms
 //
-// Four controllers work on this kind, each in a package of its own:
+// Five controllers work on this kind, each in a package of its own:
 //
 //	protect     key: the Service. Publishes, promotes and withdraws its fallback
 //	status      key: the CriticalService. Writes its status, and nothing else
 //	selftest    key: the Service. Asks its standby for an answer before it is needed
 //	cause       key: the Service. Looks for the cause of its outage, while it lasts
+//	content     key: the ConfigMap. Finds what is wrong with the content of a page
 //
 // The key of the controller that protects is the Service, so CriticalServices that
 // overlap cannot race. All do the same four things:
@@ -57,6 +58,9 @@
 // by the controller that protects when an outage begins, and after that it wakes itself
 // at growing intervals; it reads what it needs straight from the API server.
 //
+// Of content, caches hold the metadata only. The controller that protects asks for a
+// judgement of what a page names, and is woken when it has changed.
+//
 // The responder itself is another kind (controllers/responder). The two communicate
 // through API objects: a standby slice of a page asks for a responder, and the
 // responder's ConfigMap and Pods say on which ports it answers for which Service.
@@ -67,6 +71,6 @@
 // reference, whether it is up to date in its annotations, whether a standby is promoted
 // in its slice, when a delay began in an annotation there, how long a state has lasted
 // in the status. Only answers are kept in memory: of the API server to a create, of a
-// standby to the self-test, and what explains an outage. They can be asked for again;
-// internal/memory lists them all.
+// standby to the self-test, what explains an outage, and what is wrong with content.
+// They can be asked for again; internal/memory lists them all.
 package criticalservice

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/controllers/criticalservice/cause"
+	"github.com/critical-service/operator/controllers/criticalservice/content"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
@@ -82,6 +84,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice); err != nil {
 		return fmt.Errorf("index EndpointSlices by backup: %w", err)
 	}
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.ConfigMap{}, observe.IndexServiceOfMaintenance, observe.ServiceOfMaintenance); err != nil {
+		return fmt.Errorf("index maintenances by Service: %w", err)
+	}
 	observer := observe.Observer{
 		Cached: mgr.GetClient(),
 		Live:   mgr.GetAPIReader(),
@@ -109,10 +114,11 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	emitter := events.Emitter{Recorder: recorder, Scheme: mgr.GetScheme()}
 	wakeStatus := wake.NewStatus()
 	diagnoses := cause.NewDiagnoses(options.DiagnoseAfter, observer.Memory)
+	contents := content.NewJudgements(observer.Memory)
 
 	wakeProtect, wakeProvision := queue.NewWaker(0), queue.NewWaker(0)
 	services := &protect.Reconciler{
-		Observer: observer, Emitter: emitter, Client: writer, Metrics: measured, Diagnoses: diagnoses,
+		Observer: observer, Emitter: emitter, Client: writer, Metrics: measured, Diagnoses: diagnoses, Contents: contents,
 		Protect: wakeProtect, Provision: wakeProvision, Wake: wakeStatus,
 	}
 	if err := services.Setup(mgr); err != nil {
@@ -131,6 +137,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	causes := &cause.Reconciler{Observer: observer, Emitter: emitter, Diagnoses: diagnoses, Wake: wakeStatus}
 	if err := causes.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the cause controller: %w", err)
+	}
+	judge := &content.Reconciler{Observer: observer, Judgements: contents, Wake: wakeStatus}
+	if err := judge.Setup(mgr); err != nil {
+		return fmt.Errorf("set up the content controller: %w", err)
 	}
 	if observer.Untested {
 		return nil

@@ -7,7 +7,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -33,7 +32,10 @@ type Options struct {
 // Setup adds the controller of this kind to the manager. It reads what other kinds
 // keep in the caches: ConfigMaps with the responder's label, EndpointSlices, Services,
 // and fallback Pods.
-func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
+func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.ConfigMap{}, indexService, serviceOf); err != nil {
+		return fmt.Errorf("index maintenances by Service: %w", err)
+	}
 	recorder, err := events.NewRecorder(mgr, "critical-service-operator")
 	if err != nil {
 		return err
@@ -75,22 +77,30 @@ func announces(object client.Object) bool {
 // isOfOthers admits the slices from which it may be seen that an application is back.
 var isOfOthers = predicate.NewPredicateFuncs(func(object client.Object) bool { return !protection.IsStandby(object) })
 
+// indexService is the cache's index of maintenances by their Service, so that the
+// slices of other Services cost nothing.
+const indexService = "maintained"
+
+func serviceOf(object client.Object) []string {
+	config, isConfigMap := object.(*corev1.ConfigMap)
+	if !isConfigMap || !announces(config) {
+		return nil
+	}
+	return []string{config.Data[criticalv2.MaintenanceService]}
+}
+
 // maintenancesOf wakes what is announced for the Service of a slice.
 func maintenancesOf(reader client.Reader) handler.MapFunc {
 	return func(ctx context.Context, slice client.Object) []reconcile.Request {
 		var configs corev1.ConfigMapList
 		err := reader.List(ctx, &configs, client.InNamespace(slice.GetNamespace()),
-			client.MatchingLabels{criticalv2.LabelResponder: criticalv2.ResponderMaintenance}, client.UnsafeDisableDeepCopy)
+			client.MatchingFields{indexService: slice.GetLabels()[discoveryv1.LabelServiceName]}, client.UnsafeDisableDeepCopy)
 		if err != nil {
 			return nil // The cache fails only while the operator stops or has not started.
 		}
 		var requests []reconcile.Request
 		for i := range configs.Items {
-			if configs.Items[i].Data[criticalv2.MaintenanceService] == slice.GetLabels()[discoveryv1.LabelServiceName] {
-				requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{
-					Namespace: configs.Items[i].Namespace, Name: configs.Items[i].Name,
-				}})
-			}
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&configs.Items[i])})
 		}
 		return requests
 	}

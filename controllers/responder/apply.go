@@ -97,7 +97,7 @@ func put[T any, P read.Object[T]](ctx context.Context, r *Reconciler, cached, wa
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(result.Object, stored); err != nil {
 		return fault.BugFrom(err)
 	}
-	r.digests.Set(stored.GetUID(), decide.Digest(wanted, stored))
+	r.digests.Set(stored.GetUID(), decide.Digest(wanted, asCached(stored)))
 	if existing == nil {
 		done.created = append(done.created, stored)
 	} else {

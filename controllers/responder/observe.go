@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -49,7 +50,8 @@ func (o *observer) observe(ctx context.Context, namespace string) (decide.Snapsh
 	if err := o.objects(ctx, &snap); err != nil {
 		return snap, err
 	}
-	var contents corev1.ConfigMapList
+	var contents metav1.PartialObjectMetadataList
+	contents.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
 	if err := o.list(ctx, namespace, &contents, criticalv2.ResponderContent); err != nil {
 		return snap, err
 	}

@@ -65,6 +65,7 @@ func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
 		Watches(&discoveryv1.EndpointSlice{}, namespaceOf(), builder.WithPredicates(askingChanged)).
 		Watches(&corev1.Service{}, namespaceOf(), builder.WithPredicates(portsChanged)).
 		Watches(&corev1.ConfigMap{}, namespaceOf()).
+		WatchesMetadata(&corev1.ConfigMap{}, namespaceOf()).
 		Watches(&appsv1.Deployment{}, namespaceOf(), builder.WithPredicates(specChanged)).
 		Watches(&policyv1.PodDisruptionBudget{}, namespaceOf(), builder.WithPredicates(specChanged)).
 		Watches(&corev1.Pod{}, namespaceOf(), builder.WithPredicates(isResponder, mountsMayBeOld)).

@@ -41,6 +41,12 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
+	return newWorldAlone(t)
+}
+
+// newWorldAlone is one beside which no other test runs.
+func newWorldAlone(t *testing.T) *world {
+	t.Helper()
 	w := &world{World: cluster.NewWorld(t)}
 	t.Cleanup(func() {
 		if w.operator != nil && t.Failed() {
@@ -225,7 +231,7 @@ func (w *world) look() {
 	w.T.Helper()
 	before := w.operator.Reconciles("responder", "", w.Namespace)
 	wake := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-		Name: "wake-" + rand.String(8), Namespace: w.Namespace, Labels: map[string]string{criticalv2.LabelResponder: "wake"},
+		Name: "wake-" + rand.String(8), Namespace: w.Namespace, Labels: map[string]string{criticalv2.LabelResponder: criticalv2.ResponderContent},
 	}}
 	w.Create(wake)
 	w.Eventually(func() int { return w.operator.Reconciles("responder", "", w.Namespace) }).

@@ -19,6 +19,7 @@ import (
 	"github.com/critical-service/operator/controllers"
 	"github.com/critical-service/operator/controllers/criticalservice"
 	"github.com/critical-service/operator/controllers/responder"
+	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/operator/crdcache"
 	"github.com/critical-service/operator/internal/operator/olm"
 	"github.com/critical-service/operator/internal/operator/settings"
@@ -117,6 +118,7 @@ func newManager(ctx context.Context, config *rest.Config, s *settings.Settings, 
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         controllers.CacheOptions(options),
+		NewCache:                      read.NewCache,
 		WebhookServer:                 server,
 		Metrics:                       measured,
 		HealthProbeBindAddress:        s.HealthProbeBindAddress,

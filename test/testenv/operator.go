@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/critical-service/operator/internal/controller/read"
 )
 
 // stopWithin is far more than an operator needs to stop.
@@ -45,6 +47,7 @@ func (c *Cluster) Start(t testing.TB, program Program) *Operator {
 	mgr, err := ctrl.NewManager(user, ctrl.Options{
 		Scheme:                  c.scheme,
 		Cache:                   program.Cache,
+		NewCache:                read.NewCache,
 		Metrics:                 metricsserver.Options{BindAddress: "0"},
 		Logger:                  operator.log.logger(),
 		GracefulShutdownTimeout: new(stopWithin / 2),

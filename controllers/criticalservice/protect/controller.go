@@ -16,6 +16,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/cause"
+	"github.com/critical-service/operator/controllers/criticalservice/content"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
@@ -38,6 +39,8 @@ type Reconciler struct {
 	Metrics            *metrics.Counters
 	// Diagnoses follow every outage.
 	Diagnoses *cause.Diagnoses
+	// Contents are judged apart.
+	Contents *content.Judgements
 }
 
 // timeout bounds one reconcile: a few writes.
@@ -55,6 +58,8 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		Watches(&corev1.Pod{}, wake.EachState(wake.ServiceOfFallback(r.Cached))).
 		Watches(&appsv1.Deployment{}, wake.EachState(wake.ServicesWithPage(r.Cached))).
 		Watches(&corev1.ConfigMap{}, wake.EachState(wake.ServiceOfConfigMap(r.Cached))).
+		WatchesMetadata(&corev1.ConfigMap{}, wake.EachState(wake.ServicesWithPage(r.Cached)), builder.WithPredicates(wake.ComesOrGoes)).
+		WatchesRawSource(r.Contents.Changed).
 		Watches(&corev1.Namespace{}, wake.EachState(wake.ServicesOfNamespace(r.Cached)), builder.WithPredicates(wake.LabelsChanged)).
 		Watches(&criticalv2.CriticalService{}, wake.EachState(wake.ServicesOfPolicy(r.Cached)), builder.WithPredicates(wake.SpecChanged)).
 		Watches(&corev1.PodTemplate{}, wake.EachState(wake.EveryMatchedService(r.Cached))).

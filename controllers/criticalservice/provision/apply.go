@@ -74,7 +74,7 @@ func (r *Reconciler) relabel(ctx context.Context, to *corev1.Pod) error {
 	if from.UID != to.UID || from.ResourceVersion != to.ResourceVersion {
 		return fault.WaitFor(cacheBehind, fmt.Sprintf("fallback Pod %q changed meanwhile", to.Name))
 	}
-	return write.Patch(ctx, r.Client, from, to)
+	return write.Patch(ctx, r.Client, from, render.Relabelled(from, to))
 }
 
 // create makes the fallback Pod. A refusal is not an error: it is the API

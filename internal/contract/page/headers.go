@@ -37,7 +37,7 @@ func (r *reader) headers(value []byte) {
 		case !found || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(text):
 			r.problem(KeyHeaders, "the line %.80q is not \"Name: value\"; it is skipped", line)
 		case slices.Contains(reserved, name) || strings.HasPrefix(name, "Grpc-"):
-			r.problem(KeyHeaders, "%s is set by the responder itself; the line is skipped", name)
+			r.problem(KeyHeaders, "%.80s is set by the responder itself; the line is skipped", name)
 		case len(r.content.Headers) == maxHeaders || size+len(line) > maxHeaderBytes:
 			r.problem(KeyHeaders, "more than %d headers or %d bytes; the rest is skipped", maxHeaders, maxHeaderBytes)
 			return

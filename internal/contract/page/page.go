@@ -17,6 +17,7 @@
 package page
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -62,6 +63,10 @@ type File struct {
 	Body        []byte
 }
 
+// maxProblems is how many problems are reported. Content can have hundreds of
+// thousands, and people fix one after the other.
+const maxProblems = 16
+
 // Problem is why a key is not used.
 type Problem struct {
 	// Key of the ConfigMap.
@@ -74,7 +79,7 @@ type Problem struct {
 func (p Problem) String() string { return fmt.Sprintf("key %q: %s", p.Key, p.Message) }
 
 // Parse reads the keys of a ConfigMap. The content is never nil; the problems
-// are sorted by key. Values are not copied.
+// are sorted by key, and no more than maxProblems. Values are not copied.
 func Parse(files map[string][]byte) (*Content, []Problem) {
 	r := &reader{content: &Content{}}
 	for _, key := range byImportance(files) {
@@ -113,6 +118,9 @@ type reader struct {
 }
 
 func (r *reader) problem(key, format string, args ...any) {
+	if len(r.problems) == maxProblems {
+		return
+	}
 	r.problems = append(r.problems, Problem{Key: key, Message: fmt.Sprintf(format, args...)})
 }
 
@@ -136,7 +144,7 @@ func (r *reader) read(key string, value []byte) {
 // text is a text that can be shown, or nil.
 func (r *reader) text(key string, value []byte) []byte {
 	switch {
-	case strings.TrimSpace(string(value)) == "":
+	case len(bytes.TrimSpace(value)) == 0:
 		r.problem(key, "it is empty; the built-in page is shown")
 	case !utf8.Valid(value):
 		r.problem(key, "it is not UTF-8; the built-in page is shown")
@@ -155,15 +163,49 @@ func (r *reader) json(value []byte) {
 		return
 	}
 	r.content.JSON = value
-	object := map[string]json.RawMessage{}
-	if json.Unmarshal(value, &object) != nil {
-		return // Any JSON will do, but only an object can be a problem.
+	r.content.IsProblem = isProblem(value)
+}
+
+// isProblem reports whether valid JSON is an object with a member of a problem
+// (RFC 9457). It takes no memory: there can be very many members.
+func isProblem(value []byte) bool {
+	value = bytes.TrimSpace(value)
+	if value[0] != '{' {
+		return false // Any JSON will do, but only an object can be a problem.
 	}
-	for _, member := range []string{"type", "title", "status", "detail", "instance"} {
-		if _, found := object[member]; found {
-			r.content.IsProblem = true
+	depth, isName := 0, false
+	for i := 0; i < len(value); i++ {
+		switch value[i] {
+		case '{', '[':
+			depth++
+			isName = depth == 1
+		case '}', ']':
+			depth--
+		case ',':
+			isName = depth == 1
+		case '"':
+			end := endOfString(value, i)
+			if isName && problemMembers[string(value[i:end])] {
+				return true
+			}
+			i, isName = end-1, false
 		}
 	}
+	return false
+}
+
+// problemMembers are the members of a problem, as JSON.
+var problemMembers = map[string]bool{`"type"`: true, `"title"`: true, `"status"`: true, `"detail"`: true, `"instance"`: true}
+
+// endOfString is where a string of valid JSON ends that begins at a place.
+func endOfString(value []byte, begin int) int {
+	end := begin + 1
+	for ; value[end] != '"'; end++ {
+		if value[end] == '\\' {
+			end++
+		}
+	}
+	return end + 1
 }
 
 func (r *reader) eta(value []byte) {

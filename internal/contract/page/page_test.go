@@ -2,6 +2,7 @@ package page_test
 
 import (
 	"bytes"
+	"fmt"
 	"path"
 	"strings"
 	"testing"
@@ -79,8 +80,49 @@ func TestABadKeyIsSaidAndNeverSpoilsTheOthers(t *testing.T) {
 	}
 }
 
+// A million bytes can be wrong in hundreds of thousands of ways.
+func TestProblemsAreBounded(t *testing.T) {
+	for name, value := range map[string]string{
+		"lines": strings.Repeat("x\n", page.MaxBytes/4), "names": "Grpc-" + strings.Repeat("x", page.MaxBytes/2) + ": y",
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			files := map[string][]byte{page.KeyHeaders: []byte(value)}
+			for i := range 100 {
+				files["..__"+strings.Repeat("x", i)] = nil
+			}
+			_, problems := page.Parse(files)
+			g.Expect(problems).To(HaveLen(16))
+			for _, problem := range problems {
+				g.Expect(len(problem.String())).To(BeNumerically("<", 1000))
+			}
+		})
+	}
+}
+
+func TestJSONWithVeryManyMembersIsReadWithoutKeepingThem(t *testing.T) {
+	g := NewWithT(t)
+	members := &strings.Builder{}
+	for i := range 90_000 {
+		fmt.Fprintf(members, "%q:1,", fmt.Sprint(i))
+	}
+	files := map[string][]byte{page.KeyJSON: []byte("{" + members.String() + `"nested":{"title":1},"status":503}`)}
+	var content *page.Content
+	result := testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			content, _ = page.Parse(files)
+		}
+	})
+	g.Expect(content.IsProblem).To(BeTrue())
+	g.Expect(result.AllocedBytesPerOp()).To(BeNumerically("<", 1<<20))
+}
+
 func TestJSONThatIsNoProblem(t *testing.T) {
-	for _, value := range []string{`[]`, `"down"`, `{"error": "down"}`, `null`} {
+	for _, value := range []string{
+		`[]`, `"down"`, `{"error": "down"}`, `null`, `{}`, `["type", "title"]`, `[{"type": 1}]`,
+		`{"error": "type"}`, `{"a": {"type": 1}, "b": ["title"], "c\"": "\\", "d": "\"title"}`,
+	} {
 		content, problems := page.Parse(map[string][]byte{page.KeyJSON: []byte(value)})
 		g := NewWithT(t)
 		g.Expect(problems).To(BeEmpty())

@@ -29,8 +29,10 @@ type choice struct {
 	pod criticalv2.PodTemplateFallback
 	// shortfall is why this is not what was wanted; empty if it is.
 	shortfall shortfall
-	// problems are those of the page's content, where it is invalid.
+	// problems are those of the page's content, where it is invalid, and unjudged is
+	// true where that is not known yet.
 	problems []page.Problem
+	unjudged bool
 	// excluded is why the Service cannot or must not be protected; empty if it can.
 	excluded exclusion
 }
@@ -150,12 +152,16 @@ func announcing(f *facts) choice {
 	return c
 }
 
-// judgeContent finds what is wrong with the team's own content. It is parsed only here.
+// judgeContent says what is wrong with the team's own content.
 func (c *choice) judgeContent(f *facts) {
-	if f.lacksContent(c.page) {
+	switch {
+	case c.page.ConfigMapName == "":
+	case f.Content == nil:
 		c.shortfall = contentMissing
-	} else if c.problems = f.contentProblems(c.page); len(c.problems) > 0 {
-		c.shortfall = contentInvalid
+	case !f.Content.Judged:
+		c.unjudged = true
+	case len(f.Content.Problems) > 0:
+		c.shortfall, c.problems = contentInvalid, f.Content.Problems
 	}
 }
 

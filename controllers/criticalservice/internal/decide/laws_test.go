@@ -272,6 +272,23 @@ func TestWhereNoOneAsksNothingOfOursRemains(t *testing.T) {
 	})
 }
 
+// What is not needed is not read, so that it must not matter.
+func TestWhatIsNotNeededDoesNotMatter(t *testing.T) {
+	spared := 0
+	forRandomSnapshots(t, func(g Gomega, _ *rand.Rand, s decide.Snapshot) {
+		needed := copied(s)
+		if !s.IsGoverned() {
+			needed.Maintenance, needed.Content, needed.Template, needed.Backups = nil, nil, nil, nil
+		}
+		if !needed.NeedsResponder() {
+			spared++
+			needed.Responder.Listeners, needed.Responder.Deployment = nil, nil
+		}
+		g.Expect(decide.Decide(needed)).To(Equal(decide.Decide(s)))
+	})
+	NewWithT(t).Expect(spared).To(BeNumerically(">", seeds/20))
+}
+
 func TestWhatOnlyAskingTellsIsAskedAgain(t *testing.T) {
 	forRandomSnapshots(t, func(g Gomega, _ *rand.Rand, s decide.Snapshot) {
 		plan := decide.Decide(s)

@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -28,10 +30,7 @@ type Needs struct {
 // namespace, the policies and the slices.
 func (s *Snapshot) Needs() Needs {
 	var needs Needs
-	if s.Service == nil {
-		return needs
-	}
-	governor := protection.Governor(s.Policies, s.Service, s.NamespaceLabels)
+	governor := s.governor()
 	if governor == nil {
 		return needs
 	}
@@ -75,6 +74,28 @@ func (s *Snapshot) NeighborTemplate(service *corev1.Service) types.NamespacedNam
 		return types.NamespacedName{}
 	}
 	return s.template(fallback)
+}
+
+// IsGoverned reports whether a CriticalService matches the Service. Where none does, a
+// decision only ends what is there of a fallback.
+func (s *Snapshot) IsGoverned() bool { return s.governor() != nil }
+
+// NeedsResponder reports whether a page may answer for the Service: it is configured, or
+// stands in for a PodTemplate, announces a maintenance, or is still published. It is
+// asked of a Snapshot that has what Needs wants, and the maintenances.
+func (s *Snapshot) NeedsResponder() bool {
+	governor := s.governor()
+	return governor != nil && (governor.Spec.Fallback.Service == nil || len(s.Maintenance) > 0 ||
+		slices.ContainsFunc(s.Standby, func(slice discoveryv1.EndpointSlice) bool {
+			return slice.Labels[criticalv2.LabelFallbackKind] == criticalv2.FallbackKindPage
+		}))
+}
+
+func (s *Snapshot) governor() *criticalv2.CriticalService {
+	if s.Service == nil {
+		return nil
+	}
+	return protection.Governor(s.Policies, s.Service, s.NamespaceLabels)
 }
 
 // PodName is the name that a new fallback Pod of the Service gets.

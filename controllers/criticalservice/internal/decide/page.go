@@ -2,7 +2,6 @@ package decide
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 	"github.com/critical-service/operator/internal/contract/listener"
-	"github.com/critical-service/operator/internal/contract/page"
 	"github.com/critical-service/operator/internal/protection"
 )
 
@@ -137,24 +135,4 @@ func (s *Snapshot) remedy() string {
 	}
 	return fmt.Sprintf(" See `kubectl describe pod -n %s -l %s=%s`: the image must be within reach (RESPONDER_IMAGE, RESPONDER_IMAGE_PULL_SECRETS), and a node must have room.",
 		s.Service.Namespace, criticalv2.LabelResponder, criticalv2.ResponderServer)
-}
-
-// lacksContent reports whether the page names a ConfigMap that is not there, or does
-// not carry the label by which its owner agrees that it is published.
-func (s *Snapshot) lacksContent(wanted *criticalv2.PageFallback) bool {
-	return wanted.ConfigMapName != "" && s.Content == nil
-}
-
-// contentProblems lists what is wrong with the content of the page.
-func (s *Snapshot) contentProblems(wanted *criticalv2.PageFallback) []page.Problem {
-	if wanted.ConfigMapName == "" || s.Content == nil {
-		return nil
-	}
-	files := map[string][]byte{}
-	for key, text := range s.Content.Data {
-		files[key] = []byte(text)
-	}
-	maps.Copy(files, s.Content.BinaryData)
-	_, problems := page.Parse(files)
-	return problems
 }

@@ -19,7 +19,7 @@ type Plan struct {
 	Reason  string
 	Message string
 	// Provisional is true while the state rests on an answer of the API server
-	// that this plan is about to ask for.
+	// that this plan is about to ask for, or on content that was not read yet.
 	Provisional bool
 	// OwnReady is how many ready endpoints of its own the Service has.
 	OwnReady int

@@ -10,6 +10,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/contract/listener"
+	"github.com/critical-service/operator/internal/contract/page"
 	"github.com/critical-service/operator/internal/protection"
 )
 
@@ -44,8 +45,8 @@ type Snapshot struct {
 	Neighbors []Neighbor
 	// Template is the PodTemplate that Needs names.
 	Template *corev1.PodTemplate
-	// Content is the ConfigMap that Needs names.
-	Content *corev1.ConfigMap
+	// Content is what is known of the ConfigMap that Needs names.
+	Content *Content
 	// Responder is that of the namespace.
 	Responder Responder
 	// Maintenance are the ConfigMaps that announce a maintenance of the Service.
@@ -84,6 +85,15 @@ type Responder struct {
 	Deployment *appsv1.Deployment
 	// Pods are those of the Deployment.
 	Pods []corev1.Pod
+}
+
+// Content is a team's own content of a page.
+type Content struct {
+	// Judged is false until it was read for the first time. Until then it counts as
+	// valid, and what is said of the Service is provisional.
+	Judged bool
+	// Problems are those of the version that was read last.
+	Problems []page.Problem
 }
 
 // Backup is a backup Service.

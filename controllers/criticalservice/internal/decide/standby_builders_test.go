@@ -15,6 +15,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 	"github.com/critical-service/operator/internal/contract/listener"
+	"github.com/critical-service/operator/internal/contract/page"
 	"github.com/critical-service/operator/internal/protection"
 )
 
@@ -246,5 +247,15 @@ func families(list ...corev1.IPFamily) option {
 func headless(s *corev1.Service) { s.Spec.ClusterIP = corev1.ClusterIPNone }
 
 func withContent(data map[string]string) option {
-	return func(s *decide.Snapshot) { s.Content = &corev1.ConfigMap{Data: data} }
+	return func(s *decide.Snapshot) {
+		files := map[string][]byte{}
+		for key, text := range data {
+			files[key] = []byte(text)
+		}
+		_, problems := page.Parse(files)
+		s.Content = &decide.Content{Judged: true, Problems: problems}
+	}
 }
+
+// unread is content that exists, and was not read yet.
+func unread(s *decide.Snapshot) { s.Content = &decide.Content{} }

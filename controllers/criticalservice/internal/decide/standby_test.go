@@ -152,6 +152,10 @@ func TestPageBeforeAnOutage(t *testing.T) {
 			snapshot(toContent("ours"), withContent(map[string]string{"503.json": "{"}), responder(readyPod), armed),
 			"Armed/PageContentInvalid",
 		},
+		"content that was not read yet counts as valid": {
+			snapshot(toContent("ours"), unread, responder(readyPod), armed),
+			"Armed/StandbyReady",
+		},
 		"a change of the page is written to the slice": {
 			snapshot(toPage(), responder(readyPod), armed, toContent("ours"), withContent(map[string]string{"index.html": "<p>soon"})),
 			"Armed/StandbyReady, publish shop-standby-ipv4[page]",
@@ -672,4 +676,13 @@ func TestMessagesName(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Until the content was read, the status says what it said before.
+func TestWhatIsSaidOfContentThatWasNotReadIsProvisional(t *testing.T) {
+	g := NewWithT(t)
+	plan := decide.Decide(snapshot(toContent("ours"), unread, responder(readyPod), armed))
+	g.Expect(plan.Provisional).To(BeTrue())
+	plan = decide.Decide(snapshot(toContent("ours"), withContent(nil), responder(readyPod), armed))
+	g.Expect(plan.Provisional).To(BeFalse())
 }

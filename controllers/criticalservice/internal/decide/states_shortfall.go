@@ -8,8 +8,9 @@ import (
 )
 
 // shortOf adds that this is not what was wanted, and why. Content that is not valid
-// is no matter while nothing answers at all.
+// is no matter while nothing answers at all. Whether it is valid may not be known yet.
 func shortOf(d *decision, said standing) standing {
+	said.provisional = said.provisional || d.want.unjudged
 	if d.want.shortfall == "" {
 		return said
 	}

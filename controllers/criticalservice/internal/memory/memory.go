@@ -44,6 +44,8 @@ type Memory struct {
 	// Tables are the parsed tables of the responders, by namespace: a mass failure
 	// reads the same one again and again.
 	Tables store.Map[string, Table]
+	// Contents are what was found in the content of teams that a page names.
+	Contents store.Map[ContentKey, Content]
 }
 
 // OfService is something that is remembered of each Service.

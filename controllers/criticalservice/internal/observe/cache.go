@@ -17,8 +17,8 @@ import (
 
 // CacheByObject says what this kind needs of each watched kind in the watched
 // namespaces (none is all) and those of templates, and drops the
-// rest: only Pods of ours, and of Services, EndpointSlices and Namespaces only the
-// fields that a decision reads. What the operator holds in memory grows with
+// rest: only Pods of ours, and of them, of Services, EndpointSlices and Namespaces only
+// the fields that a decision reads. What the operator holds in memory grows with
 // Services and their endpoints, and not with Pods.
 func CacheByObject(watched []string, templates ...string) map[client.Object]cache.ByObject {
 	namespaces := map[string]cache.Config{}
@@ -34,7 +34,7 @@ func CacheByObject(watched []string, templates ...string) map[client.Object]cach
 	return map[client.Object]cache.ByObject{
 		&corev1.Service{}:             {Namespaces: namespaces, Transform: slimService},
 		&discoveryv1.EndpointSlice{}:  {Namespaces: namespaces, Transform: slimSlice},
-		&corev1.Pod{}:                 {Namespaces: namespaces, Label: fallbacksOnly(), Transform: cache.TransformStripManagedFields()},
+		&corev1.Pod{}:                 {Namespaces: namespaces, Label: fallbacksOnly(), Transform: slimPod},
 		&corev1.PodTemplate{}:         {Namespaces: withTemplates, Transform: cache.TransformStripManagedFields()},
 		&corev1.Namespace{}:           {Transform: slimNamespace},
 		&criticalv2.CriticalService{}: {Transform: cache.TransformStripManagedFields()},
@@ -45,6 +45,61 @@ func fallbacksOnly() labels.Selector {
 	// The key is a constant and valid, so that no error can come.
 	hasLabel, _ := labels.NewRequirement(criticalv2.LabelFallbackFor, selection.Exists, nil)
 	return labels.NewSelector().Add(*hasLabel)
+}
+
+// podAnnotations are those that the operator reads of its Pods.
+var podAnnotations = []string{
+	criticalv2.AnnotationOwned, criticalv2.AnnotationTemplate, criticalv2.AnnotationSelector, criticalv2.AnnotationReleased,
+	criticalv2.AnnotationListeners, criticalv2.AnnotationContentVersion,
+}
+
+// maxPodAnnotation is more bytes than such an annotation has.
+const maxPodAnnotation = 16 << 10
+
+func slimPod(object any) (any, error) {
+	pod, isPod := object.(*corev1.Pod)
+	if !isPod {
+		return object, nil
+	}
+	slim := &corev1.Pod{
+		ObjectMeta: SlimMeta(pod.ObjectMeta),
+		Spec: corev1.PodSpec{
+			NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates,
+			InitContainers: slimContainers(pod.Spec.InitContainers), Containers: slimContainers(pod.Spec.Containers),
+		},
+		Status: corev1.PodStatus{
+			Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: pod.Status.Message, Conditions: pod.Status.Conditions, PodIP: pod.Status.PodIP, PodIPs: pod.Status.PodIPs,
+			InitContainerStatuses: slimStatuses(pod.Status.InitContainerStatuses), ContainerStatuses: slimStatuses(pod.Status.ContainerStatuses),
+		},
+	}
+	slim.OwnerReferences = pod.OwnerReferences
+	for _, key := range podAnnotations {
+		if value, found := pod.Annotations[key]; found && len(value) <= maxPodAnnotation {
+			metav1.SetMetaDataAnnotation(&slim.ObjectMeta, key, value)
+		}
+	}
+	return slim, nil
+}
+
+// slimContainers are containers as far as they have ports.
+func slimContainers(containers []corev1.Container) []corev1.Container {
+	var slim []corev1.Container
+	for i := range containers {
+		slim = append(slim, corev1.Container{
+			Name: containers[i].Name, Ports: containers[i].Ports, RestartPolicy: containers[i].RestartPolicy,
+		})
+	}
+	return slim
+}
+
+func slimStatuses(statuses []corev1.ContainerStatus) []corev1.ContainerStatus {
+	var slim []corev1.ContainerStatus
+	for i := range statuses {
+		slim = append(slim, corev1.ContainerStatus{
+			Name: statuses[i].Name, Ready: statuses[i].Ready, State: statuses[i].State, LastTerminationState: statuses[i].LastTerminationState,
+		})
+	}
+	return slim
 }
 
 func slimService(object any) (any, error) {

@@ -5,12 +5,15 @@ package observe
 import (
 	"context"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -43,6 +46,23 @@ const IndexServiceOfSlice = "service"
 // IndexBackupOfSlice is the cache's index of standby slices by the backup Service
 // that they publish.
 const IndexBackupOfSlice = "backup"
+
+// IndexServiceOfMaintenance is the cache's index of maintenances by their Service, so
+// that those of other Services cost nothing.
+const IndexServiceOfMaintenance = "maintenance"
+
+// ServiceOfMaintenance is the Service that a maintenance is about, as the index wants it.
+func ServiceOfMaintenance(object client.Object) []string {
+	config, isConfigMap := object.(*corev1.ConfigMap)
+	if !isConfigMap || config.Labels[criticalv2.LabelResponder] != criticalv2.ResponderMaintenance {
+		return nil
+	}
+	return []string{config.Data[criticalv2.MaintenanceService]}
+}
+
+// maxMaintenances is how many maintenances of one Service are looked at: one is
+// announced at a time, and any user of a namespace can write thousands.
+const maxMaintenances = 64
 
 // BackupOfSlice is the backup Service that a slice publishes, as the index wants it.
 func BackupOfSlice(object client.Object) []string {
@@ -101,7 +121,7 @@ func (o *Observer) ObserveLive(ctx context.Context, key types.NamespacedName) (d
 func (o *Observer) snapshot(ctx context.Context, from client.Reader, key types.NamespacedName, slicesOf ...client.ListOption) (decide.Snapshot, error) {
 	snap := decide.Snapshot{Now: o.Clock.Now(), Settings: o.Settings, Attempt: o.Memory.Attempts.Get(key), Refusal: o.Memory.Refusals.Get(key)}
 	for _, part := range []func(context.Context, client.Reader, types.NamespacedName, *decide.Snapshot) error{
-		o.readService, o.readPolicies, o.readPods, o.readResponder, o.readMaintenance,
+		o.readService, o.readPolicies, o.readPods, o.readMaintenance,
 	} {
 		if err := part(ctx, from, key, &snap); err != nil {
 			return snap, err
@@ -117,6 +137,9 @@ func (o *Observer) snapshot(ctx context.Context, from client.Reader, key types.N
 		} else {
 			snap.Slices = append(snap.Slices, slice)
 		}
+	}
+	if err := o.readResponder(ctx, from, key, &snap); err != nil {
+		return snap, err
 	}
 	err := o.readNeeds(ctx, from, &snap)
 	return snap, err
@@ -163,7 +186,13 @@ func (o *Observer) readPods(ctx context.Context, from client.Reader, key types.N
 	return nil
 }
 
+// readResponder reads the responder of the namespace, where a page may answer for the
+// Service: any user of a namespace can write something of that name, and what no
+// CriticalService asks for must cost nothing.
 func (o *Observer) readResponder(ctx context.Context, from client.Reader, key types.NamespacedName, snap *decide.Snapshot) error {
+	if !snap.NeedsResponder() {
+		return nil
+	}
 	name := types.NamespacedName{Namespace: key.Namespace, Name: criticalv2.ResponderName}
 	deployment, err := read.Existing[appsv1.Deployment](ctx, from, name)
 	if err != nil {
@@ -173,18 +202,27 @@ func (o *Observer) readResponder(ctx context.Context, from client.Reader, key ty
 		snap.Responder.Deployment = deployment
 	}
 	listeners, err := read.Existing[corev1.ConfigMap](ctx, from, name)
-	if listeners != nil && listeners.Labels[criticalv2.LabelResponder] == criticalv2.ResponderListeners {
-		snap.Responder.Listeners = o.table(listeners)[key.Name]
+	switch {
+	case err != nil:
+		return err
+	case listeners != nil && listeners.Labels[criticalv2.LabelResponder] == criticalv2.ResponderListeners:
+		snap.Responder.Listeners = o.table(ctx, listeners)[key.Name]
+	default:
+		o.Memory.Tables.Delete(key.Namespace)
 	}
-	return err
+	return nil
 }
 
 // table is the table in a ConfigMap, by Service; empty where it cannot be parsed, which
 // the responder's controller fixes. Each version is parsed once.
-func (o *Observer) table(config *corev1.ConfigMap) map[string][]listener.Listener {
+func (o *Observer) table(ctx context.Context, config *corev1.ConfigMap) map[string][]listener.Listener {
 	version := string(config.UID) + "/" + config.ResourceVersion
+	isKnown := func(last *memory.Table) bool { return last != nil && last.Version == version }
+	if !isKnown(o.Memory.Tables.Get(config.Namespace)) {
+		o.forgetTables(ctx)
+	}
 	return o.Memory.Tables.Update(config.Namespace, func(last *memory.Table) *memory.Table {
-		if last != nil && last.Version == version {
+		if isKnown(last) {
 			return last
 		}
 		parsed := &memory.Table{Version: version, Listeners: map[string][]listener.Listener{}}
@@ -197,18 +235,35 @@ func (o *Observer) table(config *corev1.ConfigMap) map[string][]listener.Listene
 	}).Listeners
 }
 
+// forgetTables drops the tables of namespaces that have none any more. No Service of
+// such a namespace need be left that would notice.
+func (o *Observer) forgetTables(ctx context.Context) {
+	for _, namespace := range o.Memory.Tables.Keys() {
+		config, err := read.Existing[corev1.ConfigMap](ctx, o.Cached, types.NamespacedName{Namespace: namespace, Name: criticalv2.ResponderName})
+		if err == nil && config == nil {
+			o.Memory.Tables.Delete(namespace)
+		}
+	}
+}
+
 // readMaintenance reads what is announced for the Service. What stands in for it is
 // taken away for its sake only when the page can, so that the cache is always enough.
 func (o *Observer) readMaintenance(ctx context.Context, _ client.Reader, key types.NamespacedName, snap *decide.Snapshot) error {
-	var configs corev1.ConfigMapList
-	err := o.Cached.List(ctx, &configs, client.InNamespace(key.Namespace),
-		client.MatchingLabels{criticalv2.LabelResponder: criticalv2.ResponderMaintenance}, client.UnsafeDisableDeepCopy)
-	for i := range configs.Items {
-		if configs.Items[i].Data[criticalv2.MaintenanceService] == key.Name {
-			snap.Maintenance = append(snap.Maintenance, configs.Items[i])
-		}
+	if !snap.IsGoverned() {
+		return nil
 	}
-	return err
+	var configs corev1.ConfigMapList
+	if err := o.Cached.List(ctx, &configs, client.InNamespace(key.Namespace),
+		client.MatchingFields{IndexServiceOfMaintenance: key.Name}, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	snap.Maintenance = configs.Items
+	if skipped := len(snap.Maintenance) - maxMaintenances; skipped > 0 {
+		slices.SortFunc(snap.Maintenance, func(a, b corev1.ConfigMap) int { return strings.Compare(a.Name, b.Name) })
+		snap.Maintenance = snap.Maintenance[:maxMaintenances]
+		ctrl.LoggerFrom(ctx).V(1).Info("skipping maintenances of a Service that has too many; the first by name count", "skipped", skipped)
+	}
+	return nil
 }
 
 // readNeeds reads what the fallback of the Service rests on.
@@ -221,14 +276,13 @@ func (o *Observer) readNeeds(ctx context.Context, from client.Reader, snap *deci
 		}
 	}
 	if needs.Content.Name != "" {
-		// Nothing is taken away for its sake, so that the cache is always enough, and
-		// no permission to read just any ConfigMap is needed.
-		content, err := read.Existing[corev1.ConfigMap](ctx, o.Cached, needs.Content)
+		// Nothing is taken away for its sake, so that the cache is always enough.
+		content, err := o.ContentMetadata(ctx, needs.Content)
 		if err != nil {
 			return err
 		}
-		if content != nil && content.Labels[criticalv2.LabelResponder] == criticalv2.ResponderContent {
-			snap.Content = content
+		if content != nil {
+			snap.Content = o.Memory.Content(needs.Content, content.UID)
 		}
 	}
 	if needs.Neighbors {
@@ -266,6 +320,18 @@ func (o *Observer) readNeighbors(ctx context.Context, snap *decide.Snapshot) err
 		}
 	}
 	return nil
+}
+
+// ContentMetadata is the metadata of a ConfigMap that its owner agrees to publish; nil
+// if there is none. Of content, the cache holds no more.
+func (o *Observer) ContentMetadata(ctx context.Context, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
+	content := &metav1.PartialObjectMetadata{}
+	content.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	err := client.IgnoreNotFound(o.Cached.Get(ctx, key, content))
+	if err != nil || content.Labels[criticalv2.LabelResponder] != criticalv2.ResponderContent {
+		return nil, err
+	}
+	return content, nil
 }
 
 func (o *Observer) readBackup(ctx context.Context, from client.Reader, name types.NamespacedName, snap *decide.Snapshot) error {

@@ -1,17 +1,21 @@
 package observe_test
 
 import (
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe/observetest"
+	"github.com/critical-service/operator/internal/contract/listener"
 )
 
 var web = types.NamespacedName{Namespace: "shop", Name: "web"}
@@ -49,6 +53,108 @@ func TestObservingChangesNothingThatIsRemembered(t *testing.T) {
 		g.Expect(snap.NameConflict.UID).To(Equal(theirs.UID))
 		g.Expect(observer.Memory.Lookups.Get(web)).To(BeNil())
 	})
+}
+
+func critical(fallback criticalv2.Fallback) *criticalv2.CriticalService {
+	return &criticalv2.CriticalService{
+		ObjectMeta: metav1.ObjectMeta{Name: "storefront"},
+		Spec: criticalv2.CriticalServiceSpec{
+			ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"tier": "front"}}, Fallback: fallback,
+		},
+	}
+}
+
+func front() *corev1.Service {
+	front := service()
+	front.Labels = map[string]string{"tier": "front"}
+	return front
+}
+
+func listeners(namespace string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: criticalv2.ResponderName, Labels: map[string]string{criticalv2.LabelResponder: criticalv2.ResponderListeners},
+		},
+		Data: map[string]string{listener.Key: `{"listeners":[]}`},
+	}
+}
+
+func maintenance() *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: web.Namespace, Name: "planned", Labels: map[string]string{criticalv2.LabelResponder: criticalv2.ResponderMaintenance},
+		},
+		Data: map[string]string{criticalv2.MaintenanceService: web.Name},
+	}
+}
+
+func published(kind string) *discoveryv1.EndpointSlice {
+	return &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
+		Namespace: web.Namespace, Name: web.Name + "-standby-ipv4", Labels: map[string]string{
+			discoveryv1.LabelServiceName: web.Name, discoveryv1.LabelManagedBy: criticalv2.ManagedBy, criticalv2.LabelFallbackKind: kind,
+		},
+	}}
+}
+
+// Any user of a namespace can write a table. It must cost nothing where no page may
+// answer.
+func TestATableIsParsedOnlyWhereAPageMayAnswer(t *testing.T) {
+	backup := criticalv2.Fallback{Service: &criticalv2.ServiceFallback{Name: "spare"}}
+	for name, c := range map[string]struct {
+		world  []client.Object
+		parsed bool
+	}{
+		"no CriticalService":                    {[]client.Object{front()}, false},
+		"no CriticalService matches":            {[]client.Object{service(), critical(criticalv2.Fallback{})}, false},
+		"a backup Service answers":              {[]client.Object{front(), critical(backup)}, false},
+		"a page answers during a maintenance":   {[]client.Object{front(), critical(backup), maintenance()}, true},
+		"a page is still published":             {[]client.Object{front(), critical(backup), published(criticalv2.FallbackKindPage)}, true},
+		"a page answers":                        {[]client.Object{front(), critical(criticalv2.Fallback{})}, true},
+		"a page may stand in for a PodTemplate": {[]client.Object{front(), critical(criticalv2.Fallback{PodTemplate: &criticalv2.PodTemplateFallback{}})}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			observer, _ := observetest.Of(t, append(c.world, listeners(web.Namespace))...)
+			_, err := observer.Observe(t.Context(), web)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(observer.Memory.Tables.Get(web.Namespace) != nil).To(Equal(c.parsed))
+		})
+	}
+}
+
+// Any user of a namespace can announce as much as fits into it.
+func TestOnlySoManyMaintenancesOfAServiceCount(t *testing.T) {
+	g := NewWithT(t)
+	world := []client.Object{front(), critical(criticalv2.Fallback{})}
+	for i := range 100 {
+		announced := maintenance()
+		announced.Name = fmt.Sprintf("%02d", 99-i)
+		other := maintenance()
+		other.Name, other.Data[criticalv2.MaintenanceService] = "other-"+announced.Name, "other"
+		world = append(world, announced, other)
+	}
+	observer, _ := observetest.Of(t, world...)
+	snap, err := observer.Observe(t.Context(), web)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(snap.Maintenance).To(HaveLen(64))
+	for i := range snap.Maintenance {
+		g.Expect(snap.Maintenance[i].Name).To(Equal(fmt.Sprintf("%02d", i)), "the first by name, whatever their order")
+	}
+}
+
+func TestATableIsForgottenWithItsConfigMap(t *testing.T) {
+	g := NewWithT(t)
+	table := listeners(web.Namespace)
+	observer, cached := observetest.Of(t, front(), critical(criticalv2.Fallback{}), table)
+	observer.Memory.Tables.Set("gone", memory.Table{})
+	_, err := observer.Observe(t.Context(), web)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(observer.Memory.Tables.Keys()).To(ConsistOf(web.Namespace), "those of namespaces that are gone")
+
+	g.Expect(cached.Delete(t.Context(), table)).To(Succeed())
+	_, err = observer.Observe(t.Context(), web)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(observer.Memory.Tables.Keys()).To(BeEmpty())
 }
 
 func TestALookAtCachesUsesWhatIsRemembered(t *testing.T) {

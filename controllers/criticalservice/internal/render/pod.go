@@ -102,6 +102,21 @@ func Released(pod *corev1.Pod, service *corev1.Service, at time.Time) *corev1.Po
 	return pod
 }
 
+// Relabelled is a Pod with what Rebound and Released wrote on another copy of it, which
+// may hold less of the Pod than there is.
+func Relabelled(pod, written *corev1.Pod) *corev1.Pod {
+	pod = pod.DeepCopy()
+	pod.Labels, pod.OwnerReferences = written.Labels, written.OwnerReferences
+	for _, key := range []string{criticalv2.AnnotationOwned, criticalv2.AnnotationSelector, criticalv2.AnnotationReleased} {
+		if value, found := written.Annotations[key]; found {
+			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, key, value)
+		} else {
+			delete(pod.Annotations, key)
+		}
+	}
+	return pod
+}
+
 // ReleasedAt is when a Pod left its Service; found is false if it has not. A
 // time that cannot be read is long ago.
 func ReleasedAt(pod *corev1.Pod) (at time.Time, found bool) {

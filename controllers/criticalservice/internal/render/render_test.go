@@ -246,6 +246,29 @@ func TestReleased(t *testing.T) {
 	g.Expect(render.Released(pod, service, at).Labels).To(Equal(left.Labels), "it leaves though a user took its annotations")
 }
 
+// The cache does not hold all of a Pod. What it lacks must stay on the Pod.
+func TestRelabelledKeepsWhatTheCacheDoesNotHold(t *testing.T) {
+	g := NewWithT(t)
+	cached := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Labels:          map[string]string{"app": "shop"},
+		Annotations:     map[string]string{criticalv2.AnnotationOwned: criticalv2.Owned, criticalv2.AnnotationReleased: "then"},
+		OwnerReferences: []metav1.OwnerReference{{Name: "a"}},
+	}}
+	pod := cached.DeepCopy()
+	pod.Annotations["example.com/note"] = "theirs"
+	pod.Spec.Containers = []corev1.Container{{Name: "app", Image: "nginx"}}
+	want := pod.DeepCopy()
+	want.Labels, want.OwnerReferences = map[string]string{"app": "store"}, nil
+	want.Annotations = map[string]string{
+		criticalv2.AnnotationOwned: criticalv2.Owned, criticalv2.AnnotationSelector: "{}", "example.com/note": "theirs",
+	}
+
+	written := cached.DeepCopy()
+	written.Labels, written.OwnerReferences = want.Labels, nil
+	written.Annotations = map[string]string{criticalv2.AnnotationOwned: criticalv2.Owned, criticalv2.AnnotationSelector: "{}"}
+	g.Expect(render.Relabelled(pod, written)).To(Equal(want))
+}
+
 func TestIsFallback(t *testing.T) {
 	owned := func(kind, apiVersion string, controller *bool) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{

@@ -120,8 +120,8 @@ func ServicesWithPage(reader client.Reader) func(context.Context, client.Object,
 	}
 }
 
-// ServiceOfConfigMap wakes the Service that a maintenance is about; all else that
-// is watched of ConfigMaps concerns every page of the namespace.
+// ServiceOfConfigMap wakes the Service that a maintenance is about; the table of the
+// responder concerns every page of the namespace.
 func ServiceOfConfigMap(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
 	pages := ServicesWithPage(reader)
 	return func(ctx context.Context, object client.Object, q queue.Requests) {
@@ -200,6 +200,9 @@ func PoliciesOfService(reader client.Reader) func(context.Context, client.Object
 		}
 	}
 }
+
+// ComesOrGoes lets pass that something exists now, or does not any more.
+var ComesOrGoes = predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 
 // SpecChanged lets pass what changes which Services are critical. A status that
 // the operator wrote wakes no controller.

@@ -91,7 +91,7 @@ func publishes(name string, number int32) func(*discoveryv1.EndpointSlice) {
 // content adds a ConfigMap of a team.
 func content(name string) func(*decide.Snapshot) {
 	return func(s *decide.Snapshot) {
-		s.Contents = append(s.Contents, corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		s.Contents = append(s.Contents, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: namespace, UID: types.UID("uid-" + name), ResourceVersion: "1",
 			Labels: map[string]string{criticalv2.LabelResponder: criticalv2.ResponderContent},
 		}})

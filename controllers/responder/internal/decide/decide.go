@@ -80,7 +80,7 @@ func (s *Snapshot) owners() []metav1.OwnerReference {
 // mountRefreshes are the Pods that do not have the present table and content yet. The
 // version is made of what the cache has seen, so that a kubelet, which watches the
 // same objects, has most likely seen it as well.
-func (s *Snapshot) mountRefreshes(contents []*corev1.ConfigMap) []MountRefresh {
+func (s *Snapshot) mountRefreshes(contents []*metav1.PartialObjectMetadata) []MountRefresh {
 	parts := []string{s.Table.Data[listener.Key]}
 	for _, content := range contents {
 		parts = append(parts, content.Name, string(content.UID), content.ResourceVersion)

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
@@ -86,23 +86,23 @@ func replicas(pages map[string]*criticalv2.PageFallback) int32 {
 
 // contents are the ConfigMaps that a page names and whose owners agree that they
 // are published, sorted by name.
-func (s *Snapshot) contents(pages map[string]*criticalv2.PageFallback) []*corev1.ConfigMap {
+func (s *Snapshot) contents(pages map[string]*criticalv2.PageFallback) []*metav1.PartialObjectMetadata {
 	named := map[string]bool{}
 	for _, page := range pages {
 		named[page.ConfigMapName] = true
 	}
-	var contents []*corev1.ConfigMap
+	var contents []*metav1.PartialObjectMetadata
 	for i := range s.Contents {
 		content := &s.Contents[i]
 		if named[content.Name] && content.Labels[criticalv2.LabelResponder] == criticalv2.ResponderContent {
 			contents = append(contents, content)
 		}
 	}
-	slices.SortFunc(contents, func(a, b *corev1.ConfigMap) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(contents, func(a, b *metav1.PartialObjectMetadata) int { return cmp.Compare(a.Name, b.Name) })
 	return contents
 }
 
-func names(configMaps []*corev1.ConfigMap) []string {
+func names(configMaps []*metav1.PartialObjectMetadata) []string {
 	var names []string
 	for _, configMap := range configMaps {
 		names = append(names, configMap.Name)

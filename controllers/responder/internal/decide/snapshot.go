@@ -31,8 +31,8 @@ type Snapshot struct {
 	Slices []discoveryv1.EndpointSlice
 	// Services are those that the slices name, so far as they exist.
 	Services []corev1.Service
-	// Contents are the ConfigMaps with content of the teams.
-	Contents []corev1.ConfigMap
+	// Contents are the ConfigMaps with content of the teams, without their data.
+	Contents []metav1.PartialObjectMetadata
 
 	// Table, Deployment and Budget are what the operator keeps; nil if not there.
 	Table      *corev1.ConfigMap

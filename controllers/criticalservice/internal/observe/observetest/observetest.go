@@ -5,7 +5,9 @@ import (
 	"context"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
@@ -27,6 +29,8 @@ func Of(t testing.TB, objects ...client.Object) (observe.Observer, client.Client
 		t.Fatal(err)
 	}
 	cached := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
+		WithIndex(&corev1.ConfigMap{}, metav1.ObjectNameField, func(object client.Object) []string { return []string{object.GetName()} }).
+		WithIndex(&corev1.ConfigMap{}, observe.IndexServiceOfMaintenance, observe.ServiceOfMaintenance).
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexServiceOfSlice, observe.ServiceOfSlice).
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice).Build()
 	return observe.Observer{
