@@ -72,7 +72,7 @@ func Bind(flags *pflag.FlagSet) *Options {
 	flags.IntVar(&o.MaxConnections, "max-connections", 1024, "open connections of all listeners; more are refused at once")
 	flags.IntVar(&o.MaxConnectionsPerListener, "max-connections-per-listener", 512, "open connections of one listener; more are refused at once")
 	flags.IntVar(&o.MaxHeaderBytes, "max-header-bytes", 8<<10, "size of the header of an HTTP request; more is answered with 431")
-	flags.Int64Var(&o.MaxBodyBytes, "max-body-bytes", 16<<20, "what is read of a client that goes on sending after it was answered")
+	flags.Int64Var(&o.MaxBodyBytes, "max-body-bytes", 256<<20, "what is read of a client that goes on sending after it was answered")
 	flags.Int64Var(&o.MaxContentBytes, "max-content-bytes", 32<<20, "size of the content of all teams; where more is given, the built-in page stands in")
 	flags.DurationVar(&o.FirstByteTimeout, "first-byte-timeout", 5*time.Second, "how long a client may send nothing")
 	flags.DurationVar(&o.HeaderTimeout, "header-timeout", 10*time.Second, "how long the header of an HTTP request may take")
