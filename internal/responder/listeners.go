@@ -21,7 +21,9 @@ const acceptBackoff = 20 * time.Millisecond
 
 // bind listens on every port of a range. If one cannot be had, none is kept.
 func bind(ctx context.Context, address string, ports listener.Range) ([]*net.TCPListener, error) {
-	config := net.ListenConfig{}
+	// Every connection ends within seconds: probing whether its client is alive would
+	// only cost four system calls for each.
+	config := net.ListenConfig{KeepAlive: -1}
 	bound := make([]*net.TCPListener, 0, ports.Last-ports.First+1)
 	for port := ports.First; port <= ports.Last; port++ {
 		l, err := config.Listen(ctx, "tcp", net.JoinHostPort(address, strconv.Itoa(int(port))))

@@ -7,6 +7,10 @@ import (
 	"github.com/critical-service/operator/internal/responder/protocol"
 )
 
+// openingBytes are read at first: most requests as a whole, so that it takes one
+// system call.
+const openingBytes = 1 << 10
+
 // open reads until the protocol is known, and past a header of the PROXY protocol. It
 // waits at most the given time for the first byte of the client itself. If the kind is
 // PROXY, that header is malformed.
@@ -27,7 +31,7 @@ func (s *server) open(c *connection, wait time.Duration) (first []byte, kind pro
 // detect reads until the protocol is known, and waits at most the given time for
 // the first byte. The error is that of reading.
 func (s *server) detect(c *connection, wait time.Duration) (first []byte, kind protocol.Kind, err error) {
-	buffer := make([]byte, 0, 4*protocol.DetectLimit)
+	buffer := make([]byte, 0, openingBytes)
 	if err := c.SetDeadline(time.Now().Add(wait)); err != nil {
 		return nil, protocol.Unknown, err
 	}
