@@ -197,7 +197,8 @@ func (g *gate) remove(p *place) {
 
 // decrease counts down, and forgets what has none.
 func decrease[K comparable](counts map[K]int, key K) {
-	if counts[key]--; counts[key] == 0 {
+	counts[key]--
+	if counts[key] == 0 {
 		delete(counts, key)
 	}
 }

@@ -15,9 +15,9 @@ type visitor struct {
 	displaced bool
 }
 
-func visit(service, client int, at progress, age time.Duration) *visitor {
+func visit(service int32, client byte, at progress, age time.Duration) *visitor {
 	v := &visitor{place: place{
-		port: int32(service), service: fmt.Sprint("service-", service), client: netip.AddrFrom4([4]byte{10, 0, 0, byte(client)}),
+		port: service, service: fmt.Sprint("service-", service), client: netip.AddrFrom4([4]byte{10, 0, 0, client}),
 		since: time.Now().Add(-age),
 	}}
 	v.displace = func() { v.displaced = true }
@@ -26,7 +26,7 @@ func visit(service, client int, at progress, age time.Duration) *visitor {
 }
 
 // crowd enters as many connections, of which the first is the oldest.
-func crowd(g *WithT, into *gate, n, service, client int, at progress) []*visitor {
+func crowd(g *WithT, into *gate, n int, service int32, client byte, at progress) []*visitor {
 	entered := make([]*visitor, n)
 	for i := range entered {
 		entered[i] = visit(service, client, at, time.Duration(n-i)*time.Millisecond)

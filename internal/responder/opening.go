@@ -32,14 +32,14 @@ func (s *server) open(c *connection, wait time.Duration) (first []byte, kind pro
 // the first byte. The error is that of reading.
 func (s *server) detect(c *connection, wait time.Duration) (first []byte, kind protocol.Kind, err error) {
 	buffer := make([]byte, 0, openingBytes)
-	if err := c.SetDeadline(time.Now().Add(wait)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(wait)); err != nil {
 		return nil, protocol.Unknown, err
 	}
 	for len(buffer) < cap(buffer) {
 		n, err := c.Read(buffer[len(buffer):cap(buffer)])
 		if len(buffer) == 0 && n > 0 {
 			c.place.is(waiting)
-			err = errors.Join(err, c.SetDeadline(time.Now().Add(s.options.HeaderTimeout)))
+			err = errors.Join(err, c.SetReadDeadline(time.Now().Add(s.options.HeaderTimeout)))
 		}
 		buffer = buffer[:len(buffer)+n]
 		kind, enough := protocol.Detect(buffer)

@@ -88,10 +88,11 @@ type connectionKey struct{}
 
 // admit takes a connection, if there is room, or closes it at once.
 func (s *server) admit(c *net.TCPConn, port int32) {
-	own := &connection{stream: c, end: time.Now().Add(s.options.ConnectionTimeout)}
+	now := time.Now()
+	own := &connection{stream: c, end: now.Add(s.options.ConnectionTimeout)}
 	own.release = func() { s.gate.leave(&own.place) }
 	own.place = place{
-		port: port, service: s.table.Entry(port).Service, client: addressOf(c.RemoteAddr()), since: time.Now(),
+		port: port, service: s.table.Entry(port).Service, client: addressOf(c.RemoteAddr()), since: now,
 		displace: func() {
 			s.metrics.rejected.Inc()
 			_ = c.Close() // What reads or writes fails, and ends the rest.
@@ -132,12 +133,13 @@ func (s *server) serve(c *connection) {
 		wait = min(wait, greetingAfter)
 	}
 	first, kind, err := s.open(c, wait)
+	if len(first) == 0 && kind != protocol.PROXY && entry.MayBeMySQL && errors.Is(err, os.ErrDeadlineExceeded) {
+		kind, err = protocol.MySQL, nil
+	}
 	switch {
 	case kind == protocol.PROXY:
 		s.metrics.connected(entry, string(kind))
 		_ = c.Close() // Its header is not one, and what is behind it is not to be trusted.
-	case len(first) == 0 && entry.MayBeMySQL && errors.Is(err, os.ErrDeadlineExceeded):
-		s.refuse(c, entry, protocol.MySQL, nil, started)
 	case err != nil && len(first) == 0:
 		s.metrics.connected(entry, silent)
 		_ = c.Close() // It said nothing: a probe of a load balancer, or a client that waits for the server.
@@ -146,15 +148,20 @@ func (s *server) serve(c *connection) {
 		_ = c.Close() // Nothing was said yet.
 	case kind == protocol.HTTP1 || kind == protocol.HTTP2:
 		s.metrics.connected(entry, string(kind))
-		c.first, c.linger = first, s.options.MaxBodyBytes
-		if kind == protocol.HTTP1 {
-			c.first = protocol.SkipEmptyLines(first)
-			c.lines = mostLines + 1 // And that of the request itself.
-		}
-		s.toHTTP.give(c)
+		s.handOver(c, kind, first)
 	default:
 		s.refuse(c, entry, spoken(entry, kind), first, started)
 	}
+}
+
+// handOver gives a connection to the HTTP server.
+func (s *server) handOver(c *connection, kind protocol.Kind, first []byte) {
+	c.first, c.linger = first, s.options.MaxBodyBytes
+	if kind == protocol.HTTP1 {
+		c.first = protocol.SkipEmptyLines(first)
+		c.lines = mostLines + 1 // And that of the request itself.
+	}
+	s.toHTTP.give(c)
 }
 
 // spoken is the protocol in which a client that does not speak HTTP is refused:

@@ -2,6 +2,7 @@ package responder_test
 
 import (
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"sync"
@@ -72,9 +73,7 @@ func plainServer(b *testing.B, w *world) string {
 	server := &http.Server{
 		ReadHeaderTimeout: timeout,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			for name, values := range answer.Header {
-				w.Header()[name] = values
-			}
+			maps.Copy(w.Header(), answer.Header)
 			w.Header().Set("Connection", "close")
 			w.WriteHeader(answer.StatusCode)
 			_, _ = io.WriteString(w, body) // The client may be gone.
