@@ -133,7 +133,7 @@ func (s *server) serve(c *connection) {
 		wait = min(wait, greetingAfter)
 	}
 	first, kind, err := s.open(c, wait)
-	if len(first) == 0 && kind != protocol.PROXY && entry.MayBeMySQL && errors.Is(err, os.ErrDeadlineExceeded) {
+	if len(first) == 0 && entry.MayBeMySQL && errors.Is(err, os.ErrDeadlineExceeded) {
 		kind, err = protocol.MySQL, nil
 	}
 	switch {
