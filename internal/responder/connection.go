@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// lingerTimeout is how long a client that was answered may go on sending.
+// lingerTimeout is how long a client that was answered may send nothing, until the
+// connection is closed.
 const lingerTimeout = 5 * time.Second
 
 // mostLines is how many lines the header of a request of HTTP/1.1 may have. Many
@@ -17,12 +18,18 @@ const mostLines = 128
 
 var errLines = errors.New("the header of the request has too many lines")
 
+// stream is what a connection needs of TCP.
+type stream interface {
+	net.Conn
+	CloseWrite() error
+}
+
 // connection is one connection of a client. It ends in time, whatever deadlines
 // are set on it, and it closes so that the client reads its answer.
 type connection struct {
-	*net.TCPConn
-	// port on which it was accepted.
-	port int32
+	stream
+	// place is what it holds of the places for connections.
+	place place
 	// end is when it ends at the latest.
 	end time.Time
 	// first is what was read of it already and is not yet given to the reader.
@@ -35,6 +42,9 @@ type connection struct {
 	// counted, or the header has ended. isBegin reports whether a line begins.
 	lines   int
 	isBegin bool
+	// failure is what every further Read returns. A reader may drop an error that
+	// comes once: bufio does when it has half a line.
+	failure error
 	// release is called once, when the connection is closed.
 	release func()
 	closing sync.Once
@@ -42,39 +52,41 @@ type connection struct {
 }
 
 // Read gives what was looked at before, then what comes.
-func (c *connection) Read(into []byte) (int, error) {
-	if len(c.first) > 0 {
-		n := copy(into, c.first)
-		c.first = c.first[n:]
-		return n, c.count(into[:n])
+func (c *connection) Read(into []byte) (n int, err error) {
+	if c.failure != nil {
+		return 0, c.failure
 	}
-	n, err := c.TCPConn.Read(into)
-	if lines := c.count(into[:n]); lines != nil {
-		return 0, lines
+	if len(c.first) > 0 {
+		n = copy(into, c.first)
+		c.first = c.first[n:]
+	} else {
+		n, err = c.stream.Read(into)
+	}
+	// The lines before the limit are read, however they arrive, so that the answer
+	// does not depend on that.
+	if allowed := c.count(into[:n]); allowed < n {
+		c.failure = errLines
+		return allowed, errLines
 	}
 	return n, err
 }
 
-// count counts lines until the header ends.
-func (c *connection) count(part []byte) error {
+// count counts lines until the header ends. It returns how many bytes are within
+// the limit.
+func (c *connection) count(part []byte) int {
 	for i := 0; i < len(part) && c.lines > 0; i++ {
 		switch b := part[i]; {
 		case b == '\n' && c.isBegin:
 			c.lines = 0
 		case b == '\n' && c.lines == 1:
-			return errLines
+			return i
 		case b == '\n':
 			c.lines, c.isBegin = c.lines-1, true
 		case b != '\r':
 			c.isBegin = false
 		}
 	}
-	return nil
-}
-
-// WriteTo would go past what was looked at before, so it does not.
-func (c *connection) WriteTo(to io.Writer) (int64, error) {
-	return io.Copy(to, struct{ io.Reader }{c})
+	return len(part)
 }
 
 func (c *connection) bounded(t time.Time) time.Time {
@@ -85,35 +97,41 @@ func (c *connection) bounded(t time.Time) time.Time {
 }
 
 // SetDeadline sets a deadline within the connection's time.
-func (c *connection) SetDeadline(t time.Time) error { return c.TCPConn.SetDeadline(c.bounded(t)) }
+func (c *connection) SetDeadline(t time.Time) error { return c.stream.SetDeadline(c.bounded(t)) }
 
 // SetReadDeadline sets a deadline within the connection's time.
 func (c *connection) SetReadDeadline(t time.Time) error {
-	return c.TCPConn.SetReadDeadline(c.bounded(t))
+	return c.stream.SetReadDeadline(c.bounded(t))
 }
 
 // SetWriteDeadline sets a deadline within the connection's time.
 func (c *connection) SetWriteDeadline(t time.Time) error {
-	return c.TCPConn.SetWriteDeadline(c.bounded(t))
+	return c.stream.SetWriteDeadline(c.bounded(t))
 }
 
 // Close says the end to the client, lets it finish what it is sending, and closes.
 func (c *connection) Close() error {
 	c.closing.Do(func() {
 		defer c.release()
-		if c.linger > 0 && c.TCPConn.CloseWrite() == nil {
-			c.drain()
+		c.place.is(waiting)
+		if c.linger > 0 && c.CloseWrite() == nil {
+			_, _ = io.CopyN(io.Discard, lingering{c}, c.linger) // Whatever it sends, and however it ends.
 		}
-		c.closed = c.TCPConn.Close()
+		c.closed = c.stream.Close()
 	})
 	return c.closed
 }
 
-// drain reads until the client ends, within bounds.
-func (c *connection) drain() {
-	if c.SetReadDeadline(time.Now().Add(lingerTimeout)) == nil {
-		_, _ = io.Copy(io.Discard, io.LimitReader(c.TCPConn, c.linger)) // Whatever it sends, and however it ends.
+// lingering reads what a client sends that was answered: an upload of any framing,
+// or further requests. The client has time while it goes on sending.
+type lingering struct{ *connection }
+
+// Read reads what comes, while it comes.
+func (l lingering) Read(into []byte) (int, error) {
+	if err := l.SetReadDeadline(time.Now().Add(lingerTimeout)); err != nil {
+		return 0, err
 	}
+	return l.stream.Read(into)
 }
 
 // handover is the listener from which the HTTP server takes connections whose

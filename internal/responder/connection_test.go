@@ -22,7 +22,7 @@ func pair(t *testing.T) (own *connection, client net.Conn) {
 	t.Cleanup(func() { _ = client.Close() })
 	accepted, err := l.AcceptTCP()
 	g.Expect(err).NotTo(HaveOccurred())
-	own = &connection{TCPConn: accepted, end: time.Now().Add(time.Hour), release: func() {}}
+	own = &connection{stream: accepted, end: time.Now().Add(time.Hour), release: func() {}}
 	t.Cleanup(func() { _ = own.Close() })
 	return own, client
 }
@@ -62,7 +62,7 @@ func TestWhatWasLookedAtIsReadAgain(t *testing.T) {
 		},
 		"by copying": func(c *connection) (string, error) {
 			var text []byte
-			_, err := c.WriteTo(writer(func(part []byte) { text = append(text, part...) }))
+			_, err := io.Copy(writer(func(part []byte) { text = append(text, part...) }), c)
 			return string(text), err
 		},
 	} {

@@ -4,7 +4,7 @@
 //	main ─▶ Run ─┬─▶ admin          /healthz /readyz /metrics
 //	             ├─▶ live.Table     which port answers what; follows the mounted files
 //	             └─▶ server         one listener for every port of the range
-//	                   │ accept, count, look at the first bytes
+//	                   │ accept, share the places (gate), look at the first bytes (open)
 //	                   ├─▶ web.Site          HTTP/1.1, HTTP/2, gRPC
 //	                   └─▶ protocol.Refuse   PostgreSQL, MySQL, Redis, TLS, others
 //

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httputil"
 	"strings"
 	"testing"
 	"time"
@@ -87,17 +88,35 @@ func TestHTTP1OnTheWire(t *testing.T) {
 }
 
 func TestAClientThatSendsALotSeesTheAnswerAndNoReset(t *testing.T) {
-	g := NewWithT(t)
+	const size = 40 << 20
 	w := start(t, 1, shop(), nil)
-	const size = 12 << 20
-	// This client writes everything before it reads, as simple ones do.
-	conn := w.dial(0)
-	_, err := fmt.Fprintf(conn, "POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", size)
-	g.Expect(err).NotTo(HaveOccurred())
-	_, err = io.CopyN(conn, zeros{}, size)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(exchange(t, conn, "")).To(HavePrefix("HTTP/1.1 503 "))
+	// These clients write everything before they read, as simple ones do.
+	for sentence, c := range map[string]struct {
+		framing string
+		body    func(io.Writer) io.WriteCloser
+	}{
+		"of a known length": {fmt.Sprintf("Content-Length: %d", size), func(to io.Writer) io.WriteCloser { return unframed{to} }},
+		"in chunks":         {"Transfer-Encoding: chunked", httputil.NewChunkedWriter},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			g := NewWithT(t)
+			conn := w.dial(0)
+			_, err := fmt.Fprintf(conn, "POST /upload HTTP/1.1\r\nHost: a\r\n%s\r\n\r\n", c.framing)
+			g.Expect(err).NotTo(HaveOccurred())
+			body := c.body(conn)
+			_, err = io.CopyN(body, zeros{}, size)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(body.Close()).To(Succeed())
+			g.Expect(exchange(t, conn, "")).To(HavePrefix("HTTP/1.1 503 "))
+		})
+	}
 }
+
+// unframed is the body of a request as it is.
+type unframed struct{ io.Writer }
+
+func (unframed) Close() error { return nil }
 
 type zeros struct{}
 
@@ -156,17 +175,4 @@ func TestTheStatusOfEveryAnswerIsCounted(t *testing.T) {
 		ContainSubstring(`critical_service_responder_reloads_total{result="ok",what="table"} 1`)))
 	w.writeTable(nil)
 	g.Eventually(w.metrics, timeout).ShouldNot(ContainSubstring(`service="shop"`), "a Service that is gone leaves no series")
-}
-
-func TestAFloodOfOneServiceLeavesRoomForTheOthers(t *testing.T) {
-	g := NewWithT(t)
-	w := start(t, 2, shop(), func(o *responder.Options) { o.MaxConnectionsPerListener = 3 })
-	for range 3 {
-		w.dial(0)
-	}
-	g.Eventually(w.metrics, timeout).Should(ContainSubstring("critical_service_responder_connections_open 3"))
-	_, err := w.dial(0).Read(make([]byte, 1))
-	g.Expect(err).To(MatchError(io.EOF), "refused at once")
-	g.Expect(w.text(1)).To(ContainSubstring("503"))
-	g.Expect(w.metrics()).To(ContainSubstring("critical_service_responder_connections_rejected_total 1"))
 }

@@ -7,7 +7,6 @@ import (
 	"net"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -20,50 +19,11 @@ import (
 // room for another connection.
 const acceptBackoff = 20 * time.Millisecond
 
-// gate counts connections and keeps them within bounds.
-type gate struct {
-	total       atomic.Int64
-	perListener []atomic.Int64
-	ports       listener.Range
-	// most and mostPerListener may be open.
-	most, mostPerListener int64
-	// http2 are those of total that speak HTTP/2.
-	http2 atomic.Int64
-}
-
-// mostHTTP2 connections may be open: each can hold as much memory as several
-// others, by its streams.
-const mostHTTP2 = 128
-
-// enter takes a place, if there is one; leave gives it back.
-func (g *gate) enter(port int32) (leave func(), ok bool) {
-	own := &g.perListener[port-g.ports.First]
-	leave = func() {
-		own.Add(-1)
-		g.total.Add(-1)
-	}
-	// Both are counted before either is compared, or concurrent calls would pass in between.
-	if all, here := g.total.Add(1), own.Add(1); all > g.most || here > g.mostPerListener {
-		leave()
-		return nil, false
-	}
-	return leave, true
-}
-
-// enterHTTP2 takes one of the places for HTTP/2, if there is one, besides the
-// one that the connection has; leave gives it back.
-func (g *gate) enterHTTP2() (leave func(), ok bool) {
-	leave = func() { g.http2.Add(-1) }
-	if g.http2.Add(1) > mostHTTP2 {
-		leave()
-		return nil, false
-	}
-	return leave, true
-}
-
 // bind listens on every port of a range. If one cannot be had, none is kept.
 func bind(ctx context.Context, address string, ports listener.Range) ([]*net.TCPListener, error) {
-	config := net.ListenConfig{}
+	// Every connection ends within seconds: probing whether its client is alive would
+	// only cost four system calls for each.
+	config := net.ListenConfig{KeepAlive: -1}
 	bound := make([]*net.TCPListener, 0, ports.Last-ports.First+1)
 	for port := ports.First; port <= ports.Last; port++ {
 		l, err := config.Listen(ctx, "tcp", net.JoinHostPort(address, strconv.Itoa(int(port))))

@@ -100,7 +100,7 @@ func TestTheResponderUnderAttackFitsItsPod(t *testing.T) {
 			}
 			attack(0, ofHTTP2, c.http2)
 			g.Eventually(w.metrics, timeout).Should(ContainSubstring(taken(0, ofHTTP2, "http2")))
-			attack(1, 1, c.http2)
+			attack(3, 1, c.http2)
 			g.Eventually(w.metrics, timeout).Should(ContainSubstring("connections_rejected_total 1\n"), "one more of HTTP/2, of any listener")
 			attack(1, ofOne, c.http1)
 			g.Eventually(w.metrics, timeout).Should(ContainSubstring(taken(1, ofOne, "http1")))

@@ -51,7 +51,7 @@ const (
 
 // newMetrics makes the metrics of a responder; open returns how many connections are
 // open of the limit that may be.
-func newMetrics(open func() float64, limit int64) *metrics {
+func newMetrics(open func() float64, limit int) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		answers: prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "answers_total",
@@ -73,7 +73,7 @@ func newMetrics(open func() float64, limit int64) *metrics {
 			Help: "Changes of the table of listeners and of content that were read, by result: ok, or failed if a part of it cannot be used."},
 			[]string{"what", "result"}),
 		rejected: prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + "connections_rejected_total",
-			Help: "Connections closed at once because too many were open."}),
+			Help: "Connections closed because too many were open: at once, or in favor of another Service or client."}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + "panics_total",
 			Help: "Connections dropped because of a bug of the responder."}),
 		listeners: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "listeners",

@@ -37,7 +37,8 @@ type Options struct {
 	MaxBodyBytes int64
 	// MaxContentBytes bounds the content of all teams in memory.
 	MaxContentBytes int64
-	// FirstByteTimeout is how long a client may send nothing.
+	// FirstByteTimeout is how long a client may send nothing. It is shorter when there is no
+	// free place.
 	FirstByteTimeout time.Duration
 	// HeaderTimeout is how long the header of an HTTP request may take.
 	HeaderTimeout time.Duration
@@ -69,12 +70,12 @@ func Bind(flags *pflag.FlagSet) *Options {
 	flags.StringVar(&o.Content, "content", "/etc/critical-service/content", "folder with a folder for every ConfigMap of content")
 	flags.StringVar(&o.AdminBindAddress, "admin-bind-address", ":8081", "host:port of /healthz, /readyz and /metrics")
 	flags.DurationVar(&o.Drain, "drain", 15*time.Second, "how long to go on answering after SIGTERM, while the proxies follow")
-	flags.IntVar(&o.MaxConnections, "max-connections", 1024, "open connections of all listeners; more are refused at once")
-	flags.IntVar(&o.MaxConnectionsPerListener, "max-connections-per-listener", 512, "open connections of one listener; more are refused at once")
+	flags.IntVar(&o.MaxConnections, "max-connections", 1024, "open connections of all listeners, shared by Services and clients")
+	flags.IntVar(&o.MaxConnectionsPerListener, "max-connections-per-listener", 512, "open connections of one listener, shared by clients")
 	flags.IntVar(&o.MaxHeaderBytes, "max-header-bytes", 8<<10, "size of the header of an HTTP request; more is answered with 431")
-	flags.Int64Var(&o.MaxBodyBytes, "max-body-bytes", 16<<20, "what is read of a client that goes on sending after it was answered")
+	flags.Int64Var(&o.MaxBodyBytes, "max-body-bytes", 256<<20, "what is read of a client that goes on sending after it was answered")
 	flags.Int64Var(&o.MaxContentBytes, "max-content-bytes", 32<<20, "size of the content of all teams; where more is given, the built-in page stands in")
-	flags.DurationVar(&o.FirstByteTimeout, "first-byte-timeout", 5*time.Second, "how long a client may send nothing")
+	flags.DurationVar(&o.FirstByteTimeout, "first-byte-timeout", 5*time.Second, "how long a client may send nothing; a quarter of it if there is no free place")
 	flags.DurationVar(&o.HeaderTimeout, "header-timeout", 10*time.Second, "how long the header of an HTTP request may take")
 	flags.DurationVar(&o.IdleTimeout, "idle-timeout", 5*time.Second, "how long an HTTP/2 connection may have no request")
 	flags.DurationVar(&o.ConnectionTimeout, "connection-timeout", 30*time.Second, "how long a connection may take in all")

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -37,11 +36,12 @@ func Run(ctx context.Context, options Options) error {
 	if options.MemoryLimit > 0 {
 		debug.SetMemoryLimit(options.MemoryLimit)
 	}
-	room := &gate{ports: ports, perListener: make([]atomic.Int64, ports.Last-ports.First+1), mostPerListener: int64(options.MaxConnectionsPerListener)}
-	if room.most, err = roomForConnections(&options, ports, log); err != nil {
+	most, err := roomForConnections(&options, ports, log)
+	if err != nil {
 		return err
 	}
-	measured := newMetrics(func() float64 { return float64(room.total.Load()) }, room.most)
+	room := newGate(most, options.MaxConnectionsPerListener, options.FirstByteTimeout)
+	measured := newMetrics(func() float64 { return float64(room.count()) }, most)
 	table := live.NewTable(live.Options{
 		Table: options.Table, Content: options.Content, MaxContentBytes: options.MaxContentBytes,
 		Recheck: options.Recheck, Log: log, Observer: measured,
@@ -72,7 +72,7 @@ func Run(ctx context.Context, options Options) error {
 		accept(listeners, ports.First, log, s.admit)
 	}()
 	readiness.set(ready)
-	log.Info("listening", "listeners", ports.String(), "maxConnections", room.most, "version", version.Version, "commit", version.Commit)
+	log.Info("listening", "listeners", ports.String(), "maxConnections", most, "version", version.Version, "commit", version.Commit)
 	<-ctx.Done()
 	readiness.set("draining: other Pods answer from now on")
 	log.Info("draining: answering until the proxies have followed", "for", options.Drain.String())
@@ -87,7 +87,7 @@ func shutDown(ctx context.Context, s *server, listeners []*net.TCPListener, acce
 	err := s.end(ctx, listeners)
 	<-accepted
 	if errors.Is(err, context.DeadlineExceeded) {
-		s.log.Info("stopped with open connections", "connections", s.gate.total.Load())
+		s.log.Info("stopped with open connections", "connections", s.gate.count())
 		return nil
 	}
 	return err
@@ -109,11 +109,11 @@ func serveAdmin(ctx context.Context, address string, server *http.Server, log lo
 
 // roomForConnections is how many connections may be open: as many as asked for,
 // or fewer if the process may not have that many files open.
-func roomForConnections(options *Options, ports listener.Range, log logr.Logger) (int64, error) {
+func roomForConnections(options *Options, ports listener.Range, log logr.Logger) (int, error) {
 	most, known := openFiles()
 	needed := int64(ports.Last-ports.First+1) + spareFiles
-	wanted := int64(options.MaxConnections)
-	if !known || most >= needed+wanted {
+	wanted := options.MaxConnections
+	if !known || most >= needed+int64(wanted) {
 		return wanted, nil
 	}
 	if most < needed+fewestConnections {
@@ -122,5 +122,5 @@ func roomForConnections(options *Options, ports listener.Range, log logr.Logger)
 	}
 	log.Info("lowering --max-connections to what the limit of open files allows (ulimit -n)",
 		"wanted", wanted, "connections", most-needed, "openFiles", most)
-	return most - needed, nil
+	return int(most - needed), nil
 }

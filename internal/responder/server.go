@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -76,52 +76,51 @@ func newServer(ctx context.Context, options *Options, table *live.Table, gate *g
 		// Mistakes of clients are nothing that an administrator could fix.
 		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(log.V(1)), slog.LevelInfo),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			if own, isOurs := c.(*connection); isOurs {
-				return context.WithValue(ctx, portKey{}, own.port)
-			}
-			return ctx
+			return context.WithValue(ctx, connectionKey{}, c)
 		},
+		ConnState: followHTTP2,
 	}
 	return s
 }
 
-// portKey is the key of the listener's port in the context of a request.
-type portKey struct{}
+// connectionKey is the key of the connection in the context of a request.
+type connectionKey struct{}
 
 // admit takes a connection, if there is room, or closes it at once.
 func (s *server) admit(c *net.TCPConn, port int32) {
-	leave, ok := s.gate.enter(port)
-	if !ok {
+	now := time.Now()
+	own := &connection{stream: c, end: now.Add(s.options.ConnectionTimeout)}
+	own.release = func() { s.gate.leave(&own.place) }
+	own.place = place{
+		port: port, service: s.table.Entry(port).Service, client: addressOf(c.RemoteAddr()), since: now,
+		displace: func() {
+			s.metrics.rejected.Inc()
+			_ = c.Close() // What reads or writes fails, and ends the rest.
+		},
+	}
+	if !s.gate.enter(&own.place) {
 		s.metrics.rejected.Inc()
 		_ = c.Close() // Nothing was said yet.
 		return
 	}
-	own := &connection{TCPConn: c, port: port, end: time.Now().Add(s.options.ConnectionTimeout), release: leave}
 	go s.serve(own)
 }
 
-// admitHTTP2 lets a connection take one of the places for HTTP/2 until it is
-// closed, if there is one.
-func (s *server) admitHTTP2(c *connection) bool {
-	leave, ok := s.gate.enterHTTP2()
-	if !ok {
-		return false
+// addressOf is the address of a client, without its port.
+func addressOf(remote net.Addr) netip.Addr {
+	if tcp, isTCP := remote.(*net.TCPAddr); isTCP {
+		return tcp.AddrPort().Addr().Unmap()
 	}
-	before := c.release
-	c.release = func() {
-		leave()
-		before()
-	}
-	return true
+	return netip.Addr{}
 }
 
 // serve detects what a client speaks, and answers it.
 func (s *server) serve(c *connection) {
-	entry, started := s.table.Entry(c.port), time.Now()
+	entry, started := s.table.Entry(c.place.port), time.Now()
 	defer func() {
 		if problem := recover(); problem != nil {
 			s.metrics.panics.Inc()
-			s.log.Error(fmt.Errorf("%v", problem), "connection dropped because of a bug", "port", c.port, "stack", string(debug.Stack()))
+			s.log.Error(fmt.Errorf("%v", problem), "connection dropped because of a bug", "port", c.place.port, "stack", string(debug.Stack()))
 			_ = c.Close() // The client gets no better answer now.
 		}
 	}()
@@ -133,26 +132,36 @@ func (s *server) serve(c *connection) {
 	if entry.MayBeMySQL {
 		wait = min(wait, greetingAfter)
 	}
-	first, kind, err := s.detect(c, wait)
+	first, kind, err := s.open(c, wait)
+	if len(first) == 0 && entry.MayBeMySQL && errors.Is(err, os.ErrDeadlineExceeded) {
+		kind, err = protocol.MySQL, nil
+	}
 	switch {
-	case len(first) == 0 && entry.MayBeMySQL && errors.Is(err, os.ErrDeadlineExceeded):
-		s.refuse(c, entry, protocol.MySQL, nil, started)
+	case kind == protocol.PROXY:
+		s.metrics.connected(entry, string(kind))
+		_ = c.Close() // Its header is not one, and what is behind it is not to be trusted.
 	case err != nil && len(first) == 0:
 		s.metrics.connected(entry, silent)
 		_ = c.Close() // It said nothing: a probe of a load balancer, or a client that waits for the server.
-	case kind == protocol.HTTP2 && !s.admitHTTP2(c):
+	case kind == protocol.HTTP2 && !s.gate.enterHTTP2(&c.place):
 		s.metrics.rejected.Inc()
 		_ = c.Close() // Nothing was said yet.
 	case kind == protocol.HTTP1 || kind == protocol.HTTP2:
 		s.metrics.connected(entry, string(kind))
-		c.first, c.linger = first, s.options.MaxBodyBytes
-		if kind == protocol.HTTP1 {
-			c.lines = mostLines + 1 // And that of the request itself.
-		}
-		s.toHTTP.give(c)
+		s.handOver(c, kind, first)
 	default:
 		s.refuse(c, entry, spoken(entry, kind), first, started)
 	}
+}
+
+// handOver gives a connection to the HTTP server.
+func (s *server) handOver(c *connection, kind protocol.Kind, first []byte) {
+	c.first, c.linger = first, s.options.MaxBodyBytes
+	if kind == protocol.HTTP1 {
+		c.first = protocol.SkipEmptyLines(first)
+		c.lines = mostLines + 1 // And that of the request itself.
+	}
+	s.toHTTP.give(c)
 }
 
 // spoken is the protocol in which a client that does not speak HTTP is refused:
@@ -165,32 +174,9 @@ func spoken(entry *live.Entry, seen protocol.Kind) protocol.Kind {
 	return seen
 }
 
-// detect reads until the protocol is known, and waits at most the given time for
-// the first byte. The error is that of reading.
-func (s *server) detect(c *connection, wait time.Duration) (first []byte, kind protocol.Kind, err error) {
-	buffer := make([]byte, 0, 4*protocol.DetectLimit)
-	if err := c.SetDeadline(time.Now().Add(wait)); err != nil {
-		return nil, protocol.Unknown, err
-	}
-	for len(buffer) < cap(buffer) {
-		n, err := c.Read(buffer[len(buffer):cap(buffer)])
-		if len(buffer) == 0 && n > 0 {
-			err = errors.Join(err, c.SetDeadline(time.Now().Add(s.options.HeaderTimeout)))
-		}
-		buffer = buffer[:len(buffer)+n]
-		kind, enough := protocol.Detect(buffer)
-		if enough && len(buffer) > 0 {
-			return buffer, kind, nil
-		}
-		if err != nil {
-			return buffer, protocol.Unknown, err
-		}
-	}
-	return buffer, protocol.Unknown, nil
-}
-
 func (s *server) refuse(c *connection, entry *live.Entry, kind protocol.Kind, first []byte, started time.Time) {
 	s.metrics.connected(entry, string(kind))
+	c.place.is(waiting)
 	defer c.Close()
 	status := "refused"
 	err := c.SetDeadline(c.end)
@@ -210,8 +196,12 @@ func (s *server) refuse(c *connection, entry *live.Entry, kind protocol.Kind, fi
 
 // serveHTTP answers one request, and counts it.
 func (s *server) serveHTTP(w http.ResponseWriter, r *http.Request) {
-	port, _ := r.Context().Value(portKey{}).(int32)
-	entry, started := s.table.Entry(port), time.Now()
+	own, _ := r.Context().Value(connectionKey{}).(*connection) // Every request has one.
+	entry, started := s.table.Entry(own.place.port), time.Now()
+	if r.ProtoMajor == 1 {
+		own.place.is(answering)
+		leaveBody(r, own)
+	}
 	recorded := &recorder{ResponseWriter: w, status: http.StatusOK}
 	entry.Site.ServeHTTP(recorded, r)
 	kind, status := recorded.outcome(r)
@@ -220,6 +210,28 @@ func (s *server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.metrics.answered(entry, kind, status, time.Since(started))
+}
+
+// leaveBody keeps package http from reading a body: it waits for one without a length,
+// and then closes without reading the rest. The connection reads what comes of
+// either kind, when the answer is sent.
+func leaveBody(r *http.Request, c *connection) {
+	if r.ContentLength != 0 {
+		_ = c.SetReadDeadline(time.Unix(1, 0)) // If it fails, reads will.
+		r.Body = http.NoBody
+	}
+}
+
+// followHTTP2 records whether a connection of HTTP/2 has a request.
+func followHTTP2(c net.Conn, now http.ConnState) {
+	own, isOurs := c.(*connection)
+	switch {
+	case !isOurs || !own.place.isHTTP2:
+	case now == http.StateActive:
+		own.place.is(answering)
+	case now == http.StateIdle:
+		own.place.is(waiting)
+	}
 }
 
 // end stops to take connections from the listeners and waits for those that are
@@ -231,5 +243,3 @@ func (s *server) end(ctx context.Context, listeners []*net.TCPListener) error {
 	}
 	return errors.Join(append(errs, s.http.Shutdown(ctx))...)
 }
-
-var _ io.WriterTo = &connection{}

@@ -7,7 +7,7 @@ import (
 
 // DetectLimit is how many bytes Detect needs at most: given as many, it always
 // has enough.
-const DetectLimit = 32
+const DetectLimit = 40
 
 // verdict is what a prefix says about one protocol.
 type verdict int
@@ -29,6 +29,7 @@ var detectors = []struct {
 	{TLS, judgeTLS},
 	{PostgreSQL, judgePostgreSQL},
 	{Redis, judgeRedis},
+	{PROXY, judgePROXY},
 }
 
 // Detect says which protocol a client speaks, by the first bytes it sent. If
@@ -80,6 +81,10 @@ const longestMethod = 20
 // are not listed (PURGE and M-SEARCH are common and not registered), so the target
 // makes the difference: Redis and others have inline commands in capitals, too.
 func judgeHTTP1(first []byte) verdict {
+	first = SkipEmptyLines(first)
+	if string(first) == "\r" {
+		return undecided
+	}
 	method, target, found := bytes.Cut(first, []byte(" "))
 	for _, c := range method {
 		if (c < 'A' || c > 'Z') && c != '-' && c != '_' {
@@ -101,6 +106,25 @@ func judgeHTTP1(first []byte) verdict {
 		return judgeAny(target, "/", "*", "http://", "https://")
 	}
 	return judgeAny(target, "/", "http://", "https://")
+}
+
+// emptyLines are how many empty lines may come before a request. RFC 9112 wants at
+// least one to be ignored.
+const emptyLines = 4
+
+// SkipEmptyLines is what follows the empty lines before a request of HTTP/1.
+func SkipEmptyLines(first []byte) []byte {
+	for range emptyLines {
+		rest, found := bytes.CutPrefix(first, []byte("\r\n"))
+		if !found {
+			rest, found = bytes.CutPrefix(first, []byte("\n"))
+		}
+		if !found {
+			break
+		}
+		first = rest
+	}
+	return first
 }
 
 // judgeAuthority looks for the beginning of a host, the target of CONNECT. NATS

@@ -74,6 +74,14 @@ func TestDetect(t *testing.T) {
 		"a command that Redis lacks is unknown":         {first: "MAIL FROM:<me@example.com>\r\n", want: Unknown},
 		"MQTT is unknown":                               {first: "\x10\x10\x00\x04MQTT\x04\x02", want: Unknown},
 		"SSH is unknown":                                {first: "SSH-2.0-OpenSSH_9.2\r\n", want: Unknown},
+		"an empty line before a GET is HTTP/1":          {first: "\r\nGET / HTTP/1.1\r\n", want: HTTP1},
+		"an empty line may be cut":                      {first: "\r\n\r", want: Unknown, more: true},
+		"many empty lines are unknown":                  {first: "\n\n\n\n\nGET / HTTP/1.1\r\n", want: Unknown},
+		"version 1 of PROXY is PROXY":                   {first: "PROXY TCP4 1.2.3.4 1.2.3.5 1 2\r\n", want: PROXY},
+		"version 1 of PROXY of an unknown origin":       {first: "PROXY UNKNOWN\r\n", want: PROXY},
+		"version 2 of PROXY is PROXY":                   {first: "\r\n\r\n\x00\r\nQUIT\n\x21", want: PROXY},
+		"half of version 2 is not enough":               {first: "\r\n\r\n\x00\r\n", want: Unknown, more: true},
+		"a method called PROXY is HTTP/1":               {first: "PROXY / HTTP/1.1\r\n", want: HTTP1},
 		"zeros are unknown":                             {first: strings.Repeat("\x00", DetectLimit), want: Unknown},
 	}
 	for name, test := range tests {

@@ -35,5 +35,7 @@ const (
 	PostgreSQL Kind = "postgresql"
 	MySQL      Kind = "mysql"
 	Redis      Kind = "redis"
-	Unknown    Kind = "unknown"
+	// PROXY is the header of a load balancer. The protocol of the client follows.
+	PROXY   Kind = "proxy"
+	Unknown Kind = "unknown"
 )

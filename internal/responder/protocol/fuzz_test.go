@@ -12,7 +12,7 @@ import (
 func FuzzDetect(f *testing.F) {
 	for _, seed := range []string{
 		"", "GET / HTTP/1.1\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", hello13, startup(version32, "user\x00"),
-		startup(sslRequest, ""), "*1\r\n$4\r\nPING\r\n", "ping\r\n", "CONNECT a:1 HTTP/1.1", "OPTIONS * HTTP/1.1",
+		startup(sslRequest, ""), "*1\r\n$4\r\nPING\r\n", "ping\r\n", "\r\nGET / HTTP/1.1", "PROXY TCP6 ", "\r\n\r\n\x00\r\nQUIT\n", "CONNECT a:1 HTTP/1.1", "OPTIONS * HTTP/1.1",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -80,7 +80,7 @@ func FuzzRefuseMySQL(f *testing.F) {
 	fuzzRefuse(f, MySQL, func(t *testing.T, heard string) {
 		t.Helper()
 		if len(heard) < 8 || int(binary.LittleEndian.Uint32([]byte(heard))) != len(heard)-4 ||
-			heard[4:7] != "\xff\x1d\x04" || heard[7] == '#' || len(heard) > 512 || strings.Contains(heard[7:], "\x00") {
+			!strings.HasPrefix(heard[4:], "\xff\x1d\x04#08S01") || len(heard) > 512 || strings.Contains(heard[7:], "\x00") {
 			t.Fatalf("no error packet: %q", heard)
 		}
 	}, "\x20\x00\x00\x01\x85\xa6\xff\x19")

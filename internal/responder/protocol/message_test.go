@@ -27,9 +27,3 @@ func TestSentence(t *testing.T) {
 		})
 	}
 }
-
-func TestAMessageToMySQLAnnouncesNoState(t *testing.T) {
-	g := NewWithT(t)
-	g.Expect(string(mySQLError("#42 is closed"))).To(HaveSuffix("\xff\x1d\x0442 is closed"))
-	g.Expect(string(mySQLError("###"))).To(HaveSuffix("\xff\x1d\x04" + defaultMessage))
-}

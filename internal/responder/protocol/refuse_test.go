@@ -20,7 +20,7 @@ const testMessage = "The shop is closed. Back at nine."
 // The answers to testMessage.
 const (
 	postgreSQLAnswer = "E\x00\x00\x00\x73SFATAL\x00VFATAL\x00C57P03\x00M" + testMessage + "\x00H" + postgreSQLHint + "\x00\x00"
-	mySQLAnswer      = "\x24\x00\x00\x00\xff\x1d\x04" + testMessage
+	mySQLAnswer      = "\x2a\x00\x00\x00\xff\x1d\x04#08S01" + testMessage
 	redisAnswer      = "-LOADING " + testMessage + "\r\n"
 	redisSyntax      = "-ERR Protocol error\r\n"
 )
