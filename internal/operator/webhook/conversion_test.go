@@ -1,0 +1,57 @@
+package webhook
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/critical-service/operator/internal/operator/serving"
+)
+
+const mebibyte = 1 << 20
+
+// endless is a body that goes on.
+type endless struct{}
+
+// Read fills with spaces, which JSON allows everywhere.
+func (endless) Read(into []byte) (int, error) {
+	for i := range into {
+		into[i] = ' '
+	}
+	return len(into), nil
+}
+
+// Every Pod of the cluster can send these.
+func TestLargeRequestsOfAnyClient(t *testing.T) {
+	handler, err := Conversion()
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	server := httptest.NewServer(serving.Bounded(conversionLimits, handler))
+	t.Cleanup(server.Close)
+	objects := func(of string, bytes int) string {
+		return `{"request":{"desiredAPIVersion":"mycrd.com/v2","objects":[` + strings.Repeat(of+",", bytes/len(of)) + of + `]}}`
+	}
+	for sentence, body := range map[string]io.Reader{
+		"400 MiB":                       io.LimitReader(endless{}, 400*mebibyte),
+		"400 MiB, as is said before":    bytes.NewReader(bytes.Repeat([]byte{' '}, 400*mebibyte)),
+		"millions of objects":           strings.NewReader(objects(`{}`, 3*mebibyte)),
+		"objects with millions of keys": strings.NewReader(objects(`{"a":{},"b":[],"c":0}`, 3*mebibyte)),
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			response, err := http.Post(server.URL, "application/json", body)
+			g.Expect(err).NotTo(HaveOccurred())
+			defer response.Body.Close()
+			runtime.ReadMemStats(&after)
+			g.Expect(response.StatusCode).To(Equal(http.StatusRequestEntityTooLarge))
+			g.Expect(after.TotalAlloc-before.TotalAlloc).To(BeNumerically("<", 64*mebibyte), "bytes that were allocated in all")
+		})
+	}
+}
