@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -54,4 +55,19 @@ func TestLargeRequestsOfAnyClient(t *testing.T) {
 			g.Expect(after.TotalAlloc-before.TotalAlloc).To(BeNumerically("<", 64*mebibyte), "bytes that were allocated in all")
 		})
 	}
+}
+
+// What is applied is converted before it is validated.
+func TestAnObjectIsReadAsFarAsItIsValid(t *testing.T) {
+	g := NewWithT(t)
+	var read current
+	g.Expect(json.Unmarshal([]byte(`{"apiVersion":"mycrd.com/v2","kind":"CriticalService","metadata":{"name":"shop"},
+		"spec":{"namespaces":["shop"],"activationDelay":"soon","deactivationDelay":"1m","fallback":{"page":{"statusCode":99999999999}}},
+		"status":{"observedGeneration":"no number","conditions":[{"type":"Outage"}]}}`), &read)).To(Succeed())
+	want := current{}
+	g.Expect(json.Unmarshal([]byte(`{"apiVersion":"mycrd.com/v2","kind":"CriticalService","metadata":{"name":"shop"},
+		"spec":{"namespaces":["shop"],"deactivationDelay":"1m"},"status":{"conditions":[{"type":"Outage"}]}}`), &want)).To(Succeed())
+	g.Expect(read).To(Equal(want))
+	g.Expect(json.Unmarshal([]byte(`{"metadata":"nonsense"}`), &read)).NotTo(Succeed())
+	g.Expect(json.Unmarshal([]byte(`{"spec":{"matchLabels":"nonsense","namespace":"shop"}}`), &old{})).To(Succeed())
 }
