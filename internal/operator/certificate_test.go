@@ -102,9 +102,9 @@ func TestBothServersSpeakHTTP1OverTLS12OrLater(t *testing.T) {
 		}).Should(Succeed(), what)
 		w.Expect(newest.NegotiatedProtocol).To(Equal("http/1.1"), what)
 		w.Expect(newest.Version).To(BeEquivalentTo(tls.VersionTLS13), what)
-		_, err := speak(&tls.Config{MaxVersion: tls.VersionTLS12})
+		_, err := speak(&tls.Config{MaxVersion: tls.VersionTLS12}) //nolint:gosec // A client that knows no more.
 		w.Expect(err).NotTo(HaveOccurred(), "%s: an API server that is built for FIPS", what)
-		_, err = speak(&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11})
+		_, err = speak(&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}) //nolint:gosec // A client that is refused.
 		w.Expect(err).To(HaveOccurred(), what)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -155,9 +156,7 @@ func (a *answer) Write(data []byte) (int, error) {
 
 // send sends what was kept to a client, which may have gone.
 func (a *answer) send(w http.ResponseWriter) {
-	for name, values := range a.header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), a.header)
 	if a.status != 0 {
 		w.WriteHeader(a.status)
 	}

@@ -29,7 +29,7 @@ func TestAnUnusedConnectionDelaysNoStop(t *testing.T) {
 	listens, ended := make(chan struct{}), make(chan error)
 	go func() { ended <- Run(ctx, address, config, http.NotFoundHandler(), func() { close(listens) }) }()
 	g.Eventually(listens).Should(BeClosed())
-	connection, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
+	connection, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // It was made a moment ago.
 	g.Expect(err).NotTo(HaveOccurred())
 	defer connection.Close()
 	cancel()

@@ -95,7 +95,7 @@ func NewServer(definition cluster.Cluster, options Options) (*Server, error) {
 	server := &Server{
 		Server:  webhook.NewServer(webhook.Options{}),
 		address: net.JoinHostPort("", strconv.Itoa(options.Port)),
-		tls:     &tls.Config{}, //nolint:gosec // serving.TLS says which versions.
+		tls:     &tls.Config{},
 		parts:   []manager.Runnable{definition},
 	}
 	serving.TLS(server.tls)
