@@ -2,15 +2,15 @@ package operator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/critical-service/operator/internal/controller/fault"
 )
 
 // requestTimeout is how long one attempt to reach the API server may take.
@@ -26,7 +26,7 @@ func awaitAPIServer(ctx context.Context, config *rest.Config) error {
 	}
 	return untilAnswered(ctx, config.Host, func() error {
 		_, err := client.ServerVersion()
-		if refused(err) {
+		if fault.IsDecided(err) {
 			return nil
 		}
 		return err
@@ -46,12 +46,6 @@ func untilAnswered(ctx context.Context, server string, ask func() error) error {
 		return fmt.Errorf("wait for the API server %s: %w", server, err)
 	}
 	return nil
-}
-
-// refused reports whether an error is an answer of the API server.
-func refused(err error) bool {
-	answer := apierrors.APIStatus(nil)
-	return errors.As(err, &answer)
 }
 
 func withTimeout(config *rest.Config) *rest.Config {

@@ -79,6 +79,36 @@ func TestALostAuthorityIsReplacedWithoutARestart(t *testing.T) {
 	w.Expect(handshake(p.webhook, first, "127.0.0.1")).NotTo(Succeed(), "by itself the first authority is of no use any more")
 }
 
+func TestBothServersSpeakHTTP1OverTLS12OrLater(t *testing.T) {
+	w := newWorld(t)
+	w.installNew()
+	metrics := freeAddress(w)
+	p := w.start("METRICS_BIND_ADDRESS=" + metrics)
+	w.Eventually(p.ready).Should(Succeed())
+	for what, address := range map[string]string{"webhook": p.webhook, "metrics": metrics} {
+		speak := func(versions *tls.Config) (tls.ConnectionState, error) {
+			versions.InsecureSkipVerify = true
+			versions.NextProtos = []string{"h2", "http/1.1"}
+			connection, err := tls.Dial("tcp", address, versions)
+			if err != nil {
+				return tls.ConnectionState{}, err
+			}
+			return connection.ConnectionState(), connection.Close()
+		}
+		var newest tls.ConnectionState
+		w.Eventually(func() (err error) {
+			newest, err = speak(&tls.Config{})
+			return err
+		}).Should(Succeed(), what)
+		w.Expect(newest.NegotiatedProtocol).To(Equal("http/1.1"), what)
+		w.Expect(newest.Version).To(BeEquivalentTo(tls.VersionTLS13), what)
+		_, err := speak(&tls.Config{MaxVersion: tls.VersionTLS12}) //nolint:gosec // A client that knows no more.
+		w.Expect(err).NotTo(HaveOccurred(), "%s: an API server that is built for FIPS", what)
+		_, err = speak(&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}) //nolint:gosec // A client that is refused.
+		w.Expect(err).To(HaveOccurred(), what)
+	}
+}
+
 // Every replica serves, also those that do not lead, and all by one authority.
 func TestReplicasShareOneAuthority(t *testing.T) {
 	w := newWorld(t)

@@ -11,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/operator/settings"
 )
 
@@ -42,7 +43,7 @@ func responderImage(ctx context.Context, config *rest.Config, s *settings.Settin
 	var pod corev1.Pod
 	err = untilAnswered(ctx, config.Host, func() error {
 		err := reader.Get(ctx, key, &pod)
-		if !refused(err) {
+		if !fault.IsDecided(err) {
 			return err
 		}
 		ctrl.Log.Error(err, "read the operator's own Pod; no page fallbacks: "+imageUnknown, "pod", key)

@@ -1,11 +1,17 @@
 package operator_test
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/critical-service/operator/internal/operator"
@@ -25,9 +31,7 @@ func TestTheImageOfResponders(t *testing.T) {
 		for i := range containers {
 			containers[i].SecurityContext = restricted()
 		}
-		pod.Spec.SecurityContext = &corev1.PodSecurityContext{
-			RunAsNonRoot: new(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
-		}
+		pod.Spec.SecurityContext = restrictedPod()
 		g.Expect(admin.Create(t.Context(), pod)).To(Succeed())
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -50,6 +54,41 @@ func TestTheImageOfResponders(t *testing.T) {
 			g.Expect(err).NotTo(HaveOccurred(), "a fallback that is no page needs no responder")
 			g.Expect(image).To(Equal(test.want))
 		})
+	}
+}
+
+// An operator that starts while the API server does not reach its storage would have
+// no page fallbacks until its next start.
+func TestTheImageIsAwaited(t *testing.T) {
+	g := NewWithT(t)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "operator-awaited"}}
+	pod.Spec.Containers = []corev1.Container{{Name: "manager", Image: "example.com/operator:1", SecurityContext: restricted()}}
+	pod.Spec.SecurityContext = restrictedPod()
+	g.Expect(admin.Create(t.Context(), pod)).To(Succeed())
+
+	address, _, err := rest.DefaultServerUrlFor(adminConfig)
+	g.Expect(err).NotTo(HaveOccurred())
+	through := httputil.NewSingleHostReverseProxy(address)
+	through.Transport, err = rest.TransportFor(adminConfig)
+	g.Expect(err).NotTo(HaveOccurred())
+	var failed atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/pods/") && failed.CompareAndSwap(false, true) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		through.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	image, err := operator.ResponderImage(t.Context(), &rest.Config{Host: server.URL},
+		&settings.Settings{OperatorNamespace: operatorNamespace, PodName: pod.Name})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(image).To(Equal("example.com/operator:1"))
+}
+
+func restrictedPod() *corev1.PodSecurityContext {
+	return &corev1.PodSecurityContext{
+		RunAsNonRoot: new(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 	}
 }
 

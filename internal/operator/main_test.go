@@ -16,6 +16,7 @@ import (
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	"github.com/spf13/pflag"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -91,7 +92,7 @@ func runTests(m *testing.M) int {
 // and the Deployment, and makes the operator's user.
 func prepare(environment *envtest.Environment, config *rest.Config) error {
 	scheme := runtime.NewScheme()
-	known := runtime.NewSchemeBuilder(corev1.AddToScheme, rbacv1.AddToScheme, apiextensionsv1.AddToScheme,
+	known := runtime.NewSchemeBuilder(corev1.AddToScheme, coordinationv1.AddToScheme, rbacv1.AddToScheme, apiextensionsv1.AddToScheme,
 		admissionregistrationv1.AddToScheme, criticalv1.AddToScheme, criticalv2.AddToScheme, operatorsv2.AddToScheme)
 	err := known.AddToScheme(scheme)
 	if err != nil {

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/critical-service/operator/internal/operator/serving"
 	"github.com/critical-service/operator/internal/operator/settings"
 	"github.com/critical-service/operator/internal/version"
 )
@@ -40,6 +42,7 @@ func metricsOptions(s *settings.Settings) (metricsserver.Options, error) {
 		return options, nil
 	}
 	options.SecureServing = true
+	options.TLSOpts = []func(*tls.Config){serving.TLS}
 	options.FilterProvider = authorized
 	options.CertDir = s.MetricsCertDir
 	if s.MetricsCertDir == "" {

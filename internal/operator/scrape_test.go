@@ -2,6 +2,7 @@ package operator_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -141,4 +142,47 @@ func TestAnAPIServerThatIsBackIsAskedAgain(t *testing.T) {
 	g.Expect(scraped(handler, "/metrics", "Bearer good")).To(Equal(http.StatusUnauthorized))
 	isBroken.Store(false)
 	g.Expect(scraped(handler, "/metrics", "Bearer good")).To(Equal(http.StatusOK))
+}
+
+// from asks for metrics with a token, from an address.
+func from(handler http.Handler, address, token string) int {
+	request := httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody)
+	request.RemoteAddr = address
+	request.Header.Set("Authorization", "Bearer "+token)
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, request)
+	return answer.Code
+}
+
+// Any Pod can make up tokens, and each costs the API server a TokenReview.
+func TestMadeUpTokensAreFew(t *testing.T) {
+	g := NewWithT(t)
+	handler, asked := guarded(t, says("good", true))
+	g.Expect(from(handler, "10.0.0.1:1000", "good")).To(Equal(http.StatusOK))
+	before := asked.Load()
+	codes := map[int]int{}
+	for i := range 1000 {
+		codes[from(handler, "10.0.0.2:1000", fmt.Sprint("made-up-", i))]++
+	}
+	g.Expect(codes).To(And(HaveLen(2), HaveKey(http.StatusUnauthorized), HaveKey(http.StatusTooManyRequests)))
+	g.Expect(asked.Load()-before).To(BeNumerically("<", 100), "questions to the API server")
+	g.Expect(from(handler, "10.0.0.2:1000", "good")).To(Equal(http.StatusOK), "a known token costs nothing, wherever it comes from")
+
+	handler, _ = guarded(t, says("good", true))
+	for i := range 100 {
+		from(handler, "10.0.0.2:1000", fmt.Sprint("made-up-", i))
+	}
+	g.Expect(from(handler, "10.0.0.1:1000", "good")).To(Equal(http.StatusOK), "another address has a rate of its own")
+}
+
+// Who may read metrics is asked for each method, and one may be of any name.
+func TestMetricsAreOnlyGot(t *testing.T) {
+	g := NewWithT(t)
+	handler, asked := guarded(t, says("good", true))
+	request := httptest.NewRequest("MADE-UP", "/metrics", http.NoBody)
+	request.Header.Set("Authorization", "Bearer good")
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, request)
+	g.Expect(answer.Code).To(Equal(http.StatusMethodNotAllowed))
+	g.Expect(asked.Load()).To(BeZero())
 }

@@ -76,27 +76,49 @@ func (w *world) residentMemory(pod *corev1.Pod, program string) int64 {
 // scenario ends. It is false on a cluster whose API server cannot be reached in this way.
 func (w *world) stopAPIServer() (start func(), possible bool) {
 	w.t.Helper()
-	devcluster := os.Getenv("E2E_DEVCLUSTER")
-	if devcluster == "" {
+	if os.Getenv(devcluster) == "" {
 		return nil, false
 	}
-	output, err := exec.CommandContext(w.ctx, devcluster, "status").CombinedOutput()
-	w.Expect(err).NotTo(HaveOccurred(), "%s", output)
-	pid := 0
-	for line := range strings.Lines(string(output)) {
-		// COMPONENT STATE PID AGE LOG
-		if fields := strings.Fields(line); len(fields) > 2 && fields[0] == "kube-apiserver" {
-			pid, err = strconv.Atoi(fields[2])
-			w.Expect(err).NotTo(HaveOccurred(), "%s", line)
-		}
-	}
-	w.Expect(pid).NotTo(BeZero(), "%s", output)
-	w.Expect(syscall.Kill(pid, syscall.SIGSTOP)).To(Succeed())
-	start = func() { _ = syscall.Kill(pid, syscall.SIGCONT) }
-	w.t.Cleanup(start)
+	start = w.freeze("kube-apiserver")
 	ctx, cancel := context.WithTimeout(w.ctx, time.Second)
 	defer cancel()
 	w.Expect(w.Get(ctx, client.ObjectKey{Name: w.namespace}, &corev1.Namespace{})).To(
 		MatchError(context.DeadlineExceeded), "the API server does not answer any more")
 	return start, true
+}
+
+// devcluster is the environment variable with the path of the program that runs the cluster.
+const devcluster = "E2E_DEVCLUSTER"
+
+// freeze stops a component of the devcluster; thaw lets it go on, at the latest when the scenario ends.
+func (w *world) freeze(component string) (thaw func()) {
+	w.t.Helper()
+	pid := w.component(component)
+	w.Expect(syscall.Kill(pid, syscall.SIGSTOP)).To(Succeed())
+	thaw = func() { _ = syscall.Kill(pid, syscall.SIGCONT) }
+	w.t.Cleanup(thaw)
+	return thaw
+}
+
+// component is the process ID of a component of the devcluster.
+func (w *world) component(name string) int {
+	w.t.Helper()
+	for line := range strings.Lines(w.devcluster("status")) {
+		// COMPONENT STATE PID AGE LOG
+		if fields := strings.Fields(line); len(fields) > 2 && fields[0] == name {
+			pid, err := strconv.Atoi(fields[2])
+			w.Expect(err).NotTo(HaveOccurred(), "%s", line)
+			return pid
+		}
+	}
+	w.t.Fatalf("the devcluster has no component %s", name)
+	return 0
+}
+
+// devcluster runs a command of the program that runs the cluster; up starts again what has ended.
+func (w *world) devcluster(command string) string {
+	w.t.Helper()
+	output, err := exec.CommandContext(w.ctx, os.Getenv(devcluster), command).CombinedOutput()
+	w.Expect(err).NotTo(HaveOccurred(), "%s", output)
+	return string(output)
 }

@@ -111,6 +111,22 @@ func refused(err error) bool {
 	}
 }
 
+// IsDecided reports whether an error is what the API server has decided about a
+// request. No connection, a time-out, an overloaded server and one that does not
+// reach its storage decide nothing.
+func IsDecided(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	switch code := status.Status().Code; code {
+	case 408, 429:
+		return false
+	default:
+		return code < 500
+	}
+}
+
 // IsServerFailure reports whether the API server, or an admission webhook that it
 // asked, failed to answer a request: it may pass, but a person should know.
 func IsServerFailure(err error) bool {

@@ -100,6 +100,17 @@ func TestIsServerFailure(t *testing.T) {
 	g.Expect(fault.IsServerFailure(errors.New("connection refused"))).To(BeFalse(), "there was no answer at all")
 }
 
+func TestIsDecided(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(fault.IsDecided(fmt.Errorf("read: %w", apierrors.NewNotFound(pods, "x")))).To(BeTrue())
+	g.Expect(fault.IsDecided(apierrors.NewForbidden(pods, "x", nil))).To(BeTrue())
+	g.Expect(fault.IsDecided(apierrors.NewInternalError(errors.New("etcdserver: request timed out")))).To(BeFalse())
+	g.Expect(fault.IsDecided(apierrors.NewTooManyRequests("later", 1))).To(BeFalse())
+	g.Expect(fault.IsDecided(apierrors.NewGenericServerResponse(http.StatusRequestTimeout, "get", pods, "x", "", 0, true))).To(BeFalse())
+	g.Expect(fault.IsDecided(errors.New("connection refused"))).To(BeFalse())
+	g.Expect(fault.IsDecided(nil)).To(BeFalse(), "an answer without an error is none")
+}
+
 func TestIsDryRunUnsupported(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(fault.IsDryRunUnsupported(apierrors.NewBadRequest(`admission webhook "x" does not support dry run`))).To(BeTrue())

@@ -48,6 +48,14 @@ type adviser struct {
 	// synced reports whether the caches hold all that is there.
 	synced   func(context.Context) error
 	settings Settings
+	// places has room for those that are advised at the same time.
+	places chan struct{}
+}
+
+// newAdviser makes an adviser of one at a time: the others are validated meanwhile,
+// and accepted without advice.
+func newAdviser(reader client.Reader, synced func(context.Context) error, settings Settings) *adviser {
+	return &adviser{reader: reader, synced: synced, settings: settings, places: make(chan struct{}, 1)}
 }
 
 // synced reports whether a cache holds what an adviser reads. It never waits: a
@@ -70,6 +78,12 @@ func synced(caches cache.Cache) func(context.Context) error {
 // advise gives sentences, each of which says what to do. Where it is in doubt, it
 // says nothing.
 func (a *adviser) advise(ctx context.Context, policy *criticalv2.CriticalService) []string {
+	select {
+	case a.places <- struct{}{}:
+		defer func() { <-a.places }()
+	default:
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()
 	warnings, err := a.look(ctx, policy)
@@ -156,6 +170,9 @@ func (a *adviser) matched(ctx context.Context, policy *criticalv2.CriticalServic
 	}
 	var matched []corev1.Service
 	for _, service := range services.Items {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if protection.Matches(policy, &service, namespaces[service.Namespace]) {
 			matched = append(matched, service)
 		}
@@ -215,6 +232,9 @@ func (a *adviser) aboutTemplate(ctx context.Context, fallback *criticalv2.PodTem
 func (a *adviser) aboutBackup(ctx context.Context, name string, matched []corev1.Service) ([]string, error) {
 	var without []string
 	for _, service := range matched {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		missing, err := a.missing(ctx, types.NamespacedName{Namespace: service.Namespace, Name: name}, &corev1.Service{})
 		if err != nil {
 			return nil, err

@@ -76,11 +76,8 @@ func adviserOf(t *testing.T, settings Settings, objects ...client.Object) *advis
 	known := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, criticalv2.AddToScheme)
 	NewWithT(t).Expect(known.AddToScheme(scheme)).To(Succeed())
 	settings.Template, settings.OperatorNamespace = types.NamespacedName{Namespace: "system", Name: "standard"}, "system"
-	return &adviser{
-		reader:   fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(),
-		synced:   func(context.Context) error { return nil },
-		settings: settings,
-	}
+	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	return newAdviser(reader, func(context.Context) error { return nil }, settings)
 }
 
 func TestWhatIsWarnedAbout(t *testing.T) {

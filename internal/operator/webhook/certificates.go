@@ -69,9 +69,6 @@ func selfMade(config *rest.Config, options Options) (*certificates, error) {
 	}}, nil
 }
 
-// serve makes a server show the newest certificate to each client.
-func (c *certificates) serve(config *tls.Config) { config.GetCertificate = c.await }
-
 // await makes a client that connects before there is a certificate wait for it. At
 // a start that is a moment; a refused connection would fail its request.
 func (c *certificates) await(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {

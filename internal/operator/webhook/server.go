@@ -2,12 +2,17 @@ package webhook
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -16,9 +21,13 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/critical-service/operator/internal/operator/serving"
 )
 
 const (
@@ -30,6 +39,9 @@ const (
 	servicePort = 443
 
 	certificateFile, keyFile = "tls.crt", "tls.key"
+
+	// dialTimeout is how long the webhook's own server may take for a connection.
+	dialTimeout = 10 * time.Second
 )
 
 // Options say where the webhook listens, and how the API server finds it.
@@ -50,13 +62,24 @@ func (o Options) SecretKey() types.NamespacedName {
 	return types.NamespacedName{Namespace: o.Namespace, Name: secretName}
 }
 
+// The API server takes no write of more than 3 MiB, and asks to convert one object.
+// For a validation it sends that which is stored, too.
+var (
+	conversionLimits = serving.Limits{Bytes: 4 << 20, Values: 1 << 16}
+	validationLimits = serving.Limits{Bytes: 7 << 20, Values: 1 << 17}
+)
+
 // Server is a webhook server that also runs all that it needs, so that the
 // manager starts everything at once: before any cache, in every replica.
 type Server struct {
+	// Server keeps what is served where; it is not started.
 	webhook.Server
-	parts []manager.Runnable
+	address string
+	tls     *tls.Config
+	parts   []manager.Runnable
 	// certificate is the one that is served at the moment.
 	certificate func() (*x509.Certificate, error)
+	listens     atomic.Bool
 }
 
 // NewServer makes a server. Nothing is asked of the API server before it starts.
@@ -69,30 +92,59 @@ func NewServer(definition cluster.Cluster, options Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	served := webhook.Options{Port: options.Port, CertDir: options.CertDir}
-	server := &Server{parts: []manager.Runnable{definition}, certificate: inFolder(options.CertDir)}
-	if !provided {
-		certificates, err := selfMade(definition.GetConfig(), options)
-		if err != nil {
-			return nil, err
-		}
-		convert, err := newTrust(definition, options, "webhook-trust", &apiextensionsv1.CustomResourceDefinition{}, updateConversion)
-		if err != nil {
-			return nil, err
-		}
-		validate, err := newTrust(definition, options, "validation-trust", &admissionregistrationv1.ValidatingWebhookConfiguration{}, updateValidation)
-		if err != nil {
-			return nil, err
-		}
-		served.TLSOpts = append(served.TLSOpts, certificates.serve)
-		server.certificate = certificates.newest
-		server.parts = append(server.parts, certificates, convert, validate)
+	server := &Server{
+		Server:  webhook.NewServer(webhook.Options{}),
+		address: net.JoinHostPort("", strconv.Itoa(options.Port)),
+		tls:     &tls.Config{},
+		parts:   []manager.Runnable{definition},
+	}
+	serving.TLS(server.tls)
+	certify := server.makeCertificates
+	if provided {
+		certify = server.takeCertificates
+	}
+	if err := certify(definition, options); err != nil {
+		return nil, err
 	}
 	ctrl.Log.WithName("webhook").Info("certificates", "provided", provided, "folder", options.CertDir)
-	server.Server = webhook.NewServer(served)
-	server.Register(Path, handler)
-	server.parts = append(server.parts, server.Server)
+	server.Register(Path, serving.Bounded(conversionLimits, handler))
+	server.parts = append(server.parts, manager.RunnableFunc(server.serve))
 	return server, nil
+}
+
+// takeCertificates serves those that a folder holds, which their provider renews.
+func (s *Server) takeCertificates(_ cluster.Cluster, options Options) error {
+	watcher, err := certwatcher.New(filepath.Join(options.CertDir, certificateFile), filepath.Join(options.CertDir, keyFile))
+	if err != nil {
+		return fmt.Errorf("read the certificate in WEBHOOK_CERT_DIR: %w", err)
+	}
+	s.tls.GetCertificate, s.certificate = watcher.GetCertificate, inFolder(options.CertDir)
+	s.parts = append(s.parts, manager.RunnableFunc(func(ctx context.Context) error {
+		if err := watcher.Start(ctx); err != nil {
+			logr.FromContextOrDiscard(ctx).Error(err, "watch WEBHOOK_CERT_DIR; a new certificate is served after a restart only")
+		}
+		return nil
+	}))
+	return nil
+}
+
+// makeCertificates serves self-made ones, and makes the API server trust them.
+func (s *Server) makeCertificates(definition cluster.Cluster, options Options) error {
+	certificates, err := selfMade(definition.GetConfig(), options)
+	if err != nil {
+		return err
+	}
+	convert, err := newTrust(definition, options, "webhook-trust", &apiextensionsv1.CustomResourceDefinition{}, updateConversion)
+	if err != nil {
+		return err
+	}
+	validate, err := newTrust(definition, options, "validation-trust", &admissionregistrationv1.ValidatingWebhookConfiguration{}, updateValidation)
+	if err != nil {
+		return err
+	}
+	s.tls.GetCertificate, s.certificate = certificates.await, certificates.newest
+	s.parts = append(s.parts, certificates, convert, validate)
+	return nil
 }
 
 // Expiry is when the certificate that is served ceases to be valid.
@@ -111,6 +163,27 @@ func (s *Server) Start(ctx context.Context) error {
 		group.Go(func() error { return part.Start(ctx) })
 	}
 	return group.Wait()
+}
+
+func (s *Server) serve(ctx context.Context) error {
+	return serving.Run(ctx, s.address, s.tls, s.WebhookMux(), func() { s.listens.Store(true) })
+}
+
+// StartedChecker reports whether a client gets a connection, which takes a
+// certificate.
+func (s *Server) StartedChecker() healthz.Checker {
+	// The certificate is for another name than that of this machine, and proves nothing to its own server.
+	dialer := &tls.Dialer{NetDialer: &net.Dialer{Timeout: dialTimeout}, Config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // See above.
+	return func(request *http.Request) error {
+		if !s.listens.Load() {
+			return errors.New("the webhook does not listen yet")
+		}
+		connection, err := dialer.DialContext(request.Context(), "tcp", s.address)
+		if err != nil {
+			return fmt.Errorf("connect to the webhook: %w", err)
+		}
+		return connection.Close()
+	}
 }
 
 // holdsCertificate reports whether a folder holds a certificate with its key. One

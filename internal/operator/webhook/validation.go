@@ -15,6 +15,7 @@ import (
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/operator/serving"
 	"github.com/critical-service/operator/internal/operator/webhook/crdschema"
 )
 
@@ -39,8 +40,8 @@ func ServeValidation(mgr ctrl.Manager, settings Settings) error {
 	if err != nil {
 		return err
 	}
-	advice := &adviser{reader: mgr.GetCache(), synced: synced(mgr.GetCache()), settings: settings}
-	mgr.GetWebhookServer().Register(ValidationPath, hookOf(&validator{schema: schema, advise: advice.advise}))
+	advice := newAdviser(mgr.GetCache(), synced(mgr.GetCache()), settings)
+	mgr.GetWebhookServer().Register(ValidationPath, serving.Bounded(validationLimits, hookOf(&validator{schema: schema, advise: advice.advise})))
 	return nil
 }
 

@@ -1,0 +1,159 @@
+// Package lease is the Lease by which one of several replicas acts.
+//
+// Its holder keeps it for as long as the API server gives no answer, because a
+// process that ended then would be missing when the API server is back. See
+// docs/decisions/0034-a-silent-api-server-ends-no-leader.md.
+package lease
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/critical-service/operator/internal/controller/fault"
+)
+
+// errTaken is why a Lease is not given back.
+var errTaken = errors.New("the lease is not held by this process")
+
+// Lock is a Lease that its holder loses only to another replica.
+type Lock struct {
+	resourcelock.Interface
+	log logr.Logger
+	// held is the last record by which this process became, or stayed, the holder. It
+	// is nil if the API server has not confirmed that, or has contradicted it since.
+	held *resourcelock.LeaderElectionRecord
+	// isSilent reports whether the API server gave no answer to the last request.
+	isSilent bool
+}
+
+// Options say which Lease, and who takes it.
+type Options struct {
+	types.NamespacedName
+	// Pod is the name of the operator's Pod; empty outside of a cluster.
+	Pod string
+	// Timeout is how long one request may take.
+	Timeout time.Duration
+	// Events makes the recorder of the events that a holder writes about itself.
+	Events func(holder string) resourcelock.EventRecorder
+}
+
+// New makes a lock. Nothing is asked of the API server before it is used.
+func New(config *rest.Config, options Options) (*Lock, error) {
+	identity, err := identityOf(options.Pod)
+	if err != nil {
+		return nil, fmt.Errorf("find a name for the holder of Lease %s: %w", options.NamespacedName, err)
+	}
+	config = rest.AddUserAgent(config, "leader-election")
+	config.Timeout = options.Timeout
+	client, err := coordinationv1.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for Lease %s: %w", options.NamespacedName, err)
+	}
+	return keeping(&resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: options.Namespace, Name: options.Name},
+		Client:     client,
+		LockConfig: resourcelock.ResourceLockConfig{Identity: identity, EventRecorder: options.Events(identity)},
+	}), nil
+}
+
+func keeping(lock resourcelock.Interface) *Lock {
+	return &Lock{Interface: lock, log: ctrl.Log.WithName("lease")}
+}
+
+// identityOf is who holds the Lease: the Pod, so that a container that is restarted
+// in it leads again at once. The kubelet starts a container only after the one
+// before has ended. Elsewhere each process is a holder of its own.
+func identityOf(pod string) (string, error) {
+	if pod != "" {
+		return pod, nil
+	}
+	host, err := os.Hostname()
+	return host + "_" + string(uuid.NewUUID()), err
+}
+
+// Get reads who holds the Lease. Without an answer that is still the process that
+// held it.
+func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := l.Interface.Get(ctx)
+	if l.keeps(err) {
+		raw, err = json.Marshal(l.held)
+		return l.held, raw, err
+	}
+	if apierrors.IsNotFound(err) || err == nil && record.HolderIdentity != l.Identity() {
+		l.held = nil
+	}
+	return record, raw, err
+}
+
+// Create takes a Lease that does not exist.
+func (l *Lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.written(&record, l.Interface.Create(ctx, record))
+}
+
+// Update takes the Lease, renews it, or gives it back. Without an answer it is
+// renewed; it is never given back for another holder.
+func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	isOurs := record.HolderIdentity == l.Identity()
+	if !isOurs && l.held == nil {
+		return errTaken
+	}
+	err := l.Interface.Update(ctx, record)
+	if isOurs && l.keeps(err) {
+		return nil
+	}
+	return l.written(&record, err)
+}
+
+// written remembers a record that the API server has stored.
+func (l *Lock) written(record *resourcelock.LeaderElectionRecord, err error) error {
+	if err != nil {
+		return err
+	}
+	l.held = nil
+	if record.HolderIdentity == l.Identity() {
+		l.held = record
+	}
+	return nil
+}
+
+// keeps reports whether an error leaves the Lease with this process, and logs when
+// that begins and ends.
+func (l *Lock) keeps(err error) bool {
+	isSilent := l.held != nil && undecided(err)
+	switch {
+	case isSilent && !l.isSilent:
+		l.log.Info("the API server does not say who holds the lease; leading on until it does", "lease", l.Describe(), "error", err.Error())
+	case !isSilent && l.isSilent && !errors.Is(err, context.Canceled):
+		l.log.Info("the API server says again who holds the lease", "lease", l.Describe())
+	}
+	l.isSilent = isSilent
+	return isSilent
+}
+
+// undecided reports whether an error says nothing about the holder. An API server
+// that has just started denies everything for a moment, so that a denial is none of
+// its decisions either.
+func undecided(err error) bool {
+	switch {
+	case err == nil, errors.Is(err, context.Canceled):
+		return false
+	case apierrors.IsUnauthorized(err), apierrors.IsForbidden(err):
+		return true
+	default:
+		return !fault.IsDecided(err)
+	}
+}

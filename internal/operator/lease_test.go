@@ -1,0 +1,159 @@
+package operator_test
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// longAway is longer than a lease lasts and than its holder tries to renew it, both
+// together.
+const longAway = 12 * time.Second
+
+// lease is the one of the operator, or an empty one.
+func (w *world) lease() *coordinationv1.Lease {
+	w.t.Helper()
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "critical-service-operator"}}
+	w.Expect(client.IgnoreNotFound(admin.Get(w.t.Context(), client.ObjectKeyFromObject(lease), lease))).To(Succeed())
+	return lease
+}
+
+func (w *world) holder() string { return ptr.Deref(w.lease().Spec.HolderIdentity, "") }
+
+// renewed is how long ago the lease was renewed.
+func (w *world) renewed() time.Duration { return time.Since(w.lease().Spec.RenewTime.Time) }
+
+// elects starts an operator that leads, as a Pod, and comes to the API server by a
+// door.
+func (w *world) elects(pod string) (p *process, closeDoor func(), door string) {
+	w.t.Helper()
+	lease, ctx := w.lease(), context.WithoutCancel(w.t.Context())
+	w.t.Cleanup(func() { w.Expect(client.IgnoreNotFound(admin.Delete(ctx, lease))).To(Succeed()) })
+	door = freeAddress(w)
+	closeDoor = openDoor(w, door, w.server())
+	config, err := clientcmd.LoadFromFile(kubeconfig)
+	w.Expect(err).NotTo(HaveOccurred())
+	for _, cluster := range config.Clusters {
+		cluster.Server = "https://" + door
+	}
+	file := filepath.Join(w.t.TempDir(), "kubeconfig")
+	w.Expect(clientcmd.WriteToFile(*config, file)).To(Succeed())
+	p = w.start("LEADER_ELECT=true", "POD_NAME="+pod, "RESPONDER_IMAGE=example.com/responder:1", "KUBECONFIG="+file)
+	w.Eventually(w.holder).Should(Equal(pod))
+	return p, closeDoor, door
+}
+
+// server is the address of the API server.
+func (w *world) server() string {
+	w.t.Helper()
+	address, _, err := rest.DefaultServerUrlFor(adminConfig)
+	w.Expect(err).NotTo(HaveOccurred())
+	return address.Host
+}
+
+// silent takes connections to an address and says nothing, until it is closed.
+func silent(w *world, address string) (end func()) {
+	w.t.Helper()
+	listener, err := net.Listen("tcp", address)
+	w.Expect(err).NotTo(HaveOccurred())
+	go func() {
+		var held []net.Conn
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				break
+			}
+			held = append(held, connection)
+		}
+		for _, connection := range held {
+			_ = connection.Close() // Its other end may have given up.
+		}
+	}()
+	return func() { _ = listener.Close() }
+}
+
+// With one replica no other one can take over, and a process that ended would be
+// restarted more and more rarely.
+func TestALeaderOutlivesAnAPIServerThatIsAway(t *testing.T) {
+	for how, begin := range map[string]func(*world, string) func(){
+		"and refuses connections": func(*world, string) func() { return func() {} },
+		"and says nothing":        silent,
+	} {
+		t.Run(how, func(t *testing.T) {
+			w := newWorld(t)
+			w.installNew()
+			p, closeDoor, door := w.elects("operator-1")
+			before := w.lease()
+
+			closeDoor()
+			end := begin(w, door)
+			w.Eventually(w.renewed).Should(BeNumerically(">", longAway))
+			w.Expect(p.ended).NotTo(Receive(), "it waits")
+			w.Expect(get("http://"+p.health+"/healthz")).To(Succeed(), "the kubelet restarts nothing")
+			w.Expect(p.ready()).To(Succeed())
+			w.Expect(p.log.String()).To(ContainSubstring("leading on"))
+
+			end()
+			openDoor(w, door, w.server())
+			w.Eventually(w.renewed).Should(BeNumerically("<", longAway))
+			w.Expect(w.lease().Spec.LeaseTransitions).To(Equal(before.Spec.LeaseTransitions))
+			w.Expect(w.holder()).To(Equal("operator-1"))
+			w.Expect(admin.Create(t.Context(), selecting("later", "frontend"))).To(Succeed())
+			w.Eventually(w.observed("later")).Should(BeTrue(), "the controllers go on")
+		})
+	}
+}
+
+// takeLease writes another holder into the lease.
+func (w *world) takeLease(holder string, seconds int32) {
+	w.t.Helper()
+	lease := w.lease()
+	lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = &holder, &seconds
+	lease.Spec.RenewTime = new(metav1.NowMicro())
+	w.Expect(admin.Update(w.t.Context(), lease)).To(Succeed())
+}
+
+func TestALeaderEndsIfAnotherOneHasFollowedMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	w.installNew()
+	p, closeDoor, door := w.elects("operator-1")
+
+	closeDoor()
+	w.Eventually(p.log.String).Should(ContainSubstring("leading on"))
+	w.takeLease("operator-2", 3600)
+	openDoor(w, door, w.server())
+	w.Eventually(p.ended).Should(Receive(HaveOccurred()))
+	p.kill = nil
+	w.Expect(p.log.String()).To(ContainSubstring("leader election lost"))
+	w.Expect(w.holder()).To(Equal("operator-2"), "nothing is taken from the one that leads")
+}
+
+// A container that is restarted is in the same Pod, and the process before it has
+// ended. It need not wait for a lease that is its own.
+func TestARestartedContainerLeadsAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.installNew()
+	first, _, _ := w.elects("operator-1")
+	w.Expect(first.kill(syscall.SIGKILL)).To(Succeed())
+	w.Eventually(first.ended).Should(Receive(HaveOccurred()))
+	first.kill = nil
+	w.takeLease("operator-1", 3600)
+	before := w.lease()
+
+	w.start("LEADER_ELECT=true", "POD_NAME=operator-1", "RESPONDER_IMAGE=example.com/responder:1")
+	w.Eventually(func() bool { return before.Spec.RenewTime.Before(w.lease().Spec.RenewTime) }).Should(BeTrue(),
+		"a lease of an hour is no matter")
+	w.Expect(w.holder()).To(Equal("operator-1"))
+	w.Expect(w.lease().Spec.LeaseTransitions).To(Equal(before.Spec.LeaseTransitions))
+}

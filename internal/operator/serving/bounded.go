@@ -1,0 +1,164 @@
+package serving
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// atOnce is how many requests are worked on at the same time.
+	atOnce = 2
+	// placeTimeout is how long a request waits for its turn.
+	placeTimeout = 4 * time.Second
+	// bodiesAtOnce is how many of the largest bodies are held at the same time, while
+	// they arrive and until they are answered.
+	bodiesAtOnce = 4
+)
+
+var (
+	errBusy    = errors.New("too many requests at once")
+	errComplex = errors.New("too many values")
+)
+
+// Limits say how large a request may be.
+type Limits struct {
+	// Bytes is how many its body may have.
+	Bytes int64
+	// Values is how many values its JSON may hold, about: one is a few bytes in a body,
+	// and hundreds in memory.
+	Values int
+}
+
+// Bounded serves requests within limits, and few of them at once. A body is read
+// before the request gets its turn, and answered after it: a slow client keeps no
+// other one waiting.
+func Bounded(limits Limits, handler http.Handler) http.Handler {
+	return &bounded{limits: limits, handler: handler, places: make(chan struct{}, atOnce)}
+}
+
+type bounded struct {
+	limits  Limits
+	handler http.Handler
+	places  chan struct{}
+	// held is how many bytes of bodies are in memory.
+	held atomic.Int64
+}
+
+// ServeHTTP answers one request.
+func (b *bounded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body := &body{from: http.MaxBytesReader(w, r.Body, b.limits.Bytes), held: &b.held, most: bodiesAtOnce * b.limits.Bytes}
+	defer body.release()
+	content, err := b.read(r, body)
+	if err == nil {
+		r.Body = io.NopCloser(bytes.NewReader(content))
+		var answer answer
+		if err = b.answer(&answer, r); err == nil {
+			answer.send(w)
+			return
+		}
+	}
+	w.Header().Set("Connection", "close")
+	http.Error(w, err.Error(), statusOf(err))
+}
+
+func (b *bounded) read(r *http.Request, from io.Reader) ([]byte, error) {
+	if r.ContentLength > b.limits.Bytes {
+		return nil, &http.MaxBytesError{Limit: b.limits.Bytes}
+	}
+	content, err := io.ReadAll(from)
+	// Each value but the first of a list or of an object follows a comma.
+	if err == nil && bytes.Count(content, []byte(",")) > b.limits.Values {
+		err = errComplex
+	}
+	return content, err
+}
+
+// answer has the request answered when it is its turn.
+func (b *bounded) answer(into *answer, r *http.Request) error {
+	ctx, cancel := context.WithTimeout(r.Context(), placeTimeout)
+	defer cancel()
+	select {
+	case b.places <- struct{}{}:
+	case <-ctx.Done():
+		return errBusy
+	}
+	defer func() { <-b.places }()
+	b.handler.ServeHTTP(into, r)
+	return nil
+}
+
+func statusOf(err error) int {
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large), errors.Is(err, errComplex):
+		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, errBusy):
+		return http.StatusServiceUnavailable
+	default:
+		return http.StatusBadRequest
+	}
+}
+
+// body counts what is read of the body of a request.
+type body struct {
+	from io.Reader
+	// held is how much of all bodies is in memory, which is at most most; own is how
+	// much of this one.
+	held      *atomic.Int64
+	most, own int64
+}
+
+// Read reads a piece, if there is room for it.
+func (b *body) Read(into []byte) (int, error) {
+	read, err := b.from.Read(into)
+	b.own += int64(read)
+	if b.held.Add(int64(read)) > b.most {
+		return 0, errBusy
+	}
+	return read, err
+}
+
+func (b *body) release() { b.held.Add(-b.own) }
+
+// answer keeps an answer until its request has left its place.
+type answer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header is that of the answer.
+func (a *answer) Header() http.Header {
+	if a.header == nil {
+		a.header = http.Header{}
+	}
+	return a.header
+}
+
+// WriteHeader keeps the status.
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+}
+
+// Write keeps a piece.
+func (a *answer) Write(data []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	return a.body.Write(data)
+}
+
+// send sends what was kept to a client, which may have gone.
+func (a *answer) send(w http.ResponseWriter) {
+	maps.Copy(w.Header(), a.header)
+	if a.status != 0 {
+		w.WriteHeader(a.status)
+	}
+	_, _ = w.Write(a.body.Bytes())
+}

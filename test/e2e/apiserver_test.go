@@ -1,0 +1,78 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// aLongWhile is ten times as long as the operator's lease lasts. Kubernetes' own controllers end
+// meanwhile, and are started again with the devcluster.
+const aLongWhile = time.Minute
+
+// These scenarios take the API server from all: they are not parallel.
+func TestTheOperatorOutlivesItsAPIServer(t *testing.T) {
+	if os.Getenv(devcluster) == "" {
+		t.Skip("only the control plane of the devcluster can be stopped from here")
+	}
+	for name, takeAway := range map[string]func(w *world, o *watch){
+		"stopped": func(w *world, o *watch) {
+			start, _ := w.stopAPIServer()
+			o.keeps("shop", aLongWhile)
+			start()
+		},
+		"without its storage": func(w *world, o *watch) {
+			start := w.freeze("etcd")
+			o.keeps("shop", aLongWhile/3)
+			start()
+		},
+		"killed": func(w *world, _ *watch) {
+			w.Expect(syscall.Kill(w.component("kube-apiserver"), syscall.SIGKILL)).To(Succeed())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			kind := outages["scaled to zero"]
+			shop := w.application(kind)
+			shop.withPage().ready()
+			before := w.operatorProcess()
+			o := shop.watched()
+			o.answers("shop")
+
+			takeAway(w, o)
+			w.devcluster("up")
+			w.Expect(operatorRuns(w.ctx)).To(Succeed())
+			w.Expect(w.operatorProcess()).To(Equal(before), "the operator has not ended")
+
+			kind.begin(shop)
+			o.answers(thePage)
+			shop.standsIn(thePage)
+			kind.end(shop)
+			shop.isBack()
+			o.answers("shop")
+			shop.standsBy("shop")
+			w.Expect(w.operatorProcess()).To(Equal(before))
+			o.end()
+		})
+	}
+}
+
+// process says which process an operator is.
+type process struct {
+	pod      types.UID
+	restarts int32
+}
+
+func (w *world) operatorProcess() process {
+	w.t.Helper()
+	pods := w.operatorPods(w)
+	w.Expect(pods).To(HaveLen(1))
+	w.Expect(pods[0].Status.ContainerStatuses).To(HaveLen(1))
+	return process{pod: pods[0].UID, restarts: pods[0].Status.ContainerStatuses[0].RestartCount}
+}
