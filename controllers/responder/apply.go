@@ -97,7 +97,7 @@ func put[T any, P read.Object[T]](ctx context.Context, r *Reconciler, cached, wa
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(result.Object, stored); err != nil {
 		return fault.BugFrom(err)
 	}
-	r.digests.Set(stored.GetUID(), decide.Digest(wanted, stored))
+	r.digests.Set(ownObject{stored.GetNamespace(), fmt.Sprintf("%T", stored)}, digest{stored.GetUID(), decide.Digest(wanted, stored)})
 	if existing == nil {
 		done.created = append(done.created, stored)
 	} else {
@@ -154,7 +154,6 @@ func (r *Reconciler) removeOne(ctx context.Context, key types.NamespacedName, ob
 	if err := write.Delete(ctx, r.client, object); err != nil {
 		return err
 	}
-	r.digests.Delete(object.GetUID())
 	done.removed = append(done.removed, object)
 	return nil
 }

@@ -2,6 +2,7 @@ package responder
 
 import (
 	"context"
+	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -21,10 +22,20 @@ import (
 type observer struct {
 	cached   client.Reader
 	settings decide.Settings
-	// digests are what the API server made of each object that was applied, by UID: an
+	// digests are what the API server made of each object that was applied: an
 	// admission webhook may change what it is given, and applying the same again and
 	// again would not help. After a restart, one more write fills them.
-	digests store.Map[types.UID, string]
+	digests store.Map[ownObject, digest]
+}
+
+// ownObject names one of the objects that the operator keeps in a namespace: its kind
+// is a Go type.
+type ownObject struct{ namespace, kind string }
+
+// digest is what was made of the object with the UID.
+type digest struct {
+	uid   types.UID
+	value string
 }
 
 // pageSlices are the labels of the standby slices that ask for the responder.
@@ -102,12 +113,23 @@ func (o *observer) objects(ctx context.Context, snap *decide.Snapshot) error {
 	if snap.Budget, err = ours[policyv1.PodDisruptionBudget](ctx, o.cached, key, criticalv2.ResponderServer); err != nil {
 		return err
 	}
-	for _, uid := range []types.UID{uidOf(snap.Table), uidOf(snap.Deployment), uidOf(snap.Budget)} {
-		if digest := o.digests.Get(uid); digest != nil {
-			snap.Answers[uid] = *digest
-		}
-	}
+	recall(o, snap, snap.Table)
+	recall(o, snap, snap.Deployment)
+	recall(o, snap, snap.Budget)
 	return nil
+}
+
+// recall looks up the digest of an object. That of one that is gone is dropped.
+func recall[T any, P read.Object[T]](o *observer, snap *decide.Snapshot, object P) {
+	key := ownObject{snap.Namespace, fmt.Sprintf("%T", object)}
+	known := o.digests.Get(key)
+	switch {
+	case known == nil:
+	case known.uid == uidOf(object):
+		snap.Answers[known.uid] = known.value
+	case object == nil:
+		o.digests.Delete(key)
+	}
 }
 
 func (o *observer) list(ctx context.Context, namespace string, list client.ObjectList, role string) error {

@@ -46,8 +46,8 @@ type Listener struct {
 	ServicePort int32 `json:"servicePort"`
 	// AppProtocol is the Service port's, and may be empty.
 	AppProtocol string `json:"appProtocol,omitempty"`
-	// Page is what to answer.
-	Page criticalv2.PageFallback `json:"page"`
+	// Page is what to answer. Listeners with the same page share it: it is never changed.
+	Page *criticalv2.PageFallback `json:"page"`
 	// Maintenance is what is announced for the Service; nil if nothing is.
 	Maintenance *criticalv2.Announcement `json:"maintenance,omitempty"`
 }

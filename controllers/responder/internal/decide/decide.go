@@ -26,8 +26,9 @@ func Decide(s Snapshot) Plan {
 		plan.NoImage = true
 		return plan
 	}
-	pages := s.pages()
-	table := s.table(pages)
+	recorded, trusted := s.recorded()
+	pages := s.pages(recorded)
+	table := s.table(pages, recorded, trusted)
 	plan.Ports, plan.Listeners, plan.Unassigned = table.ports, len(table.listeners), table.unassigned
 
 	contents := s.contents(pages)

@@ -107,7 +107,7 @@ func randomWorld(g Gomega, random *rand.Rand) decide.Snapshot {
 		}
 	}
 	if s.Table != nil && random.IntN(3) == 0 {
-		s = write(s, []string{"", "{", `{"listeners":[{"port":20001,"service":"service-01","portName":"port-0"}],"next":99999}`}[random.IntN(3)])
+		s = write(s, []string{"", "{", `{"pages":[{}],"listeners":[{"port":20001,"service":"service-01","portName":"port-0"}],"next":99999}`}[random.IntN(3)])
 	}
 	return s
 }

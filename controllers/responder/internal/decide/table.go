@@ -50,8 +50,7 @@ type tablePlan struct {
 // are sent there. A number that any slice publishes is not given to
 // anything else. A number that was given back is used again last: a proxy or a
 // client may still have it.
-func (s *Snapshot) table(pages map[string]*criticalv2.PageFallback) tablePlan {
-	recorded, trusted := s.recorded()
+func (s *Snapshot) table(pages map[string]*criticalv2.PageFallback, recorded *listener.Table, trusted bool) tablePlan {
 	published := s.published()
 	held := s.held(pages, recorded, published)
 	claims := [][]claim{claimsOf(recorded), published}
@@ -62,21 +61,20 @@ func (s *Snapshot) table(pages map[string]*criticalv2.PageFallback) tablePlan {
 	free := s.pool(numbers, published, recorded.Next)
 
 	plan := tablePlan{}
-	size, written := 0, map[string]bool{}
+	size, written := 0, map[*criticalv2.PageFallback]bool{}
 	refused := map[string]bool{}
 	add := func(k key, number int32) bool {
 		l := held[k]
 		l.Port = number
-		text := pageText(l)
 		bytes := sizeOf(l)
-		if !written[text] {
-			bytes += len(text)
+		if !written[l.Page] {
+			bytes += sizeOfPage(l.Page)
 		}
 		if size+bytes > maxTable {
 			return false
 		}
 		size += bytes
-		written[text] = true
+		written[l.Page] = true
 		plan.listeners = append(plan.listeners, l)
 		return true
 	}
@@ -163,7 +161,7 @@ func (s *Snapshot) held(pages map[string]*criticalv2.PageFallback, recorded *lis
 	for _, l := range recorded.Listeners {
 		k := key{l.Service, l.PortName}
 		if page := pages[l.Service]; page != nil && isPublished[claim{k, l.Port}] {
-			l.Page, l.Maintenance = *page, announced[l.Service]
+			l.Page, l.Maintenance = page, announced[l.Service]
 			held[k] = l
 		}
 	}
@@ -184,7 +182,7 @@ func (s *Snapshot) wanted(pages map[string]*criticalv2.PageFallback, announced m
 			if port.Protocol == corev1.ProtocolTCP || port.Protocol == "" {
 				wanted[key{service.Name, port.Name}] = listener.Listener{
 					Service: service.Name, PortName: port.Name, ServicePort: port.Port,
-					AppProtocol: ptr.Deref(port.AppProtocol, ""), Page: *page, Maintenance: announced[service.Name],
+					AppProtocol: ptr.Deref(port.AppProtocol, ""), Page: page, Maintenance: announced[service.Name],
 				}
 			}
 		}
@@ -291,14 +289,14 @@ func (p *pool) take(number int32) {
 
 // sizeOf is about how many bytes a listener takes in the table, without its page.
 func sizeOf(l listener.Listener) int {
-	l.Page = criticalv2.PageFallback{}
+	l.Page = nil
 	// Texts and numbers always marshal. The table is indented by a space a level.
 	data, _ := json.MarshalIndent(l, "  ", " ")
 	return len(data) + len(",\n  ")
 }
 
-// pageText is about what a page takes in the table, where each is written once.
-func pageText(l listener.Listener) string {
-	data, _ := json.MarshalIndent(l.Page, "  ", " ")
-	return string(data) + ",\n  "
+// sizeOfPage is about what a page takes in the table, where each is written once.
+func sizeOfPage(page *criticalv2.PageFallback) int {
+	data, _ := json.MarshalIndent(page, "  ", " ")
+	return len(data) + len(",\n  ")
 }

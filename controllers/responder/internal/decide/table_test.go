@@ -89,17 +89,25 @@ func TestNumbers(t *testing.T) {
 		"an edited table yields to what the slices publish": {
 			world: snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))),
 			then: func(_ Gomega, s *decide.Snapshot) {
-				*s = write(*s, `{"listeners":[{"port":20001,"service":"a","portName":"http"},{"port":20001,"service":"b","portName":"http"}]}`)
+				*s = write(*s, `{"pages":[{}],"listeners":[{"port":20001,"service":"a","portName":"http"},{"port":20000,"service":"b","portName":"http"}]}`)
 			},
 			want: []string{"20000 a/http", "20001 b/http"},
 		},
-		"what nothing publishes is taken from an edited table, once": {
+		"what nothing publishes is taken from an edited table": {
 			world: snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))),
 			then: func(_ Gomega, s *decide.Snapshot) {
 				s.Slices[0].Ports, s.Slices[1].Ports = nil, nil
-				*s = write(*s, `{"listeners":[{"port":20005,"service":"a","portName":"http"},{"port":20005,"service":"b","portName":"http"},{"port":80,"service":"b","portName":"http"}]}`)
+				*s = write(*s, `{"pages":[{}],"listeners":[{"port":20005,"service":"a","portName":"http"},{"port":20009,"service":"a","portName":"http"},{"port":20010,"service":"b","portName":"http"}]}`)
 			},
-			want: []string{"20005 a/http", "20006 b/http"},
+			want: []string{"20005 a/http", "20010 b/http"},
+		},
+		"a table that gives a number twice is no memory": {
+			world: snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))),
+			then: func(_ Gomega, s *decide.Snapshot) {
+				s.Slices[0].Ports, s.Slices[1].Ports = nil, nil
+				*s = write(*s, `{"pages":[{}],"listeners":[{"port":20005,"service":"a","portName":"http"},{"port":20005,"service":"b","portName":"http"}]}`)
+			},
+			want: []string{"20000 a/http", "20001 b/http"},
 		},
 		"a slice that says another thing than the operator's own table does not count": {
 			world: snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))),
