@@ -16,6 +16,7 @@ import (
 	"github.com/critical-service/operator/controllers/responder/internal/render"
 	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/controller/store"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // observer makes Snapshots. It is the only place that reads caches.
@@ -38,7 +39,8 @@ type digest struct {
 	value string
 }
 
-// pageSlices are the labels of the standby slices that ask for the responder.
+// pageSlices are the labels of the standby slices of pages: those that ask for the
+// responder, and those that publish its Pods.
 var pageSlices = client.MatchingLabels{
 	discoveryv1.LabelManagedBy:   criticalv2.ManagedBy,
 	criticalv2.LabelFallbackKind: criticalv2.FallbackKindPage,
@@ -49,11 +51,10 @@ var pageSlices = client.MatchingLabels{
 func (o *observer) observe(ctx context.Context, namespace string) (decide.Snapshot, error) {
 	snap := decide.Snapshot{Namespace: namespace, Settings: o.settings, Answers: map[types.UID]string{}}
 
-	asking, err := askingSlices(ctx, o.cached, namespace)
-	if err != nil {
+	var err error
+	if snap.Slices, snap.PodSlices, err = standbySlices(ctx, o.cached, namespace); err != nil {
 		return snap, err
 	}
-	snap.Slices = asking
 	if err := o.services(ctx, &snap); err != nil {
 		return snap, err
 	}
@@ -64,19 +65,31 @@ func (o *observer) observe(ctx context.Context, namespace string) (decide.Snapsh
 	if err := o.list(ctx, namespace, &contents, criticalv2.ResponderContent); err != nil {
 		return snap, err
 	}
-	var pods corev1.PodList
-	if err := o.list(ctx, namespace, &pods, criticalv2.ResponderServer); err != nil {
-		return snap, err
-	}
-	snap.Contents, snap.Pods = contents.Items, pods.Items
-	return snap, nil
+	pods, err := o.pods(ctx, namespace)
+	snap.Contents, snap.Pods = contents.Items, pods
+	return snap, err
 }
 
-// askingSlices are the slices of a namespace that ask for the responder.
-func askingSlices(ctx context.Context, from client.Reader, namespace string) ([]discoveryv1.EndpointSlice, error) {
+// standbySlices are the slices of a namespace that ask for the responder, and those
+// that publish its Pods.
+func standbySlices(ctx context.Context, from client.Reader, namespace string) (asking, ofPods []discoveryv1.EndpointSlice, err error) {
 	var list discoveryv1.EndpointSliceList
-	err := from.List(ctx, &list, client.InNamespace(namespace), pageSlices, client.UnsafeDisableDeepCopy)
-	return list.Items, err
+	err = from.List(ctx, &list, client.InNamespace(namespace), pageSlices, client.UnsafeDisableDeepCopy)
+	for i := range list.Items {
+		if protection.StandsFor(&list.Items[i]) == "" {
+			asking = append(asking, list.Items[i])
+		} else {
+			ofPods = append(ofPods, list.Items[i])
+		}
+	}
+	return asking, ofPods, err
+}
+
+// pods are the responder's.
+func (o *observer) pods(ctx context.Context, namespace string) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	err := o.list(ctx, namespace, &pods, criticalv2.ResponderServer)
+	return pods.Items, err
 }
 
 // services reads the Services that the slices name, each once.

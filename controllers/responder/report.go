@@ -84,6 +84,9 @@ func (r *Reconciler) log(ctx context.Context, snap *decide.Snapshot, plan decide
 	for _, pod := range done.refreshed {
 		log.V(1).Info("asked the kubelet to refresh the mounts", "pod", pod.Name)
 	}
+	for _, pod := range done.opened {
+		log.Info("the Pod is published: older ones may go", "pod", pod.Name)
+	}
 	for _, object := range done.taken {
 		log.Info("name conflict with an object that is not ours", "object", fmt.Sprintf("%T", object), "name", object.GetName())
 	}

@@ -63,11 +63,12 @@ func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("responder").
 		Watches(&discoveryv1.EndpointSlice{}, namespaceOf(), builder.WithPredicates(askingChanged)).
+		Watches(&discoveryv1.EndpointSlice{}, r.publications(), builder.WithPredicates(publicationChanged)).
 		Watches(&corev1.Service{}, namespaceOf(), builder.WithPredicates(portsChanged)).
 		Watches(&corev1.ConfigMap{}, namespaceOf()).
 		Watches(&appsv1.Deployment{}, namespaceOf(), builder.WithPredicates(specChanged)).
 		Watches(&policyv1.PodDisruptionBudget{}, namespaceOf(), builder.WithPredicates(specChanged)).
-		Watches(&corev1.Pod{}, namespaceOf(), builder.WithPredicates(isResponder, mountsMayBeOld)).
+		Watches(&corev1.Pod{}, namespaceOf(), builder.WithPredicates(isResponder, podChanged)).
 		WithOptions(queue.Options(atOnce)).
 		Complete(r)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // Decide says what is to be written so that the namespace's responder stands in
 // for every Service whose standby slice asks for a page.
 func Decide(s Snapshot) Plan {
-	plan := Plan{Owners: s.owners()}
+	plan := Plan{Owners: s.owners(), Published: s.opened()}
 	if len(s.Slices) == 0 {
 		plan.Remove = s.Table != nil || s.Deployment != nil || s.Budget != nil
 		return plan

@@ -27,8 +27,11 @@ type Snapshot struct {
 	Namespace string
 	Settings  Settings
 
-	// Slices are the standby slices with a page as their fallback.
+	// Slices are the standby slices that ask for a page.
 	Slices []discoveryv1.EndpointSlice
+	// PodSlices are the standby slices that publish one Pod of the responder each. They
+	// ask for nothing.
+	PodSlices []discoveryv1.EndpointSlice
 	// Services are those that the slices name, so far as they exist.
 	Services []corev1.Service
 	// Contents are the ConfigMaps with content of the teams.
@@ -59,6 +62,8 @@ type Plan struct {
 	Budget     *policyv1.PodDisruptionBudget
 	// RefreshMounts are Pods whose mounts the kubelet is to refresh.
 	RefreshMounts []MountRefresh
+	// Published are Pods whose readiness gate opens.
+	Published []*corev1.Pod
 
 	// Owners are the CriticalServices that ask for the responder.
 	Owners []metav1.OwnerReference

@@ -126,18 +126,20 @@ func claimsOf(table *listener.Table) []claim {
 	return sortedClaims(claims)
 }
 
-// published are the numbers that the slices publish.
+// published are the numbers that the slices publish, of whatever kind.
 func (s *Snapshot) published() []claim {
-	var claims []claim
-	for i := range s.Slices {
-		for _, port := range s.Slices[i].Ports {
-			if port.Port != nil {
-				k := key{s.Slices[i].Labels[discoveryv1.LabelServiceName], ptr.Deref(port.Name, "")}
-				claims = append(claims, claim{k, *port.Port})
+	seen := map[claim]bool{}
+	for _, some := range [][]discoveryv1.EndpointSlice{s.Slices, s.PodSlices} {
+		for i := range some {
+			for _, port := range some[i].Ports {
+				if port.Port != nil {
+					k := key{some[i].Labels[discoveryv1.LabelServiceName], ptr.Deref(port.Name, "")}
+					seen[claim{k, *port.Port}] = true
+				}
 			}
 		}
 	}
-	return sortedClaims(claims)
+	return sortedClaims(slices.Collect(maps.Keys(seen)))
 }
 
 // sortedClaims are the claims to numbers that are listeners' at all, each once.
@@ -151,7 +153,7 @@ func sortedClaims(claims []claim) []claim {
 
 // held are the listeners that there must be, but for their numbers: one for each
 // TCP port of the Services, and those to which clients are still sent though the
-// Service, or its port, is gone.
+// Service, its port, or what asked for it, is gone.
 func (s *Snapshot) held(pages map[string]*criticalv2.PageFallback, recorded *listener.Table, published []claim) map[key]listener.Listener {
 	isPublished := map[claim]bool{}
 	for _, c := range published {
@@ -160,10 +162,13 @@ func (s *Snapshot) held(pages map[string]*criticalv2.PageFallback, recorded *lis
 	held, announced := map[key]listener.Listener{}, s.announcements()
 	for _, l := range recorded.Listeners {
 		k := key{l.Service, l.PortName}
-		if page := pages[l.Service]; page != nil && isPublished[claim{k, l.Port}] {
-			l.Page, l.Maintenance = page, announced[l.Service]
-			held[k] = l
+		if !isPublished[claim{k, l.Port}] {
+			continue
 		}
+		if page := pages[l.Service]; page != nil {
+			l.Page, l.Maintenance = page, announced[l.Service]
+		}
+		held[k] = l
 	}
 	maps.Copy(held, s.wanted(pages, announced))
 	return held

@@ -73,6 +73,48 @@ func TestNumbers(t *testing.T) {
 			world: snapshot(critical("a", port("http", 80)), slice("b", "ipv4", publishes("http", 20000))),
 			want:  []string{"20001 a/http"},
 		},
+		"a number that only the slice of a Pod publishes is not given away": {
+			world: snapshot(critical("a", port("http", 80)), podSlice("b", "one", 1, publishes("http", 20000))),
+			want:  []string{"20001 a/http"},
+		},
+		"a port that was renamed in an outage keeps its old listener while the slice of a Pod publishes it": {
+			world: snapshot(critical("web", port("http", 80))),
+			then: func(_ Gomega, s *decide.Snapshot) {
+				s.Slices[0].Ports = nil
+				podSlice("web", "one", 1, publishes("http", 20000), publishes("web", 20000))(s)
+				s.Services[0].Spec.Ports = []corev1.ServicePort{port("web", 80)}
+			},
+			want: []string{"20000 web/http", "20001 web/web"},
+		},
+		"a Service that is not asked for any more stays for as long as the slice of a Pod publishes it": {
+			world: snapshot(critical("api", port("http", 80)), critical("web", port("http", 80))),
+			then: func(_ Gomega, s *decide.Snapshot) {
+				podSlice("web", "one", 1, publishes("http", 20001))(s)
+				s.Services, s.Slices = s.Services[:1], s.Slices[:1]
+			},
+			want: []string{"20000 api/http", "20001 web/http"},
+		},
+		"a port that was renamed gives its old listener back once no slice publishes it": {
+			world: snapshot(critical("web", port("http", 80))),
+			then: func(g Gomega, s *decide.Snapshot) {
+				s.Slices[0].Ports = nil
+				podSlice("web", "one", 1, publishes("http", 20000), publishes("web", 20000))(s)
+				s.Services[0].Spec.Ports = []corev1.ServicePort{port("web", 80)}
+				*s = settled(g, *s)
+				s.PodSlices[0].Ports = nil
+				publishes("web", 20001)(&s.PodSlices[0])
+			},
+			want: []string{"20001 web/web"},
+		},
+		"a table that is gone is made again from what the slices of Pods publish": {
+			world: snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))),
+			then: func(_ Gomega, s *decide.Snapshot) {
+				s.Slices[0].Ports, s.Slices[1].Ports, s.Table = nil, nil, nil
+				podSlice("a", "one", 1, publishes("http", 20001))(s)
+				podSlice("b", "one", 1, publishes("http", 20000))(s)
+			},
+			want: []string{"20000 b/http", "20001 a/http"},
+		},
 		"a table that is gone is made again from what the slices publish": {
 			world: snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))),
 			then: func(_ Gomega, s *decide.Snapshot) {

@@ -28,12 +28,12 @@ const (
 	// gracePeriod is longer than the responder takes to end: it goes on answering
 	// (--drain), and serves what is under way (--connection-timeout).
 	gracePeriod int64 = 60
-	// minReady is how long a new Pod must be ready before an old one goes: time
-	// for the operator to publish it, and for proxies to follow (kube-proxy waits
-	// a second between two syncs).
+	// minReady is how long a new Pod must be ready, and so published, before an old one
+	// goes: time for proxies to follow (kube-proxy waits a second between two syncs).
 	minReady int32 = 5
 	// progressDeadline is how long a rollout may stand still before the Deployment
-	// says so, from which the Services' status learns it.
+	// says so, from which the Services' status learns it. One stands still for as long
+	// as no operator publishes the new Pods.
 	progressDeadline int32 = 120
 	// leaveNode is after how many seconds a Pod leaves a node that is lost; the
 	// usual 300 s are for Pods that are not a last resort.
@@ -82,7 +82,10 @@ func (r *Responder) Deployment() *appsv1.Deployment {
 func (r *Responder) podSpec() corev1.PodSpec {
 	volumes, _ := r.volumes()
 	spec := corev1.PodSpec{
-		Containers:                    []corev1.Container{r.container()},
+		Containers: []corev1.Container{r.container()},
+		// An older Pod goes only once this one is published in its place, even if the
+		// operator does not live to do it.
+		ReadinessGates:                []corev1.PodReadinessGate{{ConditionType: criticalv2.ConditionPublished}},
 		Volumes:                       volumes,
 		PriorityClassName:             r.PriorityClass,
 		TerminationGracePeriodSeconds: new(gracePeriod),

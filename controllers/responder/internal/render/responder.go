@@ -65,9 +65,10 @@ func (r *Responder) ConfigMap(table *listener.Table) *corev1.ConfigMap {
 	return made
 }
 
-// Budget lets evictions take one Pod at a time. It never forbids an eviction
-// altogether: a namespace with a single responder Pod must not hold up the drain
-// of a node forever, and a Pod that is not ready protects nothing.
+// Budget lets evictions take one Pod at a time, and the next only once its successor
+// is ready, and so published. It never forbids an eviction altogether: a namespace
+// with a single responder Pod must not hold up the drain of a node forever, and a Pod
+// that is not ready, or not published yet, protects nothing.
 func (r *Responder) Budget() *policyv1.PodDisruptionBudget {
 	made := &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
