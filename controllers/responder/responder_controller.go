@@ -7,7 +7,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/critical-service/operator/controllers/responder/internal/decide"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/fault"
 )
@@ -17,6 +16,8 @@ type Reconciler struct {
 	observer
 	events.Emitter
 	client client.Client
+	// intended is what was decided for other namespaces.
+	intended intentions
 	// live reads from the API server, before something is created or removed.
 	live client.Reader
 }
@@ -46,7 +47,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return fault.Result(err)
 	}
-	plan := decide.Decide(snap)
+	plan, err := r.decide(ctx, &snap)
+	if err != nil {
+		return fault.Result(err)
+	}
 	done, err := r.apply(ctx, &snap, plan)
 	r.report(ctx, &snap, plan, done)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/critical-service/operator/internal/contract/listener"
 )
 
-const namespace = "shop"
+// namespace is one whose responder listens from the first port on.
+const namespace = "checkout-1"
 
 // snapshot is a namespace in which nothing is made yet, as it is changed.
 func snapshot(changes ...func(*decide.Snapshot)) decide.Snapshot {

@@ -30,6 +30,7 @@ func Decide(s Snapshot) Plan {
 	pages := s.pages(recorded)
 	table := s.table(pages, recorded, trusted)
 	plan.Ports, plan.Listeners, plan.Unassigned = table.ports, len(table.listeners), table.unassigned
+	plan.AsksNeighbours = table.chosen
 
 	contents := s.contents(pages)
 	responder := render.Responder{

@@ -44,16 +44,29 @@ type Snapshot struct {
 	// Pods are the responder's.
 	Pods []corev1.Pod
 
+	// Neighbours are the responders of other namespaces. They are known only once a
+	// plan has asked for them (AsksNeighbours).
+	Neighbours []Neighbour
+
 	// Answers are, by the UID of an object, the digest of what was last applied
 	// and of what the API server made of it (Digest). What it made of it is not
 	// applied again: an admission webhook may want it so.
 	Answers map[types.UID]string
 }
 
+// Neighbour is the responder of another namespace.
+type Neighbour struct {
+	Namespace string
+	// Ports are those on which it listens.
+	Ports listener.Range
+}
+
 // Plan is what is to be written. An object that is nil is as it must be.
 type Plan struct {
 	// Remove says that nothing asks for the responder any more.
 	Remove bool
+	// AsksNeighbours says that the plan depends on the responders of other namespaces.
+	AsksNeighbours bool
 	// NoImage says that the responder cannot be created, as its image is not known.
 	NoImage bool
 

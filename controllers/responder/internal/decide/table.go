@@ -15,12 +15,8 @@ import (
 	"github.com/critical-service/operator/internal/contract/listener"
 )
 
-const (
-	// firstRange is how many ports a responder listens on to begin with.
-	firstRange = 64
-	// maxTable is how many bytes a table may have. A ConfigMap takes 1 MiB.
-	maxTable = 1_000_000
-)
+// maxTable is how many bytes a table may have. A ConfigMap takes 1 MiB.
+const maxTable = 1_000_000
 
 // key is what a listener stands in for: a port of a Service, by its name.
 type key struct{ service, port string }
@@ -41,6 +37,9 @@ type tablePlan struct {
 	next       int32
 	ports      listener.Range
 	unassigned []*corev1.Service
+	// chosen says that the range is another than that of the Deployment, which is a
+	// choice that depends on the neighbours.
+	chosen bool
 }
 
 // table gives every TCP port of every Service a listener.
@@ -58,7 +57,7 @@ func (s *Snapshot) table(pages map[string]*criticalv2.PageFallback, recorded *li
 		slices.Reverse(claims)
 	}
 	numbers := assign(claims, held)
-	free := s.pool(numbers, published, recorded.Next)
+	free := s.pool(numbers, published, recorded)
 
 	plan := tablePlan{}
 	size, written := 0, map[*criticalv2.PageFallback]bool{}
@@ -94,7 +93,7 @@ func (s *Snapshot) table(pages map[string]*criticalv2.PageFallback, recorded *li
 		}
 		free.take(number)
 	}
-	plan.next, plan.ports = free.next, free.ports
+	plan.next, plan.ports, plan.chosen = free.next, free.ports, free.chosen
 	slices.SortFunc(plan.listeners, func(a, b listener.Listener) int { return cmp.Compare(a.Port, b.Port) })
 	for i := range s.Services {
 		if refused[s.Services[i].Name] {
@@ -210,86 +209,6 @@ func assign(claims [][]claim, held map[key]listener.Listener) map[key]int32 {
 		}
 	}
 	return numbers
-}
-
-// pool is the numbers that are free.
-type pool struct {
-	taken map[int32]bool
-	ports listener.Range
-	next  int32
-}
-
-// pool leaves out what is taken: by what keeps its number, and by what the slices
-// publish. The range never shrinks, because that would take a rollout
-// and bring nothing but a few kilobytes.
-func (s *Snapshot) pool(numbers map[key]int32, published []claim, next int32) *pool {
-	p := &pool{
-		taken: map[int32]bool{},
-		ports: listener.Range{First: listener.First, Last: listener.First + firstRange - 1},
-		next:  next,
-	}
-	for _, c := range published {
-		p.taken[c.number] = true
-	}
-	for _, number := range numbers {
-		p.taken[number] = true
-	}
-	last := listener.First
-	for number := range p.taken {
-		last = max(last, number)
-	}
-	if p.next < listener.First || p.next > listener.Last {
-		p.next = listener.First
-		if len(p.taken) > 0 {
-			p.next = last + 1
-		}
-	}
-	if s.Deployment != nil {
-		now, err := listener.ParseRange(s.Deployment.Spec.Template.Annotations[criticalv2.AnnotationListeners])
-		if err == nil && now.First == listener.First && now.Last <= listener.Last {
-			last = max(last, now.Last)
-		}
-	}
-	for p.ports.Last < last {
-		p.double()
-	}
-	return p
-}
-
-// double doubles the range, as far as there are ports.
-func (p *pool) double() {
-	count := 2 * (p.ports.Last - p.ports.First + 1)
-	p.ports.Last = min(p.ports.First+count-1, listener.Last)
-}
-
-// first is the next free number, going round in the range; only if it is full, it
-// grows.
-func (p *pool) first() (number int32, found bool) {
-	for {
-		if int64(len(p.taken)) < int64(p.ports.Last-p.ports.First)+1 {
-			number = p.next
-			for {
-				if !p.ports.Contains(number) {
-					number = p.ports.First
-				}
-				if !p.taken[number] {
-					return number, true
-				}
-				number++
-			}
-		}
-		if p.ports.Last == listener.Last {
-			return 0, false
-		}
-		p.next = p.ports.Last + 1
-		p.double()
-	}
-}
-
-// take makes a number one that is not free.
-func (p *pool) take(number int32) {
-	p.taken[number] = true
-	p.next = number + 1
 }
 
 // sizeOf is about how many bytes a listener takes in the table, without its page.
