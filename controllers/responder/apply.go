@@ -63,6 +63,9 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan deci
 		failures = append(failures, err)
 	}
 	failures = append(failures, r.openGates(ctx, plan.Published, &done)...)
+	if plan.Nudge != nil && r.nudges.Allow() {
+		failures = append(failures, write.Patch(ctx, r.client, plan.Nudge.From, plan.Nudge.To))
+	}
 	for _, err := range failures {
 		if fault.Of(err) == fault.UserMustAct {
 			done.denied = append(done.denied, err)

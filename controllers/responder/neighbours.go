@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,33 +29,39 @@ func (r *Reconciler) decide(ctx context.Context, snap *decide.Snapshot) (decide.
 	defer r.intended.mu.Unlock()
 	delete(r.intended.of, snap.Namespace)
 	if !plan.AsksNeighbours {
+		r.waiting.Delete(snap.Namespace)
 		return plan, nil
 	}
-	neighbours, err := r.neighbours(ctx, snap.Namespace)
+	// It counts as waiting before it looks, so that it misses no change.
+	r.waiting.Set(snap.Namespace, struct{}{})
+	neighbours, err := r.neighbours(ctx, snap.Namespace, snap.Now)
 	if err != nil {
 		return plan, err
 	}
 	maps.Copy(neighbours, r.intended.of)
 	snap.Neighbours = slices.Collect(maps.Values(neighbours))
 	plan = decide.Decide(*snap)
+	if plan.Wait == nil {
+		r.waiting.Delete(snap.Namespace)
+	}
 	if plan.Deployment != nil {
 		if r.intended.of == nil {
 			r.intended.of = map[string]decide.Neighbour{}
 		}
-		r.intended.of[snap.Namespace] = decide.NeighbourOf(plan.Deployment)
+		r.intended.of[snap.Namespace] = decide.NeighbourOf(plan.Deployment, snap.Now)
 	}
 	return plan, nil
 }
 
 // neighbours are the responders of other namespaces, as the cache has them.
-func (o *observer) neighbours(ctx context.Context, namespace string) (map[string]decide.Neighbour, error) {
+func (o *observer) neighbours(ctx context.Context, namespace string, now time.Time) (map[string]decide.Neighbour, error) {
 	var deployments appsv1.DeploymentList
 	err := o.cached.List(ctx, &deployments, client.MatchingLabels{criticalv2.LabelResponder: criticalv2.ResponderServer}, client.UnsafeDisableDeepCopy)
 	neighbours := map[string]decide.Neighbour{}
 	for i := range deployments.Items {
 		deployment := &deployments.Items[i]
 		if deployment.Name == criticalv2.ResponderName && deployment.Namespace != namespace && deployment.DeletionTimestamp == nil {
-			neighbours[deployment.Namespace] = decide.NeighbourOf(deployment)
+			neighbours[deployment.Namespace] = decide.NeighbourOf(deployment, now)
 		}
 	}
 	return neighbours, err

@@ -3,6 +3,7 @@ package responder
 import (
 	"context"
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -49,7 +50,7 @@ var pageSlices = client.MatchingLabels{
 // observe makes a Snapshot from the caches. Nothing in it may be changed: it
 // shares memory with them.
 func (o *observer) observe(ctx context.Context, namespace string) (decide.Snapshot, error) {
-	snap := decide.Snapshot{Namespace: namespace, Settings: o.settings, Answers: map[types.UID]string{}}
+	snap := decide.Snapshot{Namespace: namespace, Settings: o.settings, Now: time.Now(), Answers: map[types.UID]string{}}
 
 	var err error
 	if snap.Slices, snap.PodSlices, err = standbySlices(ctx, o.cached, namespace); err != nil {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"time"
 
+	"golang.org/x/time/rate"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/store"
 )
 
 // Reconciler keeps the responder of one namespace per key.
@@ -18,9 +20,17 @@ type Reconciler struct {
 	client client.Client
 	// intended is what was decided for other namespaces.
 	intended intentions
+	// waiting are the namespaces that wait until others have come up with a version.
+	waiting store.Map[string, struct{}]
+	// nudges are limited: each costs Kubernetes' own controllers some of their writes,
+	// which other applications need as well.
+	nudges *rate.Limiter
 	// live reads from the API server, before something is created or removed.
 	live client.Reader
 }
+
+// nudgesPerSecond bounds the nudges of all namespaces, and is how many may come at once.
+const nudgesPerSecond = 5
 
 // nameRetry is when to check again whether a name conflict is over. Nothing wakes us
 // then: only objects with our label are watched.
@@ -59,5 +69,5 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if len(done.taken) > 0 {
 		return ctrl.Result{RequeueAfter: nameRetry}, nil
 	}
-	return ctrl.Result{}, nil
+	return ctrl.Result{RequeueAfter: plan.RecheckAfter}, nil
 }

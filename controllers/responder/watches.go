@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -27,6 +28,9 @@ const (
 	burst = 100 * time.Millisecond
 	// publication is how long the slices of a Pod gather: there is one for each Service.
 	publication = 250 * time.Millisecond
+	// wokenAtOnce is how many waiting namespaces are woken when another has come up. The
+	// rest are woken by those, or recheck.
+	wokenAtOnce = 20
 )
 
 // namespaceOf wakes the namespace of an object, a moment after the first change.
@@ -36,6 +40,37 @@ func namespaceOf() handler.EventHandler {
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue.Requests) { wake(e.ObjectNew, q, burst) },
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue.Requests) { wake(e.Object, q, burst) },
 	}
+}
+
+// rollouts wakes the namespace of a Deployment and, once that is no longer under way
+// with a version, some of those that wait for it.
+func (r *Reconciler) rollouts() handler.EventHandler {
+	others := func(q queue.Requests) {
+		waiting := r.waiting.Keys()
+		for _, namespace := range waiting[:min(len(waiting), wokenAtOnce)] {
+			q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: namespace}}, burst)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue.Requests) { wake(e.Object, q, burst) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue.Requests) {
+			wake(e.ObjectNew, q, burst)
+			if before, after := progress(e.ObjectOld), progress(e.ObjectNew); before == decide.Underway && after != before {
+				others(q)
+			}
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue.Requests) {
+			wake(e.Object, q, burst)
+			others(q)
+		},
+	}
+}
+
+func progress(object client.Object) decide.Progress {
+	if deployment, isDeployment := object.(*appsv1.Deployment); isDeployment {
+		return decide.ProgressOf(deployment, time.Now())
+	}
+	return ""
 }
 
 func wake(object client.Object, q queue.Requests, after time.Duration) {
@@ -154,6 +189,21 @@ var specChanged = either(always, func(before, after client.Object) bool {
 		!equality.Semantic.DeepEqual(before.GetAnnotations(), after.GetAnnotations()) ||
 		!equality.Semantic.DeepEqual(before.GetOwnerReferences(), after.GetOwnerReferences())
 })
+
+// deploymentChanged lets pass, besides, what the status says of a rollout, and of Pods
+// that are denied.
+var deploymentChanged = predicate.Or(specChanged, predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		return progress(e.ObjectOld) != progress(e.ObjectNew) || denied(e.ObjectOld) != denied(e.ObjectNew)
+	},
+})
+
+func denied(object client.Object) bool {
+	deployment, isDeployment := object.(*appsv1.Deployment)
+	return isDeployment && decide.IsDenied(deployment)
+}
 
 // isResponder lets pass Pods of the responder.
 var isResponder = predicate.NewPredicateFuncs(func(object client.Object) bool {

@@ -44,10 +44,17 @@ func Decide(s Snapshot) Plan {
 		Contents:         names(contents),
 	}
 	plan.Table = due(&s, s.Table, responder.ConfigMap(&listener.Table{Listeners: table.listeners, Next: table.next}))
-	plan.Deployment = due(&s, s.Deployment, responder.Deployment())
+	plan.Deployment = due(&s, s.Deployment, s.deployment(&responder, &plan))
 	plan.Budget = due(&s, s.Budget, responder.Budget())
 	if plan.Table == nil {
 		plan.RefreshMounts = s.mountRefreshes(contents)
+	}
+	if plan.Deployment == nil {
+		nudge, after := s.nudge()
+		plan.Nudge = nudge
+		if after > 0 {
+			plan.RecheckAfter = after
+		}
 	}
 	return plan
 }

@@ -4,21 +4,12 @@ import (
 	"maps"
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
-
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/contract/listener"
 )
 
 // all are the ports that listeners may have.
 var all = listener.Range{First: listener.First, Last: listener.Last}
-
-// NeighbourOf is a responder as other namespaces see it.
-func NeighbourOf(deployment *appsv1.Deployment) Neighbour {
-	// A range that is not valid is none: it overlaps with no other.
-	ports, _ := listener.ParseRange(deployment.Spec.Template.Annotations[criticalv2.AnnotationListeners])
-	return Neighbour{Namespace: deployment.Namespace, Ports: ports}
-}
 
 // pool is the numbers that are free.
 type pool struct {

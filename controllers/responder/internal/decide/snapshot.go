@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"time"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -26,6 +28,8 @@ type Settings struct {
 type Snapshot struct {
 	Namespace string
 	Settings  Settings
+	// Now is when the Snapshot was made.
+	Now time.Time
 
 	// Slices are the standby slices that ask for a page.
 	Slices []discoveryv1.EndpointSlice
@@ -54,13 +58,6 @@ type Snapshot struct {
 	Answers map[types.UID]string
 }
 
-// Neighbour is the responder of another namespace.
-type Neighbour struct {
-	Namespace string
-	// Ports are those on which it listens.
-	Ports listener.Range
-}
-
 // Plan is what is to be written. An object that is nil is as it must be.
 type Plan struct {
 	// Remove says that nothing asks for the responder any more.
@@ -77,6 +74,12 @@ type Plan struct {
 	RefreshMounts []MountRefresh
 	// Published are Pods whose readiness gate opens.
 	Published []*corev1.Pod
+	// Wait says why the Pods stay those of another version; nil if they do not.
+	Wait *Wait
+	// Nudge lets the ReplicaSet try again to make Pods; nil if it need not.
+	Nudge *Nudge
+	// RecheckAfter is when to decide again though nothing changes; zero is never.
+	RecheckAfter time.Duration
 
 	// Owners are the CriticalServices that ask for the responder.
 	Owners []metav1.OwnerReference

@@ -328,7 +328,7 @@ func TestNamespacesBeginApart(t *testing.T) {
 		for _, other := range taken {
 			g.Expect(plan.Ports.Overlaps(other.Ports)).To(BeFalse())
 		}
-		taken = append(taken, decide.NeighbourOf(plan.Deployment))
+		taken = append(taken, decide.NeighbourOf(plan.Deployment, s.Now))
 		s.Neighbours = nil
 		g.Expect(decide.Decide(s).Ports).To(Equal(listener.BlockAt(listener.Home(s.Namespace))), "it does not depend on when it comes")
 	}

@@ -23,6 +23,14 @@ const (
 	// AnnotationTable holds, on the ConfigMap, a hash of the table as the operator
 	// wrote it. A table that does not match it was edited.
 	AnnotationTable = criticalv2.ReservedPrefix + "table-hash"
+	// AnnotationVersion holds, on the Deployment, the version of the operator that its
+	// Pods follow (Responder.Version), and AnnotationVersionSince since when they do
+	// (RFC 3339).
+	AnnotationVersion      = criticalv2.ReservedPrefix + "pods-version"
+	AnnotationVersionSince = criticalv2.ReservedPrefix + "pods-version-since"
+	// AnnotationNudged holds, on the Deployment, when its ReplicaSet was last made to
+	// try again (RFC 3339).
+	AnnotationNudged = criticalv2.ReservedPrefix + "nudged-at"
 )
 
 const (
@@ -49,6 +57,14 @@ type Responder struct {
 	Ports listener.Range
 	// Contents are the names of the ConfigMaps with content of the teams, sorted.
 	Contents []string
+	// VersionSince is since when the Pods follow this version of the operator (RFC 3339).
+	VersionSince string
+}
+
+// Version identifies all that the operator, and not the namespace, decides of the Pods.
+func (r *Responder) Version() string {
+	neutral := Responder{Image: r.Image, ImagePullSecrets: r.ImagePullSecrets, PriorityClass: r.PriorityClass}
+	return Hash(neutral.template())
 }
 
 // ConfigMap holds a table of listeners, as the responder reads it.
