@@ -11,9 +11,8 @@ import (
 // Namespaces that would begin with the same ports begin apart, however close they come.
 func TestNamespacesListenOnPortsOfTheirOwn(t *testing.T) {
 	w := newWorld(t)
-	others := []*world{w.beside(), w.beside()}
+	all := []*world{w, w.beside(), w.beside()}
 	w.start(standard)
-	all := append(others, w)
 	for _, one := range all {
 		one.critical("web", criticalv2.PageFallback{})
 	}

@@ -80,17 +80,17 @@ func (r *Reconciler) reportWait(snap *decide.Snapshot, plan decide.Plan) {
 		return
 	}
 	others := strings.Join(plan.Wait.For[:min(len(plan.Wait.For), maxNamed)], ", ")
+	kind, reason := corev1.EventTypeNormal, eventRolloutWaits
+	note := fmt.Sprintf("The responder of namespace %q keeps its version until those of other namespaces have come up with the operator's (%s). "+
+		"Nothing needs to be done", snap.Namespace, others)
 	if plan.Wait.Stopped {
-		r.warnOwners(plan, eventRolloutStopped,
-			"The responder of namespace %q keeps its version: those of %d other namespaces do not come up with the operator's (%s). "+
-				"Look at their Pods (kubectl get pods -l %s=%s -n <namespace>) and fix what keeps them from being ready, or go back to the operator's last version",
+		kind, reason = corev1.EventTypeWarning, eventRolloutStopped
+		note = fmt.Sprintf("The responder of namespace %q keeps its version: those of %d other namespaces do not come up with the operator's (%s). "+
+			"Look at their Pods (kubectl get pods -l %s=%s -n <namespace>) and fix what keeps them from being ready, or go back to the operator's last version",
 			snap.Namespace, len(plan.Wait.For), others, criticalv2.LabelResponder, criticalv2.ResponderServer)
-		return
 	}
 	for _, ref := range plan.Owners {
-		r.Emit(owner(ref), nil, corev1.EventTypeNormal, eventRolloutWaits, "UpdateResponder",
-			"The responder of namespace %q keeps its version until those of other namespaces have come up with the operator's (%s). Nothing needs to be done",
-			snap.Namespace, others)
+		r.Emit(owner(ref), nil, kind, reason, "UpdateResponder", "%s", note)
 	}
 }
 

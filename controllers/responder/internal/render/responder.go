@@ -24,9 +24,9 @@ const (
 	// wrote it. A table that does not match it was edited.
 	AnnotationTable = criticalv2.ReservedPrefix + "table-hash"
 	// AnnotationVersion holds, on the Deployment, the version of the operator that its
-	// Pods follow (Responder.Version), and AnnotationVersionSince since when they do
-	// (RFC 3339).
-	AnnotationVersion      = criticalv2.ReservedPrefix + "pods-version"
+	// Pods follow (Responder.Version).
+	AnnotationVersion = criticalv2.ReservedPrefix + "pods-version"
+	// AnnotationVersionSince holds, on the Deployment, since when they do (RFC 3339).
 	AnnotationVersionSince = criticalv2.ReservedPrefix + "pods-version-since"
 	// AnnotationNudged holds, on the Deployment, when its ReplicaSet was last made to
 	// try again (RFC 3339).
