@@ -2,12 +2,14 @@ package responder
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,8 +27,9 @@ import (
 type outcome struct {
 	// created, updated and removed are objects as the API server has, or had, them.
 	created, updated, removed []client.Object
-	// refreshed are Pods whose mounts the kubelet was asked to refresh.
-	refreshed []*corev1.Pod
+	// refreshed are Pods whose mounts the kubelet was asked to refresh; opened those
+	// whose readiness gate was opened.
+	refreshed, opened []*corev1.Pod
 	// taken are objects of others that have the name of one of ours.
 	taken []client.Object
 	// denied are requests that the API server denies until a person changes something.
@@ -46,13 +49,12 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan deci
 		return done, err
 	}
 	failures := []error{put(ctx, r, snap.Table, plan.Table, &done)}
-	if len(done.taken) > 0 {
-		return done, nil
+	if len(done.taken) == 0 {
+		failures = append(failures,
+			put(ctx, r, snap.Deployment, plan.Deployment, &done),
+			put(ctx, r, snap.Budget, plan.Budget, &done),
+		)
 	}
-	failures = append(failures,
-		put(ctx, r, snap.Deployment, plan.Deployment, &done),
-		put(ctx, r, snap.Budget, plan.Budget, &done),
-	)
 	for _, refresh := range plan.RefreshMounts {
 		err := write.Patch(ctx, r.client, refresh.From, refresh.To)
 		if err == nil {
@@ -60,12 +62,42 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan deci
 		}
 		failures = append(failures, err)
 	}
+	failures = append(failures, r.openGates(ctx, plan.Published, &done)...)
+	if plan.Nudge != nil && r.nudges.Allow() {
+		failures = append(failures, write.Patch(ctx, r.client, plan.Nudge.From, plan.Nudge.To))
+	}
 	for _, err := range failures {
 		if fault.Of(err) == fault.UserMustAct {
 			done.denied = append(done.denied, err)
 		}
 	}
 	return done, fault.Join(failures...)
+}
+
+// openGates sets the condition of the readiness gate. The patch holds only this
+// condition and the UID of the Pod: the kubelet writes the others at the same time.
+func (r *Reconciler) openGates(ctx context.Context, pods []*corev1.Pod, done *outcome) []error {
+	var failures []error
+	for _, pod := range pods {
+		data, err := json.Marshal(map[string]any{
+			"metadata": map[string]any{"uid": pod.UID},
+			"status": map[string]any{"conditions": []corev1.PodCondition{{
+				Type: criticalv2.ConditionPublished, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(),
+				Reason: "Published", Message: "The Pod is published wherever the responder stands by.",
+			}}},
+		})
+		if err != nil {
+			failures = append(failures, fault.BugFrom(err))
+			continue
+		}
+		target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
+		err = r.client.Status().Patch(ctx, target, client.RawPatch(types.StrategicMergePatchType, data), client.FieldOwner(write.FieldManager))
+		if err == nil {
+			done.opened = append(done.opened, pod)
+		}
+		failures = append(failures, err)
+	}
+	return failures
 }
 
 // put writes an object as it is wanted. Nil stays as it is.
@@ -97,7 +129,7 @@ func put[T any, P read.Object[T]](ctx context.Context, r *Reconciler, cached, wa
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(result.Object, stored); err != nil {
 		return fault.BugFrom(err)
 	}
-	r.digests.Set(stored.GetUID(), decide.Digest(wanted, asCached(stored)))
+	r.digests.Set(ownObject{stored.GetNamespace(), fmt.Sprintf("%T", stored)}, digest{stored.GetUID(), decide.Digest(wanted, asCached(stored))})
 	if existing == nil {
 		done.created = append(done.created, stored)
 	} else {
@@ -128,7 +160,7 @@ func (r *Reconciler) applyOne(ctx context.Context, wanted client.Object, uid typ
 // remove deletes the responder. The caches may be behind, so the API server is read
 // first: it goes only if no slice asks for it now, and only what is ours.
 func (r *Reconciler) remove(ctx context.Context, namespace string, done *outcome) error {
-	asking, err := askingSlices(ctx, r.live, namespace)
+	asking, _, err := standbySlices(ctx, r.live, namespace)
 	if err != nil {
 		return err
 	}
@@ -154,7 +186,6 @@ func (r *Reconciler) removeOne(ctx context.Context, key types.NamespacedName, ob
 	if err := write.Delete(ctx, r.client, object); err != nil {
 		return err
 	}
-	r.digests.Delete(object.GetUID())
 	done.removed = append(done.removed, object)
 	return nil
 }

@@ -17,6 +17,12 @@ const (
 	eventResponderRemoved = "ResponderRemoved"
 	// eventResponderDenied: the API server denies an object of the responder.
 	eventResponderDenied = "ResponderDenied"
+	// eventRolloutWaits: the Pods of a namespace stay those of another version until
+	// others have come up with the operator's.
+	eventRolloutWaits = "ResponderRolloutWaits"
+	// eventRolloutStopped: no namespace gets the operator's version of the Pods, as
+	// those that went first do not come up.
+	eventRolloutStopped = "ResponderRolloutStopped"
 	// eventImageUnknown: the responder cannot be created, as its image is not known.
 	eventImageUnknown = "ResponderImageUnknown"
 	// eventNoListenerLeft: the responder has no port left for a Service.

@@ -2,6 +2,8 @@ package responder
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -16,19 +18,31 @@ import (
 	"github.com/critical-service/operator/controllers/responder/internal/render"
 	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/controller/store"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // observer makes Snapshots. It is the only place that reads caches.
 type observer struct {
 	cached   client.Reader
 	settings decide.Settings
-	// digests are what the API server made of each object that was applied, by UID: an
+	// digests are what the API server made of each object that was applied: an
 	// admission webhook may change what it is given, and applying the same again and
 	// again would not help. After a restart, one more write fills them.
-	digests store.Map[types.UID, string]
+	digests store.Map[ownObject, digest]
 }
 
-// pageSlices are the labels of the standby slices that ask for the responder.
+// ownObject names one of the objects that the operator keeps in a namespace: its kind
+// is a Go type.
+type ownObject struct{ namespace, kind string }
+
+// digest is what was made of the object with the UID.
+type digest struct {
+	uid   types.UID
+	value string
+}
+
+// pageSlices are the labels of the standby slices of pages: those that ask for the
+// responder, and those that publish its Pods.
 var pageSlices = client.MatchingLabels{
 	discoveryv1.LabelManagedBy:   criticalv2.ManagedBy,
 	criticalv2.LabelFallbackKind: criticalv2.FallbackKindPage,
@@ -37,13 +51,12 @@ var pageSlices = client.MatchingLabels{
 // observe makes a Snapshot from the caches. Nothing in it may be changed: it
 // shares memory with them.
 func (o *observer) observe(ctx context.Context, namespace string) (decide.Snapshot, error) {
-	snap := decide.Snapshot{Namespace: namespace, Settings: o.settings, Answers: map[types.UID]string{}}
+	snap := decide.Snapshot{Namespace: namespace, Settings: o.settings, Now: time.Now(), Answers: map[types.UID]string{}}
 
-	asking, err := askingSlices(ctx, o.cached, namespace)
-	if err != nil {
+	var err error
+	if snap.Slices, snap.PodSlices, err = standbySlices(ctx, o.cached, namespace); err != nil {
 		return snap, err
 	}
-	snap.Slices = asking
 	if err := o.services(ctx, &snap); err != nil {
 		return snap, err
 	}
@@ -55,19 +68,31 @@ func (o *observer) observe(ctx context.Context, namespace string) (decide.Snapsh
 	if err := o.list(ctx, namespace, &contents, criticalv2.ResponderContent); err != nil {
 		return snap, err
 	}
-	var pods corev1.PodList
-	if err := o.list(ctx, namespace, &pods, criticalv2.ResponderServer); err != nil {
-		return snap, err
-	}
-	snap.Contents, snap.Pods = contents.Items, pods.Items
-	return snap, nil
+	pods, err := o.pods(ctx, namespace)
+	snap.Contents, snap.Pods = contents.Items, pods
+	return snap, err
 }
 
-// askingSlices are the slices of a namespace that ask for the responder.
-func askingSlices(ctx context.Context, from client.Reader, namespace string) ([]discoveryv1.EndpointSlice, error) {
+// standbySlices are the slices of a namespace that ask for the responder, and those
+// that publish its Pods.
+func standbySlices(ctx context.Context, from client.Reader, namespace string) (asking, ofPods []discoveryv1.EndpointSlice, err error) {
 	var list discoveryv1.EndpointSliceList
-	err := from.List(ctx, &list, client.InNamespace(namespace), pageSlices, client.UnsafeDisableDeepCopy)
-	return list.Items, err
+	err = from.List(ctx, &list, client.InNamespace(namespace), pageSlices, client.UnsafeDisableDeepCopy)
+	for i := range list.Items {
+		if protection.StandsFor(&list.Items[i]) == "" {
+			asking = append(asking, list.Items[i])
+		} else {
+			ofPods = append(ofPods, list.Items[i])
+		}
+	}
+	return asking, ofPods, err
+}
+
+// pods are the responder's.
+func (o *observer) pods(ctx context.Context, namespace string) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	err := o.list(ctx, namespace, &pods, criticalv2.ResponderServer)
+	return pods.Items, err
 }
 
 // services reads the Services that the slices name, each once.
@@ -104,12 +129,23 @@ func (o *observer) objects(ctx context.Context, snap *decide.Snapshot) error {
 	if snap.Budget, err = ours[policyv1.PodDisruptionBudget](ctx, o.cached, key, criticalv2.ResponderServer); err != nil {
 		return err
 	}
-	for _, uid := range []types.UID{uidOf(snap.Table), uidOf(snap.Deployment), uidOf(snap.Budget)} {
-		if digest := o.digests.Get(uid); digest != nil {
-			snap.Answers[uid] = *digest
-		}
-	}
+	recall(o, snap, snap.Table)
+	recall(o, snap, snap.Deployment)
+	recall(o, snap, snap.Budget)
 	return nil
+}
+
+// recall looks up the digest of an object. That of one that is gone is dropped.
+func recall[T any, P read.Object[T]](o *observer, snap *decide.Snapshot, object P) {
+	key := ownObject{snap.Namespace, fmt.Sprintf("%T", object)}
+	known := o.digests.Get(key)
+	switch {
+	case known == nil:
+	case known.uid == uidOf(object):
+		snap.Answers[known.uid] = known.value
+	case object == nil:
+		o.digests.Delete(key)
+	}
 }
 
 func (o *observer) list(ctx context.Context, namespace string, list client.ObjectList, role string) error {

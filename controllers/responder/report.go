@@ -3,6 +3,7 @@ package responder
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +16,9 @@ import (
 
 // maxUnassigned is for how many Services one reconcile reports that no listener is left.
 const maxUnassigned = 10
+
+// maxNamed is how many other namespaces an event names.
+const maxNamed = 5
 
 // adviceOnImage says what to do where the responder's image is not known.
 const adviceOnImage = "set RESPONDER_IMAGE, or POD_NAME and POD_NAMESPACE, for the operator"
@@ -48,7 +52,8 @@ func (r *Reconciler) reportDone(plan decide.Plan, done outcome) {
 func (r *Reconciler) reportProblems(snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	for _, object := range done.taken {
 		r.Emit(object, firstOwner(plan.Owners), corev1.EventTypeWarning, criticalv2.ReasonNameTaken, "CreateResponder",
-			"The responder of this namespace needs the name %q, and this object is not the operator's: delete or rename it", object.GetName())
+			"The responder of this namespace needs the name %q, and this object is not the operator's: "+
+				"delete it, or create it again under another name. The operator checks again within a minute", object.GetName())
 	}
 	for _, err := range done.denied {
 		r.warnOwners(plan, eventResponderDenied,
@@ -58,12 +63,34 @@ func (r *Reconciler) reportProblems(snap *decide.Snapshot, plan decide.Plan, don
 	}
 	if plan.NoImage {
 		r.warnOwners(plan, eventImageUnknown,
-			"The responder of namespace %q cannot be made, because its image is not known: "+adviceOnImage, snap.Namespace)
+			"The responder of namespace %q cannot be made, because its image is not known: "+adviceOnImage+". One that is there goes on as it is", snap.Namespace)
 	}
+	r.reportWait(snap, plan)
 	for _, service := range plan.Unassigned[:min(len(plan.Unassigned), maxUnassigned)] {
 		r.Emit(service, firstOwner(plan.Owners), corev1.EventTypeWarning, eventNoListenerLeft, "AssignListener",
 			"The responder of this namespace can stand in for no more ports: %d Services are left without. "+
 				"Protect fewer, or in more namespaces, or shorten their pages", len(plan.Unassigned))
+	}
+}
+
+// reportWait reports why the Pods stay those of another version. Only CriticalServices
+// say so: a team need not know the names of other namespaces.
+func (r *Reconciler) reportWait(snap *decide.Snapshot, plan decide.Plan) {
+	if plan.Wait == nil {
+		return
+	}
+	others := strings.Join(plan.Wait.For[:min(len(plan.Wait.For), maxNamed)], ", ")
+	kind, reason := corev1.EventTypeNormal, eventRolloutWaits
+	note := fmt.Sprintf("The responder of namespace %q keeps its version until those of other namespaces have come up with the operator's (%s). "+
+		"Nothing needs to be done", snap.Namespace, others)
+	if plan.Wait.Stopped {
+		kind, reason = corev1.EventTypeWarning, eventRolloutStopped
+		note = fmt.Sprintf("The responder of namespace %q keeps its version: those of %d other namespaces do not come up with the operator's (%s). "+
+			"Look at their Pods (kubectl get pods -l %s=%s -n <namespace>) and fix what keeps them from being ready, or go back to the operator's last version",
+			snap.Namespace, len(plan.Wait.For), others, criticalv2.LabelResponder, criticalv2.ResponderServer)
+	}
+	for _, ref := range plan.Owners {
+		r.Emit(owner(ref), nil, kind, reason, "UpdateResponder", "%s", note)
 	}
 }
 
@@ -84,11 +111,20 @@ func (r *Reconciler) log(ctx context.Context, snap *decide.Snapshot, plan decide
 	for _, pod := range done.refreshed {
 		log.V(1).Info("asked the kubelet to refresh the mounts", "pod", pod.Name)
 	}
+	for _, pod := range done.opened {
+		log.Info("the Pod is published: older ones may go", "pod", pod.Name)
+	}
 	for _, object := range done.taken {
 		log.Info("name conflict with an object that is not ours", "object", fmt.Sprintf("%T", object), "name", object.GetName())
 	}
 	if plan.NoImage {
 		log.Info("the responder cannot be made, because its image is not known: " + adviceOnImage)
+	}
+	if plan.Wait != nil {
+		log.Info("the responder keeps its version until others have come up with the operator's", "waitsFor", plan.Wait.For, "stopped", plan.Wait.Stopped)
+	}
+	if plan.Nudge != nil {
+		log.V(1).Info("Pods of the responder are denied: asking Kubernetes to try again")
 	}
 	if len(plan.Unassigned) > 0 {
 		log.Info("no listener is left for some Services", "services", len(plan.Unassigned), "first", plan.Unassigned[0].Name)

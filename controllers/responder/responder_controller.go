@@ -4,12 +4,13 @@ import (
 	"context"
 	"time"
 
+	"golang.org/x/time/rate"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/critical-service/operator/controllers/responder/internal/decide"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/store"
 )
 
 // Reconciler keeps the responder of one namespace per key.
@@ -17,9 +18,19 @@ type Reconciler struct {
 	observer
 	events.Emitter
 	client client.Client
+	// intended is what was decided for other namespaces.
+	intended intentions
+	// waiting are the namespaces that wait until others have come up with a version.
+	waiting store.Map[string, struct{}]
+	// nudges are limited: each costs Kubernetes' own controllers some of their writes,
+	// which other applications need as well.
+	nudges *rate.Limiter
 	// live reads from the API server, before something is created or removed.
 	live client.Reader
 }
+
+// nudgesPerSecond bounds the nudges of all namespaces, and is how many may come at once.
+const nudgesPerSecond = 5
 
 // nameRetry is when to check again whether a name conflict is over. Nothing wakes us
 // then: only objects with our label are watched.
@@ -31,6 +42,7 @@ const nameRetry = time.Minute
 // +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=list;watch;create
 // +kubebuilder:rbac:groups="",resources=configmaps,resourceNames=critical-service-responder,verbs=get;patch;delete
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;watch;create
@@ -45,7 +57,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return fault.Result(err)
 	}
-	plan := decide.Decide(snap)
+	plan, err := r.decide(ctx, &snap)
+	if err != nil {
+		return fault.Result(err)
+	}
 	done, err := r.apply(ctx, &snap, plan)
 	r.report(ctx, &snap, plan, done)
 	if err != nil {
@@ -54,5 +69,5 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if len(done.taken) > 0 {
 		return ctrl.Result{RequeueAfter: nameRetry}, nil
 	}
-	return ctrl.Result{}, nil
+	return ctrl.Result{RequeueAfter: plan.RecheckAfter}, nil
 }

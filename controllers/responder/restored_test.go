@@ -29,7 +29,7 @@ func TestDriftIsReverted(t *testing.T) {
 		"the table is edited": {
 			change: func(w *world) {
 				w.tamper(func(c *corev1.ConfigMap) {
-					c.Data[listener.Key] = `{"listeners":[{"port":20000,"service":"api","portName":"http"}]}`
+					c.Data[listener.Key] = `{"pages":[{}],"listeners":[{"port":20000,"service":"api","portName":"http"}]}`
 				})
 			},
 			restored: func(w *world) bool { return len(w.table().Listeners) == 2 },

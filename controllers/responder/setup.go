@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -59,16 +60,18 @@ func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
 		Emitter: events.Emitter{Recorder: recorder, Scheme: mgr.GetScheme()},
 		client:  writer,
 		live:    mgr.GetAPIReader(),
+		nudges:  rate.NewLimiter(nudgesPerSecond, nudgesPerSecond),
 	}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("responder").
 		Watches(&discoveryv1.EndpointSlice{}, namespaceOf(), builder.WithPredicates(askingChanged)).
+		Watches(&discoveryv1.EndpointSlice{}, r.publications(), builder.WithPredicates(publicationChanged)).
 		Watches(&corev1.Service{}, namespaceOf(), builder.WithPredicates(portsChanged)).
 		Watches(&corev1.ConfigMap{}, namespaceOf()).
 		WatchesMetadata(&corev1.ConfigMap{}, namespaceOf()).
-		Watches(&appsv1.Deployment{}, namespaceOf(), builder.WithPredicates(specChanged)).
+		Watches(&appsv1.Deployment{}, r.rollouts(), builder.WithPredicates(deploymentChanged)).
 		Watches(&policyv1.PodDisruptionBudget{}, namespaceOf(), builder.WithPredicates(specChanged)).
-		Watches(&corev1.Pod{}, namespaceOf(), builder.WithPredicates(isResponder, mountsMayBeOld)).
+		Watches(&corev1.Pod{}, namespaceOf(), builder.WithPredicates(isResponder, podChanged)).
 		WithOptions(queue.Options(atOnce)).
 		Complete(r)
 	if err != nil {

@@ -2,13 +2,14 @@ package responder
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -16,22 +17,93 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/responder/internal/decide"
+	"github.com/critical-service/operator/internal/controller/queue"
+	"github.com/critical-service/operator/internal/protection"
 )
 
-// burst is how long changes gather, so that many new Services make one new table
-// and not one each. It is not on the way of any failover.
-const burst = 100 * time.Millisecond
+const (
+	// burst is how long changes gather, so that many new Services make one new table
+	// and not one each. It is not on the way of any failover.
+	burst = 100 * time.Millisecond
+	// publication is how long the slices of a Pod gather: there is one for each Service.
+	publication = 250 * time.Millisecond
+	// wokenAtOnce is how many waiting namespaces are woken when another has come up. The
+	// rest are woken by those, or recheck.
+	wokenAtOnce = 20
+)
 
 // namespaceOf wakes the namespace of an object, a moment after the first change.
 func namespaceOf() handler.EventHandler {
-	wake := func(object client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-		q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: object.GetNamespace()}}, burst)
-	}
-	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { wake(e.Object, q) },
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { wake(e.ObjectNew, q) },
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { wake(e.Object, q) },
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue.Requests) { wake(e.Object, q, burst) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue.Requests) { wake(e.ObjectNew, q, burst) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue.Requests) { wake(e.Object, q, burst) },
+	}
+}
+
+// rollouts wakes the namespace of a Deployment and, once that is no longer under way
+// with a version, some of those that wait for it.
+func (r *Reconciler) rollouts() handler.EventHandler {
+	others := func(q queue.Requests) {
+		waiting := r.waiting.Keys()
+		for _, namespace := range waiting[:min(len(waiting), wokenAtOnce)] {
+			q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: namespace}}, burst)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue.Requests) { wake(e.Object, q, burst) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue.Requests) {
+			wake(e.ObjectNew, q, burst)
+			if before, after := progress(e.ObjectOld), progress(e.ObjectNew); before == decide.Underway && after != before {
+				others(q)
+			}
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue.Requests) {
+			wake(e.Object, q, burst)
+			others(q)
+		},
+	}
+}
+
+func progress(object client.Object) decide.Progress {
+	if deployment, isDeployment := object.(*appsv1.Deployment); isDeployment {
+		return decide.ProgressOf(deployment, time.Now())
+	}
+	return ""
+}
+
+func wake(object client.Object, q queue.Requests, after time.Duration) {
+	q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: object.GetNamespace()}}, after)
+}
+
+// publications wakes the namespace of a slice that publishes one Pod. Its numbers are
+// those of the table, which matters only when it stops to publish one; that it
+// publishes the Pod matters only while a readiness gate waits for it.
+func (o *observer) publications() handler.EventHandler {
+	wakeForGate := func(ctx context.Context, slice client.Object, q queue.Requests) {
+		pods, err := o.pods(ctx, slice.GetNamespace())
+		if err != nil {
+			wake(slice, q, publication)
+			return
+		}
+		for i := range pods {
+			if decide.WaitsForGate(&pods[i]) {
+				wake(slice, q, publication)
+				return
+			}
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue.Requests) { wakeForGate(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue.Requests) {
+			if numbersChanged(e.ObjectOld, e.ObjectNew) {
+				wake(e.ObjectNew, q, publication)
+			} else {
+				wakeForGate(ctx, e.ObjectNew, q)
+			}
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue.Requests) { wake(e.Object, q, publication) },
 	}
 }
 
@@ -51,29 +123,56 @@ func either(is func(client.Object) bool, changed func(before, after client.Objec
 
 func always(client.Object) bool { return true }
 
+func isOfPage(object client.Object) bool {
+	labels := object.GetLabels()
+	for key, value := range pageSlices {
+		if labels[key] != value {
+			return false
+		}
+	}
+	return true
+}
+
 // askingChanged lets pass standby slices that ask for a page. Their endpoints do
 // not matter here: promotions and Pods that come and go wake no namespace.
 var askingChanged = either(
-	func(object client.Object) bool {
-		labels := object.GetLabels()
-		for key, value := range pageSlices {
-			if labels[key] != value {
-				return false
-			}
-		}
-		return true
-	},
+	func(object client.Object) bool { return isOfPage(object) && protection.StandsFor(object) == "" },
 	func(before, after client.Object) bool {
-		old, isSlice := before.(*discoveryv1.EndpointSlice)
-		now, stillIs := after.(*discoveryv1.EndpointSlice)
-		return !isSlice || !stillIs ||
-			!equality.Semantic.DeepEqual(old.Ports, now.Ports) ||
-			old.Annotations[criticalv2.AnnotationPage] != now.Annotations[criticalv2.AnnotationPage] ||
-			old.Annotations[criticalv2.AnnotationMaintenance] != now.Annotations[criticalv2.AnnotationMaintenance] ||
-			old.Labels[discoveryv1.LabelServiceName] != now.Labels[discoveryv1.LabelServiceName] ||
-			!equality.Semantic.DeepEqual(old.OwnerReferences, now.OwnerReferences)
+		old, now := before.GetAnnotations(), after.GetAnnotations()
+		return numbersChanged(before, after) ||
+			old[criticalv2.AnnotationPage] != now[criticalv2.AnnotationPage] ||
+			old[criticalv2.AnnotationMaintenance] != now[criticalv2.AnnotationMaintenance] ||
+			!equality.Semantic.DeepEqual(before.GetOwnerReferences(), after.GetOwnerReferences())
 	},
 )
+
+// publicationChanged lets pass standby slices that publish one Pod of the responder.
+// A promotion changes only their conditions.
+var publicationChanged = either(
+	func(object client.Object) bool { return isOfPage(object) && protection.StandsFor(object) != "" },
+	func(before, after client.Object) bool {
+		return numbersChanged(before, after) || !slices.EqualFunc(endpoints(before), endpoints(after), samePod)
+	},
+)
+
+// numbersChanged reports whether a slice publishes other numbers, or for another Service.
+func numbersChanged(before, after client.Object) bool {
+	old, isSlice := before.(*discoveryv1.EndpointSlice)
+	now, stillIs := after.(*discoveryv1.EndpointSlice)
+	return !isSlice || !stillIs || !equality.Semantic.DeepEqual(old.Ports, now.Ports) ||
+		old.Labels[discoveryv1.LabelServiceName] != now.Labels[discoveryv1.LabelServiceName]
+}
+
+func endpoints(object client.Object) []discoveryv1.Endpoint {
+	if slice, isSlice := object.(*discoveryv1.EndpointSlice); isSlice {
+		return slice.Endpoints
+	}
+	return nil
+}
+
+func samePod(a, b discoveryv1.Endpoint) bool {
+	return equality.Semantic.DeepEqual(a.TargetRef, b.TargetRef) && slices.Equal(a.Addresses, b.Addresses)
+}
 
 // portsChanged lets pass what changes the listeners of a Service.
 var portsChanged = either(always, func(before, after client.Object) bool {
@@ -91,17 +190,34 @@ var specChanged = either(always, func(before, after client.Object) bool {
 		!equality.Semantic.DeepEqual(before.GetOwnerReferences(), after.GetOwnerReferences())
 })
 
+// deploymentChanged lets pass, besides, what the status says of a rollout, and of Pods
+// that are denied.
+var deploymentChanged = predicate.Or(specChanged, predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		return progress(e.ObjectOld) != progress(e.ObjectNew) || denied(e.ObjectOld) != denied(e.ObjectNew)
+	},
+})
+
+func denied(object client.Object) bool {
+	deployment, isDeployment := object.(*appsv1.Deployment)
+	return isDeployment && decide.IsDenied(deployment)
+}
+
 // isResponder lets pass Pods of the responder.
 var isResponder = predicate.NewPredicateFuncs(func(object client.Object) bool {
 	return object.GetLabels()[criticalv2.LabelResponder] == criticalv2.ResponderServer
 })
 
-// mountsMayBeOld lets pass new Pods, and those whose annotation was changed.
-var mountsMayBeOld = predicate.Funcs{
+// podChanged lets pass Pods that are new or gone, whose mounts may be old, or whose
+// readiness gate may open.
+var podChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
-		return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
-			e.ObjectOld.GetAnnotations()[criticalv2.AnnotationContentVersion] !=
-				e.ObjectNew.GetAnnotations()[criticalv2.AnnotationContentVersion]
+		old, isPod := e.ObjectOld.(*corev1.Pod)
+		now, stillIs := e.ObjectNew.(*corev1.Pod)
+		return !isPod || !stillIs || old.UID != now.UID ||
+			old.Annotations[criticalv2.AnnotationContentVersion] != now.Annotations[criticalv2.AnnotationContentVersion] ||
+			decide.WaitsForGate(now) && (!decide.WaitsForGate(old) || !slices.Equal(old.Status.PodIPs, now.Status.PodIPs))
 	},
-	DeleteFunc: func(event.DeleteEvent) bool { return false },
 }

@@ -35,6 +35,8 @@ type world struct {
 	*testenv.World
 	operator *testenv.Operator
 	running  bool
+	// others are further namespaces that the operator sees.
+	others []*world
 }
 
 // newWorld is a world without an operator yet.
@@ -55,20 +57,39 @@ func newWorldAlone(t *testing.T) *world {
 		if w.running {
 			w.stop()
 		}
-		ctx := context.WithoutCancel(t.Context())
-		for _, kind := range []client.Object{&appsv1.Deployment{}, &corev1.ConfigMap{}, &policyv1.PodDisruptionBudget{}} {
-			w.Expect(w.Cluster.Client.DeleteAllOf(ctx, kind, client.InNamespace(w.Namespace))).To(Succeed())
+		for _, one := range append(w.others, w) {
+			one.empty()
 		}
 	})
 	return w
 }
 
-// start starts an operator that sees the world's namespace only.
+// beside is a further namespace of the same operator.
+func (w *world) beside() *world {
+	w.T.Helper()
+	other := &world{World: cluster.NewWorld(w.T)}
+	w.others = append(w.others, other)
+	return other
+}
+
+// empty removes what the operator made.
+func (w *world) empty() {
+	ctx := context.WithoutCancel(w.T.Context())
+	for _, kind := range []client.Object{&appsv1.Deployment{}, &corev1.ConfigMap{}, &policyv1.PodDisruptionBudget{}} {
+		w.Expect(w.Cluster.Client.DeleteAllOf(ctx, kind, client.InNamespace(w.Namespace))).To(Succeed())
+	}
+}
+
+// start starts an operator that sees the world's namespaces only.
 func (w *world) start(options responder.Options, interfere ...func(testenv.Request) testenv.Verdict) {
 	w.T.Helper()
 	options.Namespaces = []string{w.Namespace}
-	caches := responder.CacheByObject(options)
 	here := map[string]cache.Config{w.Namespace: {}}
+	for _, other := range w.others {
+		options.Namespaces = append(options.Namespaces, other.Namespace)
+		here[other.Namespace] = cache.Config{}
+	}
+	caches := responder.CacheByObject(options)
 	for _, kind := range []client.Object{&corev1.Service{}, &discoveryv1.EndpointSlice{}, &corev1.Pod{}} {
 		caches[kind] = cache.ByObject{Namespaces: here}
 	}

@@ -32,7 +32,7 @@ func startResponder(t *testing.T, listeners []listener.Listener) (addresses []st
 	ports.Last--
 	for i := range listeners {
 		listeners[i].Port = ports.First + int32(i)
-		listeners[i].Page = criticalv2.PageFallback{StatusCode: 503, RetryAfterSeconds: new(int32(7)), Message: "Back soon."}
+		listeners[i].Page = &criticalv2.PageFallback{StatusCode: 503, RetryAfterSeconds: new(int32(7)), Message: "Back soon."}
 		addresses = append(addresses, fmt.Sprintf("127.0.0.1:%d", listeners[i].Port))
 	}
 	table, err := (&listener.Table{Listeners: listeners}).Encode()
@@ -69,7 +69,7 @@ func startResponder(t *testing.T, listeners []listener.Listener) (addresses []st
 func freeRange(t *testing.T, count int) listener.Range {
 	t.Helper()
 	n := int32(count) //nolint:gosec // There are few.
-	for first := int32(10000 + os.Getpid()%50*200); first+n < 32768; first += n {
+	for first := listener.First + int32(os.Getpid()%50*200); first+n < 32768; first += n {
 		if r := (listener.Range{First: first, Last: first + n - 1}); isFree(r) {
 			return r
 		}

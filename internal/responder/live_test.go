@@ -19,7 +19,7 @@ func unhurried(o *responder.Options) { o.Recheck = time.Hour }
 
 // fromTeam is a listener whose page is that of a ConfigMap.
 func fromTeam(port int32, configMap string) listener.Listener {
-	return listener.Listener{Port: port, Service: "shop", Page: criticalv2.PageFallback{Message: "built in", ConfigMapName: configMap}}
+	return listener.Listener{Port: port, Service: "shop", Page: &criticalv2.PageFallback{Message: "built in", ConfigMapName: configMap}}
 }
 
 func TestTheTableIsFollowed(t *testing.T) {
@@ -39,7 +39,7 @@ func TestAnInvalidTableLeavesTheLastValidOne(t *testing.T) {
 		"cut off":                   `{"listeners": [`,
 		"of another shape":          `{"listeners": "none"}`,
 		"empty":                     ``,
-		"with one port given twice": `{"listeners": [{"port": 1, "service": "a"}, {"port": 1, "service": "b"}]}`,
+		"with one port given twice": `{"pages": [{}], "listeners": [{"port": 20001, "service": "a"}, {"port": 20001, "service": "b"}]}`,
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)

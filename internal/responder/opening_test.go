@@ -66,7 +66,7 @@ func newStage(t testing.TB) *stage {
 	listeners := []listener.Listener{}
 	for port, appProtocol := range []string{"http", "redis", "postgresql", "mysql", ""} {
 		listeners = append(listeners, listener.Listener{Port: int32(port), Service: "shop-" + appProtocol, AppProtocol: appProtocol,
-			Page: criticalv2.PageFallback{StatusCode: 503, Message: "closed"}})
+			Page: &criticalv2.PageFallback{StatusCode: 503, Message: "closed"}})
 	}
 	listeners[4].PortName = "mysql" // What may be MySQL.
 	data, err := (&listener.Table{Listeners: listeners}).Encode()

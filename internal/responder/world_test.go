@@ -186,6 +186,6 @@ func (w *world) metrics() string {
 	return body
 }
 
-func says(message string) criticalv2.PageFallback {
-	return criticalv2.PageFallback{StatusCode: 503, RetryAfterSeconds: new(int32(7)), Message: message}
+func says(message string) *criticalv2.PageFallback {
+	return &criticalv2.PageFallback{StatusCode: 503, RetryAfterSeconds: new(int32(7)), Message: message}
 }

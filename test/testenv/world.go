@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/internal/contract/listener"
 )
 
 // How long a test waits for what must come. What comes takes milliseconds; the
@@ -39,7 +41,7 @@ func (c *Cluster) NewWorld(t testing.TB) *World {
 	g := gomega.NewWithT(t)
 	g.SetDefaultEventuallyTimeout(waitTimeout)
 	g.SetDefaultEventuallyPollingInterval(pollEach)
-	w := &World{WithT: g, T: t, Cluster: c, Namespace: "test-" + rand.String(8)}
+	w := &World{WithT: g, T: t, Cluster: c, Namespace: newNamespace()}
 	w.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}})
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
@@ -49,6 +51,16 @@ func (c *Cluster) NewWorld(t testing.TB) *World {
 		}
 	})
 	return w
+}
+
+// newNamespace is a unique name, and of those one whose responder listens from the
+// first port on, so that tests can name the numbers.
+func newNamespace() string {
+	for {
+		if name := "test-" + rand.String(8); listener.Home(name) == 0 {
+			return name
+		}
+	}
 }
 
 // Create creates an object, in the world's namespace unless it says another.

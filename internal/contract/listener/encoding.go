@@ -1,7 +1,9 @@
 package listener
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -11,9 +13,9 @@ import (
 // namespace answer with the same page, which is written once: so thousands of
 // listeners fit into the megabyte that a ConfigMap may have.
 type stored struct {
-	Pages     []criticalv2.PageFallback `json:"pages"`
-	Listeners []storedListener          `json:"listeners"`
-	Next      int32                     `json:"next,omitempty"`
+	Pages     list[criticalv2.PageFallback] `json:"pages"`
+	Listeners list[storedListener]          `json:"listeners"`
+	Next      int32                         `json:"next,omitempty"`
 }
 
 type storedListener struct {
@@ -22,19 +24,49 @@ type storedListener struct {
 	Page int `json:"page"`
 }
 
-// Parse reads a table. An error names what is wrong. A page that is not there is
-// no error, but the zero page, which the responder answers with its defaults: the
-// numbers are worth keeping even if a user edited the table.
+// list is an array that is read element by element, so that one that is too long is
+// rejected before memory is allocated for it.
+type list[T any] []T
+
+// UnmarshalJSON reads an array of as many elements as there can be listeners.
+func (l *list[T]) UnmarshalJSON(data []byte) error {
+	if *l != nil {
+		return errors.New("a list is given twice")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	if open, err := decoder.Token(); err != nil || open != json.Delim('[') {
+		return errors.New("pages and listeners must be arrays")
+	}
+	*l = list[T]{}
+	for decoder.More() {
+		if len(*l) == most {
+			return fmt.Errorf("more than %d elements in a list", most)
+		}
+		var element T
+		if err := decoder.Decode(&element); err != nil {
+			return err
+		}
+		*l = append(*l, element)
+	}
+	return nil
+}
+
+// Parse reads a table. An error names what is wrong.
+//
+// Users of a namespace may edit its table, and the operator reads those of all
+// namespaces. So nothing grows faster than the text: what is out of bounds is
+// rejected before it is copied or kept, and listeners share their pages.
 func Parse(data []byte) (*Table, error) {
 	var from stored
 	if err := json.Unmarshal(data, &from); err != nil {
 		return nil, fmt.Errorf("invalid listener table: %w", err)
 	}
+	if err := from.check(); err != nil {
+		return nil, fmt.Errorf("invalid listener table: %w", err)
+	}
 	table := &Table{Next: from.Next}
 	for _, entry := range from.Listeners {
-		if 0 <= entry.Page && entry.Page < len(from.Pages) {
-			entry.Listener.Page = *from.Pages[entry.Page].DeepCopy()
-		}
+		entry.Listener.Page = &from.Pages[entry.Page]
 		table.Listeners = append(table.Listeners, entry.Listener)
 	}
 	return table, nil
@@ -42,20 +74,37 @@ func Parse(data []byte) (*Table, error) {
 
 // Encode writes a table, the same table always as the same bytes.
 func (t *Table) Encode() ([]byte, error) {
-	to := stored{Pages: []criticalv2.PageFallback{}, Listeners: []storedListener{}, Next: t.Next}
-	known := map[string]int{}
+	to := stored{Pages: list[criticalv2.PageFallback]{}, Listeners: list[storedListener]{}, Next: t.Next}
+	byPointer, byText := map[*criticalv2.PageFallback]int{}, map[string]int{}
+	index := func(page *criticalv2.PageFallback) (int, error) {
+		if known, found := byPointer[page]; found {
+			return known, nil
+		}
+		text, err := json.Marshal(page)
+		if err != nil {
+			return 0, err
+		}
+		known, found := byText[string(text)]
+		if !found {
+			known = len(to.Pages)
+			byText[string(text)] = known
+			to.Pages = append(to.Pages, *page)
+		}
+		byPointer[page] = known
+		return known, nil
+	}
 	for _, l := range t.Listeners {
-		text, err := json.Marshal(l.Page)
+		if l.Page == nil {
+			l.Page = &zeroPage
+		}
+		page, err := index(l.Page)
 		if err != nil {
 			return nil, err
-		}
-		page, found := known[string(text)]
-		if !found {
-			page = len(to.Pages)
-			known[string(text)] = page
-			to.Pages = append(to.Pages, l.Page)
 		}
 		to.Listeners = append(to.Listeners, storedListener{Listener: l, Page: page})
 	}
 	return json.MarshalIndent(to, "", " ")
 }
+
+// zeroPage is the page of a listener that has none.
+var zeroPage criticalv2.PageFallback

@@ -5,8 +5,6 @@
 package listener
 
 import (
-	"fmt"
-
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
@@ -46,8 +44,8 @@ type Listener struct {
 	ServicePort int32 `json:"servicePort"`
 	// AppProtocol is the Service port's, and may be empty.
 	AppProtocol string `json:"appProtocol,omitempty"`
-	// Page is what to answer.
-	Page criticalv2.PageFallback `json:"page"`
+	// Page is what to answer. Listeners with the same page share it: it is never changed.
+	Page *criticalv2.PageFallback `json:"page"`
 	// Maintenance is what is announced for the Service; nil if nothing is.
 	Maintenance *criticalv2.Announcement `json:"maintenance,omitempty"`
 }
@@ -61,23 +59,3 @@ func (t *Table) Find(service, portName string) (port int32, found bool) {
 	}
 	return 0, false
 }
-
-// Range is an unbroken range of listener ports.
-type Range struct{ First, Last int32 }
-
-// ParseRange reads "first-last".
-func ParseRange(text string) (Range, error) {
-	var r Range
-	var rest string
-	n, _ := fmt.Sscanf(text, "%d-%d%s", &r.First, &r.Last, &rest)
-	if n != 2 || r.First < 1 || r.Last > 65535 || r.Last < r.First {
-		return Range{}, fmt.Errorf("%q is not a range of ports, such as %q", text, Range{First: First, Last: First + 63})
-	}
-	return r, nil
-}
-
-// String is the form that ParseRange reads.
-func (r Range) String() string { return fmt.Sprintf("%d-%d", r.First, r.Last) }
-
-// Contains reports whether a port is within the range.
-func (r Range) Contains(port int32) bool { return r.First <= port && port <= r.Last }

@@ -18,7 +18,7 @@ func newTable(listeners int32) *listener.Table {
 			page.Message = "Back at nine."
 		}
 		table.Listeners = append(table.Listeners, listener.Listener{
-			Port: listener.First + i, Service: fmt.Sprintf("shop-%d", i), PortName: "http", ServicePort: 80, Page: *page,
+			Port: listener.First + i, Service: fmt.Sprintf("shop-%d", i), PortName: "http", ServicePort: 80, Page: page,
 		})
 	}
 	return table
@@ -58,10 +58,24 @@ func TestATableThatIsNotValidSaysWhy(t *testing.T) {
 	}
 }
 
-func TestAPageThatIsNotThereIsTheZeroPage(t *testing.T) {
-	for _, text := range []string{`{"listeners":[{"port":20000}]}`, `{"pages":[{"message":"m"}],"listeners":[{"port":20000,"page":-1}]}`} {
-		NewWithT(t).Expect(listener.Parse([]byte(text))).To(Equal(&listener.Table{Listeners: []listener.Listener{{Port: 20000}}}))
+func TestListenersShareTheirPages(t *testing.T) {
+	g := NewWithT(t)
+	data, err := newTable(25).Encode()
+	g.Expect(err).NotTo(HaveOccurred())
+	table, err := listener.Parse(data)
+	g.Expect(err).NotTo(HaveOccurred())
+	pages := map[*criticalv2.PageFallback]bool{}
+	for _, l := range table.Listeners {
+		pages[l.Page] = true
 	}
+	g.Expect(pages).To(HaveLen(2))
+}
+
+func TestAListenerWithoutAPageHasTheZeroPage(t *testing.T) {
+	g := NewWithT(t)
+	data, err := (&listener.Table{Listeners: []listener.Listener{{Port: 20000}}}).Encode()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(listener.Parse(data)).To(Equal(&listener.Table{Listeners: []listener.Listener{{Port: 20000, Page: &criticalv2.PageFallback{}}}}))
 }
 
 func TestFind(t *testing.T) {

@@ -98,13 +98,13 @@ type Table struct {
 // NewTable is a table in which no port is assigned yet.
 func NewTable(options Options) *Table {
 	t := &Table{options: options, contents: map[string]*content{}}
-	t.unassigned = newEntry(listener.Listener{Page: criticalv2.PageFallback{}}, nil)
+	t.unassigned = newEntry(listener.Listener{Page: &criticalv2.PageFallback{}}, nil)
 	t.entries.Store(&map[int32]*Entry{})
 	return t
 }
 
 func newEntry(l listener.Listener, content *page.Content) *Entry {
-	answered, shown := web.Announced(l.Page, content, l.Maintenance)
+	answered, shown := web.Announced(*l.Page, content, l.Maintenance)
 	hint, hinted := protocol.FromAppProtocol(l.AppProtocol)
 	return &Entry{
 		Listener: l, Hint: hint, Hinted: hinted, MayBeMySQL: appprotocol.MayBeMySQL(l.AppProtocol, l.ServicePort, l.PortName),
@@ -155,7 +155,7 @@ func (t *Table) loadListeners() {
 	}
 	var table *listener.Table
 	if err == nil {
-		table, err = parse(data)
+		table, err = listener.Parse(data)
 	}
 	if err != nil {
 		if t.keep(err.Error()) {
@@ -189,22 +189,6 @@ func (t *Table) reloaded(what What, err error) {
 	if t.options.Observer != nil {
 		t.options.Observer.Reloaded(what, err)
 	}
-}
-
-// parse reads a table and rejects one that contradicts itself.
-func parse(data []byte) (*listener.Table, error) {
-	table, err := listener.Parse(data)
-	if err != nil {
-		return nil, err
-	}
-	services := map[int32]string{}
-	for _, l := range table.Listeners {
-		if other, taken := services[l.Port]; taken {
-			return nil, fmt.Errorf("the table of listeners gives port %d to the Services %q and %q", l.Port, other, l.Service)
-		}
-		services[l.Port] = l.Service
-	}
-	return table, nil
 }
 
 func readFile(path string) ([]byte, error) {

@@ -15,7 +15,8 @@ import (
 	"github.com/critical-service/operator/internal/contract/listener"
 )
 
-const namespace = "shop"
+// namespace is one whose responder listens from the first port on.
+const namespace = "checkout-1"
 
 // snapshot is a namespace in which nothing is made yet, as it is changed.
 func snapshot(changes ...func(*decide.Snapshot)) decide.Snapshot {
@@ -131,6 +132,14 @@ func apply(s decide.Snapshot, plan decide.Plan) decide.Snapshot {
 			}
 		}
 	}
+	for i := range pods {
+		for _, published := range plan.Published {
+			if published.Name == pods[i].Name {
+				pods[i] = *pods[i].DeepCopy()
+				condition(criticalv2.ConditionPublished, corev1.ConditionTrue)(&pods[i])
+			}
+		}
+	}
 	s.Pods = pods
 	return s
 }
@@ -149,14 +158,19 @@ func settled(g Gomega, s decide.Snapshot) decide.Snapshot {
 }
 
 func idle(plan decide.Plan) bool {
-	return !plan.Remove && plan.Table == nil && plan.Deployment == nil && plan.Budget == nil && len(plan.RefreshMounts) == 0
+	return !plan.Remove && plan.Table == nil && plan.Deployment == nil && plan.Budget == nil && len(plan.RefreshMounts) == 0 && len(plan.Published) == 0
 }
 
 // publish does what the controller of Services does: it lets each slice publish
 // what the table says.
 func publish(g Gomega, s decide.Snapshot) decide.Snapshot {
+	s.Slices, s.PodSlices = publishIn(g, s, s.Slices), publishIn(g, s, s.PodSlices)
+	return s
+}
+
+func publishIn(g Gomega, s decide.Snapshot, slices []discoveryv1.EndpointSlice) []discoveryv1.EndpointSlice {
 	table := tableOf(g, s)
-	slices := append([]discoveryv1.EndpointSlice(nil), s.Slices...)
+	slices = append([]discoveryv1.EndpointSlice(nil), slices...)
 	for i := range slices {
 		slices[i].Ports = nil
 		for _, service := range s.Services {
@@ -170,8 +184,7 @@ func publish(g Gomega, s decide.Snapshot) decide.Snapshot {
 			}
 		}
 	}
-	s.Slices = slices
-	return s
+	return slices
 }
 
 func tableOf(g Gomega, s decide.Snapshot) *listener.Table {
@@ -197,4 +210,64 @@ func write(s decide.Snapshot, data string) decide.Snapshot {
 	s.Table = s.Table.DeepCopy()
 	s.Table.Data = map[string]string{listener.Key: data}
 	return s
+}
+
+// responderPod adds a Pod of the responder whose containers are ready and whose
+// readiness gate is closed, with the address 10.0.0.<number>.
+func responderPod(name string, number int, changes ...func(*corev1.Pod)) func(*decide.Snapshot) {
+	return func(s *decide.Snapshot) {
+		added := corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: name, Namespace: namespace, UID: types.UID("uid-" + name),
+				Labels: map[string]string{criticalv2.LabelResponder: criticalv2.ResponderServer},
+			},
+			Spec: corev1.PodSpec{ReadinessGates: []corev1.PodReadinessGate{{ConditionType: criticalv2.ConditionPublished}}},
+			Status: corev1.PodStatus{
+				PodIPs:     []corev1.PodIP{{IP: fmt.Sprint("10.0.0.", number)}},
+				Conditions: []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}},
+			},
+		}
+		for _, change := range changes {
+			change(&added)
+		}
+		s.Pods = append(s.Pods, added)
+	}
+}
+
+func condition(kind corev1.PodConditionType, status corev1.ConditionStatus) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		for i := range pod.Status.Conditions {
+			if pod.Status.Conditions[i].Type == kind {
+				pod.Status.Conditions[i].Status = status
+				return
+			}
+		}
+		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: kind, Status: status})
+	}
+}
+
+// lists makes a slice publish a Pod under the address 10.0.0.<number>.
+func lists(pod string, number int) func(*discoveryv1.EndpointSlice) {
+	return func(s *discoveryv1.EndpointSlice) {
+		s.AddressType = discoveryv1.AddressTypeIPv4
+		s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{
+			Addresses: []string{fmt.Sprint("10.0.0.", number)}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Name: pod, UID: types.UID("uid-" + pod)},
+		})
+	}
+}
+
+// podSlice adds the slice that publishes a Pod for a Service.
+func podSlice(service, pod string, number int, changes ...func(*discoveryv1.EndpointSlice)) func(*decide.Snapshot) {
+	return func(s *decide.Snapshot) {
+		added := discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
+			Name: service + "-standby-" + pod, Namespace: namespace,
+			Labels:          map[string]string{discoveryv1.LabelServiceName: service, criticalv2.LabelStandbyPod: "uid-" + pod},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod, UID: types.UID("uid-" + pod), Controller: new(true)}},
+		}}
+		lists(pod, number)(&added)
+		for _, change := range changes {
+			change(&added)
+		}
+		s.PodSlices = append(s.PodSlices, added)
+	}
 }

@@ -16,7 +16,7 @@ import (
 // Decide says what is to be written so that the namespace's responder stands in
 // for every Service whose standby slice asks for a page.
 func Decide(s Snapshot) Plan {
-	plan := Plan{Owners: s.owners()}
+	plan := Plan{Owners: s.owners(), Published: s.opened()}
 	if len(s.Slices) == 0 {
 		plan.Remove = s.Table != nil || s.Deployment != nil || s.Budget != nil
 		return plan
@@ -26,9 +26,11 @@ func Decide(s Snapshot) Plan {
 		plan.NoImage = true
 		return plan
 	}
-	pages := s.pages()
-	table := s.table(pages)
+	recorded, trusted := s.recorded()
+	pages := s.pages(recorded)
+	table := s.table(pages, recorded, trusted)
 	plan.Ports, plan.Listeners, plan.Unassigned = table.ports, len(table.listeners), table.unassigned
+	plan.AsksNeighbours = table.chosen
 
 	contents := s.contents(pages)
 	responder := render.Responder{
@@ -42,10 +44,17 @@ func Decide(s Snapshot) Plan {
 		Contents:         names(contents),
 	}
 	plan.Table = due(&s, s.Table, responder.ConfigMap(&listener.Table{Listeners: table.listeners, Next: table.next}))
-	plan.Deployment = due(&s, s.Deployment, responder.Deployment())
+	plan.Deployment = due(&s, s.Deployment, s.deployment(&responder, &plan))
 	plan.Budget = due(&s, s.Budget, responder.Budget())
 	if plan.Table == nil {
 		plan.RefreshMounts = s.mountRefreshes(contents)
+	}
+	if plan.Deployment == nil {
+		nudge, after := s.nudge()
+		plan.Nudge = nudge
+		if after > 0 {
+			plan.RecheckAfter = after
+		}
 	}
 	return plan
 }

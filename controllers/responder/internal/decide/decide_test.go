@@ -93,15 +93,18 @@ func TestThePageInTheTable(t *testing.T) {
 		slice("web", "ipv4", page(criticalv2.PageFallback{StatusCode: 503, Message: "Soon."}))))
 	want := listener.Listener{
 		Port: 20000, Service: "web", PortName: "h2", ServicePort: 443, AppProtocol: "kubernetes.io/h2c",
-		Page: criticalv2.PageFallback{StatusCode: 503, Message: "Soon."},
+		Page: &criticalv2.PageFallback{StatusCode: 503, Message: "Soon."},
 	}
 	g.Expect(tableOf(g, s).Listeners).To(Equal([]listener.Listener{want}))
 
 	s.Slices[0].Annotations = nil
 	g.Expect(decide.Decide(s)).To(Satisfy(idle), "an edited slice does not change the page")
 
+	page(criticalv2.PageFallback{Message: strings.Repeat("m", 1025)})(&s.Slices[0])
+	g.Expect(decide.Decide(s)).To(Satisfy(idle), "nor does one that is out of bounds")
+
 	page(criticalv2.PageFallback{StatusCode: 500})(&s.Slices[0])
-	want.Page = criticalv2.PageFallback{StatusCode: 500}
+	want.Page = &criticalv2.PageFallback{StatusCode: 500}
 	g.Expect(tableOf(g, settled(g, s)).Listeners).To(Equal([]listener.Listener{want}))
 }
 

@@ -4,6 +4,8 @@
 // the same Snapshot, in whatever order its lists are, gives the same Plan.
 //
 // decide.go has the order of the decisions, table.go which port stands in for which
-// port of a Service, pages.go what the slices ask for, and drift.go whether an object
-// is as wanted.
+// port of a Service, range.go on
+// which ports it listens, pages.go what the slices ask for, rollout.go
+// when a new version comes, nudge.go when denied Pods are tried again, gates.go which Pods count as
+// ready, and drift.go whether an object is as wanted.
 package decide

@@ -56,6 +56,22 @@ var events = []func(g Gomega, random *rand.Rand, s *decide.Snapshot){
 	func(g Gomega, _ *rand.Rand, s *decide.Snapshot) { *s = publish(g, *s) },
 	func(g Gomega, _ *rand.Rand, s *decide.Snapshot) { *s = publish(g, *s) },
 	func(_ Gomega, _ *rand.Rand, s *decide.Snapshot) { pod(fmt.Sprint("pod-", len(s.Pods)))(s) },
+	func(_ Gomega, _ *rand.Rand, s *decide.Snapshot) {
+		responderPod(fmt.Sprint("pod-", len(s.Pods)), len(s.Pods))(s)
+	},
+	func(g Gomega, random *rand.Rand, s *decide.Snapshot) { // A Pod is published for a Service.
+		if len(s.Services) > 0 && len(s.Pods) > 0 {
+			number := random.IntN(len(s.Pods))
+			podSlice(s.Services[random.IntN(len(s.Services))].Name, s.Pods[number].Name, number)(s)
+			s.PodSlices = publishIn(g, *s, s.PodSlices)
+		}
+	},
+	func(_ Gomega, random *rand.Rand, s *decide.Snapshot) { // A Pod is published no more.
+		if len(s.PodSlices) > 0 {
+			i := random.IntN(len(s.PodSlices))
+			s.PodSlices = slices.Delete(slices.Clone(s.PodSlices), i, i+1)
+		}
+	},
 	func(_ Gomega, _ *rand.Rand, s *decide.Snapshot) { content(fmt.Sprint("page-", len(s.Contents)))(s) },
 }
 
@@ -107,13 +123,13 @@ func randomWorld(g Gomega, random *rand.Rand) decide.Snapshot {
 		}
 	}
 	if s.Table != nil && random.IntN(3) == 0 {
-		s = write(s, []string{"", "{", `{"listeners":[{"port":20001,"service":"service-01","portName":"port-0"}],"next":99999}`}[random.IntN(3)])
+		s = write(s, []string{"", "{", `{"pages":[{}],"listeners":[{"port":20001,"service":"service-01","portName":"port-0"}],"next":99999}`}[random.IntN(3)])
 	}
 	return s
 }
 
 func copied(s decide.Snapshot) decide.Snapshot {
-	s.Slices, s.Services, s.Contents, s.Pods = copies(s.Slices), copies(s.Services), copies(s.Contents), copies(s.Pods)
+	s.Slices, s.PodSlices, s.Services, s.Contents, s.Pods = copies(s.Slices), copies(s.PodSlices), copies(s.Services), copies(s.Contents), copies(s.Pods)
 	s.Table, s.Deployment, s.Budget = s.Table.DeepCopy(), s.Deployment.DeepCopy(), s.Budget.DeepCopy()
 	return s
 }
@@ -144,6 +160,7 @@ func TestLawTheOrderDoesNotMatter(t *testing.T) {
 		want := decide.Decide(s)
 		other := copied(s)
 		random.Shuffle(len(other.Slices), func(i, j int) { other.Slices[i], other.Slices[j] = other.Slices[j], other.Slices[i] })
+		random.Shuffle(len(other.PodSlices), func(i, j int) { other.PodSlices[i], other.PodSlices[j] = other.PodSlices[j], other.PodSlices[i] })
 		random.Shuffle(len(other.Services), func(i, j int) { other.Services[i], other.Services[j] = other.Services[j], other.Services[i] })
 		random.Shuffle(len(other.Contents), func(i, j int) { other.Contents[i], other.Contents[j] = other.Contents[j], other.Contents[i] })
 		random.Shuffle(len(other.Pods), func(i, j int) { other.Pods[i], other.Pods[j] = other.Pods[j], other.Pods[i] })
@@ -239,7 +256,7 @@ func TestLawANumberInUseStandsInForTheSameAlways(t *testing.T) {
 // publishedBy says for which port of which Service a number is published.
 func publishedBy(s decide.Snapshot) map[int32]string {
 	users := map[int32]string{}
-	for _, slice := range s.Slices {
+	for _, slice := range slices.Concat(s.Slices, s.PodSlices) {
 		for _, p := range slice.Ports {
 			users[*p.Port] = slice.Labels[discoveryv1.LabelServiceName] + "/" + *p.Name
 		}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/contract/listener"
 )
 
 // defaultReplicas is how many Pods a responder has if no page says more.
@@ -16,25 +17,25 @@ const defaultReplicas = 2
 
 // pages are the pages that the slices ask for, by Service. A slice for each IP
 // family says the same; while one of them is behind, the first by name holds. A
-// page that cannot be parsed, because a user edited the slice, stays as it was until
-// the slice is fixed.
-func (s *Snapshot) pages() map[string]*criticalv2.PageFallback {
-	pages := map[string]*criticalv2.PageFallback{}
+// page that is not valid, because a user edited the slice, stays as it was until the
+// slice is fixed. Services with the same page share it.
+func (s *Snapshot) pages(recorded *listener.Table) map[string]*criticalv2.PageFallback {
+	pages, parsed := map[string]*criticalv2.PageFallback{}, map[string]*criticalv2.PageFallback{}
 	for _, slice := range s.sortedSlices() {
-		service := slice.Labels[discoveryv1.LabelServiceName]
+		service, text := slice.Labels[discoveryv1.LabelServiceName], slice.Annotations[criticalv2.AnnotationPage]
 		if pages[service] != nil {
 			continue
 		}
-		page := &criticalv2.PageFallback{}
-		if err := json.Unmarshal([]byte(slice.Annotations[criticalv2.AnnotationPage]), page); err != nil {
-			page = nil
+		page, known := parsed[text]
+		if !known {
+			page = parsePage(text)
+			parsed[text] = page
 		}
 		pages[service] = page
 	}
-	recorded, _ := s.recorded()
 	for i := range recorded.Listeners {
 		if page, asked := pages[recorded.Listeners[i].Service]; asked && page == nil {
-			pages[recorded.Listeners[i].Service] = recorded.Listeners[i].Page.DeepCopy()
+			pages[recorded.Listeners[i].Service] = recorded.Listeners[i].Page
 		}
 	}
 	for service, page := range pages {
@@ -45,8 +46,17 @@ func (s *Snapshot) pages() map[string]*criticalv2.PageFallback {
 	return pages
 }
 
+// parsePage is a page as a slice has it; nil if it is not valid.
+func parsePage(text string) *criticalv2.PageFallback {
+	page := &criticalv2.PageFallback{}
+	if json.Unmarshal([]byte(text), page) != nil || listener.CheckPage(page) != nil {
+		return nil
+	}
+	return page
+}
+
 // announcements are the maintenances that the slices announce, by Service. One that
-// cannot be parsed, because a user edited the slice, is skipped until it is fixed.
+// is not valid, because a user edited the slice, is skipped until it is fixed.
 func (s *Snapshot) announcements() map[string]*criticalv2.Announcement {
 	announcements := map[string]*criticalv2.Announcement{}
 	for _, slice := range s.sortedSlices() {
@@ -55,7 +65,7 @@ func (s *Snapshot) announcements() map[string]*criticalv2.Announcement {
 			continue
 		}
 		announced := &criticalv2.Announcement{}
-		if json.Unmarshal([]byte(text), announced) == nil {
+		if json.Unmarshal([]byte(text), announced) == nil && listener.CheckAnnouncement(announced) == nil {
 			announcements[service] = announced
 		}
 	}

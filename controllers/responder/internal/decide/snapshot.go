@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"time"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -26,9 +28,14 @@ type Settings struct {
 type Snapshot struct {
 	Namespace string
 	Settings  Settings
+	// Now is when the Snapshot was made.
+	Now time.Time
 
-	// Slices are the standby slices with a page as their fallback.
+	// Slices are the standby slices that ask for a page.
 	Slices []discoveryv1.EndpointSlice
+	// PodSlices are the standby slices that publish one Pod of the responder each. They
+	// ask for nothing.
+	PodSlices []discoveryv1.EndpointSlice
 	// Services are those that the slices name, so far as they exist.
 	Services []corev1.Service
 	// Contents are the ConfigMaps with content of the teams, without their data.
@@ -41,6 +48,10 @@ type Snapshot struct {
 	// Pods are the responder's.
 	Pods []corev1.Pod
 
+	// Neighbours are the responders of other namespaces. They are known only once a
+	// plan has asked for them (AsksNeighbours).
+	Neighbours []Neighbour
+
 	// Answers are, by the UID of an object, the digest of what was last applied
 	// and of what the API server made of it (Digest). What it made of it is not
 	// applied again: an admission webhook may want it so.
@@ -51,6 +62,8 @@ type Snapshot struct {
 type Plan struct {
 	// Remove says that nothing asks for the responder any more.
 	Remove bool
+	// AsksNeighbours says that the plan depends on the responders of other namespaces.
+	AsksNeighbours bool
 	// NoImage says that the responder cannot be created, as its image is not known.
 	NoImage bool
 
@@ -59,6 +72,14 @@ type Plan struct {
 	Budget     *policyv1.PodDisruptionBudget
 	// RefreshMounts are Pods whose mounts the kubelet is to refresh.
 	RefreshMounts []MountRefresh
+	// Published are Pods whose readiness gate opens.
+	Published []*corev1.Pod
+	// Wait says why the Pods stay those of another version; nil if they do not.
+	Wait *Wait
+	// Nudge lets the ReplicaSet try again to make Pods; nil if it need not.
+	Nudge *Nudge
+	// RecheckAfter is when to decide again though nothing changes; zero is never.
+	RecheckAfter time.Duration
 
 	// Owners are the CriticalServices that ask for the responder.
 	Owners []metav1.OwnerReference

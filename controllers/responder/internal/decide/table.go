@@ -15,12 +15,8 @@ import (
 	"github.com/critical-service/operator/internal/contract/listener"
 )
 
-const (
-	// firstRange is how many ports a responder listens on to begin with.
-	firstRange = 64
-	// maxTable is how many bytes a table may have. A ConfigMap takes 1 MiB.
-	maxTable = 1_000_000
-)
+// maxTable is how many bytes a table may have. A ConfigMap takes 1 MiB.
+const maxTable = 1_000_000
 
 // key is what a listener stands in for: a port of a Service, by its name.
 type key struct{ service, port string }
@@ -41,6 +37,9 @@ type tablePlan struct {
 	next       int32
 	ports      listener.Range
 	unassigned []*corev1.Service
+	// chosen says that the range is another than that of the Deployment, which is a
+	// choice that depends on the neighbours.
+	chosen bool
 }
 
 // table gives every TCP port of every Service a listener.
@@ -50,8 +49,7 @@ type tablePlan struct {
 // are sent there. A number that any slice publishes is not given to
 // anything else. A number that was given back is used again last: a proxy or a
 // client may still have it.
-func (s *Snapshot) table(pages map[string]*criticalv2.PageFallback) tablePlan {
-	recorded, trusted := s.recorded()
+func (s *Snapshot) table(pages map[string]*criticalv2.PageFallback, recorded *listener.Table, trusted bool) tablePlan {
 	published := s.published()
 	held := s.held(pages, recorded, published)
 	claims := [][]claim{claimsOf(recorded), published}
@@ -59,24 +57,23 @@ func (s *Snapshot) table(pages map[string]*criticalv2.PageFallback) tablePlan {
 		slices.Reverse(claims)
 	}
 	numbers := assign(claims, held)
-	free := s.pool(numbers, published, recorded.Next)
+	free := s.pool(numbers, published, recorded)
 
 	plan := tablePlan{}
-	size, written := 0, map[string]bool{}
+	size, written := 0, map[*criticalv2.PageFallback]bool{}
 	refused := map[string]bool{}
 	add := func(k key, number int32) bool {
 		l := held[k]
 		l.Port = number
-		text := pageText(l)
 		bytes := sizeOf(l)
-		if !written[text] {
-			bytes += len(text)
+		if !written[l.Page] {
+			bytes += sizeOfPage(l.Page)
 		}
 		if size+bytes > maxTable {
 			return false
 		}
 		size += bytes
-		written[text] = true
+		written[l.Page] = true
 		plan.listeners = append(plan.listeners, l)
 		return true
 	}
@@ -96,7 +93,7 @@ func (s *Snapshot) table(pages map[string]*criticalv2.PageFallback) tablePlan {
 		}
 		free.take(number)
 	}
-	plan.next, plan.ports = free.next, free.ports
+	plan.next, plan.ports, plan.chosen = free.next, free.ports, free.chosen
 	slices.SortFunc(plan.listeners, func(a, b listener.Listener) int { return cmp.Compare(a.Port, b.Port) })
 	for i := range s.Services {
 		if refused[s.Services[i].Name] {
@@ -128,18 +125,20 @@ func claimsOf(table *listener.Table) []claim {
 	return sortedClaims(claims)
 }
 
-// published are the numbers that the slices publish.
+// published are the numbers that the slices publish, of whatever kind.
 func (s *Snapshot) published() []claim {
-	var claims []claim
-	for i := range s.Slices {
-		for _, port := range s.Slices[i].Ports {
-			if port.Port != nil {
-				k := key{s.Slices[i].Labels[discoveryv1.LabelServiceName], ptr.Deref(port.Name, "")}
-				claims = append(claims, claim{k, *port.Port})
+	seen := map[claim]bool{}
+	for _, some := range [][]discoveryv1.EndpointSlice{s.Slices, s.PodSlices} {
+		for i := range some {
+			for _, port := range some[i].Ports {
+				if port.Port != nil {
+					k := key{some[i].Labels[discoveryv1.LabelServiceName], ptr.Deref(port.Name, "")}
+					seen[claim{k, *port.Port}] = true
+				}
 			}
 		}
 	}
-	return sortedClaims(claims)
+	return sortedClaims(slices.Collect(maps.Keys(seen)))
 }
 
 // sortedClaims are the claims to numbers that are listeners' at all, each once.
@@ -153,7 +152,7 @@ func sortedClaims(claims []claim) []claim {
 
 // held are the listeners that there must be, but for their numbers: one for each
 // TCP port of the Services, and those to which clients are still sent though the
-// Service, or its port, is gone.
+// Service, its port, or what asked for it, is gone.
 func (s *Snapshot) held(pages map[string]*criticalv2.PageFallback, recorded *listener.Table, published []claim) map[key]listener.Listener {
 	isPublished := map[claim]bool{}
 	for _, c := range published {
@@ -162,10 +161,13 @@ func (s *Snapshot) held(pages map[string]*criticalv2.PageFallback, recorded *lis
 	held, announced := map[key]listener.Listener{}, s.announcements()
 	for _, l := range recorded.Listeners {
 		k := key{l.Service, l.PortName}
-		if page := pages[l.Service]; page != nil && isPublished[claim{k, l.Port}] {
-			l.Page, l.Maintenance = *page, announced[l.Service]
-			held[k] = l
+		if !isPublished[claim{k, l.Port}] {
+			continue
 		}
+		if page := pages[l.Service]; page != nil {
+			l.Page, l.Maintenance = page, announced[l.Service]
+		}
+		held[k] = l
 	}
 	maps.Copy(held, s.wanted(pages, announced))
 	return held
@@ -184,7 +186,7 @@ func (s *Snapshot) wanted(pages map[string]*criticalv2.PageFallback, announced m
 			if port.Protocol == corev1.ProtocolTCP || port.Protocol == "" {
 				wanted[key{service.Name, port.Name}] = listener.Listener{
 					Service: service.Name, PortName: port.Name, ServicePort: port.Port,
-					AppProtocol: ptr.Deref(port.AppProtocol, ""), Page: *page, Maintenance: announced[service.Name],
+					AppProtocol: ptr.Deref(port.AppProtocol, ""), Page: page, Maintenance: announced[service.Name],
 				}
 			}
 		}
@@ -209,96 +211,16 @@ func assign(claims [][]claim, held map[key]listener.Listener) map[key]int32 {
 	return numbers
 }
 
-// pool is the numbers that are free.
-type pool struct {
-	taken map[int32]bool
-	ports listener.Range
-	next  int32
-}
-
-// pool leaves out what is taken: by what keeps its number, and by what the slices
-// publish. The range never shrinks, because that would take a rollout
-// and bring nothing but a few kilobytes.
-func (s *Snapshot) pool(numbers map[key]int32, published []claim, next int32) *pool {
-	p := &pool{
-		taken: map[int32]bool{},
-		ports: listener.Range{First: listener.First, Last: listener.First + firstRange - 1},
-		next:  next,
-	}
-	for _, c := range published {
-		p.taken[c.number] = true
-	}
-	for _, number := range numbers {
-		p.taken[number] = true
-	}
-	last := listener.First
-	for number := range p.taken {
-		last = max(last, number)
-	}
-	if p.next < listener.First || p.next > listener.Last {
-		p.next = listener.First
-		if len(p.taken) > 0 {
-			p.next = last + 1
-		}
-	}
-	if s.Deployment != nil {
-		now, err := listener.ParseRange(s.Deployment.Spec.Template.Annotations[criticalv2.AnnotationListeners])
-		if err == nil && now.First == listener.First && now.Last <= listener.Last {
-			last = max(last, now.Last)
-		}
-	}
-	for p.ports.Last < last {
-		p.double()
-	}
-	return p
-}
-
-// double doubles the range, as far as there are ports.
-func (p *pool) double() {
-	count := 2 * (p.ports.Last - p.ports.First + 1)
-	p.ports.Last = min(p.ports.First+count-1, listener.Last)
-}
-
-// first is the next free number, going round in the range; only if it is full, it
-// grows.
-func (p *pool) first() (number int32, found bool) {
-	for {
-		if int64(len(p.taken)) < int64(p.ports.Last-p.ports.First)+1 {
-			number = p.next
-			for {
-				if !p.ports.Contains(number) {
-					number = p.ports.First
-				}
-				if !p.taken[number] {
-					return number, true
-				}
-				number++
-			}
-		}
-		if p.ports.Last == listener.Last {
-			return 0, false
-		}
-		p.next = p.ports.Last + 1
-		p.double()
-	}
-}
-
-// take makes a number one that is not free.
-func (p *pool) take(number int32) {
-	p.taken[number] = true
-	p.next = number + 1
-}
-
 // sizeOf is about how many bytes a listener takes in the table, without its page.
 func sizeOf(l listener.Listener) int {
-	l.Page = criticalv2.PageFallback{}
+	l.Page = nil
 	// Texts and numbers always marshal. The table is indented by a space a level.
 	data, _ := json.MarshalIndent(l, "  ", " ")
 	return len(data) + len(",\n  ")
 }
 
-// pageText is about what a page takes in the table, where each is written once.
-func pageText(l listener.Listener) string {
-	data, _ := json.MarshalIndent(l.Page, "  ", " ")
-	return string(data) + ",\n  "
+// sizeOfPage is about what a page takes in the table, where each is written once.
+func sizeOfPage(page *criticalv2.PageFallback) int {
+	data, _ := json.MarshalIndent(page, "  ", " ")
+	return len(data) + len(",\n  ")
 }

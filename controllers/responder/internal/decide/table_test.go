@@ -73,6 +73,48 @@ func TestNumbers(t *testing.T) {
 			world: snapshot(critical("a", port("http", 80)), slice("b", "ipv4", publishes("http", 20000))),
 			want:  []string{"20001 a/http"},
 		},
+		"a number that only the slice of a Pod publishes is not given away": {
+			world: snapshot(critical("a", port("http", 80)), podSlice("b", "one", 1, publishes("http", 20000))),
+			want:  []string{"20001 a/http"},
+		},
+		"a port that was renamed in an outage keeps its old listener while the slice of a Pod publishes it": {
+			world: snapshot(critical("web", port("http", 80))),
+			then: func(_ Gomega, s *decide.Snapshot) {
+				s.Slices[0].Ports = nil
+				podSlice("web", "one", 1, publishes("http", 20000), publishes("web", 20000))(s)
+				s.Services[0].Spec.Ports = []corev1.ServicePort{port("web", 80)}
+			},
+			want: []string{"20000 web/http", "20001 web/web"},
+		},
+		"a Service that is not asked for any more stays for as long as the slice of a Pod publishes it": {
+			world: snapshot(critical("api", port("http", 80)), critical("web", port("http", 80))),
+			then: func(_ Gomega, s *decide.Snapshot) {
+				podSlice("web", "one", 1, publishes("http", 20001))(s)
+				s.Services, s.Slices = s.Services[:1], s.Slices[:1]
+			},
+			want: []string{"20000 api/http", "20001 web/http"},
+		},
+		"a port that was renamed gives its old listener back once no slice publishes it": {
+			world: snapshot(critical("web", port("http", 80))),
+			then: func(g Gomega, s *decide.Snapshot) {
+				s.Slices[0].Ports = nil
+				podSlice("web", "one", 1, publishes("http", 20000), publishes("web", 20000))(s)
+				s.Services[0].Spec.Ports = []corev1.ServicePort{port("web", 80)}
+				*s = settled(g, *s)
+				s.PodSlices[0].Ports = nil
+				publishes("web", 20001)(&s.PodSlices[0])
+			},
+			want: []string{"20001 web/web"},
+		},
+		"a table that is gone is made again from what the slices of Pods publish": {
+			world: snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))),
+			then: func(_ Gomega, s *decide.Snapshot) {
+				s.Slices[0].Ports, s.Slices[1].Ports, s.Table = nil, nil, nil
+				podSlice("a", "one", 1, publishes("http", 20001))(s)
+				podSlice("b", "one", 1, publishes("http", 20000))(s)
+			},
+			want: []string{"20000 b/http", "20001 a/http"},
+		},
 		"a table that is gone is made again from what the slices publish": {
 			world: snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))),
 			then: func(_ Gomega, s *decide.Snapshot) {
@@ -89,17 +131,25 @@ func TestNumbers(t *testing.T) {
 		"an edited table yields to what the slices publish": {
 			world: snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))),
 			then: func(_ Gomega, s *decide.Snapshot) {
-				*s = write(*s, `{"listeners":[{"port":20001,"service":"a","portName":"http"},{"port":20001,"service":"b","portName":"http"}]}`)
+				*s = write(*s, `{"pages":[{}],"listeners":[{"port":20001,"service":"a","portName":"http"},{"port":20000,"service":"b","portName":"http"}]}`)
 			},
 			want: []string{"20000 a/http", "20001 b/http"},
 		},
-		"what nothing publishes is taken from an edited table, once": {
+		"what nothing publishes is taken from an edited table": {
 			world: snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))),
 			then: func(_ Gomega, s *decide.Snapshot) {
 				s.Slices[0].Ports, s.Slices[1].Ports = nil, nil
-				*s = write(*s, `{"listeners":[{"port":20005,"service":"a","portName":"http"},{"port":20005,"service":"b","portName":"http"},{"port":80,"service":"b","portName":"http"}]}`)
+				*s = write(*s, `{"pages":[{}],"listeners":[{"port":20005,"service":"a","portName":"http"},{"port":20009,"service":"a","portName":"http"},{"port":20010,"service":"b","portName":"http"}]}`)
 			},
-			want: []string{"20005 a/http", "20006 b/http"},
+			want: []string{"20005 a/http", "20010 b/http"},
+		},
+		"a table that gives a number twice is no memory": {
+			world: snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))),
+			then: func(_ Gomega, s *decide.Snapshot) {
+				s.Slices[0].Ports, s.Slices[1].Ports = nil, nil
+				*s = write(*s, `{"pages":[{}],"listeners":[{"port":20005,"service":"a","portName":"http"},{"port":20005,"service":"b","portName":"http"}]}`)
+			},
+			want: []string{"20000 a/http", "20001 b/http"},
 		},
 		"a slice that says another thing than the operator's own table does not count": {
 			world: snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))),
@@ -155,7 +205,8 @@ func TestTheRange(t *testing.T) {
 		"with the 65th it doubles":           {world: snapshot(many(65, "a")), want: "20000-20127"},
 		"more than a thousand listeners fit": {world: snapshot(many(1100, "a")), want: "20000-22047"},
 		"it ends where ports of other sorts begin": {
-			world: snapshot(many(1, "a"), slice("gone", "ipv4", publishes("http", 28192))),
+			world: snapshot(many(1, "a")),
+			then:  func(_ Gomega, s *decide.Snapshot) { slice("gone", "ipv4", publishes("http", 28192))(s) },
 			want:  "20000-32767",
 		},
 		"it does not shrink": {
@@ -202,6 +253,84 @@ func TestTheRange(t *testing.T) {
 			g.Expect(s.Deployment.Spec.Template.Annotations[criticalv2.AnnotationListeners]).To(Equal(test.want))
 			g.Expect(s.Deployment.Spec.Template.Spec.Containers[0].Args).To(ContainElement("--listeners=" + test.want))
 		})
+	}
+}
+
+func neighbour(ports string) func(*decide.Snapshot) {
+	return func(s *decide.Snapshot) {
+		r, _ := listener.ParseRange(ports)
+		s.Neighbours = append(s.Neighbours, decide.Neighbour{Namespace: fmt.Sprint("other-", len(s.Neighbours)), Ports: r})
+	}
+}
+
+// listening makes the Deployment that a namespace has.
+func listening(ports string) func(*decide.Snapshot) {
+	return func(s *decide.Snapshot) {
+		world := snapshot(critical("a00000", port("http", 80)))
+		s.Deployment = decide.Decide(world).Deployment
+		s.Deployment.Spec.Template.Annotations[criticalv2.AnnotationListeners] = ports
+	}
+}
+
+func TestTheRangeBesideOthers(t *testing.T) {
+	everyBlock := func(s *decide.Snapshot) {
+		for block := range listener.Blocks {
+			neighbour(listener.BlockAt(block).String())(s)
+		}
+	}
+	tests := map[string]struct {
+		world decide.Snapshot
+		want  string
+	}{
+		"another namespace has the block":          {snapshot(many(1, "a"), neighbour("20000-20063")), "20064-20127"},
+		"another has that block and the next":      {snapshot(many(1, "a"), neighbour("20000-20127")), "20128-20191"},
+		"others have parts of blocks":              {snapshot(many(1, "a"), neighbour("20063-20064"), neighbour("20191-20191")), "20192-20255"},
+		"others have what it does not need":        {snapshot(many(1, "a"), neighbour("20064-32767")), "20000-20063"},
+		"all blocks are taken: it shares its own":  {snapshot(many(1, "a"), everyBlock), "20000-20063"},
+		"a range that was given stays":             {snapshot(many(1, "a"), listening("20000-20063"), neighbour("20000-20063")), "20000-20063"},
+		"it may begin anywhere":                    {snapshot(many(1, "a"), listening("30000-30099")), "30000-30099"},
+		"it grows upwards":                         {snapshot(many(65, "a"), listening("30000-30063")), "30000-30127"},
+		"it grows away from another":               {snapshot(many(65, "a"), listening("30000-30063"), neighbour("30064-30127")), "29936-30063"},
+		"it grows upwards between others":          {snapshot(many(65, "a"), listening("30000-30063"), neighbour("29936-29999"), neighbour("30064-30127")), "30000-30127"},
+		"it grows downwards at the end":            {snapshot(many(65, "a"), listening("32704-32767")), "32640-32767"},
+		"it grows to the side that has more ports": {snapshot(many(65, "a"), listening("32680-32743")), "32616-32743"},
+		"it grows on both sides as far as ports go": {
+			snapshot(many(9000, "a"), listening("30000-30063")), "20000-32047",
+		},
+		"the last numbers are in no block of their own": {
+			snapshot(many(1, "a"), slice("gone", "ipv4", publishes("http", 32767))), "32672-32767",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := NewWithT(t)
+			s := settled(g, test.world)
+			ports, err := listener.ParseRange(s.Deployment.Spec.Template.Annotations[criticalv2.AnnotationListeners])
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(ports.String()).To(Equal(test.want))
+			for _, l := range tableOf(g, s).Listeners {
+				g.Expect(ports.Contains(l.Port)).To(BeTrue(), "%d", l.Port)
+			}
+			s.Neighbours = nil
+			g.Expect(decide.Decide(s).AsksNeighbours).To(BeFalse(), "a range that stays is no choice")
+		})
+	}
+}
+
+func TestNamespacesBeginApart(t *testing.T) {
+	g := NewWithT(t)
+	var taken []decide.Neighbour
+	for i := range 100 {
+		s := snapshot(many(1, "a"), func(s *decide.Snapshot) { s.Namespace, s.Neighbours = fmt.Sprint("team-", i), taken })
+		plan := decide.Decide(s)
+		g.Expect(plan.AsksNeighbours).To(BeTrue())
+		for _, other := range taken {
+			g.Expect(plan.Ports.Overlaps(other.Ports)).To(BeFalse())
+		}
+		taken = append(taken, decide.NeighbourOf(plan.Deployment, s.Now))
+		s.Neighbours = nil
+		g.Expect(decide.Decide(s).Ports).To(Equal(listener.BlockAt(listener.Home(s.Namespace))), "it does not depend on when it comes")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"strconv"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -24,16 +25,17 @@ const (
 	adminPort     = 8081
 	adminPortName = "admin"
 	metricsPath   = "/metrics"
+	listenersFlag = "--listeners="
 
 	// gracePeriod is longer than the responder takes to end: it goes on answering
 	// (--drain), and serves what is under way (--connection-timeout).
 	gracePeriod int64 = 60
-	// minReady is how long a new Pod must be ready before an old one goes: time
-	// for the operator to publish it, and for proxies to follow (kube-proxy waits
-	// a second between two syncs).
+	// minReady is how long a new Pod must be ready, and so published, before an old one
+	// goes: time for proxies to follow (kube-proxy waits a second between two syncs).
 	minReady int32 = 5
 	// progressDeadline is how long a rollout may stand still before the Deployment
-	// says so, from which the Services' status learns it.
+	// says so, from which the Services' status learns it. One stands still for as long
+	// as no operator publishes the new Pods.
 	progressDeadline int32 = 120
 	// leaveNode is after how many seconds a Pod leaves a node that is lost; the
 	// usual 300 s are for Pods that are not a last resort.
@@ -58,31 +60,70 @@ func (r *Responder) Deployment() *appsv1.Deployment {
 					MaxSurge: new(intstr.FromString("100%")), MaxUnavailable: new(intstr.FromInt32(0)),
 				},
 			},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{
-					Labels: podLabels(),
-					Annotations: map[string]string{
-						criticalv2.AnnotationListeners:            r.Ports.String(),
-						"kubectl.kubernetes.io/default-container": containerName,
-						// For a Prometheus that knows Pods by their annotations only.
-						"prometheus.io/scrape": "true",
-						"prometheus.io/scheme": "http",
-						"prometheus.io/port":   strconv.Itoa(adminPort),
-						"prometheus.io/path":   metricsPath,
-					},
-				},
-				Spec: r.podSpec(),
-			},
+			Template: r.template(),
 		},
 	}
+	made.Annotations = map[string]string{AnnotationVersion: r.Version(), AnnotationVersionSince: r.VersionSince}
 	seal(&made.ObjectMeta, made)
 	return made
+}
+
+// Keeping is the Deployment with the Pods of another version of the operator. Of them,
+// only what the namespace itself asks for is changed.
+func (r *Responder) Keeping(existing *appsv1.Deployment) *appsv1.Deployment {
+	made := r.Deployment()
+	wanted, kept := made.Spec.Template, existing.Spec.Template.DeepCopy()
+	metav1.SetMetaDataAnnotation(&kept.ObjectMeta, criticalv2.AnnotationListeners, r.Ports.String())
+	kept.Spec.Volumes = wanted.Spec.Volumes
+	own := wanted.Spec.Containers[0]
+	for i := range kept.Spec.Containers {
+		container := &kept.Spec.Containers[i]
+		if container.Name != containerName {
+			continue
+		}
+		container.Resources, container.Env, container.VolumeMounts = own.Resources, own.Env, own.VolumeMounts
+		for j, arg := range container.Args {
+			if strings.HasPrefix(arg, listenersFlag) {
+				container.Args[j] = listenersFlag + r.Ports.String()
+			}
+		}
+	}
+	made.Spec.Template = *kept
+	for _, recorded := range []string{AnnotationVersion, AnnotationVersionSince, AnnotationApplied} {
+		if value, found := existing.Annotations[recorded]; found {
+			made.Annotations[recorded] = value
+		} else {
+			delete(made.Annotations, recorded)
+		}
+	}
+	return made
+}
+
+func (r *Responder) template() corev1.PodTemplateSpec {
+	return corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{
+			Labels: podLabels(),
+			Annotations: map[string]string{
+				criticalv2.AnnotationListeners:            r.Ports.String(),
+				"kubectl.kubernetes.io/default-container": containerName,
+				// For a Prometheus that knows Pods by their annotations only.
+				"prometheus.io/scrape": "true",
+				"prometheus.io/scheme": "http",
+				"prometheus.io/port":   strconv.Itoa(adminPort),
+				"prometheus.io/path":   metricsPath,
+			},
+		},
+		Spec: r.podSpec(),
+	}
 }
 
 func (r *Responder) podSpec() corev1.PodSpec {
 	volumes, _ := r.volumes()
 	spec := corev1.PodSpec{
-		Containers:                    []corev1.Container{r.container()},
+		Containers: []corev1.Container{r.container()},
+		// An older Pod goes only once this one is published in its place, even if the
+		// operator does not live to do it.
+		ReadinessGates:                []corev1.PodReadinessGate{{ConditionType: criticalv2.ConditionPublished}},
 		Volumes:                       volumes,
 		PriorityClassName:             r.PriorityClass,
 		TerminationGracePeriodSeconds: new(gracePeriod),
@@ -122,7 +163,7 @@ func (r *Responder) container() corev1.Container {
 		Image:   r.Image,
 		Command: []string{listener.Program},
 		Args: []string{
-			"--listeners=" + r.Ports.String(),
+			listenersFlag + r.Ports.String(),
 			"--table=" + path.Join(listenersFolder, listener.Key),
 			"--content=" + contentFolder,
 			fmt.Sprintf("--admin-bind-address=:%d", adminPort),

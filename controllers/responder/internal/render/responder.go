@@ -23,6 +23,14 @@ const (
 	// AnnotationTable holds, on the ConfigMap, a hash of the table as the operator
 	// wrote it. A table that does not match it was edited.
 	AnnotationTable = criticalv2.ReservedPrefix + "table-hash"
+	// AnnotationVersion holds, on the Deployment, the version of the operator that its
+	// Pods follow (Responder.Version).
+	AnnotationVersion = criticalv2.ReservedPrefix + "pods-version"
+	// AnnotationVersionSince holds, on the Deployment, since when they do (RFC 3339).
+	AnnotationVersionSince = criticalv2.ReservedPrefix + "pods-version-since"
+	// AnnotationNudged holds, on the Deployment, when its ReplicaSet was last made to
+	// try again (RFC 3339).
+	AnnotationNudged = criticalv2.ReservedPrefix + "nudged-at"
 )
 
 const (
@@ -49,6 +57,14 @@ type Responder struct {
 	Ports listener.Range
 	// Contents are the names of the ConfigMaps with content of the teams, sorted.
 	Contents []string
+	// VersionSince is since when the Pods follow this version of the operator (RFC 3339).
+	VersionSince string
+}
+
+// Version identifies all that the operator, and not the namespace, decides of the Pods.
+func (r *Responder) Version() string {
+	neutral := Responder{Image: r.Image, ImagePullSecrets: r.ImagePullSecrets, PriorityClass: r.PriorityClass}
+	return Hash(neutral.template())
 }
 
 // ConfigMap holds a table of listeners, as the responder reads it.
@@ -65,9 +81,10 @@ func (r *Responder) ConfigMap(table *listener.Table) *corev1.ConfigMap {
 	return made
 }
 
-// Budget lets evictions take one Pod at a time. It never forbids an eviction
-// altogether: a namespace with a single responder Pod must not hold up the drain
-// of a node forever, and a Pod that is not ready protects nothing.
+// Budget lets evictions take one Pod at a time, and the next only once its successor
+// is ready, and so published. It never forbids an eviction altogether: a namespace
+// with a single responder Pod must not hold up the drain of a node forever, and a Pod
+// that is not ready, or not published yet, protects nothing.
 func (r *Responder) Budget() *policyv1.PodDisruptionBudget {
 	made := &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
