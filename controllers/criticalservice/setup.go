@@ -88,7 +88,6 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 			PodNamePrefix: options.PodNamePrefix, NoResponder: options.NoResponder,
 		},
 		Memory:     &memory.Memory{},
-		Untested:   options.SelfTestInterval <= 0,
 		Namespaces: options.Namespaces,
 		Clock:      clock.RealClock{},
 	}
@@ -105,7 +104,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	emitter := events.Emitter{Recorder: recorder, Scheme: mgr.GetScheme()}
-	wakeStatus := wake.NewStatus()
+	wakeStatus := wake.NewStatus(observer.Memory)
 	diagnoses := cause.NewDiagnoses(options.DiagnoseAfter, observer.Memory)
 
 	services := &protect.Reconciler{
@@ -114,7 +113,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := services.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the service controller: %w", err)
 	}
-	statuses := &status.Reconciler{Observer: observer, Emitter: emitter, Client: writer, Metrics: measured, Wake: wakeStatus}
+	statuses := &status.Reconciler{Observer: observer, Emitter: emitter, Client: writer, Metrics: measured, Wake: wakeStatus, Untested: options.SelfTestInterval <= 0}
 	if err := statuses.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the status controller: %w", err)
 	}
@@ -122,7 +121,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := causes.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the cause controller: %w", err)
 	}
-	if observer.Untested {
+	if options.SelfTestInterval <= 0 {
 		return nil
 	}
 	tester := &selftest.Reconciler{

@@ -61,9 +61,11 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	snap, err := r.Observe(ctx, req.NamespacedName)
 	if err != nil {
+		r.judgeByCache(ctx, req.NamespacedName)
 		return fault.Result(err)
 	}
 	plan := decide.Decide(snap)
+	r.Wake.Judged(req.NamespacedName, &snap, &plan)
 	done, err := r.apply(ctx, req.NamespacedName, &snap, plan)
 	r.report(ctx, req.NamespacedName, &snap, plan, done)
 	if err != nil {

@@ -17,24 +17,47 @@ import (
 	"github.com/critical-service/operator/internal/protection"
 )
 
-// report reports what was done, in events on the Service, and wakes the status of
-// every CriticalService that matches it.
+// report reports what was done, in events on the Service, and remembers what was learnt.
 func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	r.log(ctx, plan, done)
 	r.Metrics.Activated(key, activation(snap, &plan, &done))
 	r.Diagnoses.Follow(key, plan)
-	r.remember(key, snap, done)
+	r.remember(key, snap, plan, done)
+	r.learn(key, snap)
 	if snap.Service == nil {
 		return
 	}
 	r.emit(snap, plan, done)
-	r.Wake.Matching(snap)
+}
+
+// learn decides again where the API server has answered a write meanwhile: the answer is
+// part of what the status reports, and nothing else would wake the Service for it soon.
+func (r *Reconciler) learn(key types.NamespacedName, snap *decide.Snapshot) {
+	attempt, refusal := r.Memory.Attempts.Get(key), r.Memory.Refusals.Get(key)
+	if attempt == snap.Attempt && refusal == snap.Refusal {
+		return
+	}
+	known := *snap
+	known.Attempt, known.Refusal = attempt, refusal
+	plan := decide.Decide(known)
+	r.Wake.Judged(key, &known, &plan)
+}
+
+// judgeByCache stores what the caches say of a Service about which the API server could
+// not be asked: the status of a CriticalService waits for each of its Services.
+func (r *Reconciler) judgeByCache(ctx context.Context, key types.NamespacedName) {
+	snap, err := r.ObserveCached(ctx, key)
+	if err != nil {
+		return // The operator stops.
+	}
+	plan := decide.Decide(snap)
+	r.Wake.Judged(key, &snap, &plan)
 }
 
 // remember keeps what the observation learnt by asking the API server, and drops what
-// is out of date, and what is known of a Service that is gone.
-func (r *Reconciler) remember(key types.NamespacedName, snap *decide.Snapshot, done outcome) {
-	if snap.Service == nil {
+// is out of date, and what is known of a Service that is gone or not protected.
+func (r *Reconciler) remember(key types.NamespacedName, snap *decide.Snapshot, plan decide.Plan, done outcome) {
+	if snap.Service == nil || plan.Governor == nil {
 		r.Memory.Forget(key)
 		return
 	}

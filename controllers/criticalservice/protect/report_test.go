@@ -38,7 +38,7 @@ func TestWhatIsRememberedOfAnObservation(t *testing.T) {
 			r := &Reconciler{Observer: observe.Observer{Memory: &memory.Memory{}}}
 			r.Memory.Attempts.Set(key, attempt)
 			r.Memory.NameConflicts.Set(key, corev1.Pod{})
-			r.remember(key, &test.snap, test.done)
+			r.remember(key, &test.snap, decide.Plan{Governor: &criticalv2.CriticalService{}}, test.done)
 			g.Expect(r.Memory.Attempts.Get(key) != nil).To(Equal(test.attempt), "attempt")
 			conflict := r.Memory.NameConflicts.Get(key)
 			g.Expect(conflict != nil).To(Equal(test.conflict), "name conflict")

@@ -16,7 +16,6 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/internal/contract/listener"
 	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/protection"
@@ -29,8 +28,6 @@ type Observer struct {
 	Settings     decide.Settings
 	// Memory is what was learnt before.
 	Memory *memory.Memory
-	// Untested is true where the self-test is off.
-	Untested bool
 	// Namespaces are those that the operator watches; empty is all.
 	Namespaces []string
 	Clock      clock.PassiveClock
@@ -165,7 +162,8 @@ func (o *Observer) readResponder(ctx context.Context, from client.Reader, key ty
 		snap.Responder.Deployment = deployment
 	}
 	listeners, err := read.Existing[corev1.ConfigMap](ctx, from, name)
-	if listeners != nil && listeners.Labels[criticalv2.LabelResponder] == criticalv2.ResponderListeners {
+	// Of a Service that is gone nothing is remembered, which would have to be forgotten.
+	if snap.Service != nil && listeners != nil && listeners.Labels[criticalv2.LabelResponder] == criticalv2.ResponderListeners {
 		snap.Responder.Table = o.table(listeners)
 	}
 	return err
@@ -283,23 +281,4 @@ func (o *Observer) lookUpNameConflict(ctx context.Context, snap *decide.Snapshot
 		snap.Attempt = nil // The name is free, or ours: the answer is out of date.
 	}
 	return nil
-}
-
-// Check is what is known of a Service's standby: nil if it is yet to be tested, and
-// empty where the self-test is off or there is no standby.
-func (o *Observer) Check(key types.NamespacedName, snap *decide.Snapshot) *summary.Check {
-	if o.Untested || !Publishes(snap) {
-		return &summary.Check{}
-	}
-	return o.Memory.Checks.Get(key)
-}
-
-// Publishes reports whether a standby endpoint is published, which can be asked.
-func Publishes(snap *decide.Snapshot) bool {
-	for i := range snap.Standby {
-		if len(snap.Standby[i].Endpoints) > 0 {
-			return true
-		}
-	}
-	return false
 }
