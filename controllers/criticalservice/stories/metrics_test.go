@@ -158,7 +158,7 @@ func TestAServiceIsCountedOnce(t *testing.T) {
 			})
 		}
 	}
-	w.Eventually(state(first, service.Name, "Armed")).Should(Equal(1.0))
+	w.Eventually(state(first, service.Name, "Arming")).Should(Equal(1.0))
 	w.Eventually(state(first, ignored.Name, "Ignored")).Should(Equal(1.0))
 	of := map[string]string{"namespace": w.Namespace, "service": ignored.Name}
 	w.Expect(sample(w, registry, "ready_endpoints", of)).To(Equal(-1.0), "its endpoints are not watched")
