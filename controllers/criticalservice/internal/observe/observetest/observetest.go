@@ -28,7 +28,8 @@ func Of(t testing.TB, objects ...client.Object) (observe.Observer, client.Client
 	}
 	cached := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexServiceOfSlice, observe.ServiceOfSlice).
-		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice).Build()
+		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice).
+		WithStatusSubresource(&criticalv2.CriticalService{}).Build()
 	return observe.Observer{
 		Cached: cached, Live: neverAsked{t: t}, Memory: &memory.Memory{}, Clock: clock.RealClock{},
 	}, cached
