@@ -1,6 +1,8 @@
 package protect
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -8,11 +10,15 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/observe/observetest"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
 )
 
@@ -20,17 +26,20 @@ func TestWhatIsRememberedOfAnObservation(t *testing.T) {
 	key := types.NamespacedName{Namespace: "shop", Name: "web"}
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 	attempt := decide.Attempt{Reason: criticalv2.ReasonNameTaken}
+	governed, unmatched := decide.Plan{Governor: &criticalv2.CriticalService{}}, decide.Plan{}
 	theirs := corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "theirs", Annotations: map[string]string{"a": "long one"}}}
 	tests := map[string]struct {
 		snap              decide.Snapshot
+		plan              decide.Plan
 		done              outcome
 		attempt, conflict bool
 	}{
-		"the answer is still true":    {decide.Snapshot{Service: service, Attempt: &attempt}, outcome{}, true, false},
-		"the answer is out of date":   {decide.Snapshot{Service: service}, outcome{}, false, false},
-		"there is a new answer":       {decide.Snapshot{Service: service}, outcome{asked: true}, true, false},
-		"another Pod has the name":    {decide.Snapshot{Service: service, Attempt: &attempt, NameConflict: &theirs}, outcome{}, true, true},
-		"the Service is gone, and it": {decide.Snapshot{Attempt: &attempt, NameConflict: &theirs}, outcome{}, false, false},
+		"the answer is still true":    {decide.Snapshot{Service: service, Attempt: &attempt}, governed, outcome{}, true, false},
+		"the answer is out of date":   {decide.Snapshot{Service: service}, governed, outcome{}, false, false},
+		"there is a new answer":       {decide.Snapshot{Service: service}, governed, outcome{asked: true}, true, false},
+		"another Pod has the name":    {decide.Snapshot{Service: service, Attempt: &attempt, NameConflict: &theirs}, governed, outcome{}, true, true},
+		"no CriticalService matches":  {decide.Snapshot{Service: service, Attempt: &attempt, NameConflict: &theirs}, unmatched, outcome{}, false, false},
+		"the Service is gone, and it": {decide.Snapshot{Attempt: &attempt, NameConflict: &theirs}, unmatched, outcome{}, false, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -38,7 +47,7 @@ func TestWhatIsRememberedOfAnObservation(t *testing.T) {
 			r := &Reconciler{Observer: observe.Observer{Memory: &memory.Memory{}}}
 			r.Memory.Attempts.Set(key, attempt)
 			r.Memory.NameConflicts.Set(key, corev1.Pod{})
-			r.remember(key, &test.snap, decide.Plan{Governor: &criticalv2.CriticalService{}}, test.done)
+			r.remember(key, &test.snap, test.plan, test.done)
 			g.Expect(r.Memory.Attempts.Get(key) != nil).To(Equal(test.attempt), "attempt")
 			conflict := r.Memory.NameConflicts.Get(key)
 			g.Expect(conflict != nil).To(Equal(test.conflict), "name conflict")
@@ -76,4 +85,56 @@ func TestWhatCountsAsAnActivation(t *testing.T) {
 			NewWithT(t).Expect(activation(&decide.Snapshot{}, &test.plan, &test.done)).To(Equal(test.want))
 		})
 	}
+}
+
+// away is an API server that does not answer.
+type away struct{ client.Reader }
+
+// Get implements client.Reader.
+func (away) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return errors.New("connection refused")
+}
+
+// The status of a CriticalService waits for each of its Services.
+func TestAServiceThatCannotBeObservedIsJudgedByTheCaches(t *testing.T) {
+	g := NewWithT(t)
+	key, labels := types.NamespacedName{Namespace: "shop", Name: "web"}, map[string]string{"role": "critical"}
+	observer, _ := observetest.Of(t,
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: labels}},
+		&criticalv2.CriticalService{
+			ObjectMeta: metav1.ObjectMeta{Name: "shop"},
+			Spec:       criticalv2.CriticalServiceSpec{ServiceSelector: metav1.LabelSelector{MatchLabels: labels}},
+		})
+	observer.Live = away{}
+	observer.Memory.Attempts.Set(key, decide.Attempt{Reason: criticalv2.ReasonNameTaken})
+	r := &Reconciler{Observer: observer, Wake: wake.NewStatus(observer.Memory)}
+	_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
+	g.Expect(err).To(MatchError(ContainSubstring("connection refused")))
+	g.Expect(observer.Memory.Judgements.Get(key).State).To(Equal(criticalv2.StateIgnored), "it has no selector")
+}
+
+// What the API server has answered to a write is reported with the write.
+func TestAnAnswerIsJudgedAtOnce(t *testing.T) {
+	g := NewWithT(t)
+	key, labels := types.NamespacedName{Namespace: "shop", Name: "web"}, map[string]string{"role": "critical"}
+	known := &memory.Memory{}
+	r := &Reconciler{Observer: observe.Observer{Memory: known}, Wake: wake.NewStatus(known)}
+	snap := decide.Snapshot{
+		Service: &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: labels},
+			Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Name: "http", Port: 80}}},
+		},
+		Policies: []criticalv2.CriticalService{{
+			ObjectMeta: metav1.ObjectMeta{Name: "shop"},
+			Spec: criticalv2.CriticalServiceSpec{
+				ServiceSelector: metav1.LabelSelector{MatchLabels: labels}, Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{}},
+			},
+		}},
+		Slices: []discoveryv1.EndpointSlice{{AddressType: discoveryv1.AddressTypeIPv4}},
+	}
+	r.learn(key, &snap)
+	g.Expect(known.Judgements.Get(key)).To(BeNil(), "nothing was answered")
+	known.Refusals.Set(key, decide.Refusal{Reason: criticalv2.ReasonCreateDenied, Message: "It is denied."})
+	r.learn(key, &snap)
+	g.Expect(known.Judgements.Get(key).Reason).To(Equal(criticalv2.ReasonCreateDenied))
 }
