@@ -65,7 +65,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return fault.Result(err)
 	}
 	plan := decide.Decide(snap)
-	r.Wake.Judged(req.NamespacedName, &snap, &plan)
 	done, err := r.apply(ctx, req.NamespacedName, &snap, plan)
 	r.report(ctx, req.NamespacedName, &snap, plan, done)
 	if err != nil {

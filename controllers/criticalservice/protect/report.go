@@ -17,29 +17,27 @@ import (
 	"github.com/critical-service/operator/internal/protection"
 )
 
-// report reports what was done, in events on the Service, and remembers what was learnt.
+// report reports what was done, in events on the Service, and remembers what was decided
+// and learnt.
 func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	r.log(ctx, plan, done)
 	r.Metrics.Activated(key, activation(snap, &plan, &done))
 	r.Diagnoses.Follow(key, plan)
 	r.remember(key, snap, plan, done)
-	r.learn(key, snap)
 	if snap.Service == nil {
 		return
 	}
 	r.emit(snap, plan, done)
 }
 
-// learn decides again where the API server has answered a write meanwhile: the answer is
-// part of what the status reports, and nothing else would wake the Service for it soon.
-func (r *Reconciler) learn(key types.NamespacedName, snap *decide.Snapshot) {
-	attempt, refusal := r.Memory.Attempts.Get(key), r.Memory.Refusals.Get(key)
-	if attempt == snap.Attempt && refusal == snap.Refusal {
-		return
-	}
+// judge stores what was decided, which wakes the status if that has changed. Where the
+// API server has answered a write meanwhile, it is decided again with the answer.
+func (r *Reconciler) judge(key types.NamespacedName, snap *decide.Snapshot, plan decide.Plan) {
 	known := *snap
-	known.Attempt, known.Refusal = attempt, refusal
-	plan := decide.Decide(known)
+	known.Attempt, known.Refusal = r.Memory.Attempts.Get(key), r.Memory.Refusals.Get(key)
+	if known.Attempt != snap.Attempt || known.Refusal != snap.Refusal {
+		plan = decide.Decide(known)
+	}
 	r.Wake.Judged(key, &known, &plan)
 }
 
@@ -54,11 +52,15 @@ func (r *Reconciler) judgeByCache(ctx context.Context, key types.NamespacedName)
 	r.Wake.Judged(key, &snap, &plan)
 }
 
-// remember keeps what the observation learnt by asking the API server, and drops what
-// is out of date, and what is known of a Service that is gone or not protected.
+// remember keeps what was decided, and what the observation learnt by asking the API
+// server, and drops what is out of date, and all that is known of a Service that is gone
+// or not protected.
 func (r *Reconciler) remember(key types.NamespacedName, snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	if snap.Service == nil || plan.Governor == nil {
-		r.Memory.Forget(key)
+		// Whom to wake is forgotten as well.
+		if r.Wake.Judged(key, snap, &plan) {
+			r.Memory.Forget(key)
+		}
 		return
 	}
 	if snap.Attempt == nil && !done.asked {
@@ -69,6 +71,7 @@ func (r *Reconciler) remember(key types.NamespacedName, snap *decide.Snapshot, p
 	} else {
 		r.Memory.NameConflicts.Set(key, corev1.Pod{ObjectMeta: observe.SlimMeta(snap.NameConflict.ObjectMeta)})
 	}
+	r.judge(key, snap, plan)
 }
 
 func (r *Reconciler) emit(snap *decide.Snapshot, plan decide.Plan, done outcome) {

@@ -14,10 +14,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/cause"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe/observetest"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
 )
@@ -44,7 +46,8 @@ func TestWhatIsRememberedOfAnObservation(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			r := &Reconciler{Observer: observe.Observer{Memory: &memory.Memory{}}}
+			known := &memory.Memory{}
+			r := &Reconciler{Observer: observe.Observer{Memory: known}, Wake: wake.NewStatus(known)}
 			r.Memory.Attempts.Set(key, attempt)
 			r.Memory.NameConflicts.Set(key, corev1.Pod{})
 			r.remember(key, &test.snap, test.plan, test.done)
@@ -132,9 +135,39 @@ func TestAnAnswerIsJudgedAtOnce(t *testing.T) {
 		}},
 		Slices: []discoveryv1.EndpointSlice{{AddressType: discoveryv1.AddressTypeIPv4}},
 	}
-	r.learn(key, &snap)
-	g.Expect(known.Judgements.Get(key)).To(BeNil(), "nothing was answered")
+	r.judge(key, &snap, decide.Decide(snap))
+	g.Expect(known.Judgements.Get(key).Reason).To(Equal(criticalv2.ReasonResponderStarting), "nothing was answered")
 	known.Refusals.Set(key, decide.Refusal{Reason: criticalv2.ReasonCreateDenied, Message: "It is denied."})
-	r.learn(key, &snap)
+	r.judge(key, &snap, decide.Decide(snap))
 	g.Expect(known.Judgements.Get(key).Reason).To(Equal(criticalv2.ReasonCreateDenied))
+}
+
+// Nothing grows with Services and namespaces that come and go, whether metrics are
+// scraped or not.
+func TestNothingIsRememberedOfAServiceThatIsGone(t *testing.T) {
+	g := NewWithT(t)
+	observer, _ := observetest.Of(t)
+	known, key := observer.Memory, types.NamespacedName{Namespace: "shop", Name: "web"}
+	known.Judgements.Set(key, summary.Judgement{Service: key, Matching: []summary.Policy{{Name: "shop"}}})
+	known.Judgements.CountOutage(key)
+	known.Attempts.Set(key, decide.Attempt{})
+	known.Refusals.Set(key, decide.Refusal{})
+	known.Checks.Set(key, summary.Check{})
+	known.Unconfirmed.Set(key, map[string]bool{})
+	known.Diagnoses.Set(key, memory.Diagnosis{})
+	known.Denials.Set(key, criticalv2.FallbackKindPodTemplate)
+	known.Tables.Set(key.Namespace, memory.Table{})
+	r := &Reconciler{
+		Observer: observer, Wake: wake.NewStatus(known), Metrics: metrics.New(known), Diagnoses: cause.NewDiagnoses(0, known),
+	}
+	_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
+	g.Expect(err).NotTo(HaveOccurred())
+	for name, left := range map[string][]types.NamespacedName{
+		"judgements": known.Judgements.Keys(), "attempts": known.Attempts.Keys(), "refusals": known.Refusals.Keys(),
+		"checks": known.Checks.Keys(), "unconfirmed": known.Unconfirmed.Keys(), "diagnoses": known.Diagnoses.Keys(),
+		"denials": known.Denials.Keys(),
+	} {
+		g.Expect(left).To(BeEmpty(), name)
+	}
+	g.Expect(known.Tables.Keys()).To(BeEmpty(), "the namespace is gone, too")
 }

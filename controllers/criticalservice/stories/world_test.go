@@ -198,7 +198,7 @@ func (w *world) conditionOf(policy *criticalv2.CriticalService, kind string) fun
 // quiet is how long the operator says nothing more about a world once it has
 // done all it wants to. It looks again after 0.2 s where a cache was behind, and
 // looks at a status 0.25 s after a change.
-const quiet = 500 * time.Millisecond
+const quiet = 750 * time.Millisecond
 
 // look makes a change, and waits until the operator has looked at the Service
 // again and has nothing left to do. What holds then, holds on.

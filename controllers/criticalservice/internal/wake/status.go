@@ -25,16 +25,17 @@ type Status struct {
 // NewStatus makes it. It stores what was decided in a memory.
 func NewStatus(known *memory.Memory) Status { return Status{queue.NewWaker(settle), known} }
 
-// Judged stores what was decided about a Service. If a status reports something else of
-// it than before, that of every CriticalService concerned is woken.
-func (s Status) Judged(service types.NamespacedName, snap *decide.Snapshot, plan *decide.Plan) {
+// Judged stores what was decided about a Service, and reports whether it is the last word
+// on it. If a status reports something else of it than before, that of every
+// CriticalService concerned is woken.
+func (s Status) Judged(service types.NamespacedName, snap *decide.Snapshot, plan *decide.Plan) bool {
 	next := summary.Judge(snap, plan)
 	last, stored := s.known.Judgements.Replace(service, snap.Now, next)
-	if !stored || next.Same(last) {
-		return
+	if stored && !next.Same(last) {
+		s.wake(last.Policies())
+		s.wake(next.Policies())
 	}
-	s.wake(last.Policies())
-	s.wake(next.Policies())
+	return stored
 }
 
 // About wakes the status of every CriticalService that matches a Service: something that
