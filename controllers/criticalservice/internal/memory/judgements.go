@@ -89,7 +89,8 @@ func (j *Judgements) replace(service types.NamespacedName, next *Judged) {
 			}
 		}
 		delete(j.services, service)
-		if j.namespaces[service.Namespace]--; j.namespaces[service.Namespace] == 0 {
+		j.namespaces[service.Namespace]--
+		if j.namespaces[service.Namespace] == 0 {
 			delete(j.namespaces, service.Namespace)
 		}
 	}
