@@ -15,15 +15,16 @@ import (
 	"github.com/critical-service/operator/test/testenv"
 )
 
-// many are Services of one CriticalService that answer by themselves.
-func (w *world) many(number int) []*corev1.Service {
+// many are Services of one CriticalService. They are headless, because the API server of
+// the tests has few addresses; a backup cannot stand in for them, and nothing is tried.
+func (w *world) many(number int) (*criticalv2.CriticalService, []*corev1.Service) {
 	w.T.Helper()
+	policy := w.policy("shop", toBackup("elsewhere"))
 	services := make([]*corev1.Service, 0, number)
 	for i := range number {
-		service, _ := w.up(fmt.Sprintf("web-%02d", i))
-		services = append(services, service)
+		services = append(services, w.down(fmt.Sprintf("web-%02d", i), func(s *corev1.Service) { s.Spec.ClusterIP = corev1.ClusterIPNone }))
 	}
-	return services
+	return policy, services
 }
 
 // One event of many Services judges one Service, and wakes the status only if it reports
@@ -32,10 +33,9 @@ func TestAStatusCostsWhatHasChanged(t *testing.T) {
 	const number = 12
 	w := apart(t)
 	w.start(w.confined(standard))
-	policy := w.policy("shop")
-	services := w.many(number)
+	policy, services := w.many(number)
 	one := services[0]
-	w.Eventually(func() int32 { return w.statusOf(policy).Services.Armed }).Should(BeEquivalentTo(number))
+	w.Eventually(func() int32 { return w.statusOf(policy).Services.Total }).Should(BeEquivalentTo(number))
 	w.settle()
 
 	judged := func() (ofOne, ofOthers int) {
@@ -80,8 +80,7 @@ func TestAStatusCostsWhatHasChanged(t *testing.T) {
 func TestNoStatusIsOfAPartOfTheServices(t *testing.T) {
 	const number = 25
 	w := apart(t)
-	w.many(number)
-	policy := w.policy("shop")
+	policy, _ := w.many(number)
 	var list criticalv2.CriticalServiceList
 	changes, err := w.Cluster.Client.Watch(t.Context(), &list, client.MatchingFields{"metadata.name": policy.Name})
 	w.Expect(err).NotTo(HaveOccurred())
