@@ -31,7 +31,7 @@ func (w *world) many(number int) (*criticalv2.CriticalService, []*corev1.Service
 // something else then.
 func TestAStatusCostsWhatHasChanged(t *testing.T) {
 	const number = 12
-	w := apart(t)
+	w := alone(t) // Another test's PodTemplate would be looked at for every Service.
 	w.start(w.confined(standard))
 	policy, services := w.many(number)
 	one := services[0]
