@@ -24,9 +24,9 @@
 //	PodTemplate, Namespace ──────┤    (protect)              fallback Pod
 //	ConfigMap, Deployment ───────┘          │                event on the Service
 //	(the responder's)                       │
-//	                                        │ "something about a Service you match"
-//	CriticalService ─────┐                  ▼
-//	Service (labels) ────┴──────────▶ status controller ───▶ CriticalService.status
+//	                                        │ "what your status says of a Service has changed"
+//	                                        ▼
+//	CriticalService ────────────────▶ status controller ───▶ CriticalService.status
 //	                                  key: the CriticalService
 //
 // # The rooms
@@ -45,13 +45,16 @@
 //	observe     read everything that matters into a Snapshot (internal/observe)
 //	decide      turn the Snapshot into a Plan (internal/decide, pure)
 //	apply       write what the Plan says: publish.go adds, withdraw.go takes away
-//	report      events, logs, metrics, and a wake-up for the status, which
-//	            internal/summary makes of the Plans (pure)
+//	report      events, logs and metrics
+//
+// The controller that protects also stores what it decided about each Service, and wakes
+// the status if that has changed. The status controller only sums up what is stored:
+// internal/summary makes a status of it (pure).
 //
 // What they share is below internal/: which event wakes which key (wake), what a
 // fallback Pod and a standby slice look like (render, pure), and what is remembered
-// (memory). The metrics have a room, too: counters of what happens, and gauges that
-// read the caches at a scrape. The stories are the tests of all of it together, against
+// (memory). The metrics have a room, too: counters of what happens, and gauges of what
+// was decided last. The stories are the tests of all of it together, against
 // a real API server.
 //
 // The self-test is woken by standby slices that change. The search for a cause is woken
@@ -71,6 +74,7 @@
 // reference, whether it is up to date in its annotations, whether a standby is promoted
 // in its slice, when a delay began in an annotation there, how long a state has lasted
 // in the status. Only answers are kept in memory: of the API server to a create, of a
-// standby to the self-test, what explains an outage, and what is wrong with content.
-// They can be asked for again; internal/memory lists them all.
+// standby to the self-test, what explains an outage, and what is wrong with content; and
+// what was decided last of each Service. They can be asked for, and it can be decided,
+// again; internal/memory lists them all.
 package criticalservice

@@ -95,7 +95,6 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 			PodNamePrefix: options.PodNamePrefix, NoResponder: options.NoResponder,
 		},
 		Memory:     &memory.Memory{},
-		Untested:   options.SelfTestInterval <= 0,
 		Namespaces: options.Namespaces,
 		Clock:      clock.RealClock{},
 	}
@@ -112,7 +111,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	emitter := events.Emitter{Recorder: recorder, Scheme: mgr.GetScheme()}
-	wakeStatus := wake.NewStatus()
+	wakeStatus := wake.NewStatus(observer.Memory)
 	diagnoses := cause.NewDiagnoses(options.DiagnoseAfter, observer.Memory)
 	contents := content.NewJudgements(observer.Memory)
 
@@ -130,7 +129,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := provider.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the provision controller: %w", err)
 	}
-	statuses := &status.Reconciler{Observer: observer, Emitter: emitter, Client: writer, Metrics: measured, Wake: wakeStatus}
+	statuses := &status.Reconciler{Observer: observer, Emitter: emitter, Client: writer, Metrics: measured, Wake: wakeStatus, Untested: options.SelfTestInterval <= 0}
 	if err := statuses.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the status controller: %w", err)
 	}
@@ -142,7 +141,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := judge.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the content controller: %w", err)
 	}
-	if observer.Untested {
+	if options.SelfTestInterval <= 0 {
 		return nil
 	}
 	tester := &selftest.Reconciler{

@@ -30,8 +30,8 @@ func outageBoard() (dashboard.Dashboard, error) {
 		Annotation(firing()).
 		Variables([]cog.Builder[dashboard.VariableModel]{
 			dashboard.NewDatasourceVariableBuilder("datasource").Label("Data source").Type("prometheus"),
-			choice("namespace", "Namespace", "label_values(critical_service_info, namespace)"),
-			choice("service", "Service", `label_values(critical_service_info{namespace=~"$namespace"}, service)`),
+			choice("namespace", "Namespace", "label_values(critical_service_state, namespace)"),
+			choice("service", "Service", `label_values(critical_service_state{namespace=~"$namespace"}, service)`),
 		})
 	id := uint32(0)
 	next := func() uint32 { id++; return id }

@@ -18,7 +18,7 @@ const (
 func ofEach(expr string) string { return "max by (namespace, service) (" + expr + ")" }
 
 func inState(state string) string {
-	return `sum(max by (namespace, service) (critical_service_state{` + chosen + `, state="` + state + `"}))`
+	return `sum(max by (namespace, service) (critical_service_state{` + chosen + `, state="` + state + `"})) or vector(0)`
 }
 
 // services says how every Service is now.
@@ -28,7 +28,7 @@ func services() section {
 	}
 	return section{"Services", []cog.Builder[dashboard.Panel]{
 		count("Named by a policy", "Services that a CriticalService names.",
-			"count("+ofEach("critical_service_info{"+chosen+"}")+")").figure(always(aside)),
+			"count("+ofEach("critical_service_state{"+chosen+"}")+")").figure(always(aside)),
 		count("Exposed", "Services that are down and for which nothing answers.",
 			inState("Exposed")).figure(always(calm), from(1, down)),
 		count("Covered", "Services that are down and whose fallback answers.",
@@ -38,7 +38,7 @@ func services() section {
 		count("Self-test failed", "Services whose standby did not answer the last self-test.",
 			"count("+ofEach("critical_service_failover_ready{"+chosen+"}")+" == 0) or vector(0)").figure(always(calm), from(1, warned)),
 		count("In maintenance", "Services for which a maintenance is announced.",
-			"sum("+ofEach("critical_service_maintenance{"+chosen+"}")+")").figure(always(aside), from(1, moving)),
+			"sum("+ofEach("critical_service_maintenance{"+chosen+"}")+") or vector(0)").figure(always(aside), from(1, moving)),
 		serviceTable(),
 		panel{
 			title: "State", meaning: "The state of each Service over time. Exposed: down, nothing answers. Covered: down, the fallback answers.",
@@ -61,18 +61,17 @@ func serviceTable() cog.Builder[dashboard.Panel] {
 		title: "Services now", meaning: "Every Service that a CriticalService names, with its state, what stands in for it, and whether the standby answered the last self-test.",
 		unit: plain, width: full, height: tall,
 		queries: []query{
-			{expr: `max by (namespace, service, state) (critical_service_state{` + chosen + `}) == 1`, latest: true},
+			{expr: `max by (namespace, service, state, critical_service, fallback) (critical_service_state{` + chosen + `})`, latest: true},
 			{expr: `time() - ` + ofEach(`critical_service_state_since_timestamp_seconds{`+chosen+`}`), latest: true},
 			{expr: ofEach(`critical_service_ready_endpoints{` + chosen + `}`), latest: true},
-			{expr: `max by (namespace, service, critical_service, fallback) (critical_service_info{` + chosen + `})`, latest: true},
 			{expr: ofEach(`critical_service_failover_ready{` + chosen + `}`), latest: true},
 		},
 	}.rows([]column{
-		{query: "A"}, {query: "D"},
+		{query: "A"},
 		{query: "B", name: "for", unit: units.Seconds},
 		{query: "C", name: "ready endpoints", unit: plain},
-		{query: "E", name: "self-test answered", unit: plain, words: &ready},
-	}, "namespace", "service", "state", "Value #B", "Value #C", "fallback", "Value #E", "critical_service")
+		{query: "D", name: "self-test answered", unit: plain, words: &ready},
+	}, "namespace", "service", "state", "Value #B", "Value #C", "fallback", "Value #D", "critical_service")
 }
 
 // outages says what happened in the time that is shown.
@@ -89,7 +88,8 @@ func outages() section {
 		panel{
 			title: "Fallback answers", meaning: "1 while the fallback of a Service answers in its place.",
 			unit: plain, width: third, height: tall,
-			queries: []query{{expr: ofEach(`critical_service_fallback_active{` + chosen + `}`), legend: "{{namespace}}/{{service}}"}},
+			queries: []query{{expr: ofEach(`critical_service_state{`+chosen+`, state="Covered"}`) + ` or ` +
+				ofEach(`0 * critical_service_state{`+chosen+`}`), legend: "{{namespace}}/{{service}}"}},
 		}.course(),
 		panel{
 			title: "Outages that began", meaning: "How often each Service has lost its last ready endpoint, in each interval of the graph.",

@@ -160,7 +160,7 @@ func TestOneReplicaReportsServices(t *testing.T) {
 			return found
 		}
 	}
-	leaders, tellers := tell("critical_service_operator_leader 1\n"), tell(`critical_service_info{critical_service="measured",`)
+	leaders, tellers := tell("critical_service_operator_leader 1\n"), tell(`critical_service_state{critical_service="measured",`)
 	w.Eventually(leaders).Should(HaveLen(1))
 	w.Eventually(tell("critical_service_operator_leader 0\n")).Should(HaveLen(1))
 	first := leaders()[0]

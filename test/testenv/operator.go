@@ -3,6 +3,7 @@ package testenv
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -104,4 +105,10 @@ func (o *Operator) Idle(about string) time.Duration {
 		return 0
 	}
 	return time.Since(entries[len(entries)-1].at)
+}
+
+// IsDue reports whether a controller has put off its last work on something.
+func (o *Operator) IsDue(controller, about string) bool {
+	entries := o.log.holding(`"msg"="Reconcile`, fmt.Sprintf(`"controller"=%q`, controller), about)
+	return len(entries) > 0 && strings.Contains(entries[len(entries)-1].text, "requeueing")
 }

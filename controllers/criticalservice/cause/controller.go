@@ -88,7 +88,7 @@ func (r *Reconciler) diagnose(ctx context.Context, snap *decide.Snapshot, plan d
 			r.Emit(snap.Service, plan.Governor, corev1.EventTypeWarning, found.Reason, "DiagnoseOutage", "%s", found.Message)
 		}
 		if next.Cause != last.Cause {
-			r.Wake.Matching(snap)
+			r.Wake.About(client.ObjectKeyFromObject(snap.Service))
 		}
 	}
 }

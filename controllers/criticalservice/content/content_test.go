@@ -65,7 +65,7 @@ func newWorld(t *testing.T) *world {
 	}
 	t.Cleanup(w.woken.ShutDown)
 	observer.Live, observer.Clock = w.live, w.clock
-	w.Reconciler = &Reconciler{Observer: observer, Judgements: NewJudgements(observer.Memory), Wake: wake.NewStatus()}
+	w.Reconciler = &Reconciler{Observer: observer, Judgements: NewJudgements(observer.Memory), Wake: wake.NewStatus(observer.Memory)}
 	w.Expect(w.Judgements.Changed.Start(t.Context(), w.woken)).To(Succeed())
 	return w
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
@@ -57,7 +56,6 @@ type Counters struct {
 	selfTests   *prometheus.CounterVec
 	durations   *prometheus.HistogramVec
 	covers      *prometheus.HistogramVec
-	outages     outageCounter
 	memory      *memory.Memory
 }
 
@@ -79,7 +77,7 @@ func New(known *memory.Memory) *Counters {
 		covers: histogram("time_to_cover_seconds",
 			"Time from the beginning of an outage until the fallback answered, as the operator saw both: 0 where a standby was there already.",
 			.5, 1, 2, 5, 10, 20, 30, 60, 120, 300),
-		outages: outageCounter{&known.Outages}, memory: known,
+		memory: known,
 	}
 	kinds := []string{criticalv2.FallbackKindPage, criticalv2.FallbackKindPodTemplate, criticalv2.FallbackKindService}
 	for _, kind := range kinds {
@@ -171,7 +169,7 @@ func (m *Counters) Follow(before *criticalv2.CriticalService, after *criticalv2.
 		key := keyOf(outage)
 		was, isKnown := known[key]
 		if !isKnown {
-			m.outages.add(key.NamespacedName)
+			m.memory.Judgements.CountOutage(key.NamespacedName)
 		}
 		if outage.Covered != nil && was.Covered == nil && (isKnown || isTimed(before, outage)) {
 			m.covers.WithLabelValues(kindOf(outage)).Observe(outage.Covered.Sub(outage.Began.Time).Seconds())
@@ -187,9 +185,8 @@ func (m *Counters) Follow(before *criticalv2.CriticalService, after *criticalv2.
 func answering(policy *criticalv2.CriticalService, verdicts []summary.Verdict) map[types.NamespacedName]bool {
 	answer := map[types.NamespacedName]bool{}
 	for i := range verdicts {
-		service, plan := verdicts[i].Service, &verdicts[i].Plan
-		if plan.Governor != nil && plan.Governor.Name == policy.Name {
-			answer[client.ObjectKeyFromObject(service)] = plan.State == criticalv2.StateArming || plan.State == criticalv2.StateArmed
+		if verdict := &verdicts[i]; verdict.IsGovernedBy(policy.Name) {
+			answer[verdict.Service] = verdict.State == criticalv2.StateArming || verdict.State == criticalv2.StateArmed
 		}
 	}
 	return answer

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -61,7 +62,17 @@ func measuredWorld(t *testing.T, leads <-chan struct{}) (*prometheus.Registry, c
 	g.Expect(registry.Register(measured.Gauges(watched, leads))).To(Succeed())
 	writer, err := write.Counted(caches, registry)
 	g.Expect(err).NotTo(HaveOccurred())
+	judge(t, watched)
 	return registry, writer, watched
+}
+
+// judge stores what is decided about Service shop/web by what the caches hold.
+func judge(t *testing.T, watched observe.Observer) {
+	t.Helper()
+	snap, err := watched.ObserveCached(t.Context(), web)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	plan := decide.Decide(snap)
+	watched.Memory.Judgements.Set(web, *summary.Judge(&snap, &plan))
 }
 
 func closed() <-chan struct{} {
@@ -73,11 +84,45 @@ func closed() <-chan struct{} {
 func TestTheTableOfMetricsIsWhatIsRegistered(t *testing.T) {
 	g := NewWithT(t)
 	registry, writer, watched := measuredWorld(t, closed())
-	watched.Memory.Checks.Set(types.NamespacedName{Namespace: "shop", Name: "web"}, summary.Check{Asked: 1})
+	watched.Memory.Checks.Set(web, summary.Check{Asked: 1})
+	judged := watched.Memory.Judgements.Get(web).Judgement
+	judged.Maintenance = true
+	watched.Memory.Judgements.Set(web, judged)
 	g.Expect(write.Create(t.Context(), writer, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "fallback"}})).To(Succeed())
 	families, err := registry.Gather()
 	g.Expect(err).NotTo(HaveOccurred())
 	metrictable.Check(g, "Services and outages", families)
+	series := 0
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if slices.ContainsFunc(metric.GetLabel(), func(label *dto.LabelPair) bool { return label.GetName() == labelService }) {
+				series++
+			}
+		}
+	}
+	g.Expect(series).To(Equal(6), "a Service that is tested, and in maintenance, has as many series as one can have")
+}
+
+// A Service that is not judged yet has no series, which does not mean that it is gone.
+func TestASeriesThatIsMissingAtAStartIsNotOneThatIsGone(t *testing.T) {
+	g := NewWithT(t)
+	registry, _, watched := measuredWorld(t, closed())
+	settled := func() float64 {
+		families, err := registry.Gather()
+		g.Expect(err).NotTo(HaveOccurred())
+		for _, family := range families {
+			if family.GetName() == prefix+"settled" {
+				return family.GetMetric()[0].GetGauge().GetValue()
+			}
+		}
+		return -1
+	}
+	g.Expect(settled()).To(Equal(0.0))
+	for _, policy := range []string{"storefront", "too-late-by-name"} {
+		g.Expect(settled()).To(Equal(0.0), "%s waits for a Service", policy)
+		watched.Memory.Statuses.Set(policy, memory.Status{Settled: summary.Policy{Name: policy, Generation: 7}})
+	}
+	g.Expect(settled()).To(Equal(1.0), "that a spec changed later does not matter")
 }
 
 func TestOnlyTheReplicaThatLeadsHasMetricsOfServices(t *testing.T) {
@@ -114,10 +159,11 @@ func governor(outages ...criticalv2.Outage) *criticalv2.CriticalService {
 
 // verdict is what was decided about Service shop/web.
 func verdict(governor *criticalv2.CriticalService, state criticalv2.ServiceState) []summary.Verdict {
-	return []summary.Verdict{{
-		Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: web.Name}},
-		Plan:    decide.Plan{Governor: governor, State: state},
-	}}
+	return []summary.Verdict{{Judgement: judgement(governor, state)}}
+}
+
+func judgement(governor *criticalv2.CriticalService, state criticalv2.ServiceState) summary.Judgement {
+	return summary.Judgement{Service: web, State: state, Matching: []summary.Policy{summary.PolicyOf(governor)}}
 }
 
 func TestWhatTheHistoryCounts(t *testing.T) {
@@ -148,11 +194,11 @@ func TestWhatTheHistoryCounts(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			measured := New(&memory.Memory{})
-			policy := governor(test.before...)
+			known, policy := &memory.Memory{}, governor(test.before...)
+			measured := New(known)
+			known.Judgements.Set(web, judgement(policy, criticalv2.StateArmed))
 			measured.Follow(policy, &criticalv2.CriticalServiceStatus{Outages: test.after}, verdict(policy, criticalv2.StateArmed))
-			outages, _ := measured.outages.see(web, criticalv2.StateArmed, time.Now())
-			g.Expect(outages).To(Equal(test.outages))
+			g.Expect(known.Judgements.Get(web).Outages).To(Equal(test.outages))
 			g.Expect(observed(g, measured.covers, criticalv2.FallbackKindPage)).To(Equal(test.covered), "covered")
 			g.Expect(observed(g, measured.durations, criticalv2.FallbackKindPage)).To(Equal(test.ended), "ended")
 			g.Expect(observed(g, measured.durations, noFallback)).To(Equal(test.endedUnhelped), "ended without a fallback")
@@ -288,8 +334,8 @@ func observed(g Gomega, histogram *prometheus.HistogramVec, kind string) string 
 		time.Duration(metric.GetHistogram().GetSampleSum()*float64(time.Second)))
 }
 
-// Another user's Pod with the fallback's name is an endpoint of the Service's own. A
-// scrape sends no request to find out, and uses what was found out last.
+// Another user's Pod with the fallback's name is an endpoint of the Service's own. Who
+// judges without a request uses what was found out last.
 func TestAScrapeKnowsOfANameConflict(t *testing.T) {
 	g := NewWithT(t)
 	registry, writer, watched := measuredWorld(t, closed())
@@ -309,7 +355,9 @@ func TestAScrapeKnowsOfANameConflict(t *testing.T) {
 		}
 		return -1
 	}
+	judge(t, watched)
 	g.Expect(ready()).To(Equal(0.0), "it is not known yet")
 	watched.Memory.Lookups.Set(key, memory.LookupOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: snap.PodName(), UID: "theirs"}}))
+	judge(t, watched)
 	g.Expect(ready()).To(Equal(1.0))
 }

@@ -58,7 +58,11 @@ func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, plan d
 		done.published = append(done.published, slice)
 		written[slice.Name] = memory.Written{From: slice.ResourceVersion, At: r.Clock.Now()}
 	}
-	r.Memory.Written.Set(key, written)
+	if len(written) > 0 {
+		r.Memory.Written.Set(key, written)
+	} else {
+		r.Memory.Written.Delete(key)
+	}
 	return done, fault.Join(failures...)
 }
 

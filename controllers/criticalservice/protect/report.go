@@ -15,8 +15,8 @@ import (
 	"github.com/critical-service/operator/internal/protection"
 )
 
-// report reports what was done, in events on the Service, and wakes those who do the
-// rest: provision, and the status of every CriticalService that matches the Service.
+// report reports what was done, in events on the Service, wakes those who do the rest, and
+// remembers what was decided.
 func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	log := ctrl.LoggerFrom(ctx)
 	for _, slice := range done.published {
@@ -29,12 +29,30 @@ func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap 
 	if plan.NeedsProvision() || r.NeedsLookup(key, snap) || snap.Attempt.IsNameTaken() {
 		r.Provision.Wake(key)
 	}
+	r.remember(key, snap, plan)
 	if snap.Service == nil {
-		r.Memory.Forget(key)
 		return
 	}
 	r.emit(snap, plan, done)
-	r.Wake.Matching(snap)
+}
+
+// remember stores what was decided, which wakes the status if that has changed, and drops
+// all that is known of a Service that is gone or not protected. Where the API server has
+// answered a write meanwhile, it is decided again with the answer.
+func (r *Reconciler) remember(key types.NamespacedName, snap *decide.Snapshot, plan decide.Plan) {
+	if snap.Service == nil || plan.Governor == nil {
+		// Whom to wake is forgotten as well.
+		if r.Wake.Judged(key, snap, &plan) {
+			r.Memory.Forget(key)
+		}
+		return
+	}
+	known := *snap
+	known.Attempt, known.Refusal = r.Memory.Attempts.Get(key), r.Memory.Refusals.Get(key)
+	if known.Attempt != snap.Attempt || known.Refusal != snap.Refusal {
+		plan = decide.Decide(known)
+	}
+	r.Wake.Judged(key, &known, &plan)
 }
 
 func (r *Reconciler) emit(snap *decide.Snapshot, plan decide.Plan, done outcome) {

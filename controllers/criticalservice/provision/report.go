@@ -23,11 +23,10 @@ func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap 
 	r.log(ctx, plan, done)
 	r.Metrics.Activated(key, activation(&plan, &done))
 	if snap.Service == nil {
-		r.Memory.Forget(key)
 		return
 	}
 	r.emit(snap, plan, done)
-	if r.remember(key, snap, done) || done.asked {
+	if plan.Governor != nil && (r.remember(key, snap, done) || done.asked) {
 		r.Protect.Wake(key)
 	}
 }

@@ -113,7 +113,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return fault.Result(err)
 	}
 	plan := decide.Decide(snap)
-	if plan.Governor == nil || !observe.Publishes(&snap) {
+	if plan.Governor == nil || !summary.Publishes(&snap) {
 		r.Memory.Checks.Delete(key)
 		r.Memory.Unconfirmed.Delete(key)
 		return ctrl.Result{}, nil // A slice that changes wakes it.
@@ -146,7 +146,7 @@ func (r *Reconciler) record(snap *decide.Snapshot, plan decide.Plan, check summa
 		return
 	}
 	r.Memory.Checks.Set(key, check)
-	r.Wake.Matching(snap)
+	r.Wake.About(key)
 	switch found.event {
 	case criticalv2.ConditionReasonStandbySilent:
 		r.Emit(snap.Service, plan.Governor, corev1.EventTypeWarning, found.event, "TestFallback",

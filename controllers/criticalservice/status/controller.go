@@ -4,16 +4,19 @@ package status
 
 import (
 	"context"
-	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
@@ -21,11 +24,12 @@ import (
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/queue"
+	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/controller/write"
 )
 
-// Reconciler summarises, per CriticalService, what was decided about the
-// Services it matches. It protects nothing.
+// Reconciler sums up, per CriticalService, what the controller that protects decided
+// about the Services that it matches. It observes and decides nothing itself.
 type Reconciler struct {
 	observe.Observer
 	events.Emitter
@@ -34,18 +38,31 @@ type Reconciler struct {
 	Metrics *metrics.Counters
 	// Wake wakes this controller.
 	Wake wake.Status
+	// Untested is true where the self-test is off.
+	Untested bool
 }
+
+// pace is the least time between two writes of the same status: in a mass failure, one
+// write carries the changes of many Services.
+const pace = time.Second
 
 // Setup adds the controller to the manager.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("status").
-		For(&criticalv2.CriticalService{}, builder.WithPredicates(wake.SpecChanged)).
-		Watches(&corev1.Service{}, wake.EachState(wake.PoliciesOfService(r.Cached)), builder.WithPredicates(wake.LabelsChanged)).
-		Watches(&corev1.Namespace{}, wake.EachState(wake.PoliciesBySelector(r.Cached)), builder.WithPredicates(wake.LabelsChanged)).
+		For(&criticalv2.CriticalService{}, builder.WithPredicates(predicate.Or(wake.SpecChanged, r.changedByOthers()))).
 		WatchesRawSource(r.Wake).
 		WithOptions(queue.Options(2)).
 		Complete(r)
+}
+
+// changedByOthers lets pass what was written after this controller wrote last, or by
+// another client before: a status that others changed is written again.
+func (r *Reconciler) changedByOthers() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		known := r.Memory.Statuses.Get(e.ObjectNew.GetName())
+		return known == nil || known.Version != e.ObjectNew.GetResourceVersion()
+	}}
 }
 
 // Reconcile writes the status where it differs, and then sends the events that
@@ -53,15 +70,24 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	policy := &criticalv2.CriticalService{}
 	if err := r.Cached.Get(ctx, req.NamespacedName, policy); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.Memory.Statuses.Delete(req.Name)
+		}
 		return fault.Result(err)
 	}
-	verdicts, err := r.judge(ctx, policy)
-	if err != nil {
-		return fault.Result(err)
+	if wait := r.untilNext(policy.Name); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
 	}
+	judged, settled := r.judgements(ctx, policy)
+	if !settled {
+		// The Service that is waited for wakes the status, unless it is gone.
+		return ctrl.Result{RequeueAfter: pace}, nil
+	}
+	verdicts := r.verdicts(judged)
 	updated := policy.DeepCopy()
 	updated.Status = summary.Summarize(policy, verdicts, r.unwatched(policy), r.Clock.Now())
-	wrote, err := write.Status(ctx, r.Client, policy, updated.DeepCopy())
+	written := updated.DeepCopy()
+	wrote, err := write.Status(ctx, r.Client, policy, written)
 	if apierrors.IsInvalid(err) {
 		return fault.Result(fault.BugFrom(err))
 	}
@@ -69,59 +95,56 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return fault.Result(err)
 	}
 	if wrote {
+		r.follow(policy.Name, func(status *memory.Status) {
+			status.Written, status.Version = r.Clock.Now(), written.ResourceVersion
+		})
 		r.Metrics.Follow(policy, &updated.Status, verdicts)
-		r.emit(policy, updated, verdicts)
+		r.emit(ctx, policy, updated)
 	}
 	return ctrl.Result{}, nil
 }
 
-// judge decides about every Service that the CriticalService matches. It writes
-// nothing: the service controller does what the plans say.
-func (r *Reconciler) judge(ctx context.Context, policy *criticalv2.CriticalService) ([]summary.Verdict, error) {
-	var matched []*corev1.Service
-	watched := policy.DeepCopy()
-	watched.Spec.Namespaces = slices.DeleteFunc(watched.Spec.Namespaces, func(name string) bool { return !r.watches(name) })
-	if len(policy.Spec.Namespaces) > 0 && len(watched.Spec.Namespaces) == 0 {
-		return nil, nil // The caches know nothing of these namespaces.
+// untilNext is how long it is until the status may be written again.
+func (r *Reconciler) untilNext(policy string) time.Duration {
+	known := r.Memory.Statuses.Get(policy)
+	if known == nil {
+		return 0
 	}
-	observe.EachMatched(ctx, r.Cached, watched, func(service *corev1.Service) { matched = append(matched, service) })
-
-	var verdicts []summary.Verdict
-	for _, service := range matched {
-		key := client.ObjectKeyFromObject(service)
-		snap, err := r.Observe(ctx, key)
-		if err != nil {
-			return nil, err
-		}
-		if plan := decide.Decide(snap); plan.Governor != nil {
-			verdicts = append(verdicts, summary.Verdict{
-				Service: service, Plan: plan, Cause: r.Memory.Cause(key), Check: r.Check(key, &snap),
-			})
-		}
-	}
-	return verdicts, nil
+	return known.Written.Add(pace).Sub(r.Clock.Now())
 }
 
-// unwatched lists the namespaces of the spec that the operator does not look at.
-func (r *Reconciler) unwatched(policy *criticalv2.CriticalService) []string {
-	return slices.DeleteFunc(slices.Clone(policy.Spec.Namespaces), r.watches)
+// follow keeps how far the status of a CriticalService is.
+func (r *Reconciler) follow(policy string, change func(*memory.Status)) {
+	r.Memory.Statuses.Update(policy, func(last *memory.Status) *memory.Status {
+		next := ptr.Deref(last, memory.Status{})
+		change(&next)
+		return &next
+	})
 }
 
-func (r *Reconciler) watches(namespace string) bool {
-	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
+// verdicts join what was decided with what else is known of each Service.
+func (r *Reconciler) verdicts(judged []*memory.Judged) []summary.Verdict {
+	verdicts := make([]summary.Verdict, 0, len(judged))
+	for _, known := range judged {
+		verdict := summary.Verdict{Judgement: known.Judgement, Cause: r.Memory.Cause(known.Service), Check: &summary.Check{}}
+		if known.Published && !r.Untested {
+			verdict.Check = r.Memory.Checks.Get(known.Service)
+		}
+		verdicts = append(verdicts, verdict)
+	}
+	return verdicts
 }
 
 // emit sends the events that a change of the status is worth.
-func (r *Reconciler) emit(before, after *criticalv2.CriticalService, verdicts []summary.Verdict) {
-	services := map[client.ObjectKey]*corev1.Service{}
-	for _, verdict := range verdicts {
-		services[client.ObjectKeyFromObject(verdict.Service)] = verdict.Service
-	}
+func (r *Reconciler) emit(ctx context.Context, before, after *criticalv2.CriticalService) {
 	for _, w := range warnings(before.Status.Details, after.Status.Details) {
 		if w.service == nil {
 			r.Emit(after, nil, corev1.EventTypeWarning, w.reason, "PrepareFallback", "%s", w.message)
-		} else {
-			r.Emit(services[*w.service], after, corev1.EventTypeWarning, w.reason, "PrepareFallback", "%s", w.message)
+			continue
+		}
+		service, err := read.Existing[corev1.Service](ctx, r.Cached, *w.service)
+		if err == nil && service != nil {
+			r.Emit(service, after, corev1.EventTypeWarning, w.reason, "PrepareFallback", "%s", w.message)
 		}
 	}
 }

@@ -55,6 +55,9 @@ func TestTheMetricsOfAServiceFollowIt(t *testing.T) {
 	service, real := w.armed(policy, "web")
 	of := func(name string, more ...string) func() float64 {
 		labels := map[string]string{"namespace": service.Namespace, "service": service.Name}
+		if name == "state" {
+			labels["critical_service"], labels["fallback"] = policy.Name, "page"
+		}
 		for i := 0; i < len(more); i += 2 {
 			labels[more[i]] = more[i+1]
 		}
@@ -70,12 +73,11 @@ func TestTheMetricsOfAServiceFollowIt(t *testing.T) {
 
 	w.Eventually(of("state", "state", "Armed")).Should(Equal(1.0))
 	for _, other := range []string{"Ignored", "Arming", "Exposed", "Covered"} {
-		w.Expect(of("state", "state", other)()).To(Equal(0.0), other)
+		w.Expect(of("state", "state", other)()).To(Equal(-1.0), other)
 	}
-	w.Expect(of("info", "critical_service", policy.Name, "fallback", "page")()).To(Equal(1.0))
 	w.Expect(of("ready_endpoints")()).To(Equal(1.0), "the standby does not count")
-	w.Expect(of("fallback_active")()).To(Equal(0.0))
-	w.Expect(of("maintenance")()).To(Equal(0.0))
+	w.Expect(of("maintenance")()).To(Equal(-1.0), "none is announced")
+	w.Eventually(count("settled")).Should(Equal(1.0))
 	w.Expect(of("outages_total")()).To(Equal(0.0), "it begins at 0")
 	w.Expect(of("failover_ready")()).To(Equal(-1.0), "the standby is not tested")
 	w.Eventually(func() bool {
@@ -84,9 +86,8 @@ func TestTheMetricsOfAServiceFollowIt(t *testing.T) {
 
 	w.fail(service, real)
 	w.Eventually(of("state", "state", "Covered")).Should(Equal(1.0))
-	w.Expect(of("state", "state", "Armed")()).To(Equal(0.0))
+	w.Expect(of("state", "state", "Armed")()).To(Equal(-1.0))
 	w.Expect(of("ready_endpoints")()).To(Equal(0.0), "what the operator published does not count")
-	w.Expect(of("fallback_active")()).To(Equal(1.0))
 	w.Eventually(of("outages_total")).Should(Equal(1.0))
 	w.Eventually(count("time_to_cover_seconds", "fallback", "page")).Should(Equal(1.0))
 	w.Eventually(count("activations_total", "fallback", "page", "result", "promoted")).Should(Equal(1.0))
@@ -150,17 +151,15 @@ func TestAServiceIsCountedOnce(t *testing.T) {
 	ignored := w.critical("alias", func(s *corev1.Service) {
 		metav1.SetMetaDataAnnotation(&s.ObjectMeta, criticalv2.AnnotationCriticalService, criticalv2.OptOut)
 	})
-	info := func(governor *criticalv2.CriticalService, name string) func() float64 {
+	state := func(governor *criticalv2.CriticalService, name, state string) func() float64 {
 		return func() float64 {
-			return sample(w, registry, "info", map[string]string{
-				"namespace": w.Namespace, "service": name, "critical_service": governor.Name, "fallback": "page",
+			return sample(w, registry, "state", map[string]string{
+				"namespace": w.Namespace, "service": name, "critical_service": governor.Name, "fallback": "page", "state": state,
 			})
 		}
 	}
-	w.Eventually(info(first, service.Name)).Should(Equal(1.0))
-	w.Eventually(info(first, ignored.Name)).Should(Equal(1.0))
-	state := map[string]string{"namespace": w.Namespace, "service": ignored.Name, "state": "Ignored"}
-	w.Expect(sample(w, registry, "state", state)).To(Equal(1.0))
-	delete(state, "state")
-	w.Expect(sample(w, registry, "ready_endpoints", state)).To(Equal(-1.0), "its endpoints are not watched")
+	w.Eventually(state(first, service.Name, "Arming")).Should(Equal(1.0))
+	w.Eventually(state(first, ignored.Name, "Ignored")).Should(Equal(1.0))
+	of := map[string]string{"namespace": w.Namespace, "service": ignored.Name}
+	w.Expect(sample(w, registry, "ready_endpoints", of)).To(Equal(-1.0), "its endpoints are not watched")
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/internal/protection"
 	"github.com/critical-service/operator/test/testenv"
@@ -269,9 +267,9 @@ func TestTheLintFindsAStatusThatDoesNotAgreeWithItself(t *testing.T) {
 func cleanPolicy() *criticalv2.CriticalService {
 	policy := &criticalv2.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: "a", Generation: 3}}
 	policy.Spec.ServiceSelector.MatchLabels = map[string]string{"role": "x"}
-	policy.Status = summary.Summarize(policy, []summary.Verdict{{
-		Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "x"}},
-		Plan:    decide.Plan{Governor: policy, State: criticalv2.StateArmed, Reason: criticalv2.ReasonStandbyReady, Message: "It stands by."},
-	}}, nil, time.Now().Add(-time.Minute))
+	policy.Status = summary.Summarize(policy, []summary.Verdict{{Judgement: summary.Judgement{
+		Service: types.NamespacedName{Namespace: "web", Name: "x"}, Matching: []summary.Policy{summary.PolicyOf(policy)},
+		State: criticalv2.StateArmed, Reason: criticalv2.ReasonStandbyReady, Message: "It stands by.",
+	}}}, nil, time.Now().Add(-time.Minute))
 	return policy
 }

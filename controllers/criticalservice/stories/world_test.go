@@ -197,8 +197,8 @@ func (w *world) conditionOf(policy *criticalv2.CriticalService, kind string) fun
 
 // quiet is how long the operator says nothing more about a world once it has
 // done all it wants to. It looks again after 0.2 s where a cache was behind, and
-// writes a status 0.25 s after a change.
-const quiet = 500 * time.Millisecond
+// looks at a status 0.25 s after a change.
+const quiet = 750 * time.Millisecond
 
 // look makes a change, and waits until the operator has looked at the Service
 // again and has nothing left to do. What holds then, holds on.
@@ -224,6 +224,7 @@ func (w *world) touch(service *corev1.Service) {
 func (w *world) settle() {
 	w.T.Helper()
 	w.Eventually(func() time.Duration { return w.operator.Idle(w.Namespace) }).Should(BeNumerically(">", quiet))
+	w.Eventually(func() bool { return w.operator.IsDue("status", w.Namespace) }).Should(BeFalse(), "a status waits for its turn")
 }
 
 // release takes the finalizers off a Service that a test held.

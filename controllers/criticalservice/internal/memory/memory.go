@@ -17,9 +17,12 @@ import (
 )
 
 // Memory is what was learnt by asking, by Service: answers of the API server and of
-// standbys, and what was counted of them. All of it may be lost: after a restart it
-// is empty, and the next question fills it. What must not be lost is in API objects.
+// standbys, what follows from them, and what was counted. All of it may be lost: after
+// a restart it is empty, and the next question, or the first look at each Service, fills
+// it. What must not be lost is in API objects.
 type Memory struct {
+	// Judgements are what was decided last about each Service, for status and metrics.
+	Judgements Judgements
 	// Attempts are the API server's last answers to the create of a fallback Pod.
 	Attempts OfService[decide.Attempt]
 	// Refusals are why standby slices could not be written.
@@ -38,9 +41,9 @@ type Memory struct {
 	Diagnoses OfService[Diagnosis]
 	// Denials are the kinds of fallback that the API server denied in this outage.
 	Denials OfService[string]
-	// Outages are what metrics say and the caches do not know.
-	Outages OfService[Outages]
 
+	// Statuses are how far the status of each CriticalService is, by name.
+	Statuses store.Map[string, Status]
 	// Tables are the parsed tables of the responders, by namespace: a mass failure
 	// reads the same one again and again.
 	Tables store.Map[string, Table]
@@ -82,13 +85,15 @@ type Diagnosis struct {
 	Reported []string
 }
 
-// Outages are those of a Service since this process leads.
-type Outages struct {
-	// Count is how many began.
-	Count int
-	// State is the one that was seen last, and Since when it was seen first.
-	State criticalv2.ServiceState
-	Since time.Time
+// Status is how far the status of a CriticalService is.
+type Status struct {
+	// Settled is the spec for which every Service that it matches was judged.
+	Settled summary.Policy
+	// Awaits is the Service for which the status waits until then.
+	Awaits types.NamespacedName
+	// Written is when it was written last, and Version the object's version since.
+	Written time.Time
+	Version string
 }
 
 // Table is the table of a responder by Service, empty where it cannot be parsed, and
@@ -106,8 +111,10 @@ func (m *Memory) Cause(service types.NamespacedName) *criticalv2.OutageCause {
 	return nil
 }
 
-// Forget drops what is remembered of a Service that is gone.
+// Forget drops what is remembered of a Service that is gone, or that no CriticalService
+// matches any more, and of its namespace if it was the last one there.
 func (m *Memory) Forget(service types.NamespacedName) {
+	m.Judgements.Delete(service)
 	m.Attempts.Delete(service)
 	m.Refusals.Delete(service)
 	m.Written.Delete(service)
@@ -116,5 +123,7 @@ func (m *Memory) Forget(service types.NamespacedName) {
 	m.Unconfirmed.Delete(service)
 	m.Diagnoses.Delete(service)
 	m.Denials.Delete(service)
-	m.Outages.Delete(service)
+	if !m.Judgements.HasNamespace(service.Namespace) {
+		m.Tables.Delete(service.Namespace)
+	}
 }

@@ -19,7 +19,6 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/internal/contract/listener"
 	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/protection"
@@ -32,8 +31,6 @@ type Observer struct {
 	Settings     decide.Settings
 	// Memory is what was learnt before.
 	Memory *memory.Memory
-	// Untested is true where the self-test is off.
-	Untested bool
 	// Namespaces are those that the operator watches; empty is all.
 	Namespaces []string
 	Clock      clock.PassiveClock
@@ -105,7 +102,7 @@ func (o *Observer) ObserveCached(ctx context.Context, key types.NamespacedName) 
 // NeedsLookup reports whether only the API server can say whose Pod has the fallback's
 // name, and was not asked yet.
 func (o *Observer) NeedsLookup(key types.NamespacedName, snap *decide.Snapshot) bool {
-	return snap.Service != nil && snap.NeedsPodLookup() && o.Memory.Lookups.Get(key) == nil
+	return snap.IsGoverned() && snap.NeedsPodLookup() && o.Memory.Lookups.Get(key) == nil
 }
 
 // ObserveLive makes a Snapshot from what the API server has now. It costs some
@@ -205,6 +202,8 @@ func (o *Observer) readResponder(ctx context.Context, from client.Reader, key ty
 	switch {
 	case err != nil:
 		return err
+	case snap.Service == nil:
+		// Of a Service that is gone nothing is remembered, which would have to be forgotten.
 	case listeners != nil && listeners.Labels[criticalv2.LabelResponder] == criticalv2.ResponderListeners:
 		snap.Responder.Listeners = o.table(ctx, listeners)[key.Name]
 	default:
@@ -388,23 +387,4 @@ func (o *Observer) lookUpNameConflict(ctx context.Context, snap *decide.Snapshot
 		snap.Attempt = nil // The name is free, or ours: the answer is out of date.
 	}
 	return nil
-}
-
-// Check is what is known of a Service's standby: nil if it is yet to be tested, and
-// empty where the self-test is off or there is no standby.
-func (o *Observer) Check(key types.NamespacedName, snap *decide.Snapshot) *summary.Check {
-	if o.Untested || !Publishes(snap) {
-		return &summary.Check{}
-	}
-	return o.Memory.Checks.Get(key)
-}
-
-// Publishes reports whether a standby endpoint is published, which can be asked.
-func Publishes(snap *decide.Snapshot) bool {
-	for i := range snap.Standby {
-		if len(snap.Standby[i].Endpoints) > 0 {
-			return true
-		}
-	}
-	return false
 }

@@ -24,8 +24,8 @@ func service() *corev1.Service {
 	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: web.Name}}
 }
 
-// The status controller observes as the service controller does: if observing changed
-// what is remembered, it would change what the other one decides.
+// Several controllers observe a Service: if observing changed what is remembered, it
+// would change what another one decides.
 func TestObservingChangesNothingThatIsRemembered(t *testing.T) {
 	nameTaken := decide.Attempt{Reason: criticalv2.ReasonNameTaken}
 	fallbackName := (&decide.Snapshot{Service: service()}).PodName()

@@ -27,9 +27,14 @@ func policy(name string) criticalv2.CriticalService {
 
 // verdict is about Service web/NAME, governed by "a".
 func verdict(name string, state criticalv2.ServiceState, reason string) summary.Verdict {
+	return judged(name, decide.Plan{State: state, Reason: reason, Message: "message of " + name})
+}
+
+// judged is what a Plan means for Service web/NAME, governed by "a".
+func judged(name string, plan decide.Plan) summary.Verdict {
 	governor := policy("a")
-	return summary.Verdict{
-		Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: name}},
-		Plan:    decide.Plan{Governor: &governor, State: state, Reason: reason, Message: "message of " + name},
-	}
+	plan.Governor = &governor
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: name, Labels: map[string]string{"role": "shop"}}}
+	snap := decide.Snapshot{Service: service, Policies: []criticalv2.CriticalService{governor}, Now: now}
+	return summary.Verdict{Judgement: *summary.Judge(&snap, &plan)}
 }

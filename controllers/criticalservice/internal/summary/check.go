@@ -69,12 +69,12 @@ const (
 )
 
 func resultOf(policy *criticalv2.CriticalService, verdict *Verdict) result {
-	plan, check := &verdict.Plan, verdict.Check
-	open := plan.State == criticalv2.StateArming || plan.State == criticalv2.StateExposed
+	check := verdict.Check
+	open := verdict.State == criticalv2.StateArming || verdict.State == criticalv2.StateExposed
 	switch {
-	case plan.Governor == nil || plan.Governor.Name != policy.Name || plan.State == criticalv2.StateIgnored:
+	case !verdict.IsGovernedBy(policy.Name) || verdict.State == criticalv2.StateIgnored:
 		return ungoverned
-	case open && protection.NeedsAction(plan.Reason):
+	case open && protection.NeedsAction(verdict.Reason):
 		return blocked
 	case check == nil:
 		return pending
@@ -101,7 +101,7 @@ func failoverOf(policy *criticalv2.CriticalService, verdict *Verdict, was *criti
 			Message: shorten(verdict.Check.Silence.Message), Port: verdict.Check.Silence.Port}
 	case blocked:
 		return &criticalv2.Failover{Status: metav1.ConditionFalse, Reason: criticalv2.ConditionReasonNotProtected,
-			Message: fmt.Sprintf("No fallback works: %s.", verdict.Plan.Reason)}
+			Message: fmt.Sprintf("No fallback works: %s.", verdict.Reason)}
 	case pending:
 		if was != nil && policy.Status.ObservedGeneration == policy.Generation {
 			return was
@@ -127,14 +127,14 @@ func sumUp(policy *criticalv2.CriticalService, verdicts []Verdict) failovers {
 	sum := failovers{count: map[result]int{}}
 	for i := range verdicts {
 		verdict := &verdicts[i]
-		service := verdict.Service.Namespace + "/" + verdict.Service.Name
+		service := verdict.Service.String()
 		found := resultOf(policy, verdict)
 		sum.count[found]++
 		switch found {
 		case silent:
 			sum.silent = append(sum.silent, fmt.Sprintf("Service %s: %s", service, verdict.Check.Silence.Message))
 		case blocked:
-			sum.blocked = append(sum.blocked, fmt.Sprintf("Service %s has no fallback that works (%s): %s", service, verdict.Plan.Reason, verdict.Plan.Message))
+			sum.blocked = append(sum.blocked, fmt.Sprintf("Service %s has no fallback that works (%s): %s", service, verdict.Reason, verdict.Message))
 		default: // It is counted only.
 		}
 	}

@@ -32,14 +32,14 @@ func TestFailoverReady(t *testing.T) {
 	const untested = "Unknown/NotTested: No standby was tested: the self-test is off or has just begun, or there is no standby before an outage."
 	other := policy("A")
 	elsewhere := tested("elsewhere", deadOnHTTP)
-	elsewhere.Plan.Governor = &other
+	elsewhere.Matching = []summary.Policy{summary.PolicyOf(&other)}
 	ignored := tested("ignored", nil)
-	ignored.Plan.State = criticalv2.StateIgnored
+	ignored.State = criticalv2.StateIgnored
 	covered := tested("covered", wellAsked)
-	covered.Plan.State = criticalv2.StateCovered
+	covered.State = criticalv2.StateCovered
 	open := func(name string, state criticalv2.ServiceState, reason string, check *summary.Check) summary.Verdict {
 		v := verdict(name, state, reason)
-		v.Plan.Message, v.Check = "Fix it.", check
+		v.Message, v.Check = "Fix it.", check
 		return v
 	}
 	arming := open("arming", criticalv2.StateArming, criticalv2.ReasonResponderStarting, notAsked)
@@ -47,7 +47,7 @@ func TestFailoverReady(t *testing.T) {
 	denied := open("denied", criticalv2.StateExposed, criticalv2.ReasonCreateDenied, notAsked)
 	lame := open("lame", criticalv2.StateCovered, criticalv2.ReasonPortMismatch, wellAsked)
 	elsewhereBlocked := blocked
-	elsewhereBlocked.Plan.Governor = &other
+	elsewhereBlocked.Matching = []summary.Policy{summary.PolicyOf(&other)}
 	held := &metav1.Condition{
 		Type: criticalv2.ConditionFailoverReady, Status: metav1.ConditionTrue, ObservedGeneration: 1,
 		Reason: criticalv2.ConditionReasonStandbyAnswers, Message: "as it was",
@@ -130,14 +130,14 @@ func TestTheFailoverOfEachService(t *testing.T) {
 	)
 	open := func(state criticalv2.ServiceState, reason string, check *summary.Check) summary.Verdict {
 		v := verdict("x", state, reason)
-		v.Plan.Message, v.Check = "Fix it.", check
+		v.Message, v.Check = "Fix it.", check
 		return v
 	}
 	other := policy("A")
 	elsewhere := tested("x", wellAsked)
-	elsewhere.Plan.Governor = &other
+	elsewhere.Matching = []summary.Policy{summary.PolicyOf(&other)}
 	provisional := open(criticalv2.StateArming, criticalv2.ReasonDryRunPending, notAsked)
-	provisional.Plan.Provisional = true
+	provisional.Provisional = true
 	held := &criticalv2.Failover{Status: metav1.ConditionFalse, Reason: criticalv2.ConditionReasonStandbySilent, Message: "as it was", Port: 80}
 
 	tests := map[string]struct {

@@ -50,8 +50,8 @@ func observe(details []criticalv2.ServiceStatus, verdicts []Verdict) map[types.N
 		seen[types.NamespacedName{Namespace: detail.Namespace, Name: detail.Name}] = observation{detail: detail}
 	}
 	for i := range verdicts {
-		key := types.NamespacedName{Namespace: verdicts[i].Service.Namespace, Name: verdicts[i].Service.Name}
-		seen[key] = observation{detail: seen[key].detail, fallback: verdicts[i].Plan.Fallback}
+		key := verdicts[i].Service
+		seen[key] = observation{detail: seen[key].detail, fallback: verdicts[i].Fallback}
 	}
 	return seen
 }

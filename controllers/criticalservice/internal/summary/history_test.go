@@ -67,7 +67,7 @@ func exposedNow(name string) summary.Verdict {
 
 func coveredNow(name string) summary.Verdict {
 	v := verdict(name, criticalv2.StateCovered, criticalv2.ReasonFallbackServing)
-	v.Plan.Fallback = criticalv2.FallbackKindPage
+	v.Fallback = criticalv2.FallbackKindPage
 	return v
 }
 
@@ -82,12 +82,12 @@ func because(v summary.Verdict, reason string) summary.Verdict {
 
 func governedBy(name string, v summary.Verdict) summary.Verdict {
 	other := policy(name)
-	v.Plan.Governor = &other
+	v.Matching = []summary.Policy{summary.PolicyOf(&other)}
 	return v
 }
 
 func provisionally(v summary.Verdict) summary.Verdict {
-	v.Plan.Provisional = true
+	v.Provisional = true
 	return v
 }
 

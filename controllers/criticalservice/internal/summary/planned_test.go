@@ -6,6 +6,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 )
 
@@ -20,8 +21,8 @@ func maintenance(g Gomega, until string) *criticalv2.Maintenance {
 
 func TestTheCauseOfAPlannedOutage(t *testing.T) {
 	g := NewWithT(t)
-	planned := because(coveredNow("shop"), criticalv2.CauseScaledToZero)
-	planned.Plan.Maintenance = maintenance(g, "2026-11-20T13:00:00Z")
+	announced := maintenance(g, "2026-11-20T13:00:00Z")
+	planned := because(judged("shop", decide.Plan{State: criticalv2.StateCovered, Maintenance: announced}), criticalv2.CauseScaledToZero)
 	p := policy("a")
 	status := summary.Summarize(&p, []summary.Verdict{planned}, nil, now)
 	want := &criticalv2.OutageCause{
@@ -31,15 +32,13 @@ func TestTheCauseOfAPlannedOutage(t *testing.T) {
 	g.Expect(status.Details[0].Cause).To(Equal(want))
 	g.Expect(status.Outages[0].Cause).To(Equal(want))
 
-	answers := armedNow("shop")
-	answers.Plan.Maintenance = planned.Plan.Maintenance
+	answers := judged("shop", decide.Plan{State: criticalv2.StateArmed, Maintenance: announced})
 	g.Expect(summary.Summarize(&p, []summary.Verdict{answers}, nil, now).Details[0].Cause).To(BeNil(), "there is no outage yet")
 }
 
 func TestTheCauseOfALiveDrill(t *testing.T) {
 	g := NewWithT(t)
-	drilled := coveredNow("shop")
-	drilled.Plan.Drill = maintenance(g, "2026-11-20T12:05:00Z")
+	drilled := judged("shop", decide.Plan{State: criticalv2.StateCovered, Drill: maintenance(g, "2026-11-20T12:05:00Z")})
 	p := policy("a")
 	status := summary.Summarize(&p, []summary.Verdict{drilled}, nil, now)
 	g.Expect(status.Outages[0].Cause).To(Equal(&criticalv2.OutageCause{

@@ -7,11 +7,10 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/internal/controller/condition"
 	"github.com/critical-service/operator/internal/protection"
 	"github.com/critical-service/operator/internal/text"
@@ -20,21 +19,26 @@ import (
 // Verdict is what was decided about one Service that a CriticalService matches, and
 // what is known of it beside that.
 type Verdict struct {
-	Service *corev1.Service
-	Plan    decide.Plan
+	Judgement
 	// Cause is what explains the outage; nil if it has not been diagnosed yet.
 	Cause *criticalv2.OutageCause
-	// Check is the last self-test of the standby; nil if there was none.
+	// Check is the last self-test of the standby: nil if it is yet to be tested, and empty
+	// where the self-test is off or there is no standby.
 	Check *Check
 }
 
 // Summarize makes the status of a CriticalService from its Services. The old
-// status matters only for when a state began, and while a Plan is provisional.
+// status matters only for when a state began, and while a Judgement is provisional.
 // unwatched names the namespaces of the spec that the operator does not look at.
 func Summarize(policy *criticalv2.CriticalService, verdicts []Verdict, unwatched []string, now time.Time) criticalv2.CriticalServiceStatus {
+	known := map[types.NamespacedName]*criticalv2.ServiceStatus{}
+	for i := range policy.Status.Details {
+		detail := &policy.Status.Details[i]
+		known[types.NamespacedName{Namespace: detail.Namespace, Name: detail.Name}] = detail
+	}
 	details := make([]criticalv2.ServiceStatus, 0, len(verdicts))
-	for _, verdict := range verdicts {
-		details = append(details, Detail(policy, verdict, now))
+	for i := range verdicts {
+		details = append(details, detailOf(policy, &verdicts[i], known[verdicts[i].Service], now))
 	}
 
 	status := criticalv2.CriticalServiceStatus{
@@ -53,33 +57,30 @@ func Summarize(policy *criticalv2.CriticalService, verdicts []Verdict, unwatched
 	return status
 }
 
-// Detail is what the status of a CriticalService says of one Service.
-func Detail(policy *criticalv2.CriticalService, verdict Verdict, now time.Time) criticalv2.ServiceStatus {
+// detailOf is what the status of a CriticalService says of one Service, of which it said
+// something before, or nothing (nil).
+func detailOf(policy *criticalv2.CriticalService, verdict *Verdict, was *criticalv2.ServiceStatus, now time.Time) criticalv2.ServiceStatus {
 	detail := criticalv2.ServiceStatus{
 		Namespace: verdict.Service.Namespace, Name: verdict.Service.Name,
-		State: verdict.Plan.State, Reason: verdict.Plan.Reason, Message: shorten(verdict.Plan.Message),
+		State: verdict.State, Reason: verdict.Reason, Message: verdict.Message,
 		Since: metav1.NewTime(now),
 	}
-	if governor := verdict.Plan.Governor; governor != nil && governor.Name != policy.Name {
+	if !verdict.IsGovernedBy(policy.Name) {
 		detail.State, detail.Reason = criticalv2.StateIgnored, criticalv2.ReasonOverridden
-		detail.Message = fmt.Sprintf("CriticalService %q comes first by name and governs this Service.", governor.Name)
+		detail.Message = fmt.Sprintf("CriticalService %q comes first by name and governs this Service.", verdict.Matching[0].Name)
 	}
 	if inOutage(detail) {
 		detail.Cause = verdict.Cause
-		if planned := plannedCause(&verdict.Plan); planned != nil {
-			detail.Cause = planned
+		if verdict.Planned != nil {
+			detail.Cause = verdict.Planned
 		}
 	}
-	was := policy.Status.DetailOf(detail.Namespace, detail.Name)
 	if was == nil {
-		detail.Failover = failoverOf(policy, &verdict, nil)
+		detail.Failover = failoverOf(policy, verdict, nil)
 		return detail
 	}
-	detail.Failover = failoverOf(policy, &verdict, was.Failover)
-	// A dry run is pending; until its result is there, that of the last one (perhaps of
-	// an operator before this one) is the best that is known.
-	armed := was.State == criticalv2.StateArmed && detail.State == criticalv2.StateArming
-	if verdict.Plan.Provisional && (was.State == detail.State || armed) {
+	detail.Failover = failoverOf(policy, verdict, was.Failover)
+	if verdict.IsHeld(was) && detail.Reason != criticalv2.ReasonOverridden {
 		held := *was
 		held.Failover = detail.Failover
 		return held

@@ -13,13 +13,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 )
 
 func TestConditions(t *testing.T) {
 	overridden := verdict("o", criticalv2.StateCovered, criticalv2.ReasonFallbackServing)
 	other := policy("A")
-	overridden.Plan.Governor = &other
+	overridden.Matching = []summary.Policy{summary.PolicyOf(&other)}
 
 	tests := map[string]struct {
 		verdicts  []summary.Verdict
@@ -138,7 +139,7 @@ func TestSinceIsWhenTheStateBegan(t *testing.T) {
 	was := func(state criticalv2.ServiceState, reason string) criticalv2.ServiceStatus {
 		return criticalv2.ServiceStatus{Namespace: "web", Name: "x", State: state, Reason: reason, Message: "old", Since: earlier}
 	}
-	provisional := func(v summary.Verdict) summary.Verdict { v.Plan.Provisional = true; return v }
+	provisional := func(v summary.Verdict) summary.Verdict { v.Provisional = true; return v }
 	tests := map[string]struct {
 		was        criticalv2.ServiceStatus
 		verdict    summary.Verdict
@@ -203,8 +204,7 @@ func TestASummaryOfTheSameIsTheSame(t *testing.T) {
 
 func TestLongMessagesFitTheSchema(t *testing.T) {
 	g := NewWithT(t)
-	p, v := policy("a"), verdict("x", criticalv2.StateArming, "r")
-	v.Plan.Message = strings.Repeat("é", 5000)
+	p, v := policy("a"), judged("x", decide.Plan{State: criticalv2.StateArming, Reason: "r", Message: strings.Repeat("é", 5000)})
 	status := summary.Summarize(&p, []summary.Verdict{v}, nil, now)
 	message := status.Details[0].Message
 	g.Expect(len(message)).To(BeNumerically("~", 1024, 3), "an event's note has at most 1024 bytes")

@@ -143,18 +143,6 @@ func ServicesOfNamespace(reader client.Reader) func(context.Context, client.Obje
 	}
 }
 
-// PoliciesBySelector wakes the status of every CriticalService that chooses
-// namespaces by their labels.
-func PoliciesBySelector(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
-	return func(ctx context.Context, _ client.Object, q queue.Requests) {
-		for _, policy := range observe.Policies(ctx, reader) {
-			if policy.Spec.NamespaceSelector != nil {
-				q.AddAfter(Request("", policy.Name), settle)
-			}
-		}
-	}
-}
-
 // ServicesOfPolicy wakes every Service that a CriticalService matches.
 func ServicesOfPolicy(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
 	return func(ctx context.Context, object client.Object, q queue.Requests) {
@@ -184,28 +172,11 @@ func EveryMatchedService(reader client.Reader) func(context.Context, client.Obje
 	}
 }
 
-// PoliciesOfService wakes the status of every CriticalService that matches a
-// Service, by the labels it has or had.
-func PoliciesOfService(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
-	return func(ctx context.Context, object client.Object, q queue.Requests) {
-		service, isService := object.(*corev1.Service)
-		if !isService {
-			return
-		}
-		policies, labels := observe.Policies(ctx, reader), observe.NamespaceLabels(ctx, reader, service.Namespace)
-		for i := range policies {
-			if protection.Matches(&policies[i], service, labels) {
-				q.AddAfter(Request("", policies[i].Name), settle)
-			}
-		}
-	}
-}
-
 // ComesOrGoes lets pass that something exists now, or does not any more.
 var ComesOrGoes = predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
 
 // SpecChanged lets pass what changes which Services are critical. A status that
-// the operator wrote wakes no controller.
+// was written is none of it.
 var SpecChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
@@ -214,8 +185,8 @@ var SpecChanged = predicate.Funcs{
 	},
 }
 
-// LabelsChanged lets pass what changes which CriticalServices match a Service.
-// All else about the Service reaches the status through the service controller.
+// LabelsChanged lets pass what changes which CriticalServices match the Services of a
+// namespace.
 var LabelsChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		return !equality.Semantic.DeepEqual(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels())

@@ -32,7 +32,8 @@ func Of(t testing.TB, objects ...client.Object) (observe.Observer, client.Client
 		WithIndex(&corev1.ConfigMap{}, metav1.ObjectNameField, func(object client.Object) []string { return []string{object.GetName()} }).
 		WithIndex(&corev1.ConfigMap{}, observe.IndexServiceOfMaintenance, observe.ServiceOfMaintenance).
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexServiceOfSlice, observe.ServiceOfSlice).
-		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice).Build()
+		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice).
+		WithStatusSubresource(&criticalv2.CriticalService{}).Build()
 	return observe.Observer{
 		Cached: cached, Live: neverAsked{t: t}, Memory: &memory.Memory{}, Clock: clock.RealClock{},
 	}, cached

@@ -1,0 +1,127 @@
+package summary
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/internal/protection"
+)
+
+// Judgement is what was decided about one Service, as far as status and metrics report
+// it: one is kept of each Service, so that it holds no object.
+type Judgement struct {
+	Service types.NamespacedName
+	// At is the time of the observation that it was made from.
+	At time.Time
+	// Matching are the CriticalServices that match the Service, by name: the first one
+	// governs it.
+	Matching []Policy
+	// State, Reason and Message are those of the Plan.
+	State           criticalv2.ServiceState
+	Reason, Message string
+	// Provisional is true while the state rests on an answer of the API server that is
+	// yet to come.
+	Provisional bool
+	// OwnReady is how many ready endpoints of its own the Service has.
+	OwnReady int
+	// Fallback is the kind of fallback that stands in for the Service; empty if none can.
+	Fallback string
+	// Maintenance is true while one is announced, and Planned is the cause of an outage
+	// that is planned; nil if there is none.
+	Maintenance bool
+	Planned     *criticalv2.OutageCause
+	// Published is true if there is a standby endpoint, which can be asked.
+	Published bool
+}
+
+// Policy is one state of the spec of a CriticalService.
+type Policy struct {
+	Name       string
+	UID        types.UID
+	Generation int64
+}
+
+// PolicyOf is the state of a CriticalService.
+func PolicyOf(policy *criticalv2.CriticalService) Policy {
+	return Policy{Name: policy.Name, UID: policy.UID, Generation: policy.Generation}
+}
+
+// Judge makes the Judgement of a Plan; nil if no CriticalService matches the Service.
+func Judge(snap *decide.Snapshot, plan *decide.Plan) *Judgement {
+	if snap.Service == nil || plan.Governor == nil {
+		return nil
+	}
+	judgement := &Judgement{
+		Service: types.NamespacedName{Namespace: snap.Service.Namespace, Name: snap.Service.Name}, At: snap.Now,
+		State: plan.State, Reason: plan.Reason, Message: shorten(plan.Message), Provisional: plan.Provisional,
+		OwnReady: plan.OwnReady, Fallback: plan.Fallback,
+		Maintenance: plan.Maintenance != nil, Planned: plannedCause(plan), Published: Publishes(snap),
+	}
+	for _, policy := range protection.Matching(snap.Policies, snap.Service, snap.NamespaceLabels) {
+		judgement.Matching = append(judgement.Matching, PolicyOf(policy))
+	}
+	return judgement
+}
+
+// Publishes reports whether a standby endpoint is published, which can be asked.
+func Publishes(snap *decide.Snapshot) bool {
+	for i := range snap.Standby {
+		if len(snap.Standby[i].Endpoints) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// IsGovernedBy reports whether a CriticalService governs the Service.
+func (j *Judgement) IsGovernedBy(policy string) bool {
+	return len(j.Matching) > 0 && j.Matching[0].Name == policy
+}
+
+// Accounts reports whether a CriticalService matched the Service with the spec that it
+// has now.
+func (j *Judgement) Accounts(policy Policy) bool { return slices.Contains(j.Matching, policy) }
+
+// Policies are the names of the CriticalServices that match the Service; none of a
+// Judgement that is nil.
+func (j *Judgement) Policies() []string {
+	if j == nil {
+		return nil
+	}
+	names := make([]string, 0, len(j.Matching))
+	for _, policy := range j.Matching {
+		names = append(names, policy.Name)
+	}
+	return names
+}
+
+// Same reports whether two Judgements say the same in a status, which says nothing of
+// the number of endpoints. Either may be nil.
+func (j *Judgement) Same(other *Judgement) bool {
+	if j == nil || other == nil {
+		return j == other
+	}
+	return j.State == other.State && j.Reason == other.Reason && j.Message == other.Message &&
+		j.Provisional == other.Provisional && j.Fallback == other.Fallback && j.Published == other.Published &&
+		samePlanned(j.Planned, other.Planned) && slices.Equal(j.Matching, other.Matching)
+}
+
+// samePlanned compares causes that plannedCause made.
+func samePlanned(a, b *criticalv2.OutageCause) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Reason == b.Reason && a.Message == b.Message
+}
+
+// IsHeld reports whether what the status says of a Service holds although something else
+// was decided: a dry run is pending, and until its result is there, that of the last
+// one (perhaps of an operator before this one) is the best that is known.
+func (j *Judgement) IsHeld(was *criticalv2.ServiceStatus) bool {
+	armed := was.State == criticalv2.StateArmed && j.State == criticalv2.StateArming
+	return j.Provisional && (was.State == j.State || armed)
+}
