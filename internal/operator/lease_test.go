@@ -111,6 +111,7 @@ func TestALeaderOutlivesAnAPIServerThatIsAway(t *testing.T) {
 			w.Expect(w.holder()).To(Equal("operator-1"))
 			w.Expect(admin.Create(t.Context(), selecting("later", "frontend"))).To(Succeed())
 			w.Eventually(w.observed("later")).Should(BeTrue(), "the controllers go on")
+			p.die() // A stop would wait for watches that have not come back yet.
 		})
 	}
 }
