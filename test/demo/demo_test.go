@@ -172,13 +172,14 @@ func TestTheVerdict(t *testing.T) {
 func TestTheStandbyIsDescribedInOneLine(t *testing.T) {
 	g := NewWithT(t)
 	conditions := discoveryv1.EndpointConditions{Ready: new(false), Serving: new(true), Terminating: new(true)}
-	g.Expect(describeStandby(&discoveryv1.EndpointSlice{
-		ObjectMeta: metav1.ObjectMeta{Name: "shop-standby-ipv4"},
-		Ports:      []discoveryv1.EndpointPort{{Port: new(int32(20000))}},
-		Endpoints: []discoveryv1.Endpoint{
-			{Addresses: []string{"10.244.0.7"}, Conditions: conditions}, {Addresses: []string{"10.244.0.8"}, Conditions: conditions},
-		},
-	})).To(Equal("EndpointSlice shop-standby-ipv4: 10.244.0.7:20000, 10.244.0.8:20000 (ready: false, serving: true, terminating: true)"))
+	slice := func(address string) discoveryv1.EndpointSlice {
+		return discoveryv1.EndpointSlice{
+			Ports:     []discoveryv1.EndpointPort{{Port: new(int32(20000))}},
+			Endpoints: []discoveryv1.Endpoint{{Addresses: []string{address}, Conditions: conditions}},
+		}
+	}
+	g.Expect(describeStandby([]discoveryv1.EndpointSlice{slice("10.244.0.7"), slice("10.244.0.8")})).To(
+		Equal("2 EndpointSlices, one for each Pod: 10.244.0.7:20000, 10.244.0.8:20000 (ready: false, serving: true, terminating: true)"))
 }
 
 func TestThePageIsKnownByItsWords(t *testing.T) {

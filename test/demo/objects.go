@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -86,23 +87,26 @@ func (d *demo) standby(ctx context.Context) (string, error) {
 	}); err != nil {
 		return "", err
 	}
-	for _, slice := range published.Items {
-		if len(slice.Endpoints) > 0 && len(slice.Ports) > 0 {
-			return describeStandby(&slice), nil
-		}
+	withPods := slices.DeleteFunc(published.Items, func(slice discoveryv1.EndpointSlice) bool {
+		return len(slice.Endpoints) == 0 || len(slice.Ports) == 0
+	})
+	if len(withPods) == 0 {
+		return "", fmt.Errorf("no standby slice with endpoints for Service %s/%s", namespace, shop)
 	}
-	return "", fmt.Errorf("no standby slice with endpoints for Service %s/%s", namespace, shop)
+	return describeStandby(withPods), nil
 }
 
-func describeStandby(slice *discoveryv1.EndpointSlice) string {
+func describeStandby(published []discoveryv1.EndpointSlice) string {
 	var addresses []string
-	for _, endpoint := range slice.Endpoints {
-		for _, address := range endpoint.Addresses {
-			addresses = append(addresses, net.JoinHostPort(address, strconv.Itoa(int(*slice.Ports[0].Port))))
+	for _, slice := range published {
+		for _, endpoint := range slice.Endpoints {
+			for _, address := range endpoint.Addresses {
+				addresses = append(addresses, net.JoinHostPort(address, strconv.Itoa(int(*slice.Ports[0].Port))))
+			}
 		}
 	}
-	conditions := slice.Endpoints[0].Conditions
-	return fmt.Sprintf("EndpointSlice %s: %s (ready: %t, serving: %t, terminating: %t)", slice.Name, strings.Join(addresses, ", "),
+	conditions := published[0].Endpoints[0].Conditions
+	return fmt.Sprintf("%d EndpointSlices, one for each Pod: %s (ready: %t, serving: %t, terminating: %t)", len(published), strings.Join(addresses, ", "),
 		ptr.Deref(conditions.Ready, true), ptr.Deref(conditions.Serving, true), ptr.Deref(conditions.Terminating, false))
 }
 

@@ -139,7 +139,7 @@ func TestWithoutATerminalScaleDownNeedsAYes(t *testing.T) {
 	g.Expect(a.workload).To(BeNil())
 }
 
-// stage is a Service with one standby slice, and the responder's table.
+// stage is a Service with the standby slices of one Pod, and the responder's table.
 func stage(changes ...func(*corev1.Service, *discoveryv1.EndpointSlice, *listener.Listener)) (service *corev1.Service, objects []client.Object) {
 	service = &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
@@ -161,7 +161,11 @@ func stage(changes ...func(*corev1.Service, *discoveryv1.EndpointSlice, *listene
 	}
 	data, _ := (&listener.Table{Listeners: []listener.Listener{*known}}).Encode()
 	table := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: criticalv2.ResponderName}, Data: map[string]string{listener.Key: string(data)}}
-	return service, []client.Object{service, slice, table}
+	published := slice.DeepCopy()
+	published.Name, published.Annotations = "web-standby-ipv4-pod", nil
+	published.Labels[criticalv2.LabelStandbyPod] = "pod"
+	slice.Endpoints = nil // One asks for the page, and the other publishes its Pod.
+	return service, []client.Object{service, slice, published, table}
 }
 
 func TestWhenThePageIsPrepared(t *testing.T) {

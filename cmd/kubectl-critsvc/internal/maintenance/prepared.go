@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,8 +20,8 @@ import (
 )
 
 // prepared reports whether a maintenance is announced by what stands in for the Service:
-// its standby slices are those of the page, with endpoints, and the responder knows of
-// it. A Service that can have no page keeps its fallback, which has to be there.
+// its standby slices are those of the page, some with endpoints, and the responder knows
+// of it. A Service that can have no page keeps its fallback, which has to be there.
 func prepared(ctx context.Context, from client.Reader, service *corev1.Service, m *criticalv2.Maintenance) (bool, error) {
 	var standby discoveryv1.EndpointSliceList
 	err := from.List(ctx, &standby, client.InNamespace(service.Namespace), client.MatchingLabels{
@@ -29,24 +30,38 @@ func prepared(ctx context.Context, from client.Reader, service *corev1.Service, 
 	if err != nil {
 		return false, fmt.Errorf("list the standby slices of Service %q: %w", service.Name, err)
 	}
+	if !protection.CanHavePage(service) {
+		return publishes(standby.Items, func(*discoveryv1.EndpointSlice) bool { return true }), nil
+	}
 	for i := range standby.Items {
-		slice := &standby.Items[i]
-		if len(slice.Endpoints) == 0 || protection.CanHavePage(service) && !announces(slice, m) {
+		if slice := &standby.Items[i]; protection.StandsFor(slice) == "" && !announces(slice, m) {
 			return false, nil
 		}
 	}
-	if !protection.CanHavePage(service) {
-		return true, nil
-	}
-	if len(standby.Items) == 0 {
+	if len(standby.Items) == 0 || !publishes(standby.Items, isPage) {
 		return false, nil
 	}
 	return responderKnows(ctx, from, service, m)
 }
 
+// publishes reports whether, in each IP family in which a slice asks for a standby, one
+// that counts lists an endpoint.
+func publishes(standby []discoveryv1.EndpointSlice, counts func(*discoveryv1.EndpointSlice) bool) bool {
+	answered := map[discoveryv1.AddressType]bool{}
+	for i := range standby {
+		slice := &standby[i]
+		answered[slice.AddressType] = answered[slice.AddressType] || len(slice.Endpoints) > 0 && counts(slice)
+	}
+	return !slices.Contains(slices.Collect(maps.Values(answered)), false)
+}
+
+func isPage(slice *discoveryv1.EndpointSlice) bool {
+	return slice.Labels[criticalv2.LabelFallbackKind] == criticalv2.FallbackKindPage
+}
+
 func announces(slice *discoveryv1.EndpointSlice, m *criticalv2.Maintenance) bool {
 	published := &criticalv2.Announcement{}
-	return slice.Labels[criticalv2.LabelFallbackKind] == criticalv2.FallbackKindPage &&
+	return isPage(slice) &&
 		json.Unmarshal([]byte(slice.Annotations[criticalv2.AnnotationMaintenance]), published) == nil && same(published, &m.Announcement)
 }
 
