@@ -43,8 +43,9 @@ func EachState(f func(ctx context.Context, object client.Object, q queue.Request
 	}
 }
 
-// ServiceOfSlice wakes the Service of an EndpointSlice, at once where the
-// slice has no ready endpoint, and the Services that it is the backup of.
+// ServiceOfSlice wakes the Service of an EndpointSlice, before all others where the slice
+// has no ready endpoint, or is a standby that is promoted, and the Services that it is
+// the backup of.
 func ServiceOfSlice(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
 	return func(ctx context.Context, object client.Object, q queue.Requests) {
 		slice, isSlice := object.(*discoveryv1.EndpointSlice)
@@ -53,7 +54,8 @@ func ServiceOfSlice(reader client.Reader) func(context.Context, client.Object, q
 			return
 		}
 		priority := 0
-		if !protection.IsStandby(slice) && !protection.IsPromoted(slice) {
+		// A Service that may be down, and at a start one whose standby may have to step back.
+		if protection.IsStandby(slice) == protection.IsPromoted(slice) {
 			priority = OutagePriority
 		}
 		add(q, Request(slice.Namespace, names[0]), priority)
