@@ -9,7 +9,6 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // aLongWhile is ten times as long as the operator's lease lasts. Kubernetes' own controllers end
@@ -61,18 +60,4 @@ func TestTheOperatorOutlivesItsAPIServer(t *testing.T) {
 			o.end()
 		})
 	}
-}
-
-// process says which process an operator is.
-type process struct {
-	pod      types.UID
-	restarts int32
-}
-
-func (w *world) operatorProcess() process {
-	w.t.Helper()
-	pods := w.operatorPods(w)
-	w.Expect(pods).To(HaveLen(1))
-	w.Expect(pods[0].Status.ContainerStatuses).To(HaveLen(1))
-	return process{pod: pods[0].UID, restarts: pods[0].Status.ContainerStatuses[0].RestartCount}
 }

@@ -12,7 +12,7 @@
 //	watch_test.go        requests, one by one or at a fixed rate, and who answered them
 //	node_test.go         what is done on the node itself: to kill, to measure, to stop the API server
 //	critsvc_test.go      the kubectl plugin as a program: its exit codes and documents
-//	operator_test.go     the operator's own Pod: stop, start, kill
+//	operator_test.go     the operator's own Pod: stop, start, freeze, kill, change its image
 //	report_test.go       what is printed when a scenario fails
 //
 // All other files are scenarios. Settings of the operator hold for the whole process, and so there

@@ -42,8 +42,14 @@ func (w *world) processes(pod *corev1.Pod) []int {
 
 func (w *world) killProcesses(pod *corev1.Pod) {
 	w.t.Helper()
+	w.signal(pod, syscall.SIGKILL)
+}
+
+// signal sends a signal to all processes of a Pod.
+func (w *world) signal(pod *corev1.Pod, signal syscall.Signal) {
+	w.t.Helper()
 	for _, pid := range w.processes(pod) {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		if err := syscall.Kill(pid, signal); err != nil {
 			// The process of a container may end with its sandbox.
 			w.Expect(err).To(Equal(syscall.ESRCH))
 		}

@@ -3,11 +3,16 @@
 package e2e
 
 import (
+	"syscall"
+
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/test/internal/cluster"
 )
 
 // Scenarios that stop the operator disturb all others: they must not be parallel.
@@ -35,6 +40,61 @@ func (w *world) killOperator() {
 	w.Expect(w.Delete(w.ctx, &old[0], client.GracePeriodSeconds(0))).To(Succeed())
 	w.Eventually(w.operatorPods).ShouldNot(ContainElement(HaveField("UID", old[0].UID)))
 	w.Expect(operatorRuns(w.ctx)).To(Succeed())
+}
+
+// freezeOperator stops the operator's process in the middle of what it does. It does not go on: what
+// follows is stopOperator, which ends it when its grace period is over.
+func (w *world) freezeOperator() {
+	w.t.Helper()
+	for _, pod := range w.operatorPods(w) {
+		// One that was replaced is on its way out.
+		if cluster.PodReady(&pod) {
+			w.signal(&pod, syscall.SIGSTOP)
+		}
+	}
+}
+
+// changeOperator gives the operator another image, and does not wait for it; restore brings the old one
+// back, at the latest when the scenario ends.
+func (w *world) changeOperator(image string) (restore func()) {
+	w.t.Helper()
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorName}}
+	w.refresh(deployment)
+	old := deployment.Spec.Template.Spec.Containers[0].Image
+	w.Expect(image).NotTo(Equal(old))
+	restore = func() {
+		w.t.Helper()
+		changeImage(w, deployment, old)
+		w.Expect(operatorRuns(w.ctx)).To(Succeed())
+	}
+	w.t.Cleanup(restore)
+	changeImage(w, deployment, image)
+	return restore
+}
+
+// changeImage gives another image to the Pods of a Deployment of one container.
+func changeImage(w *world, deployment *appsv1.Deployment, image string) {
+	w.t.Helper()
+	change(w, deployment, func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = image })
+}
+
+// process says which process an operator is.
+type process struct {
+	pod      types.UID
+	restarts int32
+}
+
+// operatorProcess waits until the operator has one Pod: one that was replaced may be on its way out.
+func (w *world) operatorProcess() process {
+	w.t.Helper()
+	var found process
+	w.Eventually(func(g Gomega) {
+		pods := w.operatorPods(g)
+		g.Expect(pods).To(HaveLen(1))
+		g.Expect(pods[0].Status.ContainerStatuses).To(HaveLen(1))
+		found = process{pod: pods[0].UID, restarts: pods[0].Status.ContainerStatuses[0].RestartCount}
+	}).Should(Succeed(), "Pods of the operator")
+	return found
 }
 
 func (w *world) operatorPods(g Gomega) []corev1.Pod {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -41,10 +40,7 @@ func TestTheResponderIsRolledWhileItIsAllThatAnswers(t *testing.T) {
 
 // TestTheOperatorIsUpgradedWhileItsResponderIsAllThatAnswers is not parallel, as all share the operator.
 func TestTheOperatorIsUpgradedWhileItsResponderIsAllThatAnswers(t *testing.T) {
-	next := os.Getenv("E2E_NEXT_IMG")
-	if next == "" {
-		t.Skip("E2E_NEXT_IMG, another image of the operator, is not set: run 'make e2e', which sets it")
-	}
+	next := nextOperator(t)
 	w := newWorld(t)
 	shop := w.service("shop").withPage()
 	shop.standsIn(thePage)
@@ -52,7 +48,8 @@ func TestTheOperatorIsUpgradedWhileItsResponderIsAllThatAnswers(t *testing.T) {
 	o := shop.watched()
 	operator := w.operatorPods(w)[0]
 
-	restore := w.upgradeOperator(next)
+	restore := w.changeOperator(next)
+	w.Expect(operatorRuns(w.ctx)).To(Succeed())
 	w.Eventually(w.operatorPods).Should(HaveExactElements(Not(HaveField("UID", operator.UID))))
 	w.areReplaced(before)
 	for _, pod := range w.respondersRun() {
@@ -68,23 +65,14 @@ func TestTheOperatorIsUpgradedWhileItsResponderIsAllThatAnswers(t *testing.T) {
 	restore()
 }
 
-// upgradeOperator gives the operator another image; restore brings the old one back, at the latest
-// when the scenario ends.
-func (w *world) upgradeOperator(image string) (restore func()) {
-	w.t.Helper()
-	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorName}}
-	w.refresh(deployment)
-	old := deployment.Spec.Template.Spec.Containers[0].Image
-	w.Expect(image).NotTo(Equal(old))
-	set := func(image string) {
-		w.t.Helper()
-		change(w, deployment, func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = image })
-		w.Expect(operatorRuns(w.ctx)).To(Succeed())
+// nextOperator is another image of the operator.
+func nextOperator(t *testing.T) string {
+	t.Helper()
+	next := os.Getenv("E2E_NEXT_IMG")
+	if next == "" {
+		t.Skip("E2E_NEXT_IMG, another image of the operator, is not set: run 'make e2e', which sets it")
 	}
-	restore = func() { set(old) }
-	w.t.Cleanup(restore)
-	set(image)
-	return restore
+	return next
 }
 
 // v2 is the Service's CriticalService, read again.
