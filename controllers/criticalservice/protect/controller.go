@@ -43,12 +43,17 @@ type Reconciler struct {
 	Contents *content.Judgements
 }
 
-// timeout bounds one reconcile: a few writes.
-const timeout = 10 * time.Second
+const (
+	// workers wait for the API server most of the time, and the API server for its
+	// storage, which takes many writes at once as easily as one.
+	workers = 32
+	// timeout bounds one reconcile: a few writes.
+	timeout = 10 * time.Second
+)
 
 // Setup adds the controller to the manager.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
-	options := queue.Options(8)
+	options := queue.Options(workers)
 	options.ReconciliationTimeout = timeout
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("service").

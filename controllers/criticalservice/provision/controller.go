@@ -24,7 +24,7 @@ import (
 const (
 	// workers are more than creates that may hang at once, so that those never keep
 	// withdrawals waiting.
-	workers = createsAtOnce + 8
+	workers = createsAtOnce + 24
 	// timeout bounds one reconcile.
 	timeout = time.Minute
 )

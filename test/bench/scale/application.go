@@ -44,10 +44,26 @@ func fakeAddress(number int) netip.Addr {
 
 // setAllReady lets the applications of the first Services fail, or recover, all at once.
 func (b *bench) setAllReady(ctx context.Context, count int, ready bool) error {
+	return b.each(ctx, count, func(ctx context.Context, number int) error { return b.setReady(ctx, number, ready) })
+}
+
+func (b *bench) setReady(ctx context.Context, number int, ready bool) error {
+	return b.patchApplication(ctx, number, fmt.Sprintf(
+		`{"endpoints":[{"addresses":[%q],"conditions":{"ready":%t,"serving":%t,"terminating":false}}]}`,
+		fakeAddress(number), ready, ready))
+}
+
+// setReadyPaced is setAllReady at the pace of kube-controller-manager.
+func (b *bench) setReadyPaced(ctx context.Context, count int, ready bool) error {
+	every := time.NewTicker(time.Second / kubernetesRate)
+	defer every.Stop()
 	return b.each(ctx, count, func(ctx context.Context, number int) error {
-		return b.patchApplication(ctx, number, fmt.Sprintf(
-			`{"endpoints":[{"addresses":[%q],"conditions":{"ready":%t,"serving":%t,"terminating":false}}]}`,
-			fakeAddress(number), ready, ready))
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-every.C:
+			return b.setReady(ctx, number, ready)
+		}
 	})
 }
 

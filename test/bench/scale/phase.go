@@ -17,6 +17,10 @@ const (
 	churnRate = 10
 	// idle is the share of a core up to which the operator has nothing to do.
 	idle = 0.2
+	// kubernetesRate is how many slices kube-controller-manager writes per second at most (its default
+	// --kube-api-qps): so fast do applications fail that all fail at once. turnSample is how many do.
+	kubernetesRate = 20
+	turnSample     = 1000
 	// restartSample is how many Services fail while the operator is stopped.
 	restartSample = 10
 
@@ -109,22 +113,23 @@ func containersReady(pods []corev1.Pod) time.Time {
 func (b *bench) fail(ctx context.Context, m *measured) error    { return b.turn(ctx, m, true) }
 func (b *bench) recover(ctx context.Context, m *measured) error { return b.turn(ctx, m, false) }
 
-// turn lets all applications fail or recover at once, and waits until the fallbacks are promoted, or
-// demoted, and their events written.
+// turn lets all applications, or the first thousand, fail or recover, as fast as Kubernetes says so, and
+// waits until the fallbacks are promoted, or demoted, and their events written.
 func (b *bench) turn(ctx context.Context, m *measured, outage bool) error {
 	what, reason := "demoted", eventDemoted
 	if outage {
 		what, reason = "promoted", eventPromoted
 	}
-	if err := b.setAllReady(ctx, b.world.total(), !outage); err != nil {
+	turned := b.world.turned()
+	if err := b.setReadyPaced(ctx, turned, !outage); err != nil {
 		return err
 	}
-	if err := b.until(ctx, what, is(outage)); err != nil {
+	if err := b.untilCount(ctx, what, turned, is(outage)); err != nil {
 		return err
 	}
 	m.first, m.last = b.tracker.latencies()
 	m.turned = b.tracker.slicesTurned()
-	return b.awaitEvents(ctx, m, reason, b.world.total())
+	return b.awaitEvents(ctx, m, reason, turned)
 }
 
 // awaitEvents waits until the events of a phase are written, or no more come. How many there are is

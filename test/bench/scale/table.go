@@ -104,7 +104,7 @@ func comparison(results []result) string {
 		for _, r := range results {
 			cell := ""
 			if i := slices.IndexFunc(r.phases, func(m measured) bool { return m.name == row.phase }); i >= 0 {
-				cell = row.of(r.phases[i], r.world.total())
+				cell = row.of(r.phases[i], r.world.turned())
 			}
 			fmt.Fprintf(&text, " %s |", cell)
 		}

@@ -75,18 +75,18 @@ func ofTurn(phase, what string) []target {
 			return seconds(p99), p99 <= turnLimit
 		}},
 		{phase, small, "CPU per " + what, "3 ms", false, func(r result, m measured) (string, bool) {
-			each := m.cost.cpu / time.Duration(r.world.total())
+			each := m.cost.cpu / time.Duration(r.world.turned())
 			return fmt.Sprintf("%.1f ms", each.Seconds()*1000), each <= cpuLimit
 		}},
 		{phase, 0, "reads per " + what, "0", true, func(r result, m measured) (string, bool) {
-			return each(m.cost.reads, r.world.total()), m.cost.reads <= strayReads
+			return each(m.cost.reads, r.world.turned()), m.cost.reads <= strayReads
 		}},
 		{phase, 0, "writes per slice and " + what, "1", true, func(_ result, m measured) (string, bool) {
 			return each(m.cost.sliceWrites+m.cost.late, m.turned),
 				m.turned > 0 && m.cost.sliceWrites <= m.turned && m.cost.late <= m.turned/strayWrites
 		}},
 		{phase, 0, "events per " + what, "1", true, func(r result, m measured) (string, bool) {
-			return each(m.events, r.world.total()), m.events == r.world.total()
+			return each(m.events, r.world.turned()), m.events == r.world.turned()
 		}},
 	}
 }

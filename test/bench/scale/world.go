@@ -49,6 +49,9 @@ func parseWorlds(text string) ([]world, error) {
 
 func (w world) total() int { return w.namespaces * w.services }
 
+// turned is how many applications fail, and recover.
+func (w world) turned() int { return min(w.total(), turnSample) }
+
 func (w world) String() string { return fmt.Sprintf("%d x %d", w.namespaces, w.services) }
 
 // Addresses lead nowhere: they are of 198.18.0.0/15, which is kept for benchmarks (RFC 2544).
