@@ -97,6 +97,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		Memory:     &memory.Memory{},
 		Namespaces: options.Namespaces,
 		Clock:      clock.RealClock{},
+
+		LivePolicies: observe.NewPolicyReader(),
 	}
 	recorder, err := events.NewRecorder(mgr, "critical-service-operator")
 	if err != nil {

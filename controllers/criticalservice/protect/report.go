@@ -58,12 +58,13 @@ func (r *Reconciler) remember(key types.NamespacedName, snap *decide.Snapshot, p
 func (r *Reconciler) emit(snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	if slice := turned(done.published, snap.Standby, true); slice != nil {
 		r.Emit(snap.Service, plan.Governor, corev1.EventTypeWarning, eventFallbackPromoted, "PromoteFallback",
-			"No ready endpoint: promoted %s fallback of CriticalService %q (EndpointSlice %q)",
-			slice.Labels[criticalv2.LabelFallbackKind], plan.Governor.Name, slice.Name)
+			"No ready endpoint: promoted %s fallback of CriticalService %q (Pod %q)",
+			slice.Labels[criticalv2.LabelFallbackKind], plan.Governor.Name, slice.Endpoints[0].TargetRef.Name)
 	}
 	if slice := turned(done.published, snap.Standby, false); slice != nil {
 		r.Emit(snap.Service, plan.Governor, corev1.EventTypeNormal, eventFallbackDemoted, "DemoteFallback",
-			"The Service has a ready endpoint of its own: demoted the fallback to standby (EndpointSlice %q)", slice.Name)
+			"The Service has a ready endpoint of its own: demoted the fallback to standby (Pod %q)",
+			slice.Endpoints[0].TargetRef.Name)
 	}
 }
 

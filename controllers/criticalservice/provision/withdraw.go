@@ -22,9 +22,16 @@ import (
 // may be behind, so the API server is asked first: a step is taken only if the
 // plan would be the same with what is true now.
 func (r *Reconciler) withdraw(ctx context.Context, key types.NamespacedName, plan decide.Plan, done *outcome) error {
-	snap, err := r.ObserveLive(ctx, key)
+	observe := r.ObserveLive
+	if plan.Governor == nil {
+		observe = r.ObserveWithdrawal
+	}
+	snap, err := observe(ctx, key)
 	if err != nil {
 		return err
+	}
+	if plan.Governor == nil && snap.IsGoverned() {
+		return fault.WaitFor(cacheBehind, "a CriticalService that is not in the cache yet protects the Service")
 	}
 	live := decide.Decide(snap)
 	return fault.Join(

@@ -242,13 +242,15 @@ func TestADelayEndsByItself(t *testing.T) {
 	service, real := w.armed(policy, "web")
 	w.fail(service, real)
 	w.Eventually(w.note(service, criticalv2.AnnotationOutageSince)).ShouldNot(BeEmpty())
-	w.Expect(w.Events(service, "FallbackPromoted")).To(BeEmpty())
+	since, err := time.Parse(time.RFC3339Nano, w.note(service, criticalv2.AnnotationOutageSince)())
+	w.Expect(err).NotTo(HaveOccurred())
 	w.Eventually(w.published(service)).Should(HaveSuffix("promoted"))
+	w.Eventually(w.EventsOf(service, "FallbackPromoted")).Should(HaveLen(1))
+	w.Expect(w.Events(service, "FallbackPromoted")[0].EventTime.Time).To(BeTemporally(">=", since.Add(time.Second)))
 	w.recover(service)
 	w.Eventually(w.note(service, criticalv2.AnnotationRecoveredSince)).ShouldNot(BeEmpty())
 	w.Eventually(w.published(service)).Should(HaveSuffix("standby"))
 	w.settle()
-	w.Eventually(w.EventsOf(service, "FallbackPromoted")).Should(HaveLen(1))
 	w.Eventually(w.EventsOf(service, "FallbackDemoted")).Should(HaveLen(1))
 }
 

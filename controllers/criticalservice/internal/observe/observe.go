@@ -34,6 +34,8 @@ type Observer struct {
 	// Namespaces are those that the operator watches; empty is all.
 	Namespaces []string
 	Clock      clock.PassiveClock
+	// LivePolicies shares what is read live of CriticalServices.
+	LivePolicies *PolicyReader
 }
 
 // IndexServiceOfSlice is the cache's index of EndpointSlices by their Service,
@@ -115,6 +117,20 @@ func (o *Observer) ObserveLive(ctx context.Context, key types.NamespacedName) (d
 	return snap, err
 }
 
+// ObserveWithdrawal makes a Snapshot of a Service that nothing asks to protect any more.
+// What says so is read live. What goes is as the caches have it, and is deleted only if
+// it still is so.
+func (o *Observer) ObserveWithdrawal(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
+	snap, err := o.ObserveCached(ctx, key)
+	if err == nil {
+		err = o.readService(ctx, o.Live, key, &snap)
+	}
+	if err == nil {
+		err = o.readPolicies(ctx, o.Live, key, &snap)
+	}
+	return snap, err
+}
+
 func (o *Observer) snapshot(ctx context.Context, from client.Reader, key types.NamespacedName, slicesOf ...client.ListOption) (decide.Snapshot, error) {
 	snap := decide.Snapshot{Now: o.Clock.Now(), Settings: o.Settings, Attempt: o.Memory.Attempts.Get(key), Refusal: o.Memory.Refusals.Get(key)}
 	for _, part := range []func(context.Context, client.Reader, types.NamespacedName, *decide.Snapshot) error{
@@ -155,6 +171,11 @@ func (o *Observer) readService(ctx context.Context, from client.Reader, key type
 }
 
 func (o *Observer) readPolicies(ctx context.Context, from client.Reader, _ types.NamespacedName, snap *decide.Snapshot) error {
+	if from == o.Live {
+		var err error
+		snap.Policies, err = o.LivePolicies.List(ctx, o.Live)
+		return err
+	}
 	var policies criticalv2.CriticalServiceList
 	err := from.List(ctx, &policies, client.UnsafeDisableDeepCopy)
 	snap.Policies = policies.Items

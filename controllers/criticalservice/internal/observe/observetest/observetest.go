@@ -35,7 +35,7 @@ func Of(t testing.TB, objects ...client.Object) (observe.Observer, client.Client
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice).
 		WithStatusSubresource(&criticalv2.CriticalService{}).Build()
 	return observe.Observer{
-		Cached: cached, Live: neverAsked{t: t}, Memory: &memory.Memory{}, Clock: clock.RealClock{},
+		Cached: cached, Live: neverAsked{t: t}, Memory: &memory.Memory{}, Clock: clock.RealClock{}, LivePolicies: observe.NewPolicyReader(),
 	}, cached
 }
 
