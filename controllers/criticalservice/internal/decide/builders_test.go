@@ -188,8 +188,10 @@ func accepted(s *decide.Snapshot) { answered(time.Minute, "", "")(s) }
 
 func refusedDryRun(s *decide.Snapshot) {
 	denied(time.Second)(s)
-	s.Attempt.DryRun = true
+	asDryRun(s)
 }
+
+func asDryRun(s *decide.Snapshot) { s.Attempt.DryRun = true }
 
 func denied(ago time.Duration) option {
 	return answered(ago, criticalv2.ReasonCreateDenied, "exceeded quota")

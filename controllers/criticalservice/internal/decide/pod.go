@@ -102,6 +102,9 @@ func (a *Attempt) nextIn(now time.Time) time.Duration {
 	interval := dryRunEvery
 	if a.refused() {
 		interval = min(firstRetry<<min(a.Refusals-1, 5), lastRetry)
+		if !a.DryRun {
+			interval = min(interval, lastCreateRetry) // Nothing answers meanwhile.
+		}
 	}
 	return a.At.Add(interval).Sub(now)
 }
