@@ -27,6 +27,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/provision"
 	"github.com/critical-service/operator/controllers/criticalservice/selftest"
 	"github.com/critical-service/operator/controllers/criticalservice/status"
+	"github.com/critical-service/operator/controllers/criticalservice/template"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/controller/write"
@@ -114,10 +115,11 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	wakeStatus := wake.NewStatus(observer.Memory)
 	diagnoses := cause.NewDiagnoses(options.DiagnoseAfter, observer.Memory)
 	contents := content.NewJudgements(observer.Memory)
+	templates := template.NewReadings(observer.Memory)
 
 	wakeProtect, wakeProvision := queue.NewWaker(0), queue.NewWaker(0)
 	services := &protect.Reconciler{
-		Observer: observer, Emitter: emitter, Client: writer, Metrics: measured, Diagnoses: diagnoses, Contents: contents,
+		Observer: observer, Emitter: emitter, Client: writer, Metrics: measured, Diagnoses: diagnoses, Contents: contents, Templates: templates,
 		Protect: wakeProtect, Provision: wakeProvision, Wake: wakeStatus,
 	}
 	if err := services.Setup(mgr); err != nil {
@@ -140,6 +142,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	judge := &content.Reconciler{Observer: observer, Judgements: contents, Wake: wakeStatus}
 	if err := judge.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the content controller: %w", err)
+	}
+	reader := &template.Reconciler{Observer: observer, Readings: templates}
+	if err := reader.Setup(mgr); err != nil {
+		return fmt.Errorf("set up the template controller: %w", err)
 	}
 	if options.SelfTestInterval <= 0 {
 		return nil

@@ -26,6 +26,7 @@ func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap 
 	r.Metrics.Activated(key, activation(snap, &plan, &done))
 	r.Diagnoses.Follow(key, plan)
 	r.Contents.Follow(snap)
+	r.Templates.Follow(snap)
 	if plan.NeedsProvision() || r.NeedsLookup(key, snap) || snap.Attempt.IsNameTaken() {
 		r.Provision.Wake(key)
 	}

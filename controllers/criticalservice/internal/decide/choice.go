@@ -45,6 +45,8 @@ const (
 	templateForbidden shortfall = "template forbidden"
 	// templateMissing: the PodTemplate does not exist.
 	templateMissing shortfall = "template missing"
+	// templateTooLarge: the PodTemplate is larger than MaxTemplate.
+	templateTooLarge shortfall = "template too large"
 	// headless: clients dial the port of the Pod itself.
 	headless shortfall = "headless"
 	// contentMissing: the ConfigMap of the page is not there.
@@ -121,7 +123,9 @@ func choosePod(f *facts, fallback *criticalv2.PodTemplateFallback) choice {
 	switch {
 	case !f.Settings.Templates().Allows(fallback, f.Service.Namespace):
 		c.shortfall = templateForbidden
-	case f.Template == nil:
+	case f.TemplateTooLarge:
+		c.shortfall = templateTooLarge
+	case f.Template == nil && !f.isUnread():
 		c.shortfall = templateMissing
 	}
 	// A fallback that is there stays, whatever became of its template.

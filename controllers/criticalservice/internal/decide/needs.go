@@ -62,6 +62,11 @@ func (s *Snapshot) template(fallback *criticalv2.PodTemplateFallback) types.Name
 	return s.Settings.Templates().Named(fallback)
 }
 
+// isUnread reports whether the PodTemplate of the Service exists and was not read yet.
+func (s *Snapshot) isUnread() bool {
+	return s.Template == nil && slices.Contains(s.Unread, s.Needs().Template)
+}
+
 // NeighborTemplate is the PodTemplate of the fallback Pod of another Service of the
 // namespace, if that carries the labels of its selector; none otherwise.
 func (s *Snapshot) NeighborTemplate(service *corev1.Service) types.NamespacedName {
