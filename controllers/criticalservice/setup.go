@@ -117,10 +117,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	contents := content.NewJudgements(observer.Memory)
 	templates := template.NewReadings(observer.Memory)
 
-	wakeProtect, wakeProvision := queue.NewWaker(0), queue.NewWaker(0)
+	wakeProtect, wakeProvision, wakeSelfTest := queue.NewWaker(0), queue.NewWaker(0), selftest.NewWaker(options.SelfTestInterval)
 	services := &protect.Reconciler{
 		Observer: observer, Emitter: emitter, Client: writer, Metrics: measured, Diagnoses: diagnoses, Contents: contents, Templates: templates,
-		Protect: wakeProtect, Provision: wakeProvision, Wake: wakeStatus,
+		Protect: wakeProtect, Provision: wakeProvision, SelfTest: wakeSelfTest, Wake: wakeStatus,
 	}
 	if err := services.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the service controller: %w", err)
@@ -152,7 +152,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	}
 	tester := &selftest.Reconciler{
 		Observer: observer, Emitter: emitter, Wake: wakeStatus, Metrics: measured,
-		Every: options.SelfTestInterval, Dial: options.SelfTestDial,
+		Every: options.SelfTestInterval, Woken: wakeSelfTest, Dial: options.SelfTestDial,
 	}
 	if err := tester.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the self-test: %w", err)

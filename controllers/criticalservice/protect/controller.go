@@ -40,6 +40,8 @@ type Reconciler struct {
 	Metrics            *metrics.Counters
 	// Diagnoses follow every outage.
 	Diagnoses *cause.Diagnoses
+	// SelfTest wakes the self-test; nil if there is none.
+	SelfTest *queue.Waker
 	// Contents are judged apart, and Templates read.
 	Contents  *content.Judgements
 	Templates *template.Readings

@@ -113,6 +113,17 @@ func (s *Snapshot) OwnReady() []discoveryv1.Endpoint {
 	return protection.OwnReady(s.Service, s.Slices, s.ours())
 }
 
+// Targets are all that can be asked whether it answers in the place of the Service: its
+// standby, and in an outage the fallback Pods that it selects.
+func (s *Snapshot) Targets() []protection.Target {
+	return append(protection.Targets(s.Service, s.Standby), s.SelectedTargets()...)
+}
+
+// SelectedTargets are those of the fallback Pods that the Service selects, in an outage.
+func (s *Snapshot) SelectedTargets() []protection.Target {
+	return protection.SelectedTargets(s.Service, s.Slices, s.ours())
+}
+
 // ours are the Pods of the namespace that the operator made. A Pod that has the
 // fallback's name is one, unless it was looked up and is another's.
 func (s *Snapshot) ours() protection.Ours {
