@@ -79,14 +79,8 @@ type Options struct {
 
 // Setup adds the controllers of this kind to the manager.
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, observe.IndexServiceOfSlice, observe.ServiceOfSlice); err != nil {
-		return fmt.Errorf("index EndpointSlices by Service: %w", err)
-	}
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice); err != nil {
-		return fmt.Errorf("index EndpointSlices by backup: %w", err)
-	}
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.ConfigMap{}, observe.IndexServiceOfMaintenance, observe.ServiceOfMaintenance); err != nil {
-		return fmt.Errorf("index maintenances by Service: %w", err)
+	if err := index(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
 	}
 	observer := observe.Observer{
 		Cached: mgr.GetClient(),
@@ -156,6 +150,20 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	}
 	if err := tester.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the self-test: %w", err)
+	}
+	return nil
+}
+
+// index makes the indexes of the caches by which a Service is observed.
+func index(ctx context.Context, indexer client.FieldIndexer) error {
+	if err := indexer.IndexField(ctx, &discoveryv1.EndpointSlice{}, observe.IndexServiceOfSlice, observe.ServiceOfSlice); err != nil {
+		return fmt.Errorf("index EndpointSlices by Service: %w", err)
+	}
+	if err := indexer.IndexField(ctx, &discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice); err != nil {
+		return fmt.Errorf("index EndpointSlices by backup: %w", err)
+	}
+	if err := indexer.IndexField(ctx, &corev1.ConfigMap{}, observe.IndexServiceOfMaintenance, observe.ServiceOfMaintenance); err != nil {
+		return fmt.Errorf("index maintenances by Service: %w", err)
 	}
 	return nil
 }

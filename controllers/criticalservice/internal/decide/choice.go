@@ -75,6 +75,12 @@ func (c *choice) answersOn(f *facts) bool {
 	return c.isPod() && !c.byLabels() && !c.keepsPod() && f.up() && phaseOf(f).promoted
 }
 
+// awaitsTemplate reports whether nothing is to be changed before it is known what the
+// template says: the Service answers by itself, and no Pod was made.
+func (c *choice) awaitsTemplate(f *facts) bool {
+	return c.isPod() && f.isUnread() && f.current == nil && f.up()
+}
+
 // choose finds the fallback: while a maintenance is announced, the page, so far as
 // the Service can have one; else the one that is configured. That one also stays
 // until the page can answer: an announcement must not cost what it announces.

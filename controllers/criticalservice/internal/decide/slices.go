@@ -25,8 +25,7 @@ func (s *sliceChanges) writes() bool { return len(s.publish)+len(s.retract) > 0 
 // changeSlices plans the standby slices.
 func changeSlices(f *facts, want choice, now target) sliceChanges {
 	switch {
-	// The page that stands in for a template stays until it is known that it need not.
-	case want.isPod() && f.isUnread() && f.current == nil && f.up():
+	case want.awaitsTemplate(f): // The page that stands in for it may have to go on.
 		return sliceChanges{}
 	case !want.byLabels() && (want.kind != "" || !f.up()):
 		return publish(f, want, now)
