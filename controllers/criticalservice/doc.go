@@ -31,13 +31,14 @@
 //
 // # The rooms
 //
-// Five controllers work on this kind, each in a package of its own:
+// These controllers work on this kind, each in a package of its own:
 //
 //	protect     key: the Service. Publishes, promotes and withdraws its fallback
 //	status      key: the CriticalService. Writes its status, and nothing else
 //	selftest    key: the Service. Asks its standby for an answer before it is needed
 //	cause       key: the Service. Looks for the cause of its outage, while it lasts
 //	content     key: the ConfigMap. Finds what is wrong with the content of a page
+//	template    key: the PodTemplate. Reads the templates that CriticalServices name
 //
 // The key of the controller that protects is the Service, so CriticalServices that
 // overlap cannot race. All do the same four things:
@@ -61,8 +62,9 @@
 // by the controller that protects when an outage begins, and after that it wakes itself
 // at growing intervals; it reads what it needs straight from the API server.
 //
-// Of content, caches hold the metadata only. The controller that protects asks for a
-// judgement of what a page names, and is woken when it has changed.
+// Of content and PodTemplates, caches hold the metadata only. The controller that
+// protects asks for a judgement of what a page names, and for the template that it lacks,
+// and is woken when one has changed.
 //
 // The responder itself is another kind (controllers/responder). The two communicate
 // through API objects: a standby slice of a page asks for a responder, and the
@@ -74,7 +76,7 @@
 // reference, whether it is up to date in its annotations, whether a standby is promoted
 // in its slice, when a delay began in an annotation there, how long a state has lasted
 // in the status. Only answers are kept in memory: of the API server to a create, of a
-// standby to the self-test, what explains an outage, and what is wrong with content; and
-// what was decided last of each Service. They can be asked for, and it can be decided,
-// again; internal/memory lists them all.
+// standby to the self-test, what explains an outage, what is wrong with content, and
+// what a PodTemplate says; and what was decided last of each Service. They can be asked
+// for, and it can be decided, again; internal/memory lists them all.
 package criticalservice

@@ -27,6 +27,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/provision"
 	"github.com/critical-service/operator/controllers/criticalservice/selftest"
 	"github.com/critical-service/operator/controllers/criticalservice/status"
+	"github.com/critical-service/operator/controllers/criticalservice/template"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/controller/write"
@@ -78,14 +79,8 @@ type Options struct {
 
 // Setup adds the controllers of this kind to the manager.
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, observe.IndexServiceOfSlice, observe.ServiceOfSlice); err != nil {
-		return fmt.Errorf("index EndpointSlices by Service: %w", err)
-	}
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice); err != nil {
-		return fmt.Errorf("index EndpointSlices by backup: %w", err)
-	}
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.ConfigMap{}, observe.IndexServiceOfMaintenance, observe.ServiceOfMaintenance); err != nil {
-		return fmt.Errorf("index maintenances by Service: %w", err)
+	if err := index(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
 	}
 	observer := observe.Observer{
 		Cached: mgr.GetClient(),
@@ -116,11 +111,12 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	wakeStatus := wake.NewStatus(observer.Memory)
 	diagnoses := cause.NewDiagnoses(options.DiagnoseAfter, observer.Memory)
 	contents := content.NewJudgements(observer.Memory)
+	templates := template.NewReadings(observer.Memory)
 
-	wakeProtect, wakeProvision := queue.NewWaker(0), queue.NewWaker(0)
+	wakeProtect, wakeProvision, wakeSelfTest := queue.NewWaker(0), queue.NewWaker(0), selftest.NewWaker(options.SelfTestInterval)
 	services := &protect.Reconciler{
-		Observer: observer, Emitter: emitter, Client: writer, Metrics: measured, Diagnoses: diagnoses, Contents: contents,
-		Protect: wakeProtect, Provision: wakeProvision, Wake: wakeStatus,
+		Observer: observer, Emitter: emitter, Client: writer, Metrics: measured, Diagnoses: diagnoses, Contents: contents, Templates: templates,
+		Protect: wakeProtect, Provision: wakeProvision, SelfTest: wakeSelfTest, Wake: wakeStatus,
 	}
 	if err := services.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the service controller: %w", err)
@@ -143,15 +139,33 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := judge.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the content controller: %w", err)
 	}
+	reader := &template.Reconciler{Observer: observer, Readings: templates}
+	if err := reader.Setup(mgr); err != nil {
+		return fmt.Errorf("set up the template controller: %w", err)
+	}
 	if options.SelfTestInterval <= 0 {
 		return nil
 	}
 	tester := &selftest.Reconciler{
 		Observer: observer, Emitter: emitter, Wake: wakeStatus, Metrics: measured,
-		Every: options.SelfTestInterval, Dial: options.SelfTestDial,
+		Every: options.SelfTestInterval, Woken: wakeSelfTest, Dial: options.SelfTestDial,
 	}
 	if err := tester.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the self-test: %w", err)
+	}
+	return nil
+}
+
+// index makes the indexes of the caches by which a Service is observed.
+func index(ctx context.Context, indexer client.FieldIndexer) error {
+	if err := indexer.IndexField(ctx, &discoveryv1.EndpointSlice{}, observe.IndexServiceOfSlice, observe.ServiceOfSlice); err != nil {
+		return fmt.Errorf("index EndpointSlices by Service: %w", err)
+	}
+	if err := indexer.IndexField(ctx, &discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice); err != nil {
+		return fmt.Errorf("index EndpointSlices by backup: %w", err)
+	}
+	if err := indexer.IndexField(ctx, &corev1.ConfigMap{}, observe.IndexServiceOfMaintenance, observe.ServiceOfMaintenance); err != nil {
+		return fmt.Errorf("index maintenances by Service: %w", err)
 	}
 	return nil
 }

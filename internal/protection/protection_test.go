@@ -234,19 +234,25 @@ func TestAFallbackMeansAPodTemplate(t *testing.T) {
 		namespace, name string
 		want            string
 		allowed         bool
+		reach           string
 	}{
-		"the default, where none is named, which every Service may use": {"", "", "defaults/standard", true},
-		"one of the operator's namespace, where no other is named":      {"", "sorry", "system/sorry", true},
-		"one that names the operator's namespace":                       {"system", "sorry", "system/sorry", true},
-		"one of the Service's own namespace":                            {"team", "sorry", "team/sorry", true},
-		"one of another namespace, which is forbidden":                  {"elsewhere", "sorry", "elsewhere/sorry", false},
-		"one beside the default, which is forbidden by its name":        {"defaults", "standard", "defaults/standard", false},
+		"the default, where none is named, which every Service may use": {"", "", "defaults/standard", true, ""},
+		"one of the operator's namespace, where no other is named":      {"", "sorry", "system/sorry", true, ""},
+		"one that names the operator's namespace":                       {"system", "sorry", "system/sorry", true, ""},
+		"one of the Service's own namespace":                            {"team", "sorry", "team/sorry", true, "team"},
+		"one of another namespace, which is forbidden":                  {"elsewhere", "sorry", "elsewhere/sorry", false, "elsewhere"},
+		"one beside the default, which is forbidden by its name":        {"defaults", "standard", "defaults/standard", false, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
 			fallback := &criticalv2.PodTemplateFallback{Namespace: test.namespace, Name: test.name}
 			g.Expect(templates.Named(fallback).String()).To(Equal(test.want))
 			g.Expect(templates.Allows(fallback, "team")).To(Equal(test.allowed))
+			g.Expect(templates.Reach(templates.Named(fallback))).To(Equal(test.reach))
+
+			policies := []criticalv2.CriticalService{{}, {Spec: criticalv2.CriticalServiceSpec{Fallback: criticalv2.Fallback{PodTemplate: fallback}}}}
+			g.Expect(templates.IsNamed(templates.Named(fallback), policies)).To(BeTrue())
+			g.Expect(templates.IsNamed(types.NamespacedName{Namespace: "team", Name: "other"}, policies)).To(BeFalse())
 		})
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/critical-service/operator/internal/contract/appprotocol"
 )
 
-// Target is one TCP port of one standby endpoint, and how clients ask it.
+// Target is one TCP port of one endpoint of a fallback, and how clients ask it.
 type Target struct {
 	// Port is the Service's port.
 	Port corev1.ServicePort
@@ -25,6 +25,9 @@ type Target struct {
 	Number int32
 	// Protocol is that in which to ask.
 	Protocol appprotocol.Protocol
+	// Selected is true of a fallback Pod that the Service selects, and that Kubernetes
+	// publishes.
+	Selected bool
 }
 
 // Pod is the name of the Pod that listens; empty where the endpoint names none.
@@ -40,6 +43,26 @@ func (t Target) Address() string {
 // Targets lists the TCP ports of all that stands by for a Service, by port, Pod and
 // address. Of slices that are not the Service's standby it takes nothing.
 func Targets(service *corev1.Service, all []discoveryv1.EndpointSlice) []Target {
+	return targets(service, all, func(slice *discoveryv1.EndpointSlice, _ *discoveryv1.Endpoint) bool { return IsStandby(slice) })
+}
+
+// SelectedTargets lists the TCP ports of the fallback Pods that a Service selects, where
+// Kubernetes publishes them as ready and no ready endpoint is the Service's own: nothing
+// else answers its clients.
+func SelectedTargets(service *corev1.Service, all []discoveryv1.EndpointSlice, ours Ours) []Target {
+	for endpoint := range Ready(service, all) {
+		if !ours.Lists(endpoint) {
+			return nil
+		}
+	}
+	return targets(service, all, func(slice *discoveryv1.EndpointSlice, endpoint *discoveryv1.Endpoint) bool {
+		ref := endpoint.TargetRef
+		return !IsStandby(slice) && IsReady(endpoint) && ref != nil && ref.Kind == "Pod" && ours.Has(ref.UID)
+	})
+}
+
+// targets lists the TCP ports of chosen endpoints of a Service.
+func targets(service *corev1.Service, all []discoveryv1.EndpointSlice, isChosen func(*discoveryv1.EndpointSlice, *discoveryv1.Endpoint) bool) []Target {
 	var found []Target
 	for _, port := range service.Spec.Ports {
 		if !IsTCP(port) {
@@ -48,7 +71,7 @@ func Targets(service *corev1.Service, all []discoveryv1.EndpointSlice) []Target 
 		first := len(found)
 		for i := range all {
 			slice := &all[i]
-			if !IsStandby(slice) || slice.Labels[discoveryv1.LabelServiceName] != service.Name {
+			if slice.Labels[discoveryv1.LabelServiceName] != service.Name {
 				continue
 			}
 			at := slices.IndexFunc(slice.Ports, func(p discoveryv1.EndpointPort) bool { return p.Port != nil && ptr.Deref(p.Name, "") == port.Name })
@@ -56,10 +79,10 @@ func Targets(service *corev1.Service, all []discoveryv1.EndpointSlice) []Target 
 				continue
 			}
 			for j := range slice.Endpoints {
-				if endpoint := &slice.Endpoints[j]; len(endpoint.Addresses) > 0 {
+				if endpoint := &slice.Endpoints[j]; len(endpoint.Addresses) > 0 && isChosen(slice, endpoint) {
 					found = append(found, Target{
 						Port: port, Endpoint: endpoint, Number: *slice.Ports[at].Port,
-						Protocol: askedIn(port, slice.Labels[criticalv2.LabelFallbackKind]),
+						Protocol: askedIn(port, kindOf(slice)), Selected: !IsStandby(slice),
 					})
 				}
 			}
@@ -69,6 +92,15 @@ func Targets(service *corev1.Service, all []discoveryv1.EndpointSlice) []Target 
 		})
 	}
 	return found
+}
+
+// kindOf is the kind of fallback that a slice publishes. Of a slice that is not the
+// operator's, any user may have written the label.
+func kindOf(slice *discoveryv1.EndpointSlice) string {
+	if !IsStandby(slice) {
+		return criticalv2.FallbackKindPodTemplate
+	}
+	return slice.Labels[criticalv2.LabelFallbackKind]
 }
 
 // askedIn is the protocol in which to ask a port of a standby, by its kind. The

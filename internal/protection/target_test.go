@@ -82,6 +82,44 @@ func TestTheTargetsAreThePortsOfTheStandby(t *testing.T) {
 	}
 }
 
+// A Service may select the fallback Pods that were made for it and for others.
+func TestInAnOutageTheSelectedFallbackPodsAreAsked(t *testing.T) {
+	ours := protection.OursOf("fallback-shop", "", "ours", "of-another")
+	own, fallback, other := slice(), slice(listing("fallback-shop", "ours")), slice(listing("fallback-cart", "of-another"))
+	notReady := func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].Conditions.Ready = new(false) }
+	forged := func(s *discoveryv1.EndpointSlice) {
+		s.Labels[criticalv2.LabelFallbackKind] = criticalv2.FallbackKindPage
+	}
+	numbered := corev1.ServicePort{Name: "x", Port: 80}
+	for sentence, test := range map[string]struct {
+		service *corev1.Service
+		slices  []discoveryv1.EndpointSlice
+		want    []string
+	}{
+		"the Pod that was made for it":          {shop(), []discoveryv1.EndpointSlice{fallback}, []string{"http fallback-shop 10.0.0.1:8080 http"}},
+		"and those of others":                   {shop(), []discoveryv1.EndpointSlice{fallback, other}, []string{"http fallback-cart 10.0.0.1:8080 http", "http fallback-shop 10.0.0.1:8080 http"}},
+		"only whether they listen":              {shop(withPorts(numbered)), []discoveryv1.EndpointSlice{slice(listing("fallback-shop", "ours"), onPort("x"), forged)}, []string{"x fallback-shop 10.0.0.1:8080 tcp"}},
+		"on each port that is published":        {shop(), []discoveryv1.EndpointSlice{fallback, slice(listing("fallback-shop", "ours"), onPort("metrics"))}, []string{"http fallback-shop 10.0.0.1:8080 http", "metrics fallback-shop 10.0.0.1:8080 tcp"}},
+		"not while the application answers":     {shop(), []discoveryv1.EndpointSlice{fallback, own}, nil},
+		"also while the application is unready": {shop(), []discoveryv1.EndpointSlice{fallback, slice(notReady)}, []string{"http fallback-shop 10.0.0.1:8080 http"}},
+		"not one that is unready itself":        {shop(), []discoveryv1.EndpointSlice{slice(listing("fallback-shop", "ours"), notReady)}, nil},
+		"not one that is only named like ours":  {shop(), []discoveryv1.EndpointSlice{slice(listing("fallback-shop", "gone"))}, nil},
+		"not what stands by, which is asked anyway": {
+			shop(), []discoveryv1.EndpointSlice{slice(standby(criticalv2.FallbackKindPodTemplate), listing("fallback-shop", "ours"))}, nil,
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			var got []string
+			for _, target := range protection.SelectedTargets(test.service, test.slices, ours) {
+				g.Expect(target.Selected).To(BeTrue())
+				got = append(got, fmt.Sprintf("%s %s %s %s", target.Port.Name, target.Pod(), target.Address(), target.Protocol))
+			}
+			g.Expect(got).To(Equal(test.want))
+		})
+	}
+}
+
 func TestAPageNeedsATCPPortAndAClusterIP(t *testing.T) {
 	headless := func(s *corev1.Service) { s.Spec.ClusterIP = corev1.ClusterIPNone }
 	udp := corev1.ServicePort{Port: 53, Protocol: corev1.ProtocolUDP}

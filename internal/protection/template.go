@@ -1,6 +1,8 @@
 package protection
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -25,6 +27,22 @@ func (t Templates) Named(fallback *criticalv2.PodTemplateFallback) types.Namespa
 	default:
 		return types.NamespacedName{Namespace: fallback.Namespace, Name: fallback.Name}
 	}
+}
+
+// IsNamed reports whether a CriticalService means a PodTemplate.
+func (t Templates) IsNamed(name types.NamespacedName, policies []criticalv2.CriticalService) bool {
+	return slices.ContainsFunc(policies, func(policy criticalv2.CriticalService) bool {
+		fallback := policy.Spec.Fallback.PodTemplate
+		return fallback != nil && t.Named(fallback) == name
+	})
+}
+
+// Reach is the namespace whose Services alone may use a PodTemplate; empty if all may.
+func (t Templates) Reach(name types.NamespacedName) string {
+	if name == t.Default || name.Namespace == t.OperatorNamespace {
+		return ""
+	}
+	return name.Namespace
 }
 
 // Allows reports whether the PodTemplate that a fallback means may be used for

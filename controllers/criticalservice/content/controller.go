@@ -7,7 +7,6 @@ import (
 	"context"
 	"maps"
 	"reflect"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -144,12 +143,10 @@ func (r *Reconciler) usersOf(ctx context.Context, key types.NamespacedName) map[
 	users := map[string][]types.NamespacedName{}
 	for _, policy := range observe.Policies(ctx, r.Cached) {
 		named := policy.Spec.Fallback.Page
-		elsewhere := len(policy.Spec.Namespaces) > 0 && !slices.Contains(policy.Spec.Namespaces, key.Namespace)
-		if named == nil || named.ConfigMapName != key.Name || elsewhere {
+		if named == nil || named.ConfigMapName != key.Name {
 			continue
 		}
-		policy.Spec.Namespaces = []string{key.Namespace}
-		observe.EachMatched(ctx, r.Cached, &policy, func(service *corev1.Service) {
+		observe.EachMatchedIn(ctx, r.Cached, key.Namespace, policy, func(service *corev1.Service) {
 			users[policy.Name] = append(users[policy.Name], client.ObjectKeyFromObject(service))
 		})
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
+	"github.com/critical-service/operator/controllers/criticalservice/template"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/queue"
@@ -39,8 +40,11 @@ type Reconciler struct {
 	Metrics            *metrics.Counters
 	// Diagnoses follow every outage.
 	Diagnoses *cause.Diagnoses
-	// Contents are judged apart.
-	Contents *content.Judgements
+	// SelfTest wakes the self-test; nil if there is none.
+	SelfTest *queue.Waker
+	// Contents are judged apart, and Templates read.
+	Contents  *content.Judgements
+	Templates *template.Readings
 }
 
 const (
@@ -67,7 +71,8 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		WatchesRawSource(r.Contents.Changed).
 		Watches(&corev1.Namespace{}, wake.EachState(wake.ServicesOfNamespace(r.Cached)), builder.WithPredicates(wake.LabelsChanged)).
 		Watches(&criticalv2.CriticalService{}, wake.EachState(wake.ServicesOfPolicy(r.Cached)), builder.WithPredicates(wake.SpecChanged)).
-		Watches(&corev1.PodTemplate{}, wake.EachState(wake.EveryMatchedService(r.Cached))).
+		WatchesMetadata(&corev1.PodTemplate{}, wake.EachState(wake.ServicesOfTemplate(r.Cached, r.Settings.Templates())), builder.WithPredicates(wake.ComesOrGoes)).
+		WatchesRawSource(r.Templates.Changed).
 		WatchesRawSource(r.Protect).
 		WithOptions(options).
 		Complete(r)

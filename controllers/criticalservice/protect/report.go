@@ -26,6 +26,7 @@ func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap 
 	r.Metrics.Activated(key, activation(snap, &plan, &done))
 	r.Diagnoses.Follow(key, plan)
 	r.Contents.Follow(snap)
+	r.Templates.Follow(snap)
 	if plan.NeedsProvision() || r.NeedsLookup(key, snap) || snap.Attempt.IsNameTaken() {
 		r.Provision.Wake(key)
 	}
@@ -52,7 +53,12 @@ func (r *Reconciler) remember(key types.NamespacedName, snap *decide.Snapshot, p
 	if known.Attempt != snap.Attempt || known.Refusal != snap.Refusal {
 		plan = decide.Decide(known)
 	}
+	last := r.Memory.Judgements.Get(key)
 	r.Wake.Judged(key, &known, &plan)
+	next := r.Memory.Judgements.Get(key)
+	if r.SelfTest != nil && next != nil && next.Published && (last == nil || !last.Published) {
+		r.SelfTest.Wake(key) // The Service may select its fallback, which no standby slice shows.
+	}
 }
 
 func (r *Reconciler) emit(snap *decide.Snapshot, plan decide.Plan, done outcome) {

@@ -1,4 +1,5 @@
-// Package selftest asks the standby of each Service for an answer before it is needed.
+// Package selftest asks the standby of each Service for an answer before it is needed, and
+// in an outage the fallback Pods that the Service selects.
 // Its key is the Service.
 package selftest
 
@@ -42,8 +43,8 @@ const (
 	testsAtOnce = 4
 )
 
-// Reconciler asks the standby of one Service per key for an answer, from inside the
-// cluster, before it is needed. It changes nothing: the status controller reports what
+// Reconciler asks the fallback of one Service per key for an answer, from inside the
+// cluster. It changes nothing: the status controller reports what
 // it found.
 type Reconciler struct {
 	observe.Observer
@@ -53,8 +54,18 @@ type Reconciler struct {
 	Metrics *metrics.Counters
 	// Every is how often each standby is tested.
 	Every time.Duration
+	// Woken wakes this controller where there is a fallback to ask and was none before.
+	Woken *queue.Waker
 	// Dial opens connections; nil is the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// NewWaker makes a Waker for tests at an interval; nil if there are none.
+func NewWaker(every time.Duration) *queue.Waker {
+	if every <= 0 {
+		return nil
+	}
+	return queue.NewWaker(min(firstLook, every))
 }
 
 // Setup adds the controller to the manager.
@@ -62,6 +73,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("self-test").
 		Watches(&discoveryv1.EndpointSlice{}, r.standbyChanged()).
+		WatchesRawSource(r.Woken).
 		WithOptions(queue.Options(testsAtOnce)).
 		Complete(r)
 }
@@ -116,7 +128,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if plan.Governor == nil || !summary.Publishes(&snap) {
 		r.Memory.Checks.Delete(key)
 		r.Memory.Unconfirmed.Delete(key)
-		return ctrl.Result{}, nil // A slice that changes wakes it.
+		return ctrl.Result{}, nil // It is woken once there is something to ask.
 	}
 	questions, err := r.questions(ctx, &snap)
 	if err != nil {

@@ -109,8 +109,10 @@ func TestWhatASilenceSays(t *testing.T) {
 		}},
 		failure: probe.Refused, problem: "refused the connection on 10.0.0.3:8080: nothing listens there",
 	}
-	unnamed, stray := refused, silence{question: refused.question}
-	unnamed.Target.Port.Name, stray.stray = "", true
+	unnamed, selected, stray := refused, refused, silence{question: refused.question}
+	unnamed.Target.Port.Name, selected.Selected, stray.stray = "", true, true
+	selectedStray := stray
+	selectedStray.Selected = true
 	tests := map[string]struct {
 		kind   string
 		silent []silence
@@ -130,6 +132,17 @@ func TestWhatASilenceSays(t *testing.T) {
 			criticalv2.FallbackKindService, []silence{refused},
 			`port "http" (80): Pod "p" refused the connection on 10.0.0.3:8080: nothing listens there. ` +
 				`Check that the Pods of backup Service "spare" listen there, and that no NetworkPolicy blocks the operator.`,
+		},
+		"of a Pod that the Service selects, beside a page": {
+			criticalv2.FallbackKindPage, []silence{selected},
+			`port "http" (80): Pod "p" refused the connection on 10.0.0.3:8080: nothing listens there. ` +
+				"Clients of the Service are sent there: check that a container of its PodTemplate listens on that port, " +
+				"and that no NetworkPolicy blocks the operator.",
+		},
+		"of an address that the Service's own slices say is its fallback's": {
+			"", []silence{selectedStray},
+			`port "http" (80): 10.0.0.3:8080 is published, and no Pod has this address. ` +
+				"Check the EndpointSlices of the Service: those that Kubernetes maintains have addresses of Pods only.",
 		},
 		"of an address in a backup Service that is no Pod's": {
 			criticalv2.FallbackKindService, []silence{stray},

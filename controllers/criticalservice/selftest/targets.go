@@ -55,7 +55,7 @@ type silence struct {
 func (r *Reconciler) questions(ctx context.Context, snap *decide.Snapshot) ([]question, error) {
 	var asked []question
 	known := map[*discoveryv1.Endpoint]bool{}
-	for _, target := range sample(protection.Targets(snap.Service, snap.Standby)) {
+	for _, target := range sample(snap.Targets()) {
 		isOfPod, isKnown := known[target.Endpoint]
 		if !isKnown {
 			var err error
@@ -96,6 +96,11 @@ func portName(port corev1.ServicePort) string {
 func (r *Reconciler) isOfPod(ctx context.Context, snap *decide.Snapshot, endpoint *discoveryv1.Endpoint) (bool, error) {
 	if endpoint.TargetRef == nil || len(endpoint.Addresses) == 0 {
 		return false, nil
+	}
+	for _, pod := range snap.OtherFallbacks {
+		if pod.UID == endpoint.TargetRef.UID {
+			return hasAddress(pod, endpoint.Addresses[0]), nil
+		}
 	}
 	for _, pods := range [][]corev1.Pod{snap.Responder.Pods, snap.Pods} {
 		for i := range pods {
@@ -147,9 +152,9 @@ func silenceOf(snap *decide.Snapshot, silent []silence) *summary.Silence {
 		return nil
 	}
 	first := &silent[0]
-	what, advice := fmt.Sprintf("%s: Pod %q %s", portName(first.Target.Port), first.Pod(), first.problem), adviceOf(snap)
+	what, advice := fmt.Sprintf("%s: Pod %q %s", portName(first.Target.Port), first.Pod(), first.problem), adviceOf(snap, first.Target)
 	if first.stray {
-		what, advice = fmt.Sprintf("%s: %s is published, and no Pod has this address", portName(first.Target.Port), first.Address()), adviceOfStray(snap)
+		what, advice = fmt.Sprintf("%s: %s is published, and no Pod has this address", portName(first.Target.Port), first.Address()), adviceOfStray(snap, first.Target)
 	}
 	if more := len(silent) - 1; more > 0 {
 		what += fmt.Sprintf(" (and %d more)", more)
@@ -162,7 +167,10 @@ func silenceOf(snap *decide.Snapshot, silent []silence) *summary.Silence {
 }
 
 // adviceOfStray is what to do about an address that is published and no Pod's.
-func adviceOfStray(snap *decide.Snapshot) string {
+func adviceOfStray(snap *decide.Snapshot, target protection.Target) string {
+	if target.Selected {
+		return "Check the EndpointSlices of the Service: those that Kubernetes maintains have addresses of Pods only."
+	}
 	for i := range snap.Standby {
 		if slice := &snap.Standby[i]; slice.Labels[criticalv2.LabelFallbackKind] == criticalv2.FallbackKindService {
 			return fmt.Sprintf("Check the EndpointSlices of backup Service %q: those that Kubernetes maintains have addresses of Pods only.",
@@ -173,8 +181,11 @@ func adviceOfStray(snap *decide.Snapshot) string {
 }
 
 // adviceOf is what to do about a standby that is silent, by its kind.
-func adviceOf(snap *decide.Snapshot) string {
+func adviceOf(snap *decide.Snapshot, target protection.Target) string {
 	const policies = ", and that no NetworkPolicy blocks the operator."
+	if target.Selected {
+		return "Clients of the Service are sent there: check that a container of its PodTemplate listens on that port" + policies
+	}
 	for i := range snap.Standby {
 		switch slice := &snap.Standby[i]; slice.Labels[criticalv2.LabelFallbackKind] {
 		case criticalv2.FallbackKindPodTemplate:

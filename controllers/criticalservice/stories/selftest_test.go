@@ -389,3 +389,42 @@ func TestAPodIsTestedOnceItStandsBy(t *testing.T) {
 	w.gone(service)
 	w.Eventually(w.conditionOf(policy, "FailoverReady")).Should(Equal("Unknown/NotTested"), "nothing is left that was tested")
 }
+
+// A template that declares no port is trusted to listen. Whether it does is seen in the
+// outage, as clients see it.
+func TestASelectedFallbackPodIsAskedInAnOutage(t *testing.T) {
+	w, n := apart(t), newNetwork()
+	options := standard
+	n.tests(&options)
+	w.start(w.confined(options))
+	policy := w.policy("shop")
+	service, own := w.up("web")
+	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/EndpointsReady"))
+	w.Eventually(w.conditionOf(policy, "FailoverReady")).Should(Equal("Unknown/NotTested"), "before the outage there is no Pod to ask")
+
+	w.Delete(own)
+	w.PublishEndpoints(service)
+	pod := w.fallback(service)
+	w.answer(service, pod)
+	w.Expect(w.Exists(pod)).To(BeTrue())
+	address := pod.Status.PodIP + ":8080"
+	w.Eventually(w.stateOf(policy, service)).Should(HavePrefix("Covered/"))
+	w.Eventually(w.failoverReady(policy)).Should(And(
+		HavePrefix("False/StandbySilent: Service "+w.Namespace+`/web: port "http" (80): Pod "`+pod.Name+`" refused the connection on `+address),
+		ContainSubstring("check that a container of its PodTemplate listens on that port")))
+	w.Eventually(w.EventsOf(service, "StandbySilent")).Should(HaveLen(1))
+	w.Expect(w.detailOf(policy, service).Failover).To(HaveField("Reason", criticalv2.ConditionReasonStandbySilent))
+
+	// Another Service has the same selector: its clients are sent to the same Pods.
+	twin := w.critical("twin", func(s *corev1.Service) { s.Spec.Selector = service.Spec.Selector })
+	w.PublishEndpoints(twin)
+	w.Eventually(w.EventsOf(twin, "StandbySilent")).Should(HaveLen(1))
+
+	n.listen(address)
+	w.answer(twin, w.fallback(twin))
+	other := w.fallback(twin)
+	w.PublishEndpoints(service)
+	n.listen(other.Status.PodIP + ":8080")
+	w.Eventually(w.failoverReady(policy)).Should(Equal("True/StandbyAnswers: The standbys of 2 Services answer."))
+	w.Eventually(w.EventsOf(service, "StandbyAnswers")).ShouldNot(BeEmpty())
+}

@@ -62,7 +62,7 @@ func newAdviser(reader client.Reader, synced func(context.Context) error, settin
 // cache that is not filled must not delay a write.
 func synced(caches cache.Cache) func(context.Context) error {
 	return func(ctx context.Context) error {
-		for _, kind := range []client.Object{&corev1.Service{}, &corev1.Namespace{}, &corev1.PodTemplate{}, &criticalv2.CriticalService{}} {
+		for _, kind := range []client.Object{&corev1.Service{}, &corev1.Namespace{}, templateMetadata(), &criticalv2.CriticalService{}} {
 			informer, err := caches.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
 			if err != nil {
 				return err
@@ -222,11 +222,18 @@ func (a *adviser) aboutTemplate(ctx context.Context, fallback *criticalv2.PodTem
 	case !a.watched(key.Namespace) && key.Namespace != templates.Default.Namespace && key.Namespace != templates.OperatorNamespace:
 		return nil, nil // It is in none of the caches.
 	}
-	missing, err := a.missing(ctx, key, &corev1.PodTemplate{})
+	missing, err := a.missing(ctx, key, templateMetadata())
 	if !missing {
 		return nil, err
 	}
 	return []string{fmt.Sprintf("PodTemplate %s does not exist: create it; until then the built-in page stands in for it, where it can.", key)}, nil
+}
+
+// templateMetadata is the form in which the controllers watch PodTemplates.
+func templateMetadata() *metav1.PartialObjectMetadata {
+	template := &metav1.PartialObjectMetadata{}
+	template.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodTemplate"))
+	return template
 }
 
 func (a *adviser) aboutBackup(ctx context.Context, name string, matched []corev1.Service) ([]string, error) {

@@ -156,8 +156,14 @@ func waiting(reason, message string) func(*corev1.Pod) {
 }
 
 func noTemplate(s *decide.Snapshot) { s.Template = nil }
-func noService(s *decide.Snapshot)  { s.Service = nil }
-func noPolicy(s *decide.Snapshot)   { s.Policies = nil }
+func tooLarge(s *decide.Snapshot)   { s.Template, s.TemplateTooLarge = nil, true }
+
+// templateUnread is a template that exists, of which only that is known.
+func templateUnread(s *decide.Snapshot) {
+	s.Template, s.Unread = nil, []types.NamespacedName{s.Settings.Template}
+}
+func noService(s *decide.Snapshot) { s.Service = nil }
+func noPolicy(s *decide.Snapshot)  { s.Policies = nil }
 
 func withoutSelector(s *decide.Snapshot) { s.Policies[0].Spec.ServiceSelector = metav1.LabelSelector{} }
 

@@ -45,6 +45,8 @@ const (
 	templateForbidden shortfall = "template forbidden"
 	// templateMissing: the PodTemplate does not exist.
 	templateMissing shortfall = "template missing"
+	// templateTooLarge: the PodTemplate is larger than MaxTemplate.
+	templateTooLarge shortfall = "template too large"
 	// headless: clients dial the port of the Pod itself.
 	headless shortfall = "headless"
 	// contentMissing: the ConfigMap of the page is not there.
@@ -71,6 +73,12 @@ func (c *choice) keepsPod() bool {
 // the outage, because deactivationDelay runs.
 func (c *choice) answersOn(f *facts) bool {
 	return c.isPod() && !c.byLabels() && !c.keepsPod() && f.up() && phaseOf(f).promoted
+}
+
+// awaitsTemplate reports whether nothing is to be changed before it is known what the
+// template says: the Service answers by itself, and no Pod was made.
+func (c *choice) awaitsTemplate(f *facts) bool {
+	return c.isPod() && f.isUnread() && f.current == nil && f.up()
 }
 
 // choose finds the fallback: while a maintenance is announced, the page, so far as
@@ -121,7 +129,9 @@ func choosePod(f *facts, fallback *criticalv2.PodTemplateFallback) choice {
 	switch {
 	case !f.Settings.Templates().Allows(fallback, f.Service.Namespace):
 		c.shortfall = templateForbidden
-	case f.Template == nil:
+	case f.TemplateTooLarge:
+		c.shortfall = templateTooLarge
+	case f.Template == nil && !f.isUnread():
 		c.shortfall = templateMissing
 	}
 	// A fallback that is there stays, whatever became of its template.

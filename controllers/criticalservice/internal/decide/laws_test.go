@@ -39,7 +39,7 @@ func randomSnapshot(random *rand.Rand) decide.Snapshot {
 
 	options := []option{inSlices()}
 	if chance(15) {
-		options = append(options, noTemplate)
+		options = append(options, []option{noTemplate, tooLarge, templateUnread}[random.IntN(3)])
 	}
 	if chance(10) {
 		options = append(options, noPolicy)

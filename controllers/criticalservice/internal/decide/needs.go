@@ -62,6 +62,11 @@ func (s *Snapshot) template(fallback *criticalv2.PodTemplateFallback) types.Name
 	return s.Settings.Templates().Named(fallback)
 }
 
+// isUnread reports whether the PodTemplate of the Service exists and was not read yet.
+func (s *Snapshot) isUnread() bool {
+	return s.Template == nil && slices.Contains(s.Unread, s.Needs().Template)
+}
+
 // NeighborTemplate is the PodTemplate of the fallback Pod of another Service of the
 // namespace, if that carries the labels of its selector; none otherwise.
 func (s *Snapshot) NeighborTemplate(service *corev1.Service) types.NamespacedName {
@@ -106,6 +111,17 @@ func (s *Snapshot) PodName() string {
 // OwnReady lists the ready endpoints that are the Service's own.
 func (s *Snapshot) OwnReady() []discoveryv1.Endpoint {
 	return protection.OwnReady(s.Service, s.Slices, s.ours())
+}
+
+// Targets are all that can be asked whether it answers in the place of the Service: its
+// standby, and in an outage the fallback Pods that it selects.
+func (s *Snapshot) Targets() []protection.Target {
+	return append(protection.Targets(s.Service, s.Standby), s.SelectedTargets()...)
+}
+
+// SelectedTargets are those of the fallback Pods that the Service selects, in an outage.
+func (s *Snapshot) SelectedTargets() []protection.Target {
+	return protection.SelectedTargets(s.Service, s.Slices, s.ours())
 }
 
 // ours are the Pods of the namespace that the operator made. A Pod that has the

@@ -21,7 +21,8 @@ func podTargets(f *facts) target {
 
 // podFacts are what is known of a fallback Pod of a template, beside what it is now.
 type podFacts struct {
-	// wanted is the Pod that would be made now; nil without a template.
+	// wanted is the Pod that would be made now; nil without a template, or before it was
+	// read.
 	wanted *corev1.Pod
 	// mismatches are the ports of the Service that it would not serve.
 	mismatches []render.PortMismatch

@@ -63,7 +63,7 @@ func (c *podChanges) stepAside(f *facts, why Why) {
 // prepare plans a dry run before an outage: would the Pod be accepted? A fallback
 // that is still there holds the name that would be asked for.
 func (c *podChanges) prepare(f *facts, want choice, p podFacts) {
-	if want.shortfall == "" && len(p.mismatches) == 0 && len(f.Pods) == 0 {
+	if p.wanted != nil && want.shortfall == "" && len(p.mismatches) == 0 && len(f.Pods) == 0 {
 		c.ask(f, p.wanted)
 	}
 }
@@ -134,6 +134,7 @@ func publishing(f *facts, want choice) criticalv2.Publish {
 // replace plans a new fallback Pod where there is none.
 func (c *podChanges) replace(f *facts, p podFacts) {
 	switch {
+	case p.wanted == nil: // Its template is being read.
 	case p.servesNoPort(f.Service):
 	case p.holder != nil:
 		c.await(f, p.holder)

@@ -25,6 +25,8 @@ func (s *sliceChanges) writes() bool { return len(s.publish)+len(s.retract) > 0 
 // changeSlices plans the standby slices.
 func changeSlices(f *facts, want choice, now target) sliceChanges {
 	switch {
+	case want.awaitsTemplate(f): // The page that stands in for it may have to go on.
+		return sliceChanges{}
 	case !want.byLabels() && (want.kind != "" || !f.up()):
 		return publish(f, want, now)
 	case !want.byLabels():

@@ -43,8 +43,14 @@ type Snapshot struct {
 	// Neighbors are the Services of the namespace whose fallback Pods the Service may
 	// select, if its own carries the labels of its selector.
 	Neighbors []Neighbor
-	// Template is the PodTemplate that Needs names.
+	// Template is the PodTemplate that Needs names, as it was read last; nil if there is
+	// none, or it cannot be used.
 	Template *corev1.PodTemplate
+	// TemplateTooLarge is true where it is larger than MaxTemplate.
+	TemplateTooLarge bool
+	// Unread are the PodTemplates, of the Service or of Neighbors, that exist and were
+	// not read yet. Until then, what is said of the Service is provisional.
+	Unread []types.NamespacedName
 	// Content is what is known of the ConfigMap that Needs names.
 	Content *Content
 	// Responder is that of the namespace.
@@ -128,6 +134,10 @@ type Refusal struct {
 	// Message says what to do.
 	Message string
 }
+
+// MaxTemplate is how large a PodTemplate may be, in bytes of JSON: many times what Pods
+// have, and so little that many users of a cluster may have one.
+const MaxTemplate = 64 << 10
 
 const (
 	// dryRunEvery is how old an accepted dry run may be. No watch reports a change of

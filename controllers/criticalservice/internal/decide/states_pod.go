@@ -100,6 +100,11 @@ var onDemandRules = []rule{
 		state: unprotected, reasonOf: shortfallReason, message: shortfallMessage,
 	},
 	{
+		when:  func(d *decision) bool { return len(d.Unread) > 0 },
+		state: unprotected, reason: criticalv2.ReasonDryRunPending, provisional: true,
+		message: says("The PodTemplates of fallback Pods are being read."),
+	},
+	{
 		when:  func(d *decision) bool { return len(d.pod.mismatches) > 0 },
 		state: unprotected, reason: criticalv2.ReasonPortMismatch, message: (*decision).portMismatch,
 	},

@@ -8,9 +8,10 @@ import (
 )
 
 // shortOf adds that this is not what was wanted, and why. Content that is not valid
-// is no matter while nothing answers at all. Whether it is valid may not be known yet.
+// is no matter while nothing answers at all. Whether it is valid may not be known yet, nor
+// what a PodTemplate says.
 func shortOf(d *decision, said standing) standing {
-	said.provisional = said.provisional || d.want.unjudged
+	said.provisional = said.provisional || d.want.unjudged || d.want.isPod() && len(d.Unread) > 0
 	if d.want.shortfall == "" {
 		return said
 	}
@@ -26,6 +27,7 @@ func shortOf(d *decision, said standing) standing {
 var shortfallReasons = map[shortfall]string{
 	templateForbidden: criticalv2.ReasonTemplateForbidden,
 	templateMissing:   criticalv2.ReasonTemplateNotFound,
+	templateTooLarge:  criticalv2.ReasonTemplateNotFound,
 	headless:          criticalv2.ReasonHeadlessUnsupported,
 	contentMissing:    criticalv2.ReasonPageContentInvalid,
 	contentInvalid:    criticalv2.ReasonPageContentInvalid,
@@ -40,6 +42,9 @@ func shortfallMessage(d *decision) string {
 			d.templateName(), d.Settings.OperatorNamespace) + d.replacement()
 	case templateMissing:
 		return d.templateNotFound() + d.replacement()
+	case templateTooLarge:
+		return fmt.Sprintf("PodTemplate %s has more than %d KiB, and is not used: move what is large into a ConfigMap that its Pods mount.",
+			d.templateName(), MaxTemplate>>10) + d.replacement()
 	case headless:
 		return "Clients of a headless Service dial the port of the Pod itself, on which the responder does not listen: use a podTemplate fallback."
 	case contentMissing:

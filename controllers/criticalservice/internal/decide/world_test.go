@@ -98,7 +98,7 @@ func (w *world) publish() {
 func (w *world) deliverSlices()      { w.seen.Slices = copied(w.truth).Slices }
 func (w *world) deliverPods()        { w.seen.Pods = w.fallbacks() }
 func (w *world) deliverService()     { w.seen.Service = w.truth.Service.DeepCopy() }
-func (w *world) deliverTemplate()    { w.seen.Template = w.truth.Template.DeepCopy() }
+func (w *world) deliverTemplate()    { w.seen.Template, w.seen.Unread = w.truth.Template.DeepCopy(), nil }
 func (w *world) deliverPolicies()    { w.seen.Policies = copied(w.truth).Policies }
 func (w *world) deliverMaintenance() { w.seen.Maintenance = copied(w.truth).Maintenance }
 func (w *world) deliverStandby()     { w.seen.Standby = w.slices() }
@@ -322,7 +322,7 @@ func (w *world) step(random *rand.Rand) {
 		{"the Service is delivered", w.deliverService},
 		{"the template is delivered", w.deliverTemplate},
 		{"policies are delivered", w.deliverPolicies},
-		{"the operator restarts", func() { w.deliverAll(); w.seen.Attempt = nil }},
+		{"the operator restarts", func() { w.deliverAll(); w.seen.Attempt = nil; templateUnread(&w.seen) }},
 	}
 	act := acts[random.IntN(len(acts))]
 	w.note("%s", act.text)

@@ -49,6 +49,8 @@ type Memory struct {
 	Tables store.Map[string, Table]
 	// Contents are what was found in the content of teams that a page names.
 	Contents store.Map[ContentKey, Content]
+	// Templates are the PodTemplates that a CriticalService names.
+	Templates store.Map[TemplateKey, Template]
 }
 
 // OfService is something that is remembered of each Service.

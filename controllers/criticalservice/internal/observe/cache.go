@@ -18,7 +18,8 @@ import (
 // CacheByObject says what this kind needs of each watched kind in the watched
 // namespaces (none is all) and those of templates, and drops the
 // rest: only Pods of ours, and of them, of Services, EndpointSlices and Namespaces only
-// the fields that a decision reads. What the operator holds in memory grows with
+// the fields that a decision reads; of PodTemplates only that they exist, and their
+// version. What the operator holds in memory grows with
 // Services and their endpoints, and not with Pods.
 func CacheByObject(watched []string, templates ...string) map[client.Object]cache.ByObject {
 	namespaces := map[string]cache.Config{}
@@ -35,7 +36,7 @@ func CacheByObject(watched []string, templates ...string) map[client.Object]cach
 		&corev1.Service{}:             {Namespaces: namespaces, Transform: slimService},
 		&discoveryv1.EndpointSlice{}:  {Namespaces: namespaces, Transform: slimSlice},
 		&corev1.Pod{}:                 {Namespaces: namespaces, Label: fallbacksOnly(), Transform: slimPod},
-		&corev1.PodTemplate{}:         {Namespaces: withTemplates, Transform: cache.TransformStripManagedFields()},
+		templateMetadata():            {Namespaces: withTemplates, Transform: slimTemplate},
 		&corev1.Namespace{}:           {Transform: slimNamespace},
 		&criticalv2.CriticalService{}: {Transform: cache.TransformStripManagedFields()},
 	}
@@ -138,6 +139,24 @@ func slimSlice(object any) (any, error) {
 		}
 	}
 	return slim, nil
+}
+
+// templateMetadata is the form in which PodTemplates are watched: what they say never
+// arrives.
+func templateMetadata() *metav1.PartialObjectMetadata {
+	template := &metav1.PartialObjectMetadata{}
+	template.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodTemplate"))
+	return template
+}
+
+func slimTemplate(object any) (any, error) {
+	template, isMetadata := object.(*metav1.PartialObjectMetadata)
+	if !isMetadata {
+		return object, nil
+	}
+	return &metav1.PartialObjectMetadata{TypeMeta: template.TypeMeta, ObjectMeta: metav1.ObjectMeta{
+		Name: template.Name, Namespace: template.Namespace, UID: template.UID, ResourceVersion: template.ResourceVersion,
+	}}, nil
 }
 
 func slimNamespace(object any) (any, error) {

@@ -2,9 +2,11 @@ package observe
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -33,6 +35,31 @@ func EachMatched(ctx context.Context, reader client.Reader, policy *criticalv2.C
 	}
 	if len(policy.Spec.Namespaces) == 0 {
 		EachService(ctx, reader, "", visit)
+	}
+}
+
+// EachMatchedIn calls f with every Service of a namespace that a CriticalService matches;
+// an empty name is all.
+func EachMatchedIn(ctx context.Context, reader client.Reader, namespace string, policy criticalv2.CriticalService, f func(*corev1.Service)) {
+	if namespace != "" {
+		if named := policy.Spec.Namespaces; len(named) > 0 && !slices.Contains(named, namespace) {
+			return
+		}
+		policy.Spec.Namespaces = []string{namespace}
+	}
+	EachMatched(ctx, reader, &policy, f)
+}
+
+// EachUserOfTemplate calls f with every Service whose decision may rest on a PodTemplate:
+// its own fallback Pod is made from it, or that of a neighbor. One that no
+// CriticalService names has none.
+func EachUserOfTemplate(ctx context.Context, reader client.Reader, templates protection.Templates, name types.NamespacedName, f func(*corev1.Service)) {
+	policies := Policies(ctx, reader)
+	if !templates.IsNamed(name, policies) {
+		return
+	}
+	for _, policy := range policies {
+		EachMatchedIn(ctx, reader, templates.Reach(name), policy, f)
 	}
 }
 

@@ -4,12 +4,14 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -112,7 +114,7 @@ func (o *Observer) NeedsLookup(key types.NamespacedName, snap *decide.Snapshot) 
 func (o *Observer) ObserveLive(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
 	snap, err := o.snapshot(ctx, o.Live, key, client.MatchingLabels{discoveryv1.LabelServiceName: key.Name})
 	if err == nil {
-		err = o.lookUpNameConflict(ctx, &snap)
+		err = errors.Join(o.confirmTemplate(ctx, &snap), o.lookUpNameConflict(ctx, &snap))
 	}
 	return snap, err
 }
@@ -290,9 +292,12 @@ func (o *Observer) readMaintenance(ctx context.Context, _ client.Reader, key typ
 func (o *Observer) readNeeds(ctx context.Context, from client.Reader, snap *decide.Snapshot) error {
 	needs := snap.Needs()
 	if needs.Template.Name != "" && o.mayRead(needs.Template.Namespace) {
-		var err error
-		if snap.Template, err = read.Existing[corev1.PodTemplate](ctx, from, needs.Template); err != nil {
+		template, err := o.template(ctx, needs.Template, snap)
+		if err != nil {
 			return err
+		}
+		if template != nil {
+			snap.Template, snap.TemplateTooLarge = template.Object, template.Object == nil
 		}
 	}
 	if needs.Content.Name != "" {
@@ -331,12 +336,12 @@ func (o *Observer) readNeighbors(ctx context.Context, snap *decide.Snapshot) err
 		if service.Name == snap.Service.Name || name.Name == "" || !o.mayRead(name.Namespace) {
 			continue
 		}
-		template, err := read.Existing[corev1.PodTemplate](ctx, o.Cached, name)
+		template, err := o.template(ctx, name, snap)
 		if err != nil {
 			return err
 		}
-		if template != nil {
-			snap.Neighbors = append(snap.Neighbors, decide.Neighbor{Service: service, Template: template})
+		if template != nil && template.Object != nil {
+			snap.Neighbors = append(snap.Neighbors, decide.Neighbor{Service: service, Template: template.Object})
 		}
 	}
 	return nil
@@ -352,6 +357,53 @@ func (o *Observer) ContentMetadata(ctx context.Context, key types.NamespacedName
 		return nil, err
 	}
 	return content, nil
+}
+
+// template is what is known of a PodTemplate; nil if there is none, or it was not read yet,
+// which the Snapshot notes.
+func (o *Observer) template(ctx context.Context, key types.NamespacedName, snap *decide.Snapshot) (*memory.Template, error) {
+	metadata, err := o.TemplateMetadata(ctx, o.Cached, key)
+	if err != nil || metadata == nil {
+		return nil, err
+	}
+	known := o.Memory.Template(key, metadata.UID)
+	if known == nil && !slices.Contains(snap.Unread, key) {
+		snap.Unread = append(snap.Unread, key)
+	}
+	return known, nil
+}
+
+// confirmTemplate makes sure that the PodTemplate is the version that was read: a Pod
+// that was made from another one may be given up.
+func (o *Observer) confirmTemplate(ctx context.Context, snap *decide.Snapshot) error {
+	if snap.Template == nil {
+		return nil
+	}
+	key := client.ObjectKeyFromObject(snap.Template)
+	metadata, err := o.TemplateMetadata(ctx, o.Live, key)
+	if err != nil {
+		return err
+	}
+	if metadata == nil || metadata.UID != snap.Template.UID {
+		snap.Template = nil
+	} else if metadata.ResourceVersion != snap.Template.ResourceVersion {
+		snap.Template, snap.Unread = nil, append(snap.Unread, key)
+	}
+	return nil
+}
+
+// TemplateMetadata is the metadata of a PodTemplate; nil if there is none. The cache
+// holds no more of it.
+func (o *Observer) TemplateMetadata(ctx context.Context, from client.Reader, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
+	template := templateMetadata()
+	switch err := from.Get(ctx, key, template); {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	default:
+		return template, nil
+	}
 }
 
 func (o *Observer) readBackup(ctx context.Context, from client.Reader, name types.NamespacedName, snap *decide.Snapshot) error {

@@ -34,7 +34,7 @@ type Judgement struct {
 	// that is planned; nil if there is none.
 	Maintenance bool
 	Planned     *criticalv2.OutageCause
-	// Published is true if there is a standby endpoint, which can be asked.
+	// Published is true if there is an endpoint of a fallback that can be asked.
 	Published bool
 }
 
@@ -67,14 +67,15 @@ func Judge(snap *decide.Snapshot, plan *decide.Plan) *Judgement {
 	return judgement
 }
 
-// Publishes reports whether a standby endpoint is published, which can be asked.
+// Publishes reports whether an endpoint of a fallback is published that can be asked:
+// of a standby, or in an outage of a fallback Pod that the Service selects.
 func Publishes(snap *decide.Snapshot) bool {
 	for i := range snap.Standby {
 		if len(snap.Standby[i].Endpoints) > 0 {
 			return true
 		}
 	}
-	return false
+	return len(snap.SelectedTargets()) > 0
 }
 
 // IsGovernedBy reports whether a CriticalService governs the Service.

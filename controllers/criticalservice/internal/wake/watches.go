@@ -162,20 +162,20 @@ func ServicesOfPolicy(reader client.Reader) func(context.Context, client.Object,
 	}
 }
 
-// EveryMatchedService wakes every Service that any CriticalService matches: the
-// PodTemplate concerns them all.
-func EveryMatchedService(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
-	return func(ctx context.Context, _ client.Object, q queue.Requests) {
-		for _, policy := range observe.Policies(ctx, reader) {
-			observe.EachMatched(ctx, reader, &policy, func(service *corev1.Service) {
-				q.Add(Request(service.Namespace, service.Name))
-			})
-		}
+// ServicesOfTemplate wakes the Services whose decision may rest on a PodTemplate.
+func ServicesOfTemplate(reader client.Reader, templates protection.Templates) func(context.Context, client.Object, queue.Requests) {
+	return func(ctx context.Context, object client.Object, q queue.Requests) {
+		observe.EachUserOfTemplate(ctx, reader, templates, client.ObjectKeyFromObject(object), func(service *corev1.Service) {
+			q.Add(Request(service.Namespace, service.Name))
+		})
 	}
 }
 
-// ComesOrGoes lets pass that something exists now, or does not any more.
-var ComesOrGoes = predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }}
+// ComesOrGoes lets pass that something exists now, or does not any more. An object that
+// took the place of another, which no one saw go, comes as well.
+var ComesOrGoes = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool { return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() },
+}
 
 // SpecChanged lets pass what changes which Services are critical. A status that
 // was written is none of it.
