@@ -20,10 +20,12 @@
 //	Service ─────────────────────┐
 //	EndpointSlice ───────────────┤
 //	Pod (fallbacks, responders) ─┤
-//	CriticalService ─────────────┼──▶ service controller ──▶ standby EndpointSlice
-//	PodTemplate, Namespace ──────┤    (protect)              fallback Pod
-//	ConfigMap, Deployment ───────┘          │                event on the Service
-//	(the responder's)                       │
+//	CriticalService ─────────────┼──▶ service controller ──▶ standby EndpointSlice,
+//	PodTemplate, Namespace ──────┤    (protect)              event on the Service
+//	ConfigMap, Deployment ───────┘      │   ▲ │
+//	(the responder's)          what may │   │ │
+//	                           be slow  ▼   │ │ what was learnt
+//	                          (provision) ──┘ │ ─────────▶ fallback Pod, what goes
 //	                                        │ "what your status says of a Service has changed"
 //	                                        ▼
 //	CriticalService ────────────────▶ status controller ───▶ CriticalService.status
@@ -33,7 +35,8 @@
 //
 // These controllers work on this kind, each in a package of its own:
 //
-//	protect     key: the Service. Publishes, promotes and withdraws its fallback
+//	protect     key: the Service. Publishes, promotes and demotes its standby
+//	provision   key: the Service. Makes, dry-runs and withdraws: all that may be slow
 //	status      key: the CriticalService. Writes its status, and nothing else
 //	selftest    key: the Service. Asks its standby for an answer before it is needed
 //	cause       key: the Service. Looks for the cause of its outage, while it lasts
@@ -45,7 +48,7 @@
 //
 //	observe     read everything that matters into a Snapshot (internal/observe)
 //	decide      turn the Snapshot into a Plan (internal/decide, pure)
-//	apply       write what the Plan says: publish.go adds, withdraw.go takes away
+//	apply       write what the Plan says
 //	report      events, logs and metrics
 //
 // The controller that protects also stores what it decided about each Service, and wakes
