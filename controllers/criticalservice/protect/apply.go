@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -37,31 +38,39 @@ const (
 	conflictWait = 200 * time.Millisecond
 )
 
-// apply publishes, promotes and demotes. The failure of one write does not block the
-// others. All the rest of the plan is provision's.
+// apply publishes, promotes and demotes, all slices at once. The failure of one write does
+// not block the others. All the rest of the plan is provision's.
 func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, plan decide.Plan) (outcome, error) {
 	var done outcome
-	var failures []error
 	written := r.written(key, plan)
-	for _, slice := range plan.Publish {
+	failures, refusals := make([]error, len(plan.Publish)), make([]*decide.Refusal, len(plan.Publish))
+	var writes sync.WaitGroup
+	for i, slice := range plan.Publish {
 		if _, behind := written[slice.Name]; behind {
-			failures = append(failures, fault.WaitFor(cacheBehind, fmt.Sprintf("EndpointSlice %q was written and is not in the cache yet", slice.Name)))
+			failures[i] = fault.WaitFor(cacheBehind, fmt.Sprintf("EndpointSlice %q was written and is not in the cache yet", slice.Name))
 			continue
 		}
-		if err := r.publish(ctx, key, slice); err != nil {
-			failures = append(failures, err)
-			if fault.IsRefusal(err) && protection.IsPromoted(slice) {
-				done.denied = slice.Labels[criticalv2.LabelFallbackKind]
-			}
-			continue
+		writes.Go(func() { refusals[i], failures[i] = r.publish(ctx, slice) })
+	}
+	writes.Wait()
+	for i, slice := range plan.Publish {
+		switch err := failures[i]; {
+		case err == nil:
+			done.published = append(done.published, slice)
+			written[slice.Name] = memory.Written{From: slice.ResourceVersion, At: r.Clock.Now()}
+		case fault.IsRefusal(err) && protection.IsPromoted(slice):
+			done.denied = slice.Labels[criticalv2.LabelFallbackKind]
 		}
-		done.published = append(done.published, slice)
-		written[slice.Name] = memory.Written{From: slice.ResourceVersion, At: r.Clock.Now()}
 	}
 	if len(written) > 0 {
 		r.Memory.Written.Set(key, written)
 	} else {
 		r.Memory.Written.Delete(key)
+	}
+	if i := slices.IndexFunc(refusals, func(refusal *decide.Refusal) bool { return refusal != nil }); i >= 0 {
+		r.Memory.Refusals.Set(key, *refusals[i])
+	} else if len(done.published) > 0 {
+		r.Memory.Refusals.Delete(key)
 	}
 	return done, fault.Join(failures...)
 }
@@ -84,31 +93,21 @@ func (r *Reconciler) written(key types.NamespacedName, plan decide.Plan) map[str
 	return still
 }
 
-// publish writes a standby slice, and remembers a refusal for the status.
-func (r *Reconciler) publish(ctx context.Context, key types.NamespacedName, slice *discoveryv1.EndpointSlice) error {
-	err := r.write(ctx, key, slice)
-	switch {
-	case err == nil:
-		r.Memory.Refusals.Delete(key)
-	case fault.IsRefusal(err):
-		r.Memory.Refusals.Set(key, decide.Refusal{Reason: criticalv2.ReasonCreateDenied, Message: fmt.Sprintf(
-			"The API server does not accept standby EndpointSlice %q: %.600s. Allow it (admission policy, quota, the operator's permissions); the operator retries.",
-			slice.Name, err.Error())})
-	}
-	return err
-}
-
-// write writes a standby slice. It is on the way of a failover, and so asks nothing
-// first: the write is refused if the cache was behind.
-func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, slice *discoveryv1.EndpointSlice) error {
+// publish writes a standby slice. It is on the way of a failover, and so asks nothing
+// first: the write is refused if the cache was behind. A refusal is for the status.
+func (r *Reconciler) publish(ctx context.Context, slice *discoveryv1.EndpointSlice) (*decide.Refusal, error) {
+	var err error
 	if slice.ResourceVersion != "" {
-		return r.change(ctx, slice)
+		err = r.change(ctx, slice)
+	} else if err = write.Create(ctx, r.Client, slice.DeepCopy()); apierrors.IsAlreadyExists(err) {
+		return r.reclaim(ctx, slice)
 	}
-	err := write.Create(ctx, r.Client, slice.DeepCopy())
-	if apierrors.IsAlreadyExists(err) {
-		return r.reclaim(ctx, key, slice)
+	if !fault.IsRefusal(err) {
+		return nil, err
 	}
-	return err
+	return &decide.Refusal{Reason: criticalv2.ReasonCreateDenied, Message: fmt.Sprintf(
+		"The API server does not accept standby EndpointSlice %q: %.600s. Allow it (admission policy, quota, the operator's permissions); the operator retries.",
+		slice.Name, err.Error())}, err
 }
 
 // nameTakenWait is when to check again for another user's slice: no watch shows it,
@@ -118,10 +117,10 @@ const nameTakenWait = 30 * time.Second
 // reclaim gives a slice of the operator's back the labels that another user removed,
 // without which neither the cache nor any proxy finds it. All else about it is
 // decided when it is seen again. Another user's slice stays as it is.
-func (r *Reconciler) reclaim(ctx context.Context, key types.NamespacedName, wanted *discoveryv1.EndpointSlice) error {
+func (r *Reconciler) reclaim(ctx context.Context, wanted *discoveryv1.EndpointSlice) (*decide.Refusal, error) {
 	existing := &discoveryv1.EndpointSlice{}
 	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(wanted), existing); err != nil {
-		return err
+		return nil, err
 	}
 	fixed := existing.DeepCopy()
 	for name, value := range wanted.Labels {
@@ -129,13 +128,13 @@ func (r *Reconciler) reclaim(ctx context.Context, key types.NamespacedName, want
 	}
 	switch {
 	case !protection.MadeByOperator(existing) && !sameOwner(existing, wanted):
-		r.Memory.Refusals.Set(key, decide.Refusal{Reason: criticalv2.ReasonNameTaken, Message: fmt.Sprintf(
-			"EndpointSlice %q has the name of the standby and is not the operator's: delete or rename it.", existing.Name)})
-		return fault.WaitFor(nameTakenWait, fmt.Sprintf("EndpointSlice %q belongs to another user", existing.Name))
+		return &decide.Refusal{Reason: criticalv2.ReasonNameTaken, Message: fmt.Sprintf(
+			"EndpointSlice %q has the name of the standby and is not the operator's: delete or rename it.", existing.Name,
+		)}, fault.WaitFor(nameTakenWait, fmt.Sprintf("EndpointSlice %q belongs to another user", existing.Name))
 	case existing.DeletionTimestamp != nil || maps.Equal(existing.Labels, fixed.Labels):
-		return fault.WaitFor(cacheBehind, fmt.Sprintf("EndpointSlice %q is not in the cache yet", existing.Name))
+		return nil, fault.WaitFor(cacheBehind, fmt.Sprintf("EndpointSlice %q is not in the cache yet", existing.Name))
 	default:
-		return write.Patch(ctx, r.Client, existing, fixed)
+		return nil, write.Patch(ctx, r.Client, existing, fixed)
 	}
 }
 

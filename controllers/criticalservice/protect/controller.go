@@ -4,6 +4,7 @@
 package protect
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -51,8 +52,9 @@ const (
 	// workers wait for the API server most of the time, and the API server for its
 	// storage, which takes many writes at once as easily as one.
 	workers = 32
-	// timeout bounds one reconcile: a few writes.
-	timeout = 10 * time.Second
+	// timeout bounds one reconcile, which is a few writes at once. It is longer than the
+	// longest timeout of an admission webhook, which may let a write pass after that.
+	timeout = 35 * time.Second
 )
 
 // Setup adds the controller to the manager.
@@ -91,7 +93,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	done, err := r.apply(ctx, req.NamespacedName, plan)
 	r.report(ctx, req.NamespacedName, &snap, plan, done)
 	if err != nil {
-		return fault.Result(err)
+		result, err := fault.Result(err)
+		if err == nil && plan.RecheckAfter > 0 {
+			result.RequeueAfter = min(cmp.Or(result.RequeueAfter, plan.RecheckAfter), plan.RecheckAfter)
+		}
+		return result, err
 	}
 	// Looking again is as urgent as the state is: without this, the queue would
 	// keep for ever the priority that an outage once had.

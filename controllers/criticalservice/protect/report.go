@@ -27,10 +27,10 @@ func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap 
 	r.Diagnoses.Follow(key, plan)
 	r.Contents.Follow(snap)
 	r.Templates.Follow(snap)
+	r.remember(key, snap, plan)
 	if plan.NeedsProvision() || r.NeedsLookup(key, snap) || snap.Attempt.IsNameTaken() {
 		r.Provision.Wake(key)
 	}
-	r.remember(key, snap, plan)
 	if snap.Service == nil {
 		return
 	}
@@ -65,13 +65,23 @@ func (r *Reconciler) emit(snap *decide.Snapshot, plan decide.Plan, done outcome)
 	if slice := turned(done.published, snap.Standby, true); slice != nil {
 		r.Emit(snap.Service, plan.Governor, corev1.EventTypeWarning, eventFallbackPromoted, "PromoteFallback",
 			"No ready endpoint: promoted %s fallback of CriticalService %q (Pod %q)",
-			slice.Labels[criticalv2.LabelFallbackKind], plan.Governor.Name, slice.Endpoints[0].TargetRef.Name)
+			slice.Labels[criticalv2.LabelFallbackKind], plan.Governor.Name, podOf(slice))
 	}
 	if slice := turned(done.published, snap.Standby, false); slice != nil {
 		r.Emit(snap.Service, plan.Governor, corev1.EventTypeNormal, eventFallbackDemoted, "DemoteFallback",
 			"The Service has a ready endpoint of its own: demoted the fallback to standby (Pod %q)",
-			slice.Endpoints[0].TargetRef.Name)
+			podOf(slice))
 	}
+}
+
+// podOf is the first Pod that a slice publishes.
+func podOf(slice *discoveryv1.EndpointSlice) string {
+	for _, endpoint := range slice.Endpoints {
+		if endpoint.TargetRef != nil {
+			return endpoint.TargetRef.Name
+		}
+	}
+	return ""
 }
 
 // turned finds a slice whose write promoted the standby, or ended that. One event

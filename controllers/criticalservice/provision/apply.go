@@ -125,7 +125,9 @@ func (r *Reconciler) record(snap *decide.Snapshot, pod *corev1.Pod, dryRun bool,
 	default:
 		return false
 	}
-	r.Memory.Attempts.Set(client.ObjectKeyFromObject(snap.Service), attempt)
+	if key := client.ObjectKeyFromObject(snap.Service); r.Memory.Judgements.Get(key) != nil {
+		r.Memory.Attempts.Set(key, attempt) // Else the Service was forgotten meanwhile.
+	}
 	return true
 }
 

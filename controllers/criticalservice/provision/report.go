@@ -26,14 +26,14 @@ func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap 
 		return
 	}
 	r.emit(snap, plan, done)
-	if plan.Governor != nil && (r.remember(key, snap, done) || done.asked) {
+	if plan.Governor != nil && (r.remember(ctx, key, snap, done) || done.asked) {
 		r.Protect.Wake(key)
 	}
 }
 
 // remember keeps what the observation learnt by asking the API server, and drops what
 // is out of date. It reports whether that is something new.
-func (r *Reconciler) remember(key types.NamespacedName, snap *decide.Snapshot, done outcome) bool {
+func (r *Reconciler) remember(ctx context.Context, key types.NamespacedName, snap *decide.Snapshot, done outcome) bool {
 	learnt := false
 	if snap.Attempt == nil && !done.asked && r.Memory.Attempts.Get(key) != nil {
 		r.Memory.Attempts.Delete(key)
@@ -44,13 +44,20 @@ func (r *Reconciler) remember(key types.NamespacedName, snap *decide.Snapshot, d
 	case snap.NameConflict != nil:
 		learnt = learnt || known == nil || known.Conflict == nil || known.Conflict.UID != snap.NameConflict.UID
 		r.Memory.Lookups.Set(key, memory.LookupOf(snap.NameConflict))
-	case snap.NeedsPodLookup():
+	case r.isLookedUp(ctx, key):
 		learnt = learnt || known == nil || known.Conflict != nil
 		r.Memory.Lookups.Set(key, memory.Lookup{})
 	case known != nil:
 		r.Memory.Lookups.Delete(key)
 	}
 	return learnt
+}
+
+// isLookedUp reports whether the caches alone do not know whose Pod has the fallback's
+// name, so that the API server was asked.
+func (r *Reconciler) isLookedUp(ctx context.Context, key types.NamespacedName) bool {
+	cached, err := r.ObserveCached(ctx, key)
+	return err == nil && cached.NeedsPodLookup()
 }
 
 func (r *Reconciler) emit(snap *decide.Snapshot, plan decide.Plan, done outcome) {

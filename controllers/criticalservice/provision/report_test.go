@@ -12,7 +12,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
-	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/observe/observetest"
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
 )
 
@@ -34,10 +34,11 @@ func TestWhatIsRememberedOfAnObservation(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			r := &Reconciler{Observer: observe.Observer{Memory: &memory.Memory{}}}
+			observer, _ := observetest.Of(t, service)
+			r := &Reconciler{Observer: observer}
 			r.Memory.Attempts.Set(key, attempt)
 			r.Memory.Lookups.Set(key, memory.Lookup{})
-			r.remember(key, &test.snap, test.done)
+			r.remember(t.Context(), key, &test.snap, test.done)
 			g.Expect(r.Memory.Attempts.Get(key) != nil).To(Equal(test.attempt), "attempt")
 			known := r.Memory.Lookups.Get(key)
 			g.Expect(known != nil).To(Equal(test.conflict), "name conflict")

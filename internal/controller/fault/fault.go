@@ -3,9 +3,11 @@
 package fault
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,6 +94,8 @@ func Join(failures ...error) error {
 	if len(pressing) > 0 {
 		return errors.Join(pressing...)
 	}
+	// The first one that ends is found first.
+	slices.SortStableFunc(waiting, func(a, b error) int { return cmp.Compare(delayOf(a), delayOf(b)) })
 	return errors.Join(waiting...)
 }
 

@@ -117,3 +117,11 @@ func TestIsDryRunUnsupported(t *testing.T) {
 	g.Expect(fault.IsDryRunUnsupported(apierrors.NewBadRequest("spec is not valid"))).To(BeFalse())
 	g.Expect(fault.IsDryRunUnsupported(nil)).To(BeFalse())
 }
+
+// A step that can be retried soon does not wait for one that cannot.
+func TestTheShortestWaitOfSeveralStepsHolds(t *testing.T) {
+	g := NewWithT(t)
+	result, err := fault.Result(fault.Join(fault.WaitFor(30*time.Second, "a name is taken"), fault.WaitFor(200*time.Millisecond, "a conflict")))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(result.RequeueAfter).To(Equal(200 * time.Millisecond))
+}

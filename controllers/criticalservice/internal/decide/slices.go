@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"time"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -67,7 +68,9 @@ func publish(f *facts, want choice, now target) sliceChanges {
 	for _, family := range families {
 		request := f.request(family)
 		if request == nil && (want.byLabels() || want.kind == "") && !want.preparing {
-			continue // The Service selects its fallback itself, or can have none.
+			// The Service selects its fallback itself, or can have none.
+			changes.retireOthers(f, family, nil, f.replaced(family, now), ph)
+			continue
 		}
 		maps.Copy(published, changes.publishFamily(f, family, request, want, now, ph))
 	}
@@ -106,14 +109,22 @@ func (s *sliceChanges) publishFamily(f *facts, family discoveryv1.AddressType, r
 	} else {
 		s.ask(f, request, standby, replaced)
 	}
+	if request != nil && f.Refusal == nil {
+		standby.OutageSince, standby.RecoveredSince = time.Time{}, time.Time{} // They are noted there.
+	}
 	published := s.publishPods(f, standby, now)
+	s.retireOthers(f, family, published, replaced, ph)
+	return published
+}
+
+// retireOthers plans for the slices of Pods that are not among those published.
+func (s *sliceChanges) retireOthers(f *facts, family discoveryv1.AddressType, published map[string]bool, replaced bool, ph phase) {
 	for i := range f.Standby {
 		slice := &f.Standby[i]
 		if slice.AddressType == family && protection.StandsFor(slice) != "" && !published[slice.Name] {
 			s.retire(f, slice, replaced, ph)
 		}
 	}
-	return published
 }
 
 // ask plans the slice that asks for the fallback where it exists. What it publishes
@@ -138,7 +149,7 @@ func (s *sliceChanges) ask(f *facts, request *discoveryv1.EndpointSlice, standby
 			}
 		}
 	}
-	s.change(request, render.Updated(request, wanted))
+	s.change(f, request, render.Updated(request, wanted))
 }
 
 // publishPods plans the slices of the Pods that can answer, and returns their names.
@@ -181,7 +192,7 @@ func (s *sliceChanges) retire(f *facts, slice *discoveryv1.EndpointSlice, replac
 	for i := range kept.Endpoints {
 		kept.Endpoints[i].Conditions = render.Conditions(ph.promoted)
 	}
-	s.change(slice, kept)
+	s.change(f, slice, kept)
 }
 
 // mayAnswer reports whether the Pod that an endpoint publishes exists and has the
@@ -209,7 +220,7 @@ func (f *facts) replaced(family discoveryv1.AddressType, now target) bool {
 
 // change plans the change of a slice: it adds, or takes something away. Promotion and
 // demotion take nothing away: a standby answers where nothing else does.
-func (s *sliceChanges) change(existing, updated *discoveryv1.EndpointSlice) {
+func (s *sliceChanges) change(f *facts, existing, updated *discoveryv1.EndpointSlice) {
 	promotes := protection.IsPromoted(updated) && !protection.IsPromoted(existing)
 	switch {
 	case sameSlice(existing, updated):
@@ -217,17 +228,21 @@ func (s *sliceChanges) change(existing, updated *discoveryv1.EndpointSlice) {
 		s.publish = append(s.publish, updated)
 	case promotes && len(existing.Endpoints) > 0:
 		// Promotion waits for nothing: what is to go goes with the next plan.
-		s.publish = append(s.publish, promoted(existing, updated))
+		s.publish = append(s.publish, promoted(f, existing, updated))
 		s.in(firstRetry)
 	default:
 		s.retract = append(s.retract, updated)
 	}
 }
 
-// promoted is a slice that exists, promoted with all the endpoints it has.
-func promoted(existing, updated *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
+// promoted is a slice that exists, promoted with all the endpoints it has that answer.
+func promoted(f *facts, existing, updated *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
 	slice := existing.DeepCopy()
 	slice.Annotations, slice.Labels, slice.OwnerReferences = updated.Annotations, updated.Labels, updated.OwnerReferences
+	slice.Endpoints = slices.DeleteFunc(slice.Endpoints, func(endpoint discoveryv1.Endpoint) bool { return !f.answers(&endpoint) })
+	if len(slice.Endpoints) == 0 {
+		slice.Ports, slice.Endpoints = updated.Ports, updated.Endpoints
+	}
 	for i := range slice.Endpoints {
 		slice.Endpoints[i].Conditions = render.Conditions(true)
 	}

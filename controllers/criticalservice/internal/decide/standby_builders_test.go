@@ -3,6 +3,7 @@ package decide_test
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -75,6 +76,12 @@ func responder(pods ...func(*corev1.Pod)) option {
 			s.OtherFallbacks = append(s.OtherFallbacks, pod.DeepCopy())
 		}
 	}
+}
+
+// withoutRequest is a Service whose slice that asks for the fallback is refused.
+func withoutRequest(s *decide.Snapshot) {
+	s.Refusal = &decide.Refusal{Reason: criticalv2.ReasonNameTaken}
+	s.Standby = slices.DeleteFunc(slices.Clone(s.Standby), func(slice discoveryv1.EndpointSlice) bool { return protection.StandsFor(&slice) == "" })
 }
 
 // otherFallback is a fallback Pod of another Service; its name is its UID.

@@ -272,6 +272,14 @@ func TestDelays(t *testing.T) {
 			snapshot(toPage(), delays(20*time.Second, 0), responder(readyPod), armed, down),
 			"Covered/StandbyServing, publish shop-standby-ipv4[page, outage-since 12:00:00], recheck 20s",
 		},
+		"where the slice that asks for the fallback is refused, the delay is noted with the Pod": {
+			snapshot(toPage(), delays(20*time.Second, 0), responder(readyPod), armed, down, withoutRequest),
+			"Covered/StandbyServing, publish shop-standby-ipv4[page, outage-since 12:00:00], publish shop-standby-ipv4/responder-1[page on 20000, outage-since 12:00:00], recheck 20s",
+		},
+		"and ends": {
+			snapshot(toPage(), delays(20*time.Second, 0), responder(readyPod), armed, down, withoutRequest, published, withoutRequest, later(20*time.Second)),
+			"Covered/StandbyServing, publish shop-standby-ipv4[page, outage-since 12:00:00], publish shop-standby-ipv4/responder-1[page on 20000, ready, outage-since 12:00:00]",
+		},
 		"it is waited for the rest of the delay": {
 			snapshot(toPage(), delays(20*time.Second, 0), responder(readyPod), armed, down, published,
 				noted(criticalv2.AnnotationOutageSince, now.Add(-15*time.Second))),
@@ -467,6 +475,14 @@ func TestBackupService(t *testing.T) {
 		"nor in an outage": {
 			snapshot(toService("spare"), backup("spare-1"), armed, down, published, backup()),
 			"Exposed/BackupNotReady, retract shop-standby-ipv4[service]",
+		},
+		"an endpoint that a user added is not promoted": {
+			snapshot(toService("spare"), backup("spare-1"), armed, down, func(s *decide.Snapshot) {
+				s.Standby[0].Endpoints = append(s.Standby[0].Endpoints, discoveryv1.Endpoint{
+					Addresses: []string{"10.9.9.9"}, Conditions: discoveryv1.EndpointConditions{Ready: new(false)},
+				})
+			}),
+			"Covered/StandbyServing, publish shop-standby-ipv4[service: spare-1 on 9000, ready], recheck 1s",
 		},
 		"slices that Kubernetes does not keep are no backup: their addresses may be anyone's": {
 			snapshot(toService("spare"), backup("spare-1"), func(s *decide.Snapshot) { s.Backups["spare"].Slices[0].Labels = nil },

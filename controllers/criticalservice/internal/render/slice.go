@@ -58,7 +58,7 @@ const maxEndpoints = 100
 func Slice(s Standby) *discoveryv1.EndpointSlice {
 	slice := s.slice(SliceName(s.Service.Name, s.Family))
 	slice.OwnerReferences = owners(s.Governor, s.Others)
-	slice.Annotations = annotations(s)
+	slice.Annotations = s.annotations()
 	slice.Ports, slice.Endpoints = sortedPorts(s.Ports), slices.Clone(s.Endpoints)
 	s.setConditions(slice)
 	slices.SortFunc(slice.Endpoints, func(a, b discoveryv1.Endpoint) int {
@@ -79,6 +79,7 @@ func PodSlice(s Standby, pod *corev1.Pod, endpoint discoveryv1.Endpoint, ports [
 	slice.Labels[criticalv2.LabelStandbyPod] = string(pod.UID)
 	slice.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID}}
 	slice.Ports, slice.Endpoints = sortedPorts(ports), []discoveryv1.Endpoint{endpoint}
+	slice.Annotations = s.notes()
 	s.setConditions(slice)
 	return slice
 }
@@ -116,7 +117,7 @@ func Conditions(promoted bool) discoveryv1.EndpointConditions {
 	return discoveryv1.EndpointConditions{Ready: new(promoted), Serving: new(true), Terminating: new(!promoted)}
 }
 
-func annotations(s Standby) map[string]string {
+func (s *Standby) annotations() map[string]string {
 	texts := map[string]string{}
 	if s.Page != nil {
 		// A struct of strings and numbers always marshals.
@@ -130,6 +131,13 @@ func annotations(s Standby) map[string]string {
 	if s.Backup != "" {
 		texts[criticalv2.AnnotationBackup] = s.Backup
 	}
+	maps.Copy(texts, s.notes())
+	return texts
+}
+
+// notes are the annotations that remember delays.
+func (s *Standby) notes() map[string]string {
+	texts := map[string]string{}
 	if !s.OutageSince.IsZero() {
 		texts[criticalv2.AnnotationOutageSince] = s.OutageSince.UTC().Format(time.RFC3339Nano)
 	}
