@@ -50,10 +50,14 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan deci
 	}
 	failures := []error{put(ctx, r, snap.Table, plan.Table, &done)}
 	if len(done.taken) == 0 {
-		failures = append(failures,
-			put(ctx, r, snap.Deployment, plan.Deployment, &done),
-			put(ctx, r, snap.Budget, plan.Budget, &done),
-		)
+		err := put(ctx, r, snap.Deployment, plan.Deployment, &done)
+		if err != nil && plan.Deployment != nil {
+			r.versions.failed(snap, plan.Deployment, err)
+		}
+		failures = append(failures, err, put(ctx, r, snap.Budget, plan.Budget, &done))
+	}
+	if len(done.taken) > 0 {
+		r.versions.drop(snap.Namespace)
 	}
 	for _, refresh := range plan.RefreshMounts {
 		err := write.Patch(ctx, r.client, refresh.From, refresh.To)

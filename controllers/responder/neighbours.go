@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -14,20 +13,13 @@ import (
 	"github.com/critical-service/operator/controllers/responder/internal/decide"
 )
 
-// intentions are what was decided for namespaces and the cache may not show yet. A
-// namespace's own is dropped when it is decided again, and every write wakes it.
-type intentions struct {
-	mu sync.Mutex
-	of map[string]decide.Neighbour
-}
-
 // decide makes the plan. One that depends on other namespaces is made again knowing
 // them, and for one namespace at a time: so two never choose the same.
 func (r *Reconciler) decide(ctx context.Context, snap *decide.Snapshot) (decide.Plan, error) {
 	plan := decide.Decide(*snap)
-	r.intended.mu.Lock()
-	defer r.intended.mu.Unlock()
-	delete(r.intended.of, snap.Namespace)
+	r.versions.mu.Lock()
+	defer r.versions.mu.Unlock()
+	delete(r.versions.intended, snap.Namespace)
 	if !plan.AsksNeighbours {
 		r.waiting.Delete(snap.Namespace)
 		return plan, nil
@@ -38,17 +30,14 @@ func (r *Reconciler) decide(ctx context.Context, snap *decide.Snapshot) (decide.
 	if err != nil {
 		return plan, err
 	}
-	maps.Copy(neighbours, r.intended.of)
+	r.versions.complete(neighbours, snap.Namespace, plan.Version, snap.Now)
 	snap.Neighbours = slices.Collect(maps.Values(neighbours))
 	plan = decide.Decide(*snap)
 	if plan.Wait == nil {
 		r.waiting.Delete(snap.Namespace)
 	}
 	if plan.Deployment != nil {
-		if r.intended.of == nil {
-			r.intended.of = map[string]decide.Neighbour{}
-		}
-		r.intended.of[snap.Namespace] = decide.NeighbourOf(plan.Deployment, snap.Now)
+		r.versions.intend(plan.Deployment, snap.Now)
 	}
 	return plan, nil
 }

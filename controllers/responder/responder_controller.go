@@ -18,8 +18,8 @@ type Reconciler struct {
 	observer
 	events.Emitter
 	client client.Client
-	// intended is what was decided for other namespaces.
-	intended intentions
+	// versions is what is known of the rollouts of namespaces besides the cache.
+	versions versions
 	// waiting are the namespaces that wait until others have come up with a version.
 	waiting store.Map[string, struct{}]
 	// nudges are limited: each costs Kubernetes' own controllers some of their writes,

@@ -139,7 +139,7 @@ var askingChanged = either(
 	func(object client.Object) bool { return isOfPage(object) && protection.StandsFor(object) == "" },
 	func(before, after client.Object) bool {
 		old, now := before.GetAnnotations(), after.GetAnnotations()
-		return numbersChanged(before, after) ||
+		return numbersChanged(before, after) || endsNow(before, after) ||
 			old[criticalv2.AnnotationPage] != now[criticalv2.AnnotationPage] ||
 			old[criticalv2.AnnotationMaintenance] != now[criticalv2.AnnotationMaintenance] ||
 			!equality.Semantic.DeepEqual(before.GetOwnerReferences(), after.GetOwnerReferences())
@@ -151,7 +151,7 @@ var askingChanged = either(
 var publicationChanged = either(
 	func(object client.Object) bool { return isOfPage(object) && protection.StandsFor(object) != "" },
 	func(before, after client.Object) bool {
-		return numbersChanged(before, after) || !slices.EqualFunc(endpoints(before), endpoints(after), samePod)
+		return numbersChanged(before, after) || endsNow(before, after) || !slices.EqualFunc(endpoints(before), endpoints(after), samePod)
 	},
 )
 
@@ -161,6 +161,12 @@ func numbersChanged(before, after client.Object) bool {
 	now, stillIs := after.(*discoveryv1.EndpointSlice)
 	return !isSlice || !stillIs || !equality.Semantic.DeepEqual(old.Ports, now.Ports) ||
 		old.Labels[discoveryv1.LabelServiceName] != now.Labels[discoveryv1.LabelServiceName]
+}
+
+// endsNow reports whether a slice has begun to end: a finalizer may keep it from then
+// on, but no readiness gate waits for it.
+func endsNow(before, after client.Object) bool {
+	return before.GetDeletionTimestamp() == nil && after.GetDeletionTimestamp() != nil
 }
 
 func endpoints(object client.Object) []discoveryv1.Endpoint {

@@ -50,7 +50,7 @@ func slice(name, family string, changes ...func(*discoveryv1.EndpointSlice)) fun
 			Labels:          map[string]string{discoveryv1.LabelServiceName: name},
 			Annotations:     map[string]string{criticalv2.AnnotationPage: `{"statusCode":503}`},
 			OwnerReferences: []metav1.OwnerReference{policy("storefront")},
-		}}
+		}, AddressType: map[string]discoveryv1.AddressType{"ipv4": discoveryv1.AddressTypeIPv4, "ipv6": discoveryv1.AddressTypeIPv6}[family]}
 		for _, change := range changes {
 			change(&added)
 		}

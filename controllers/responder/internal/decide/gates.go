@@ -10,6 +10,7 @@ import (
 	netutils "k8s.io/utils/net"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/contract/listener"
 	"github.com/critical-service/operator/internal/protection"
 )
 
@@ -30,13 +31,14 @@ func WaitsForGate(pod *corev1.Pod) bool {
 }
 
 // opened are the Pods whose readiness gate opens: those that are published wherever
-// any other Pod of the responder is. An older Pod may go from then on, whether or not
-// the operator is still there to publish another. A gate that has opened stays open.
+// any other Pod of the responder is, and they can be. An older Pod may go from then on,
+// whether or not the operator is still there to publish another. A gate that has opened
+// stays open.
 func (s *Snapshot) opened() []*corev1.Pod {
-	published := s.publishedPods()
+	published, numbers := s.publishedPods(), s.numbers()
 	var opened []*corev1.Pod
 	for i := range s.Pods {
-		if pod := &s.Pods[i]; WaitsForGate(pod) && publishedAsOthers(pod, published) {
+		if pod := &s.Pods[i]; WaitsForGate(pod) && publishedAsOthers(pod, published, numbers) {
 			opened = append(opened, pod)
 		}
 	}
@@ -44,40 +46,70 @@ func (s *Snapshot) opened() []*corev1.Pod {
 	return opened
 }
 
-// publishedPods says of each Service and family which Pods are published, so far as
-// they exist, and under an address that they have now.
+// publishedPods says of each Service and family that asks for the responder which Pods
+// are published, so far as they exist, and under an address that they have now. A slice
+// that ends counts for nothing: the operator cannot list a Pod in it, and a finalizer
+// may keep it for ever.
 func (s *Snapshot) publishedPods() map[wish]map[types.UID]bool {
+	published := map[wish]map[types.UID]bool{}
+	for i := range s.Slices {
+		if s.Slices[i].DeletionTimestamp == nil {
+			published[wishOf(&s.Slices[i])] = map[types.UID]bool{}
+		}
+	}
 	pods := map[types.UID]*corev1.Pod{}
 	for i := range s.Pods {
 		pods[s.Pods[i].UID] = &s.Pods[i]
 	}
-	published := map[wish]map[types.UID]bool{}
 	for _, some := range [][]discoveryv1.EndpointSlice{s.Slices, s.PodSlices} {
 		for i := range some {
-			where := wish{some[i].Labels[discoveryv1.LabelServiceName], some[i].AddressType}
+			uids, asks := published[wishOf(&some[i])]
+			if !asks || some[i].DeletionTimestamp != nil {
+				continue
+			}
 			for j := range some[i].Endpoints {
-				pod := pods[listed(&some[i].Endpoints[j])]
-				if pod == nil || !hasAddressOf(pod, &some[i].Endpoints[j]) {
-					continue
+				if pod := pods[listed(&some[i].Endpoints[j])]; pod != nil && hasAddressOf(pod, &some[i].Endpoints[j]) {
+					uids[pod.UID] = true
 				}
-				if published[where] == nil {
-					published[where] = map[types.UID]bool{}
-				}
-				published[where][pod.UID] = true
 			}
 		}
 	}
 	return published
 }
 
-// publishedAsOthers reports whether a Pod is published in every slice that could have it.
-func publishedAsOthers(pod *corev1.Pod, published map[wish]map[types.UID]bool) bool {
+func wishOf(slice *discoveryv1.EndpointSlice) wish {
+	return wish{slice.Labels[discoveryv1.LabelServiceName], slice.AddressType}
+}
+
+// numbers are those of the listeners of each Service; nil if they are not known.
+func (s *Snapshot) numbers() map[string][]int32 {
+	table, trusted := s.recorded()
+	if s.Table == nil || !trusted {
+		return nil
+	}
+	numbers := map[string][]int32{}
+	for _, l := range table.Listeners {
+		numbers[l.Service] = append(numbers[l.Service], l.Port)
+	}
+	return numbers
+}
+
+// publishedAsOthers reports whether a Pod is published wherever any is, so far as it
+// has an address of the family and listeners of the Service: without, it never will be.
+func publishedAsOthers(pod *corev1.Pod, published map[wish]map[types.UID]bool, numbers map[string][]int32) bool {
 	for where, pods := range published {
-		if hasFamily(pod, where.family) && !pods[pod.UID] {
+		mayBe := hasFamily(pod, where.family) && (numbers == nil || listens(pod, numbers[where.service]))
+		if mayBe && len(pods) > 0 && !pods[pod.UID] {
 			return false
 		}
 	}
 	return true
+}
+
+// listens reports whether a Pod has all listeners of a Service, and there are some.
+func listens(pod *corev1.Pod, numbers []int32) bool {
+	ports, err := listener.ParseRange(pod.Annotations[criticalv2.AnnotationListeners])
+	return err == nil && len(numbers) > 0 && !slices.ContainsFunc(numbers, func(number int32) bool { return !ports.Contains(number) })
 }
 
 func listed(endpoint *discoveryv1.Endpoint) types.UID {

@@ -58,6 +58,14 @@ func NeighbourOf(deployment *appsv1.Deployment, now time.Time) Neighbour {
 	}
 }
 
+// SeenUnderway bounds how long a neighbour counts as under way by when it was first seen
+// to be: an editor of its namespace can change all that its Deployment says of that.
+func (n *Neighbour) SeenUnderway(first, now time.Time) {
+	if n.Progress == Underway && now.Sub(first) > comesUpWithin {
+		n.Progress = Failed
+	}
+}
+
 // ProgressOf is how far a responder has come with its version. What an editor of its
 // namespace could do to keep it under way for ever counts as failed.
 func ProgressOf(deployment *appsv1.Deployment, now time.Time) Progress {
@@ -118,6 +126,7 @@ func (s *Snapshot) wait(version string) *Wait {
 // the namespace asks for itself is changed.
 func (s *Snapshot) deployment(responder *render.Responder, plan *Plan) *appsv1.Deployment {
 	version := responder.Version()
+	plan.Version = version
 	responder.VersionSince = s.Now.UTC().Format(time.RFC3339)
 	if s.Deployment == nil {
 		return responder.Deployment()

@@ -64,6 +64,8 @@ type Plan struct {
 	Remove bool
 	// AsksNeighbours says that the plan depends on the responders of other namespaces.
 	AsksNeighbours bool
+	// Version is the operator's, of which the Pods are to be.
+	Version string
 	// NoImage says that the responder cannot be created, as its image is not known.
 	NoImage bool
 
