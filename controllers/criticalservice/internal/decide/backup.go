@@ -84,17 +84,24 @@ func (f *facts) backupParts(backup Backup, names map[string]string) (parts map[s
 		if parts[key] == nil {
 			parts[key] = &target{ports: ports}
 		}
-		for _, endpoint := range slice.Endpoints {
-			switch ref := endpoint.TargetRef; {
-			case !isDependable(endpoint.Conditions) || ref != nil && f.ours.Has(ref.UID):
-			case ref == nil || ref.Kind != "Pod" || ref.Namespace != "" && ref.Namespace != f.Service.Namespace:
-				foreign++
-			default:
-				parts[key].add(slice.AddressType, discoveryv1.Endpoint{Addresses: endpoint.Addresses, NodeName: endpoint.NodeName, TargetRef: ref})
-			}
-		}
+		foreign += f.addBackups(parts[key], slice)
 	}
 	return parts, foreign
+}
+
+// addBackups adds the ready endpoints of a slice that are Pods of the namespace, and
+// returns how many others there are.
+func (f *facts) addBackups(part *target, slice *discoveryv1.EndpointSlice) (foreign int) {
+	for _, endpoint := range slice.Endpoints {
+		switch ref := endpoint.TargetRef; {
+		case !isDependable(endpoint.Conditions) || ref != nil && f.ours.Has(ref.UID):
+		case ref == nil || ref.Kind != "Pod" || ref.Namespace != "" && ref.Namespace != f.Service.Namespace:
+			foreign++
+		default:
+			part.add(slice.AddressType, discoveryv1.Endpoint{Addresses: endpoint.Addresses, NodeName: endpoint.NodeName, TargetRef: ref})
+		}
+	}
+	return foreign
 }
 
 // isKubernetes reports whether Kubernetes itself keeps a slice, for a Service that has a

@@ -23,7 +23,7 @@ type Neighbor struct {
 func (s *Snapshot) overlap() string {
 	for _, neighbor := range s.Neighbors {
 		carried := labels.Merge(neighbor.Template.Template.Labels, neighbor.Service.Spec.Selector)
-		if !labels.SelectorFromSet(s.Service.Spec.Selector).Matches(labels.Set(carried)) {
+		if !labels.SelectorFromSet(s.Service.Spec.Selector).Matches(carried) {
 			continue
 		}
 		for _, port := range required(s.Service) {

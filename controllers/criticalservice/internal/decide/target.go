@@ -3,8 +3,6 @@ package decide
 import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-
-	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 )
 
 // target is what the standby slices can publish at the moment.
@@ -47,13 +45,3 @@ func (t *target) size() int {
 }
 
 func (t *target) isEmpty() bool { return len(t.pods)+t.size() == 0 }
-
-// has reports whether there is anything in an IP family.
-func (t *target) has(family discoveryv1.AddressType) bool {
-	for _, p := range t.pods {
-		if _, found := render.PodEndpoints(p.pod)[family]; found {
-			return true
-		}
-	}
-	return len(t.endpoints[family]) > 0
-}

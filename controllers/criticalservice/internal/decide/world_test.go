@@ -406,10 +406,10 @@ func (w *world) renames(random *rand.Rand) {
 // follow gives every port of the Service a listener, as the responder's controller does.
 func (w *world) follow() {
 	w.truth.Responder = copied(w.truth).Responder
-	for i, port := range w.truth.Service.Spec.Ports {
+	for _, port := range w.truth.Service.Spec.Ports {
 		if !slices.ContainsFunc(w.truth.Responder.Listeners, func(l listener.Listener) bool { return l.PortName == port.Name }) {
 			w.truth.Responder.Listeners = append(w.truth.Responder.Listeners, listener.Listener{
-				Port: int32(20002 + i + 2*len(w.truth.Responder.Listeners)), Service: "shop", PortName: port.Name, ServicePort: port.Port,
+				Port: w.truth.Responder.Listeners[len(w.truth.Responder.Listeners)-1].Port + 1, Service: "shop", PortName: port.Name, ServicePort: port.Port,
 			})
 		}
 	}
