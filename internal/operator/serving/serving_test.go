@@ -70,10 +70,10 @@ func TestSlowClientsLeaveOrdinaryRequestsAnswered(t *testing.T) {
 	}
 	g.Eventually(bounds.bodies.inMemory).Should(BeEquivalentTo(bodiesAtOnce * (most - 1)))
 	ask := func() {
-		// A client of its own opens a connection of its own.
+		// It opens a connection of its own, and waits for none of the others to end.
 		transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // See above.
 		defer transport.CloseIdleConnections()
-		response, err := (&http.Client{Transport: transport}).Post("https://"+address, "application/json", strings.NewReader(strings.Repeat("x", 2000)))
+		response, err := (&http.Client{Transport: transport, Timeout: readTimeout / 2}).Post("https://"+address, "application/json", strings.NewReader(strings.Repeat("x", 2000)))
 		g.Expect(err).NotTo(HaveOccurred())
 		defer response.Body.Close()
 		g.Expect(response.StatusCode).To(Equal(http.StatusTeapot))
