@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"sync/atomic"
 	"time"
 )
 
@@ -16,8 +15,10 @@ const (
 	atOnce = 2
 	// placeTimeout is how long a request waits for its turn.
 	placeTimeout = 4 * time.Second
+	// bodyTimeout is how long a body may take to arrive: the API server is near.
+	bodyTimeout = 10 * time.Second
 	// bodiesAtOnce is how many of the largest bodies are held at the same time, while
-	// they arrive and until they are answered.
+	// they arrive and until they are answered. Bodies of ordinary size are held besides.
 	bodiesAtOnce = 4
 )
 
@@ -37,28 +38,36 @@ type Limits struct {
 
 // Bounded serves requests within limits, and few of them at once. A body is read
 // before the request gets its turn, and answered after it: a slow client keeps no
-// other one waiting.
+// other one waiting. Where large bodies need more room than there is, the oldest one
+// that waits for its client makes room.
 func Bounded(limits Limits, handler http.Handler) http.Handler {
-	return &bounded{limits: limits, handler: handler, places: make(chan struct{}, atOnce)}
+	return &bounded{
+		limits:  limits,
+		handler: handler,
+		places:  make(chan struct{}, atOnce),
+		bodies:  bodies{most: bodiesAtOnce * limits.Bytes},
+	}
 }
 
 type bounded struct {
 	limits  Limits
 	handler http.Handler
 	places  chan struct{}
-	// held is how many bytes of bodies are in memory.
-	held atomic.Int64
+	bodies  bodies
 }
 
 // ServeHTTP answers one request.
 func (b *bounded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body := &body{from: http.MaxBytesReader(w, r.Body, b.limits.Bytes), held: &b.held, most: bodiesAtOnce * b.limits.Bytes}
+	body := b.bodies.add(w, http.MaxBytesReader(w, r.Body, b.limits.Bytes))
 	defer body.release()
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
 	content, err := b.read(r, body)
 	if err == nil {
+		body.await(false)
 		r.Body = io.NopCloser(bytes.NewReader(content))
 		var answer answer
 		if err = b.answer(&answer, r); err == nil {
+			body.await(true)
 			answer.send(w)
 			return
 		}
@@ -104,27 +113,6 @@ func statusOf(err error) int {
 		return http.StatusBadRequest
 	}
 }
-
-// body counts what is read of the body of a request.
-type body struct {
-	from io.Reader
-	// held is how much of all bodies is in memory, which is at most most; own is how
-	// much of this one.
-	held      *atomic.Int64
-	most, own int64
-}
-
-// Read reads a piece, if there is room for it.
-func (b *body) Read(into []byte) (int, error) {
-	read, err := b.from.Read(into)
-	b.own += int64(read)
-	if b.held.Add(int64(read)) > b.most {
-		return 0, errBusy
-	}
-	return read, err
-}
-
-func (b *body) release() { b.held.Add(-b.own) }
 
 // answer keeps an answer until its request has left its place.
 type answer struct {

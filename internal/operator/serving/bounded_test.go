@@ -85,28 +85,6 @@ func TestSlowClientsKeepNoOtherOneWaiting(t *testing.T) {
 	g.Expect(response.StatusCode).To(Equal(http.StatusTeapot))
 }
 
-func TestBodiesInMemoryAreBounded(t *testing.T) {
-	g := NewWithT(t)
-	bounds, _ := Bounded(small, http.HandlerFunc(echo)).(*bounded)
-	server := httptest.NewServer(bounds)
-	t.Cleanup(server.Close)
-	for range bodiesAtOnce {
-		post(t, server, "1000", strings.Repeat("a", 999))
-	}
-	g.Eventually(bounds.held.Load).Should(BeEquivalentTo(bodiesAtOnce * 999))
-	ask := func() int {
-		response, err := http.Post(server.URL, "application/json", strings.NewReader(`{"more":"than is left"}`))
-		g.Expect(err).NotTo(HaveOccurred())
-		defer response.Body.Close()
-		return response.StatusCode
-	}
-	g.Expect(ask()).To(Equal(http.StatusServiceUnavailable))
-
-	server.CloseClientConnections()
-	g.Eventually(ask).Should(Equal(http.StatusTeapot), "what ends makes room")
-	g.Eventually(bounds.held.Load).Should(BeZero())
-}
-
 func TestFewRequestsAreWorkedOnAtOnce(t *testing.T) {
 	g := NewWithT(t)
 	begun, end := make(chan struct{}), make(chan struct{})

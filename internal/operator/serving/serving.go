@@ -11,14 +11,12 @@ import (
 	"net"
 	"net/http"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
 
 const (
-	// connections is how many are open at once. The API server opens one per request
-	// under way, and keeps some; one more waits to be accepted.
-	connections = 256
+	// mostConnections is how many are open at once. The API server opens one per
+	// request under way, and keeps some.
+	mostConnections = 256
 	// maxHeader is how many bytes the header of a request may have, besides some that
 	// the library adds.
 	maxHeader = 16 << 10
@@ -51,9 +49,12 @@ func Run(ctx context.Context, address string, config *tls.Config, handler http.H
 		return fmt.Errorf("listen for the API server: %w", err)
 	}
 	listens()
+	open := limited(mostConnections)
 	server := &http.Server{
 		Handler:           handler,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ConnContext:       open.add,
+		ConnState:         open.follow,
 		MaxHeaderBytes:    maxHeader,
 		ReadHeaderTimeout: readTimeout,
 		ReadTimeout:       readTimeout,
@@ -62,7 +63,7 @@ func Run(ctx context.Context, address string, config *tls.Config, handler http.H
 	}
 	ended := make(chan error, 1)
 	defer context.AfterFunc(ctx, func() { ended <- end(context.WithoutCancel(ctx), server) })()
-	if err := server.Serve(tls.NewListener(netutil.LimitListener(listener, connections), config)); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(tls.NewListener(listener, config)); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve the API server: %w", err)
 	}
 	return <-ended

@@ -3,16 +3,20 @@ package serving
 import (
 	"context"
 	"crypto/tls"
+	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	"k8s.io/client-go/util/cert"
 )
 
-// The API server opens connections that it does not use at once.
-func TestAnUnusedConnectionDelaysNoStop(t *testing.T) {
+// run serves a handler until the test ends, or until it is stopped, which returns
+// how it ended.
+func run(t *testing.T, handler http.Handler) (address string, stop func() error) {
+	t.Helper()
 	g := NewWithT(t)
 	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -22,16 +26,107 @@ func TestAnUnusedConnectionDelaysNoStop(t *testing.T) {
 	TLS(config)
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	g.Expect(err).NotTo(HaveOccurred())
-	address := free.Addr().String()
+	address = free.Addr().String()
 	g.Expect(free.Close()).To(Succeed())
 
 	ctx, cancel := context.WithCancel(t.Context())
-	listens, ended := make(chan struct{}), make(chan error)
-	go func() { ended <- Run(ctx, address, config, http.NotFoundHandler(), func() { close(listens) }) }()
+	listens, ended := make(chan struct{}), make(chan error, 1)
+	go func() { ended <- Run(ctx, address, config, handler, func() { close(listens) }) }()
 	g.Eventually(listens).Should(BeClosed())
-	connection, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // It was made a moment ago.
-	g.Expect(err).NotTo(HaveOccurred())
-	defer connection.Close()
-	cancel()
+	return address, func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+// dial opens a connection over TLS.
+func dial(t *testing.T, address string) net.Conn {
+	t.Helper()
+	opened, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // It was made a moment ago.
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { _ = opened.Close() })
+	return opened
+}
+
+// The API server opens connections that it does not use at once.
+func TestAnUnusedConnectionDelaysNoStop(t *testing.T) {
+	g := NewWithT(t)
+	address, stop := run(t, http.NotFoundHandler())
+	dial(t, address)
+	ended := make(chan error)
+	go func() { ended <- stop() }()
 	g.Eventually(ended, 2*shutdownTimeout).Should(Receive(BeNil()))
+}
+
+// Every Pod of the cluster can do this, without credentials.
+func TestSlowClientsLeaveOrdinaryRequestsAnswered(t *testing.T) {
+	g := NewWithT(t)
+	const most = 4 << 20
+	bounds, _ := Bounded(Limits{Bytes: most, Values: 1 << 16}, http.HandlerFunc(echo)).(*bounded)
+	address, _ := run(t, bounds)
+	for range bodiesAtOnce {
+		_, err := io.WriteString(dial(t, address), beginning(most)+strings.Repeat(" ", most-1))
+		g.Expect(err).NotTo(HaveOccurred())
+	}
+	g.Eventually(bounds.bodies.inMemory).Should(BeEquivalentTo(bodiesAtOnce * (most - 1)))
+	ask := func() {
+		// It opens a connection of its own, and waits for none of the others to end.
+		transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // See above.
+		defer transport.CloseIdleConnections()
+		response, err := (&http.Client{Transport: transport, Timeout: readTimeout / 2}).Post("https://"+address, "application/json", strings.NewReader(strings.Repeat("x", 2000)))
+		g.Expect(err).NotTo(HaveOccurred())
+		defer response.Body.Close()
+		g.Expect(response.StatusCode).To(Equal(http.StatusTeapot))
+	}
+	for range 20 {
+		ask()
+	}
+	for range mostConnections + 44 {
+		idle, err := net.Dial("tcp", address)
+		g.Expect(err).NotTo(HaveOccurred())
+		t.Cleanup(func() { _ = idle.Close() })
+	}
+	for range 20 {
+		ask()
+	}
+}
+
+func TestAClientTakesPlacesFromItselfFirst(t *testing.T) {
+	g := NewWithT(t)
+	open := limited(3)
+	add := func(client string) (context.Context, net.Conn) {
+		opened := &from{client: client}
+		return open.add(t.Context(), opened), opened
+	}
+	used, usedConnection := add("192.0.2.1")
+	first, firstConnection := add("192.0.2.2")
+	second, secondConnection := add("192.0.2.2")
+	open.follow(firstConnection, http.StateActive)
+
+	third, _ := add("192.0.2.2")
+	g.Expect(second.Err()).To(HaveOccurred(), "nothing has happened on it for the longest time")
+	g.Expect(secondConnection.(*from).closed).To(BeTrue())
+	g.Expect([]error{used.Err(), first.Err(), third.Err()}).To(HaveEach(BeNil()))
+
+	open.follow(secondConnection, http.StateClosed)
+	open.follow(usedConnection, http.StateClosed)
+	g.Expect(used.Err()).To(HaveOccurred())
+	fourth, _ := add("192.0.2.3")
+	g.Expect([]error{first.Err(), third.Err(), fourth.Err()}).To(HaveEach(BeNil()), "what ends makes room")
+}
+
+// from is a connection of a client.
+type from struct {
+	net.Conn
+	client string
+	closed bool
+}
+
+// RemoteAddr is the address of the client.
+func (f *from) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(f.client), Port: 1} }
+
+// Close keeps that it was called.
+func (f *from) Close() error {
+	f.closed = true
+	return nil
 }
