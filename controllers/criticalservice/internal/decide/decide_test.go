@@ -296,7 +296,7 @@ func TestAnEndpointOfOursIsNeverTheServicesOwn(t *testing.T) {
 			snapshot(endpoints(ready(fallbackName)), func(s *decide.Snapshot) {
 				s.NameConflict = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fallbackName, UID: fallbackName}}
 			}, answered(time.Second, criticalv2.ReasonNameTaken, "taken")),
-			"Arming/NameTaken, recheck 9s",
+			"Arming/NameTaken, recheck 4s",
 		},
 		"a slice that still lists the fallback before that Pod does not count": {
 			snapshot(endpoints(ready(fallbackName)), func(s *decide.Snapshot) {
@@ -364,7 +364,7 @@ func TestWhatBlocksAFallback(t *testing.T) {
 			}), fallback(readyPod), endpoints(ready(fallbackName))), "Covered/PortMismatch",
 		},
 		"a denied create is not repeated at once": {
-			snapshot(denied(time.Second)), "Exposed/CreateDenied, recheck 9s",
+			snapshot(denied(time.Second)), "Exposed/CreateDenied, recheck 4s",
 		},
 		"a first denial is repeated soon": {
 			snapshot(denied(300*time.Millisecond), func(s *decide.Snapshot) { s.Attempt.Refusals = 1 }), "Exposed/CreateDenied, recheck 700ms",

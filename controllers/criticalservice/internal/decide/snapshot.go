@@ -151,7 +151,7 @@ const (
 	firstRetry = time.Second
 	lastRetry  = 30 * time.Second
 	// lastCreateRetry caps it for a Pod that an outage needs.
-	lastCreateRetry = 10 * time.Second
+	lastCreateRetry = 5 * time.Second
 	// drainFor is how long a fallback goes on answering after it has left its
 	// Service: two syncs of kube-proxy, and the time of the slice controller.
 	drainFor = 3 * time.Second
