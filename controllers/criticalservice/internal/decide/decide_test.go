@@ -370,7 +370,7 @@ func TestWhatBlocksAFallback(t *testing.T) {
 			snapshot(denied(300*time.Millisecond), func(s *decide.Snapshot) { s.Attempt.Refusals = 1 }), "Exposed/CreateDenied, recheck 700ms",
 		},
 		"the time between repetitions doubles": {
-			snapshot(denied(time.Second), func(s *decide.Snapshot) { s.Attempt.Refusals = 4 }), "Exposed/CreateDenied, recheck 7s",
+			snapshot(denied(time.Second), func(s *decide.Snapshot) { s.Attempt.Refusals = 3 }), "Exposed/CreateDenied, recheck 3s",
 		},
 		"a denied create is repeated": {
 			snapshot(denied(30 * time.Second)), "Exposed/CreateDenied, create service-watcher-shop, recheck 1s",
