@@ -69,9 +69,11 @@ func (r *Reconciler) unpublish(ctx context.Context, snap *decide.Snapshot, plan,
 	var failures []error
 	// Where the Service is protected and answers by itself, that is why they go.
 	recovered := live.State == criticalv2.StateArmed || live.State == criticalv2.StateArming
+	// The slice that asks for a page lists no endpoint, and without it the page ends too.
+	promoted := slices.ContainsFunc(snap.Standby, func(slice discoveryv1.EndpointSlice) bool { return protection.IsPromoted(&slice) })
 	for _, planned := range plan.Unpublish {
 		slice, err := confirmed(planned, live.Unpublish, sliceOf)
-		if err == nil && recovered && protection.IsPromoted(slice) {
+		if err == nil && recovered && promoted {
 			err = r.proveRecovered(ctx, snap)
 		}
 		if err == nil {
