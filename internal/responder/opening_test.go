@@ -59,14 +59,15 @@ type stage struct {
 	metrics *metrics
 }
 
-// newStage is a stage with a Service of each kind, on the ports 0 to 4.
+// newStage is a stage with a Service of each kind, on the first five ports.
 func newStage(t testing.TB) *stage {
 	t.Helper()
 	g := NewWithT(t)
-	listeners := []listener.Listener{}
-	for port, appProtocol := range []string{"http", "redis", "postgresql", "mysql", ""} {
-		listeners = append(listeners, listener.Listener{Port: int32(port), Service: "shop-" + appProtocol, AppProtocol: appProtocol,
+	port, listeners := listener.First, []listener.Listener{}
+	for _, appProtocol := range []string{"http", "redis", "postgresql", "mysql", ""} {
+		listeners = append(listeners, listener.Listener{Port: port, Service: "shop-" + appProtocol, AppProtocol: appProtocol,
 			Page: &criticalv2.PageFallback{StatusCode: 503, Message: "closed"}})
+		port++
 	}
 	listeners[4].PortName = "mysql" // What may be MySQL.
 	data, err := (&listener.Table{Listeners: listeners}).Encode()
@@ -101,7 +102,7 @@ func (s *stage) converse(t *testing.T, port int32, parts []string, ends bool) (h
 
 		sent, received := net.Pipe()
 		answered, answers := net.Pipe()
-		own := &connection{stream: duplex{received, answered}, place: place{port: port},
+		own := &connection{stream: duplex{received, answered}, place: place{port: listener.First + port},
 			end: time.Now().Add(s.options.ConnectionTimeout)}
 		closed := make(chan struct{})
 		own.release = func() { close(closed) }
