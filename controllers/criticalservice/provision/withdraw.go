@@ -71,10 +71,14 @@ func (r *Reconciler) unpublish(ctx context.Context, snap *decide.Snapshot, plan,
 	recovered := live.State == criticalv2.StateArmed || live.State == criticalv2.StateArming
 	// The slice that asks for a page lists no endpoint, and without it the page ends too.
 	promoted := slices.ContainsFunc(snap.Standby, func(slice discoveryv1.EndpointSlice) bool { return protection.IsPromoted(&slice) })
+	var unproved error
+	if len(plan.Unpublish) > 0 && recovered && promoted {
+		unproved = r.proveRecovered(ctx, snap) // Once for all slices of the Service.
+	}
 	for _, planned := range plan.Unpublish {
 		slice, err := confirmed(planned, live.Unpublish, sliceOf)
-		if err == nil && recovered && promoted {
-			err = r.proveRecovered(ctx, snap)
+		if err == nil {
+			err = unproved
 		}
 		if err == nil {
 			err = write.Delete(ctx, r.Client, slice.DeepCopy())

@@ -108,9 +108,9 @@ func (s *sliceChanges) publishFamily(f *facts, family discoveryv1.AddressType, r
 		s.publish = append(s.publish, render.Slice(standby))
 	} else {
 		s.ask(f, request, standby, replaced)
-	}
-	if request != nil && f.Refusal == nil {
-		standby.OutageSince, standby.RecoveredSince = time.Time{}, time.Time{} // They are noted there.
+		if f.Refusal == nil {
+			standby.OutageSince, standby.RecoveredSince = time.Time{}, time.Time{} // They are noted there.
+		}
 	}
 	published := s.publishPods(f, standby, now)
 	s.retireOthers(f, family, published, replaced, ph)
