@@ -11,7 +11,7 @@ import (
 // by the Service's own labels. A selector that is invalid or empty selects
 // nothing: an object that got past the schema must not make every Service critical.
 func (s *CriticalServiceSpec) Selects(namespace string, namespaceLabels, serviceLabels map[string]string) bool {
-	if len(s.Namespaces) > 0 && !slices.Contains(s.Namespaces, namespace) {
+	if !s.ReachesNamespace(namespace) {
 		return false
 	}
 	if s.NamespaceSelector != nil && !selects(s.NamespaceSelector, namespaceLabels) {
@@ -19,6 +19,12 @@ func (s *CriticalServiceSpec) Selects(namespace string, namespaceLabels, service
 	}
 	empty := len(s.ServiceSelector.MatchLabels)+len(s.ServiceSelector.MatchExpressions) == 0
 	return !empty && selects(&s.ServiceSelector, serviceLabels)
+}
+
+// ReachesNamespace reports whether a spec may select Services of a namespace, whatever
+// the labels of both are.
+func (s *CriticalServiceSpec) ReachesNamespace(name string) bool {
+	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, name)
 }
 
 func selects(selector *metav1.LabelSelector, set map[string]string) bool {

@@ -2,7 +2,6 @@ package observe
 
 import (
 	"context"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -42,7 +41,7 @@ func EachMatched(ctx context.Context, reader client.Reader, policy *criticalv2.C
 // an empty name is all.
 func EachMatchedIn(ctx context.Context, reader client.Reader, namespace string, policy criticalv2.CriticalService, f func(*corev1.Service)) {
 	if namespace != "" {
-		if named := policy.Spec.Namespaces; len(named) > 0 && !slices.Contains(named, namespace) {
+		if !policy.Spec.ReachesNamespace(namespace) {
 			return
 		}
 		policy.Spec.Namespaces = []string{namespace}

@@ -118,15 +118,18 @@ func (o *Observer) ObserveLive(ctx context.Context, key types.NamespacedName) (d
 }
 
 // ObserveWithdrawal makes a Snapshot of a Service that nothing asks to protect any more.
-// What says so is read live. What goes is as the caches have it, and is deleted only if
-// it still is so.
+// What says so is read live: the CriticalServices, and the Service if one of them may match
+// it. What goes is as the caches have it, and is deleted only if it still is so.
 func (o *Observer) ObserveWithdrawal(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
 	snap, err := o.ObserveCached(ctx, key)
 	if err == nil {
-		err = o.readService(ctx, o.Live, key, &snap)
-	}
-	if err == nil {
 		err = o.readPolicies(ctx, o.Live, key, &snap)
+	}
+	mayMatch := func(policy criticalv2.CriticalService) bool {
+		return protection.IsActive(&policy) && policy.Spec.ReachesNamespace(key.Namespace)
+	}
+	if err == nil && slices.ContainsFunc(snap.Policies, mayMatch) {
+		err = o.readService(ctx, o.Live, key, &snap)
 	}
 	return snap, err
 }

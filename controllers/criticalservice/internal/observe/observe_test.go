@@ -165,3 +165,31 @@ func TestALookAtCachesUsesWhatIsRemembered(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(snap.NameConflict.UID).To(Equal(types.UID("theirs")))
 }
+
+// A thousand Services that leave protection at one moment ask for the CriticalServices
+// once, and for themselves only where one of these may match them.
+func TestAWithdrawalReadsTheServiceOnlyWhereItMayBeProtected(t *testing.T) {
+	here, elsewhere, deleted := critical(criticalv2.Fallback{}), critical(criticalv2.Fallback{}), critical(criticalv2.Fallback{})
+	here.Spec.Namespaces, elsewhere.Spec.Namespaces = []string{web.Namespace}, []string{"other"}
+	deleted.DeletionTimestamp, deleted.Finalizers = new(metav1.Now()), []string{"test/keep"}
+	for name, c := range map[string]struct {
+		policies []client.Object
+		read     bool
+	}{
+		"there is no CriticalService":  {nil, false},
+		"all are for other namespaces": {[]client.Object{elsewhere}, false},
+		"all are being deleted":        {[]client.Object{deleted}, false},
+		"one is for all namespaces":    {[]client.Object{critical(criticalv2.Fallback{})}, true},
+		"one is for this namespace":    {[]client.Object{here}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			observer, _ := observetest.Of(t, service())
+			_, live := observetest.Of(t, append(c.policies, front())...)
+			observer.Live = live
+			snap, err := observer.ObserveWithdrawal(t.Context(), web)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(snap.IsGoverned()).To(Equal(c.read), "the Service matches as it is now, and not as the cache has it")
+		})
+	}
+}
