@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -34,108 +35,42 @@ func (r *Reconciler) withdraw(ctx context.Context, key types.NamespacedName, pla
 		return fault.WaitFor(cacheBehind, "a CriticalService that is not in the cache yet protects the Service")
 	}
 	live := decide.Decide(snap)
-	return fault.Join(
-		r.retract(ctx, &snap, plan, live, done),
-		r.release(ctx, &snap, plan, live, done),
-		r.remove(ctx, &snap, plan, live, done),
-		r.unpublish(ctx, &snap, plan, live, done),
-	)
-}
-
-// retract changes standby slices in a way that takes endpoints away.
-func (r *Reconciler) retract(ctx context.Context, snap *decide.Snapshot, plan, live decide.Plan, done *outcome) error {
-	var failures []error
-	for _, planned := range plan.Retract {
-		slice, err := confirmed(planned, live.Retract, sliceOf)
-		if err == nil {
-			err = write.Patch(ctx, r.Client, standby(snap, slice), slice.DeepCopy())
-		}
-		if err == nil {
-			done.retracted = append(done.retracted, slice)
-		}
-		failures = append(failures, err)
-	}
-	return fault.Join(failures...)
-}
-
-// standby is a slice as the Snapshot has it.
-func standby(snap *decide.Snapshot, to *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
-	i := slices.IndexFunc(snap.Standby, func(slice discoveryv1.EndpointSlice) bool { return slice.UID == to.UID })
-	return &snap.Standby[i]
-}
-
-// unpublish deletes standby slices.
-func (r *Reconciler) unpublish(ctx context.Context, snap *decide.Snapshot, plan, live decide.Plan, done *outcome) error {
-	var failures []error
-	// Where the Service is protected and answers by itself, that is why they go.
-	recovered := live.State == criticalv2.StateArmed || live.State == criticalv2.StateArming
-	// The slice that asks for a page lists no endpoint, and without it the page ends too.
-	promoted := slices.ContainsFunc(snap.Standby, func(slice discoveryv1.EndpointSlice) bool { return protection.IsPromoted(&slice) })
-	var unproved error
-	if len(plan.Unpublish) > 0 && recovered && promoted {
-		unproved = r.proveRecovered(ctx, snap) // Once for all slices of the Service.
-	}
-	for _, planned := range plan.Unpublish {
-		slice, err := confirmed(planned, live.Unpublish, sliceOf)
-		if err == nil {
-			err = unproved
-		}
-		if err == nil {
-			err = write.Delete(ctx, r.Client, slice.DeepCopy())
-		}
-		if err == nil {
-			done.unpublished = append(done.unpublished, slice)
-		}
-		failures = append(failures, err)
-	}
-	return fault.Join(failures...)
-}
-
-// release lets Pods leave their Service.
-func (r *Reconciler) release(ctx context.Context, snap *decide.Snapshot, plan, live decide.Plan, done *outcome) error {
-	var failures []error
-	for _, planned := range plan.Release {
-		removal, err := confirmed(planned, live.Release, podOf)
-		if err == nil && removal.Why == decide.WhyRecovered {
-			err = r.proveRecovered(ctx, snap)
-		}
-		if err == nil {
-			err = r.relabel(ctx, removal.Pod)
-		}
-		if err == nil {
-			done.released = append(done.released, removal)
-		}
-		failures = append(failures, err)
-	}
-	return fault.Join(failures...)
-}
-
-// remove deletes Pods.
-func (r *Reconciler) remove(ctx context.Context, snap *decide.Snapshot, plan, live decide.Plan, done *outcome) error {
-	var failures []error
-	for _, planned := range plan.Delete {
-		removal, err := confirmed(planned, live.Delete, podOf)
-		if err == nil {
-			err = r.delete(ctx, snap, removal)
-		}
-		if err == nil {
-			done.deleted = append(done.deleted, removal)
-		}
-		failures = append(failures, err)
-	}
-	return fault.Join(failures...)
-}
-
-func (r *Reconciler) delete(ctx context.Context, snap *decide.Snapshot, removal decide.Removal) error {
-	if removal.Why == decide.WhyStuck {
-		return write.DeleteNow(ctx, r.Client, removal.Pod)
-	}
-	if removal.Why == decide.WhyRecovered || removal.Why == decide.WhyRenewed {
-		if err := r.proveRecovered(ctx, snap); err != nil {
+	mayUnpublish := sync.OnceValue(func() error { return r.provePromotedSpare(ctx, &snap, live) })
+	var failures [4]error
+	done.retracted, failures[0] = each(plan.Retract, live.Retract, sliceOf, func(slice *discoveryv1.EndpointSlice) error {
+		return write.Patch(ctx, r.Client, standby(&snap, slice), slice.DeepCopy())
+	})
+	done.released, failures[1] = each(plan.Release, live.Release, podOf, func(removal decide.Removal) error {
+		return r.release(ctx, &snap, removal)
+	})
+	done.deleted, failures[2] = each(plan.Delete, live.Delete, podOf, func(removal decide.Removal) error {
+		return r.delete(ctx, &snap, removal)
+	})
+	done.unpublished, failures[3] = each(plan.Unpublish, live.Unpublish, sliceOf, func(slice *discoveryv1.EndpointSlice) error {
+		if err := mayUnpublish(); err != nil {
 			return err
 		}
+		return write.Delete(ctx, r.Client, slice.DeepCopy())
+	})
+	return fault.Join(failures[:]...)
+}
+
+// each takes the steps that were planned and that live knowledge confirms, in the form that
+// this gives them, and lists those that were taken. The failure of one does not block the
+// others.
+func each[S any](planned, live []S, objectOf func(S) client.Object, take func(S) error) (taken []S, err error) {
+	var failures []error
+	for _, step := range planned {
+		step, err := confirmed(step, live, objectOf)
+		if err == nil {
+			err = take(step)
+		}
+		if err == nil {
+			taken = append(taken, step)
+		}
+		failures = append(failures, err)
 	}
-	return write.Delete(ctx, r.Client, removal.Pod)
+	return taken, fault.Join(failures...)
 }
 
 func podOf(removal decide.Removal) client.Object             { return removal.Pod }
@@ -151,6 +86,47 @@ func confirmed[S any](planned S, live []S, objectOf func(S) client.Object) (S, e
 		return none, fault.WaitFor(cacheBehind, fmt.Sprintf("keeping %q: a live read no longer confirms its removal", object.GetName()))
 	}
 	return live[i], nil
+}
+
+// standby is a slice as the Snapshot has it.
+func standby(snap *decide.Snapshot, to *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
+	i := slices.IndexFunc(snap.Standby, func(slice discoveryv1.EndpointSlice) bool { return slice.UID == to.UID })
+	return &snap.Standby[i]
+}
+
+// release lets a Pod leave its Service.
+func (r *Reconciler) release(ctx context.Context, snap *decide.Snapshot, removal decide.Removal) error {
+	if removal.Why == decide.WhyRecovered {
+		if err := r.proveRecovered(ctx, snap); err != nil {
+			return err
+		}
+	}
+	return r.relabel(ctx, removal.Pod)
+}
+
+// delete deletes a Pod.
+func (r *Reconciler) delete(ctx context.Context, snap *decide.Snapshot, removal decide.Removal) error {
+	if removal.Why == decide.WhyStuck {
+		return write.DeleteNow(ctx, r.Client, removal.Pod)
+	}
+	if removal.Why == decide.WhyRecovered || removal.Why == decide.WhyRenewed {
+		if err := r.proveRecovered(ctx, snap); err != nil {
+			return err
+		}
+	}
+	return write.Delete(ctx, r.Client, removal.Pod)
+}
+
+// provePromotedSpare makes sure that a fallback that answers now is not needed, where its
+// slices go because the Service is protected and answers by itself.
+func (r *Reconciler) provePromotedSpare(ctx context.Context, snap *decide.Snapshot, live decide.Plan) error {
+	recovered := live.State == criticalv2.StateArmed || live.State == criticalv2.StateArming
+	// The slice that asks for a page lists no endpoint, and without it the page ends too.
+	promoted := slices.ContainsFunc(snap.Standby, func(slice discoveryv1.EndpointSlice) bool { return protection.IsPromoted(&slice) })
+	if !recovered || !promoted {
+		return nil
+	}
+	return r.proveRecovered(ctx, snap)
 }
 
 // proveRecovered makes sure that at least one endpoint that counts as the
