@@ -57,7 +57,7 @@ func New(config *rest.Config, options Options) (*Lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find a name for the holder of Lease %s: %w", options.NamespacedName, err)
 	}
-	config = rest.AddUserAgent(config, "leader-election")
+	config = rest.AddUserAgent(rest.CopyConfig(config), "leader-election") // It adds to the one it is given.
 	config.Timeout = options.Timeout
 	client, err := coordinationv1.NewForConfig(config)
 	if err != nil {

@@ -9,10 +9,12 @@ import (
 	"net/url"
 	"syscall"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
@@ -184,4 +186,15 @@ func TestWhoTheHolderIs(t *testing.T) {
 	one, err := identityOf("")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(identityOf("")).NotTo(Equal(one), "each process outside of a cluster")
+}
+
+// The manager and its caches use the same configuration. With the timeout of a Lease, each
+// of their watches would end after it.
+func TestALockHasAConfigurationOfItsOwn(t *testing.T) {
+	g := NewWithT(t)
+	shared := &rest.Config{Host: "https://127.0.0.1:6443", UserAgent: "critical-service-operator"}
+	before := rest.CopyConfig(shared)
+	_, err := New(shared, Options{Pod: us, Timeout: time.Second, Events: func(string) resourcelock.EventRecorder { return nil }})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(shared).To(Equal(before))
 }
