@@ -159,7 +159,7 @@ func TestContentThatNoPageNamesIsNotRead(t *testing.T) {
 	w.Expect(w.live.reads).To(BeZero(), "no Service was seen that shows it")
 
 	w.look()
-	w.Expect(w.Memory.Contents.Keys()).To(ConsistOf(memory.ContentKey(ours)))
+	w.Expect(w.Memory.Contents.Keys()).To(ConsistOf(memory.ObjectKey(ours)))
 	w.Expect(w.client.DeleteAllOf(t.Context(), &criticalv2.CriticalService{})).To(Succeed())
 	w.clock.SetTime(w.clock.Now().Add(interval))
 	w.publish(map[string]string{"eta": "later"})

@@ -54,9 +54,9 @@ func (j *Judgements) Follow(snap *decide.Snapshot) {
 		return
 	}
 	key := snap.Needs().Content
-	j.memory.Contents.Update(memory.ContentKey(key), func(last *memory.Content) *memory.Content {
+	j.memory.Contents.Update(memory.ObjectKey(key), func(last *memory.Reading[[]page.Problem]) *memory.Reading[[]page.Problem] {
 		if last == nil {
-			return &memory.Content{}
+			return &memory.Reading[[]page.Problem]{}
 		}
 		return last
 	})
@@ -84,7 +84,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 
 // Reconcile reads a ConfigMap that changed since it was read last, if a page names it.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	key := memory.ContentKey(req.NamespacedName)
+	key := memory.ObjectKey(req.NamespacedName)
 	last := r.Memory.Contents.Get(key)
 	if last == nil {
 		return ctrl.Result{}, nil // No one asked.
@@ -109,7 +109,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return fault.Result(err)
 	}
 	r.Memory.Contents.Set(key, *next)
-	if last.UID != next.UID || !reflect.DeepEqual(last.Problems, next.Problems) {
+	if last.UID != next.UID || !reflect.DeepEqual(last.Value, next.Value) {
 		r.wakeUp(users)
 	}
 	return ctrl.Result{}, nil
@@ -118,7 +118,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // judge reads a ConfigMap from the API server, because the cache has no data; nil if
 // there is none any more, which the cache is about to show. The operator may list
 // ConfigMaps, and not get any by name.
-func (r *Reconciler) judge(ctx context.Context, key types.NamespacedName) (*memory.Content, error) {
+func (r *Reconciler) judge(ctx context.Context, key types.NamespacedName) (*memory.Reading[[]page.Problem], error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	var configs corev1.ConfigMapList
@@ -134,7 +134,7 @@ func (r *Reconciler) judge(ctx context.Context, key types.NamespacedName) (*memo
 	}
 	maps.Copy(files, config.BinaryData)
 	_, problems := page.Parse(files)
-	return &memory.Content{UID: config.UID, Version: config.ResourceVersion, At: r.Clock.Now(), Problems: problems}, nil
+	return &memory.Reading[[]page.Problem]{UID: config.UID, Version: config.ResourceVersion, At: r.Clock.Now(), Value: problems}, nil
 }
 
 // usersOf are the Services whose page names a content, by the CriticalService that

@@ -52,9 +52,9 @@ func NewReadings(known *memory.Memory) *Readings {
 // Follow asks for the PodTemplates that a decision lacked. It never waits.
 func (r *Readings) Follow(snap *decide.Snapshot) {
 	for _, key := range snap.Unread {
-		r.memory.Templates.Update(memory.TemplateKey(key), func(last *memory.Template) *memory.Template {
+		r.memory.Templates.Update(memory.ObjectKey(key), func(last *memory.Reading[*corev1.PodTemplate]) *memory.Reading[*corev1.PodTemplate] {
 			if last == nil {
-				return &memory.Template{}
+				return &memory.Reading[*corev1.PodTemplate]{}
 			}
 			return last
 		})
@@ -92,7 +92,7 @@ func (r *Reconciler) known(_ context.Context, _ client.Object, q queue.Requests)
 // Reconcile reads a PodTemplate that changed since it was read last, if a Service asked
 // for it and a CriticalService still names it.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	key := memory.TemplateKey(req.NamespacedName)
+	key := memory.ObjectKey(req.NamespacedName)
 	last := r.Memory.Templates.Get(key)
 	if last == nil {
 		return ctrl.Result{}, nil // No one asked.
@@ -126,20 +126,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // read reads a PodTemplate from the API server, because the cache has its metadata only;
 // nil if there is none any more, which the cache is about to show.
-func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*memory.Template, error) {
+func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*memory.Reading[*corev1.PodTemplate], error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	found, err := read.Existing[corev1.PodTemplate](ctx, r.Live, key)
 	if err != nil || found == nil {
 		return nil, err
 	}
-	next := &memory.Template{UID: found.UID, Version: found.ResourceVersion, At: r.Clock.Now()}
+	next := &memory.Reading[*corev1.PodTemplate]{UID: found.UID, Version: found.ResourceVersion, At: r.Clock.Now()}
 	text, err := json.Marshal(found.Template)
 	if err != nil {
 		return nil, err
 	}
 	if len(text) <= decide.MaxTemplate {
-		next.Object = &corev1.PodTemplate{
+		next.Value = &corev1.PodTemplate{
 			ObjectMeta: metav1.ObjectMeta{Namespace: found.Namespace, Name: found.Name, UID: found.UID, ResourceVersion: found.ResourceVersion},
 			Template:   found.Template,
 		}
@@ -148,9 +148,9 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (*memor
 }
 
 // same reports whether two readings say the same of a Pod.
-func same(last, next *memory.Template) bool {
-	if last.UID != next.UID || last.Object == nil || next.Object == nil {
-		return last.UID == next.UID && last.Object == next.Object
+func same(last, next *memory.Reading[*corev1.PodTemplate]) bool {
+	if last.UID != next.UID || last.Value == nil || next.Value == nil {
+		return last.UID == next.UID && last.Value == next.Value
 	}
-	return equality.Semantic.DeepEqual(last.Object.Template, next.Object.Template)
+	return equality.Semantic.DeepEqual(last.Value.Template, next.Value.Template)
 }

@@ -204,7 +204,7 @@ func TestATemplateThatNoCriticalServiceNamesIsNotRead(t *testing.T) {
 	w.Expect(w.live.reads).To(BeZero(), "no Service was seen that needs it")
 
 	w.look()
-	w.Expect(w.Memory.Templates.Keys()).To(ConsistOf(memory.TemplateKey(ours)))
+	w.Expect(w.Memory.Templates.Keys()).To(ConsistOf(memory.ObjectKey(ours)))
 	w.Expect(w.client.DeleteAllOf(t.Context(), &criticalv2.CriticalService{})).To(Succeed())
 	w.look()
 	w.Expect(w.live.reads).To(Equal(1))

@@ -27,7 +27,7 @@ func (o *Observer) readNeeds(ctx context.Context, from client.Reader, snap *deci
 			return err
 		}
 		if template != nil {
-			snap.Template, snap.TemplateTooLarge = template.Object, template.Object == nil
+			snap.Template, snap.TemplateTooLarge = template.Value, template.Value == nil
 		}
 	}
 	if needs.Content.Name != "" {
@@ -37,7 +37,10 @@ func (o *Observer) readNeeds(ctx context.Context, from client.Reader, snap *deci
 			return err
 		}
 		if content != nil {
-			snap.Content = o.Memory.Content(needs.Content, content.UID)
+			snap.Content = &decide.Content{}
+			if known := o.Memory.Contents.Of(needs.Content, content.UID); known != nil {
+				*snap.Content = decide.Content{Judged: true, Problems: known.Value}
+			}
 		}
 	}
 	if needs.Neighbors {
@@ -70,8 +73,8 @@ func (o *Observer) readNeighbors(ctx context.Context, snap *decide.Snapshot) err
 		if err != nil {
 			return err
 		}
-		if template != nil && template.Object != nil {
-			snap.Neighbors = append(snap.Neighbors, decide.Neighbor{Service: service, Template: template.Object})
+		if template != nil && template.Value != nil {
+			snap.Neighbors = append(snap.Neighbors, decide.Neighbor{Service: service, Template: template.Value})
 		}
 	}
 	return nil
@@ -91,12 +94,12 @@ func (o *Observer) ContentMetadata(ctx context.Context, key types.NamespacedName
 
 // template is what is known of a PodTemplate; nil if there is none, or it was not read yet,
 // which the Snapshot notes.
-func (o *Observer) template(ctx context.Context, key types.NamespacedName, snap *decide.Snapshot) (*memory.Template, error) {
+func (o *Observer) template(ctx context.Context, key types.NamespacedName, snap *decide.Snapshot) (*memory.Reading[*corev1.PodTemplate], error) {
 	metadata, err := o.TemplateMetadata(ctx, o.Cached, key)
 	if err != nil || metadata == nil {
 		return nil, err
 	}
-	known := o.Memory.Template(key, metadata.UID)
+	known := o.Memory.Templates.Of(key, metadata.UID)
 	if known == nil && !slices.Contains(snap.Unread, key) {
 		snap.Unread = append(snap.Unread, key)
 	}
