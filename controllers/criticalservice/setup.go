@@ -25,9 +25,9 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
 	"github.com/critical-service/operator/controllers/criticalservice/protect"
 	"github.com/critical-service/operator/controllers/criticalservice/provision"
+	"github.com/critical-service/operator/controllers/criticalservice/reading"
 	"github.com/critical-service/operator/controllers/criticalservice/selftest"
 	"github.com/critical-service/operator/controllers/criticalservice/status"
-	"github.com/critical-service/operator/controllers/criticalservice/template"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/controller/write"
@@ -111,7 +111,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	wakeStatus := wake.NewStatus(observer.Memory)
 	diagnoses := cause.NewDiagnoses(options.DiagnoseAfter, observer.Memory)
 	contents := content.NewJudgements(observer.Memory)
-	templates := template.NewReadings(observer.Memory)
+	templates := reading.NewReadings(observer.Memory)
 
 	wakeProtect, wakeProvision, wakeSelfTest := queue.NewWaker(0), queue.NewWaker(0), selftest.NewWaker(options.SelfTestInterval)
 	services := &protect.Reconciler{
@@ -139,7 +139,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := judge.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the content controller: %w", err)
 	}
-	reader := &template.Reconciler{Observer: observer, Readings: templates}
+	reader := &reading.Reconciler{Observer: observer, Readings: templates}
 	if err := reader.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the template controller: %w", err)
 	}

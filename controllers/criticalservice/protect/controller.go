@@ -22,7 +22,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
-	"github.com/critical-service/operator/controllers/criticalservice/template"
+	"github.com/critical-service/operator/controllers/criticalservice/reading"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/queue"
@@ -45,7 +45,7 @@ type Reconciler struct {
 	SelfTest *queue.Waker
 	// Contents are judged apart, and Templates read.
 	Contents  *content.Judgements
-	Templates *template.Readings
+	Templates *reading.Readings
 }
 
 const (

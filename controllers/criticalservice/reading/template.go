@@ -1,8 +1,8 @@
-// Package template reads the PodTemplates that CriticalServices name. Any user of a
+// Package reading reads the PodTemplates that CriticalServices name. Any user of a
 // namespace can write as many as fit into it, so that they are watched by their metadata
 // only, and each version of one that a protected Service needs is read once, apart from
 // all that protects. Its key is the PodTemplate.
-package template
+package reading
 
 import (
 	"context"
