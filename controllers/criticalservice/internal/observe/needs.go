@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -129,14 +128,10 @@ func (o *Observer) confirmTemplate(ctx context.Context, snap *decide.Snapshot) e
 // holds no more of it.
 func (o *Observer) TemplateMetadata(ctx context.Context, from client.Reader, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
 	template := templateMetadata()
-	switch err := from.Get(ctx, key, template); {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	default:
-		return template, nil
+	if err := from.Get(ctx, key, template); err != nil {
+		return nil, client.IgnoreNotFound(err)
 	}
+	return template, nil
 }
 
 func (o *Observer) readBackup(ctx context.Context, from client.Reader, name types.NamespacedName, snap *decide.Snapshot) error {
