@@ -98,8 +98,7 @@ type reader[T any] struct {
 	clock clock.PassiveClock
 	known *memory.Readings[T]
 	asked *queue.Waker
-	// wake wakes a Service.
-	wake func(service types.NamespacedName)
+	wake  func(service types.NamespacedName)
 }
 
 func newReader[T any](observer observe.Observer, of kind[T], known *memory.Readings[T], wake func(types.NamespacedName)) *reader[T] {

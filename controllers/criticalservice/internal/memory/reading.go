@@ -32,9 +32,8 @@ type Readings[T any] struct {
 // counts as the last one that was read, until it is read itself: so nothing changes back
 // and forth.
 func (r *Readings[T]) Of(key types.NamespacedName, uid types.UID) *Reading[T] {
-	known := r.Get(ObjectKey(key))
-	if known == nil || known.UID != uid {
-		return nil
+	if known := r.Get(ObjectKey(key)); known != nil && known.UID == uid {
+		return known
 	}
-	return known
+	return nil
 }
