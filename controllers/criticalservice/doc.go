@@ -40,8 +40,8 @@
 //	status      key: the CriticalService. Writes its status, and nothing else
 //	selftest    key: the Service. Asks its standby for an answer before it is needed
 //	cause       key: the Service. Looks for the cause of its outage, while it lasts
-//	content     key: the ConfigMap. Finds what is wrong with the content of a page
-//	template    key: the PodTemplate. Reads the templates that CriticalServices name
+//	reading     key: the ConfigMap with the content of a page, or the PodTemplate. Reads
+//	            what CriticalServices name, once for each version
 //
 // The key of the controller that protects is the Service, so CriticalServices that
 // overlap cannot race. All do the same four things:
@@ -66,8 +66,8 @@
 // at growing intervals; it reads what it needs straight from the API server.
 //
 // Of content and PodTemplates, caches hold the metadata only. The controller that
-// protects asks for a judgement of what a page names, and for the template that it lacks,
-// and is woken when one has changed.
+// protects asks the two that read for what it lacks, and is woken when what was read says
+// something else than before.
 //
 // The responder itself is another kind (controllers/responder). The two communicate
 // through API objects: a standby slice of a page asks for a responder, and the

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/controllers/criticalservice/cause"
-	"github.com/critical-service/operator/controllers/criticalservice/content"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
@@ -25,9 +24,9 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
 	"github.com/critical-service/operator/controllers/criticalservice/protect"
 	"github.com/critical-service/operator/controllers/criticalservice/provision"
+	"github.com/critical-service/operator/controllers/criticalservice/reading"
 	"github.com/critical-service/operator/controllers/criticalservice/selftest"
 	"github.com/critical-service/operator/controllers/criticalservice/status"
-	"github.com/critical-service/operator/controllers/criticalservice/template"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/controller/write"
@@ -110,12 +109,11 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	emitter := events.Emitter{Recorder: recorder, Scheme: mgr.GetScheme()}
 	wakeStatus := wake.NewStatus(observer.Memory)
 	diagnoses := cause.NewDiagnoses(options.DiagnoseAfter, observer.Memory)
-	contents := content.NewJudgements(observer.Memory)
-	templates := template.NewReadings(observer.Memory)
+	readers := reading.New(observer, wakeStatus)
 
 	wakeProtect, wakeProvision, wakeSelfTest := queue.NewWaker(0), queue.NewWaker(0), selftest.NewWaker(options.SelfTestInterval)
 	services := &protect.Reconciler{
-		Observer: observer, Emitter: emitter, Client: writer, Metrics: measured, Diagnoses: diagnoses, Contents: contents, Templates: templates,
+		Observer: observer, Emitter: emitter, Client: writer, Metrics: measured, Diagnoses: diagnoses, Readers: readers,
 		Protect: wakeProtect, Provision: wakeProvision, SelfTest: wakeSelfTest, Wake: wakeStatus,
 	}
 	if err := services.Setup(mgr); err != nil {
@@ -135,13 +133,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := causes.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the cause controller: %w", err)
 	}
-	judge := &content.Reconciler{Observer: observer, Judgements: contents, Wake: wakeStatus}
-	if err := judge.Setup(mgr); err != nil {
-		return fmt.Errorf("set up the content controller: %w", err)
-	}
-	reader := &template.Reconciler{Observer: observer, Readings: templates}
-	if err := reader.Setup(mgr); err != nil {
-		return fmt.Errorf("set up the template controller: %w", err)
+	if err := readers.Setup(mgr); err != nil {
+		return fmt.Errorf("set up the content and template controllers: %w", err)
 	}
 	if options.SelfTestInterval <= 0 {
 		return nil

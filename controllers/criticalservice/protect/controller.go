@@ -17,12 +17,11 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/cause"
-	"github.com/critical-service/operator/controllers/criticalservice/content"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
-	"github.com/critical-service/operator/controllers/criticalservice/template"
+	"github.com/critical-service/operator/controllers/criticalservice/reading"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/queue"
@@ -43,9 +42,8 @@ type Reconciler struct {
 	Diagnoses *cause.Diagnoses
 	// SelfTest wakes the self-test; nil if there is none.
 	SelfTest *queue.Waker
-	// Contents are judged apart, and Templates read.
-	Contents  *content.Judgements
-	Templates *template.Readings
+	// Readers read content and PodTemplates, apart from this controller.
+	Readers *reading.Readers
 }
 
 const (
@@ -70,11 +68,10 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		Watches(&appsv1.Deployment{}, wake.EachState(wake.ServicesWithPage(r.Cached))).
 		Watches(&corev1.ConfigMap{}, wake.EachState(wake.ServiceOfConfigMap(r.Cached))).
 		WatchesMetadata(&corev1.ConfigMap{}, wake.EachState(wake.ServicesWithPage(r.Cached)), builder.WithPredicates(wake.ComesOrGoes)).
-		WatchesRawSource(r.Contents.Changed).
 		Watches(&corev1.Namespace{}, wake.EachState(wake.ServicesOfNamespace(r.Cached)), builder.WithPredicates(wake.LabelsChanged)).
 		Watches(&criticalv2.CriticalService{}, wake.EachState(wake.ServicesOfPolicy(r.Cached)), builder.WithPredicates(wake.SpecChanged)).
 		WatchesMetadata(&corev1.PodTemplate{}, wake.EachState(wake.ServicesOfTemplate(r.Cached, r.Settings.Templates())), builder.WithPredicates(wake.ComesOrGoes)).
-		WatchesRawSource(r.Templates.Changed).
+		WatchesRawSource(r.Readers.Changed).
 		WatchesRawSource(r.Protect).
 		WithOptions(options).
 		Complete(r)

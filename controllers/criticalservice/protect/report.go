@@ -25,8 +25,7 @@ func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap 
 	log.V(1).Info("decided", "state", plan.State, "reason", plan.Reason, "message", plan.Message, "recheckAfter", plan.RecheckAfter)
 	r.Metrics.Activated(key, activation(snap, &plan, &done))
 	r.Diagnoses.Follow(key, plan)
-	r.Contents.Follow(snap)
-	r.Templates.Follow(snap)
+	r.Readers.Follow(snap)
 	r.remember(key, snap, plan)
 	if plan.NeedsProvision() || r.NeedsLookup(key, snap) || snap.Attempt.IsNameTaken() {
 		r.Provision.Wake(key)

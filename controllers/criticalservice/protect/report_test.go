@@ -12,7 +12,6 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/cause"
-	"github.com/critical-service/operator/controllers/criticalservice/content"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
@@ -20,6 +19,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
+	"github.com/critical-service/operator/controllers/criticalservice/reading"
 )
 
 func TestWhatCountsAsAnActivation(t *testing.T) {
@@ -94,7 +94,7 @@ func TestNothingIsRememberedOfAServiceThatIsGone(t *testing.T) {
 	known.Tables.Set(key.Namespace, memory.Table{})
 	r := &Reconciler{
 		Observer: observer, Wake: wake.NewStatus(known), Metrics: metrics.New(known), Diagnoses: cause.NewDiagnoses(0, known),
-		Contents: content.NewJudgements(known),
+		Readers: reading.New(observer, wake.NewStatus(known)),
 	}
 	_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
 	g.Expect(err).NotTo(HaveOccurred())

@@ -12,6 +12,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/internal/contract/listener"
+	"github.com/critical-service/operator/internal/contract/page"
 	"github.com/critical-service/operator/internal/controller/store"
 	"github.com/critical-service/operator/internal/diagnosis"
 )
@@ -47,10 +48,10 @@ type Memory struct {
 	// Tables are the parsed tables of the responders, by namespace: a mass failure
 	// reads the same one again and again.
 	Tables store.Map[string, Table]
-	// Contents are what was found in the content of teams that a page names.
-	Contents store.Map[ContentKey, Content]
-	// Templates are the PodTemplates that a CriticalService names.
-	Templates store.Map[TemplateKey, Template]
+	// Contents are what is wrong with the content of teams that a page names.
+	Contents Readings[[]page.Problem]
+	// Templates are the PodTemplates that a CriticalService names; nil if too large.
+	Templates Readings[*corev1.PodTemplate]
 }
 
 // OfService is something that is remembered of each Service.

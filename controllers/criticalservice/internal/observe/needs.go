@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,7 +26,7 @@ func (o *Observer) readNeeds(ctx context.Context, from client.Reader, snap *deci
 			return err
 		}
 		if template != nil {
-			snap.Template, snap.TemplateTooLarge = template.Object, template.Object == nil
+			snap.Template, snap.TemplateTooLarge = template.Value, template.Value == nil
 		}
 	}
 	if needs.Content.Name != "" {
@@ -37,7 +36,10 @@ func (o *Observer) readNeeds(ctx context.Context, from client.Reader, snap *deci
 			return err
 		}
 		if content != nil {
-			snap.Content = o.Memory.Content(needs.Content, content.UID)
+			snap.Content = &decide.Content{}
+			if known := o.Memory.Contents.Of(needs.Content, content.UID); known != nil {
+				*snap.Content = decide.Content{Judged: true, Problems: known.Value}
+			}
 		}
 	}
 	if needs.Neighbors {
@@ -70,8 +72,8 @@ func (o *Observer) readNeighbors(ctx context.Context, snap *decide.Snapshot) err
 		if err != nil {
 			return err
 		}
-		if template != nil && template.Object != nil {
-			snap.Neighbors = append(snap.Neighbors, decide.Neighbor{Service: service, Template: template.Object})
+		if template != nil && template.Value != nil {
+			snap.Neighbors = append(snap.Neighbors, decide.Neighbor{Service: service, Template: template.Value})
 		}
 	}
 	return nil
@@ -91,12 +93,12 @@ func (o *Observer) ContentMetadata(ctx context.Context, key types.NamespacedName
 
 // template is what is known of a PodTemplate; nil if there is none, or it was not read yet,
 // which the Snapshot notes.
-func (o *Observer) template(ctx context.Context, key types.NamespacedName, snap *decide.Snapshot) (*memory.Template, error) {
+func (o *Observer) template(ctx context.Context, key types.NamespacedName, snap *decide.Snapshot) (*memory.Reading[*corev1.PodTemplate], error) {
 	metadata, err := o.TemplateMetadata(ctx, o.Cached, key)
 	if err != nil || metadata == nil {
 		return nil, err
 	}
-	known := o.Memory.Template(key, metadata.UID)
+	known := o.Memory.Templates.Of(key, metadata.UID)
 	if known == nil && !slices.Contains(snap.Unread, key) {
 		snap.Unread = append(snap.Unread, key)
 	}
@@ -126,14 +128,10 @@ func (o *Observer) confirmTemplate(ctx context.Context, snap *decide.Snapshot) e
 // holds no more of it.
 func (o *Observer) TemplateMetadata(ctx context.Context, from client.Reader, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
 	template := templateMetadata()
-	switch err := from.Get(ctx, key, template); {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	default:
-		return template, nil
+	if err := from.Get(ctx, key, template); err != nil {
+		return nil, client.IgnoreNotFound(err)
 	}
+	return template, nil
 }
 
 func (o *Observer) readBackup(ctx context.Context, from client.Reader, name types.NamespacedName, snap *decide.Snapshot) error {
