@@ -29,7 +29,9 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/status"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/queue"
+	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/controller/write"
+	"github.com/critical-service/operator/internal/diagnosis/evidence"
 )
 
 // Options are the settings of this kind.
@@ -81,9 +83,13 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
+	live, err := read.Bounded(mgr)
+	if err != nil {
+		return fmt.Errorf("make a reader of the API server: %w", err)
+	}
 	observer := observe.Observer{
 		Cached: mgr.GetClient(),
-		Live:   mgr.GetAPIReader(),
+		Live:   live,
 		Settings: decide.Settings{
 			Template: options.Template, OperatorNamespace: options.OperatorNamespace,
 			PodNamePrefix: options.PodNamePrefix, NoResponder: options.NoResponder,
@@ -92,7 +98,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		Namespaces: options.Namespaces,
 		Clock:      clock.RealClock{},
 
-		LivePolicies: observe.NewPolicyReader(),
+		LivePolicies: observe.NewPolicyReader(mgr.GetAPIReader()),
 	}
 	recorder, err := events.NewRecorder(mgr, "critical-service-operator")
 	if err != nil {
@@ -129,7 +135,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := statuses.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the status controller: %w", err)
 	}
-	causes := &cause.Reconciler{Observer: observer, Emitter: emitter, Diagnoses: diagnoses, Wake: wakeStatus}
+	causes := &cause.Reconciler{Observer: observer, Emitter: emitter, Reader: evidence.Shared(live), Diagnoses: diagnoses, Wake: wakeStatus}
 	if err := causes.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the cause controller: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/responder/internal/render"
 	"github.com/critical-service/operator/internal/contract/listener"
+	"github.com/critical-service/operator/internal/controller/read"
 )
 
 // CacheByObject says what this kind needs of each kind that no other kind watches.
@@ -69,8 +70,8 @@ func slimConfigMap(object any) (any, error) {
 		slim.Data = slimMaintenance(config.Data)
 	case role == criticalv2.ResponderListeners && config.Name == criticalv2.ResponderName:
 		slim.Labels, slim.OwnerReferences = config.Labels, config.OwnerReferences
-		slim.Annotations = only(config.Annotations, render.AnnotationApplied, render.AnnotationTable)
-		slim.Data = only(config.Data, listener.Key)
+		slim.Annotations = read.Only(config.Annotations, render.AnnotationApplied, render.AnnotationTable)
+		slim.Data = read.Only(config.Data, listener.Key)
 	}
 	return slim, nil
 }
@@ -121,17 +122,6 @@ func slimMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
 		CreationTimestamp: meta.CreationTimestamp, DeletionTimestamp: meta.DeletionTimestamp,
-		Labels: only(meta.Labels, criticalv2.LabelResponder),
+		Labels: read.Only(meta.Labels, criticalv2.LabelResponder),
 	}
-}
-
-// only are the given keys of a map, so far as it has them.
-func only(all map[string]string, keys ...string) map[string]string {
-	kept := map[string]string{}
-	for _, key := range keys {
-		if value, found := all[key]; found {
-			kept[key] = value
-		}
-	}
-	return kept
 }

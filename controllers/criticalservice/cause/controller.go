@@ -26,6 +26,8 @@ import (
 type Reconciler struct {
 	observe.Observer
 	events.Emitter
+	// Reader reads what explains an outage.
+	Reader client.Reader
 	// Diagnoses are the outages that are looked into.
 	Diagnoses *Diagnoses
 	// Wake wakes the status of CriticalServices.
@@ -76,7 +78,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) diagnose(ctx context.Context, snap *decide.Snapshot, plan decide.Plan, last, next *memory.Diagnosis) (report func()) {
 	limited, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	read, err := evidence.Collect(limited, r.Live, snap.Service, evidence.Usual)
+	read, err := evidence.Collect(limited, r.Reader, snap.Service, evidence.Usual)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Info("cannot find out why the Service is down; retrying", "error", err.Error())
 		return func() {}

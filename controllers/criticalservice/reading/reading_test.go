@@ -102,7 +102,8 @@ func newWorld(t *testing.T, of example, more ...client.Object) *world {
 		Gomega: NewWithT(t), example: of, t: t, client: all, live: &apiServer{Reader: all},
 		clock: testclock.NewFakePassiveClock(time.Now()), woken: newQueue(t),
 	}
-	observer.Live, observer.Clock = w.live, w.clock
+	observetest.Ask(&observer, w.live)
+	observer.Clock = w.clock
 	observer.Settings = decide.Settings{Template: types.NamespacedName{Namespace: "system", Name: "page"}, OperatorNamespace: "system"}
 	w.Observer, w.Readers = observer, New(observer, wake.NewStatus(observer.Memory))
 	w.Expect(w.Changed.Start(t.Context(), w.woken)).To(Succeed())

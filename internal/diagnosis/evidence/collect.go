@@ -3,12 +3,14 @@
 // It reads of one namespace only, and of Nodes by name; few objects, each list with
 // a limit; first the Pods of the Service, and nothing more once they explain the
 // outage. What may not be read is left out, so that a person with few rights learns
-// what those rights allow.
+// what those rights allow, and what is too large.
 package evidence
 
 import (
 	"context"
+	"errors"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -66,10 +68,11 @@ type collector struct {
 	limits Limits
 }
 
-// allowed reports whether a read may be relied on; a missing permission, or a kind
-// that the cluster does not serve, is no error.
+// allowed reports whether a read may be relied on; a missing permission, a kind that the
+// cluster does not serve, or more than the reader takes, is no error.
 func allowed(err error) (bool, error) {
-	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) || apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
 		return false, nil
 	}
 	return err == nil, err
@@ -230,7 +233,7 @@ func (c *collector) readSurroundings(ctx context.Context) error {
 	case criticalv2.CauseNoMatchingPods:
 		var list corev1.PodList
 		_, err := allowed(c.reader.List(ctx, &list, client.InNamespace(c.Service.Namespace), client.Limit(c.limits.Pods)))
-		c.OtherPods = slices.DeleteFunc(list.Items, isOurs)
+		c.OtherPods = slices.DeleteFunc(slices.Clone(list.Items), isOurs) // The list may be shared.
 		return err
 	default:
 		return nil

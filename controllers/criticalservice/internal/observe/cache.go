@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/protection"
 )
 
@@ -79,6 +80,9 @@ func slimPod(object any) (any, error) {
 			metav1.SetMetaDataAnnotation(&slim.ObjectMeta, key, value)
 		}
 	}
+	if slim.Size() > maxObject {
+		return &corev1.Pod{ObjectMeta: nameOnly(pod.ObjectMeta)}, nil
+	}
 	return slim, nil
 }
 
@@ -118,7 +122,21 @@ func slimService(object any) (any, error) {
 	if value, found := service.Annotations[criticalv2.AnnotationCriticalService]; found {
 		slim.Annotations = map[string]string{criticalv2.AnnotationCriticalService: value}
 	}
+	if slim.Size() > maxObject {
+		return &corev1.Service{ObjectMeta: nameOnly(service.ObjectMeta)}, nil
+	}
 	return slim, nil
+}
+
+// maxObject is more bytes than what is kept of a Service or Pod has that means something:
+// a hundred ports, and as many labels. Kubernetes lets any user of a namespace write labels
+// and ports without number. Of an object that is larger, only the name is kept, so that no
+// CriticalService matches it and it stands in for nothing.
+const maxObject = 16 << 10
+
+// nameOnly is what is kept of the metadata of an object that is too large.
+func nameOnly(meta metav1.ObjectMeta) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion}
 }
 
 func slimSlice(object any) (any, error) {
@@ -133,6 +151,8 @@ func slimSlice(object any) (any, error) {
 		ObjectMeta: SlimMeta(slice.ObjectMeta), AddressType: slice.AddressType, Ports: slice.Ports,
 		Endpoints: make([]discoveryv1.Endpoint, len(slice.Endpoints)),
 	}
+	// Kubernetes copies all labels of the Service.
+	slim.Labels = read.Only(slice.Labels, discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy)
 	for i, endpoint := range slice.Endpoints {
 		slim.Endpoints[i] = discoveryv1.Endpoint{
 			Addresses: endpoint.Addresses, Conditions: endpoint.Conditions, TargetRef: endpoint.TargetRef, NodeName: endpoint.NodeName,

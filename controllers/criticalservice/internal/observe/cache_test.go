@@ -2,11 +2,14 @@ package observe
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -36,4 +39,51 @@ func TestThePodsOfOthersTakeLittleMemory(t *testing.T) {
 	g.Expect(slim).To(HaveField("ObjectMeta.Annotations", Equal(map[string]string{criticalv2.AnnotationOwned: criticalv2.Owned})))
 	g.Expect(slim).To(HaveField("Spec.Containers", ConsistOf(HaveField("Ports", HaveLen(1)))))
 	g.Expect(slim).To(HaveField("Status.PodIPs", HaveLen(1)))
+}
+
+// Kubernetes bounds neither the number of labels nor that of ports.
+func TestObjectsThatAreTooLargeAreKeptByName(t *testing.T) {
+	many := map[string]string{}
+	for i := range 10_000 {
+		many[fmt.Sprintf("example.com/label-%d", i)] = "x"
+	}
+	named := metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "1", ResourceVersion: "2"}
+	labelled := named
+	labelled.Labels = many
+
+	t.Run("a Service with many labels", func(t *testing.T) {
+		g := NewWithT(t)
+		g.Expect(slimService(&corev1.Service{ObjectMeta: labelled})).To(Equal(&corev1.Service{ObjectMeta: named}))
+	})
+	t.Run("a Service with many ports", func(t *testing.T) {
+		g := NewWithT(t)
+		g.Expect(slimService(&corev1.Service{ObjectMeta: named, Spec: corev1.ServiceSpec{Ports: make([]corev1.ServicePort, 10_000)}})).
+			To(Equal(&corev1.Service{ObjectMeta: named}))
+	})
+	t.Run("a Pod with many labels", func(t *testing.T) {
+		g := NewWithT(t)
+		g.Expect(slimPod(&corev1.Pod{ObjectMeta: labelled})).To(Equal(&corev1.Pod{ObjectMeta: named}))
+	})
+	t.Run("the slice of a Service with many labels, which it gets too", func(t *testing.T) {
+		g := NewWithT(t)
+		of := named
+		of.Labels = map[string]string{discoveryv1.LabelServiceName: "web", discoveryv1.LabelManagedBy: "endpointslice-controller.k8s.io"}
+		copied := named
+		copied.Labels = maps.Clone(many)
+		maps.Copy(copied.Labels, of.Labels)
+		g.Expect(slimSlice(&discoveryv1.EndpointSlice{ObjectMeta: copied})).
+			To(Equal(&discoveryv1.EndpointSlice{ObjectMeta: of, Endpoints: []discoveryv1.Endpoint{}}))
+	})
+	t.Run("a Service with a hundred ports and labels is kept whole", func(t *testing.T) {
+		g := NewWithT(t)
+		service := &corev1.Service{ObjectMeta: named}
+		service.Labels = map[string]string{}
+		for i := range 100 {
+			service.Labels[fmt.Sprintf("example.com/label-%d", i)] = "some value"
+			service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{Name: fmt.Sprintf("port-%d", i), Protocol: corev1.ProtocolTCP, Port: 8080, NodePort: 32000})
+		}
+		slim, err := slimService(service)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(slim).To(And(HaveField("Labels", HaveLen(100)), HaveField("Spec.Ports", HaveLen(100))))
+	})
 }

@@ -11,6 +11,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -26,7 +28,8 @@ import (
 
 // Observer makes Snapshots.
 type Observer struct {
-	// Cached reads what the watches delivered; Live asks the API server.
+	// Cached reads what the watches delivered; Live asks the API server, and takes no
+	// answer that is too large.
 	Cached, Live client.Reader
 	Settings     decide.Settings
 	// Memory is what was learnt before.
@@ -176,7 +179,7 @@ func (o *Observer) readService(ctx context.Context, from client.Reader, key type
 func (o *Observer) readPolicies(ctx context.Context, from client.Reader, _ types.NamespacedName, snap *decide.Snapshot) error {
 	if from == o.Live {
 		var err error
-		snap.Policies, err = o.LivePolicies.List(ctx, o.Live)
+		snap.Policies, err = o.LivePolicies.List(ctx)
 		return err
 	}
 	var policies criticalv2.CriticalServiceList
@@ -188,12 +191,12 @@ func (o *Observer) readPolicies(ctx context.Context, from client.Reader, _ types
 // readPods sorts the Pods of ours into those of the Service, the responder's, and
 // those of other Services.
 func (o *Observer) readPods(ctx context.Context, from client.Reader, key types.NamespacedName, snap *decide.Snapshot) error {
-	var pods corev1.PodList
-	if err := from.List(ctx, &pods, client.InNamespace(key.Namespace), client.HasLabels{criticalv2.LabelFallbackFor}, client.UnsafeDisableDeepCopy); err != nil {
+	pods, err := o.pods(ctx, from, key)
+	if err != nil {
 		return err
 	}
-	for i := range pods.Items {
-		switch pod := &pods.Items[i]; {
+	for i := range pods {
+		switch pod := &pods[i]; {
 		case protection.IsResponder(pod):
 			snap.Responder.Pods = append(snap.Responder.Pods, *pod)
 			snap.OtherFallbacks = append(snap.OtherFallbacks, pod)
@@ -205,6 +208,32 @@ func (o *Observer) readPods(ctx context.Context, from client.Reader, key types.N
 		}
 	}
 	return nil
+}
+
+// pods are those of ours in the namespace. Only those of the Service and the responder's
+// are ever read live: of the others there may be thousands.
+func (o *Observer) pods(ctx context.Context, from client.Reader, key types.NamespacedName) ([]corev1.Pod, error) {
+	var cached, live corev1.PodList
+	in := client.InNamespace(key.Namespace)
+	err := o.Cached.List(ctx, &cached, in, client.HasLabels{criticalv2.LabelFallbackFor}, client.UnsafeDisableDeepCopy)
+	if err != nil || from != o.Live {
+		return cached.Items, err
+	}
+	concerned, err := labels.NewRequirement(criticalv2.LabelFallbackFor, selection.In, []string{key.Name, ""})
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Live.List(ctx, &live, in, client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(*concerned)}); err != nil {
+		return nil, err
+	}
+	for i := range cached.Items {
+		pod := &cached.Items[i]
+		isRead := func(read corev1.Pod) bool { return read.UID == pod.UID }
+		if !concerned.Matches(labels.Set(pod.Labels)) && !slices.ContainsFunc(live.Items, isRead) {
+			live.Items = append(live.Items, *pod)
+		}
+	}
+	return live.Items, nil
 }
 
 // readResponder reads the responder of the namespace, where a page may answer for the

@@ -34,7 +34,7 @@ func TestObservingChangesNothingThatIsRemembered(t *testing.T) {
 	t.Run("the name is free", func(t *testing.T) {
 		g := NewWithT(t)
 		observer, all := observetest.Of(t, service())
-		observer.Live = all
+		observetest.Ask(&observer, all)
 		observer.Memory.Attempts.Set(web, nameTaken)
 		snap, err := observer.Observe(t.Context(), web)
 		g.Expect(err).NotTo(HaveOccurred())
@@ -45,7 +45,7 @@ func TestObservingChangesNothingThatIsRemembered(t *testing.T) {
 	t.Run("another Pod has the name", func(t *testing.T) {
 		g := NewWithT(t)
 		observer, all := observetest.Of(t, service(), theirs)
-		observer.Live = all
+		observetest.Ask(&observer, all)
 		observer.Memory.Attempts.Set(web, nameTaken)
 		snap, err := observer.Observe(t.Context(), web)
 		g.Expect(err).NotTo(HaveOccurred())
@@ -186,10 +186,31 @@ func TestAWithdrawalReadsTheServiceOnlyWhereItMayBeProtected(t *testing.T) {
 			g := NewWithT(t)
 			observer, _ := observetest.Of(t, service())
 			_, live := observetest.Of(t, append(c.policies, front())...)
-			observer.Live = live
+			observetest.Ask(&observer, live)
 			snap, err := observer.ObserveWithdrawal(t.Context(), web)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(snap.IsGoverned()).To(Equal(c.read), "the Service matches as it is now, and not as the cache has it")
 		})
 	}
+}
+
+// Of the fallback Pods of other Services there may be thousands.
+func TestOnlyThePodsConcernedAreReadLive(t *testing.T) {
+	g := NewWithT(t)
+	pod := func(name, fallbackFor string, ip string) *corev1.Pod {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: web.Namespace, Name: name, UID: types.UID(name), Labels: map[string]string{criticalv2.LabelFallbackFor: fallbackFor},
+				Annotations: map[string]string{criticalv2.AnnotationOwned: criticalv2.Owned},
+			},
+			Status: corev1.PodStatus{PodIP: ip},
+		}
+	}
+	observer, _ := observetest.Of(t, front(), critical(criticalv2.Fallback{}), pod("own", web.Name, "cached"), pod("gone", web.Name, "cached"), pod("other", "api", "cached"))
+	_, live := observetest.Of(t, front(), critical(criticalv2.Fallback{}), pod("own", web.Name, "live"), pod("other", "api", "live"))
+	observetest.Ask(&observer, live)
+	snap, err := observer.ObserveLive(t.Context(), web)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(snap.Pods).To(HaveExactElements(HaveField("Status.PodIP", "live")), "the Service's own, as they are")
+	g.Expect(snap.OtherFallbacks).To(HaveExactElements(HaveField("Status.PodIP", "cached")))
 }

@@ -14,6 +14,8 @@ import (
 // them: a thousand Services that leave protection at one moment ask for the same list,
 // which is long. What a caller gets was read after it asked.
 type PolicyReader struct {
+	// live asks the API server.
+	live client.Reader
 	// turn has a place for the one who reads.
 	turn chan struct{}
 	mu   sync.Mutex
@@ -32,17 +34,19 @@ type policyRead struct {
 const policiesTimeout = 30 * time.Second
 
 // NewPolicyReader makes one.
-func NewPolicyReader() *PolicyReader { return &PolicyReader{turn: make(chan struct{}, 1)} }
+func NewPolicyReader(live client.Reader) *PolicyReader {
+	return &PolicyReader{live: live, turn: make(chan struct{}, 1)}
+}
 
 // List returns all CriticalServices. They must not be changed: others get them as well.
-func (p *PolicyReader) List(ctx context.Context, live client.Reader) ([]criticalv2.CriticalService, error) {
+func (p *PolicyReader) List(ctx context.Context) ([]criticalv2.CriticalService, error) {
 	p.mu.Lock()
 	read := p.next
 	if read == nil {
 		read = &policyRead{done: make(chan struct{})}
 		p.next = read
 		// It serves others, so that it does not end with the one who asked first.
-		go p.read(context.WithoutCancel(ctx), live, read)
+		go p.read(context.WithoutCancel(ctx), read)
 	}
 	p.mu.Unlock()
 	select {
@@ -53,7 +57,7 @@ func (p *PolicyReader) List(ctx context.Context, live client.Reader) ([]critical
 	}
 }
 
-func (p *PolicyReader) read(ctx context.Context, live client.Reader, read *policyRead) {
+func (p *PolicyReader) read(ctx context.Context, read *policyRead) {
 	p.turn <- struct{}{}
 	defer func() { <-p.turn }()
 	p.mu.Lock()
@@ -63,6 +67,6 @@ func (p *PolicyReader) read(ctx context.Context, live client.Reader, read *polic
 	limited, cancel := context.WithTimeout(ctx, policiesTimeout)
 	defer cancel()
 	var list criticalv2.CriticalServiceList
-	read.err = live.List(limited, &list)
+	read.err = p.live.List(limited, &list)
 	read.items = list.Items
 }

@@ -38,10 +38,10 @@ func TestManyWhoAskShareAReadThatBeginsAfterThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		server := &slowServer{may: make(chan struct{})}
-		policies := observe.NewPolicyReader()
+		policies := observe.NewPolicyReader(server)
 		results := make(chan int, 101)
 		ask := func() {
-			items, err := policies.List(t.Context(), server)
+			items, err := policies.List(t.Context())
 			g.Expect(err).NotTo(HaveOccurred())
 			results <- len(items)
 		}

@@ -34,9 +34,15 @@ func Of(t testing.TB, objects ...client.Object) (observe.Observer, client.Client
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexServiceOfSlice, observe.ServiceOfSlice).
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice).
 		WithStatusSubresource(&criticalv2.CriticalService{}).Build()
+	live := neverAsked{t: t}
 	return observe.Observer{
-		Cached: cached, Live: neverAsked{t: t}, Memory: &memory.Memory{}, Clock: clock.RealClock{}, LivePolicies: observe.NewPolicyReader(),
+		Cached: cached, Live: live, Memory: &memory.Memory{}, Clock: clock.RealClock{}, LivePolicies: observe.NewPolicyReader(live),
 	}, cached
+}
+
+// Ask lets an observer ask an API server.
+func Ask(observer *observe.Observer, live client.Reader) {
+	observer.Live, observer.LivePolicies = live, observe.NewPolicyReader(live)
 }
 
 // neverAsked is an API server that must not be asked.

@@ -1,0 +1,37 @@
+package read
+
+import (
+	"net/http"
+
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// maxAnswer is how many bytes an answer of the API server may have that a bounded reader
+// takes: 250 workloads, or the EndpointSlices of 10,000 endpoints. Any user of a namespace
+// can make objects of a megabyte each, as many as fit into it.
+const maxAnswer = 4 << 20
+
+// Bounded is a reader of the API server that takes no answer of more than 4 MiB. The error
+// is then an http.MaxBytesError.
+func Bounded(mgr ctrl.Manager) (client.Reader, error) {
+	config := rest.CopyConfig(mgr.GetConfig())
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next} })
+	through, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	return client.New(config, client.Options{HTTPClient: through, Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+}
+
+type bounded struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := b.RoundTripper.RoundTrip(request)
+	if err == nil {
+		response.Body = http.MaxBytesReader(nil, response.Body, maxAnswer)
+	}
+	return response, err
+}
