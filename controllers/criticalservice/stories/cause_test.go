@@ -1,8 +1,10 @@
 package stories_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -240,4 +242,21 @@ func TestTheOperatorMayReadWhatExplainsAnOutage(t *testing.T) {
 	g.Expect(allowed(t, node)).To(BeFalse(), "Nodes are read by name")
 	node.Verb = "patch"
 	g.Expect(allowed(t, node)).To(BeFalse())
+}
+
+// Any user of a namespace can fill it with objects of a megabyte each. They must not be
+// read into the operator's memory, and the outage is explained as far as it can be.
+func TestLargeWorkloadsAreNotReadToExplainAnOutage(t *testing.T) {
+	w := apart(t)
+	service := w.down("web")
+	for i := range 6 {
+		w.deployment(service, 0, func(d *appsv1.Deployment) {
+			d.Name = fmt.Sprintf("large-%d", i)
+			d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "LARGE", Value: strings.Repeat("x", 1_000_000)}}
+		})
+	}
+	w.start(w.diagnosing())
+	policy := w.policy("shop")
+	w.Eventually(w.causeOf(policy, service)).Should(Equal(
+		"CauseNotFound: No Pod has the labels of the Service's selector app=web; not all workloads could be read."))
 }
