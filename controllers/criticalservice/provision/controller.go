@@ -5,7 +5,6 @@ package provision
 
 import (
 	"context"
-	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,13 +20,9 @@ import (
 	"github.com/critical-service/operator/internal/controller/queue"
 )
 
-const (
-	// workers are more than creates that may hang at once, so that those never keep
-	// withdrawals waiting.
-	workers = createsAtOnce + 24
-	// timeout bounds one reconcile.
-	timeout = time.Minute
-)
+// workers are more than creates that may hang at once, so that those never keep
+// withdrawals waiting.
+const workers = createsAtOnce + 24
 
 // Reconciler provides for one Service per key.
 type Reconciler struct {
@@ -47,12 +42,10 @@ type Reconciler struct {
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	r.creates = newPlaces(createsAtOnce, createTimeout, "other creates are under way")
 	r.dryRuns = newPlaces(dryRunsAtOnce, dryRunTimeout, "other dry runs are under way")
-	options := queue.Options(workers)
-	options.ReconciliationTimeout = timeout
 	return builder.TypedControllerManagedBy[reconcile.Request](mgr).
 		Named("provision").
 		WatchesRawSource(r.Wake).
-		WithOptions(options).
+		WithOptions(queue.Options(workers)).
 		Complete(r)
 }
 

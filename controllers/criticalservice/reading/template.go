@@ -32,7 +32,7 @@ func (t templates) read(ctx context.Context, key types.NamespacedName) (*metav1.
 		return nil, nil, err
 	}
 	text, err := json.Marshal(found.Template)
-	if err != nil || len(text) > decide.MaxTemplate {
+	if err != nil || len(text) > decide.MaxTemplate || observe.IsTooLarge(&found.Template) {
 		return &found.ObjectMeta, nil, err
 	}
 	return &found.ObjectMeta, &corev1.PodTemplate{

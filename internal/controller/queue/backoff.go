@@ -26,10 +26,14 @@ func Backoff[T comparable](last time.Duration) workqueue.TypedRateLimiter[T] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[T](firstRetry, last)
 }
 
+// timeout bounds one reconcile: a request that hangs must not keep a worker for ever.
+const timeout = time.Minute
+
 // Options are those of every controller. They warm the queue of a replica that does
 // not lead, so that a new leader starts from full caches.
 func Options(workers int) controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: workers, EnableWarmup: new(true), RateLimiter: Backoff[reconcile.Request](LastRetry),
+		ReconciliationTimeout: timeout,
 	}
 }

@@ -8,16 +8,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// maxAnswer is how many bytes an answer of the API server may have that a bounded reader
-// takes: 250 workloads, or the EndpointSlices of 10,000 endpoints. Any user of a namespace
-// can make objects of a megabyte each, as many as fit into it.
-const maxAnswer = 4 << 20
-
-// Bounded is a reader of the API server that takes no answer of more than 4 MiB. The error
-// is then an http.MaxBytesError.
-func Bounded(mgr ctrl.Manager) (client.Reader, error) {
+// Bounded is a reader of the API server that takes no answer of more than some bytes: any
+// user of a namespace can make objects of a megabyte each, as many as fit into it. The
+// error is then an http.MaxBytesError.
+func Bounded(mgr ctrl.Manager, most int64) (client.Reader, error) {
 	config := rest.CopyConfig(mgr.GetConfig())
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next, most} })
 	through, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err
@@ -25,13 +21,16 @@ func Bounded(mgr ctrl.Manager) (client.Reader, error) {
 	return client.New(config, client.Options{HTTPClient: through, Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 }
 
-type bounded struct{ http.RoundTripper }
+type bounded struct {
+	http.RoundTripper
+	most int64
+}
 
 // RoundTrip implements http.RoundTripper.
 func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := b.RoundTripper.RoundTrip(request)
 	if err == nil {
-		response.Body = http.MaxBytesReader(nil, response.Body, maxAnswer)
+		response.Body = http.MaxBytesReader(nil, response.Body, b.most)
 	}
 	return response, err
 }

@@ -6,6 +6,11 @@ import (
 	"sync"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -13,13 +18,14 @@ const (
 	// sharedFor is how long a list serves other Services of its namespace. The cause of an
 	// outage is looked for a second after it began, so that no list is older than that.
 	sharedFor = time.Second
-	// sharedLists is how many lists are kept.
-	sharedLists = 8
+	// sharedLists is how many lists are kept, and maxShared how many bytes one may have.
+	sharedLists, maxShared = 8, 256 << 10
 )
 
 // Shared is a reader for many Services: lists of all objects of a namespace are read once
 // in a second, because when a whole namespace fails, each of its Services would read
-// the same. What it returns must not be changed.
+// the same. What it returns must not be changed, and of workloads lacks what explains
+// nothing.
 func Shared(reader client.Reader) client.Reader {
 	return &shared{Reader: reader, now: time.Now, lists: map[listed]stored{}}
 }
@@ -60,8 +66,34 @@ func (s *shared) List(ctx context.Context, into client.ObjectList, options ...cl
 	if err := s.Reader.List(ctx, into, options...); err != nil {
 		return err
 	}
-	s.set(key, stored{into, asked})
+	if err := meta.EachListItem(into, slim); err != nil {
+		return err
+	}
+	if sized, hasSize := into.(interface{ Size() int }); hasSize && sized.Size() <= maxShared {
+		s.set(key, stored{into, asked})
+	}
 	return nil
+}
+
+// slim drops most of a workload: its containers may have any size.
+func slim(object runtime.Object) error {
+	switch workload := object.(type) {
+	case *appsv1.Deployment:
+		slimWorkload(&workload.ObjectMeta, &workload.Spec.Template)
+	case *appsv1.StatefulSet:
+		slimWorkload(&workload.ObjectMeta, &workload.Spec.Template)
+		workload.Spec.VolumeClaimTemplates = nil
+	case *appsv1.DaemonSet:
+		slimWorkload(&workload.ObjectMeta, &workload.Spec.Template)
+	case *appsv1.ReplicaSet:
+		slimWorkload(&workload.ObjectMeta, &workload.Spec.Template)
+	}
+	return nil
+}
+
+func slimWorkload(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec) {
+	meta.ManagedFields = nil
+	template.Annotations, template.Spec = nil, corev1.PodSpec{NodeSelector: template.Spec.NodeSelector}
 }
 
 func (s *shared) get(key listed) client.ObjectList {

@@ -1,6 +1,8 @@
 package evidence_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,4 +46,39 @@ func TestListsOfANamespaceAreReadOnceASecond(t *testing.T) {
 		list("shop")
 		g.Expect(server.asked).To(HaveLen(27), "few lists are kept")
 	})
+}
+
+// The containers of a workload may have any size.
+func TestOfWorkloadsLittleIsKept(t *testing.T) {
+	g := NewWithT(t)
+	template := corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Args: make([]string, 100_000)}}, NodeSelector: map[string]string{"disk": "ssd"}},
+	}
+	large := func(count int) []client.Object {
+		var all []client.Object
+		for i := range count {
+			meta := metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprintf("web-%d", i), Annotations: map[string]string{"a": strings.Repeat("x", 10_000)}}
+			all = append(all, &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Template: template}})
+		}
+		return all
+	}
+	server := &reader{objects: large(1)}
+	shared := evidence.Shared(server)
+	list := func() *appsv1.DeploymentList {
+		var found appsv1.DeploymentList
+		g.Expect(shared.List(t.Context(), &found, client.InNamespace("shop"), client.Limit(250))).To(Succeed())
+		return &found
+	}
+	g.Expect(list().Items[0].Spec.Template).To(Equal(corev1.PodTemplateSpec{
+		ObjectMeta: template.ObjectMeta, Spec: corev1.PodSpec{NodeSelector: template.Spec.NodeSelector},
+	}))
+	list()
+	g.Expect(server.asked).To(HaveLen(1))
+
+	server = &reader{objects: large(100)}
+	shared = evidence.Shared(server)
+	list()
+	list()
+	g.Expect(server.asked).To(HaveLen(2), "a large list is not kept")
 }

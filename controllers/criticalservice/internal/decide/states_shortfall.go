@@ -43,7 +43,7 @@ func shortfallMessage(d *decision) string {
 	case templateMissing:
 		return d.templateNotFound() + d.replacement()
 	case templateTooLarge:
-		return fmt.Sprintf("PodTemplate %s has more than %d KiB, and is not used: move what is large into a ConfigMap that its Pods mount.",
+		return fmt.Sprintf("PodTemplate %s has more than %d KiB, or very many labels or ports, and is not used: move what is large into a ConfigMap that its Pods mount.",
 			d.templateName(), MaxTemplate>>10) + d.replacement()
 	case headless:
 		return "Clients of a headless Service dial the port of the Pod itself, on which the responder does not listen: use a podTemplate fallback."

@@ -65,5 +65,5 @@ func TestATemplateThatIsTooLarge(t *testing.T) {
 		},
 	}.run(t)
 	NewWithT(t).Expect(decide.Decide(snapshot(up, tooLarge)).Message).To(HavePrefix(
-		"PodTemplate system/page has more than 64 KiB, and is not used: move what is large into a ConfigMap that its Pods mount. The built-in page stands in for it."))
+		"PodTemplate system/page has more than 64 KiB, or very many labels or ports, and is not used: move what is large into a ConfigMap that its Pods mount. The built-in page stands in for it."))
 }

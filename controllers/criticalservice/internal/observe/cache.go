@@ -2,12 +2,15 @@ package observe
 
 import (
 	"maps"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,12 +37,23 @@ func CacheByObject(watched []string, templates ...string) map[client.Object]cach
 		}
 	}
 	return map[client.Object]cache.ByObject{
-		&corev1.Service{}:             {Namespaces: namespaces, Transform: slimService},
-		&discoveryv1.EndpointSlice{}:  {Namespaces: namespaces, Transform: slimSlice},
-		&corev1.Pod{}:                 {Namespaces: namespaces, Label: fallbacksOnly(), Transform: slimPod},
-		templateMetadata():            {Namespaces: withTemplates, Transform: slimTemplate},
-		&corev1.Namespace{}:           {Transform: slimNamespace},
+		&corev1.Service{}:             {Namespaces: namespaces, Transform: transform(slimService)},
+		&discoveryv1.EndpointSlice{}:  {Namespaces: namespaces, Transform: transform(slimSlice)},
+		&corev1.Pod{}:                 {Namespaces: namespaces, Label: fallbacksOnly(), Transform: transform(slimPod)},
+		templateMetadata():            {Namespaces: withTemplates, Transform: transform(slimTemplate)},
+		&corev1.Namespace{}:           {Transform: transform(slimNamespace)},
 		&criticalv2.CriticalService{}: {Transform: cache.TransformStripManagedFields()},
+	}
+}
+
+// transform keeps of each object of a kind what slim keeps. A cache also hands over what
+// it knows of deleted objects, which stays as it is.
+func transform[T any](slim func(*T) *T) toolscache.TransformFunc {
+	return func(object any) (any, error) {
+		if typed, isT := object.(*T); isT {
+			return slim(typed), nil
+		}
+		return object, nil
 	}
 }
 
@@ -58,11 +72,7 @@ var podAnnotations = []string{
 // maxPodAnnotation is more bytes than such an annotation has.
 const maxPodAnnotation = 16 << 10
 
-func slimPod(object any) (any, error) {
-	pod, isPod := object.(*corev1.Pod)
-	if !isPod {
-		return object, nil
-	}
+func slimPod(pod *corev1.Pod) *corev1.Pod {
 	slim := &corev1.Pod{
 		ObjectMeta: SlimMeta(pod.ObjectMeta),
 		Spec: corev1.PodSpec{
@@ -70,7 +80,7 @@ func slimPod(object any) (any, error) {
 			InitContainers: slimContainers(pod.Spec.InitContainers), Containers: slimContainers(pod.Spec.Containers),
 		},
 		Status: corev1.PodStatus{
-			Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: pod.Status.Message, Conditions: pod.Status.Conditions, PodIP: pod.Status.PodIP, PodIPs: pod.Status.PodIPs,
+			Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: short(pod.Status.Message), Conditions: slimConditions(pod.Status.Conditions), PodIP: pod.Status.PodIP, PodIPs: pod.Status.PodIPs,
 			InitContainerStatuses: slimStatuses(pod.Status.InitContainerStatuses), ContainerStatuses: slimStatuses(pod.Status.ContainerStatuses),
 		},
 	}
@@ -80,10 +90,14 @@ func slimPod(object any) (any, error) {
 			metav1.SetMetaDataAnnotation(&slim.ObjectMeta, key, value)
 		}
 	}
-	if slim.Size() > maxObject {
-		return &corev1.Pod{ObjectMeta: nameOnly(pod.ObjectMeta)}, nil
+	ports := 0
+	for _, container := range slices.Concat(slim.Spec.InitContainers, slim.Spec.Containers) {
+		ports += len(container.Ports) + portsOfContainer
 	}
-	return slim, nil
+	if tooLarge(len(slim.Labels), ports, slim.Size()) {
+		return &corev1.Pod{ObjectMeta: nameOnly(pod.ObjectMeta)}
+	}
+	return slim
 }
 
 // slimContainers are containers as far as they have ports.
@@ -101,17 +115,43 @@ func slimStatuses(statuses []corev1.ContainerStatus) []corev1.ContainerStatus {
 	var slim []corev1.ContainerStatus
 	for i := range statuses {
 		slim = append(slim, corev1.ContainerStatus{
-			Name: statuses[i].Name, Ready: statuses[i].Ready, State: statuses[i].State, LastTerminationState: statuses[i].LastTerminationState,
+			Name: statuses[i].Name, Ready: statuses[i].Ready, State: slimState(statuses[i].State), LastTerminationState: slimState(statuses[i].LastTerminationState),
 		})
 	}
 	return slim
 }
 
-func slimService(object any) (any, error) {
-	service, isService := object.(*corev1.Service)
-	if !isService {
-		return object, nil // A tombstone.
+func slimState(state corev1.ContainerState) corev1.ContainerState {
+	state = *state.DeepCopy()
+	if state.Waiting != nil {
+		state.Waiting.Message = short(state.Waiting.Message)
 	}
+	if state.Terminated != nil {
+		state.Terminated.Message = short(state.Terminated.Message)
+	}
+	return state
+}
+
+func slimConditions(conditions []corev1.PodCondition) []corev1.PodCondition {
+	slim := slices.Clone(conditions)
+	for i := range slim {
+		slim[i].Message = short(slim[i].Message)
+	}
+	return slim
+}
+
+// maxMessage is how many bytes of a message about a Pod are kept; no status shows more.
+const maxMessage = 1024
+
+// short is a copy, because a part of a text keeps all of it in memory.
+func short(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	return strings.ToValidUTF8(strings.Clone(message[:maxMessage]), "")
+}
+
+func slimService(service *corev1.Service) *corev1.Service {
 	slim := &corev1.Service{
 		ObjectMeta: SlimMeta(service.ObjectMeta),
 		Spec: corev1.ServiceSpec{
@@ -122,43 +162,58 @@ func slimService(object any) (any, error) {
 	if value, found := service.Annotations[criticalv2.AnnotationCriticalService]; found {
 		slim.Annotations = map[string]string{criticalv2.AnnotationCriticalService: value}
 	}
-	if slim.Size() > maxObject {
-		return &corev1.Service{ObjectMeta: nameOnly(service.ObjectMeta)}, nil
+	if tooLarge(len(slim.Labels)+len(slim.Spec.Selector), len(slim.Spec.Ports), slim.Size()) {
+		return &corev1.Service{ObjectMeta: nameOnly(service.ObjectMeta)}
 	}
-	return slim, nil
+	return slim
 }
 
-// maxObject is more bytes than what is kept of a Service or Pod has that means something:
-// a hundred ports, and as many labels. Kubernetes lets any user of a namespace write labels
-// and ports without number. Of an object that is larger, only the name is kept, so that no
+// What is kept of a Service or Pod has at most so many labels, ports and bytes. Kubernetes
+// lets any user of a namespace write them without number, and in memory each takes several
+// times its bytes. Of an object that is larger only the name is kept, so that no
 // CriticalService matches it and it stands in for nothing.
-const maxObject = 16 << 10
+const maxLabels, maxPorts, maxObject = 64, 128, 16 << 10
+
+// portsOfContainer is how many ports take as much memory as a container.
+const portsOfContainer = 8
+
+func tooLarge(labels, ports, bytes int) bool {
+	return labels > maxLabels || ports > maxPorts || bytes > maxObject
+}
+
+// IsTooLarge reports whether the Pods of a PodTemplate may be too large to be known as
+// fallbacks. Some labels, and half of the bytes, are for what is added to them.
+func IsTooLarge(template *corev1.PodTemplateSpec) bool {
+	const added = 16
+	pod := slimPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: template.Labels}, Spec: template.Spec})
+	return len(pod.Spec.Containers) == 0 || len(pod.Labels) > maxLabels-added || pod.Size() > maxObject/2
+}
 
 // nameOnly is what is kept of the metadata of an object that is too large.
 func nameOnly(meta metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion}
 }
 
-func slimSlice(object any) (any, error) {
-	slice, isSlice := object.(*discoveryv1.EndpointSlice)
-	if !isSlice {
-		return object, nil
-	}
+func slimSlice(slice *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
 	if protection.IsStandby(slice) {
-		return cache.TransformStripManagedFields()(object)
+		slice.ManagedFields = nil
+		return slice
 	}
 	slim := &discoveryv1.EndpointSlice{
 		ObjectMeta: SlimMeta(slice.ObjectMeta), AddressType: slice.AddressType, Ports: slice.Ports,
 		Endpoints: make([]discoveryv1.Endpoint, len(slice.Endpoints)),
 	}
-	// Kubernetes copies all labels of the Service.
+	// Kubernetes copies all labels and ports of the Service.
 	slim.Labels = read.Only(slice.Labels, discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy)
+	if len(slim.Ports) > maxPorts {
+		slim.Ports = []discoveryv1.EndpointPort{}
+	}
 	for i, endpoint := range slice.Endpoints {
 		slim.Endpoints[i] = discoveryv1.Endpoint{
 			Addresses: endpoint.Addresses, Conditions: endpoint.Conditions, TargetRef: endpoint.TargetRef, NodeName: endpoint.NodeName,
 		}
 	}
-	return slim, nil
+	return slim
 }
 
 // templateMetadata is the form in which PodTemplates are watched: what they say never
@@ -169,22 +224,14 @@ func templateMetadata() *metav1.PartialObjectMetadata {
 	return template
 }
 
-func slimTemplate(object any) (any, error) {
-	template, isMetadata := object.(*metav1.PartialObjectMetadata)
-	if !isMetadata {
-		return object, nil
-	}
+func slimTemplate(template *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{TypeMeta: template.TypeMeta, ObjectMeta: metav1.ObjectMeta{
 		Name: template.Name, Namespace: template.Namespace, UID: template.UID, ResourceVersion: template.ResourceVersion,
-	}}, nil
+	}}
 }
 
-func slimNamespace(object any) (any, error) {
-	namespace, isNamespace := object.(*corev1.Namespace)
-	if !isNamespace {
-		return object, nil
-	}
-	return &corev1.Namespace{ObjectMeta: SlimMeta(namespace.ObjectMeta)}, nil
+func slimNamespace(namespace *corev1.Namespace) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: SlimMeta(namespace.ObjectMeta)}
 }
 
 // SlimMeta is what of the metadata of an object a decision may read.

@@ -169,6 +169,9 @@ func (o *Observer) readService(ctx context.Context, from client.Reader, key type
 	if snap.Service, err = read.Existing[corev1.Service](ctx, from, key); err != nil {
 		return err
 	}
+	if from == o.Live && snap.Service != nil {
+		snap.Service = slimService(snap.Service) // What is too large for the cache is so in both.
+	}
 	namespace, err := read.Existing[corev1.Namespace](ctx, from, types.NamespacedName{Name: key.Namespace})
 	if namespace != nil {
 		snap.NamespaceLabels = namespace.Labels
@@ -225,6 +228,9 @@ func (o *Observer) pods(ctx context.Context, from client.Reader, key types.Names
 	}
 	if err := o.Live.List(ctx, &live, in, client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(*concerned)}); err != nil {
 		return nil, err
+	}
+	for i := range live.Items {
+		live.Items[i] = *slimPod(&live.Items[i])
 	}
 	for i := range cached.Items {
 		pod := &cached.Items[i]

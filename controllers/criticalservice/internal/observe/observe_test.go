@@ -214,3 +214,19 @@ func TestOnlyThePodsConcernedAreReadLive(t *testing.T) {
 	g.Expect(snap.Pods).To(HaveExactElements(HaveField("Status.PodIP", "live")), "the Service's own, as they are")
 	g.Expect(snap.OtherFallbacks).To(HaveExactElements(HaveField("Status.PodIP", "cached")))
 }
+
+// A Service that grows too large is left. Seen as protected by a live read and not by the
+// cache, it would be neither protected nor left.
+func TestAServiceThatIsTooLargeIsSoInEachView(t *testing.T) {
+	g := NewWithT(t)
+	large := front()
+	for i := range 1000 {
+		large.Labels[fmt.Sprintf("example.com/label-%d", i)] = "x"
+	}
+	observer, _ := observetest.Of(t, service(), critical(criticalv2.Fallback{}))
+	_, live := observetest.Of(t, large, critical(criticalv2.Fallback{}))
+	observetest.Ask(&observer, live)
+	snap, err := observer.ObserveWithdrawal(t.Context(), web)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(snap.IsGoverned()).To(BeFalse())
+}
