@@ -3,6 +3,7 @@ package responder
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -78,14 +79,15 @@ func (o *observer) observe(ctx context.Context, namespace string) (decide.Snapsh
 func standbySlices(ctx context.Context, from client.Reader, namespace string) (asking, ofPods []discoveryv1.EndpointSlice, err error) {
 	var list discoveryv1.EndpointSliceList
 	err = from.List(ctx, &list, client.InNamespace(namespace), pageSlices, client.UnsafeDisableDeepCopy)
-	for i := range list.Items {
-		if protection.StandsFor(&list.Items[i]) == "" {
-			asking = append(asking, list.Items[i])
-		} else {
-			ofPods = append(ofPods, list.Items[i])
+	// In place, because there may be 30,000.
+	all, count := list.Items, 0
+	for i := range all {
+		if protection.StandsFor(&all[i]) == "" {
+			all[count], all[i] = all[i], all[count]
+			count++
 		}
 	}
-	return asking, ofPods, err
+	return all[:count], all[count:], err
 }
 
 // pods are the responder's.
@@ -95,24 +97,16 @@ func (o *observer) pods(ctx context.Context, namespace string) ([]corev1.Pod, er
 	return pods.Items, err
 }
 
-// services reads the Services that the slices name, each once.
+// services reads the Services that the slices name.
 func (o *observer) services(ctx context.Context, snap *decide.Snapshot) error {
-	seen := map[string]bool{}
+	named := make(map[string]bool, len(snap.Slices))
 	for i := range snap.Slices {
-		name := snap.Slices[i].Labels[discoveryv1.LabelServiceName]
-		if name == "" || seen[name] {
-			continue
-		}
-		seen[name] = true
-		service, err := read.Existing[corev1.Service](ctx, o.cached, types.NamespacedName{Namespace: snap.Namespace, Name: name})
-		if err != nil {
-			return err
-		}
-		if service != nil {
-			snap.Services = append(snap.Services, *service)
-		}
+		named[snap.Slices[i].Labels[discoveryv1.LabelServiceName]] = true
 	}
-	return nil
+	var services corev1.ServiceList
+	err := o.cached.List(ctx, &services, client.InNamespace(snap.Namespace), client.UnsafeDisableDeepCopy)
+	snap.Services = slices.DeleteFunc(services.Items, func(service corev1.Service) bool { return !named[service.Name] })
+	return err
 }
 
 // objects reads what the operator keeps in the namespace. What others made under

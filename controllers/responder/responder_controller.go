@@ -22,6 +22,8 @@ type Reconciler struct {
 	versions versions
 	// waiting are the namespaces that wait until others have come up with a version.
 	waiting store.Map[string, struct{}]
+	// resting are the namespaces about which was decided just now, until when.
+	resting store.Map[string, time.Time]
 	// nudges are limited: each costs Kubernetes' own controllers some of their writes,
 	// which other applications need as well.
 	nudges *rate.Limiter
@@ -31,6 +33,11 @@ type Reconciler struct {
 
 // nudgesPerSecond bounds the nudges of all namespaces, and is how many may come at once.
 const nudgesPerSecond = 5
+
+// restFactor is how many times longer than it took to decide about a namespace nothing more
+// is decided about it: in one of 10,000 Services that is half a second, and each of them
+// wakes it several times while it is armed.
+const restFactor = 4
 
 // nameRetry is when to check again whether a name conflict is over. Nothing wakes us
 // then: only objects with our label are watched.
@@ -53,6 +60,10 @@ const nameRetry = time.Minute
 
 // Reconcile observes the namespace, decides what its responder needs, and does it.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	if until := r.resting.Get(req.Name); until != nil && time.Until(*until) > 0 {
+		return ctrl.Result{RequeueAfter: time.Until(*until)}, nil
+	}
+	begun := time.Now()
 	snap, err := r.observe(ctx, req.Name)
 	if err != nil {
 		return fault.Result(err)
@@ -60,6 +71,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	plan, err := r.decide(ctx, &snap)
 	if err != nil {
 		return fault.Result(err)
+	}
+	if plan.Remove || len(snap.Slices) == 0 {
+		r.resting.Delete(req.Name)
+	} else {
+		r.resting.Set(req.Name, time.Now().Add(restFactor*time.Since(begun)))
 	}
 	done, err := r.apply(ctx, &snap, plan)
 	r.report(ctx, &snap, plan, done)

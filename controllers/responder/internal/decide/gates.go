@@ -35,13 +35,17 @@ func WaitsForGate(pod *corev1.Pod) bool {
 // whether or not the operator is still there to publish another. A gate that has opened
 // stays open.
 func (s *Snapshot) opened() []*corev1.Pod {
-	published, numbers := s.publishedPods(), s.numbers()
 	var opened []*corev1.Pod
 	for i := range s.Pods {
-		if pod := &s.Pods[i]; WaitsForGate(pod) && publishedAsOthers(pod, published, numbers) {
-			opened = append(opened, pod)
+		if WaitsForGate(&s.Pods[i]) {
+			opened = append(opened, &s.Pods[i])
 		}
 	}
+	if len(opened) == 0 {
+		return nil
+	}
+	published, numbers := s.publishedPods(), s.numbers()
+	opened = slices.DeleteFunc(opened, func(pod *corev1.Pod) bool { return !publishedAsOthers(pod, published, numbers) })
 	slices.SortFunc(opened, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	return opened
 }
