@@ -66,7 +66,7 @@ func (s *service) assignedPort(g Gomega) int32 {
 
 // TestTheOperatorOutlivesWhatTenantsWrite is not parallel: it kills the operator, and keeps the API server busy.
 func TestTheOperatorOutlivesWhatTenantsWrite(t *testing.T) {
-	const configMaps, attacks = 150, 5
+	const configMaps, attacks = 400, 5
 	shops := []*service{}
 	apps := map[*service]*appsv1.Deployment{}
 	for range 2 {
@@ -79,7 +79,7 @@ func TestTheOperatorOutlivesWhatTenantsWrite(t *testing.T) {
 		shop.ready()
 	}
 	attacked, w := shops[0], shops[1].world
-	w.Expect(w.operatorMemoryLimit()).To(Equal("256Mi"), "the limit that is shipped")
+	w.Expect(w.operatorMemoryLimit()).To(Equal("512Mi"), "the limit that is shipped")
 	before := w.operatorProcess()
 
 	// Tables where nothing is critical. A Service beside them changes, so that the operator looks there.
