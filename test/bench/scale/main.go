@@ -104,7 +104,11 @@ func run(ctx context.Context, o options) (err error) {
 	for _, world := range worlds {
 		measured, err := b.measure(ctx, world)
 		if err != nil {
-			return fmt.Errorf("%s: %w", world, err)
+			err = fmt.Errorf("%s: %w", world, err)
+			if len(results) > 0 { // What was measured is not lost.
+				err = errors.Join(publish(o, connection.Version, results), err)
+			}
+			return err
 		}
 		results = append(results, measured)
 	}
