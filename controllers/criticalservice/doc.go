@@ -22,8 +22,11 @@
 //	Pod (fallbacks, responders) ─┤
 //	CriticalService ─────────────┼──▶ service controller ──▶ standby EndpointSlice,
 //	PodTemplate, Namespace ──────┤    (protect)              event on the Service
-//	ConfigMap, Deployment ───────┘      │   ▲ │
-//	(the responder's)          what may │   │ │
+//	ConfigMap, Deployment ───────┘    │ │   ▲ │
+//	(the responder's)        what is  │ │   │ │
+//	                         missing  ▼ │   │ │
+//	              (protect: standby) ───│───┤ │ ─────────▶ standby EndpointSlice that is new
+//	                           what may │   │ │
 //	                           be slow  ▼   │ │ what was learnt
 //	                          (provision) ──┘ │ ─────────▶ fallback Pod, what goes
 //	                                        │ "what your status says of a Service has changed"
@@ -35,7 +38,8 @@
 //
 // These controllers work on this kind, each in a package of its own:
 //
-//	protect     key: the Service. Publishes, promotes and demotes its standby
+//	protect     key: the Service. Publishes, promotes and demotes its standby: one
+//	            controller changes the slices that exist, another makes new ones
 //	provision   key: the Service. Makes, dry-runs and withdraws: all that may be slow
 //	status      key: the CriticalService. Writes its status, and nothing else
 //	selftest    key: the Service. Asks its standby for an answer before it is needed

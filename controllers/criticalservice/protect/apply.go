@@ -38,14 +38,23 @@ const (
 	conflictWait = 200 * time.Millisecond
 )
 
-// apply publishes, promotes and demotes, all slices at once. The failure of one write does
-// not block the others. All the rest of the plan is provision's.
-func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, plan decide.Plan) (outcome, error) {
+// exists reports whether a slice that is to be written does so far. Those that do are
+// changed by the controller that protects, all others are made by one of their own.
+func exists(slice *discoveryv1.EndpointSlice) bool { return slice.ResourceVersion != "" }
+
+func isNew(slice *discoveryv1.EndpointSlice) bool { return !exists(slice) }
+
+// apply publishes, promotes and demotes the slices that are concerned, all at once. The
+// failure of one write does not block the others. All the rest of the plan is provision's.
+func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, plan decide.Plan, concerned func(*discoveryv1.EndpointSlice) bool) (outcome, error) {
 	var done outcome
 	written := r.written(key, plan)
 	failures, refusals := make([]error, len(plan.Publish)), make([]*decide.Refusal, len(plan.Publish))
 	var writes sync.WaitGroup
 	for i, slice := range plan.Publish {
+		if !concerned(slice) {
+			continue
+		}
 		if _, behind := written[slice.Name]; behind {
 			failures[i] = fault.WaitFor(cacheBehind, fmt.Sprintf("EndpointSlice %q was written and is not in the cache yet", slice.Name))
 			continue
@@ -55,23 +64,15 @@ func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, plan d
 	writes.Wait()
 	for i, slice := range plan.Publish {
 		switch err := failures[i]; {
+		case !concerned(slice):
 		case err == nil:
 			done.published = append(done.published, slice)
-			written[slice.Name] = memory.Written{From: slice.ResourceVersion, At: r.Clock.Now()}
 		case fault.IsRefusal(err) && protection.IsPromoted(slice):
 			done.denied = slice.Labels[criticalv2.LabelFallbackKind]
 		}
 	}
-	if len(written) > 0 {
-		r.Memory.Written.Set(key, written)
-	} else {
-		r.Memory.Written.Delete(key)
-	}
-	if i := slices.IndexFunc(refusals, func(refusal *decide.Refusal) bool { return refusal != nil }); i >= 0 {
-		r.Memory.Refusals.Set(key, *refusals[i])
-	} else if len(done.published) > 0 {
-		r.Memory.Refusals.Delete(key)
-	}
+	r.noteWritten(key, done.published)
+	r.noteRefusals(key, plan, done, refusals)
 	return done, fault.Join(failures...)
 }
 
@@ -80,24 +81,68 @@ func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, plan d
 // written, or has changed, is forgotten.
 func (r *Reconciler) written(key types.NamespacedName, plan decide.Plan) map[string]memory.Written {
 	still := map[string]memory.Written{}
-	last := r.Memory.Written.Get(key)
-	if last == nil {
-		return still
-	}
-	for _, slice := range plan.Publish {
-		w, found := (*last)[slice.Name]
-		if found && w.From == slice.ResourceVersion && r.Clock.Since(w.At) < cacheBehind {
-			still[slice.Name] = w
+	r.Memory.Written.Update(key, func(last *map[string]memory.Written) *map[string]memory.Written {
+		if last == nil {
+			return nil
 		}
-	}
+		for _, slice := range plan.Publish {
+			w, found := (*last)[slice.Name]
+			if found && w.From == slice.ResourceVersion && r.Clock.Since(w.At) < cacheBehind {
+				still[slice.Name] = w
+			}
+		}
+		if len(still) == 0 {
+			return nil
+		}
+		return &still
+	})
 	return still
+}
+
+// noteWritten remembers writes beside those that the other controller made meanwhile.
+func (r *Reconciler) noteWritten(key types.NamespacedName, published []*discoveryv1.EndpointSlice) {
+	if len(published) == 0 {
+		return
+	}
+	r.Memory.Written.Update(key, func(last *map[string]memory.Written) *map[string]memory.Written {
+		next := map[string]memory.Written{}
+		if last != nil {
+			maps.Copy(next, *last)
+		}
+		for _, slice := range published {
+			next[slice.Name] = memory.Written{From: slice.ResourceVersion, At: r.Clock.Now()}
+		}
+		return &next
+	})
+}
+
+// noteRefusals remembers a refusal until its slice is written, or another one in its
+// place: what is written beside it says nothing about it.
+func (r *Reconciler) noteRefusals(key types.NamespacedName, plan decide.Plan, done outcome, refusals []*decide.Refusal) {
+	if i := slices.IndexFunc(refusals, func(refusal *decide.Refusal) bool { return refusal != nil }); i >= 0 {
+		r.Memory.Refusals.Set(key, *refusals[i])
+		return
+	}
+	if len(done.published) == 0 {
+		return
+	}
+	r.Memory.Refusals.Update(key, func(last *decide.Refusal) *decide.Refusal {
+		if last == nil {
+			return nil
+		}
+		isIt := func(slice *discoveryv1.EndpointSlice) bool { return slice.Name == last.Slice }
+		if slices.ContainsFunc(plan.Publish, isIt) && !slices.ContainsFunc(done.published, isIt) {
+			return last
+		}
+		return nil
+	})
 }
 
 // publish writes a standby slice. It is on the way of a failover, and so asks nothing
 // first: the write is refused if the cache was behind. A refusal is for the status.
 func (r *Reconciler) publish(ctx context.Context, slice *discoveryv1.EndpointSlice) (*decide.Refusal, error) {
 	var err error
-	if slice.ResourceVersion != "" {
+	if exists(slice) {
 		err = r.change(ctx, slice)
 	} else if err = write.Create(ctx, r.Client, slice.DeepCopy()); apierrors.IsAlreadyExists(err) {
 		return r.reclaim(ctx, slice)
@@ -105,7 +150,7 @@ func (r *Reconciler) publish(ctx context.Context, slice *discoveryv1.EndpointSli
 	if !fault.IsRefusal(err) {
 		return nil, err
 	}
-	return &decide.Refusal{Reason: criticalv2.ReasonCreateDenied, Message: fmt.Sprintf(
+	return &decide.Refusal{Slice: slice.Name, Reason: criticalv2.ReasonCreateDenied, Message: fmt.Sprintf(
 		"The API server does not accept standby EndpointSlice %q: %.600s. Allow it (admission policy, quota, the operator's permissions); the operator retries.",
 		slice.Name, err.Error())}, err
 }
@@ -128,7 +173,7 @@ func (r *Reconciler) reclaim(ctx context.Context, wanted *discoveryv1.EndpointSl
 	}
 	switch {
 	case !protection.MadeByOperator(existing) && !sameOwner(existing, wanted):
-		return &decide.Refusal{Reason: criticalv2.ReasonNameTaken, Message: fmt.Sprintf(
+		return &decide.Refusal{Slice: wanted.Name, Reason: criticalv2.ReasonNameTaken, Message: fmt.Sprintf(
 			"EndpointSlice %q has the name of the standby and is not the operator's: delete or rename it.", existing.Name,
 		)}, fault.WaitFor(nameTakenWait, fmt.Sprintf("EndpointSlice %q belongs to another user", existing.Name))
 	case existing.DeletionTimestamp != nil || maps.Equal(existing.Labels, fixed.Labels):

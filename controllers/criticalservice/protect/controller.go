@@ -1,16 +1,20 @@
 // Package protect keeps each critical Service answering: it publishes, promotes and
 // demotes its standby endpoints, and asks the API server for nothing else, so that no
-// answer that is slow stands in the way of a promotion. Its key is the Service.
+// answer that is slow stands in the way of a promotion. Slices that do not exist yet are
+// made by a controller of their own. The key of both is the Service.
 package protect
 
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,6 +48,9 @@ type Reconciler struct {
 	SelfTest *queue.Waker
 	// Readers read content and PodTemplates, apart from this controller.
 	Readers *reading.Readers
+
+	// creates wakes the controller that makes slices.
+	creates *queue.Waker
 }
 
 const (
@@ -55,8 +62,11 @@ const (
 	timeout = 35 * time.Second
 )
 
-// Setup adds the controller to the manager.
+// Setup adds the controllers to the manager.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
+	if err := r.setupCreates(mgr); err != nil {
+		return fmt.Errorf("set up the standby controller: %w", err)
+	}
 	options := queue.Options(workers)
 	options.ReconciliationTimeout = timeout
 	return ctrl.NewControllerManagedBy(mgr).
@@ -79,15 +89,20 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 
 // Reconcile observes the Service, decides what it needs, and publishes it.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	snap, err := r.ObserveCached(ctx, req.NamespacedName)
+	snap, plan, err := r.decide(ctx, req.NamespacedName)
 	if err != nil {
 		return fault.Result(err)
 	}
-	plan := decide.Decide(snap)
-	if r.NeedsLookup(req.NamespacedName, &snap) {
-		plan.Publish = nil // Provision finds out first whose Pod answers.
+	// Looking again is as urgent as the state is: without this, the queue would
+	// keep for ever the priority that an outage once had.
+	priority := 0
+	if plan.State == criticalv2.StateExposed {
+		priority = wake.OutagePriority
 	}
-	done, err := r.apply(ctx, req.NamespacedName, plan)
+	if slices.ContainsFunc(plan.Publish, isNew) {
+		r.creates.WakeAt(req.NamespacedName, priority)
+	}
+	done, err := r.apply(ctx, req.NamespacedName, plan, exists)
 	r.report(ctx, req.NamespacedName, &snap, plan, done)
 	if err != nil {
 		result, err := fault.Result(err)
@@ -96,11 +111,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return result, err
 	}
-	// Looking again is as urgent as the state is: without this, the queue would
-	// keep for ever the priority that an outage once had.
-	priority := 0
-	if plan.State == criticalv2.StateExposed {
-		priority = wake.OutagePriority
-	}
 	return ctrl.Result{RequeueAfter: plan.RecheckAfter, Priority: &priority}, nil
+}
+
+// decide decides from the caches what a Service needs.
+func (r *Reconciler) decide(ctx context.Context, key types.NamespacedName) (decide.Snapshot, decide.Plan, error) {
+	snap, err := r.ObserveCached(ctx, key)
+	if err != nil {
+		return snap, decide.Plan{}, err
+	}
+	plan := decide.Decide(snap)
+	if r.NeedsLookup(key, &snap) {
+		plan.Publish = nil // Provision finds out first whose Pod answers.
+	}
+	return snap, plan, nil
 }

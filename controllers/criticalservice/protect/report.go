@@ -18,11 +18,8 @@ import (
 // report reports what was done, in events on the Service, wakes those who do the rest, and
 // remembers what was decided.
 func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap *decide.Snapshot, plan decide.Plan, done outcome) {
-	log := ctrl.LoggerFrom(ctx)
-	for _, slice := range done.published {
-		log.Info("published standby slice", "slice", slice.Name, "endpoints", len(slice.Endpoints), "promoted", protection.IsPromoted(slice), "state", plan.State)
-	}
-	log.V(1).Info("decided", "state", plan.State, "reason", plan.Reason, "message", plan.Message, "recheckAfter", plan.RecheckAfter)
+	logPublished(ctx, plan, done)
+	ctrl.LoggerFrom(ctx).V(1).Info("decided", "state", plan.State, "reason", plan.Reason, "message", plan.Message, "recheckAfter", plan.RecheckAfter)
 	r.Metrics.Activated(key, activation(snap, &plan, &done))
 	r.Diagnoses.Follow(key, plan)
 	r.Readers.Follow(snap)
@@ -33,7 +30,14 @@ func (r *Reconciler) report(ctx context.Context, key types.NamespacedName, snap 
 	if snap.Service == nil {
 		return
 	}
-	r.emit(snap, plan, done)
+	r.emitPromoted(snap, plan, done)
+	r.emitDemoted(snap, plan, done)
+}
+
+func logPublished(ctx context.Context, plan decide.Plan, done outcome) {
+	for _, slice := range done.published {
+		ctrl.LoggerFrom(ctx).Info("published standby slice", "slice", slice.Name, "endpoints", len(slice.Endpoints), "promoted", protection.IsPromoted(slice), "state", plan.State)
+	}
 }
 
 // remember stores what was decided, which wakes the status if that has changed, and drops
@@ -60,12 +64,15 @@ func (r *Reconciler) remember(key types.NamespacedName, snap *decide.Snapshot, p
 	}
 }
 
-func (r *Reconciler) emit(snap *decide.Snapshot, plan decide.Plan, done outcome) {
+func (r *Reconciler) emitPromoted(snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	if slice := turned(done.published, snap.Standby, true); slice != nil {
 		r.Emit(snap.Service, plan.Governor, corev1.EventTypeWarning, eventFallbackPromoted, "PromoteFallback",
 			"No ready endpoint: promoted %s fallback of CriticalService %q (Pod %q)",
 			slice.Labels[criticalv2.LabelFallbackKind], plan.Governor.Name, podOf(slice))
 	}
+}
+
+func (r *Reconciler) emitDemoted(snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	if slice := turned(done.published, snap.Standby, false); slice != nil {
 		r.Emit(snap.Service, plan.Governor, corev1.EventTypeNormal, eventFallbackDemoted, "DemoteFallback",
 			"The Service has a ready endpoint of its own: demoted the fallback to standby (Pod %q)",

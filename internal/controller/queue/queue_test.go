@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/critical-service/operator/internal/controller/queue"
@@ -41,4 +42,22 @@ func TestRetriesBackOffAndStayFrequent(t *testing.T) {
 	}
 	g.Expect(backoff.When("web")).To(Equal(30 * time.Second))
 	g.Expect(backoff.When("cart")).To(Equal(50 * time.Millisecond))
+}
+
+// What is urgent comes first, also where it was woken before the controller runs.
+func TestKeysAreWokenByPriority(t *testing.T) {
+	g := NewWithT(t)
+	waker := queue.NewWaker(0)
+	key := func(name string) types.NamespacedName { return types.NamespacedName{Namespace: "shop", Name: name} }
+	waker.WakeAt(key("down"), 10)
+	waker.Wake(key("down"))
+	waker.Wake(key("up"))
+	requests := priorityqueue.New[reconcile.Request]("test")
+	defer requests.ShutDown()
+	g.Expect(waker.Start(t.Context(), requests)).To(Succeed())
+	waker.WakeAt(key("worse"), 20)
+	for _, name := range []string{"worse", "down", "up"} {
+		request, _, _ := requests.GetWithPriority()
+		g.Expect(request.Name).To(Equal(name))
+	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
@@ -18,25 +18,28 @@ type Waker struct {
 	mu sync.Mutex
 	// queue is that of the controller; nil before it runs.
 	queue Requests
-	// early are the keys that were woken before.
-	early sets.Set[types.NamespacedName]
+	// early are the keys that were woken before, with their priorities.
+	early map[types.NamespacedName]int
 }
 
 // NewWaker makes a Waker. Each key is worked on some time after it was woken first,
 // so that several changes make one reconcile.
 func NewWaker(after time.Duration) *Waker {
-	return &Waker{after: after, early: sets.New[types.NamespacedName]()}
+	return &Waker{after: after, early: map[types.NamespacedName]int{}}
 }
 
-// Wake wakes a key.
-func (w *Waker) Wake(key types.NamespacedName) {
+// Wake wakes a key, with the priority of most work.
+func (w *Waker) Wake(key types.NamespacedName) { w.WakeAt(key, 0) }
+
+// WakeAt wakes a key that is worked on before those of a lower priority.
+func (w *Waker) WakeAt(key types.NamespacedName, priority int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.queue == nil {
-		w.early.Insert(key)
+		w.early[key] = max(w.early[key], priority)
 		return
 	}
-	w.queue.AddAfter(reconcile.Request{NamespacedName: key}, w.after)
+	w.add(key, priority)
 }
 
 // Start implements source.Source: it takes the queue of the controller.
@@ -44,9 +47,18 @@ func (w *Waker) Start(_ context.Context, queue Requests) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.queue = queue
-	for key := range w.early {
-		queue.AddAfter(reconcile.Request{NamespacedName: key}, w.after)
+	for key, priority := range w.early {
+		w.add(key, priority)
 	}
 	w.early = nil
 	return nil
+}
+
+func (w *Waker) add(key types.NamespacedName, priority int) {
+	request := reconcile.Request{NamespacedName: key}
+	if prioritised, ok := w.queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
+		prioritised.AddWithOpts(priorityqueue.AddOpts{After: w.after, Priority: &priority}, request)
+		return
+	}
+	w.queue.AddAfter(request, w.after)
 }

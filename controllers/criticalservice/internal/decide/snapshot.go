@@ -129,6 +129,8 @@ type Attempt struct {
 
 // Refusal is why a standby slice could not be written.
 type Refusal struct {
+	// Slice is its name.
+	Slice string
 	// Reason is CreateDenied or NameTaken.
 	Reason string
 	// Message says what to do.

@@ -1,0 +1,60 @@
+package protect
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/observe/observetest"
+)
+
+var web = types.NamespacedName{Namespace: "shop", Name: "web"}
+
+func sliceOf(name, version string) *discoveryv1.EndpointSlice {
+	return &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: name, ResourceVersion: version}}
+}
+
+// Two controllers write the slices of one Service, and each knows only its own answers.
+func TestARefusalStaysUntilItsOwnSliceIsWritten(t *testing.T) {
+	asks, pod := sliceOf("web-standby-ipv4", "7"), sliceOf("web-standby-ipv4-1a2b", "")
+	both := []*discoveryv1.EndpointSlice{asks, pod}
+	tests := map[string]struct {
+		planned, written []*discoveryv1.EndpointSlice
+		stays            bool
+	}{
+		"nothing was written":                      {planned: both, stays: true},
+		"another slice was written beside it":      {planned: both, written: both[:1], stays: true},
+		"another slice is written in its place":    {planned: both[:1], written: both[:1]},
+		"it was written":                           {planned: both, written: both[1:]},
+		"nothing is to be written any more at all": {stays: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			observer, _ := observetest.Of(t)
+			r := &Reconciler{Observer: observer}
+			r.Memory.Refusals.Set(web, decide.Refusal{Slice: pod.Name})
+			r.noteRefusals(web, decide.Plan{Publish: test.planned}, outcome{published: test.written}, nil)
+			NewWithT(t).Expect(r.Memory.Refusals.Get(web) != nil).To(Equal(test.stays))
+		})
+	}
+}
+
+func TestWhatOneControllerWroteIsKnownToBoth(t *testing.T) {
+	g := NewWithT(t)
+	observer, _ := observetest.Of(t)
+	r := &Reconciler{Observer: observer}
+	asks, pod := sliceOf("web-standby-ipv4", "7"), sliceOf("web-standby-ipv4-1a2b", "")
+	plan := decide.Plan{Publish: []*discoveryv1.EndpointSlice{asks, pod}}
+	r.noteWritten(web, plan.Publish[:1])
+	r.noteWritten(web, plan.Publish[1:])
+	g.Expect(r.written(web, plan)).To(And(HaveLen(2), HaveKey(asks.Name), HaveKey(pod.Name)))
+
+	seen := decide.Plan{Publish: []*discoveryv1.EndpointSlice{sliceOf(asks.Name, "8"), pod}}
+	g.Expect(r.written(web, seen)).To(And(HaveLen(1), HaveKey(pod.Name)), "the cache shows another state of the first")
+	g.Expect(r.written(web, decide.Plan{})).To(BeEmpty())
+	g.Expect(r.Memory.Written.Keys()).To(BeEmpty())
+}
