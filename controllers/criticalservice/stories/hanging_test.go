@@ -37,17 +37,18 @@ func TestCreatesThatHangDelayNoPromotion(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		resource string
-		fallback func(*criticalv2.CriticalService)
+		fallback func(*world) func(*criticalv2.CriticalService)
 		// atOnce is how many of the creates the operator sends before the first is
 		// answered.
 		atOnce int
 		// provided is true once a Service has what was to be created.
 		provided func(w *world, service *corev1.Service) bool
 	}{
-		"of Pods": {"pods", toLabels, 16, func(w *world, service *corev1.Service) bool { return len(w.fallbacks(service)) == 1 }},
-		"of standby slices": {"endpointslices", toPage, 32, func(w *world, service *corev1.Service) bool {
-			return w.Exists(w.slice(service))
-		}},
+		"of Pods": {"pods", func(*world) func(*criticalv2.CriticalService) { return toLabels }, 16, func(w *world, service *corev1.Service) bool { return len(w.fallbacks(service)) == 1 }},
+		"of standby slices": {"endpointslices", func(w *world) func(*criticalv2.CriticalService) {
+			w.template()
+			return w.toPod(criticalv2.ActivationOnDemand)
+		}, 32, func(w *world, service *corev1.Service) bool { return w.Exists(w.slice(service)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := withResponder(t)
@@ -62,9 +63,10 @@ func TestCreatesThatHangDelayNoPromotion(t *testing.T) {
 			waiting := make([]*corev1.Service, 40)
 			func() {
 				defer close(creates.letGo)
-				busy.policy("busy", test.fallback, func(p *criticalv2.CriticalService) { p.Labels[labelWorld] = w.Namespace })
+				busy.policy("busy", test.fallback(busy), func(p *criticalv2.CriticalService) { p.Labels[labelWorld] = w.Namespace })
 				for i := range waiting {
-					waiting[i] = busy.down(fmt.Sprintf("web-%d", i))
+					// The API server of the tests has few addresses for Services.
+					waiting[i] = busy.down(fmt.Sprintf("web-%d", i), func(s *corev1.Service) { s.Spec.ClusterIP = corev1.ClusterIPNone })
 				}
 				w.Eventually(creates.arrived.Load).Should(BeNumerically(">=", test.atOnce))
 				w.fail(service, real)
