@@ -164,7 +164,7 @@ func (r *Reconciler) applyOne(ctx context.Context, wanted client.Object, uid typ
 // remove deletes the responder. The caches may be behind, so the API server is read
 // first: it goes only if no slice asks for it now, and only what is ours.
 func (r *Reconciler) remove(ctx context.Context, namespace string, done *outcome) error {
-	asking, _, err := standbySlices(ctx, r.live, namespace)
+	asking, _, err := standbySlices(ctx, r.live, namespace, pageSlices)
 	if err != nil {
 		return err
 	}

@@ -49,17 +49,31 @@ var pageSlices = client.MatchingLabels{
 	criticalv2.LabelFallbackKind: criticalv2.FallbackKindPage,
 }
 
+// indexOfPage is the cache's index of these slices, so that they are found without a walk
+// over all slices of their namespace.
+const indexOfPage = "page"
+
+func indexPage(object client.Object) []string {
+	if isOfPage(object) {
+		return []string{"true"}
+	}
+	return nil
+}
+
 // observe makes a Snapshot from the caches. Nothing in it may be changed: it
 // shares memory with them.
 func (o *observer) observe(ctx context.Context, namespace string) (decide.Snapshot, error) {
 	snap := decide.Snapshot{Namespace: namespace, Settings: o.settings, Now: time.Now(), Answers: map[types.UID]string{}}
 
 	var err error
-	if snap.Slices, snap.PodSlices, err = standbySlices(ctx, o.cached, namespace); err != nil {
+	ofPage := client.MatchingFields{indexOfPage: "true"}
+	if snap.Slices, snap.PodSlices, err = standbySlices(ctx, o.cached, namespace, ofPage, client.UnsafeDisableDeepCopy); err != nil {
 		return snap, err
 	}
-	if err := o.services(ctx, &snap); err != nil {
-		return snap, err
+	if len(snap.Slices) > 0 {
+		if err := o.services(ctx, &snap); err != nil {
+			return snap, err
+		}
 	}
 	if err := o.objects(ctx, &snap); err != nil {
 		return snap, err
@@ -76,9 +90,9 @@ func (o *observer) observe(ctx context.Context, namespace string) (decide.Snapsh
 
 // standbySlices are the slices of a namespace that ask for the responder, and those
 // that publish its Pods.
-func standbySlices(ctx context.Context, from client.Reader, namespace string) (asking, ofPods []discoveryv1.EndpointSlice, err error) {
+func standbySlices(ctx context.Context, from client.Reader, namespace string, ofPage ...client.ListOption) (asking, ofPods []discoveryv1.EndpointSlice, err error) {
 	var list discoveryv1.EndpointSliceList
-	err = from.List(ctx, &list, client.InNamespace(namespace), pageSlices, client.UnsafeDisableDeepCopy)
+	err = from.List(ctx, &list, append(ofPage, client.InNamespace(namespace))...)
 	// In place, because there may be 30,000.
 	all, count := list.Items, 0
 	for i := range all {

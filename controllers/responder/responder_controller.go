@@ -72,7 +72,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return fault.Result(err)
 	}
-	if plan.Remove || len(snap.Slices) == 0 {
+	if len(snap.Slices) == 0 {
 		r.resting.Delete(req.Name)
 	} else {
 		r.resting.Set(req.Name, time.Now().Add(restFactor*time.Since(begun)))

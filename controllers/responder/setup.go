@@ -38,7 +38,7 @@ type Options struct {
 const atOnce = 4
 
 // Setup adds the controller of this kind to the manager.
-func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
+func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	recorder, err := events.NewRecorder(mgr, "critical-service-operator")
 	if err != nil {
 		return err
@@ -49,6 +49,9 @@ func Setup(_ context.Context, mgr ctrl.Manager, options Options) error {
 	}
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
+	}
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, indexOfPage, indexPage); err != nil {
+		return fmt.Errorf("index EndpointSlices of pages: %w", err)
 	}
 	r := &Reconciler{
 		observer: observer{

@@ -76,7 +76,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		Watches(&corev1.Service{}, wake.EachState(wake.ServicesOfBackup(r.Cached))).
 		Watches(&corev1.Pod{}, wake.EachState(wake.ServiceOfFallback(r.Cached))).
 		Watches(&appsv1.Deployment{}, wake.EachState(wake.ServicesWithPage(r.Cached))).
-		Watches(&corev1.ConfigMap{}, wake.EachState(wake.ServiceOfConfigMap(r.Cached))).
+		Watches(&corev1.ConfigMap{}, wake.ConfigMaps(r.Cached)).
 		WatchesMetadata(&corev1.ConfigMap{}, wake.EachState(wake.ServicesWithPage(r.Cached)), builder.WithPredicates(wake.ComesOrGoes)).
 		Watches(&corev1.Namespace{}, wake.EachState(wake.ServicesOfNamespace(r.Cached)), builder.WithPredicates(wake.LabelsChanged)).
 		Watches(&criticalv2.CriticalService{}, wake.EachState(wake.ServicesOfPolicy(r.Cached)), builder.WithPredicates(wake.SpecChanged)).

@@ -59,3 +59,12 @@ func (t *Table) Find(service, portName string) (port int32, found bool) {
 	}
 	return 0, false
 }
+
+// ByService are the listeners of each Service.
+func (t *Table) ByService() map[string][]Listener {
+	listeners := map[string][]Listener{}
+	for _, l := range t.Listeners {
+		listeners[l.Service] = append(listeners[l.Service], l)
+	}
+	return listeners
+}

@@ -283,11 +283,9 @@ func (o *Observer) table(ctx context.Context, config *corev1.ConfigMap) map[stri
 		if isKnown(last) {
 			return last
 		}
-		parsed := &memory.Table{Version: version, Listeners: map[string][]listener.Listener{}}
+		parsed := &memory.Table{Version: version}
 		if table, err := listener.Parse([]byte(config.Data[listener.Key])); err == nil {
-			for _, l := range table.Listeners {
-				parsed.Listeners[l.Service] = append(parsed.Listeners[l.Service], l)
-			}
+			parsed.Listeners = table.ByService()
 		}
 		return parsed
 	}).Listeners

@@ -17,6 +17,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/internal/contract/listener"
 	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/protection"
 )
@@ -122,9 +123,9 @@ func ServicesWithPage(reader client.Reader) func(context.Context, client.Object,
 	}
 }
 
-// ServiceOfConfigMap wakes the Service that a maintenance is about; the table of the
+// serviceOfConfigMap wakes the Service that a maintenance is about; the table of the
 // responder concerns every page of the namespace.
-func ServiceOfConfigMap(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
+func serviceOfConfigMap(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
 	pages := ServicesWithPage(reader)
 	return func(ctx context.Context, object client.Object, q queue.Requests) {
 		config, isConfigMap := object.(*corev1.ConfigMap)
@@ -134,6 +135,47 @@ func ServiceOfConfigMap(reader client.Reader) func(context.Context, client.Objec
 			q.Add(Request(config.Namespace, name))
 		}
 	}
+}
+
+// ConfigMaps wakes the Services that a ConfigMap concerns. Of a table that is changed these
+// are the ones whose listeners are: it changes with each Service that is armed.
+func ConfigMaps(reader client.Reader) handler.EventHandler {
+	concerned := EachState(serviceOfConfigMap(reader))
+	return handler.Funcs{
+		CreateFunc: concerned.Create,
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue.Requests) {
+			old, now := listenersOf(e.ObjectOld), listenersOf(e.ObjectNew)
+			if old == nil || now == nil {
+				concerned.Update(ctx, e, q)
+				return
+			}
+			for name := range old {
+				if _, still := now[name]; !still {
+					q.Add(Request(e.ObjectNew.GetNamespace(), name))
+				}
+			}
+			for name, listeners := range now {
+				if !equality.Semantic.DeepEqual(listeners, old[name]) {
+					q.Add(Request(e.ObjectNew.GetNamespace(), name))
+				}
+			}
+		},
+		DeleteFunc: concerned.Delete,
+	}
+}
+
+// listenersOf are those of the table in a ConfigMap, by Service; nil if it holds none that
+// is valid.
+func listenersOf(object client.Object) map[string][]listener.Listener {
+	config, isConfigMap := object.(*corev1.ConfigMap)
+	if !isConfigMap || config.Labels[criticalv2.LabelResponder] != criticalv2.ResponderListeners {
+		return nil
+	}
+	table, err := listener.Parse([]byte(config.Data[listener.Key]))
+	if err != nil {
+		return nil
+	}
+	return table.ByService()
 }
 
 // ServicesOfNamespace wakes the Services of a namespace whose labels changed.
