@@ -5,6 +5,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -17,7 +18,7 @@ func TestNothingIsKeptOfWhatIsGone(t *testing.T) {
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "shop", Name: criticalv2.ResponderName, UID: "uid", Labels: map[string]string{criticalv2.LabelResponder: criticalv2.ResponderServer},
 	}}
-	o := observer{cached: fake.NewClientBuilder().WithObjects(deployment).Build()}
+	o := observer{cached: fake.NewClientBuilder().WithObjects(deployment).WithIndex(&discoveryv1.EndpointSlice{}, indexOfPage, indexPage).Build()}
 	o.digests.Set(ownObject{"shop", "*v1.Deployment"}, digest{"uid", "digest"})
 	o.digests.Set(ownObject{"shop", "*v1.ConfigMap"}, digest{"old", "digest"})
 	o.digests.Set(ownObject{"gone", "*v1.Deployment"}, digest{"older", "digest"})

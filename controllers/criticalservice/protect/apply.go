@@ -145,7 +145,12 @@ func (r *Reconciler) publish(ctx context.Context, slice *discoveryv1.EndpointSli
 	if exists(slice) {
 		err = r.change(ctx, slice)
 	} else if err = write.Create(ctx, r.Client, slice.DeepCopy()); apierrors.IsAlreadyExists(err) {
-		return r.reclaim(ctx, slice)
+		refusal, err := r.reclaim(ctx, slice)
+		if apierrors.IsNotFound(err) {
+			// No watch wakes the Service: the slice may have named another one.
+			err = fault.WaitFor(conflictWait, fmt.Sprintf("EndpointSlice %q was deleted meanwhile", slice.Name))
+		}
+		return refusal, err
 	}
 	if !fault.IsRefusal(err) {
 		return nil, err

@@ -1,15 +1,21 @@
 package protect
 
 import (
+	"context"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe/observetest"
+	"github.com/critical-service/operator/internal/controller/fault"
 )
 
 var web = types.NamespacedName{Namespace: "shop", Name: "web"}
@@ -57,4 +63,21 @@ func TestWhatOneControllerWroteIsKnownToBoth(t *testing.T) {
 	g.Expect(r.written(web, seen)).To(And(HaveLen(1), HaveKey(pod.Name)), "the cache shows another state of the first")
 	g.Expect(r.written(web, decide.Plan{})).To(BeEmpty())
 	g.Expect(r.Memory.Written.Keys()).To(BeEmpty())
+}
+
+// A slice that a user gave to another Service is deleted for that one, and its events wake
+// no other.
+func TestASliceThatIsDeletedMeanwhileIsCreatedAgain(t *testing.T) {
+	g := NewWithT(t)
+	observer, empty := observetest.Of(t)
+	observetest.Ask(&observer, empty)
+	taken := interceptor.NewClient(empty.(client.WithWatch), interceptor.Funcs{
+		Create: func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.CreateOption) error {
+			return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "endpointslices"}, object.GetName())
+		},
+	})
+	r := &Reconciler{Observer: observer, Client: taken}
+	refusal, err := r.publish(t.Context(), sliceOf("web-standby-ipv4", ""))
+	g.Expect(refusal).To(BeNil())
+	g.Expect(fault.Result(err)).To(HaveField("RequeueAfter", BeNumerically(">", 0)))
 }
