@@ -36,11 +36,11 @@ func TestListsOfANamespaceAreReadOnceASecond(t *testing.T) {
 		g.Expect(shared.List(t.Context(), &corev1.PodList{}, client.InNamespace("shop"), client.Limit(50))).To(Succeed())
 		g.Expect(server.asked).To(HaveLen(5), "another namespace and another kind are other lists")
 
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		list("shop")
 		g.Expect(server.asked).To(HaveLen(6))
 		for i := range 20 {
-			time.Sleep(time.Millisecond)
+			<-time.After(time.Millisecond)
 			list(string(rune('a' + i)))
 		}
 		list("shop")
