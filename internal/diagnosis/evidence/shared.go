@@ -9,7 +9,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -75,24 +74,24 @@ func (s *shared) List(ctx context.Context, into client.ObjectList, options ...cl
 	return nil
 }
 
-// slim drops most of a workload: its containers may have any size.
+// slim drops most of a workload: its containers may have any size. Its managed fields show
+// what scaled it.
 func slim(object runtime.Object) error {
 	switch workload := object.(type) {
 	case *appsv1.Deployment:
-		slimWorkload(&workload.ObjectMeta, &workload.Spec.Template)
+		slimTemplate(&workload.Spec.Template)
 	case *appsv1.StatefulSet:
-		slimWorkload(&workload.ObjectMeta, &workload.Spec.Template)
+		slimTemplate(&workload.Spec.Template)
 		workload.Spec.VolumeClaimTemplates = nil
 	case *appsv1.DaemonSet:
-		slimWorkload(&workload.ObjectMeta, &workload.Spec.Template)
+		slimTemplate(&workload.Spec.Template)
 	case *appsv1.ReplicaSet:
-		slimWorkload(&workload.ObjectMeta, &workload.Spec.Template)
+		slimTemplate(&workload.Spec.Template)
 	}
 	return nil
 }
 
-func slimWorkload(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec) {
-	meta.ManagedFields = nil
+func slimTemplate(template *corev1.PodTemplateSpec) {
 	template.Annotations, template.Spec = nil, corev1.PodSpec{NodeSelector: template.Spec.NodeSelector}
 }
 

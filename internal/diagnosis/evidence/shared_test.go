@@ -55,10 +55,11 @@ func TestOfWorkloadsLittleIsKept(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Args: make([]string, 100_000)}}, NodeSelector: map[string]string{"disk": "ssd"}},
 	}
+	managed := []metav1.ManagedFieldsEntry{{Manager: "kubectl", Subresource: "scale"}}
 	large := func(count int) []client.Object {
 		var all []client.Object
 		for i := range count {
-			meta := metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprintf("web-%d", i), Annotations: map[string]string{"a": strings.Repeat("x", 10_000)}}
+			meta := metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprintf("web-%d", i), ManagedFields: managed, Annotations: map[string]string{"a": strings.Repeat("x", 10_000)}}
 			all = append(all, &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Template: template}})
 		}
 		return all
@@ -73,7 +74,7 @@ func TestOfWorkloadsLittleIsKept(t *testing.T) {
 	g.Expect(list().Items[0].Spec.Template).To(Equal(corev1.PodTemplateSpec{
 		ObjectMeta: template.ObjectMeta, Spec: corev1.PodSpec{NodeSelector: template.Spec.NodeSelector},
 	}))
-	list()
+	g.Expect(list().Items[0].ManagedFields).To(Equal(managed), "they show what scaled it")
 	g.Expect(server.asked).To(HaveLen(1))
 
 	server = &reader{objects: large(100)}
