@@ -26,12 +26,11 @@ const (
 // the same. What it returns must not be changed, and of workloads lacks what explains
 // nothing.
 func Shared(reader client.Reader) client.Reader {
-	return &shared{Reader: reader, now: time.Now, lists: map[listed]stored{}}
+	return &shared{Reader: reader, lists: map[listed]stored{}}
 }
 
 type shared struct {
 	client.Reader
-	now func() time.Time
 
 	mu    sync.Mutex
 	lists map[listed]stored
@@ -61,7 +60,7 @@ func (s *shared) List(ctx context.Context, into client.ObjectList, options ...cl
 		reflect.ValueOf(into).Elem().Set(reflect.ValueOf(known).Elem())
 		return nil
 	}
-	asked := s.now()
+	asked := time.Now()
 	if err := s.Reader.List(ctx, into, options...); err != nil {
 		return err
 	}
@@ -99,7 +98,7 @@ func (s *shared) get(key listed) client.ObjectList {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known, found := s.lists[key]
-	if !found || s.now().Sub(known.at) >= sharedFor {
+	if !found || time.Since(known.at) >= sharedFor {
 		return nil
 	}
 	return known.list
@@ -113,7 +112,7 @@ func (s *shared) set(key listed, list stored) {
 	oldest := key
 	for other, known := range s.lists {
 		switch {
-		case s.now().Sub(known.at) >= sharedFor:
+		case time.Since(known.at) >= sharedFor:
 			delete(s.lists, other)
 		case known.at.Before(s.lists[oldest].at):
 			oldest = other
