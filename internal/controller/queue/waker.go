@@ -55,10 +55,14 @@ func (w *Waker) Start(_ context.Context, queue Requests) error {
 }
 
 func (w *Waker) add(key types.NamespacedName, priority int) {
-	request := reconcile.Request{NamespacedName: key}
-	if prioritised, ok := w.queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
-		prioritised.AddWithOpts(priorityqueue.AddOpts{After: w.after, Priority: &priority}, request)
+	Add(w.queue, reconcile.Request{NamespacedName: key}, priority, w.after)
+}
+
+// Add adds a request that is worked on after some time, before those of a lower priority.
+func Add(q Requests, request reconcile.Request, priority int, after time.Duration) {
+	if prioritised, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
+		prioritised.AddWithOpts(priorityqueue.AddOpts{After: after, Priority: &priority}, request)
 		return
 	}
-	w.queue.AddAfter(request, w.after)
+	q.AddAfter(request, after)
 }

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -59,7 +58,7 @@ func ServiceOfSlice(reader client.Reader) func(context.Context, client.Object, q
 		if protection.IsStandby(slice) == protection.IsPromoted(slice) {
 			priority = OutagePriority
 		}
-		add(q, Request(slice.Namespace, names[0]), priority)
+		queue.Add(q, Request(slice.Namespace, names[0]), priority, 0)
 		servicesOfBackup(ctx, reader, slice.Namespace, names[0], q)
 	}
 }
@@ -88,14 +87,6 @@ func ServicesOfBackup(reader client.Reader) func(context.Context, client.Object,
 	return func(ctx context.Context, object client.Object, q queue.Requests) {
 		servicesOfBackup(ctx, reader, object.GetNamespace(), object.GetName(), q)
 	}
-}
-
-func add(q queue.Requests, req reconcile.Request, priority int) {
-	if prioritised, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
-		prioritised.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, req)
-		return
-	}
-	q.Add(req)
 }
 
 // ServiceOfFallback wakes the Service that a fallback Pod stands in for; a Pod of
