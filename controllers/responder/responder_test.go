@@ -117,12 +117,12 @@ func TestTheRangeGrowsAndNumbersStay(t *testing.T) {
 	few := w.numbers()
 
 	w.fill("more", 1)
-	w.Eventually(w.listens).Should(Equal("20000-20127"))
+	w.Eventually(w.listens).Should(Equal("20000-20255"))
 	w.Eventually(w.numbers).Should(HaveExactElements(append(elements(few), "20064 more-000/p0")...))
 
 	w.fill("many", 1000)
 	w.Eventually(func() int { return len(w.numbers()) }).Should(Equal(1065))
-	w.Eventually(w.listens).Should(Equal("20000-22047"))
+	w.Eventually(w.listens).Should(Equal("20000-24095"))
 	w.Expect(w.numbers()).To(ContainElements(elements(few)...))
 	w.Eventually(func() []string { return w.events(w.Namespace, criticalv2.ResponderName, "ResponderUpdated") }).ShouldNot(BeEmpty())
 

@@ -82,7 +82,11 @@ func (p *pool) isFree(ports listener.Range) bool {
 	return !slices.ContainsFunc(p.neighbours, ports.Overlaps)
 }
 
-// grow doubles the range towards one side, as far as there are ports.
+// growth is how many times as large a range is once it has grown. Growing takes a
+// rollout, and a namespace that comes to be protected as a whole needs few of them so.
+const growth = 4
+
+// grow makes the range larger towards one side, as far as there are ports.
 func (p *pool) grow(down bool) {
 	added := p.side(down)
 	if down {
@@ -93,16 +97,16 @@ func (p *pool) grow(down bool) {
 	p.chosen = true
 }
 
-// side is what the range would get if it were doubled towards a side.
+// side is what the range would get if it grew towards a side.
 func (p *pool) side(down bool) listener.Range {
-	size := p.ports.Size()
+	added := p.ports.Size() * (growth - 1)
 	if down {
-		return listener.Range{First: max(p.ports.First-size, all.First), Last: p.ports.First - 1}
+		return listener.Range{First: max(p.ports.First-added, all.First), Last: p.ports.First - 1}
 	}
-	return listener.Range{First: p.ports.Last + 1, Last: min(p.ports.Last+size, all.Last)}
+	return listener.Range{First: p.ports.Last + 1, Last: min(p.ports.Last+added, all.Last)}
 }
 
-// widen doubles the range towards the side on which no other namespace is, or else
+// widen makes the range grow towards the side on which no other namespace is, or else
 // towards that which has more ports. It reports what was added; that is nothing if
 // the range has all ports.
 func (p *pool) widen() (added listener.Range) {

@@ -102,9 +102,9 @@ func TestWhatANamespaceAsksForDoesNotWait(t *testing.T) {
 			change: many(100, "a"), rolls: true,
 			check: func(g Gomega, d *appsv1.Deployment) {
 				container := d.Spec.Template.Spec.Containers[0]
-				g.Expect(d.Spec.Template.Annotations[criticalv2.AnnotationListeners]).To(Equal("20000-20127"))
-				g.Expect(container.Args).To(ContainElement("--listeners=20000-20127"))
-				g.Expect(container.Resources.Limits.Memory().String()).To(Equal("130Mi"))
+				g.Expect(d.Spec.Template.Annotations[criticalv2.AnnotationListeners]).To(Equal("20000-20255"))
+				g.Expect(container.Args).To(ContainElement("--listeners=20000-20255"))
+				g.Expect(container.Resources.Limits.Memory().String()).To(Equal("134Mi"))
 			},
 		},
 		"content": {

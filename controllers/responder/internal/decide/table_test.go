@@ -202,8 +202,8 @@ func TestTheRange(t *testing.T) {
 	}{
 		"it begins with 64 ports":            {world: snapshot(many(1, "a")), want: "20000-20063"},
 		"64 listeners fit":                   {world: snapshot(many(64, "a")), want: "20000-20063"},
-		"with the 65th it doubles":           {world: snapshot(many(65, "a")), want: "20000-20127"},
-		"more than a thousand listeners fit": {world: snapshot(many(1100, "a")), want: "20000-22047"},
+		"with the 65th it grows fourfold":    {world: snapshot(many(65, "a")), want: "20000-20255"},
+		"more than a thousand listeners fit": {world: snapshot(many(1100, "a")), want: "20000-24095"},
 		"it ends where ports of other sorts begin": {
 			world: snapshot(many(1, "a")),
 			then:  func(_ Gomega, s *decide.Snapshot) { slice("gone", "ipv4", publishes("http", 28192))(s) },
@@ -212,22 +212,22 @@ func TestTheRange(t *testing.T) {
 		"it does not shrink": {
 			world: snapshot(many(65, "a")),
 			then:  func(_ Gomega, s *decide.Snapshot) { s.Services, s.Slices = s.Services[:1], s.Slices[:1] },
-			want:  "20000-20127",
+			want:  "20000-20255",
 		},
 		"a Deployment that is gone is made again with what is in use": {
 			world: snapshot(many(65, "a")),
 			then:  func(_ Gomega, s *decide.Snapshot) { s.Deployment = nil },
-			want:  "20000-20127",
+			want:  "20000-20255",
 		},
 		"a widened annotation does not matter": {
 			world: snapshot(many(65, "a")),
 			then:  annotated("1-65535"),
-			want:  "20000-20127",
+			want:  "20000-20255",
 		},
 		"a moved annotation does not matter": {
 			world: snapshot(many(65, "a")),
 			then:  annotated("30000-30063"),
-			want:  "20000-20127",
+			want:  "20000-20255",
 		},
 		"numbers that come and go do not make it grow": {
 			world: snapshot(many(40, "a")),
@@ -289,13 +289,13 @@ func TestTheRangeBesideOthers(t *testing.T) {
 		"all blocks are taken: it shares its own":  {snapshot(many(1, "a"), everyBlock), "20000-20063"},
 		"a range that was given stays":             {snapshot(many(1, "a"), listening("20000-20063"), neighbour("20000-20063")), "20000-20063"},
 		"it may begin anywhere":                    {snapshot(many(1, "a"), listening("30000-30099")), "30000-30099"},
-		"it grows upwards":                         {snapshot(many(65, "a"), listening("30000-30063")), "30000-30127"},
-		"it grows away from another":               {snapshot(many(65, "a"), listening("30000-30063"), neighbour("30064-30127")), "29936-30063"},
-		"it grows upwards between others":          {snapshot(many(65, "a"), listening("30000-30063"), neighbour("29936-29999"), neighbour("30064-30127")), "30000-30127"},
-		"it grows downwards at the end":            {snapshot(many(65, "a"), listening("32704-32767")), "32640-32767"},
-		"it grows to the side that has more ports": {snapshot(many(65, "a"), listening("32680-32743")), "32616-32743"},
+		"it grows upwards":                         {snapshot(many(65, "a"), listening("30000-30063")), "30000-30255"},
+		"it grows away from another":               {snapshot(many(65, "a"), listening("30000-30063"), neighbour("30064-30127")), "29808-30063"},
+		"it grows upwards between others":          {snapshot(many(65, "a"), listening("30000-30063"), neighbour("29936-29999"), neighbour("30064-30127")), "30000-30255"},
+		"it grows downwards at the end":            {snapshot(many(65, "a"), listening("32704-32767")), "32512-32767"},
+		"it grows to the side that has more ports": {snapshot(many(65, "a"), listening("32680-32743")), "32488-32743"},
 		"it grows on both sides as far as ports go": {
-			snapshot(many(9000, "a"), listening("30000-30063")), "20000-32047",
+			snapshot(many(9000, "a"), listening("30000-30063")), "20000-31023",
 		},
 		"the last numbers are in no block of their own": {
 			snapshot(many(1, "a"), slice("gone", "ipv4", publishes("http", 32767))), "32672-32767",
