@@ -63,6 +63,30 @@ func TestASearchEndsWithItsOutage(t *testing.T) {
 	g.Expect(known.Diagnoses.Get(aService)).To(Equal(&memory.Diagnosis{}))
 }
 
+// The first look is at once, however many Services are down.
+func TestManySearchesLookAgainLater(t *testing.T) {
+	tests := map[string]struct {
+		looks, open int
+		want        time.Duration
+	}{
+		"one search looks again soon":             {looks: 0, open: 1, want: 2 * time.Second},
+		"then later":                              {looks: 3, open: 1, want: 30 * time.Second},
+		"and then each minute":                    {looks: 99, open: 1, want: time.Minute},
+		"some searches change nothing":            {looks: 0, open: 20, want: 2 * time.Second},
+		"a thousand share ten looks a second":     {looks: 0, open: 1000, want: 100 * time.Second},
+		"what is later than that anyway stays so": {looks: 99, open: 100, want: time.Minute},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			now := time.Unix(0, 0)
+			search := memory.Diagnosis{Looks: test.looks}
+			g.Expect(looked(&search, now, test.open)).To(Equal(test.want))
+			g.Expect(search).To(Equal(memory.Diagnosis{Looks: test.looks + 1, Next: now.Add(test.want)}))
+		})
+	}
+}
+
 func TestACauseIsKeptWhateverAProgramWrites(t *testing.T) {
 	g := NewWithT(t)
 	var known memory.Diagnosis

@@ -67,11 +67,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			report = r.diagnose(ctx, &snap, plan, last, &next)
 		}
 	}
-	again := looked(&next, r.Clock.Now())
+	wait := looked(&next, r.Clock.Now(), r.Memory.Diagnoses.Len())
 	if r.Diagnoses.replace(key, last, &next) {
 		report()
 	}
-	return ctrl.Result{RequeueAfter: again}, nil
+	return ctrl.Result{RequeueAfter: wait}, nil
 }
 
 // diagnose reads what there is, learns what it means, and returns how to report it.

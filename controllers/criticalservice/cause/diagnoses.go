@@ -65,9 +65,14 @@ func (d *Diagnoses) replace(key types.NamespacedName, last, next *memory.Diagnos
 // intervals are those between two looks of one search; the last one stays.
 var intervals = []time.Duration{2 * time.Second, 5 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute}
 
-// looked counts a look, and returns how long it is until the next one.
-func looked(d *memory.Diagnosis, now time.Time) time.Duration {
-	interval := intervals[min(d.Looks, len(intervals)-1)]
+// again is how often all searches together look again at most: in a mass failure each
+// does so the later, the more there are.
+const again = 100 * time.Millisecond
+
+// looked counts a look, and returns how long it is until the next one, where so many
+// searches are open.
+func looked(d *memory.Diagnosis, now time.Time, open int) time.Duration {
+	interval := max(intervals[min(d.Looks, len(intervals)-1)], time.Duration(open)*again)
 	d.Looks++
 	d.Next = now.Add(interval)
 	return interval

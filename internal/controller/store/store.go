@@ -48,6 +48,13 @@ func (m *Map[K, V]) Update(key K, f func(last *V) *V) *V {
 	return next
 }
 
+// Len returns how many keys have a value.
+func (m *Map[K, V]) Len() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.values)
+}
+
 // Keys returns the keys that have a value, in any order.
 func (m *Map[K, V]) Keys() []K {
 	m.mu.Lock()
