@@ -10,8 +10,9 @@ import (
 )
 
 // stored is the form of a Table in the ConfigMap. Nearly all listeners of a
-// namespace answer with the same page, which is written once: so thousands of
-// listeners fit into the megabyte that a ConfigMap may have.
+// namespace answer with the same page, which is written once, and each takes one line
+// without spaces: so thousands of listeners fit into the megabyte that a ConfigMap may
+// have.
 type stored struct {
 	Pages     list[criticalv2.PageFallback] `json:"pages"`
 	Listeners list[storedListener]          `json:"listeners"`
@@ -103,7 +104,35 @@ func (t *Table) Encode() ([]byte, error) {
 		}
 		to.Listeners = append(to.Listeners, storedListener{Listener: l, Page: page})
 	}
-	return json.MarshalIndent(to, "", " ")
+	return to.lines()
+}
+
+// lines are the JSON of a table, with a line for each page and each listener.
+func (s *stored) lines() ([]byte, error) {
+	pages, err := lines(s.Pages)
+	if err != nil {
+		return nil, err
+	}
+	listeners, err := lines(s.Listeners)
+	if err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(nil, "{\n\"pages\": [%s],\n\"listeners\": [%s],\n\"next\": %d\n}", pages, listeners, s.Next), nil
+}
+
+func lines[T any](elements []T) ([]byte, error) {
+	var text []byte
+	for i := range elements {
+		line, err := json.Marshal(&elements[i])
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(append(text, '\n'), line...)
+	}
+	return append(text, '\n'), nil
 }
 
 // zeroPage is the page of a listener that has none.

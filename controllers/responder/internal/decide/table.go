@@ -213,14 +213,14 @@ func assign(claims [][]claim, held map[key]listener.Listener) map[key]int32 {
 
 // sizeOf is about how many bytes a listener takes in the table, without its page.
 func sizeOf(l listener.Listener) int {
-	l.Page = nil
-	// Texts and numbers always marshal. The table is indented by a space a level.
-	data, _ := json.MarshalIndent(l, "  ", " ")
-	return len(data) + len(",\n  ")
+	l.Page = nil // Which takes as much as the number of a page.
+	return lineSize(l)
 }
 
-// sizeOfPage is about what a page takes in the table, where each is written once.
-func sizeOfPage(page *criticalv2.PageFallback) int {
-	data, _ := json.MarshalIndent(page, "  ", " ")
-	return len(data) + len(",\n  ")
+// sizeOfPage is what a page takes in the table, where each is written once.
+func sizeOfPage(page *criticalv2.PageFallback) int { return lineSize(page) }
+
+func lineSize(element any) int {
+	data, _ := json.Marshal(element) // Texts and numbers always marshal.
+	return len(data) + len(",\n")
 }

@@ -356,7 +356,14 @@ func TestWhatDoesNotFit(t *testing.T) {
 	service("a-new-one", port("http", 80))(&s)
 	slice("a-new-one", "ipv4", long("a-new-one"))(&s)
 	s = settled(g, s)
-	g.Expect(numbers(tableOf(g, s))).To(Equal(before), "who comes last does not push out anybody")
+	g.Expect(numbers(tableOf(g, s))).To(Equal(before), "who comes last pushes out no other")
+}
+
+func TestTenThousandServicesWithNamedPortsFit(t *testing.T) {
+	g := NewWithT(t)
+	plan := decide.Decide(snapshot(many(10_000, "shop-service-")))
+	g.Expect(plan.Unassigned).To(BeEmpty())
+	g.Expect(plan.Listeners).To(Equal(10_000))
 }
 
 func TestNoPortIsLeft(t *testing.T) {
