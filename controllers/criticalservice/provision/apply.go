@@ -59,7 +59,10 @@ func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, snap *
 	if plan.DryRun != nil {
 		failures = append(failures, r.dryRun(ctx, snap, plan.DryRun, &done))
 	}
-	if len(plan.Release)+len(plan.Delete)+len(plan.Retract)+len(plan.Unpublish) > 0 {
+	others, err := r.unpublishOrphans(ctx, plan.Unpublish, &done)
+	failures = append(failures, err)
+	plan.Unpublish = others
+	if withdraws(plan) {
 		failures = append(failures, r.withdraw(ctx, key, plan, &done))
 	}
 	return done, fault.Join(failures...)

@@ -46,13 +46,63 @@ func (r *Reconciler) withdraw(ctx context.Context, key types.NamespacedName, pla
 	done.deleted, failures[2] = each(plan.Delete, live.Delete, podOf, func(removal decide.Removal) error {
 		return r.delete(ctx, &snap, removal)
 	})
-	done.unpublished, failures[3] = each(plan.Unpublish, live.Unpublish, sliceOf, func(slice *discoveryv1.EndpointSlice) error {
+	unpublished, err := each(plan.Unpublish, live.Unpublish, sliceOf, func(slice *discoveryv1.EndpointSlice) error {
 		if err := mayUnpublish(); err != nil {
 			return err
 		}
-		return write.Delete(ctx, r.Client, slice.DeepCopy())
+		return r.unpublish(ctx, slice)
 	})
+	done.unpublished, failures[3] = append(done.unpublished, unpublished...), err
 	return fault.Join(failures[:]...)
+}
+
+// withdraws reports whether a plan takes anything away.
+func withdraws(plan decide.Plan) bool {
+	return len(plan.Release)+len(plan.Delete)+len(plan.Retract)+len(plan.Unpublish) > 0
+}
+
+// unpublish deletes a slice.
+func (r *Reconciler) unpublish(ctx context.Context, slice *discoveryv1.EndpointSlice) error {
+	return write.Delete(ctx, r.Client, slice.DeepCopy())
+}
+
+// unpublishOrphans deletes, of the slices that are to go, those whose Pod does not exist
+// any more, and returns the others. A Pod is gone for good, so that nothing else has to be
+// read: a rollout of a responder leaves one slice for each Service of its namespace, and
+// the more there are the longer the API server takes to list those of a Service.
+func (r *Reconciler) unpublishOrphans(ctx context.Context, unpublish []*discoveryv1.EndpointSlice, done *outcome) (others []*discoveryv1.EndpointSlice, err error) {
+	var failures []error
+	for _, slice := range unpublish {
+		isOrphan, err := r.isOrphan(ctx, slice)
+		if err == nil && !isOrphan {
+			others = append(others, slice)
+			continue
+		}
+		if err == nil {
+			err = r.unpublish(ctx, slice)
+		}
+		if err == nil {
+			done.unpublished = append(done.unpublished, slice)
+		}
+		failures = append(failures, err)
+	}
+	return others, fault.Join(failures...)
+}
+
+// isOrphan reports whether the Pod that owns a slice is gone. The API server is asked only
+// where the cache does not show that the Pod stays.
+func (r *Reconciler) isOrphan(ctx context.Context, slice *discoveryv1.EndpointSlice) (bool, error) {
+	if len(slice.OwnerReferences) != 1 || slice.OwnerReferences[0].Kind != "Pod" {
+		return false, nil
+	}
+	owner := slice.OwnerReferences[0]
+	key := types.NamespacedName{Namespace: slice.Namespace, Name: owner.Name}
+	cached, err := read.Existing[corev1.Pod](ctx, r.Cached, key)
+	if err != nil || cached != nil && cached.UID == owner.UID && cached.DeletionTimestamp == nil {
+		return false, err
+	}
+	pod, err := read.Existing[corev1.Pod](ctx, r.Live, key)
+	return err == nil && (pod == nil || pod.UID != owner.UID), err
 }
 
 // each takes the steps that were planned and that live knowledge confirms, in the form that
