@@ -176,6 +176,9 @@ func index(ctx context.Context, indexer client.FieldIndexer) error {
 	if err := indexer.IndexField(ctx, &discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice); err != nil {
 		return fmt.Errorf("index EndpointSlices by backup: %w", err)
 	}
+	if err := indexer.IndexField(ctx, &discoveryv1.EndpointSlice{}, observe.IndexPageOfSlice, observe.PageOfSlice); err != nil {
+		return fmt.Errorf("index EndpointSlices of pages: %w", err)
+	}
 	if err := indexer.IndexField(ctx, &corev1.ConfigMap{}, observe.IndexServiceOfMaintenance, observe.ServiceOfMaintenance); err != nil {
 		return fmt.Errorf("index maintenances by Service: %w", err)
 	}

@@ -54,7 +54,7 @@ var pageSlices = client.MatchingLabels{
 const indexOfPage = "page"
 
 func indexPage(object client.Object) []string {
-	if isOfPage(object) {
+	if protection.IsOfPage(object) {
 		return []string{"true"}
 	}
 	return nil

@@ -123,20 +123,12 @@ func either(is func(client.Object) bool, changed func(before, after client.Objec
 
 func always(client.Object) bool { return true }
 
-func isOfPage(object client.Object) bool {
-	labels := object.GetLabels()
-	for key, value := range pageSlices {
-		if labels[key] != value {
-			return false
-		}
-	}
-	return true
-}
-
 // askingChanged lets pass standby slices that ask for a page. Their endpoints do
 // not matter here: promotions and Pods that come and go wake no namespace.
 var askingChanged = either(
-	func(object client.Object) bool { return isOfPage(object) && protection.StandsFor(object) == "" },
+	func(object client.Object) bool {
+		return protection.IsOfPage(object) && protection.StandsFor(object) == ""
+	},
 	func(before, after client.Object) bool {
 		old, now := before.GetAnnotations(), after.GetAnnotations()
 		return numbersChanged(before, after) || endsNow(before, after) ||
@@ -149,7 +141,9 @@ var askingChanged = either(
 // publicationChanged lets pass standby slices that publish one Pod of the responder.
 // A promotion changes only their conditions.
 var publicationChanged = either(
-	func(object client.Object) bool { return isOfPage(object) && protection.StandsFor(object) != "" },
+	func(object client.Object) bool {
+		return protection.IsOfPage(object) && protection.StandsFor(object) != ""
+	},
 	func(before, after client.Object) bool {
 		return numbersChanged(before, after) || endsNow(before, after) || !slices.EqualFunc(endpoints(before), endpoints(after), samePod)
 	},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -52,6 +53,9 @@ const (
 // Run runs the operator with the cluster of the current kubeconfig, or the one
 // it runs in, until the context ends.
 func Run(ctx context.Context, s *settings.Settings) error {
+	// Nine tenths of GOMEMLIMIT, which is the limit of the container, in which the kernel
+	// counts more than the memory of Go.
+	debug.SetMemoryLimit(debug.SetMemoryLimit(-1) / 10 * 9)
 	logger := s.Logger()
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger) // What client-go says, as when a list is refused.

@@ -16,6 +16,12 @@ func IsStandby(slice metav1.Object) bool {
 	return slice.GetLabels()[discoveryv1.LabelManagedBy] == criticalv2.ManagedBy
 }
 
+// IsOfPage reports whether an EndpointSlice is one that the operator publishes for a page:
+// one that asks for the responder, or one that publishes a Pod of it.
+func IsOfPage(slice metav1.Object) bool {
+	return IsStandby(slice) && slice.GetLabels()[criticalv2.LabelFallbackKind] == criticalv2.FallbackKindPage
+}
+
 // MadeByOperator reports whether an EndpointSlice was made by the operator though its
 // labels may have been taken off: it carries the operator's label, or belongs to a
 // CriticalService, which only the operator sets as an owner.

@@ -74,10 +74,11 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		For(&corev1.Service{}).
 		Watches(&discoveryv1.EndpointSlice{}, wake.EachState(wake.ServiceOfSlice(r.Cached))).
 		Watches(&corev1.Service{}, wake.EachState(wake.ServicesOfBackup(r.Cached))).
-		Watches(&corev1.Pod{}, wake.EachState(wake.ServiceOfFallback(r.Cached))).
-		Watches(&appsv1.Deployment{}, wake.EachState(wake.ServicesWithPage(r.Cached))).
+		Watches(&corev1.Pod{}, wake.EachState(wake.ServiceOfFallback)).
+		Watches(&corev1.Pod{}, wake.LastState(wake.ServicesWithPage(r.Cached)), builder.WithPredicates(wake.OfResponder)).
+		Watches(&appsv1.Deployment{}, wake.LastState(wake.ServicesWithPage(r.Cached)), builder.WithPredicates(wake.ProblemChanged)).
 		Watches(&corev1.ConfigMap{}, wake.ConfigMaps(r.Cached)).
-		WatchesMetadata(&corev1.ConfigMap{}, wake.EachState(wake.ServicesWithPage(r.Cached)), builder.WithPredicates(wake.ComesOrGoes)).
+		WatchesMetadata(&corev1.ConfigMap{}, wake.LastState(wake.ServicesWithPage(r.Cached)), builder.WithPredicates(wake.ComesOrGoes)).
 		Watches(&corev1.Namespace{}, wake.EachState(wake.ServicesOfNamespace(r.Cached)), builder.WithPredicates(wake.LabelsChanged)).
 		Watches(&criticalv2.CriticalService{}, wake.EachState(wake.ServicesOfPolicy(r.Cached)), builder.WithPredicates(wake.SpecChanged)).
 		WatchesMetadata(&corev1.PodTemplate{}, wake.EachState(wake.ServicesOfTemplate(r.Cached, r.Settings.Templates())), builder.WithPredicates(wake.ComesOrGoes)).

@@ -24,7 +24,7 @@ const (
 	// waitLimit ends a phase that does not come to its end.
 	waitLimit     = 10 * time.Minute
 	demolishLimit = 5 * time.Minute
-	calmLimit     = 2 * time.Minute
+	calmLimit     = 5 * time.Minute
 	// sampleInterval is that of the picture.
 	sampleInterval = time.Second
 )

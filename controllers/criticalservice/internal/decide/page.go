@@ -106,18 +106,14 @@ func (s *Snapshot) responderDueIn() time.Duration {
 	return left
 }
 
-// deploymentProblem says what keeps the responder's Pods from becoming ready; it is
+// responderProblem says what keeps the responder's Pods from becoming ready; it is
 // empty while they start in good order.
-func (s *Snapshot) deploymentProblem() string {
+func (s *Snapshot) responderProblem() string {
 	if s.Responder.Deployment == nil {
 		return ""
 	}
-	for _, condition := range s.Responder.Deployment.Status.Conditions {
-		refused := condition.Type == appsv1.DeploymentReplicaFailure && condition.Status == corev1.ConditionTrue
-		stuck := condition.Type == appsv1.DeploymentProgressing && condition.Status == corev1.ConditionFalse
-		if refused || stuck {
-			return condition.Message
-		}
+	if problem := DeploymentProblem(s.Responder.Deployment); problem != "" {
+		return problem
 	}
 	for i := range s.Responder.Pods {
 		pod := &s.Responder.Pods[i]
@@ -135,4 +131,17 @@ func (s *Snapshot) remedy() string {
 	}
 	return fmt.Sprintf(" See `kubectl describe pod -n %s -l %s=%s`: the image must be within reach (RESPONDER_IMAGE, RESPONDER_IMAGE_PULL_SECRETS), and a node must have room.",
 		s.Service.Namespace, criticalv2.LabelResponder, criticalv2.ResponderServer)
+}
+
+// DeploymentProblem says what a Deployment reports that keeps its Pods from becoming ready;
+// it is empty if nothing does.
+func DeploymentProblem(deployment *appsv1.Deployment) string {
+	for _, condition := range deployment.Status.Conditions {
+		refused := condition.Type == appsv1.DeploymentReplicaFailure && condition.Status == corev1.ConditionTrue
+		stuck := condition.Type == appsv1.DeploymentProgressing && condition.Status == corev1.ConditionFalse
+		if refused || stuck {
+			return condition.Message
+		}
+	}
+	return ""
 }

@@ -16,10 +16,10 @@ var pageRules = []rule{
 		message: func(d *decision) string { return d.Settings.NoResponder },
 	},
 	{
-		when:  func(d *decision) bool { return d.deploymentProblem() != "" },
+		when:  func(d *decision) bool { return d.responderProblem() != "" },
 		state: unprotected, reason: criticalv2.ReasonResponderFailing,
 		message: func(d *decision) string {
-			return d.theResponder("does not come up: " + d.deploymentProblem() + d.remedy())
+			return d.theResponder("does not come up: " + d.responderProblem() + d.remedy())
 		},
 	},
 	{

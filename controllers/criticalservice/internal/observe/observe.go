@@ -49,6 +49,20 @@ const IndexServiceOfSlice = "service"
 // that they publish.
 const IndexBackupOfSlice = "backup"
 
+// IndexPageOfSlice is the cache's index of the standby slices of pages, by OfPage.
+const IndexPageOfSlice = "standby-page"
+
+// OfPage chooses the standby slices of pages in the cache.
+var OfPage = client.MatchingFields{IndexPageOfSlice: "true"}
+
+// PageOfSlice marks the standby slices of pages, as the index wants it.
+func PageOfSlice(object client.Object) []string {
+	if protection.IsOfPage(object) {
+		return []string{"true"}
+	}
+	return nil
+}
+
 // IndexServiceOfMaintenance is the cache's index of maintenances by their Service, so
 // that those of other Services cost nothing.
 const IndexServiceOfMaintenance = "maintenance"

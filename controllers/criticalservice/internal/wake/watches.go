@@ -4,6 +4,7 @@ package wake
 import (
 	"context"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 	"github.com/critical-service/operator/internal/contract/listener"
 	"github.com/critical-service/operator/internal/controller/queue"
@@ -39,6 +41,16 @@ func EachState(f func(ctx context.Context, object client.Object, q queue.Request
 			f(ctx, e.ObjectOld, q)
 			f(ctx, e.ObjectNew, q)
 		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue.Requests) { f(ctx, e.Object, q) },
+	}
+}
+
+// LastState calls f with the last state of an object that an event shows, where every
+// state of it concerns the same.
+func LastState(f func(ctx context.Context, object client.Object, q queue.Requests)) handler.EventHandler {
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue.Requests) { f(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue.Requests) { f(ctx, e.ObjectNew, q) },
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue.Requests) { f(ctx, e.Object, q) },
 	}
 }
@@ -89,16 +101,10 @@ func ServicesOfBackup(reader client.Reader) func(context.Context, client.Object,
 	}
 }
 
-// ServiceOfFallback wakes the Service that a fallback Pod stands in for; a Pod of
-// the responder stands in for all that have a page.
-func ServiceOfFallback(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
-	pages := ServicesWithPage(reader)
-	return func(ctx context.Context, object client.Object, q queue.Requests) {
-		if name := object.GetLabels()[criticalv2.LabelFallbackFor]; name != "" {
-			q.Add(Request(object.GetNamespace(), name))
-		} else {
-			pages(ctx, object, q)
-		}
+// ServiceOfFallback wakes the Service that a fallback Pod stands in for.
+func ServiceOfFallback(_ context.Context, object client.Object, q queue.Requests) {
+	if name := object.GetLabels()[criticalv2.LabelFallbackFor]; name != "" {
+		q.Add(Request(object.GetNamespace(), name))
 	}
 }
 
@@ -106,9 +112,7 @@ func ServiceOfFallback(reader client.Reader) func(context.Context, client.Object
 // a page: something about the responder, or about content, has changed.
 func ServicesWithPage(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
 	return func(ctx context.Context, object client.Object, q queue.Requests) {
-		observe.EachStandby(ctx, reader, object.GetNamespace(), client.MatchingLabels{
-			discoveryv1.LabelManagedBy: criticalv2.ManagedBy, criticalv2.LabelFallbackKind: criticalv2.FallbackKindPage,
-		}, func(slice *discoveryv1.EndpointSlice) {
+		observe.EachStandby(ctx, reader, object.GetNamespace(), observe.OfPage, func(slice *discoveryv1.EndpointSlice) {
 			q.Add(Request(slice.Namespace, observe.ServiceOfSlice(slice)[0]))
 		})
 	}
@@ -217,6 +221,29 @@ var SpecChanged = predicate.Funcs{
 		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
 			e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
 			(e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil)
+	},
+}
+
+// OfResponder lets pass Pods of the responder, which stand in for no single Service.
+var OfResponder = predicate.Funcs{
+	CreateFunc:  func(e event.CreateEvent) bool { return isOfResponder(e.Object) },
+	UpdateFunc:  func(e event.UpdateEvent) bool { return isOfResponder(e.ObjectOld) || isOfResponder(e.ObjectNew) },
+	DeleteFunc:  func(e event.DeleteEvent) bool { return isOfResponder(e.Object) },
+	GenericFunc: func(event.GenericEvent) bool { return false },
+}
+
+func isOfResponder(object client.Object) bool {
+	return object.GetLabels()[criticalv2.LabelFallbackFor] == ""
+}
+
+// ProblemChanged lets pass what changes what is said of a responder's Deployment. Its
+// status counts Pods, which are watched themselves.
+var ProblemChanged = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		old, isDeployment := e.ObjectOld.(*appsv1.Deployment)
+		now, stillIs := e.ObjectNew.(*appsv1.Deployment)
+		return !isDeployment || !stillIs || old.UID != now.UID || decide.DeploymentProblem(old) != decide.DeploymentProblem(now) ||
+			old.Labels[criticalv2.LabelResponder] != now.Labels[criticalv2.LabelResponder]
 	},
 }
 

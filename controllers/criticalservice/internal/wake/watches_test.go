@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,4 +86,44 @@ func in(config *corev1.ConfigMap) *corev1.ConfigMap {
 	config = config.DeepCopy()
 	config.Namespace, config.Name = "shop", criticalv2.ResponderName
 	return config
+}
+
+// A rollout changes the counts of a Deployment many times, and thousands of Services may
+// have a page.
+func TestADeploymentWakesItsServicesWhereItsProblemChanges(t *testing.T) {
+	with := func(kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, message string) *appsv1.Deployment {
+		return &appsv1.Deployment{Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{{Type: kind, Status: status, Message: message}}}}
+	}
+	counted := &appsv1.Deployment{Status: appsv1.DeploymentStatus{ReadyReplicas: 1}}
+	another := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{UID: "another"}}
+	ours := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{criticalv2.LabelResponder: criticalv2.ResponderServer}}}
+	for name, test := range map[string]struct {
+		before, after *appsv1.Deployment
+		wakes         bool
+	}{
+		"a Pod becomes ready":       {&appsv1.Deployment{}, counted, false},
+		"a rollout goes on":         {with(appsv1.DeploymentProgressing, corev1.ConditionTrue, "a"), with(appsv1.DeploymentProgressing, corev1.ConditionTrue, "b"), false},
+		"a rollout is stuck":        {with(appsv1.DeploymentProgressing, corev1.ConditionTrue, "a"), with(appsv1.DeploymentProgressing, corev1.ConditionFalse, "a"), true},
+		"Pods are denied":           {&appsv1.Deployment{}, with(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue, "quota"), true},
+		"for another reason":        {with(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue, "quota"), with(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue, "policy"), true},
+		"it is another Deployment":  {&appsv1.Deployment{}, another, true},
+		"it becomes the operator's": {&appsv1.Deployment{}, ours, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changed := event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.after}
+			NewWithT(t).Expect(wake.ProblemChanged.Update(changed)).To(Equal(test.wakes))
+		})
+	}
+}
+
+func TestAPodIsOfTheResponderWhereItStandsInForNoSingleService(t *testing.T) {
+	g := NewWithT(t)
+	named := func(service string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{criticalv2.LabelFallbackFor: service}}}
+	}
+	g.Expect(wake.OfResponder.Create(event.CreateEvent{Object: named("")})).To(BeTrue())
+	g.Expect(wake.OfResponder.Create(event.CreateEvent{Object: named("web")})).To(BeFalse())
+	g.Expect(wake.OfResponder.Delete(event.DeleteEvent{Object: named("")})).To(BeTrue())
+	g.Expect(wake.OfResponder.Update(event.UpdateEvent{ObjectOld: named(""), ObjectNew: named("web")})).To(BeTrue(), "a user changed its label")
+	g.Expect(wake.OfResponder.Update(event.UpdateEvent{ObjectOld: named("web"), ObjectNew: named("web")})).To(BeFalse())
 }

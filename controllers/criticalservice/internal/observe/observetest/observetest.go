@@ -33,6 +33,7 @@ func Of(t testing.TB, objects ...client.Object) (observe.Observer, client.Client
 		WithIndex(&corev1.ConfigMap{}, observe.IndexServiceOfMaintenance, observe.ServiceOfMaintenance).
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexServiceOfSlice, observe.ServiceOfSlice).
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice).
+		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexPageOfSlice, observe.PageOfSlice).
 		WithStatusSubresource(&criticalv2.CriticalService{}).Build()
 	live := neverAsked{t: t}
 	return observe.Observer{
