@@ -9,6 +9,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -18,7 +19,6 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
-	"github.com/critical-service/operator/internal/contract/listener"
 	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/protection"
 )
@@ -139,38 +139,43 @@ func ConfigMaps(reader client.Reader) handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: concerned.Create,
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue.Requests) {
-			old, now := listenersOf(e.ObjectOld), listenersOf(e.ObjectNew)
+			old, now := tableIn(e.ObjectOld), tableIn(e.ObjectNew)
 			if old == nil || now == nil {
 				concerned.Update(ctx, e, q)
 				return
 			}
-			for name := range old {
-				if _, still := now[name]; !still {
-					q.Add(Request(e.ObjectNew.GetNamespace(), name))
-				}
-			}
-			for name, listeners := range now {
-				if !equality.Semantic.DeepEqual(listeners, old[name]) {
-					q.Add(Request(e.ObjectNew.GetNamespace(), name))
-				}
-			}
+			servicesOfTable(ctx, reader, old, now, q)
 		},
 		DeleteFunc: concerned.Delete,
 	}
 }
 
-// listenersOf are those of the table in a ConfigMap, by Service; nil if it holds none that
-// is valid.
-func listenersOf(object client.Object) map[string][]listener.Listener {
+// servicesOfTable wakes the Services with a page whose listeners differ between two states
+// of a table. Any user may write one: it is parsed only where a page is, and names only
+// Services that have one.
+func servicesOfTable(ctx context.Context, reader client.Reader, old, now *corev1.ConfigMap, q queue.Requests) {
+	pages := sets.New[string]()
+	observe.EachStandby(ctx, reader, now.Namespace, observe.OfPage, func(slice *discoveryv1.EndpointSlice) {
+		pages.Insert(observe.ServiceOfSlice(slice)[0])
+	})
+	if len(pages) == 0 {
+		return
+	}
+	before, after := observe.Listeners(old), observe.Listeners(now)
+	for name := range pages {
+		if !equality.Semantic.DeepEqual(before[name], after[name]) {
+			q.Add(Request(now.Namespace, name))
+		}
+	}
+}
+
+// tableIn is the ConfigMap of an object that is the table of a responder, and else nil.
+func tableIn(object client.Object) *corev1.ConfigMap {
 	config, isConfigMap := object.(*corev1.ConfigMap)
 	if !isConfigMap || config.Labels[criticalv2.LabelResponder] != criticalv2.ResponderListeners {
 		return nil
 	}
-	table, err := listener.Parse([]byte(config.Data[listener.Key]))
-	if err != nil {
-		return nil
-	}
-	return table.ByService()
+	return config
 }
 
 // ServicesOfNamespace wakes the Services of a namespace whose labels changed.
@@ -224,16 +229,32 @@ var SpecChanged = predicate.Funcs{
 	},
 }
 
-// OfResponder lets pass Pods of the responder, which stand in for no single Service.
+// OfResponder lets pass what changes in Pods of the responder that decides whether they
+// are published: each concerns every Service with a page.
 var OfResponder = predicate.Funcs{
-	CreateFunc:  func(e event.CreateEvent) bool { return isOfResponder(e.Object) },
-	UpdateFunc:  func(e event.UpdateEvent) bool { return isOfResponder(e.ObjectOld) || isOfResponder(e.ObjectNew) },
+	CreateFunc: func(e event.CreateEvent) bool { return isOfResponder(e.Object) },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := isOfResponder(e.ObjectOld), isOfResponder(e.ObjectNew)
+		return before != after || after && podChanged(e.ObjectOld, e.ObjectNew)
+	},
 	DeleteFunc:  func(e event.DeleteEvent) bool { return isOfResponder(e.Object) },
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }
 
 func isOfResponder(object client.Object) bool {
-	return object.GetLabels()[criticalv2.LabelFallbackFor] == ""
+	pod, isPod := object.(*corev1.Pod)
+	return isPod && protection.IsResponder(pod)
+}
+
+// podChanged reports whether a Pod changed, but for annotations that the operator itself
+// writes to make the kubelet look at it.
+func podChanged(before, after client.Object) bool {
+	old, isPod := before.(*corev1.Pod)
+	now, stillIs := after.(*corev1.Pod)
+	return !isPod || !stillIs || old.UID != now.UID || (old.DeletionTimestamp == nil) != (now.DeletionTimestamp == nil) ||
+		old.Annotations[criticalv2.AnnotationListeners] != now.Annotations[criticalv2.AnnotationListeners] ||
+		!equality.Semantic.DeepEqual(old.Labels, now.Labels) || !equality.Semantic.DeepEqual(old.OwnerReferences, now.OwnerReferences) ||
+		!equality.Semantic.DeepEqual(old.Spec, now.Spec) || !equality.Semantic.DeepEqual(old.Status, now.Status)
 }
 
 // ProblemChanged lets pass what changes what is said of a responder's Deployment. Its

@@ -28,6 +28,7 @@ func TestATableWakesTheServicesWhoseListenersChanged(t *testing.T) {
 	other.Message = "Back at noon."
 	web := listener.Listener{Service: "web", ServicePort: 80, Port: 20000, Page: page}
 	api := listener.Listener{Service: "api", ServicePort: 80, Port: 20001, Page: page}
+	forged := listener.Listener{Service: "forged", ServicePort: 80, Port: 20009, Page: page}
 	moved, changed := web, web
 	moved.Port, changed.Page = 20002, other
 	invalid := &corev1.ConfigMap{Data: map[string]string{listener.Key: "{"}}
@@ -40,17 +41,14 @@ func TestATableWakesTheServicesWhoseListenersChanged(t *testing.T) {
 		"a listener went":              {table(t, web, api), table(t, web), []string{"api"}},
 		"a listener moved":             {table(t, web, api), table(t, api, moved), []string{"web"}},
 		"a page changed":               {table(t, web, api), table(t, changed, api), []string{"web"}},
-		"a table becomes invalid":      {table(t, web, api), labelled(invalid), []string{"all-of-pages"}},
-		"a table becomes valid again":  {labelled(invalid), table(t, web, api), []string{"all-of-pages"}},
-		"another user takes its label": {table(t, web, api), invalid, []string{"all-of-pages"}},
+		"a table becomes invalid":      {table(t, web, api), labelled(invalid), []string{"api", "web"}},
+		"a table becomes valid again":  {labelled(invalid), table(t, web), []string{"web"}},
+		"another user takes its label": {table(t, web, api), invalid, []string{"api", "idle", "web"}},
+		"a Service without a page":     {table(t, web), table(t, web, forged), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			observer, _ := observetest.Of(t, &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
-				Namespace: "shop", Name: "all-of-pages-standby-ipv4", Labels: map[string]string{
-					discoveryv1.LabelServiceName: "all-of-pages", discoveryv1.LabelManagedBy: criticalv2.ManagedBy, criticalv2.LabelFallbackKind: criticalv2.FallbackKindPage,
-				},
-			}})
+			observer, _ := observetest.Of(t, ofPage("web"), ofPage("api"), ofPage("idle"))
 			queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 			defer queue.ShutDown()
 			wake.ConfigMaps(observer.Cached).Update(t.Context(), event.TypedUpdateEvent[client.Object]{ObjectOld: in(test.before), ObjectNew: in(test.after)}, queue)
@@ -65,6 +63,15 @@ func TestATableWakesTheServicesWhoseListenersChanged(t *testing.T) {
 			g.Expect(woken).To(Equal(test.woken))
 		})
 	}
+}
+
+// ofPage is a standby slice of a Service with a page.
+func ofPage(service string) *discoveryv1.EndpointSlice {
+	return &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: service + "-standby-ipv4", Labels: map[string]string{
+			discoveryv1.LabelServiceName: service, discoveryv1.LabelManagedBy: criticalv2.ManagedBy, criticalv2.LabelFallbackKind: criticalv2.FallbackKindPage,
+		},
+	}}
 }
 
 func table(t *testing.T, listeners ...listener.Listener) *corev1.ConfigMap {
@@ -116,14 +123,47 @@ func TestADeploymentWakesItsServicesWhereItsProblemChanges(t *testing.T) {
 	}
 }
 
-func TestAPodIsOfTheResponderWhereItStandsInForNoSingleService(t *testing.T) {
-	g := NewWithT(t)
-	named := func(service string) *corev1.Pod {
-		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{criticalv2.LabelFallbackFor: service}}}
+// Each of them wakes every Service with a page.
+func TestAPodOfTheResponderPassesWhereWhatIsReadOfItChanges(t *testing.T) {
+	pod := func(changes ...func(*corev1.Pod)) *corev1.Pod {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "a", Labels: map[string]string{criticalv2.LabelResponder: criticalv2.ResponderServer}}}
+		for _, change := range changes {
+			change(pod)
+		}
+		return pod
 	}
-	g.Expect(wake.OfResponder.Create(event.CreateEvent{Object: named("")})).To(BeTrue())
-	g.Expect(wake.OfResponder.Create(event.CreateEvent{Object: named("web")})).To(BeFalse())
-	g.Expect(wake.OfResponder.Delete(event.DeleteEvent{Object: named("")})).To(BeTrue())
-	g.Expect(wake.OfResponder.Update(event.UpdateEvent{ObjectOld: named(""), ObjectNew: named("web")})).To(BeTrue(), "a user changed its label")
-	g.Expect(wake.OfResponder.Update(event.UpdateEvent{ObjectOld: named("web"), ObjectNew: named("web")})).To(BeFalse())
+	annotated := func(key string) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) { pod.Annotations = map[string]string{key: "2"} }
+	}
+	ready := func(pod *corev1.Pod) {
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	}
+	relabelled := func(pod *corev1.Pod) { pod.Labels = map[string]string{criticalv2.LabelFallbackFor: "web"} }
+	forDenied := func(pod *corev1.Pod) { pod.Labels[criticalv2.LabelFallbackFor] = "" }
+	for name, test := range map[string]struct {
+		before, after *corev1.Pod
+		passes        bool
+	}{
+		"nothing changed":                          {pod(), pod(), false},
+		"the kubelet is to look at its mounts":     {pod(), pod(annotated(criticalv2.AnnotationContentVersion)), false},
+		"it listens on other ports":                {pod(), pod(annotated(criticalv2.AnnotationListeners)), true},
+		"it is ready":                              {pod(), pod(ready), true},
+		"it ends":                                  {pod(), pod(func(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{} }), true},
+		"it is another":                            {pod(), pod(func(pod *corev1.Pod) { pod.UID = "b" }), true},
+		"it has an address":                        {pod(), pod(func(pod *corev1.Pod) { pod.Status.PodIPs = []corev1.PodIP{{IP: "10.0.0.1"}} }), true},
+		"a user made it the fallback of a Service": {pod(), pod(relabelled), true},
+		"a user made it no Service's fallback":     {pod(), pod(forDenied), true},
+		"the fallback of a Service is ready":       {pod(relabelled), pod(relabelled, ready), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			g.Expect(wake.OfResponder.Update(event.UpdateEvent{ObjectOld: test.before, ObjectNew: test.after})).To(Equal(test.passes))
+			g.Expect(wake.OfResponder.Update(event.UpdateEvent{ObjectOld: test.after, ObjectNew: test.before})).To(Equal(test.passes))
+		})
+	}
+	g := NewWithT(t)
+	g.Expect(wake.OfResponder.Create(event.CreateEvent{Object: pod()})).To(BeTrue())
+	g.Expect(wake.OfResponder.Create(event.CreateEvent{Object: pod(relabelled)})).To(BeFalse())
+	g.Expect(wake.OfResponder.Create(event.CreateEvent{Object: pod(func(pod *corev1.Pod) { pod.Labels = nil })})).To(BeFalse(), "any user can make Pods")
+	g.Expect(wake.OfResponder.Delete(event.DeleteEvent{Object: pod()})).To(BeTrue())
 }
