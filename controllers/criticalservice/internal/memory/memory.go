@@ -4,6 +4,7 @@ package memory
 import (
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -47,7 +48,7 @@ type Memory struct {
 	Statuses store.Map[string, Status]
 	// Tables are the parsed tables of the responders, by namespace: a mass failure
 	// reads the same one again and again.
-	Tables store.Map[string, Table]
+	Tables Tables
 	// Contents are what is wrong with the content of teams that a page names.
 	Contents Readings[[]page.Problem]
 	// Templates are the PodTemplates that a CriticalService names; nil if too large.
@@ -80,6 +81,8 @@ type Diagnosis struct {
 	// Looks is how often was looked; Next is when the next time is.
 	Looks int
 	Next  time.Time
+	// Planned says that the last look read nothing, because the outage is planned.
+	Planned bool
 	// Found is the last diagnosis, and Cause what it says of the outage; nil if nothing
 	// was found.
 	Found *diagnosis.Diagnosis
@@ -99,11 +102,31 @@ type Status struct {
 	Version string
 }
 
+// Tables are the tables of the responders, by namespace.
+type Tables struct {
+	store.Map[string, Table]
+	parsing singleflight.Group
+}
+
 // Table is the table of a responder by Service, empty where it cannot be parsed, and
 // the version of the ConfigMap that it was parsed from.
 type Table struct {
 	Version   string
 	Listeners map[string][]listener.Listener
+}
+
+// Parsed are the listeners of a version of a namespace's table. Each is parsed once, and
+// only who wants the same waits for it.
+func (t *Tables) Parsed(namespace, version string, parse func() map[string][]listener.Listener) map[string][]listener.Listener {
+	if last := t.Get(namespace); last != nil && last.Version == version {
+		return last.Listeners
+	}
+	parsed, _, _ := t.parsing.Do(namespace+"/"+version, func() (any, error) {
+		listeners := parse()
+		t.Set(namespace, Table{Version: version, Listeners: listeners})
+		return listeners, nil
+	})
+	return parsed.(map[string][]listener.Listener)
 }
 
 // Cause is what explains the outage of a Service; nil if nothing is known.

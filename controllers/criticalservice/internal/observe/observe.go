@@ -285,24 +285,23 @@ func (o *Observer) readResponder(ctx context.Context, from client.Reader, key ty
 	return nil
 }
 
-// table is the table in a ConfigMap, by Service; empty where it cannot be parsed, which
-// the responder's controller fixes. Each version is parsed once.
+// table is the table in a ConfigMap, by Service.
 func (o *Observer) table(ctx context.Context, config *corev1.ConfigMap) map[string][]listener.Listener {
 	version := string(config.UID) + "/" + config.ResourceVersion
-	isKnown := func(last *memory.Table) bool { return last != nil && last.Version == version }
-	if !isKnown(o.Memory.Tables.Get(config.Namespace)) {
+	return o.Memory.Tables.Parsed(config.Namespace, version, func() map[string][]listener.Listener {
 		o.forgetTables(ctx)
+		return Listeners(config)
+	})
+}
+
+// Listeners are those of the table in a ConfigMap, by Service; none where it cannot be
+// parsed, which the responder's controller fixes.
+func Listeners(config *corev1.ConfigMap) map[string][]listener.Listener {
+	table, err := listener.Parse([]byte(config.Data[listener.Key]))
+	if err != nil {
+		return nil
 	}
-	return o.Memory.Tables.Update(config.Namespace, func(last *memory.Table) *memory.Table {
-		if isKnown(last) {
-			return last
-		}
-		parsed := &memory.Table{Version: version}
-		if table, err := listener.Parse([]byte(config.Data[listener.Key])); err == nil {
-			parsed.Listeners = table.ByService()
-		}
-		return parsed
-	}).Listeners
+	return table.ByService()
 }
 
 // forgetTables drops the tables of namespaces that have none any more. No Service of
