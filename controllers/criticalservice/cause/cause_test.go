@@ -66,22 +66,36 @@ func TestASearchEndsWithItsOutage(t *testing.T) {
 // The first look is at once, however many Services are down.
 func TestManySearchesLookAgainLater(t *testing.T) {
 	tests := map[string]struct {
-		looks, open int
-		want        time.Duration
+		looks             int
+		young, old, plans int
+		want              time.Duration
 	}{
-		"one search looks again soon":             {looks: 0, open: 1, want: 2 * time.Second},
-		"then later":                              {looks: 3, open: 1, want: 30 * time.Second},
-		"and then each minute":                    {looks: 99, open: 1, want: time.Minute},
-		"some searches change nothing":            {looks: 0, open: 20, want: 2 * time.Second},
-		"a thousand share ten looks a second":     {looks: 0, open: 1000, want: 100 * time.Second},
-		"what is later than that anyway stays so": {looks: 99, open: 100, want: time.Minute},
+		"one search looks again soon":               {looks: 0, want: 2 * time.Second},
+		"then later":                                {looks: 3, want: 30 * time.Second},
+		"and then each minute":                      {looks: 99, want: time.Minute},
+		"some searches change nothing":              {looks: 0, young: 19, want: 2 * time.Second},
+		"a thousand share ten looks a second":       {looks: 0, young: 999, want: 100 * time.Second},
+		"those that are open for long do not delay": {looks: 0, old: 5000, want: 2 * time.Second},
+		"nor those that are planned":                {looks: 0, plans: 5000, want: 2 * time.Second},
+		"those that are open for long share theirs": {looks: 99, old: 999, young: 999, want: 100 * time.Second},
+		"what is later than that anyway stays so":   {looks: 99, old: 99, want: time.Minute},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			now := time.Unix(0, 0)
+			known := &memory.Memory{}
 			search := memory.Diagnosis{Looks: test.looks}
-			g.Expect(looked(&search, now, test.open)).To(Equal(test.want))
+			known.Diagnoses.Set(aService, search)
+			open := func(kind string, count int, others memory.Diagnosis) {
+				for i := range count {
+					known.Diagnoses.Set(types.NamespacedName{Namespace: kind, Name: fmt.Sprint(i)}, others)
+				}
+			}
+			open("young", test.young, memory.Diagnosis{Looks: 1})
+			open("old", test.old, memory.Diagnosis{Looks: 9})
+			open("planned", test.plans, memory.Diagnosis{Planned: true})
+			g.Expect(looked(&search, now, NewDiagnoses(0, known).peers(&search))).To(Equal(test.want))
 			g.Expect(search).To(Equal(memory.Diagnosis{Looks: test.looks + 1, Next: now.Add(test.want)}))
 		})
 	}

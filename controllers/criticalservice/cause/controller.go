@@ -63,11 +63,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	next, report := *last, func() {}
 	if snap, err := r.ObserveCached(ctx, key); err == nil && snap.Service != nil {
 		plan := decide.Decide(snap)
-		if inOutage(plan) && !plan.IsPlanned() {
+		if next.Planned = plan.IsPlanned(); inOutage(plan) && !next.Planned {
 			report = r.diagnose(ctx, &snap, plan, last, &next)
 		}
 	}
-	wait := looked(&next, r.Clock.Now(), r.Memory.Diagnoses.Len())
+	wait := looked(&next, r.Clock.Now(), r.Diagnoses.peers(last))
 	if r.Diagnoses.replace(key, last, &next) {
 		report()
 	}

@@ -65,14 +65,25 @@ func (d *Diagnoses) replace(key types.NamespacedName, last, next *memory.Diagnos
 // intervals are those between two looks of one search; the last one stays.
 var intervals = []time.Duration{2 * time.Second, 5 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute}
 
-// again is how often all searches together look again at most: in a mass failure each
-// does so the later, the more there are.
+// again is how often all peers together look again at most: in a mass failure each does
+// so the later, the more there are.
 const again = 100 * time.Millisecond
 
-// looked counts a look, and returns how long it is until the next one, where so many
-// searches are open.
-func looked(d *memory.Diagnosis, now time.Time, open int) time.Duration {
-	interval := max(intervals[min(d.Looks, len(intervals)-1)], time.Duration(open)*again)
+// isLong reports whether a search has come to its last interval.
+func isLong(d *memory.Diagnosis) bool { return d.Looks >= len(intervals)-1 }
+
+// peers returns how many searches share their looks with this one: outages that last for
+// long do not delay what is found of new ones, and planned ones read nothing.
+func (d *Diagnoses) peers(of *memory.Diagnosis) int {
+	return d.memory.Diagnoses.Count(func(other *memory.Diagnosis) bool {
+		return !other.Planned && isLong(other) == isLong(of)
+	})
+}
+
+// looked counts a look, and returns how long it is until the next one, where a search
+// has so many peers.
+func looked(d *memory.Diagnosis, now time.Time, peers int) time.Duration {
+	interval := max(intervals[min(d.Looks, len(intervals)-1)], time.Duration(peers)*again)
 	d.Looks++
 	d.Next = now.Add(interval)
 	return interval

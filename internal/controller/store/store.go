@@ -48,11 +48,16 @@ func (m *Map[K, V]) Update(key K, f func(last *V) *V) *V {
 	return next
 }
 
-// Len returns how many keys have a value.
-func (m *Map[K, V]) Len() int {
+// Count returns how many values are such. It must not use the map.
+func (m *Map[K, V]) Count(isSuch func(value *V) bool) (count int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.values)
+	for _, value := range m.values {
+		if isSuch(value) {
+			count++
+		}
+	}
+	return count
 }
 
 // Keys returns the keys that have a value, in any order.
