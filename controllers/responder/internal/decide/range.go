@@ -40,7 +40,7 @@ func (s *Snapshot) pool(numbers map[key]int32, published []claim, recorded *list
 	p.begin(s, taken)
 	if len(taken) > 0 {
 		for p.ports.First > taken[0] || p.ports.Last < taken[len(taken)-1] {
-			p.grow(p.ports.First > taken[0])
+			p.grow(p.side(p.ports.First > taken[0], p.ports.Size()*(growth-1)))
 		}
 	}
 	if p.next < p.ports.First || p.next > p.ports.Last+1 {
@@ -53,12 +53,14 @@ func (s *Snapshot) pool(numbers map[key]int32, published []claim, recorded *list
 }
 
 // begin is the range that the Deployment has, unless a user moved it away from all
-// that is in use. Without one it is the block of what is in use, or a block that no
-// other namespace uses; if all are used, namespaces share them.
+// that is in use, or made it so large that other namespaces would have none. Without one
+// it is the block of what is in use, or a block that no other namespace uses; if all are
+// used, namespaces share them.
 func (p *pool) begin(s *Snapshot, taken []int32) {
 	if s.Deployment != nil {
 		now, err := listener.ParseRange(s.Deployment.Spec.Template.Annotations[criticalv2.AnnotationListeners])
-		if err == nil && all.First <= now.First && now.Last <= all.Last && (len(taken) == 0 || slices.ContainsFunc(taken, now.Contains)) {
+		if err == nil && all.First <= now.First && now.Last <= all.Last && now.Size() <= largest(len(taken)) &&
+			(len(taken) == 0 || slices.ContainsFunc(taken, now.Contains)) {
 			p.ports = now
 			return
 		}
@@ -78,6 +80,12 @@ func (p *pool) begin(s *Snapshot, taken []int32) {
 	}
 }
 
+// largest is the largest range that a Deployment keeps where so many numbers are in use.
+// It is more than a range of the operator's own has, unless most of its Services are gone.
+func largest(taken int) int32 {
+	return int32(min(max(taken, int(listener.Block))*growth*growth, int(all.Size())))
+}
+
 func (p *pool) isFree(ports listener.Range) bool {
 	return !slices.ContainsFunc(p.neighbours, ports.Overlaps)
 }
@@ -86,40 +94,46 @@ func (p *pool) isFree(ports listener.Range) bool {
 // rollout, and a namespace that comes to be protected as a whole needs few of them so.
 const growth = 4
 
-// grow makes the range larger towards one side, as far as there are ports.
-func (p *pool) grow(down bool) {
-	added := p.side(down)
+// side is what the range gets if it grows towards a side by so many ports, as far as
+// there are ports.
+func (p *pool) side(down bool, ports int32) listener.Range {
 	if down {
-		p.ports.First = added.First
-	} else {
-		p.ports.Last = added.Last
+		return listener.Range{First: max(p.ports.First-ports, all.First), Last: p.ports.First - 1}
 	}
+	return listener.Range{First: p.ports.Last + 1, Last: min(p.ports.Last+ports, all.Last)}
+}
+
+// grow makes the range larger by what is beside it.
+func (p *pool) grow(added listener.Range) {
+	p.ports.First, p.ports.Last = min(p.ports.First, added.First), max(p.ports.Last, added.Last)
 	p.chosen = true
 }
 
-// side is what the range would get if it grew towards a side.
-func (p *pool) side(down bool) listener.Range {
-	added := p.ports.Size() * (growth - 1)
-	if down {
-		return listener.Range{First: max(p.ports.First-added, all.First), Last: p.ports.First - 1}
+// widen makes the range grow as far as no other namespace is, towards the side that has
+// more ports; where others are on both sides, into theirs. It reports what was added; that
+// is nothing if the range has all ports.
+func (p *pool) widen() (added listener.Range) {
+	size := p.ports.Size()
+	for _, ports := range []int32{size * (growth - 1), size, listener.Block} {
+		for _, side := range p.sides(ports) {
+			if side.Size() > 0 && p.isFree(side) {
+				p.grow(side)
+				return side
+			}
+		}
 	}
-	return listener.Range{First: p.ports.Last + 1, Last: min(p.ports.Last+added, all.Last)}
+	side := p.sides(size * (growth - 1))[0]
+	p.grow(side)
+	return side
 }
 
-// widen makes the range grow towards the side on which no other namespace is, or else
-// towards that which has more ports. It reports what was added; that is nothing if
-// the range has all ports.
-func (p *pool) widen() (added listener.Range) {
-	up, down := p.side(false), p.side(true)
-	isDown := down.Size() > up.Size()
-	if up.Size() > 0 && down.Size() > 0 && p.isFree(up) != p.isFree(down) {
-		isDown = p.isFree(down)
+// sides are both sides by which the range may grow, the larger one first.
+func (p *pool) sides(ports int32) [2]listener.Range {
+	up, down := p.side(false, ports), p.side(true, ports)
+	if down.Size() > up.Size() {
+		return [2]listener.Range{down, up}
 	}
-	p.grow(isDown)
-	if isDown {
-		return down
-	}
-	return up
+	return [2]listener.Range{up, down}
 }
 
 // first is the next free number, going round in the range; only if it is full, it

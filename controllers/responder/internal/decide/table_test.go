@@ -224,6 +224,11 @@ func TestTheRange(t *testing.T) {
 			then:  annotated("1-65535"),
 			want:  "20000-20255",
 		},
+		"an annotation that takes all ports from others does not matter": {
+			world: snapshot(many(65, "a")),
+			then:  annotated("20000-32767"),
+			want:  "20000-20255",
+		},
 		"a moved annotation does not matter": {
 			world: snapshot(many(65, "a")),
 			then:  annotated("30000-30063"),
@@ -291,7 +296,9 @@ func TestTheRangeBesideOthers(t *testing.T) {
 		"it may begin anywhere":                    {snapshot(many(1, "a"), listening("30000-30099")), "30000-30099"},
 		"it grows upwards":                         {snapshot(many(65, "a"), listening("30000-30063")), "30000-30255"},
 		"it grows away from another":               {snapshot(many(65, "a"), listening("30000-30063"), neighbour("30064-30127")), "29808-30063"},
-		"it grows upwards between others":          {snapshot(many(65, "a"), listening("30000-30063"), neighbour("29936-29999"), neighbour("30064-30127")), "30000-30255"},
+		"it grows into others that are beside it":  {snapshot(many(65, "a"), listening("30000-30063"), neighbour("29936-29999"), neighbour("30064-30127")), "30000-30255"},
+		"it doubles where others are further away": {snapshot(many(65, "a"), listening("30000-30063"), neighbour("29904-29935"), neighbour("30064-30127")), "29936-30063"},
+		"it grows by a block between others":       {snapshot(many(257, "a"), listening("30000-30255"), neighbour("29900-29935"), neighbour("30256-30319")), "29936-30255"},
 		"it grows downwards at the end":            {snapshot(many(65, "a"), listening("32704-32767")), "32512-32767"},
 		"it grows to the side that has more ports": {snapshot(many(65, "a"), listening("32680-32743")), "32488-32743"},
 		"it grows on both sides as far as ports go": {
