@@ -17,11 +17,11 @@ const (
 	// comesUpWithin is how long a responder may take to come up with another version
 	// before it counts as one that does not.
 	comesUpWithin = 5 * time.Minute
-	// failuresToStop is how many namespaces must not come up before a version that no
-	// namespace has proved is held back. One alone may have a problem of its own, such as
-	// a quota, or an editor who wants to hold up all others.
+	// failuresToStop is how many namespaces must not come up before a version is held back,
+	// and more than have. One alone may have a problem of its own, such as a quota, or an
+	// editor who wants to hold up all others.
 	failuresToStop = 2
-	// atOnce is how many namespaces roll out a version that is proved at the same time.
+	// atOnce is how many namespaces roll out a version at the same time at most.
 	atOnce = 10
 	// waitRecheck is when a namespace that waits is decided again. Mostly it is woken
 	// before: when another has come up.
@@ -71,7 +71,7 @@ func (n *Neighbour) SeenUnderway(first, now time.Time) {
 func ProgressOf(deployment *appsv1.Deployment, now time.Time) Progress {
 	status, wanted := &deployment.Status, ptr.Deref(deployment.Spec.Replicas, 1)
 	observed := status.ObservedGeneration >= deployment.Generation && deployment.Generation > 0
-	if observed && status.UpdatedReplicas == wanted && status.Replicas == wanted && status.AvailableReplicas == wanted {
+	if observed && wanted > 0 && status.UpdatedReplicas == wanted && status.Replicas == wanted && status.AvailableReplicas == wanted {
 		return Complete
 	}
 	since, err := time.Parse(time.RFC3339, deployment.Annotations[render.AnnotationVersionSince])
@@ -95,7 +95,7 @@ func deploymentCondition(deployment *appsv1.Deployment, kind appsv1.DeploymentCo
 type Wait struct {
 	// For are the namespaces that it waits for, sorted.
 	For []string
-	// Stopped says that they do not come up with the new version, and no other has.
+	// Stopped says that they do not come up with the new version, and no more others have.
 	Stopped bool
 }
 
@@ -110,11 +110,11 @@ func (s *Snapshot) wait(version string) *Wait {
 	}
 	slices.Sort(by[Underway])
 	slices.Sort(by[Failed])
-	proved := len(by[Complete])
+	complete, failed := len(by[Complete]), len(by[Failed])
 	switch {
-	case proved == 0 && len(by[Failed]) >= failuresToStop:
+	case failed >= failuresToStop && failed > complete:
 		return &Wait{For: by[Failed], Stopped: true}
-	case len(by[Underway]) >= min(max(proved, 1), atOnce):
+	case len(by[Underway]) >= min(max(complete, 1), atOnce):
 		return &Wait{For: by[Underway]}
 	default:
 		return nil

@@ -57,7 +57,8 @@ func TestANewVersionComesNamespaceByNamespace(t *testing.T) {
 		"one that fails alone does not stop it":    {world: []func(*decide.Snapshot){beside(decide.Failed, 1)}},
 		"a second is tried alone":                  {world: []func(*decide.Snapshot){beside(decide.Failed, 1), beside(decide.Underway, 1)}, want: []string{"team-1"}},
 		"two that fail stop it":                    {world: []func(*decide.Snapshot){beside(decide.Failed, 2)}, want: []string{"team-0", "team-1"}, stopped: true},
-		"none that fails stops what is proved":     {world: []func(*decide.Snapshot){beside(decide.Complete, 1), beside(decide.Failed, 20)}},
+		"two that fail do not stop it after two":   {world: []func(*decide.Snapshot){beside(decide.Complete, 2), beside(decide.Failed, 2)}},
+		"more that fail than come up stop it":      {world: []func(*decide.Snapshot){beside(decide.Complete, 2), beside(decide.Failed, 3)}, want: []string{"team-2", "team-3", "team-4"}, stopped: true},
 		"what others do with another does not say": {world: []func(*decide.Snapshot){ofLast}},
 	}
 	for name, test := range tests {
