@@ -60,19 +60,16 @@ func nothingTaken(s *decide.Snapshot) {
 // summary is a plan as a line of text.
 func summary(plan decide.Plan) string {
 	var parts []string
-	for text, holds := range map[string]bool{"invalid": plan.Invalid != "", "stuck": plan.Stuck != ""} {
-		if holds {
-			parts = append(parts, text)
+	for _, part := range []struct {
+		text  string
+		holds bool
+	}{
+		{"invalid", plan.Invalid != ""}, {"stuck", plan.Stuck != ""},
+		{"restore", plan.Restore}, {"clear debt", plan.ClearDebt}, {"delete", plan.Delete},
+	} {
+		if part.holds {
+			parts = append(parts, part.text)
 		}
-	}
-	if plan.Restore {
-		parts = append(parts, "restore")
-	}
-	if plan.ClearDebt {
-		parts = append(parts, "clear debt")
-	}
-	if plan.Delete {
-		parts = append(parts, "delete")
 	}
 	if plan.RecheckAfter > 0 {
 		parts = append(parts, "recheck "+plan.RecheckAfter.String())
