@@ -48,7 +48,9 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan deci
 		err := r.remove(ctx, snap.Namespace, &done)
 		return done, err
 	}
-	failures := []error{put(ctx, r, snap.Table, plan.Table, &done)}
+	// A rollout and a drain wait for the gates, and nothing here takes less time.
+	failures := r.openGates(ctx, plan.Published, &done)
+	failures = append(failures, put(ctx, r, snap.Table, plan.Table, &done))
 	if len(done.taken) == 0 {
 		err := put(ctx, r, snap.Deployment, plan.Deployment, &done)
 		if err != nil && plan.Deployment != nil {
@@ -66,7 +68,6 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan deci
 		}
 		failures = append(failures, err)
 	}
-	failures = append(failures, r.openGates(ctx, plan.Published, &done)...)
 	if plan.Nudge != nil && r.nudges.Allow() {
 		failures = append(failures, write.Patch(ctx, r.client, plan.Nudge.From, plan.Nudge.To))
 	}

@@ -34,8 +34,9 @@ type Options struct {
 	Registry prometheus.Registerer
 }
 
-// atOnce is how many namespaces are worked on at the same time.
-const atOnce = 4
+// atOnce is how many namespaces are worked on at the same time. Each may wait for an
+// admission webhook, or hold a table of 1 MB.
+const atOnce = 8
 
 // Setup adds the controller of this kind to the manager.
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
