@@ -1,15 +1,20 @@
 package provision
 
 import (
+	"context"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 )
 
@@ -50,4 +55,39 @@ func holding(pod *corev1.Pod) client.Client {
 		return fake.NewFakeClient()
 	}
 	return fake.NewFakeClient(pod)
+}
+
+// Of 10,000 Services each has such a slice after a rollout.
+func TestAnOrphanIsDeletedAfterOneReadAndTheOthersAreReadLive(t *testing.T) {
+	g := NewWithT(t)
+	sliceOf := func(pod types.UID) *discoveryv1.EndpointSlice {
+		return &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "shop", Name: "web-standby-" + string(pod), UID: "slice-of-" + pod, ResourceVersion: "7",
+			OwnerReferences: []metav1.OwnerReference{{Kind: "Pod", Name: "responder-" + string(pod), UID: pod}},
+		}}
+	}
+	orphan, kept := sliceOf("1"), sliceOf("2")
+	stays := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "responder-2", UID: "2"}}
+	written, reads := fake.NewFakeClient(orphan.DeepCopy(), kept.DeepCopy()), 0
+	live := interceptor.NewClient(fake.NewFakeClient(stays), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			reads++
+			return c.Get(ctx, key, object, options...)
+		},
+	})
+	r := &Reconciler{Observer: observe.Observer{Cached: holding(stays), Live: live}, Client: written}
+
+	var done outcome
+	others, err := r.unpublishOrphans(t.Context(), []*discoveryv1.EndpointSlice{orphan, kept}, &done)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(others).To(ConsistOf(kept))
+	g.Expect(done.unpublished).To(ConsistOf(orphan))
+	g.Expect(reads).To(Equal(1), "the cache shows that the other Pod stays")
+	g.Expect(apierrors.IsNotFound(written.Get(t.Context(), client.ObjectKeyFromObject(orphan), &discoveryv1.EndpointSlice{}))).To(BeTrue())
+	g.Expect(written.Get(t.Context(), client.ObjectKeyFromObject(kept), &discoveryv1.EndpointSlice{})).To(Succeed())
+
+	done, reads = outcome{}, 0
+	done, err = r.apply(t.Context(), types.NamespacedName{Namespace: "shop", Name: "web"}, &decide.Snapshot{}, decide.Plan{Unpublish: []*discoveryv1.EndpointSlice{sliceOf("3")}})
+	g.Expect(err).NotTo(HaveOccurred(), "a slice that is gone already is no failure")
+	g.Expect(reads).To(Equal(1), "nothing else is read live")
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -166,4 +167,40 @@ func TestAPodOfTheResponderPassesWhereWhatIsReadOfItChanges(t *testing.T) {
 	g.Expect(wake.OfResponder.Create(event.CreateEvent{Object: pod(relabelled)})).To(BeFalse())
 	g.Expect(wake.OfResponder.Create(event.CreateEvent{Object: pod(func(pod *corev1.Pod) { pod.Labels = nil })})).To(BeFalse(), "any user can make Pods")
 	g.Expect(wake.OfResponder.Delete(event.DeleteEvent{Object: pod()})).To(BeTrue())
+}
+
+// At a start every Service is woken at once, and a standby that stayed promoted while no
+// operator ran takes requests from an application that is ready.
+func TestAServiceComesFirstWhereItMayBeDownOrItsStandbyMayHaveToStepBack(t *testing.T) {
+	application := func(ready bool) *discoveryv1.EndpointSlice {
+		return &discoveryv1.EndpointSlice{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", Labels: map[string]string{discoveryv1.LabelServiceName: "web"}},
+			Endpoints:  []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}}},
+		}
+	}
+	standby := func(promoted bool) *discoveryv1.EndpointSlice {
+		slice := ofPage("web")
+		slice.Endpoints = application(promoted).Endpoints
+		return slice
+	}
+	for name, test := range map[string]struct {
+		slice *discoveryv1.EndpointSlice
+		want  int
+	}{
+		"the application has no ready endpoint": {application(false), wake.OutagePriority},
+		"the application is ready":              {application(true), 0},
+		"the standby is promoted":               {standby(true), wake.OutagePriority},
+		"the standby stands by":                 {standby(false), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			observer, _ := observetest.Of(t)
+			queue := priorityqueue.New[reconcile.Request](t.Name())
+			defer queue.ShutDown()
+			wake.EachState(wake.ServiceOfSlice(observer.Cached)).Create(t.Context(), event.CreateEvent{Object: test.slice}, queue)
+			request, priority, _ := queue.GetWithPriority()
+			g.Expect(request).To(Equal(wake.Request("shop", "web")))
+			g.Expect(priority).To(Equal(test.want))
+		})
+	}
 }
