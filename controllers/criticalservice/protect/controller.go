@@ -101,7 +101,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		priority = wake.OutagePriority
 	}
 	if slices.ContainsFunc(plan.Publish, isNew) {
-		r.creates.WakeAt(req.NamespacedName, priority)
+		r.creates.WakeAt(req.NamespacedName, max(priority, priorityOfCreates(plan)))
 	}
 	done, err := r.apply(ctx, req.NamespacedName, plan, exists)
 	r.report(ctx, req.NamespacedName, &snap, plan, done)

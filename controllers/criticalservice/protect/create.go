@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/protection"
@@ -28,6 +29,20 @@ func (r *Reconciler) setupCreates(mgr ctrl.Manager) error {
 		WatchesRawSource(r.creates).
 		WithOptions(options).
 		Complete(reconcile.Func(r.create))
+}
+
+// askPriority puts slices that ask for a responder before those of its Pods: it grows to the
+// size that all who ask need, by rollouts, and each new Pod takes a slice for each Service.
+const askPriority = wake.OutagePriority / 2
+
+// priorityOfCreates is how urgent the slices of a plan are that do not exist yet, where the
+// Service is not down.
+func priorityOfCreates(plan decide.Plan) int {
+	asks := func(slice *discoveryv1.EndpointSlice) bool { return isNew(slice) && protection.StandsFor(slice) == "" }
+	if slices.ContainsFunc(plan.Publish, asks) {
+		return askPriority
+	}
+	return 0
 }
 
 // create observes the Service again, decides again, and makes what is missing. When to
