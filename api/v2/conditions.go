@@ -16,8 +16,8 @@ const (
 	//	True:  FallbackPrepared
 	//	False: TemplateNotFound, TemplateForbidden, ResponderFailing, CreateDenied,
 	//	       NameTaken, BackupNotFound, BackupUnsuitable, BackupNotReady,
-	//	       HeadlessUnsupported, FamilyMissing, PortMismatch, FallbackFailing,
-	//	       PageContentInvalid
+	//	       HeadlessUnsupported, FamilyMissing, SelectorOverlap, PortMismatch,
+	//	       PortUnanswered, FallbackFailing, PageContentInvalid
 	ConditionFallbackReady = "FallbackReady"
 
 	// ConditionFailoverReady is True while every standby answered the operator's

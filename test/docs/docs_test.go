@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/critical-service/operator/internal/operator/settings"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 const root = "../.."
@@ -74,10 +75,7 @@ func TestTheSpecificationNamesEveryEvent(t *testing.T) {
 func TestEveryReasonToActHasARunbook(t *testing.T) {
 	g := NewWithT(t)
 	index := read(g, "docs/runbooks/README.md")
-	for _, reason := range []string{
-		"TemplateNotFound", "CreateDenied", "NameTaken", "PortMismatch", "FallbackFailing", "Exposed", "TemplateForbidden",
-		"ResponderFailing", "PageContentInvalid", "HeadlessUnsupported", "BackupNotFound", "BackupNotReady", "BackupUnsuitable",
-	} {
+	for _, reason := range append([]string{"Exposed"}, protection.ReasonsToAct...) {
 		g.Expect(index).To(ContainSubstring(reason + ".md"))
 		g.Expect(read(g, "docs/runbooks/"+reason+".md")).To(ContainSubstring(reason))
 	}
