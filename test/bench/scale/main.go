@@ -2,10 +2,9 @@
 // the API server, and what CPU and memory that costs. It asks no Service for an answer, which is what
 // test/bench does; here the operator alone is measured.
 //
-// The application of each Service is an EndpointSlice that this program writes itself. So all
-// Services fail at once, and not at the rate at which the controller manager writes slices. The
-// addresses in these slices, and those of Pods on the fake node, lie in a range that run.sh makes
-// unreachable.
+// The application of each Service is an EndpointSlice that this program writes itself, at the rate
+// at which the controller manager writes slices when many applications fail at once. The addresses
+// in these slices, and those of Pods on the fake node, lie in a range that run.sh makes unreachable.
 //
 //	world.go        the Services of one measurement, and their CriticalService
 //	application.go  the slices that fail and recover

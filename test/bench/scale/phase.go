@@ -124,7 +124,7 @@ func (b *bench) turn(ctx context.Context, m *measured, outage bool) error {
 	if err := b.setReadyPaced(ctx, turned, !outage); err != nil {
 		return err
 	}
-	if err := b.untilCount(ctx, what, turned, is(outage)); err != nil {
+	if err := b.untilCount(ctx, what, turned, followed(outage)); err != nil {
 		return err
 	}
 	m.first, m.last = b.tracker.latencies()

@@ -138,6 +138,14 @@ func TestTheTrackerFollowsTheSlicesOfAService(t *testing.T) {
 	g.Expect(s.slicesTurned()).To(Equal(2))
 
 	s.begin()
+	g.Expect(holds(followed(true))).To(BeFalse(), "its application did not change in this phase")
+	s.change(watch.Modified, managedByBench, "app", true)
+	g.Expect(holds(followed(false))).To(BeFalse())
+	s.change(watch.Modified, criticalv2.ManagedBy, "pod-1", false)
+	s.change(watch.Modified, criticalv2.ManagedBy, "pod-2", false)
+	g.Expect(holds(followed(false))).To(BeTrue())
+
+	s.begin()
 	begin := s.now
 	s.change(watch.Deleted, criticalv2.ManagedBy, "pod-1", true)
 	s.change(watch.Deleted, criticalv2.ManagedBy, "pod-2", true)
