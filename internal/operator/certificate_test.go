@@ -1,11 +1,13 @@
 package operator_test
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -23,6 +25,7 @@ import (
 	"k8s.io/client-go/util/cert"
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
+	"github.com/critical-service/operator/internal/operator/webhook"
 )
 
 // handshake connects as the API server does.
@@ -106,6 +109,25 @@ func TestBothServersSpeakHTTP1OverTLS12OrLater(t *testing.T) {
 		w.Expect(err).NotTo(HaveOccurred(), "%s: an API server that is built for FIPS", what)
 		_, err = speak(&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}) //nolint:gosec // A client that is refused.
 		w.Expect(err).To(HaveOccurred(), what)
+	}
+}
+
+// Any client that reaches the port may send what it likes.
+func TestBothWebhooksRefuseLargeBodies(t *testing.T) {
+	w := newWorld(t)
+	w.installNew()
+	p := w.start()
+	w.Eventually(p.ready).Should(Succeed())
+	for _, path := range []string{webhook.Path, webhook.ValidationPath} {
+		connection, err := tls.Dial("tcp", p.webhook, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // What it answers matters, and not who.
+		w.Expect(err).NotTo(HaveOccurred())
+		_, err = fmt.Fprintf(connection, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n{", path, 400<<20)
+		w.Expect(err).NotTo(HaveOccurred())
+		response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+		w.Expect(err).NotTo(HaveOccurred())
+		w.Expect(response.StatusCode).To(Equal(http.StatusRequestEntityTooLarge), path)
+		w.Expect(response.Body.Close()).To(Succeed())
+		w.Expect(connection.Close()).To(Succeed())
 	}
 }
 

@@ -23,6 +23,8 @@ func TestAFallbackLeavesInMidOutageWhen(t *testing.T) {
 		change func(s scene)
 		// want is what the status says of the Service afterwards; "/" is nothing.
 		want string
+		// silent says that the Service is gone, and with it what an event would be about.
+		silent bool
 	}{
 		"the CriticalService is deleted": {
 			change: func(s scene) { s.Delete(s.policy) },
@@ -88,7 +90,7 @@ func TestAFallbackLeavesInMidOutageWhen(t *testing.T) {
 		},
 		"the Service is deleted": {
 			change: func(s scene) { s.Delete(s.service) },
-			want:   "/",
+			want:   "/", silent: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -101,6 +103,9 @@ func TestAFallbackLeavesInMidOutageWhen(t *testing.T) {
 			w.gone(service)
 			if test.want != "" {
 				w.Eventually(w.stateOf(policy, service)).Should(Equal(test.want))
+			}
+			if !test.silent {
+				w.Eventually(w.EventsOf(service, "ProtectionEnded")).Should(HaveLen(1))
 			}
 		})
 	}

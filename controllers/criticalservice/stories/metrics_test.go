@@ -36,6 +36,22 @@ func sample(g Gomega, registry prometheus.Gatherer, name string, labels map[stri
 	return -1
 }
 
+// seriesOf counts the series that name a Service.
+func seriesOf(g Gomega, registry prometheus.Gatherer, service string) (count int) {
+	families, err := registry.Gather()
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			for _, label := range metric.GetLabel() {
+				if label.GetName() == "service" && label.GetValue() == service {
+					count++
+				}
+			}
+		}
+	}
+	return count
+}
+
 func valueOf(metric *dto.Metric) float64 {
 	switch {
 	case metric.GetGauge() != nil:
@@ -92,6 +108,8 @@ func TestTheMetricsOfAServiceFollowIt(t *testing.T) {
 	w.Eventually(count("time_to_cover_seconds", "fallback", "page")).Should(Equal(1.0))
 	w.Eventually(count("activations_total", "fallback", "page", "result", "promoted")).Should(Equal(1.0))
 	w.Eventually(count("writes_total", "kind", "EndpointSlice", "verb", "patch", "result", "ok")).Should(BeNumerically(">", 0))
+
+	w.Expect(seriesOf(w, registry, service.Name)).To(And(BeNumerically(">", 3), BeNumerically("<=", 6)), "10,000 Services make a scrape of 60,000 series")
 
 	w.recover(service)
 	w.Eventually(of("state", "state", "Armed")).Should(Equal(1.0))

@@ -128,8 +128,8 @@ func randomStandby(random *rand.Rand) []option {
 				located(&s.Pods[i])
 			}
 			s.Service.Spec.Ports = append(s.Service.Spec.Ports, []corev1.ServicePort{
-				{Name: "metrics", Port: 9090}, {Name: "renamed", Port: 9090}, {Name: "admin", Port: 81},
-			}[:random.IntN(2)]...)
+				{Name: "metrics", Port: 9090}, {Name: "admin", Port: 81},
+			}[:random.IntN(3)]...)
 			if random.IntN(4) == 0 {
 				families(corev1.IPv4Protocol, corev1.IPv6Protocol)(s)
 			}

@@ -50,6 +50,15 @@ func delays(activation, deactivation time.Duration) option {
 	}
 }
 
+// failing lets the Deployment of the responder say why its Pods do not come up.
+func failing(message string) option {
+	return func(s *decide.Snapshot) {
+		s.Responder.Deployment.Status.Conditions = []appsv1.DeploymentCondition{
+			{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: message},
+		}
+	}
+}
+
 // responder is that of the namespace, with Pods as the changes make them; without
 // any, there is only the Deployment.
 func responder(pods ...func(*corev1.Pod)) option {

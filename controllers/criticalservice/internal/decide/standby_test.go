@@ -5,7 +5,6 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -125,11 +124,7 @@ func TestPageBeforeAnOutage(t *testing.T) {
 			"Armed/StandbyReady, unpublish restored",
 		},
 		"Pods that the Deployment may not make are a failure": {
-			snapshot(toPage(), endpoints(ready("shop-1")), responder(), published, func(s *decide.Snapshot) {
-				s.Responder.Deployment.Status.Conditions = []appsv1.DeploymentCondition{
-					{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota"},
-				}
-			}),
+			snapshot(toPage(), endpoints(ready("shop-1")), responder(), published, failing("exceeded quota")),
 			"Arming/ResponderFailing",
 		},
 		"an image that cannot be pulled is a failure": {
@@ -657,6 +652,14 @@ func TestMessagesName(t *testing.T) {
 	}{
 		"the Pods that would answer": {
 			snapshot(toPage(), responder(readyPod, readyPod), armed), []string{`"responder-1"`, "1 more"},
+		},
+		"what denies the Pods of the responder, and what to allow": {
+			snapshot(toPage(), endpoints(ready("shop-1")), responder(), published, failing("exceeded quota: pods=10")),
+			[]string{"exceeded quota: pods=10", "Allow its Pods (quota", "the operator retries"},
+		},
+		"where to look at Pods of the responder that do not come up": {
+			snapshot(toPage(), endpoints(ready("shop-1")), responder(starting), published, failing("it has timed out progressing")),
+			[]string{"it has timed out progressing", "kubectl describe pod -n", "RESPONDER_IMAGE"},
 		},
 		"the ConfigMap and the label it needs": {
 			snapshot(toContent("ours"), responder(readyPod), armed), []string{`"ours"`, "mycrd.com/responder: content", "built-in page"},
