@@ -23,7 +23,7 @@ const (
 	interval = 100 * time.Millisecond
 	// waitLimit ends a phase that does not come to its end.
 	waitLimit     = 10 * time.Minute
-	demolishLimit = 5 * time.Minute
+	demolishLimit = 15 * time.Minute
 	calmLimit     = 5 * time.Minute
 	// sampleInterval is that of the picture.
 	sampleInterval = time.Second

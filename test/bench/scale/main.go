@@ -102,14 +102,17 @@ func run(ctx context.Context, o options) (err error) {
 	var results []result
 	for _, world := range worlds {
 		measured, err := b.measure(ctx, world)
+		// What was measured is not lost: not with a later world, nor if its own is not removed in time.
+		if measured.moments != nil {
+			results = append(results, measured)
+		}
 		if err != nil {
 			err = fmt.Errorf("%s: %w", world, err)
-			if len(results) > 0 { // What was measured is not lost.
+			if len(results) > 0 {
 				err = errors.Join(publish(o, connection.Version, results), err)
 			}
 			return err
 		}
-		results = append(results, measured)
 	}
 	return publish(o, connection.Version, results)
 }

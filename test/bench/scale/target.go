@@ -38,6 +38,7 @@ const (
 	turnLimit   = 300 * time.Millisecond
 	cpuLimit    = 3 * time.Millisecond
 	longLimit   = 10 * time.Second
+	scrapeLimit = time.Second
 	churnLimit  = 3.0
 	memoryLimit = 150 << 20
 	small       = 1000
@@ -55,6 +56,9 @@ var targets = slices.Concat(ofTurn(phaseFail, "promotion"), ofTurn(phaseRecover,
 	{phaseChurn, large, "CPU of churn", "3 % of one core", false, func(_ result, m measured) (string, bool) {
 		share := m.cost.cpu.Seconds() / m.end.Sub(m.start).Seconds() * 100
 		return fmt.Sprintf("%.1f %%", share), share <= churnLimit
+	}},
+	{phaseChurn, large, "a scrape of the metrics", "1 s", false, func(_ result, m measured) (string, bool) {
+		return seconds(m.cost.scrapeTime), m.cost.scrapeTime <= scrapeLimit
 	}},
 	{phaseRestart, large, "first promotion after the start of the process", "10 s", false, func(_ result, m measured) (string, bool) {
 		return seconds(m.afterStart), m.afterStart <= longLimit
