@@ -20,14 +20,20 @@ func PodCondition(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondi
 	return corev1.PodCondition{Type: kind}
 }
 
+// gatesNotReady is the reason that the kubelet gives while a readiness gate keeps a Pod
+// from being ready (kubernetes/pkg/kubelet/status). It follows the gate a moment later.
+const gatesNotReady = "ReadinessGatesNotReady"
+
 // CanAnswer reports whether a Pod of ours can answer. A responder Pod can before it is
-// ready: its readiness gate waits until it is published. Once the gate has opened, a
-// Pod that is not ready cannot, though its containers may seem so: its node is lost.
+// ready: its readiness gate waits until it is published, and the kubelet for the gate.
+// Later a Pod that is not ready cannot, though its containers may seem so: its node is
+// lost.
 func CanAnswer(pod *corev1.Pod) bool {
-	if PodCondition(pod, corev1.PodReady).Status == corev1.ConditionTrue {
+	ready := PodCondition(pod, corev1.PodReady)
+	if ready.Status == corev1.ConditionTrue {
 		return true
 	}
-	return IsResponder(pod) && !IsPublished(pod) &&
+	return IsResponder(pod) && (!IsPublished(pod) || ready.Reason == gatesNotReady) &&
 		PodCondition(pod, corev1.ContainersReady).Status == corev1.ConditionTrue
 }
 

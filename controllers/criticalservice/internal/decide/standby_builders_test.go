@@ -157,6 +157,17 @@ func maintained(name string, data map[string]string) option {
 
 func starting(*corev1.Pod) {}
 
+// gate is open, and the kubelet says for some reason that the Pod is not ready.
+func gate(reason string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions = []corev1.PodCondition{
+			{Type: corev1.ContainersReady, Status: corev1.ConditionTrue},
+			{Type: criticalv2.ConditionPublished, Status: corev1.ConditionTrue},
+			{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: reason},
+		}
+	}
+}
+
 // located gives a fallback Pod an address.
 func located(p *corev1.Pod) { p.Status.PodIPs = []corev1.PodIP{{IP: "10.1.0.9"}} }
 

@@ -63,6 +63,18 @@ func TestPageBeforeAnOutage(t *testing.T) {
 			snapshot(toPage(), responder(readyPod, readyPod), armed),
 			"Armed/StandbyReady",
 		},
+		"a Pod whose gate has just opened stays, though the kubelet does not say yet that it is ready": {
+			snapshot(toPage(), responder(readyPod, readyPod), armed, responder(readyPod, gate("ReadinessGatesNotReady"))),
+			"Armed/StandbyReady",
+		},
+		"first Pods whose gates have just opened still answer": {
+			snapshot(toPage(), responder(readyPod, readyPod), armed, responder(gate("ReadinessGatesNotReady"), gate("ReadinessGatesNotReady"))),
+			"Armed/StandbyReady",
+		},
+		"a Pod of a lost node goes while another is ready, though its containers seem so": {
+			snapshot(toPage(), responder(readyPod, readyPod), armed, responder(readyPod, gate(""))),
+			"Armed/StandbyReady, unpublish shop-standby-ipv4/responder-2",
+		},
 		"a Pod that ends is taken out while another is ready": {
 			snapshot(toPage(), responder(readyPod, readyPod), armed, responder(readyPod, readyEnding)),
 			"Armed/StandbyReady, unpublish shop-standby-ipv4/responder-2",
