@@ -49,8 +49,9 @@ type Reconciler struct {
 	// Readers read content and PodTemplates, apart from this controller.
 	Readers *reading.Readers
 
-	// creates wakes the controller that makes slices.
-	creates *queue.Waker
+	// creates wakes the controller that makes slices, and tables the one that compares the
+	// tables of responders.
+	creates, tables *queue.Waker
 }
 
 const (
@@ -67,6 +68,9 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	if err := r.setupCreates(mgr); err != nil {
 		return fmt.Errorf("set up the standby controller: %w", err)
 	}
+	if err := r.setupTables(mgr); err != nil {
+		return fmt.Errorf("set up the table controller: %w", err)
+	}
 	options := queue.Options(workers)
 	options.ReconciliationTimeout = timeout
 	return ctrl.NewControllerManagedBy(mgr).
@@ -77,7 +81,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		Watches(&corev1.Pod{}, wake.EachState(wake.ServiceOfFallback)).
 		Watches(&corev1.Pod{}, wake.LastState(wake.ServicesWithPage(r.Cached)), builder.WithPredicates(wake.OfResponder)).
 		Watches(&appsv1.Deployment{}, wake.LastState(wake.ServicesWithPage(r.Cached)), builder.WithPredicates(wake.ProblemChanged)).
-		Watches(&corev1.ConfigMap{}, wake.ConfigMaps(r.Cached)).
+		Watches(&corev1.ConfigMap{}, wake.ConfigMaps(r.tables)).
 		WatchesMetadata(&corev1.ConfigMap{}, wake.LastState(wake.ServicesWithPage(r.Cached)), builder.WithPredicates(wake.ComesOrGoes)).
 		Watches(&corev1.Namespace{}, wake.EachState(wake.ServicesOfNamespace(r.Cached)), builder.WithPredicates(wake.LabelsChanged)).
 		Watches(&criticalv2.CriticalService{}, wake.EachState(wake.ServicesOfPolicy(r.Cached)), builder.WithPredicates(wake.SpecChanged)).

@@ -49,6 +49,8 @@ type Memory struct {
 	// Tables are the parsed tables of the responders, by namespace: a mass failure
 	// reads the same one again and again.
 	Tables Tables
+	// Compared are the tables that were last compared with those before, by namespace.
+	Compared store.Map[string, map[string][]listener.Listener]
 	// Contents are what is wrong with the content of teams that a page names.
 	Contents Readings[[]page.Problem]
 	// Templates are the PodTemplates that a CriticalService names; nil if too large.
@@ -151,5 +153,6 @@ func (m *Memory) Forget(service types.NamespacedName) {
 	m.Denials.Delete(service)
 	if !m.Judgements.HasNamespace(service.Namespace) {
 		m.Tables.Delete(service.Namespace)
+		m.Compared.Delete(service.Namespace)
 	}
 }

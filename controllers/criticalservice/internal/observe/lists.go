@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -47,6 +48,14 @@ func EachMatchedIn(ctx context.Context, reader client.Reader, namespace string, 
 		policy.Spec.Namespaces = []string{namespace}
 	}
 	EachMatched(ctx, reader, &policy, f)
+}
+
+// ServicesWithPage are the names of the Services of a namespace that have a standby slice of
+// a page.
+func ServicesWithPage(ctx context.Context, reader client.Reader, namespace string) sets.Set[string] {
+	names := sets.New[string]()
+	EachStandby(ctx, reader, namespace, OfPage, func(slice *discoveryv1.EndpointSlice) { names.Insert(ServiceOfSlice(slice)[0]) })
+	return names
 }
 
 // EachUserOfTemplate calls f with every Service whose decision may rest on a PodTemplate:

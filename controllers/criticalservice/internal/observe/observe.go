@@ -278,30 +278,25 @@ func (o *Observer) readResponder(ctx context.Context, from client.Reader, key ty
 	case snap.Service == nil:
 		// Of a Service that is gone nothing is remembered, which would have to be forgotten.
 	case listeners != nil && listeners.Labels[criticalv2.LabelResponder] == criticalv2.ResponderListeners:
-		snap.Responder.Listeners = o.table(ctx, listeners)[key.Name]
+		snap.Responder.Listeners = o.Table(ctx, listeners)[key.Name]
 	default:
 		o.Memory.Tables.Delete(key.Namespace)
 	}
 	return nil
 }
 
-// table is the table in a ConfigMap, by Service.
-func (o *Observer) table(ctx context.Context, config *corev1.ConfigMap) map[string][]listener.Listener {
+// Table is the table in a ConfigMap, by Service; empty where it cannot be parsed, which
+// the responder's controller fixes.
+func (o *Observer) Table(ctx context.Context, config *corev1.ConfigMap) map[string][]listener.Listener {
 	version := string(config.UID) + "/" + config.ResourceVersion
 	return o.Memory.Tables.Parsed(config.Namespace, version, func() map[string][]listener.Listener {
 		o.forgetTables(ctx)
-		return Listeners(config)
+		table, err := listener.Parse([]byte(config.Data[listener.Key]))
+		if err != nil {
+			return nil
+		}
+		return table.ByService()
 	})
-}
-
-// Listeners are those of the table in a ConfigMap, by Service; none where it cannot be
-// parsed, which the responder's controller fixes.
-func Listeners(config *corev1.ConfigMap) map[string][]listener.Listener {
-	table, err := listener.Parse([]byte(config.Data[listener.Key]))
-	if err != nil {
-		return nil
-	}
-	return table.ByService()
 }
 
 // forgetTables drops the tables of namespaces that have none any more. No Service of

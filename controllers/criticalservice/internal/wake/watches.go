@@ -9,7 +9,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -112,70 +111,32 @@ func ServiceOfFallback(_ context.Context, object client.Object, q queue.Requests
 // a page: something about the responder, or about content, has changed.
 func ServicesWithPage(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
 	return func(ctx context.Context, object client.Object, q queue.Requests) {
-		observe.EachStandby(ctx, reader, object.GetNamespace(), observe.OfPage, func(slice *discoveryv1.EndpointSlice) {
-			q.Add(Request(slice.Namespace, observe.ServiceOfSlice(slice)[0]))
-		})
+		for name := range observe.ServicesWithPage(ctx, reader, object.GetNamespace()) {
+			q.Add(Request(object.GetNamespace(), name))
+		}
 	}
 }
 
-// serviceOfConfigMap wakes the Service that a maintenance is about; the table of the
-// responder concerns every page of the namespace.
-func serviceOfConfigMap(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
-	pages := ServicesWithPage(reader)
-	return func(ctx context.Context, object client.Object, q queue.Requests) {
+// ConfigMaps wakes the Service that a maintenance is about, and the namespace in tables
+// whose responder has another table: what it says is read there, because any user may write
+// a large one again and again.
+func ConfigMaps(tables *queue.Waker) handler.EventHandler {
+	return EachState(func(_ context.Context, object client.Object, q queue.Requests) {
 		config, isConfigMap := object.(*corev1.ConfigMap)
-		if !isConfigMap || config.Labels[criticalv2.LabelResponder] != criticalv2.ResponderMaintenance {
-			pages(ctx, object, q)
-		} else if name := config.Data[criticalv2.MaintenanceService]; name != "" {
-			q.Add(Request(config.Namespace, name))
+		if !isConfigMap {
+			return
 		}
-	}
-}
-
-// ConfigMaps wakes the Services that a ConfigMap concerns. Of a table that is changed these
-// are the ones whose listeners are: it changes with each Service that is armed.
-func ConfigMaps(reader client.Reader) handler.EventHandler {
-	concerned := EachState(serviceOfConfigMap(reader))
-	return handler.Funcs{
-		CreateFunc: concerned.Create,
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue.Requests) {
-			old, now := tableIn(e.ObjectOld), tableIn(e.ObjectNew)
-			if old == nil || now == nil {
-				concerned.Update(ctx, e, q)
-				return
+		switch config.Labels[criticalv2.LabelResponder] {
+		case criticalv2.ResponderListeners:
+			if config.Name == criticalv2.ResponderName {
+				tables.Wake(types.NamespacedName{Name: config.Namespace})
 			}
-			servicesOfTable(ctx, reader, old, now, q)
-		},
-		DeleteFunc: concerned.Delete,
-	}
-}
-
-// servicesOfTable wakes the Services with a page whose listeners differ between two states
-// of a table. Any user may write one: it is parsed only where a page is, and names only
-// Services that have one.
-func servicesOfTable(ctx context.Context, reader client.Reader, old, now *corev1.ConfigMap, q queue.Requests) {
-	pages := sets.New[string]()
-	observe.EachStandby(ctx, reader, now.Namespace, observe.OfPage, func(slice *discoveryv1.EndpointSlice) {
-		pages.Insert(observe.ServiceOfSlice(slice)[0])
-	})
-	if len(pages) == 0 {
-		return
-	}
-	before, after := observe.Listeners(old), observe.Listeners(now)
-	for name := range pages {
-		if !equality.Semantic.DeepEqual(before[name], after[name]) {
-			q.Add(Request(now.Namespace, name))
+		case criticalv2.ResponderMaintenance:
+			if name := config.Data[criticalv2.MaintenanceService]; name != "" {
+				q.Add(Request(config.Namespace, name))
+			}
 		}
-	}
-}
-
-// tableIn is the ConfigMap of an object that is the table of a responder, and else nil.
-func tableIn(object client.Object) *corev1.ConfigMap {
-	config, isConfigMap := object.(*corev1.ConfigMap)
-	if !isConfigMap || config.Labels[criticalv2.LabelResponder] != criticalv2.ResponderListeners {
-		return nil
-	}
-	return config
+	})
 }
 
 // ServicesOfNamespace wakes the Services of a namespace whose labels changed.
@@ -229,8 +190,8 @@ var SpecChanged = predicate.Funcs{
 	},
 }
 
-// OfResponder lets pass what changes in Pods of the responder that decides whether they
-// are published: each concerns every Service with a page.
+// OfResponder lets pass those changes of the responder's Pods that decide whether they are
+// published: each concerns every Service with a page.
 var OfResponder = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return isOfResponder(e.Object) },
 	UpdateFunc: func(e event.UpdateEvent) bool {

@@ -1,8 +1,8 @@
 package wake_test
 
 import (
-	"slices"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -18,50 +18,43 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe/observetest"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
-	"github.com/critical-service/operator/internal/contract/listener"
+	"github.com/critical-service/operator/internal/controller/queue"
 )
 
-// A table changes with each Service that is armed: if each change woke all Services, the
-// cost of arming them would grow with their square.
-func TestATableWakesTheServicesWhoseListenersChanged(t *testing.T) {
-	page := criticalv2.DefaultPage()
-	other := criticalv2.DefaultPage()
-	other.Message = "Back at noon."
-	web := listener.Listener{Service: "web", ServicePort: 80, Port: 20000, Page: page}
-	api := listener.Listener{Service: "api", ServicePort: 80, Port: 20001, Page: page}
-	forged := listener.Listener{Service: "forged", ServicePort: 80, Port: 20009, Page: page}
-	moved, changed := web, web
-	moved.Port, changed.Page = 20002, other
-	invalid := &corev1.ConfigMap{Data: map[string]string{listener.Key: "{"}}
+// What a table says is read elsewhere: any user of a namespace may write a large one in a
+// loop.
+func TestAConfigMapWakesTheServiceOfItsMaintenanceAndATableItsNamespace(t *testing.T) {
+	config := func(name, role string) *corev1.ConfigMap {
+		return &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{criticalv2.LabelResponder: role}},
+			Data:       map[string]string{criticalv2.MaintenanceService: "web"},
+		}
+	}
 	for name, test := range map[string]struct {
-		before, after *corev1.ConfigMap
-		woken         []string
+		config           *corev1.ConfigMap
+		services, tables []string
 	}{
-		"nothing changed":              {table(t, web, api), table(t, web, api), nil},
-		"a listener came":              {table(t, web), table(t, web, api), []string{"api"}},
-		"a listener went":              {table(t, web, api), table(t, web), []string{"api"}},
-		"a listener moved":             {table(t, web, api), table(t, api, moved), []string{"web"}},
-		"a page changed":               {table(t, web, api), table(t, changed, api), []string{"web"}},
-		"a table becomes invalid":      {table(t, web, api), labelled(invalid), []string{"api", "web"}},
-		"a table becomes valid again":  {labelled(invalid), table(t, web), []string{"web"}},
-		"another user takes its label": {table(t, web, api), invalid, []string{"api", "idle", "web"}},
-		"a Service without a page":     {table(t, web), table(t, web, forged), nil},
+		"a maintenance":               {config("web-maintenance", criticalv2.ResponderMaintenance), []string{"web"}, nil},
+		"the table of the responder":  {config(criticalv2.ResponderName, criticalv2.ResponderListeners), nil, []string{"shop"}},
+		"a table of another name":     {config("forged", criticalv2.ResponderListeners), nil, nil},
+		"what is neither of them":     {config(criticalv2.ResponderName, criticalv2.ResponderContent), nil, nil},
+		"a maintenance of no Service": {&corev1.ConfigMap{ObjectMeta: config("none", criticalv2.ResponderMaintenance).ObjectMeta}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			observer, _ := observetest.Of(t, ofPage("web"), ofPage("api"), ofPage("idle"))
-			queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
-			defer queue.ShutDown()
-			wake.ConfigMaps(observer.Cached).Update(t.Context(), event.TypedUpdateEvent[client.Object]{ObjectOld: in(test.before), ObjectNew: in(test.after)}, queue)
-			var woken []string
-			for queue.Len() > 0 {
-				request, _ := queue.Get()
-				g.Expect(request.Namespace).To(Equal("shop"))
-				woken = append(woken, request.Name)
-				queue.Done(request)
+			tables, changed := queue.NewWaker(time.Hour), &woken{}
+			g.Expect(tables.Start(t.Context(), changed)).To(Succeed())
+			services := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+			defer services.ShutDown()
+			wake.ConfigMaps(tables).Update(t.Context(), event.TypedUpdateEvent[client.Object]{ObjectOld: test.config, ObjectNew: test.config}, services)
+			var names []string
+			for services.Len() > 0 {
+				request, _ := services.Get()
+				names = append(names, request.Name)
+				services.Done(request)
 			}
-			slices.Sort(woken)
-			g.Expect(woken).To(Equal(test.woken))
+			g.Expect(names).To(Equal(test.services))
+			g.Expect(changed.take()).To(Equal(test.tables))
 		})
 	}
 }
@@ -73,27 +66,6 @@ func ofPage(service string) *discoveryv1.EndpointSlice {
 			discoveryv1.LabelServiceName: service, discoveryv1.LabelManagedBy: criticalv2.ManagedBy, criticalv2.LabelFallbackKind: criticalv2.FallbackKindPage,
 		},
 	}}
-}
-
-func table(t *testing.T, listeners ...listener.Listener) *corev1.ConfigMap {
-	t.Helper()
-	data, err := (&listener.Table{Listeners: listeners}).Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return labelled(&corev1.ConfigMap{Data: map[string]string{listener.Key: string(data)}})
-}
-
-func labelled(config *corev1.ConfigMap) *corev1.ConfigMap {
-	config = config.DeepCopy()
-	config.Labels = map[string]string{criticalv2.LabelResponder: criticalv2.ResponderListeners}
-	return config
-}
-
-func in(config *corev1.ConfigMap) *corev1.ConfigMap {
-	config = config.DeepCopy()
-	config.Namespace, config.Name = "shop", criticalv2.ResponderName
-	return config
 }
 
 // A rollout changes the counts of a Deployment many times, and thousands of Services may
