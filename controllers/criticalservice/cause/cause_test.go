@@ -75,6 +75,7 @@ func TestManySearchesLookAgainLater(t *testing.T) {
 		"and then each minute":                      {looks: 99, want: time.Minute},
 		"some searches change nothing":              {looks: 0, young: 19, want: 2 * time.Second},
 		"a thousand share ten looks a second":       {looks: 0, young: 999, want: 100 * time.Second},
+		"none waits for more than five minutes":     {looks: 0, young: 9999, want: 5 * time.Minute},
 		"those that are open for long do not delay": {looks: 0, old: 5000, want: 2 * time.Second},
 		"nor those that are planned":                {looks: 0, plans: 5000, want: 2 * time.Second},
 		"those that are open for long share theirs": {looks: 99, old: 999, young: 999, want: 100 * time.Second},

@@ -67,7 +67,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			report = r.diagnose(ctx, &snap, plan, last, &next)
 		}
 	}
-	wait := looked(&next, r.Clock.Now(), r.Diagnoses.peers(last))
+	wait := looked(&next, r.Clock.Now(), r.Diagnoses.peers(&next))
 	if r.Diagnoses.replace(key, last, &next) {
 		report()
 	}

@@ -65,9 +65,12 @@ func (d *Diagnoses) replace(key types.NamespacedName, last, next *memory.Diagnos
 // intervals are those between two looks of one search; the last one stays.
 var intervals = []time.Duration{2 * time.Second, 5 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute}
 
-// again is how often all peers together look again at most: in a mass failure each does
-// so the later, the more there are.
-const again = 100 * time.Millisecond
+// again is the time between two looks of all peers together: in a mass failure each looks
+// again the later, the more there are, and after latest at the latest.
+const (
+	again  = 100 * time.Millisecond
+	latest = 5 * time.Minute
+)
 
 // isLong reports whether a search has come to its last interval.
 func isLong(d *memory.Diagnosis) bool { return d.Looks >= len(intervals)-1 }
@@ -75,6 +78,9 @@ func isLong(d *memory.Diagnosis) bool { return d.Looks >= len(intervals)-1 }
 // peers returns how many searches share their looks with this one: outages that last for
 // long do not delay what is found of new ones, and planned ones read nothing.
 func (d *Diagnoses) peers(of *memory.Diagnosis) int {
+	if of.Planned {
+		return 0
+	}
 	return d.memory.Diagnoses.Count(func(other *memory.Diagnosis) bool {
 		return !other.Planned && isLong(other) == isLong(of)
 	})
@@ -83,7 +89,7 @@ func (d *Diagnoses) peers(of *memory.Diagnosis) int {
 // looked counts a look, and returns how long it is until the next one, where a search
 // has so many peers.
 func looked(d *memory.Diagnosis, now time.Time, peers int) time.Duration {
-	interval := max(intervals[min(d.Looks, len(intervals)-1)], time.Duration(peers)*again)
+	interval := max(intervals[min(d.Looks, len(intervals)-1)], min(time.Duration(peers)*again, latest))
 	d.Looks++
 	d.Next = now.Add(interval)
 	return interval
