@@ -35,6 +35,9 @@ type versions struct {
 	refused map[string]refusal
 	// seen is since when a namespace is under way with the operator's version.
 	seen map[string]observation
+	// up is the version with which a namespace has come up. What becomes of its Pods later,
+	// in a drain for one, says nothing about the version.
+	up map[string]string
 }
 
 type intention struct {
@@ -100,11 +103,26 @@ func (v *versions) complete(neighbours map[string]decide.Neighbour, asking, vers
 		}
 	}
 	for namespace, known := range neighbours {
-		if known.Version == version && known.Progress == decide.Underway {
+		switch {
+		case known.Version != version:
+			continue
+		case known.Progress == decide.Complete:
+			v.cameUp(namespace, version)
+		case v.up[namespace] == version:
+			known.Progress = decide.Complete
+		case known.Progress == decide.Underway:
 			known.SeenUnderway(v.observe(namespace, version, now), now)
-			neighbours[namespace] = known
 		}
+		neighbours[namespace] = known
 	}
+	maps.DeleteFunc(v.up, func(namespace, _ string) bool { return neighbours[namespace].Version != version })
+}
+
+func (v *versions) cameUp(namespace, version string) {
+	if v.up == nil {
+		v.up = map[string]string{}
+	}
+	v.up[namespace] = version
 }
 
 // observe notes that a namespace is under way, and returns since when it was first seen

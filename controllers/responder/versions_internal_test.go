@@ -221,3 +221,21 @@ func TestDecidingAgainAndAgainIsNotUnderWayForEver(t *testing.T) {
 		}
 	}
 }
+
+// A drain takes Pods of many namespaces at once, long after they have come up.
+func TestANamespaceThatCameUpWithAVersionIsNoFailureOfItLater(t *testing.T) {
+	g := NewWithT(t)
+	now := time.Unix(1_900_000_000, 0)
+	var known versions
+	seen := func(version string, progress decide.Progress) decide.Progress {
+		neighbours := map[string]decide.Neighbour{"shop": {Namespace: "shop", Version: version, Progress: progress}}
+		known.complete(neighbours, "asking", "next", now)
+		return neighbours["shop"].Progress
+	}
+	g.Expect(seen("next", decide.Failed)).To(Equal(decide.Failed), "it has not come up so far")
+	g.Expect(seen("next", decide.Complete)).To(Equal(decide.Complete))
+	g.Expect(seen("next", decide.Failed)).To(Equal(decide.Complete))
+	g.Expect(seen("next", decide.Underway)).To(Equal(decide.Complete))
+	g.Expect(seen("last", decide.Failed)).To(Equal(decide.Failed))
+	g.Expect(seen("next", decide.Failed)).To(Equal(decide.Failed), "it has to come up again")
+}

@@ -17,9 +17,9 @@ const (
 	// comesUpWithin is how long a responder may take to come up with another version
 	// before it counts as one that does not.
 	comesUpWithin = 5 * time.Minute
-	// failuresToStop is how many namespaces must not come up before a version is held back,
-	// and more than have. One alone may have a problem of its own, such as a quota, or an
-	// editor who wants to hold up all others.
+	// failuresToStop: a version is held back once so many namespaces have failed with it,
+	// and more than have come up. One alone may have a problem of its own, such as a quota,
+	// or an editor who wants to hold up all others.
 	failuresToStop = 2
 	// atOnce is how many namespaces roll out a version at the same time at most.
 	atOnce = 10
@@ -95,7 +95,7 @@ func deploymentCondition(deployment *appsv1.Deployment, kind appsv1.DeploymentCo
 type Wait struct {
 	// For are the namespaces that it waits for, sorted.
 	For []string
-	// Stopped says that they do not come up with the new version, and no more others have.
+	// Stopped says that they do not come up with the new version, and no more have than that.
 	Stopped bool
 }
 
