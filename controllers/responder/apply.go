@@ -48,7 +48,7 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan deci
 		err := r.remove(ctx, snap.Namespace, &done)
 		return done, err
 	}
-	// A rollout and a drain wait for the gates, and nothing here takes less time.
+	// Rollouts and drains wait for the gates, which are also the quickest of these writes.
 	failures := r.openGates(ctx, plan.Published, &done)
 	failures = append(failures, put(ctx, r, snap.Table, plan.Table, &done))
 	if len(done.taken) == 0 {

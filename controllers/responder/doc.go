@@ -37,8 +37,8 @@
 // From its start, a Pod listens on every port of the range that its annotation
 // names, and its probes succeed only when it does. So a new Service needs no rollout,
 // and "ready" means that the Service's port is open. Only a range that is full
-// grows fourfold, by a rollout that starts the new Pods before it ends the old ones. The
-// ranges of namespaces do not overlap while there is room.
+// grows, up to fourfold, by a rollout that starts the new Pods before it ends the old ones.
+// The ranges of namespaces do not overlap while there is room beside them.
 //
 // # When a Pod may go
 //

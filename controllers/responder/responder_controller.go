@@ -72,15 +72,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return fault.Result(err)
 	}
-	if len(snap.Slices) == 0 {
-		r.resting.Delete(req.Name)
-	} else {
-		r.resting.Set(req.Name, time.Now().Add(restFactor*time.Since(begun)))
-	}
+	rest := restFactor * time.Since(begun)
 	done, err := r.apply(ctx, &snap, plan)
 	r.report(ctx, &snap, plan, done)
 	if err != nil {
+		r.resting.Delete(req.Name) // A rest would reset the back-off of the queue.
 		return fault.Result(err)
+	}
+	if len(snap.Slices) == 0 {
+		r.resting.Delete(req.Name)
+	} else {
+		r.resting.Set(req.Name, time.Now().Add(rest))
 	}
 	if len(done.taken) > 0 {
 		return ctrl.Result{RequeueAfter: nameRetry}, nil

@@ -23,8 +23,8 @@ type pool struct {
 }
 
 // pool leaves out what is taken: by what keeps its number, and by what the slices
-// publish. The range never shrinks, because that would take a rollout
-// and bring nothing but a few kilobytes.
+// publish. The range seldom shrinks, because that takes a rollout and mostly brings
+// nothing but a few kilobytes.
 func (s *Snapshot) pool(numbers map[key]int32, published []claim, recorded *listener.Table) *pool {
 	p := &pool{taken: map[int32]bool{}, next: recorded.Next}
 	for i := range s.Neighbours {
@@ -38,11 +38,6 @@ func (s *Snapshot) pool(numbers map[key]int32, published []claim, recorded *list
 	}
 	taken := slices.Sorted(maps.Keys(p.taken))
 	p.begin(s, taken)
-	if len(taken) > 0 {
-		for p.ports.First > taken[0] || p.ports.Last < taken[len(taken)-1] {
-			p.grow(p.side(p.ports.First > taken[0], p.ports.Size()*(growth-1)))
-		}
-	}
 	if p.next < p.ports.First || p.next > p.ports.Last+1 {
 		p.next = p.ports.First
 		if len(taken) > 0 {
@@ -52,36 +47,58 @@ func (s *Snapshot) pool(numbers map[key]int32, published []claim, recorded *list
 	return p
 }
 
-// begin is the range that the Deployment has, unless a user moved it away from all
-// that is in use, or made it so large that other namespaces would have none. Without one
-// it is the block of what is in use, or a block that no other namespace uses; if all are
-// used, namespaces share them.
+// begin is the range that the Deployment has, with all that is in use. Without one, and
+// where a user moved it away from all that is in use, it is chosen. It is also where it is
+// so large that other namespaces would have none, and what is in use needs much less.
 func (p *pool) begin(s *Snapshot, taken []int32) {
-	if s.Deployment != nil {
-		now, err := listener.ParseRange(s.Deployment.Spec.Template.Annotations[criticalv2.AnnotationListeners])
-		if err == nil && all.First <= now.First && now.Last <= all.Last && now.Size() <= largest(len(taken)) &&
-			(len(taken) == 0 || slices.ContainsFunc(taken, now.Contains)) {
-			p.ports = now
-			return
-		}
-	}
-	p.chosen = true
-	if len(taken) > 0 {
-		p.ports = listener.BlockAt(min((taken[0]-listener.First)/listener.Block, listener.Blocks-1))
+	now, found := s.recordedRange(taken)
+	if found && now.Size() <= largest(len(taken)) {
+		p.ports = now
+		p.span(taken)
 		return
 	}
-	home := listener.Home(s.Namespace)
-	p.ports = listener.BlockAt(home)
-	for i := range listener.Blocks {
-		if block := listener.BlockAt(home + i); p.isFree(block) {
-			p.ports = block
-			return
-		}
+	p.ports, p.chosen = p.choose(s, taken), true
+	p.span(taken)
+	if found && (p.ports.Size() > now.Size()/growth || !now.Contains(p.ports.First) || !now.Contains(p.ports.Last)) {
+		p.ports, p.chosen = now, false
+		p.span(taken)
 	}
 }
 
-// largest is the largest range that a Deployment keeps where so many numbers are in use.
-// It is more than a range of the operator's own has, unless most of its Services are gone.
+// recordedRange is the range of the Deployment, if it has one that listeners may have, and that
+// has to do with what is in use.
+func (s *Snapshot) recordedRange(taken []int32) (ports listener.Range, found bool) {
+	if s.Deployment == nil {
+		return ports, false
+	}
+	ports, err := listener.ParseRange(s.Deployment.Spec.Template.Annotations[criticalv2.AnnotationListeners])
+	return ports, err == nil && all.First <= ports.First && ports.Last <= all.Last &&
+		(len(taken) == 0 || slices.ContainsFunc(taken, ports.Contains))
+}
+
+// choose is the block of what is in use, or else one that no other namespace uses; if all
+// are used, namespaces share them.
+func (p *pool) choose(s *Snapshot, taken []int32) listener.Range {
+	if len(taken) > 0 {
+		return listener.BlockAt(min((taken[0]-listener.First)/listener.Block, listener.Blocks-1))
+	}
+	home := listener.Home(s.Namespace)
+	for i := range listener.Blocks {
+		if block := listener.BlockAt(home + i); p.isFree(block) {
+			return block
+		}
+	}
+	return listener.BlockAt(home)
+}
+
+// span makes the range grow until it has all that is in use.
+func (p *pool) span(taken []int32) {
+	for len(taken) > 0 && (p.ports.First > taken[0] || p.ports.Last < taken[len(taken)-1]) {
+		p.grow(p.side(p.ports.First > taken[0], p.ports.Size()*(growth-1)))
+	}
+}
+
+// largest is from which size on a range is given back, where so many numbers are in use.
 func largest(taken int) int32 {
 	return int32(min(max(taken, int(listener.Block))*growth*growth, int(all.Size())))
 }
@@ -109,22 +126,23 @@ func (p *pool) grow(added listener.Range) {
 	p.chosen = true
 }
 
-// widen makes the range grow as far as no other namespace is, towards the side that has
-// more ports; where others are on both sides, into theirs. It reports what was added; that
-// is nothing if the range has all ports.
+// widen makes the range grow as far as no other namespace is, up to fourfold; where others
+// are on both sides, into theirs. It reports what was added; that is nothing if the range
+// has all ports.
 func (p *pool) widen() (added listener.Range) {
 	size := p.ports.Size()
 	for _, ports := range []int32{size * (growth - 1), size, listener.Block} {
 		for _, side := range p.sides(ports) {
-			if side.Size() > 0 && p.isFree(side) {
-				p.grow(side)
-				return side
+			if side.Size() >= listener.Block && side.Size() > added.Size() && p.isFree(side) {
+				added = side
 			}
 		}
 	}
-	side := p.sides(size * (growth - 1))[0]
-	p.grow(side)
-	return side
+	if added.Size() < listener.Block {
+		added = p.sides(size * (growth - 1))[0]
+	}
+	p.grow(added)
+	return added
 }
 
 // sides are both sides by which the range may grow, the larger one first.

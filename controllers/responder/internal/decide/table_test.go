@@ -209,6 +209,19 @@ func TestTheRange(t *testing.T) {
 			then:  func(_ Gomega, s *decide.Snapshot) { slice("gone", "ipv4", publishes("http", 28192))(s) },
 			want:  "20000-32767",
 		},
+		"it shrinks where next to nothing of it is in use": {
+			world: snapshot(many(5000, "a")),
+			then:  func(_ Gomega, s *decide.Snapshot) { s.Services, s.Slices = s.Services[:1], s.Slices[:1] },
+			want:  "20000-20063",
+		},
+		"it stays where what is in use is spread over it": {
+			world: snapshot(many(5000, "a")),
+			then: func(_ Gomega, s *decide.Snapshot) {
+				s.Services = append(s.Services[:1:1], s.Services[4000])
+				s.Slices = append(s.Slices[:1:1], s.Slices[4000])
+			},
+			want: "20000-32767",
+		},
 		"it does not shrink": {
 			world: snapshot(many(65, "a")),
 			then:  func(_ Gomega, s *decide.Snapshot) { s.Services, s.Slices = s.Services[:1], s.Slices[:1] },
@@ -287,20 +300,21 @@ func TestTheRangeBesideOthers(t *testing.T) {
 		world decide.Snapshot
 		want  string
 	}{
-		"another namespace has the block":          {snapshot(many(1, "a"), neighbour("20000-20063")), "20064-20127"},
-		"another has that block and the next":      {snapshot(many(1, "a"), neighbour("20000-20127")), "20128-20191"},
-		"others have parts of blocks":              {snapshot(many(1, "a"), neighbour("20063-20064"), neighbour("20191-20191")), "20192-20255"},
-		"others have what it does not need":        {snapshot(many(1, "a"), neighbour("20064-32767")), "20000-20063"},
-		"all blocks are taken: it shares its own":  {snapshot(many(1, "a"), everyBlock), "20000-20063"},
-		"a range that was given stays":             {snapshot(many(1, "a"), listening("20000-20063"), neighbour("20000-20063")), "20000-20063"},
-		"it may begin anywhere":                    {snapshot(many(1, "a"), listening("30000-30099")), "30000-30099"},
-		"it grows upwards":                         {snapshot(many(65, "a"), listening("30000-30063")), "30000-30255"},
-		"it grows away from another":               {snapshot(many(65, "a"), listening("30000-30063"), neighbour("30064-30127")), "29808-30063"},
-		"it grows into others that are beside it":  {snapshot(many(65, "a"), listening("30000-30063"), neighbour("29936-29999"), neighbour("30064-30127")), "30000-30255"},
-		"it doubles where others are further away": {snapshot(many(65, "a"), listening("30000-30063"), neighbour("29904-29935"), neighbour("30064-30127")), "29936-30063"},
-		"it grows by a block between others":       {snapshot(many(257, "a"), listening("30000-30255"), neighbour("29900-29935"), neighbour("30256-30319")), "29936-30255"},
-		"it grows downwards at the end":            {snapshot(many(65, "a"), listening("32704-32767")), "32512-32767"},
-		"it grows to the side that has more ports": {snapshot(many(65, "a"), listening("32680-32743")), "32488-32743"},
+		"another namespace has the block":                    {snapshot(many(1, "a"), neighbour("20000-20063")), "20064-20127"},
+		"another has that block and the next":                {snapshot(many(1, "a"), neighbour("20000-20127")), "20128-20191"},
+		"others have parts of blocks":                        {snapshot(many(1, "a"), neighbour("20063-20064"), neighbour("20191-20191")), "20192-20255"},
+		"others have what it does not need":                  {snapshot(many(1, "a"), neighbour("20064-32767")), "20000-20063"},
+		"all blocks are taken: it shares its own":            {snapshot(many(1, "a"), everyBlock), "20000-20063"},
+		"a range that was given stays":                       {snapshot(many(1, "a"), listening("20000-20063"), neighbour("20000-20063")), "20000-20063"},
+		"it may begin anywhere":                              {snapshot(many(1, "a"), listening("30000-30099")), "30000-30099"},
+		"it grows upwards":                                   {snapshot(many(65, "a"), listening("30000-30063")), "30000-30255"},
+		"it grows away from another":                         {snapshot(many(65, "a"), listening("30000-30063"), neighbour("30064-30127")), "29808-30063"},
+		"it grows into others that are beside it":            {snapshot(many(65, "a"), listening("30000-30063"), neighbour("29936-29999"), neighbour("30064-30127")), "30000-30255"},
+		"it doubles where others are further away":           {snapshot(many(65, "a"), listening("30000-30063"), neighbour("29904-29935"), neighbour("30064-30127")), "29936-30063"},
+		"a few ports that are free at the end are no growth": {snapshot(many(65, "a"), listening("32672-32735"), neighbour("32600-32671")), "32480-32735"},
+		"it grows by a block between others":                 {snapshot(many(257, "a"), listening("30000-30255"), neighbour("29900-29935"), neighbour("30256-30319")), "29936-30255"},
+		"it grows downwards at the end":                      {snapshot(many(65, "a"), listening("32704-32767")), "32512-32767"},
+		"it grows to the side that has more ports":           {snapshot(many(65, "a"), listening("32680-32743")), "32488-32743"},
 		"it grows on both sides as far as ports go": {
 			snapshot(many(9000, "a"), listening("30000-30063")), "20000-31023",
 		},
