@@ -1,16 +1,23 @@
 package cause
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -168,4 +175,29 @@ func TestALookAtCachesAsksNothing(t *testing.T) {
 	_, err := (&Reconciler{Observer: observer, Diagnoses: open}).Reconcile(t.Context(), ctrl.Request{NamespacedName: aService})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(observer.Memory.Attempts.Get(aService)).NotTo(BeNil())
+}
+
+func TestASearchThatEndsWithTheOperatorIsNoFailure(t *testing.T) {
+	g := NewWithT(t)
+	var lines []string
+	ctx, cancel := context.WithCancel(logr.NewContext(t.Context(), funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{})))
+	unreachable := interceptor.NewClient(fake.NewFakeClient(), interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			return errors.New("no answer")
+		},
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return errors.New("no answer")
+		},
+	})
+	r := &Reconciler{Reader: unreachable}
+	snap := decide.Snapshot{Service: &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: aService.Namespace, Name: aService.Name},
+		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "web"}},
+	}}
+	look := func() { r.diagnose(ctx, &snap, decide.Plan{}, &memory.Diagnosis{}, &memory.Diagnosis{})() }
+	look()
+	g.Expect(lines).To(HaveLen(1))
+	cancel()
+	look()
+	g.Expect(lines).To(HaveLen(1), "the operator stops")
 }

@@ -80,7 +80,9 @@ func (r *Reconciler) diagnose(ctx context.Context, snap *decide.Snapshot, plan d
 	defer cancel()
 	read, err := evidence.Collect(limited, r.Reader, snap.Service, evidence.Usual)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Info("cannot find out why the Service is down; retrying", "error", err.Error())
+		if ctx.Err() == nil { // Else the operator stops.
+			ctrl.LoggerFrom(ctx).Info("cannot find out why the Service is down; retrying", "error", err.Error())
+		}
 		return func() {}
 	}
 	found := diagnosis.Diagnose(read)
