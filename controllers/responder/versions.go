@@ -98,8 +98,9 @@ func (v *versions) complete(neighbours map[string]decide.Neighbour, asking, vers
 		}
 	}
 	for namespace, intended := range v.intended {
-		if namespace != asking {
-			neighbours[namespace] = decide.NeighbourOf(intended.deployment, now)
+		wanted, known := decide.NeighbourOf(intended.deployment, now), neighbours[namespace]
+		if namespace != asking && (known.Version != wanted.Version || known.Ports != wanted.Ports) {
+			neighbours[namespace] = wanted // The cache does not show it yet.
 		}
 	}
 	for namespace, known := range neighbours {

@@ -239,3 +239,21 @@ func TestANamespaceThatCameUpWithAVersionIsNoFailureOfItLater(t *testing.T) {
 	g.Expect(seen("last", decide.Failed)).To(Equal(decide.Failed))
 	g.Expect(seen("next", decide.Failed)).To(Equal(decide.Failed), "it has to come up again")
 }
+
+// Who waits for a namespace is woken once, when that has failed or come up.
+func TestWhatTheCacheShowsCountsAndNotWhatWasIntended(t *testing.T) {
+	u := newUpgrade(t, "shop")
+	_, plan := u.decides("shop")
+	u.Expect(plan.Deployment).NotTo(BeNil())
+	u.Expect(u.versions.intended).To(HaveKey("shop"))
+	wanted := decide.NeighbourOf(plan.Deployment, u.now)
+	seen := func(cached decide.Neighbour) decide.Neighbour {
+		neighbours := map[string]decide.Neighbour{"shop": cached}
+		u.versions.complete(neighbours, "asking", plan.Version, u.now)
+		return neighbours["shop"]
+	}
+	u.Expect(seen(decide.NeighbourOf(u.before("shop"), u.now))).To(Equal(wanted), "it was decided a moment ago")
+	failed := wanted
+	failed.Progress = decide.Failed
+	u.Expect(seen(failed)).To(Equal(failed))
+}
