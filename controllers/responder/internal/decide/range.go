@@ -52,7 +52,7 @@ func (s *Snapshot) pool(numbers map[key]int32, published []claim, recorded *list
 // so large that other namespaces would have none, and what is in use needs much less.
 func (p *pool) begin(s *Snapshot, taken []int32) {
 	now, found := s.recordedRange(taken)
-	if found && now.Size() <= largest(len(taken)) {
+	if found && int(now.Size()) <= largest(len(taken)) {
 		p.ports = now
 		p.span(taken)
 		return
@@ -99,8 +99,8 @@ func (p *pool) span(taken []int32) {
 }
 
 // largest is from which size on a range is given back, where so many numbers are in use.
-func largest(taken int) int32 {
-	return int32(min(max(taken, int(listener.Block))*growth*growth, int(all.Size())))
+func largest(taken int) int {
+	return max(taken, int(listener.Block)) * growth * growth
 }
 
 func (p *pool) isFree(ports listener.Range) bool {
