@@ -42,13 +42,18 @@ func Identify(pid int) (Identity, error) {
 	return Identity{PID: pid, StartTicks: stat.startTicks, BootID: BootID()}, nil
 }
 
-// Alive reports whether exactly this process still runs. A zombie does not.
+// Alive reports whether exactly this process still runs. A zombie does not, but the first
+// thread of a killed process is one before the others have ended, and as long as one of
+// them runs the process keeps its files and ports.
 func (id Identity) Alive() bool {
 	if id.PID <= 0 || id.BootID != BootID() {
 		return false
 	}
 	stat, err := readStat(id.PID)
-	return err == nil && stat.startTicks == id.StartTicks && stat.state != 'Z' && stat.state != 'X'
+	if err != nil || stat.startTicks != id.StartTicks {
+		return false
+	}
+	return stat.threads > 1 || stat.state != 'Z' && stat.state != 'X'
 }
 
 // Age returns how long the process has been running.
@@ -85,6 +90,7 @@ func (id Identity) Signal(sig syscall.Signal) error {
 
 type stat struct {
 	state      byte
+	threads    int
 	startTicks uint64
 }
 
@@ -103,7 +109,7 @@ func parseStat(content []byte) (stat, error) {
 	if end < 0 {
 		return stat{}, fmt.Errorf("not a process status: %q", content)
 	}
-	const stateField, startTimeField = 0, 19 // fields 3 and 22 of proc(5), counted after the name
+	const stateField, threadsField, startTimeField = 0, 17, 19 // fields 3, 20 and 22 of proc(5), counted after the name
 	fields := strings.Fields(string(content[end+1:]))
 	if len(fields) <= startTimeField {
 		return stat{}, fmt.Errorf("process status has too few fields: %q", content)
@@ -112,5 +118,9 @@ func parseStat(content []byte) (stat, error) {
 	if err != nil {
 		return stat{}, fmt.Errorf("process start time: %w", err)
 	}
-	return stat{state: fields[stateField][0], startTicks: ticks}, nil
+	threads, err := strconv.Atoi(fields[threadsField])
+	if err != nil {
+		return stat{}, fmt.Errorf("threads of a process: %w", err)
+	}
+	return stat{state: fields[stateField][0], threads: threads, startTicks: ticks}, nil
 }

@@ -5,6 +5,7 @@ package process
 import (
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -21,9 +22,9 @@ func TestParseStat(t *testing.T) {
 		want    stat
 		wantErr bool
 	}{
-		"a usual process":                             {content: "42 (etcd)" + rest, want: stat{'S', 4711}},
-		"a name with blanks and parentheses":          {content: "42 (a) R 7 (b)" + rest, want: stat{'S', 4711}},
-		"a zombie":                                    {content: "42 (etcd)" + strings.Replace(rest, "S", "Z", 1), want: stat{'Z', 4711}},
+		"a usual process":                             {content: "42 (etcd)" + rest, want: stat{'S', 1, 4711}},
+		"a name with blanks and parentheses":          {content: "42 (a) R 7 (b)" + rest, want: stat{'S', 1, 4711}},
+		"a zombie":                                    {content: "42 (etcd)" + strings.Replace(rest, "S", "Z", 1), want: stat{'Z', 1, 4711}},
 		"a line that was cut off is an error":         {content: "42 (etcd) S 1", wantErr: true},
 		"something that is no status is an error too": {content: "hello", wantErr: true},
 	} {
@@ -33,6 +34,57 @@ func TestParseStat(t *testing.T) {
 				t.Errorf("got %v, %v; want %v", got, err, tc.want)
 			}
 		})
+	}
+}
+
+// headless makes this process one whose first thread has ended, as that of a killed process
+// does before the others.
+const headless = "DEVCLUSTER_TEST_HEADLESS"
+
+func init() {
+	if os.Getenv(headless) == "" {
+		return
+	}
+	runtime.LockOSThread() // init runs on the first thread
+	go func() { _, _ = os.Stdin.Read(make([]byte, 1)); os.Exit(0) }()
+	_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT, 0, 0, 0)
+}
+
+func TestAProcessIsAliveUntilItsLastThreadEnds(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), headless+"=1")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	id, err := Identify(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaitFirstThreadEnded(t, id.PID)
+	if !id.Alive() {
+		t.Error("a process whose first thread has ended counts as ended, while it has its files and ports")
+	}
+	_ = stdin.Close()
+	if !waitGone(t.Context(), []Identity{id}, time.Minute) {
+		t.Error("a process of which no thread runs counts as alive")
+	}
+	_ = cmd.Wait()
+}
+
+func awaitFirstThreadEnded(t *testing.T, pid int) {
+	t.Helper()
+	for {
+		stat, err := readStat(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stat.state == 'Z' {
+			return
+		}
 	}
 }
 
