@@ -4,6 +4,7 @@ package consumers
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -24,8 +25,12 @@ func TestSessionAffinityEndsWithItsEndpoint(t *testing.T) {
 	w.t.Logf("kube-proxy in %s mode:\n%s", mode, table([]*path{sticky}))
 }
 
-// TestAHeadlessServiceNeedsPromotion asks each name only once its stage has been reached: CoreDNS
-// keeps an answer, also the answer that there is none, for half a minute.
+// dnsCatchesUp is longer than CoreDNS keeps an answer, which is half a minute: an answer from
+// before it saw the stage's slices goes away only then.
+const dnsCatchesUp = time.Minute
+
+// TestAHeadlessServiceNeedsPromotion asks each name only once kube-proxy has reached its stage:
+// CoreDNS keeps an answer, also the answer that there is none.
 func TestAHeadlessServiceNeedsPromotion(t *testing.T) {
 	w := newWorld(t)
 	var dns corev1.Service
@@ -51,7 +56,8 @@ func TestAHeadlessServiceNeedsPromotion(t *testing.T) {
 			recovered: {w.application.Status.PodIP},
 		}[s]
 		name := headless[s].Name + "." + w.namespace + ".svc.cluster.local"
-		w.Eventually(func() ([]string, error) { return resolver.Addresses(w.ctx, name) }).Should(ConsistOf(want), "stage %q", stageNames[s])
+		w.Eventually(func() ([]string, error) { return resolver.Addresses(w.ctx, name) }).
+			WithTimeout(dnsCatchesUp).Should(ConsistOf(want), "stage %q", stageNames[s])
 		names.seen[s] = map[int]string{0: none, 1: plain.want[s], 2: mixed}[len(want)]
 	})
 	w.t.Logf("\n%s", table([]*path{names}))
