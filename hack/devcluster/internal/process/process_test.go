@@ -41,11 +41,12 @@ func TestParseStat(t *testing.T) {
 // does before the others.
 const headless = "DEVCLUSTER_TEST_HEADLESS"
 
+//nolint:gochecknoinits // Nothing else is sure to run on the first thread.
 func init() {
 	if os.Getenv(headless) == "" {
 		return
 	}
-	runtime.LockOSThread() // init runs on the first thread
+	runtime.LockOSThread()
 	go func() { _, _ = os.Stdin.Read(make([]byte, 1)); os.Exit(0) }()
 	_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT, 0, 0, 0)
 }
