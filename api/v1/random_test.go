@@ -94,7 +94,7 @@ func fillFallback(to *criticalv2.Fallback, c randfill.Continue) {
 		to.PodTemplate = &criticalv2.PodTemplateFallback{}
 		c.Fill(to.PodTemplate)
 	case 2:
-		to.Service = &criticalv2.ServiceFallback{Name: name(c)}
+		to.Service = &criticalv2.BackupFallback{Name: name(c)}
 	}
 }
 

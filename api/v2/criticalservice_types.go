@@ -129,7 +129,7 @@ type Fallback struct {
 	// service is a backup Service in the namespace of the critical one.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Backup Service",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldGroup:fallback"},order=30
-	Service *ServiceFallback `json:"service,omitempty"`
+	Service *BackupFallback `json:"service,omitempty"`
 }
 
 // PageFallback says what the built-in responder answers.
@@ -273,8 +273,8 @@ const (
 	PublishSelectorLabels Publish = "SelectorLabels"
 )
 
-// ServiceFallback names a backup Service.
-type ServiceFallback struct {
+// BackupFallback names a backup Service.
+type BackupFallback struct {
 	// name of the backup Service. Its own ready endpoints become the standby,
 	// port by port name, or the single port of both.
 	// +required

@@ -77,7 +77,7 @@ func TestTheDoctorFindsWhatWouldBlockTheFailover(t *testing.T) {
 	shop.finds("protected", problem, "no CriticalService matches")
 
 	// Its backup does not exist; then it exists, and nothing listens.
-	shop.withFallback(criticalv2.Fallback{Service: &criticalv2.ServiceFallback{Name: "spare"}})
+	shop.withFallback(criticalv2.Fallback{Service: &criticalv2.BackupFallback{Name: "spare"}})
 	shop.finds("standby", problem, "nothing stands by")
 	w.deployment("spare")
 	w.service("spare", dialling(9999))

@@ -90,7 +90,7 @@ func TestADrillReportsWhatDoesNotStandBy(t *testing.T) {
 	w.deployment("spare")
 	w.service("spare", dialling(9999))
 	other := w.service("other", func(s *corev1.Service) { s.Spec.Selector = labels{"app": "shop"} }).
-		withFallback(criticalv2.Fallback{Service: &criticalv2.ServiceFallback{Name: "spare"}})
+		withFallback(criticalv2.Fallback{Service: &criticalv2.BackupFallback{Name: "spare"}})
 	other.ready()
 	code, result, _ = other.drilled("--tries=1")
 	w.Expect(code).To(Equal(exitNo))

@@ -140,7 +140,7 @@ func TestABackupServiceStandsIn(t *testing.T) {
 	app := w.pod("shop", labels{"app": "shop"})
 	spare := w.deployment("spare", "--port=9090", "--port=8080")
 	w.service("spare", dialling(9090))
-	shop := w.service("shop").withFallback(criticalv2.Fallback{Service: &criticalv2.ServiceFallback{Name: "spare"}}).ready()
+	shop := w.service("shop").withFallback(criticalv2.Fallback{Service: &criticalv2.BackupFallback{Name: "spare"}}).ready()
 	shop.answeredBy("shop")
 
 	w.remove(app)

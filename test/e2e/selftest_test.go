@@ -41,7 +41,7 @@ func TestAStandbyThatIsSilentIsFoundBeforeTheOutage(t *testing.T) {
 	app := w.pod("shop", labels{"app": "shop"})
 	w.pod("spare", labels{"app": "spare"})
 	spare := w.service("spare", dialling(9090))
-	shop := w.service("shop").withFallback(criticalv2.Fallback{Service: &criticalv2.ServiceFallback{Name: "spare"}}).ready()
+	shop := w.service("shop").withFallback(criticalv2.Fallback{Service: &criticalv2.BackupFallback{Name: "spare"}}).ready()
 
 	silent := func(words ...string) {
 		shop.condition(criticalv2.ConditionFailoverReady, metav1.ConditionFalse, criticalv2.ConditionReasonStandbySilent, words...)

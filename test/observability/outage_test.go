@@ -31,7 +31,7 @@ func TestAnOutageAsPrometheusSeesIt(t *testing.T) {
 	s := newShop(t)
 	application := s.application()
 	service := s.service(storefront, criticalv2.Fallback{Page: &criticalv2.PageFallback{Message: pageSentence, Replicas: new(int32(2))}})
-	s.service(ledger, criticalv2.Fallback{Service: &criticalv2.ServiceFallback{Name: "nowhere"}})
+	s.service(ledger, criticalv2.Fallback{Service: &criticalv2.BackupFallback{Name: "nowhere"}})
 	s.becomes(storefront, criticalv2.StateArmed)
 	s.becomes(ledger, criticalv2.StateArming)
 

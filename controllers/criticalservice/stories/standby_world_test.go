@@ -89,7 +89,7 @@ func (w *world) toPod(activation criticalv2.Activation) func(*criticalv2.Critica
 
 func toBackup(name string) func(*criticalv2.CriticalService) {
 	return func(p *criticalv2.CriticalService) {
-		p.Spec.Fallback = criticalv2.Fallback{Service: &criticalv2.ServiceFallback{Name: name}}
+		p.Spec.Fallback = criticalv2.Fallback{Service: &criticalv2.BackupFallback{Name: name}}
 	}
 }
 

@@ -57,7 +57,7 @@ func fromTemplate(namespace, name string) criticalv2.Fallback {
 }
 
 func fromBackup(name string) criticalv2.Fallback {
-	return criticalv2.Fallback{Service: &criticalv2.ServiceFallback{Name: name}}
+	return criticalv2.Fallback{Service: &criticalv2.BackupFallback{Name: name}}
 }
 
 // theShop is what is there: two namespaces with Services, and a PodTemplate each.

@@ -40,7 +40,7 @@ func toPod(activation criticalv2.Activation) option {
 }
 
 func toService(name string) option {
-	return fallsBackTo(criticalv2.Fallback{Service: &criticalv2.ServiceFallback{Name: name}})
+	return fallsBackTo(criticalv2.Fallback{Service: &criticalv2.BackupFallback{Name: name}})
 }
 
 func delays(activation, deactivation time.Duration) option {

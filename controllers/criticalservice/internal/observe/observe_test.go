@@ -99,7 +99,7 @@ func published(kind string) *discoveryv1.EndpointSlice {
 // Any user of a namespace can write a table. It must cost nothing where no page may
 // answer.
 func TestATableIsParsedOnlyWhereAPageMayAnswer(t *testing.T) {
-	backup := criticalv2.Fallback{Service: &criticalv2.ServiceFallback{Name: "spare"}}
+	backup := criticalv2.Fallback{Service: &criticalv2.BackupFallback{Name: "spare"}}
 	for name, c := range map[string]struct {
 		world  []client.Object
 		parsed bool
