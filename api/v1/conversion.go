@@ -74,10 +74,10 @@ func ConvertFromV2(from *criticalv2.CriticalService, to *CriticalService) error 
 // plain is what a v1 spec means, without an annotation.
 func plain(spec *CriticalServiceSpec) criticalv2.CriticalServiceSpec {
 	result := criticalv2.CriticalServiceSpec{
-		Fallback: criticalv2.Fallback{PodTemplate: &criticalv2.PodTemplateFallback{
+		ProtectionSpec: criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{PodTemplate: &criticalv2.PodTemplateFallback{
 			Activation: criticalv2.ActivationOnDemand,
 			Publish:    criticalv2.PublishSelectorLabels,
-		}},
+		}}},
 	}
 	setNamespace(&result, spec.Namespace)
 	setLabels(&result, spec.MatchLabels)

@@ -44,7 +44,7 @@ func TestBothVersionsAreServed(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "page"},
 		Spec: criticalv2.CriticalServiceSpec{
 			ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"tier": "web"}},
-			Fallback:        criticalv2.Fallback{Page: &criticalv2.PageFallback{Message: "Back soon."}},
+			ProtectionSpec:  criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{Message: "Back soon."}}},
 		},
 	}
 	w.Expect(admin.Create(t.Context(), page)).To(Succeed())

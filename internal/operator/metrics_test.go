@@ -143,7 +143,7 @@ func TestOneReplicaReportsServices(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Name: "measured"},
 			Spec: criticalv2.CriticalServiceSpec{
 				ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"role": "measured"}},
-				Fallback:        criticalv2.Fallback{Page: &criticalv2.PageFallback{}},
+				ProtectionSpec:  criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{}}},
 			},
 		})
 	}).Should(Succeed())

@@ -250,7 +250,7 @@ func TestAFallbackMeansAPodTemplate(t *testing.T) {
 			g.Expect(templates.Allows(fallback, "team")).To(Equal(test.allowed))
 			g.Expect(templates.Reach(templates.Named(fallback))).To(Equal(test.reach))
 
-			policies := []criticalv2.CriticalService{{}, {Spec: criticalv2.CriticalServiceSpec{Fallback: criticalv2.Fallback{PodTemplate: fallback}}}}
+			policies := []criticalv2.CriticalService{{}, {Spec: criticalv2.CriticalServiceSpec{ProtectionSpec: criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{PodTemplate: fallback}}}}}
 			g.Expect(templates.IsNamed(templates.Named(fallback), policies)).To(BeTrue())
 			g.Expect(templates.IsNamed(types.NamespacedName{Namespace: "team", Name: "other"}, policies)).To(BeFalse())
 		})

@@ -104,7 +104,7 @@ func (b *bench) protections() []client.Object {
 			Spec: criticalv2.CriticalServiceSpec{
 				Namespaces:      []string{b.namespace},
 				ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{variantLabel: "v2"}},
-				Fallback:        criticalv2.Fallback{Page: &criticalv2.PageFallback{Message: pageMark}},
+				ProtectionSpec:  criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{Message: pageMark}}},
 			},
 		},
 	}

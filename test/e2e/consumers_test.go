@@ -82,8 +82,8 @@ func (w *world) protectByPage(s *service, activationDelay time.Duration) *critic
 		Spec: criticalv2.CriticalServiceSpec{
 			Namespaces:      []string{w.namespace},
 			ServiceSelector: metav1.LabelSelector{MatchLabels: s.object.Labels},
-			ActivationDelay: metav1.Duration{Duration: activationDelay},
-			Fallback:        criticalv2.Fallback{Page: &criticalv2.PageFallback{Message: standbySentence}},
+			ProtectionSpec: criticalv2.ProtectionSpec{ActivationDelay: metav1.Duration{Duration: activationDelay},
+				Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{Message: standbySentence}}},
 		},
 	}
 	w.create(policy)

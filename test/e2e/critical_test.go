@@ -28,7 +28,7 @@ func (s *service) withFallback(fallback criticalv2.Fallback) *service {
 		Spec: criticalv2.CriticalServiceSpec{
 			Namespaces:      []string{s.namespace},
 			ServiceSelector: metav1.LabelSelector{MatchLabels: s.object.Labels},
-			Fallback:        fallback,
+			ProtectionSpec:  criticalv2.ProtectionSpec{Fallback: fallback},
 		},
 	}
 	s.create(policy)

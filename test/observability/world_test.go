@@ -90,7 +90,7 @@ func (s *shop) service(name string, fallback criticalv2.Fallback) *corev1.Servic
 	s.create(&criticalv2.CriticalService{
 		ObjectMeta: metav1.ObjectMeta{Name: s.namespace + "-" + name},
 		Spec: criticalv2.CriticalServiceSpec{
-			Namespaces: []string{s.namespace}, ServiceSelector: metav1.LabelSelector{MatchLabels: service.Labels}, Fallback: fallback,
+			Namespaces: []string{s.namespace}, ServiceSelector: metav1.LabelSelector{MatchLabels: service.Labels}, ProtectionSpec: criticalv2.ProtectionSpec{Fallback: fallback},
 		},
 	})
 	return service

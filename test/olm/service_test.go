@@ -98,7 +98,7 @@ func (s *service) withPage() *service {
 		Spec: criticalv2.CriticalServiceSpec{
 			Namespaces:      []string{s.object.Namespace},
 			ServiceSelector: metav1.LabelSelector{MatchLabels: s.object.Labels},
-			Fallback:        criticalv2.Fallback{Page: &criticalv2.PageFallback{Message: pageSentence}},
+			ProtectionSpec:  criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{Message: pageSentence}}},
 		},
 	})).To(Succeed())
 	return s

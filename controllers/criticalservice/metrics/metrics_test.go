@@ -50,11 +50,11 @@ func measuredWorld(t *testing.T, leads <-chan struct{}) (*prometheus.Registry, c
 		&discoveryv1.EndpointSlice{ObjectMeta: meta("web-standby-ipv4", standby), AddressType: discoveryv1.AddressTypeIPv4, Ports: ports, Endpoints: spare},
 		&criticalv2.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: "storefront"}, Spec: criticalv2.CriticalServiceSpec{
 			ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"role": "frontend"}},
-			Fallback:        criticalv2.Fallback{Page: &criticalv2.PageFallback{}},
+			ProtectionSpec:  criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{}}},
 		}},
 		&criticalv2.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: "too-late-by-name"}, Spec: criticalv2.CriticalServiceSpec{
 			ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"role": "frontend"}},
-			Fallback:        criticalv2.Fallback{Page: &criticalv2.PageFallback{}},
+			ProtectionSpec:  criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{}}},
 		}},
 	)
 	registry, measured := prometheus.NewRegistry(), New(watched.Memory)

@@ -63,7 +63,7 @@ func TestAnAnswerIsJudgedAtOnce(t *testing.T) {
 		Policies: []criticalv2.CriticalService{{
 			ObjectMeta: metav1.ObjectMeta{Name: "shop"},
 			Spec: criticalv2.CriticalServiceSpec{
-				ServiceSelector: metav1.LabelSelector{MatchLabels: labels}, Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{}},
+				ServiceSelector: metav1.LabelSelector{MatchLabels: labels}, ProtectionSpec: criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{}}},
 			},
 		}},
 		Slices: []discoveryv1.EndpointSlice{{AddressType: discoveryv1.AddressTypeIPv4}},

@@ -95,7 +95,7 @@ func newWorld(t *testing.T, of example, more ...client.Object) *world {
 	t.Helper()
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: web.Name, Labels: map[string]string{"tier": "front"}}}
 	policy := &criticalv2.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: "storefront"}, Spec: criticalv2.CriticalServiceSpec{
-		ServiceSelector: metav1.LabelSelector{MatchLabels: service.Labels}, Fallback: of.fallback,
+		ServiceSelector: metav1.LabelSelector{MatchLabels: service.Labels}, ProtectionSpec: criticalv2.ProtectionSpec{Fallback: of.fallback},
 	}}
 	observer, all := observetest.Of(t, append(more, service, policy)...)
 	w := &world{

@@ -75,9 +75,9 @@ func TestATemplateThatIsTooLargeIsNotKept(t *testing.T) {
 func TestTheTemplateOfANeighborIsRead(t *testing.T) {
 	neighbor := &criticalv2.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: "admin"}, Spec: criticalv2.CriticalServiceSpec{
 		ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"tier": "admin"}},
-		Fallback: criticalv2.Fallback{PodTemplate: &criticalv2.PodTemplateFallback{
+		ProtectionSpec: criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{PodTemplate: &criticalv2.PodTemplateFallback{
 			Namespace: ours.Namespace, Name: ours.Name, Publish: criticalv2.PublishSelectorLabels,
-		}},
+		}}},
 	}}
 	service := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: "admin", Labels: map[string]string{"tier": "admin"}},

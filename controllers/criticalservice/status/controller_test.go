@@ -51,7 +51,7 @@ func policyObject() *criticalv2.CriticalService {
 		ObjectMeta: metav1.ObjectMeta{Name: "shop", UID: "one", Generation: 1},
 		Spec: criticalv2.CriticalServiceSpec{
 			Namespaces: []string{"shop"}, ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"role": "critical"}},
-			Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{}},
+			ProtectionSpec: criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{}}},
 		},
 	}
 }

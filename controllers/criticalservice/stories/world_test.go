@@ -63,7 +63,7 @@ func (w *world) policy(name string, changes ...func(*criticalv2.CriticalService)
 		ObjectMeta: metav1.ObjectMeta{Name: w.Unique(name), Labels: map[string]string{labelWorld: w.Namespace}},
 		Spec: criticalv2.CriticalServiceSpec{
 			ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"role": w.Namespace}},
-			Fallback:        byLabels(),
+			ProtectionSpec:  criticalv2.ProtectionSpec{Fallback: byLabels()},
 		},
 	}
 	for _, change := range changes {

@@ -171,7 +171,7 @@ func (b *bench) policy() *criticalv2.CriticalService {
 		ObjectMeta: metav1.ObjectMeta{Name: b.id},
 		Spec: criticalv2.CriticalServiceSpec{
 			NamespaceSelector: &ours, ServiceSelector: ours,
-			Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{Replicas: new(int32(replicas))}},
+			ProtectionSpec: criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{Replicas: new(int32(replicas))}}},
 		},
 	}
 }

@@ -58,9 +58,9 @@ func fromFirst(ctx context.Context, w *world.World) error {
 	want := criticalv2.CriticalServiceSpec{
 		Namespaces:      []string{w.Namespace},
 		ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{world.Label: name}},
-		Fallback: criticalv2.Fallback{PodTemplate: &criticalv2.PodTemplateFallback{
+		ProtectionSpec: criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{PodTemplate: &criticalv2.PodTemplateFallback{
 			Activation: criticalv2.ActivationOnDemand, Publish: criticalv2.PublishSelectorLabels,
-		}},
+		}}},
 	}
 	if err := same("what v1 means, read as v2", second.Spec, want); err != nil {
 		return err

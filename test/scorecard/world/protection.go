@@ -26,7 +26,7 @@ func (w *World) PagePolicy() *criticalv2.CriticalService {
 		Spec: criticalv2.CriticalServiceSpec{
 			Namespaces:      []string{w.Namespace},
 			ServiceSelector: metav1.LabelSelector{MatchLabels: w.Selector()},
-			Fallback:        criticalv2.Fallback{Page: &criticalv2.PageFallback{Message: w.Message(), Replicas: new(int32(1))}},
+			ProtectionSpec:  criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{Message: w.Message(), Replicas: new(int32(1))}}},
 		},
 	}
 }

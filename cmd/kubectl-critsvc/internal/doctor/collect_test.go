@@ -49,7 +49,7 @@ func storefront() *criticalv2.CriticalService {
 		ObjectMeta: metav1.ObjectMeta{Name: "storefront"},
 		Spec: criticalv2.CriticalServiceSpec{
 			ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"role": "front"}},
-			Fallback:        criticalv2.Fallback{Page: &criticalv2.PageFallback{}},
+			ProtectionSpec:  criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{}}},
 		},
 	}
 }

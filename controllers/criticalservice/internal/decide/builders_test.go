@@ -61,7 +61,7 @@ func policy(name string) criticalv2.CriticalService {
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)},
 		Spec: criticalv2.CriticalServiceSpec{
 			ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"role": "shop"}},
-			Fallback:        byLabels(),
+			ProtectionSpec:  criticalv2.ProtectionSpec{Fallback: byLabels()},
 		},
 	}
 }

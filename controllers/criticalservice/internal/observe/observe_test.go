@@ -59,7 +59,7 @@ func critical(fallback criticalv2.Fallback) *criticalv2.CriticalService {
 	return &criticalv2.CriticalService{
 		ObjectMeta: metav1.ObjectMeta{Name: "storefront"},
 		Spec: criticalv2.CriticalServiceSpec{
-			ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"tier": "front"}}, Fallback: fallback,
+			ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"tier": "front"}}, ProtectionSpec: criticalv2.ProtectionSpec{Fallback: fallback},
 		},
 	}
 }

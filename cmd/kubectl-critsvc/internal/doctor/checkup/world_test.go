@@ -119,7 +119,7 @@ func policy(name string) criticalv2.CriticalService {
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: criticalv2.CriticalServiceSpec{
 			ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"role": "front"}},
-			Fallback:        criticalv2.Fallback{Page: &criticalv2.PageFallback{}},
+			ProtectionSpec:  criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{}}},
 		},
 		Status: criticalv2.CriticalServiceStatus{
 			Conditions: []metav1.Condition{
