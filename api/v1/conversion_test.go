@@ -262,7 +262,7 @@ func TestStatusAndMetadataAreTheSameInBothVersions(t *testing.T) {
 	g := NewWithT(t)
 	hub := v2Object(g, `{serviceSelector: {matchLabels: {a: b}}}`)
 	hub.Name, hub.Finalizers, hub.Generation = "storefront", []string{"example.com/hold"}, 7
-	hub.Status = criticalv2.CriticalServiceStatus{
+	hub.Status = criticalv2.ProtectionStatus{
 		ObservedGeneration: 7,
 		Conditions:         []metav1.Condition{{Type: criticalv2.ConditionReady, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Unix(0, 0))}},
 		Services:           criticalv2.ServiceCounts{Total: 1, Armed: 1},

@@ -39,7 +39,7 @@ type CriticalService struct {
 
 	// status is what the operator observed; only the operator writes it.
 	// +optional
-	Status criticalv2.CriticalServiceStatus `json:"status,omitempty,omitzero"`
+	Status criticalv2.ProtectionStatus `json:"status,omitempty,omitzero"`
 }
 
 // CriticalServiceSpec selects Services by their own labels (not by those of

@@ -38,7 +38,7 @@ type CriticalService struct {
 
 	// status is what the operator observed; only the operator writes it.
 	// +optional
-	Status CriticalServiceStatus `json:"status,omitempty,omitzero"`
+	Status ProtectionStatus `json:"status,omitempty,omitzero"`
 }
 
 // CriticalServiceSpec selects Services and says what answers in their place.

@@ -6,8 +6,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// CriticalServiceStatus is the operator's last observation.
-type CriticalServiceStatus struct {
+// ProtectionStatus is the operator's last observation. CriticalService and ServiceFallback
+// have it in common.
+type ProtectionStatus struct {
 	// observedGeneration is the generation of the spec that this status is about.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -49,7 +50,7 @@ type CriticalServiceStatus struct {
 }
 
 // DetailOf is what the status says of a Service; nil if it does not list it.
-func (s *CriticalServiceStatus) DetailOf(namespace, name string) *ServiceStatus {
+func (s *ProtectionStatus) DetailOf(namespace, name string) *ServiceStatus {
 	i := slices.IndexFunc(s.Details, func(d ServiceStatus) bool { return d.Namespace == namespace && d.Name == name })
 	if i < 0 {
 		return nil

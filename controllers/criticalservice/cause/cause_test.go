@@ -147,7 +147,7 @@ func TestWhatTheStatusSaysOfAnOutageIsNotReportedAgain(t *testing.T) {
 	crash := criticalv2.OutageCause{Reason: criticalv2.CauseCrashLoop, Message: "It crashes."}
 	governor := &criticalv2.CriticalService{
 		ObjectMeta: metav1.ObjectMeta{Name: "shop"},
-		Status: criticalv2.CriticalServiceStatus{Details: []criticalv2.ServiceStatus{{
+		Status: criticalv2.ProtectionStatus{Details: []criticalv2.ServiceStatus{{
 			Namespace: aService.Namespace, Name: aService.Name, Since: metav1.Now(), Cause: &crash,
 		}}},
 	}

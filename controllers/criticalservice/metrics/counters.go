@@ -159,7 +159,7 @@ type outageKey struct {
 
 // Follow counts what a status that was written says of outages and the one before
 // it did not. An operator that starts in an outage therefore counts it once.
-func (m *Counters) Follow(before *criticalv2.CriticalService, after *criticalv2.CriticalServiceStatus, verdicts []summary.Verdict) {
+func (m *Counters) Follow(before *criticalv2.CriticalService, after *criticalv2.ProtectionStatus, verdicts []summary.Verdict) {
 	known := map[outageKey]criticalv2.Outage{}
 	for _, outage := range before.Status.Outages {
 		known[keyOf(outage)] = outage

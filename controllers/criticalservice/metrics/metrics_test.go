@@ -153,7 +153,7 @@ func at(seconds int) *metav1.MicroTime {
 // governor is a CriticalService with a history.
 func governor(outages ...criticalv2.Outage) *criticalv2.CriticalService {
 	return &criticalv2.CriticalService{
-		ObjectMeta: metav1.ObjectMeta{Name: "storefront"}, Status: criticalv2.CriticalServiceStatus{Outages: outages},
+		ObjectMeta: metav1.ObjectMeta{Name: "storefront"}, Status: criticalv2.ProtectionStatus{Outages: outages},
 	}
 }
 
@@ -197,7 +197,7 @@ func TestWhatTheHistoryCounts(t *testing.T) {
 			known, policy := &memory.Memory{}, governor(test.before...)
 			measured := New(known)
 			known.Judgements.Set(web, judgement(policy, criticalv2.StateArmed))
-			measured.Follow(policy, &criticalv2.CriticalServiceStatus{Outages: test.after}, verdict(policy, criticalv2.StateArmed))
+			measured.Follow(policy, &criticalv2.ProtectionStatus{Outages: test.after}, verdict(policy, criticalv2.StateArmed))
 			g.Expect(known.Judgements.Get(web).Outages).To(Equal(test.outages))
 			g.Expect(observed(g, measured.covers, criticalv2.FallbackKindPage)).To(Equal(test.covered), "covered")
 			g.Expect(observed(g, measured.durations, criticalv2.FallbackKindPage)).To(Equal(test.ended), "ended")
@@ -230,7 +230,7 @@ func TestOnlyARecoveryEndsADuration(t *testing.T) {
 			}
 			ended := was
 			ended.Ended = at(60)
-			measured.Follow(governor(was), &criticalv2.CriticalServiceStatus{Outages: []criticalv2.Outage{ended}}, test.verdicts)
+			measured.Follow(governor(was), &criticalv2.ProtectionStatus{Outages: []criticalv2.Outage{ended}}, test.verdicts)
 			g.Expect(observed(g, measured.durations, criticalv2.FallbackKindPage)).To(Equal(test.want))
 		})
 	}
@@ -267,7 +267,7 @@ func TestTheTimeToCoverIsOneThatWasSeen(t *testing.T) {
 				policy.Status.Outages = []criticalv2.Outage{outage}
 			}
 			outage.Covered, outage.Fallback = at(test.covered), test.kind
-			measured.Follow(policy, &criticalv2.CriticalServiceStatus{Outages: []criticalv2.Outage{outage}}, verdict(policy, criticalv2.StateCovered))
+			measured.Follow(policy, &criticalv2.ProtectionStatus{Outages: []criticalv2.Outage{outage}}, verdict(policy, criticalv2.StateCovered))
 			g.Expect(observed(g, measured.covers, test.kind)).To(Equal(test.want))
 		})
 	}

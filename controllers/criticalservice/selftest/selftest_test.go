@@ -171,7 +171,7 @@ func TestWhatASilenceSays(t *testing.T) {
 func TestASilenceIsKnownOfEachService(t *testing.T) {
 	silent := &criticalv2.Failover{Status: metav1.ConditionFalse, Reason: criticalv2.ConditionReasonStandbySilent}
 	blocked := &criticalv2.Failover{Status: metav1.ConditionFalse, Reason: criticalv2.ConditionReasonNotProtected}
-	policy := &criticalv2.CriticalService{Status: criticalv2.CriticalServiceStatus{Details: []criticalv2.ServiceStatus{
+	policy := &criticalv2.CriticalService{Status: criticalv2.ProtectionStatus{Details: []criticalv2.ServiceStatus{
 		{Namespace: "shop", Name: "first", Failover: silent}, {Namespace: "shop", Name: "second", Failover: silent},
 		{Namespace: "shop", Name: "blocked", Failover: blocked}, {Namespace: "shop", Name: "ignored"},
 	}}}

@@ -164,7 +164,7 @@ func TestAStatusThatOthersChangedWakesTheController(t *testing.T) {
 	ours, changed := r.policy(), r.changedByOthers()
 	r.Expect(changed.Update(event.UpdateEvent{ObjectOld: policyObject(), ObjectNew: ours})).To(BeFalse())
 	theirs := r.policy()
-	theirs.Status = criticalv2.CriticalServiceStatus{}
+	theirs.Status = criticalv2.ProtectionStatus{}
 	r.Expect(r.client.Status().Update(t.Context(), theirs)).To(Succeed())
 	r.Expect(changed.Update(event.UpdateEvent{ObjectOld: ours, ObjectNew: theirs})).To(BeTrue())
 	r.later(pace)

@@ -188,7 +188,7 @@ func (w *world) describe(policies ...*criticalv2.CriticalService) string {
 	w.T.Helper()
 	var end struct {
 		Pods     []map[string]any
-		Policies []criticalv2.CriticalServiceStatus
+		Policies []criticalv2.ProtectionStatus
 	}
 	var pods corev1.PodList
 	w.Expect(w.Cluster.Client.List(w.T.Context(), &pods, client.InNamespace(w.Namespace))).To(Succeed())

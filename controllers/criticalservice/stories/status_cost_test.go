@@ -96,7 +96,7 @@ func TestNoStatusIsOfAPartOfTheServices(t *testing.T) {
 	w.stop()
 
 	last := w.statusOf(policy)
-	for seen := (criticalv2.CriticalServiceStatus{}); seen.ObservedGeneration != last.ObservedGeneration; {
+	for seen := (criticalv2.ProtectionStatus{}); seen.ObservedGeneration != last.ObservedGeneration; {
 		var change watch.Event
 		w.Eventually(changes.ResultChan()).Should(Receive(&change))
 		after, isPolicy := change.Object.(*criticalv2.CriticalService)
@@ -118,7 +118,7 @@ func TestAStatusThatOthersChangedComesBack(t *testing.T) {
 	judged := w.operator.Reconciles("service", service.Namespace, service.Name)
 	now := &criticalv2.CriticalService{}
 	w.Expect(w.Cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(policy), now)).To(Succeed())
-	now.Status = criticalv2.CriticalServiceStatus{}
+	now.Status = criticalv2.ProtectionStatus{}
 	w.Expect(w.Cluster.Client.Status().Update(t.Context(), now)).To(Succeed())
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/EndpointsReady"))
 	w.Expect(w.operator.Reconciles("service", service.Namespace, service.Name)).To(Equal(judged))

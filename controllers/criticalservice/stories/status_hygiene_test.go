@@ -72,7 +72,7 @@ func lintStatus(policy *criticalv2.CriticalService, known map[string][]string) [
 	return slices.Concat(wrong, lintDetails(status), lintAgreement(status), lintOutages(status))
 }
 
-func lintDetails(status *criticalv2.CriticalServiceStatus) []string {
+func lintDetails(status *criticalv2.ProtectionStatus) []string {
 	var wrong []string
 	for i, detail := range status.Details {
 		where := fmt.Sprintf("Service %s/%s", detail.Namespace, detail.Name)
@@ -104,7 +104,7 @@ func down(detail criticalv2.ServiceStatus) bool {
 }
 
 // lintAgreement holds counts, details and conditions against each other.
-func lintAgreement(status *criticalv2.CriticalServiceStatus) []string {
+func lintAgreement(status *criticalv2.ProtectionStatus) []string {
 	var wrong []string
 	counted, needsAction := criticalv2.ServiceCounts{Total: int32(min(len(status.Details), criticalv2.MaxDetails))}, false
 	for _, detail := range status.Details {
@@ -148,7 +148,7 @@ func lintAgreement(status *criticalv2.CriticalServiceStatus) []string {
 }
 
 // lintOutages holds the history against the states.
-func lintOutages(status *criticalv2.CriticalServiceStatus) []string {
+func lintOutages(status *criticalv2.ProtectionStatus) []string {
 	var wrong []string
 	underWay := map[string]bool{}
 	for _, outage := range status.Outages {
@@ -228,31 +228,31 @@ func TestTheLintFindsAStatusThatDoesNotAgreeWithItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	for sentence, test := range map[string]struct {
-		spoil func(*criticalv2.CriticalServiceStatus)
+		spoil func(*criticalv2.ProtectionStatus)
 		want  string
 	}{
-		"counts that do not add up":      {func(s *criticalv2.CriticalServiceStatus) { s.Services.Total = 5 }, "do not add up"},
-		"counts that the details do not": {func(s *criticalv2.CriticalServiceStatus) { s.Details = nil }, "and details"},
-		"an outage that no condition reports": {func(s *criticalv2.CriticalServiceStatus) {
+		"counts that do not add up":      {func(s *criticalv2.ProtectionStatus) { s.Services.Total = 5 }, "do not add up"},
+		"counts that the details do not": {func(s *criticalv2.ProtectionStatus) { s.Details = nil }, "and details"},
+		"an outage that no condition reports": {func(s *criticalv2.ProtectionStatus) {
 			s.Details[0].State = criticalv2.StateCovered
 			s.Services = criticalv2.ServiceCounts{Total: 1, Covered: 1}
 		}, "condition Outage must be true"},
-		"Ready though a Service is open": {func(s *criticalv2.CriticalServiceStatus) {
+		"Ready though a Service is open": {func(s *criticalv2.ProtectionStatus) {
 			s.Details[0].State = criticalv2.StateArming
 			s.Services = criticalv2.ServiceCounts{Total: 1, Arming: 1}
 		}, "condition Ready is True"},
-		"a condition that is missing":                 {func(s *criticalv2.CriticalServiceStatus) { s.Conditions = s.Conditions[1:] }, "no condition Ready"},
-		"a Service without a result of the self-test": {func(s *criticalv2.CriticalServiceStatus) { s.Details[0].Failover = nil }, "failover <nil> in state Armed"},
-		"a failover that no condition tells": {func(s *criticalv2.CriticalServiceStatus) {
+		"a condition that is missing":                 {func(s *criticalv2.ProtectionStatus) { s.Conditions = s.Conditions[1:] }, "no condition Ready"},
+		"a Service without a result of the self-test": {func(s *criticalv2.ProtectionStatus) { s.Details[0].Failover = nil }, "failover <nil> in state Armed"},
+		"a failover that no condition tells": {func(s *criticalv2.ProtectionStatus) {
 			s.Details[0].Failover.Status = metav1.ConditionFalse
 		}, "condition FailoverReady must be False"},
-		"a cause without an outage": {func(s *criticalv2.CriticalServiceStatus) {
+		"a cause without an outage": {func(s *criticalv2.ProtectionStatus) {
 			s.Details[0].Cause = &criticalv2.OutageCause{Reason: "CrashLoop"}
 		}, "in state Armed"},
-		"an outage that no Service is in": {func(s *criticalv2.CriticalServiceStatus) {
+		"an outage that no Service is in": {func(s *criticalv2.ProtectionStatus) {
 			s.Outages = []criticalv2.Outage{{Namespace: "web", Name: "x"}}
 		}, "under way: true"},
-		"a message without words": {func(s *criticalv2.CriticalServiceStatus) { s.Details[0].Message = "" }, "empty"},
+		"a message without words": {func(s *criticalv2.ProtectionStatus) { s.Details[0].Message = "" }, "empty"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			policy := cleanPolicy()

@@ -177,7 +177,7 @@ func (w *world) detailOf(policy *criticalv2.CriticalService, service *corev1.Ser
 	return criticalv2.ServiceStatus{}
 }
 
-func (w *world) statusOf(policy *criticalv2.CriticalService) criticalv2.CriticalServiceStatus {
+func (w *world) statusOf(policy *criticalv2.CriticalService) criticalv2.ProtectionStatus {
 	now := &criticalv2.CriticalService{}
 	w.Expect(w.Cluster.Client.Get(w.T.Context(), types.NamespacedName{Name: policy.Name}, now)).To(Succeed())
 	return now.Status

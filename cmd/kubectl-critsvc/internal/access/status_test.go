@@ -15,7 +15,7 @@ func TestWhoseStatusCounts(t *testing.T) {
 	of := func(state criticalv2.ServiceState, deleted *metav1.Time) criticalv2.CriticalService {
 		return criticalv2.CriticalService{
 			ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: deleted},
-			Status:     criticalv2.CriticalServiceStatus{Details: []criticalv2.ServiceStatus{{Namespace: "shop", Name: "web", State: state}}},
+			Status:     criticalv2.ProtectionStatus{Details: []criticalv2.ServiceStatus{{Namespace: "shop", Name: "web", State: state}}},
 		}
 	}
 	going := new(metav1.Now())

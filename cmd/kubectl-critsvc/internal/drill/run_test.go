@@ -36,7 +36,7 @@ func drillWith(t *testing.T, typed string, objects ...client.Object) (s *drill, 
 func policyWith(name string, state criticalv2.ServiceState) *criticalv2.CriticalService {
 	return &criticalv2.CriticalService{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Status: criticalv2.CriticalServiceStatus{Details: []criticalv2.ServiceStatus{
+		Status: criticalv2.ProtectionStatus{Details: []criticalv2.ServiceStatus{
 			{Namespace: "shop", Name: "other", State: criticalv2.StateExposed},
 			{Namespace: "shop", Name: "front", State: state, Reason: "Because", Message: "of " + name},
 		}},

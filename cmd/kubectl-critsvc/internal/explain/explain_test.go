@@ -217,15 +217,15 @@ func TestAMaintenanceIsShownWithoutTheRightToReadConfigMaps(t *testing.T) {
 
 func TestWhyAStatusDoesNotListAService(t *testing.T) {
 	for name, test := range map[string]struct {
-		edit func(*criticalv2.CriticalServiceStatus)
+		edit func(*criticalv2.ProtectionStatus)
 		want string
 	}{
-		"it has not been written": {func(s *criticalv2.CriticalServiceStatus) { *s = criticalv2.CriticalServiceStatus{} }, "has no status"},
-		"the namespace is not watched": {func(s *criticalv2.CriticalServiceStatus) {
+		"it has not been written": {func(s *criticalv2.ProtectionStatus) { *s = criticalv2.ProtectionStatus{} }, "has no status"},
+		"the namespace is not watched": {func(s *criticalv2.ProtectionStatus) {
 			s.Conditions[0].Reason, s.Conditions[0].Message = criticalv2.ConditionReasonNamespaceNotWatched, "The operator does not look there."
 		}, "The operator does not look there."},
-		"it lists the first only": {func(s *criticalv2.CriticalServiceStatus) { s.Services.Total = 300 }, "matches 300 Services, and its status lists only the 0 most urgent"},
-		"it is behind":            {func(s *criticalv2.CriticalServiceStatus) { s.Services.Total = 0 }, "the operator is about to see it"},
+		"it lists the first only": {func(s *criticalv2.ProtectionStatus) { s.Services.Total = 300 }, "matches 300 Services, and its status lists only the 0 most urgent"},
+		"it is behind":            {func(s *criticalv2.ProtectionStatus) { s.Services.Total = 0 }, "the operator is about to see it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -70,7 +70,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 		}},
 		&criticalv2.CriticalService{
 			ObjectMeta: metav1.ObjectMeta{Name: "all"},
-			Status: criticalv2.CriticalServiceStatus{Details: []criticalv2.ServiceStatus{
+			Status: criticalv2.ProtectionStatus{Details: []criticalv2.ServiceStatus{
 				{Namespace: "shop", Name: "web", State: criticalv2.StateArmed},
 			}},
 		},

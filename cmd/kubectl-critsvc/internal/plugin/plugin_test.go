@@ -79,7 +79,7 @@ func (s *shop) slice(name, manager, address string, ready bool) *discoveryv1.End
 // stands writes the status as the operator would.
 func (s *shop) stands(state criticalv2.ServiceState) {
 	began := metav1.NewMicroTime(time.Now().Add(-time.Minute))
-	s.policy.Status = criticalv2.CriticalServiceStatus{
+	s.policy.Status = criticalv2.ProtectionStatus{
 		Services: criticalv2.ServiceCounts{Total: 1, Covered: 1},
 		Details: []criticalv2.ServiceStatus{{
 			Namespace: s.namespace, Name: "web", State: state, Reason: criticalv2.ReasonFallbackServing, Since: metav1.NewTime(began.Time),

@@ -266,7 +266,7 @@ func (v *View) describe(policy *criticalv2.CriticalService, governs bool) {
 }
 
 // hiddenStates counts the Services that a status does not list, by state.
-func hiddenStates(status *criticalv2.CriticalServiceStatus) string {
+func hiddenStates(status *criticalv2.ProtectionStatus) string {
 	counts := map[criticalv2.ServiceState]int32{
 		criticalv2.StateExposed: status.Services.Exposed, criticalv2.StateCovered: status.Services.Covered,
 		criticalv2.StateArming: status.Services.Arming, criticalv2.StateArmed: status.Services.Armed,

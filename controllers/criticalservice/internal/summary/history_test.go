@@ -33,7 +33,7 @@ func (c *recorder) see(later time.Duration, verdicts ...summary.Verdict) {
 	c.now = c.now.Add(later)
 	stored, err := json.Marshal(summary.Summarize(&c.policy, verdicts, nil, c.now))
 	c.g.Expect(err).NotTo(HaveOccurred())
-	c.policy.Status = criticalv2.CriticalServiceStatus{}
+	c.policy.Status = criticalv2.ProtectionStatus{}
 	c.g.Expect(json.Unmarshal(stored, &c.policy.Status)).To(Succeed())
 }
 
@@ -379,7 +379,7 @@ func holdLaws(g Gomega, random *rand.Rand, c *recorder, verdicts []summary.Verdi
 }
 
 // words is a status as it is stored.
-func words(status criticalv2.CriticalServiceStatus) string {
+func words(status criticalv2.ProtectionStatus) string {
 	stored, err := json.Marshal(status.Outages)
 	return strings.TrimSpace(fmt.Sprint(string(stored), err))
 }

@@ -30,7 +30,7 @@ type Verdict struct {
 // Summarize makes the status of a CriticalService from its Services. The old
 // status matters only for when a state began, and while a Judgement is provisional.
 // unwatched names the namespaces of the spec that the operator does not look at.
-func Summarize(policy *criticalv2.CriticalService, verdicts []Verdict, unwatched []string, now time.Time) criticalv2.CriticalServiceStatus {
+func Summarize(policy *criticalv2.CriticalService, verdicts []Verdict, unwatched []string, now time.Time) criticalv2.ProtectionStatus {
 	known := map[types.NamespacedName]*criticalv2.ServiceStatus{}
 	for i := range policy.Status.Details {
 		detail := &policy.Status.Details[i]
@@ -41,7 +41,7 @@ func Summarize(policy *criticalv2.CriticalService, verdicts []Verdict, unwatched
 		details = append(details, detailOf(policy, &verdicts[i], known[verdicts[i].Service], now))
 	}
 
-	status := criticalv2.CriticalServiceStatus{
+	status := criticalv2.ProtectionStatus{
 		ObservedGeneration: policy.Generation,
 		Conditions:         slices.Clone(policy.Status.Conditions),
 		Services:           count(details),

@@ -121,7 +121,7 @@ func policy(name string) criticalv2.CriticalService {
 			ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"role": "front"}},
 			ProtectionSpec:  criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{}}},
 		},
-		Status: criticalv2.CriticalServiceStatus{
+		Status: criticalv2.ProtectionStatus{
 			Conditions: []metav1.Condition{
 				{Type: criticalv2.ConditionReady, Status: metav1.ConditionTrue},
 			},
