@@ -11,20 +11,26 @@ import (
 // by the Service's own labels. A selector that is invalid or empty selects
 // nothing: an object that got past the schema must not make every Service critical.
 func (s *CriticalServiceSpec) Selects(namespace string, namespaceLabels, serviceLabels map[string]string) bool {
-	if !s.ReachesNamespace(namespace) {
+	if !reaches(s.Namespaces, namespace) {
 		return false
 	}
 	if s.NamespaceSelector != nil && !selects(s.NamespaceSelector, namespaceLabels) {
 		return false
 	}
-	empty := len(s.ServiceSelector.MatchLabels)+len(s.ServiceSelector.MatchExpressions) == 0
-	return !empty && selects(&s.ServiceSelector, serviceLabels)
+	return selectsSome(&s.ServiceSelector, serviceLabels)
 }
 
-// ReachesNamespace reports whether a spec may select Services of a namespace, whatever
-// the labels of both are.
-func (s *CriticalServiceSpec) ReachesNamespace(name string) bool {
-	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, name)
+func reaches(namespaces []string, name string) bool {
+	return len(namespaces) == 0 || slices.Contains(namespaces, name)
+}
+
+func isEmpty(selector *metav1.LabelSelector) bool {
+	return len(selector.MatchLabels)+len(selector.MatchExpressions) == 0
+}
+
+// selectsSome is selects, for a selector that may not be empty.
+func selectsSome(selector *metav1.LabelSelector, set map[string]string) bool {
+	return !isEmpty(selector) && selects(selector, set)
 }
 
 func selects(selector *metav1.LabelSelector, set map[string]string) bool {

@@ -173,13 +173,13 @@ func TestAnEndpointIsTheApplicationsOwn(t *testing.T) {
 }
 
 func TestAServiceIsGovernedByTheFirstThatMatches(t *testing.T) {
-	policy := func(name string, edits ...func(*criticalv2.CriticalService)) criticalv2.CriticalService {
-		made := criticalv2.CriticalService{
+	policy := func(name string, edits ...func(*criticalv2.CriticalService)) *criticalv2.CriticalService {
+		made := &criticalv2.CriticalService{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec:       criticalv2.CriticalServiceSpec{ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"tier": "front"}}},
 		}
 		for _, edit := range edits {
-			edit(&made)
+			edit(made)
 		}
 		return made
 	}
@@ -192,7 +192,7 @@ func TestAServiceIsGovernedByTheFirstThatMatches(t *testing.T) {
 			p.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": team}}
 		}
 	}
-	type policies = []criticalv2.CriticalService
+	type policies = []criticalv2.Policy
 	for sentence, test := range map[string]struct {
 		policies policies
 		matching []string
@@ -215,7 +215,7 @@ func TestAServiceIsGovernedByTheFirstThatMatches(t *testing.T) {
 			labels := map[string]string{"team": "web"}
 			var names []string
 			for _, matching := range protection.Matching(test.policies, shop(), labels) {
-				names = append(names, matching.Name)
+				names = append(names, matching.GetName())
 			}
 			g.Expect(names).To(Equal(test.matching))
 			governor := protection.Governor(test.policies, shop(), labels)
@@ -223,7 +223,7 @@ func TestAServiceIsGovernedByTheFirstThatMatches(t *testing.T) {
 				g.Expect(governor).To(BeNil())
 				return
 			}
-			g.Expect(governor.Name).To(Equal(test.matching[0]))
+			g.Expect(governor.GetName()).To(Equal(test.matching[0]))
 		})
 	}
 }
@@ -250,7 +250,7 @@ func TestAFallbackMeansAPodTemplate(t *testing.T) {
 			g.Expect(templates.Allows(fallback, "team")).To(Equal(test.allowed))
 			g.Expect(templates.Reach(templates.Named(fallback))).To(Equal(test.reach))
 
-			policies := []criticalv2.CriticalService{{}, {Spec: criticalv2.CriticalServiceSpec{ProtectionSpec: criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{PodTemplate: fallback}}}}}
+			policies := []criticalv2.Policy{&criticalv2.CriticalService{}, &criticalv2.CriticalService{Spec: criticalv2.CriticalServiceSpec{ProtectionSpec: criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{PodTemplate: fallback}}}}}
 			g.Expect(templates.IsNamed(templates.Named(fallback), policies)).To(BeTrue())
 			g.Expect(templates.IsNamed(types.NamespacedName{Namespace: "team", Name: "other"}, policies)).To(BeFalse())
 		})

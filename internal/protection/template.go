@@ -29,10 +29,10 @@ func (t Templates) Named(fallback *criticalv2.PodTemplateFallback) types.Namespa
 	}
 }
 
-// IsNamed reports whether a CriticalService means a PodTemplate.
-func (t Templates) IsNamed(name types.NamespacedName, policies []criticalv2.CriticalService) bool {
-	return slices.ContainsFunc(policies, func(policy criticalv2.CriticalService) bool {
-		fallback := policy.Spec.Fallback.PodTemplate
+// IsNamed reports whether a policy means a PodTemplate.
+func (t Templates) IsNamed(name types.NamespacedName, policies []criticalv2.Policy) bool {
+	return slices.ContainsFunc(policies, func(policy criticalv2.Policy) bool {
+		fallback := policy.Protection().Fallback.PodTemplate
 		return fallback != nil && t.Named(fallback) == name
 	})
 }

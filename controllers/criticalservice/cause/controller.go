@@ -100,8 +100,8 @@ func (r *Reconciler) diagnose(ctx context.Context, snap *decide.Snapshot, plan d
 // inStatus is the cause that the status gives of an outage before this operator has
 // looked, so that another one has; nil if there is none. How long this process
 // runs says nothing: it may have waited for a long time to lead.
-func inStatus(governor *criticalv2.CriticalService, key types.NamespacedName) *criticalv2.OutageCause {
-	if detail := governor.Status.DetailOf(key.Namespace, key.Name); detail != nil {
+func inStatus(governor criticalv2.Policy, key types.NamespacedName) *criticalv2.OutageCause {
+	if detail := governor.Observed().DetailOf(key.Namespace, key.Name); detail != nil {
 		return detail.Cause
 	}
 	return nil

@@ -111,7 +111,7 @@ func (m *Counters) Register(registry prometheus.Registerer) error {
 
 // Activation is what one reconcile of a Service did to put a fallback to work.
 type Activation struct {
-	// InOutage is true while a CriticalService governs the Service, and it has no ready
+	// InOutage is true while a policy governs the Service, and it has no ready
 	// endpoint of its own. Otherwise a Pod is only made to stand by.
 	InOutage bool
 	// Created is true if a fallback Pod was created.
@@ -159,9 +159,9 @@ type outageKey struct {
 
 // Follow counts what a status that was written says of outages and the one before
 // it did not. An operator that starts in an outage therefore counts it once.
-func (m *Counters) Follow(before *criticalv2.CriticalService, after *criticalv2.ProtectionStatus, verdicts []summary.Verdict) {
+func (m *Counters) Follow(before criticalv2.Policy, after *criticalv2.ProtectionStatus, verdicts []summary.Verdict) {
 	known := map[outageKey]criticalv2.Outage{}
-	for _, outage := range before.Status.Outages {
+	for _, outage := range before.Observed().Outages {
 		known[keyOf(outage)] = outage
 	}
 	recovered := answering(before, verdicts)
@@ -180,12 +180,12 @@ func (m *Counters) Follow(before *criticalv2.CriticalService, after *criticalv2.
 	}
 }
 
-// answering are the Services that answer by themselves under a CriticalService. An
+// answering are the Services that answer by themselves under a policy. An
 // outage of another one has ended in this list only: its recovery is not seen here.
-func answering(policy *criticalv2.CriticalService, verdicts []summary.Verdict) map[types.NamespacedName]bool {
+func answering(policy criticalv2.Policy, verdicts []summary.Verdict) map[types.NamespacedName]bool {
 	answer := map[types.NamespacedName]bool{}
 	for i := range verdicts {
-		if verdict := &verdicts[i]; verdict.IsGovernedBy(policy.Name) {
+		if verdict := &verdicts[i]; verdict.IsGovernedBy(summary.KeyOf(policy)) {
 			answer[verdict.Service] = verdict.State == criticalv2.StateArming || verdict.State == criticalv2.StateArmed
 		}
 	}
@@ -195,8 +195,8 @@ func answering(policy *criticalv2.CriticalService, verdicts []summary.Verdict) m
 // isTimed reports whether an outage that is new shows how long it took to cover it:
 // if a standby was there, or if both moments were seen. That a Pod which is made in the
 // outage answered at the very beginning only means that it was not observed before.
-func isTimed(policy *criticalv2.CriticalService, outage criticalv2.Outage) bool {
-	template := policy.Spec.Fallback.PodTemplate
+func isTimed(policy criticalv2.Policy, outage criticalv2.Outage) bool {
+	template := policy.Protection().Fallback.PodTemplate
 	standsBy := template != nil && template.Activation == criticalv2.ActivationStandby
 	return outage.Fallback != criticalv2.FallbackKindPodTemplate || standsBy || outage.Covered.After(outage.Began.Time)
 }

@@ -10,6 +10,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 )
 
 // collectWithin is how long a scrape may read a cache, which takes milliseconds. It
@@ -53,9 +54,9 @@ func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// detailKey names what one CriticalService says of one Service.
+// detailKey names what one policy says of one Service.
 type detailKey struct {
-	policy  string
+	policy  types.NamespacedName
 	service types.NamespacedName
 }
 
@@ -70,18 +71,18 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	defer cancel()
 	policies := observe.Policies(ctx, g.Cached)
 	settled, details := true, map[detailKey]*criticalv2.ServiceStatus{}
-	for i := range policies {
-		policy := &policies[i]
-		known := g.Memory.Statuses.Get(policy.Name)
-		settled = settled && known != nil && known.Settled.UID == policy.UID
-		for j := range policy.Status.Details {
-			detail := &policy.Status.Details[j]
-			details[detailKey{policy.Name, types.NamespacedName{Namespace: detail.Namespace, Name: detail.Name}}] = detail
+	for _, policy := range policies {
+		key, status := summary.KeyOf(policy), policy.Observed()
+		known := g.Memory.Statuses.Get(key)
+		settled = settled && known != nil && known.Settled.UID == policy.GetUID()
+		for i := range status.Details {
+			detail := &status.Details[i]
+			details[detailKey{key, types.NamespacedName{Namespace: detail.Namespace, Name: detail.Name}}] = detail
 		}
 	}
 	out <- prometheus.MustNewConstMetric(g.settled, prometheus.GaugeValue, truth(settled))
 	for _, judged := range g.Memory.Judgements.All() {
-		g.collect(judged, details[detailKey{judged.Matching[0].Name, judged.Service}], out)
+		g.collect(judged, details[detailKey{judged.Matching[0].Key, judged.Service}], out)
 	}
 }
 
@@ -95,7 +96,7 @@ func (g *gauges) collect(judged *memory.Judged, detail *criticalv2.ServiceStatus
 	if fallback == "" {
 		fallback = noFallback
 	}
-	send(g.state, prometheus.GaugeValue, 1, string(state), judged.Matching[0].Name, fallback)
+	send(g.state, prometheus.GaugeValue, 1, string(state), judged.Matching[0].Key.Name, fallback)
 	send(g.since, prometheus.GaugeValue, float64(since.UnixMilli())/1000)
 	if state == criticalv2.StateIgnored {
 		return // The operator does not watch its endpoints.

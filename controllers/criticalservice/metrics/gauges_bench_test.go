@@ -24,7 +24,7 @@ func BenchmarkScrape(b *testing.B) {
 	for i := range services {
 		key := types.NamespacedName{Namespace: fmt.Sprintf("shop-%d", i%200), Name: fmt.Sprintf("web-%d", i)}
 		watched.Memory.Judgements.Set(key, summary.Judgement{
-			Service: key, At: time.Unix(1_800_000_000, 0), Matching: []summary.Policy{{Name: "storefront"}},
+			Service: key, At: time.Unix(1_800_000_000, 0), Matching: []summary.Policy{{Key: types.NamespacedName{Name: "storefront"}}},
 			State: criticalv2.StateArmed, OwnReady: 2, Fallback: criticalv2.FallbackKindPage, Published: true,
 		})
 		watched.Memory.Checks.Set(key, summary.Check{Asked: 2})

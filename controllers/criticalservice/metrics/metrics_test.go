@@ -120,7 +120,7 @@ func TestASeriesThatIsMissingAtAStartIsNotOneThatIsGone(t *testing.T) {
 	g.Expect(settled()).To(Equal(0.0))
 	for _, policy := range []string{"storefront", "too-late-by-name"} {
 		g.Expect(settled()).To(Equal(0.0), "%s waits for a Service", policy)
-		watched.Memory.Statuses.Set(policy, memory.Status{Settled: summary.Policy{Name: policy, Generation: 7}})
+		watched.Memory.Statuses.Set(types.NamespacedName{Name: policy}, memory.Status{Settled: summary.Policy{Key: types.NamespacedName{Name: policy}, Generation: 7}})
 	}
 	g.Expect(settled()).To(Equal(1.0), "that a spec changed later does not matter")
 }

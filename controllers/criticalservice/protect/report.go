@@ -67,8 +67,8 @@ func (r *Reconciler) remember(key types.NamespacedName, snap *decide.Snapshot, p
 func (r *Reconciler) emitPromoted(snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	if slice := turned(done.published, snap.Standby, true); slice != nil {
 		r.Emit(snap.Service, plan.Governor, corev1.EventTypeWarning, eventFallbackPromoted, "PromoteFallback",
-			"No ready endpoint: promoted %s fallback of CriticalService %q (Pod %q)",
-			slice.Labels[criticalv2.LabelFallbackKind], plan.Governor.Name, podOf(slice))
+			"No ready endpoint: promoted %s fallback of %s %q (Pod %q)",
+			slice.Labels[criticalv2.LabelFallbackKind], plan.Governor.PolicyKind().Kind, plan.Governor.GetName(), podOf(slice))
 	}
 }
 

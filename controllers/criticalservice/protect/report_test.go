@@ -60,7 +60,7 @@ func TestAnAnswerIsJudgedAtOnce(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: labels},
 			Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Name: "http", Port: 80}}},
 		},
-		Policies: []criticalv2.CriticalService{{
+		Policies: []criticalv2.Policy{&criticalv2.CriticalService{
 			ObjectMeta: metav1.ObjectMeta{Name: "shop"},
 			Spec: criticalv2.CriticalServiceSpec{
 				ServiceSelector: metav1.LabelSelector{MatchLabels: labels}, ProtectionSpec: criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{}}},
@@ -81,7 +81,7 @@ func TestNothingIsRememberedOfAServiceThatIsGone(t *testing.T) {
 	g := NewWithT(t)
 	observer, _ := observetest.Of(t)
 	known, key := observer.Memory, types.NamespacedName{Namespace: "shop", Name: "web"}
-	known.Judgements.Set(key, summary.Judgement{Service: key, Matching: []summary.Policy{{Name: "shop"}}})
+	known.Judgements.Set(key, summary.Judgement{Service: key, Matching: []summary.Policy{{Key: types.NamespacedName{Name: "shop"}}}})
 	known.Judgements.CountOutage(key)
 	known.Attempts.Set(key, decide.Attempt{})
 	known.Refusals.Set(key, decide.Refusal{})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
 	"github.com/critical-service/operator/internal/protection"
 
@@ -70,14 +71,14 @@ func (r *Reconciler) emit(snap *decide.Snapshot, plan decide.Plan, done outcome)
 	case done.created == nil:
 	case plan.OwnReady > 0:
 		r.Emit(service, governor, corev1.EventTypeNormal, eventFallbackCreated, "CreateFallback",
-			"Created fallback Pod %q as standby (CriticalService %q)", done.created.Name, plan.Governor.Name)
+			"Created fallback Pod %q as standby (%s %q)", done.created.Name, plan.Governor.PolicyKind().Kind, plan.Governor.GetName())
 	default:
 		r.Emit(service, governor, corev1.EventTypeWarning, eventFallbackCreated, "CreateFallback",
-			"No ready endpoint: created fallback Pod %q (CriticalService %q)", done.created.Name, plan.Governor.Name)
+			"No ready endpoint: created fallback Pod %q (%s %q)", done.created.Name, plan.Governor.PolicyKind().Kind, plan.Governor.GetName())
 	}
 	for _, pod := range done.rebound {
 		r.Emit(service, governor, corev1.EventTypeNormal, eventFallbackRebound, "RebindFallback",
-			"Fallback Pod %q follows the Service's selector and CriticalService %q", pod.Name, plan.Governor.Name)
+			"Fallback Pod %q follows the Service's selector and %s %q", pod.Name, plan.Governor.PolicyKind().Kind, plan.Governor.GetName())
 	}
 	for _, removal := range done.released {
 		r.Emit(service, governor, corev1.EventTypeNormal, eventFallbackReleased, "ReleaseFallback",
@@ -94,7 +95,7 @@ func (r *Reconciler) emit(snap *decide.Snapshot, plan decide.Plan, done outcome)
 }
 
 // leavesInOutage reports whether a fallback was withdrawn while nothing else answers,
-// because no CriticalService asks for it any more.
+// because no policy asks for it any more.
 func leavesInOutage(snap *decide.Snapshot, plan decide.Plan, done outcome) bool {
 	unprotected := plan.Governor == nil || plan.State == criticalv2.StateIgnored
 	promoted := false
@@ -106,7 +107,7 @@ func leavesInOutage(snap *decide.Snapshot, plan decide.Plan, done outcome) bool 
 
 func whyEnded(plan decide.Plan) string {
 	if plan.Governor == nil {
-		return "no CriticalService matches it any more. Let one match it again if it is still critical."
+		return "no CriticalService or ServiceFallback matches it any more. Let one match it again if it is still critical."
 	}
 	return plan.Message
 }
@@ -125,7 +126,7 @@ var whyText = map[decide.Why]string{
 func (r *Reconciler) log(ctx context.Context, plan decide.Plan, done outcome) {
 	log := ctrl.LoggerFrom(ctx)
 	if done.created != nil {
-		log.Info("created fallback Pod", "pod", done.created.Name, "state", plan.State, "governor", plan.Governor.Name)
+		log.Info("created fallback Pod", "pod", done.created.Name, "state", plan.State, "governor", summary.KeyOf(plan.Governor))
 	}
 	for _, pod := range done.rebound {
 		log.Info("rebound fallback Pod", "pod", pod.Name, "state", plan.State)

@@ -39,7 +39,7 @@ func TestContentThatWasJudgedWakesTheStatus(t *testing.T) {
 	w := newWorld(t, contentExample)
 	status, statuses := wake.NewStatus(w.Memory), newQueue(t)
 	w.Readers = New(w.Observer, status)
-	w.Memory.Judgements.Set(web, summary.Judgement{Service: web, Matching: []summary.Policy{{Name: "storefront"}}})
+	w.Memory.Judgements.Set(web, summary.Judgement{Service: web, Matching: []summary.Policy{{Key: types.NamespacedName{Name: "storefront"}}}})
 	w.write(w.two.text)
 	w.look()
 	w.Expect(status.Start(t.Context(), statuses)).To(Succeed())

@@ -165,13 +165,13 @@ func (r *Reconciler) record(snap *decide.Snapshot, plan decide.Plan, check summa
 			"The standby does not answer: %s", check.Silence.Message)
 	case criticalv2.ConditionReasonStandbyAnswers:
 		r.Emit(snap.Service, plan.Governor, corev1.EventTypeNormal, found.event, "TestFallback",
-			"The standby answers again on every port (CriticalService %q)", plan.Governor.Name)
+			"The standby answers again on every port (%s %q)", plan.Governor.PolicyKind().Kind, plan.Governor.GetName())
 	}
 }
 
 // reportedSilent reports whether the status already says that the standby of a Service is
 // silent: an operator before this one found it.
-func reportedSilent(policy *criticalv2.CriticalService, service *corev1.Service) bool {
-	detail := policy.Status.DetailOf(service.Namespace, service.Name)
+func reportedSilent(policy criticalv2.Policy, service *corev1.Service) bool {
+	detail := policy.Observed().DetailOf(service.Namespace, service.Name)
 	return detail != nil && detail.Failover != nil && detail.Failover.Reason == criticalv2.ConditionReasonStandbySilent
 }

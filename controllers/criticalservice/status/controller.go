@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -60,7 +61,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 // another client before: a status that others changed is written again.
 func (r *Reconciler) changedByOthers() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		known := r.Memory.Statuses.Get(e.ObjectNew.GetName())
+		known := r.Memory.Statuses.Get(client.ObjectKeyFromObject(e.ObjectNew))
 		return known == nil || known.Version != e.ObjectNew.GetResourceVersion()
 	}}
 }
@@ -68,14 +69,14 @@ func (r *Reconciler) changedByOthers() predicate.Predicate {
 // Reconcile writes the status where it differs, and then sends the events that
 // the difference is worth.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	policy := &criticalv2.CriticalService{}
+	policy := policyAt(req.NamespacedName)
 	if err := r.Cached.Get(ctx, req.NamespacedName, policy); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.Memory.Statuses.Delete(req.Name)
+			r.Memory.Statuses.Delete(req.NamespacedName)
 		}
 		return fault.Result(err)
 	}
-	if wait := r.untilNext(policy.Name); wait > 0 {
+	if wait := r.untilNext(req.NamespacedName); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	judged, settled := r.judgements(ctx, policy)
@@ -84,9 +85,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{RequeueAfter: pace}, nil
 	}
 	verdicts := r.verdicts(judged)
-	updated := policy.DeepCopy()
-	updated.Status = summary.Summarize(policy, verdicts, r.unwatched(policy), r.Clock.Now())
-	written := updated.DeepCopy()
+	updated := policy.DeepCopyObject().(criticalv2.Policy)
+	*updated.Observed() = summary.Summarize(policy, verdicts, r.unwatched(policy), r.Clock.Now())
+	written := updated.DeepCopyObject().(criticalv2.Policy)
 	wrote, err := write.Status(ctx, r.Client, policy, written)
 	if apierrors.IsInvalid(err) {
 		return fault.Result(fault.BugFrom(err))
@@ -95,17 +96,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return fault.Result(err)
 	}
 	if wrote {
-		r.follow(policy.Name, func(status *memory.Status) {
-			status.Written, status.Version = r.Clock.Now(), written.ResourceVersion
+		r.follow(req.NamespacedName, func(status *memory.Status) {
+			status.Written, status.Version = r.Clock.Now(), written.GetResourceVersion()
 		})
-		r.Metrics.Follow(policy, &updated.Status, verdicts)
+		r.Metrics.Follow(policy, updated.Observed(), verdicts)
 		r.emit(ctx, policy, updated)
 	}
 	return ctrl.Result{}, nil
 }
 
+// policyAt is an empty object of the kind that a key means: a CriticalService has no
+// namespace.
+func policyAt(_ types.NamespacedName) criticalv2.Policy { return &criticalv2.CriticalService{} }
+
 // untilNext is how long it is until the status may be written again.
-func (r *Reconciler) untilNext(policy string) time.Duration {
+func (r *Reconciler) untilNext(policy types.NamespacedName) time.Duration {
 	known := r.Memory.Statuses.Get(policy)
 	if known == nil {
 		return 0
@@ -114,7 +119,7 @@ func (r *Reconciler) untilNext(policy string) time.Duration {
 }
 
 // follow keeps how far the status of a CriticalService is.
-func (r *Reconciler) follow(policy string, change func(*memory.Status)) {
+func (r *Reconciler) follow(policy types.NamespacedName, change func(*memory.Status)) {
 	r.Memory.Statuses.Update(policy, func(last *memory.Status) *memory.Status {
 		next := ptr.Deref(last, memory.Status{})
 		change(&next)
@@ -136,8 +141,8 @@ func (r *Reconciler) verdicts(judged []*memory.Judged) []summary.Verdict {
 }
 
 // emit sends the events that a change of the status is worth.
-func (r *Reconciler) emit(ctx context.Context, before, after *criticalv2.CriticalService) {
-	for _, w := range warnings(before.Status.Details, after.Status.Details) {
+func (r *Reconciler) emit(ctx context.Context, before, after criticalv2.Policy) {
+	for _, w := range warnings(before.Observed().Details, after.Observed().Details) {
 		if w.service == nil {
 			r.Emit(after, nil, corev1.EventTypeWarning, w.reason, "PrepareFallback", "%s", w.message)
 			continue

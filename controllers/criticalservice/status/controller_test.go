@@ -176,7 +176,7 @@ func TestNothingIsKeptOfACriticalServiceThatIsGone(t *testing.T) {
 	r := roomOf(t, 1)
 	r.judge(nameOf(0), criticalv2.StateArmed)
 	r.Expect(first(r.pass())).To(BeTrue())
-	r.Expect(r.Memory.Statuses.Keys()).To(ConsistOf("shop"))
+	r.Expect(r.Memory.Statuses.Keys()).To(ConsistOf(types.NamespacedName{Name: "shop"}))
 	r.Expect(r.client.Delete(t.Context(), r.policy())).To(Succeed())
 	_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: "shop"}})
 	r.Expect(err).NotTo(HaveOccurred())

@@ -20,16 +20,16 @@ import (
 // judgements are those of all Services that a CriticalService matches. It is not settled
 // while one of them is missing that the caches show: after a start, and after a change
 // of the spec. What is judged later comes one by one.
-func (r *Reconciler) judgements(ctx context.Context, policy *criticalv2.CriticalService) (judged []*memory.Judged, settled bool) {
+func (r *Reconciler) judgements(ctx context.Context, policy criticalv2.Policy) (judged []*memory.Judged, settled bool) {
 	of := summary.PolicyOf(policy)
-	judged = r.Memory.Judgements.Of(policy.Name)
+	judged = r.Memory.Judgements.Of(of.Key)
 	outdated := func(known *memory.Judged) bool { return !known.Accounts(of) }
-	last := ptr.Deref(r.Memory.Statuses.Get(policy.Name), memory.Status{})
+	last := ptr.Deref(r.Memory.Statuses.Get(of.Key), memory.Status{})
 	if last.Settled == of && !slices.ContainsFunc(judged, outdated) {
 		return judged, true
 	}
 	missing := r.missing(ctx, policy, last.Awaits)
-	r.follow(policy.Name, func(status *memory.Status) {
+	r.follow(of.Key, func(status *memory.Status) {
 		status.Awaits = missing
 		if missing == (types.NamespacedName{}) {
 			status.Settled = of
@@ -38,13 +38,13 @@ func (r *Reconciler) judgements(ctx context.Context, policy *criticalv2.Critical
 	if missing != (types.NamespacedName{}) {
 		return nil, false
 	}
-	return slices.DeleteFunc(r.Memory.Judgements.Of(policy.Name), outdated), true
+	return slices.DeleteFunc(r.Memory.Judgements.Of(of.Key), outdated), true
 }
 
 // missing is a Service that the CriticalService matches and that was not judged by its
 // spec yet; empty if there is none. The one that was missing last is looked at first,
 // which spares a walk over all Services for each one that is judged.
-func (r *Reconciler) missing(ctx context.Context, policy *criticalv2.CriticalService, last types.NamespacedName) types.NamespacedName {
+func (r *Reconciler) missing(ctx context.Context, policy criticalv2.Policy, last types.NamespacedName) types.NamespacedName {
 	of := summary.PolicyOf(policy)
 	isMissing := func(key types.NamespacedName) bool {
 		known := r.Memory.Judgements.Get(key)
@@ -56,13 +56,12 @@ func (r *Reconciler) missing(ctx context.Context, policy *criticalv2.CriticalSer
 			return last
 		}
 	}
-	watched := policy.DeepCopy()
-	watched.Spec.Namespaces = slices.DeleteFunc(watched.Spec.Namespaces, func(name string) bool { return !r.watches(name) })
 	var missing types.NamespacedName
-	if len(policy.Spec.Namespaces) > 0 && len(watched.Spec.Namespaces) == 0 {
-		return missing // The caches know nothing of these namespaces.
+	if !protection.IsActive(policy) {
+		return missing
 	}
-	observe.EachMatched(ctx, r.Cached, watched, func(service *corev1.Service) {
+	// The caches have no Services of namespaces that are not watched.
+	observe.EachSelected(ctx, r.Cached, policy, func(service *corev1.Service) {
 		if key := client.ObjectKeyFromObject(service); missing.Name == "" && isMissing(key) {
 			missing = key
 		}
@@ -71,8 +70,8 @@ func (r *Reconciler) missing(ctx context.Context, policy *criticalv2.CriticalSer
 }
 
 // unwatched lists the namespaces of the spec that the operator does not look at.
-func (r *Reconciler) unwatched(policy *criticalv2.CriticalService) []string {
-	return slices.DeleteFunc(slices.Clone(policy.Spec.Namespaces), r.watches)
+func (r *Reconciler) unwatched(policy criticalv2.Policy) []string {
+	return slices.DeleteFunc(slices.Clone(policy.InNamespaces()), r.watches)
 }
 
 func (r *Reconciler) watches(namespace string) bool {

@@ -180,21 +180,22 @@ func (a *adviser) matched(ctx context.Context, policy *criticalv2.CriticalServic
 	return matched, nil
 }
 
-// governors are the CriticalServices that come before the object by name, if they
-// leave it no Service.
+// governors are the CriticalServices that come before the object, if they leave it no
+// Service.
 func (a *adviser) governors(ctx context.Context, policy *criticalv2.CriticalService, matched []corev1.Service, namespaces map[string]map[string]string) ([]string, error) {
 	var policies criticalv2.CriticalServiceList
 	if err := a.reader.List(ctx, &policies, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
-	earlier := slices.DeleteFunc(policies.Items, func(other criticalv2.CriticalService) bool { return other.Name >= policy.Name })
+	all := slices.DeleteFunc(policies.Policies(), func(other criticalv2.Policy) bool { return other.GetName() == policy.Name })
+	all = append(all, policy)
 	governing := map[string]bool{}
 	for i := range matched {
-		governor := protection.Governor(earlier, &matched[i], namespaces[matched[i].Namespace])
-		if governor == nil || ctx.Err() != nil {
+		governor := protection.Governor(all, &matched[i], namespaces[matched[i].Namespace])
+		if governor.GetName() == policy.Name || ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		governing[governor.Name] = true
+		governing[governor.GetName()] = true
 	}
 	return slices.Sorted(maps.Keys(governing)), nil
 }

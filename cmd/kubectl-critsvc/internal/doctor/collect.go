@@ -17,7 +17,6 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/doctor/checkup"
-	"github.com/critical-service/operator/internal/protection"
 	"github.com/critical-service/operator/internal/version"
 )
 
@@ -108,10 +107,11 @@ func (c *collector) choose(ctx context.Context, w *checkup.World, services []cor
 			home = &checkup.Namespace{Name: service.Namespace, Labels: namespace.Labels}
 			homes[service.Namespace] = home
 		}
-		if !named && protection.Governor(w.Policies.Value, &service, home.Labels) == nil {
+		found := &checkup.Service{Service: service, Home: home}
+		if !named && w.Governor(found) == nil {
 			continue
 		}
-		w.Services = append(w.Services, &checkup.Service{Service: service, Home: home})
+		w.Services = append(w.Services, found)
 		if !slices.Contains(w.Namespaces, home) {
 			w.Namespaces = append(w.Namespaces, home)
 		}

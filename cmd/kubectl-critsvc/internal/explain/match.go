@@ -20,7 +20,12 @@ const mostNear = 3
 // matching are the CriticalServices that match the Service, the one that governs
 // it first.
 func (f *facts) matching() []*criticalv2.CriticalService {
-	return protection.Matching(f.policies, f.service, f.namespaceLabels)
+	list := criticalv2.CriticalServiceList{Items: f.policies}
+	var matching []*criticalv2.CriticalService
+	for _, policy := range protection.Matching(list.Policies(), f.service, f.namespaceLabels) {
+		matching = append(matching, policy.(*criticalv2.CriticalService))
+	}
+	return matching
 }
 
 // why says by what a CriticalService matches.

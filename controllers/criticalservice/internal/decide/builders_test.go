@@ -41,7 +41,7 @@ func snapshot(options ...option) decide.Snapshot {
 				Ports:    []corev1.ServicePort{{Name: "http", Port: 80}},
 			},
 		},
-		Policies: []criticalv2.CriticalService{policy("a")},
+		Policies: []criticalv2.Policy{policy("a")},
 		Template: &corev1.PodTemplate{
 			ObjectMeta: metav1.ObjectMeta{Name: "page", Namespace: "system"},
 			Template:   corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "page", Image: "page"}}}},
@@ -56,8 +56,8 @@ func snapshot(options ...option) decide.Snapshot {
 	return s
 }
 
-func policy(name string) criticalv2.CriticalService {
-	return criticalv2.CriticalService{
+func policy(name string) *criticalv2.CriticalService {
+	return &criticalv2.CriticalService{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)},
 		Spec: criticalv2.CriticalServiceSpec{
 			ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"role": "shop"}},
@@ -100,8 +100,8 @@ func notReady(pod string) discoveryv1.Endpoint { return endpoint(pod, new(false)
 
 // publishOf is how the first policy publishes its fallback Pod.
 func publishOf(s *decide.Snapshot) criticalv2.Publish {
-	if len(s.Policies) > 0 && s.Policies[0].Spec.Fallback.PodTemplate != nil {
-		return s.Policies[0].Spec.Fallback.PodTemplate.Publish
+	if len(s.Policies) > 0 && critical(s).Spec.Fallback.PodTemplate != nil {
+		return critical(s).Spec.Fallback.PodTemplate.Publish
 	}
 	return criticalv2.PublishSelectorLabels
 }
@@ -117,7 +117,7 @@ func fallback(changes ...func(*corev1.Pod)) option {
 			template = snapshot().Template
 		}
 		governor := policy("a")
-		pod := render.Pod(fallbackName, service, template, &governor, publishOf(s))
+		pod := render.Pod(fallbackName, service, template, governor, publishOf(s))
 		pod.UID, pod.CreationTimestamp = fallbackName, metav1.NewTime(now.Add(-90*time.Second))
 		for _, change := range changes {
 			change(pod)
@@ -165,9 +165,14 @@ func templateUnread(s *decide.Snapshot) {
 func noService(s *decide.Snapshot) { s.Service = nil }
 func noPolicy(s *decide.Snapshot)  { s.Policies = nil }
 
-func withoutSelector(s *decide.Snapshot) { s.Policies[0].Spec.ServiceSelector = metav1.LabelSelector{} }
+func withoutSelector(s *decide.Snapshot) { critical(s).Spec.ServiceSelector = metav1.LabelSelector{} }
 
-func policies(list ...criticalv2.CriticalService) option {
+// critical is the CriticalService of a Snapshot that has one policy.
+func critical(s *decide.Snapshot) *criticalv2.CriticalService {
+	return s.Policies[0].(*criticalv2.CriticalService)
+}
+
+func policies(list ...criticalv2.Policy) option {
 	return func(s *decide.Snapshot) { s.Policies = list }
 }
 
@@ -185,7 +190,7 @@ func containerPort(port int32) option {
 // It comes last among the options.
 func answered(ago time.Duration, reason, message string) option {
 	return func(s *decide.Snapshot) {
-		pod := render.Pod(fallbackName, s.Service, s.Template, &s.Policies[0], publishOf(s))
+		pod := render.Pod(fallbackName, s.Service, s.Template, s.Policies[0], publishOf(s))
 		s.Attempt = &decide.Attempt{Hash: render.Hash(pod), At: now.Add(-ago), Reason: reason, Message: message, Refusals: 6}
 	}
 }

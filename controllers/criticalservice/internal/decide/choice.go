@@ -104,10 +104,10 @@ func preferredOf(f *facts) choice {
 	return configured
 }
 
-// configuredOf is the fallback that the CriticalService names. Where the PodTemplate
+// configuredOf is the fallback that the policy names. Where the PodTemplate
 // is not to be had, the built-in page stands in for it.
 func configuredOf(f *facts) choice {
-	switch fallback := &f.governor.Spec.Fallback; {
+	switch fallback := &f.governor.Protection().Fallback; {
 	case fallback.Service != nil:
 		return choice{kind: criticalv2.FallbackKindService, backup: fallback.Service.Name}
 	case fallback.PodTemplate != nil:
@@ -155,7 +155,7 @@ func choosePage(f *facts, wanted *criticalv2.PageFallback) choice {
 // announcing is the page while a maintenance is announced. A message goes before the
 // team's own content, so that what is wrong with that matters only without one.
 func announcing(f *facts) choice {
-	c := choice{kind: criticalv2.FallbackKindPage, page: pageOf(&f.governor.Spec.Fallback), announced: &f.maintenance.Announcement}
+	c := choice{kind: criticalv2.FallbackKindPage, page: pageOf(&f.governor.Protection().Fallback), announced: &f.maintenance.Announcement}
 	if f.maintenance.Message == "" {
 		c.judgeContent(f)
 	}

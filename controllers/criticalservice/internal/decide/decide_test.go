@@ -386,7 +386,7 @@ func TestWhatBlocksAFallback(t *testing.T) {
 
 func TestTheFirstByNameGoverns(t *testing.T) {
 	plan := decide.Decide(snapshot(policies(policy("c"), policy("a"), policy("b"))))
-	NewWithT(t).Expect(plan.Governor.Name).To(Equal("a"))
+	NewWithT(t).Expect(plan.Governor.GetName()).To(Equal("a"))
 	NewWithT(t).Expect(plan.Create.OwnerReferences[0].Name).To(Equal("a"))
 }
 

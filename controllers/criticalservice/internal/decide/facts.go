@@ -18,10 +18,10 @@ import (
 // facts are what follows from a Snapshot alone, computed once for all stages.
 type facts struct {
 	*Snapshot
-	// governor is the CriticalService that governs the Service, and others are those
-	// that match as well, by name.
-	governor *criticalv2.CriticalService
-	others   []*criticalv2.CriticalService
+	// governor is the policy that governs the Service, and others are those that match
+	// as well.
+	governor criticalv2.Policy
+	others   []criticalv2.Policy
 	// own is how many ready endpoints of its own the Service has.
 	own int
 	// ours are the Pods of the namespace that the operator made.
@@ -123,7 +123,7 @@ func (s *Snapshot) overdueIn(pod *corev1.Pod) time.Duration {
 }
 
 // inDoubt reports whether what there is of a fallback has to stay although no
-// CriticalService matches the Service: it belongs to one whose selector is not
+// policy matches the Service: it belongs to one whose selector is not
 // valid. The schema lets none pass; but a CustomResourceDefinition may be replaced
 // by one that loses it, for example one that does not convert, and then it cannot
 // be known whether this Service is meant. A fallback that answers beside the
@@ -142,8 +142,8 @@ func (f *facts) inDoubt() bool {
 	for i := range f.Pods {
 		owners = append(owners, f.Pods[i].OwnerReferences...)
 	}
-	return slices.ContainsFunc(f.Policies, func(policy criticalv2.CriticalService) bool {
-		return policy.DeletionTimestamp == nil && protection.SelectorProblem(&policy) != nil &&
-			slices.ContainsFunc(owners, func(owner metav1.OwnerReference) bool { return owner.UID == policy.UID })
+	return slices.ContainsFunc(f.Policies, func(policy criticalv2.Policy) bool {
+		return protection.IsActive(policy) && policy.SelectorProblem() != nil &&
+			slices.ContainsFunc(owners, func(owner metav1.OwnerReference) bool { return owner.UID == policy.GetUID() })
 	})
 }

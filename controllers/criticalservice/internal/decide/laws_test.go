@@ -153,7 +153,10 @@ func randomStandby(random *rand.Rand) []option {
 
 func copied(s decide.Snapshot) decide.Snapshot {
 	s.Service, s.Template = s.Service.DeepCopy(), s.Template.DeepCopy()
-	s.Policies = (&criticalv2.CriticalServiceList{Items: s.Policies}).DeepCopy().Items
+	s.Policies = slices.Clone(s.Policies)
+	for i, policy := range s.Policies {
+		s.Policies[i] = policy.DeepCopyObject().(criticalv2.Policy)
+	}
 	s.Slices = (&discoveryv1.EndpointSliceList{Items: s.Slices}).DeepCopy().Items
 	s.Standby = (&discoveryv1.EndpointSliceList{Items: s.Standby}).DeepCopy().Items
 	for name, backup := range s.Backups {
@@ -209,7 +212,7 @@ func TestNothingIsWithdrawnWhileTheServiceHasNoEndpointOfItsOwn(t *testing.T) {
 			case decide.WhyRecovered, decide.WhyRenewed:
 				g.Expect(own).To(BeTrue())
 			case decide.WhySuperseded:
-				g.Expect(answering(s, afterwards(s)) || s.Policies[0].Spec.Fallback.Service != nil).To(BeTrue())
+				g.Expect(answering(s, afterwards(s)) || critical(&s).Spec.Fallback.Service != nil).To(BeTrue())
 			case decide.WhyUnprotected:
 				g.Expect(s.Service == nil || len(s.Policies) == 0).To(BeTrue())
 			case decide.WhyOutdated:
@@ -229,7 +232,7 @@ func TestThereIsAtMostOneFallback(t *testing.T) {
 		if plan.State != criticalv2.StateExposed && plan.State != criticalv2.StateCovered {
 			return // A Service that answers by itself may have several that drain.
 		}
-		if plan.Governor.Spec.Fallback.PodTemplate == nil || plan.Maintenance != nil && plan.Fallback == criticalv2.FallbackKindPage {
+		if plan.Governor.Protection().Fallback.PodTemplate == nil || plan.Maintenance != nil && plan.Fallback == criticalv2.FallbackKindPage {
 			g.Expect(plan.Create).To(BeNil())
 			return // What an earlier policy left is there until the new fallback answers.
 		}

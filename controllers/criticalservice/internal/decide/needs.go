@@ -37,7 +37,7 @@ func (s *Snapshot) Needs() Needs {
 	beside := func(name string) types.NamespacedName {
 		return types.NamespacedName{Namespace: s.Service.Namespace, Name: name}
 	}
-	switch fallback := &governor.Spec.Fallback; {
+	switch fallback := &governor.Protection().Fallback; {
 	case fallback.Service != nil:
 		needs.Backups = append(needs.Backups, beside(fallback.Service.Name))
 	case fallback.PodTemplate != nil:
@@ -74,14 +74,14 @@ func (s *Snapshot) NeighborTemplate(service *corev1.Service) types.NamespacedNam
 	if governor == nil || len(service.Spec.Selector) == 0 {
 		return types.NamespacedName{}
 	}
-	fallback := governor.Spec.Fallback.PodTemplate
+	fallback := governor.Protection().Fallback.PodTemplate
 	if fallback == nil || fallback.Publish != criticalv2.PublishSelectorLabels {
 		return types.NamespacedName{}
 	}
 	return s.template(fallback)
 }
 
-// IsGoverned reports whether a CriticalService matches the Service. Where none does, a
+// IsGoverned reports whether a policy matches the Service. Where none does, a
 // decision only ends what is there of a fallback.
 func (s *Snapshot) IsGoverned() bool { return s.governor() != nil }
 
@@ -90,13 +90,13 @@ func (s *Snapshot) IsGoverned() bool { return s.governor() != nil }
 // asked of a Snapshot that has what Needs wants, and the maintenances.
 func (s *Snapshot) NeedsResponder() bool {
 	governor := s.governor()
-	return governor != nil && (governor.Spec.Fallback.Service == nil || len(s.Maintenance) > 0 ||
+	return governor != nil && (governor.Protection().Fallback.Service == nil || len(s.Maintenance) > 0 ||
 		slices.ContainsFunc(s.Standby, func(slice discoveryv1.EndpointSlice) bool {
 			return slice.Labels[criticalv2.LabelFallbackKind] == criticalv2.FallbackKindPage
 		}))
 }
 
-func (s *Snapshot) governor() *criticalv2.CriticalService {
+func (s *Snapshot) governor() criticalv2.Policy {
 	if s.Service == nil {
 		return nil
 	}

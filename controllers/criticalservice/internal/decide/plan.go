@@ -11,10 +11,10 @@ import (
 
 // Plan is what is to be done, and what the Service's state is until then.
 type Plan struct {
-	// Governor is the CriticalService that governs the Service, nil if none.
-	Governor *criticalv2.CriticalService
+	// Governor is the policy that governs the Service, nil if none.
+	Governor criticalv2.Policy
 	// State, Reason and Message describe the Service now, before the plan is carried
-	// out. They are empty where no CriticalService matches.
+	// out. They are empty where no policy matches.
 	State   criticalv2.ServiceState
 	Reason  string
 	Message string

@@ -25,14 +25,14 @@ func TestWhoIsProtected(t *testing.T) {
 			snapshot(service(func(s *corev1.Service) { s.Labels["role"] = "store" })), "",
 		},
 		"a Service of another namespace is not matched": {
-			snapshot(func(s *decide.Snapshot) { s.Policies[0].Spec.Namespaces = []string{"other"} }), "",
+			snapshot(func(s *decide.Snapshot) { critical(s).Spec.Namespaces = []string{"other"} }), "",
 		},
 		"a Service of the named namespace is matched": {
-			snapshot(func(s *decide.Snapshot) { s.Policies[0].Spec.Namespaces = []string{"web"} }),
+			snapshot(func(s *decide.Snapshot) { critical(s).Spec.Namespaces = []string{"web"} }),
 			"Exposed/FallbackStarting, create service-watcher-shop, recheck 1s",
 		},
 		"a CriticalService that is being deleted matches nothing": {
-			snapshot(func(s *decide.Snapshot) { s.Policies[0].DeletionTimestamp = new(metav1.NewTime(now)) }), "",
+			snapshot(func(s *decide.Snapshot) { critical(s).DeletionTimestamp = new(metav1.NewTime(now)) }), "",
 		},
 		"a CriticalService without labels matches nothing": {
 			snapshot(withoutSelector), "",
@@ -58,11 +58,11 @@ func TestWhoIsProtected(t *testing.T) {
 			})), "unpublish shop-standby-ipv4, unpublish shop-standby-ipv4/responder-1",
 		},
 		"a fallback whose CriticalService is gone goes, whatever another one has lost": {
-			snapshot(fallback(), withoutSelector, func(s *decide.Snapshot) { s.Policies[0].UID = "another" }),
+			snapshot(fallback(), withoutSelector, func(s *decide.Snapshot) { critical(s).UID = "another" }),
 			"delete service-watcher-shop (Unprotected)",
 		},
 		"a fallback goes with its CriticalService, even one that has lost its selector": {
-			snapshot(fallback(), withoutSelector, func(s *decide.Snapshot) { s.Policies[0].DeletionTimestamp = new(metav1.NewTime(now)) }),
+			snapshot(fallback(), withoutSelector, func(s *decide.Snapshot) { critical(s).DeletionTimestamp = new(metav1.NewTime(now)) }),
 			"delete service-watcher-shop (Unprotected)",
 		},
 		"a Service that opted out is ignored": {

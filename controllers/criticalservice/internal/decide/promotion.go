@@ -21,7 +21,7 @@ type phase struct {
 // announced waits for no delay. When a delay began stands on the slices, because
 // nothing is kept in memory.
 func phaseOf(f *facts) phase {
-	activation := f.governor.Spec.ActivationDelay.Duration
+	activation := f.governor.Protection().ActivationDelay.Duration
 	if f.maintenance != nil {
 		activation = 0
 	}
@@ -30,7 +30,7 @@ func phaseOf(f *facts) phase {
 		if !f.promoted {
 			return phase{}
 		}
-		since, left := f.delay(criticalv2.AnnotationRecoveredSince, f.governor.Spec.DeactivationDelay.Duration)
+		since, left := f.delay(criticalv2.AnnotationRecoveredSince, f.governor.Protection().DeactivationDelay.Duration)
 		if left <= 0 {
 			return phase{}
 		}

@@ -113,7 +113,7 @@ func expectRightPlace(g Gomega, w *world) {
 		g.Expect(plan.State).To(Equal(criticalv2.StateCovered), w.text())
 	}
 	if want == 1 || plan.Governor != nil {
-		pod := plan.Governor.Spec.Fallback.PodTemplate
+		pod := plan.Governor.Protection().Fallback.PodTemplate
 		announced := plan.Maintenance != nil // Then it is the page that stands in.
 		switch {
 		case pod == nil, announced:

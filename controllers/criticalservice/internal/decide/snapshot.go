@@ -25,8 +25,8 @@ type Snapshot struct {
 	Service *corev1.Service
 	// NamespaceLabels are those of the Service's namespace.
 	NamespaceLabels map[string]string
-	// Policies are all the CriticalServices there are.
-	Policies []criticalv2.CriticalService
+	// Policies are all that may mean the Service.
+	Policies []criticalv2.Policy
 	// Slices are the EndpointSlices that others keep of the Service.
 	Slices []discoveryv1.EndpointSlice
 	// Standby are the EndpointSlices that the operator keeps of the Service.

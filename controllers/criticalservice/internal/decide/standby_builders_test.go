@@ -22,7 +22,7 @@ import (
 
 // fallsBackTo replaces the fallback of the first policy.
 func fallsBackTo(fallback criticalv2.Fallback) option {
-	return func(s *decide.Snapshot) { s.Policies[0].Spec.Fallback = fallback }
+	return func(s *decide.Snapshot) { critical(s).Spec.Fallback = fallback }
 }
 
 func toPage() option { return fallsBackTo(criticalv2.Fallback{Page: criticalv2.DefaultPage()}) }
@@ -45,8 +45,8 @@ func toService(name string) option {
 
 func delays(activation, deactivation time.Duration) option {
 	return func(s *decide.Snapshot) {
-		s.Policies[0].Spec.ActivationDelay.Duration = activation
-		s.Policies[0].Spec.DeactivationDelay.Duration = deactivation
+		critical(s).Spec.ActivationDelay.Duration = activation
+		critical(s).Spec.DeactivationDelay.Duration = deactivation
 	}
 }
 
@@ -259,7 +259,7 @@ func slicePod(changes ...func(*corev1.Pod)) option {
 
 // acceptedNext is the API server's answer to the successor of a standby Pod.
 func acceptedNext(s *decide.Snapshot) {
-	pod := render.Pod(fallbackName, s.Service, s.Template, &s.Policies[0], criticalv2.PublishEndpointSlice)
+	pod := render.Pod(fallbackName, s.Service, s.Template, s.Policies[0], criticalv2.PublishEndpointSlice)
 	pod.Name += "-next"
 	s.Attempt = &decide.Attempt{Hash: render.Hash(pod), At: now}
 }

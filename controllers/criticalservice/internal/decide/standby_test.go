@@ -172,7 +172,7 @@ func TestPageBeforeAnOutage(t *testing.T) {
 			"Armed/StandbyReady, publish shop-standby-ipv4[page]",
 		},
 		"a new governor takes the slice over": {
-			snapshot(toPage(), responder(readyPod), armed, func(s *decide.Snapshot) { s.Policies[0].UID = "again" }),
+			snapshot(toPage(), responder(readyPod), armed, func(s *decide.Snapshot) { critical(s).UID = "again" }),
 			"Armed/StandbyReady, publish shop-standby-ipv4[page]",
 		},
 	}.run(t)
@@ -378,7 +378,7 @@ func TestPodThatIsPublished(t *testing.T) {
 		},
 		"a standby Pod is not given up for a template that may not be used": {
 			snapshot(standing, slicePod(readyPod), armed, func(s *decide.Snapshot) {
-				s.Policies[0].Spec.Fallback.PodTemplate = &criticalv2.PodTemplateFallback{
+				critical(s).Spec.Fallback.PodTemplate = &criticalv2.PodTemplateFallback{
 					Name: "theirs", Namespace: "elsewhere", Activation: criticalv2.ActivationStandby, Publish: criticalv2.PublishEndpointSlice,
 				}
 				s.Template = nil
@@ -441,7 +441,7 @@ func TestPodThatIsPublished(t *testing.T) {
 		},
 		"a template of a third namespace may not be used, and the page stands in": {
 			snapshot(func(s *decide.Snapshot) {
-				s.Policies[0].Spec.Fallback.PodTemplate = &criticalv2.PodTemplateFallback{Name: "theirs", Namespace: "elsewhere"}
+				critical(s).Spec.Fallback.PodTemplate = &criticalv2.PodTemplateFallback{Name: "theirs", Namespace: "elsewhere"}
 			}, responder(readyPod), armed),
 			"Armed/TemplateForbidden",
 		},
@@ -681,7 +681,7 @@ func TestMessagesName(t *testing.T) {
 		},
 		"the namespaces a template may come from": {
 			snapshot(func(s *decide.Snapshot) {
-				s.Policies[0].Spec.Fallback.PodTemplate = &criticalv2.PodTemplateFallback{Name: "theirs", Namespace: "elsewhere"}
+				critical(s).Spec.Fallback.PodTemplate = &criticalv2.PodTemplateFallback{Name: "theirs", Namespace: "elsewhere"}
 			}, armed),
 			[]string{"elsewhere/theirs", `"system"`, "own"},
 		},

@@ -277,7 +277,7 @@ func (w *world) step(random *rand.Rand) {
 			w.truth.Template.Template.Spec.Containers[0].Image = fmt.Sprintf("page:%d", random.IntN(3))
 		}},
 		{"the policy goes", func() { w.truth.Policies = nil }},
-		{"the policy comes", func() { w.truth.Policies = []criticalv2.CriticalService{policy("a")} }},
+		{"the policy comes", func() { w.truth.Policies = []criticalv2.Policy{policy("a")} }},
 		{"the policy asks for a page", func() { w.ask(toPage()) }},
 		{"the policy asks for a Pod on demand", func() { w.ask(toPod(criticalv2.ActivationOnDemand)) }},
 		{"the policy asks for a Pod that stands by", func() { w.ask(toPod(criticalv2.ActivationStandby)) }},

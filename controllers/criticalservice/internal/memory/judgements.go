@@ -13,11 +13,11 @@ import (
 )
 
 // Judgements are what was decided last about each Service that a CriticalService
-// matches, found by Service and by CriticalService. The zero value is empty.
+// matches, found by Service and by policy. The zero value is empty.
 type Judgements struct {
 	mu       sync.Mutex
 	services map[types.NamespacedName]*Judged
-	policies map[string]sets.Set[types.NamespacedName]
+	policies map[types.NamespacedName]sets.Set[types.NamespacedName]
 	// namespaces count the Services of each namespace.
 	namespaces map[string]int
 }
@@ -83,9 +83,9 @@ func (j *Judgements) Replace(service types.NamespacedName, at time.Time, next *s
 func (j *Judgements) replace(service types.NamespacedName, next *Judged) {
 	if last := j.services[service]; last != nil {
 		for _, policy := range last.Matching {
-			j.policies[policy.Name].Delete(service)
-			if len(j.policies[policy.Name]) == 0 {
-				delete(j.policies, policy.Name)
+			j.policies[policy.Key].Delete(service)
+			if len(j.policies[policy.Key]) == 0 {
+				delete(j.policies, policy.Key)
 			}
 		}
 		delete(j.services, service)
@@ -99,16 +99,16 @@ func (j *Judgements) replace(service types.NamespacedName, next *Judged) {
 	}
 	if j.services == nil {
 		j.services = map[types.NamespacedName]*Judged{}
-		j.policies = map[string]sets.Set[types.NamespacedName]{}
+		j.policies = map[types.NamespacedName]sets.Set[types.NamespacedName]{}
 		j.namespaces = map[string]int{}
 	}
 	j.services[service] = next
 	j.namespaces[service.Namespace]++
 	for _, policy := range next.Matching {
-		if j.policies[policy.Name] == nil {
-			j.policies[policy.Name] = sets.New[types.NamespacedName]()
+		if j.policies[policy.Key] == nil {
+			j.policies[policy.Key] = sets.New[types.NamespacedName]()
 		}
-		j.policies[policy.Name].Insert(service)
+		j.policies[policy.Key].Insert(service)
 	}
 }
 
@@ -123,8 +123,8 @@ func (j *Judgements) CountOutage(service types.NamespacedName) {
 	}
 }
 
-// Of are those of the Services that a CriticalService matches, in any order.
-func (j *Judgements) Of(policy string) []*Judged {
+// Of are those of the Services that a policy matches, in any order.
+func (j *Judgements) Of(policy types.NamespacedName) []*Judged {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	found := make([]*Judged, 0, len(j.policies[policy]))

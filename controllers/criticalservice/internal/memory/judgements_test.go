@@ -16,7 +16,7 @@ import (
 func judgement(service types.NamespacedName, state criticalv2.ServiceState, at time.Time, policies ...string) summary.Judgement {
 	made := summary.Judgement{Service: service, At: at, State: state}
 	for _, name := range policies {
-		made.Matching = append(made.Matching, summary.Policy{Name: name})
+		made.Matching = append(made.Matching, summary.Policy{Key: types.NamespacedName{Name: name}})
 	}
 	return made
 }
@@ -37,14 +37,14 @@ func TestJudgementsAreFoundByCriticalService(t *testing.T) {
 	key := func(name string) types.NamespacedName { return types.NamespacedName{Namespace: "shop", Name: name} }
 	known.Set(key("web"), judgement(key("web"), criticalv2.StateArmed, now, "a", "b"))
 	known.Set(key("cart"), judgement(key("cart"), criticalv2.StateArmed, now, "b"))
-	g.Expect(names(known.Of("a"))).To(ConsistOf("web"))
-	g.Expect(names(known.Of("b"))).To(ConsistOf("web", "cart"))
+	g.Expect(names(known.Of(types.NamespacedName{Name: "a"}))).To(ConsistOf("web"))
+	g.Expect(names(known.Of(types.NamespacedName{Name: "b"}))).To(ConsistOf("web", "cart"))
 	g.Expect(names(known.All())).To(ConsistOf("web", "cart"))
 
 	known.Set(key("web"), judgement(key("web"), criticalv2.StateArmed, now, "b"))
-	g.Expect(known.Of("a")).To(BeEmpty(), "it does not match any more")
+	g.Expect(known.Of(types.NamespacedName{Name: "a"})).To(BeEmpty(), "it does not match any more")
 	known.Delete(key("web"))
-	g.Expect(names(known.Of("b"))).To(ConsistOf("cart"))
+	g.Expect(names(known.Of(types.NamespacedName{Name: "b"}))).To(ConsistOf("cart"))
 	g.Expect(known.Get(key("web"))).To(BeNil())
 }
 

@@ -44,8 +44,8 @@ type Memory struct {
 	// Denials are the kinds of fallback that the API server denied in this outage.
 	Denials OfService[string]
 
-	// Statuses are how far the status of each CriticalService is, by name.
-	Statuses store.Map[string, Status]
+	// Statuses are how far the status of each policy is.
+	Statuses store.Map[types.NamespacedName, Status]
 	// Tables are the parsed tables of the responders, by namespace: a mass failure
 	// reads the same one again and again.
 	Tables Tables
@@ -53,7 +53,7 @@ type Memory struct {
 	Compared store.Map[string, map[string][]listener.Listener]
 	// Contents are what is wrong with the content of teams that a page names.
 	Contents Readings[[]page.Problem]
-	// Templates are the PodTemplates that a CriticalService names; nil if too large.
+	// Templates are the PodTemplates that a policy names; nil if too large.
 	Templates Readings[*corev1.PodTemplate]
 }
 
@@ -93,7 +93,7 @@ type Diagnosis struct {
 	Reported []string
 }
 
-// Status is how far the status of a CriticalService is.
+// Status is how far the status of a policy is.
 type Status struct {
 	// Settled is the spec for which every Service that it matches was judged.
 	Settled summary.Policy
@@ -139,7 +139,7 @@ func (m *Memory) Cause(service types.NamespacedName) *criticalv2.OutageCause {
 	return nil
 }
 
-// Forget drops what is remembered of a Service that is gone, or that no CriticalService
+// Forget drops what is remembered of a Service that is gone, or that no policy
 // matches any more, and of its namespace if it was the last one there.
 func (m *Memory) Forget(service types.NamespacedName) {
 	m.Judgements.Delete(service)

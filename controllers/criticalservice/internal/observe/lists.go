@@ -17,37 +17,35 @@ import (
 // They read the cache, which fails only while the operator stops or has not started;
 // every object is observed again at the next start.
 
-// EachMatched calls f with every Service that a CriticalService matches.
-func EachMatched(ctx context.Context, reader client.Reader, policy *criticalv2.CriticalService, f func(*corev1.Service)) {
-	labels := map[string]map[string]string{}
-	visit := func(service *corev1.Service) {
-		known, found := labels[service.Namespace]
-		if !found && policy.Spec.NamespaceSelector != nil {
-			known = NamespaceLabels(ctx, reader, service.Namespace)
-			labels[service.Namespace] = known
-		}
-		if protection.Matches(policy, service, known) {
-			f(service)
-		}
+// EachSelected calls f with every Service that a policy selects, also if the policy ends.
+func EachSelected(ctx context.Context, reader client.Reader, policy criticalv2.Policy, f func(*corev1.Service)) {
+	namespaces := policy.InNamespaces()
+	if len(namespaces) == 0 {
+		namespaces = []string{""}
 	}
-	for _, namespace := range policy.Spec.Namespaces {
-		EachService(ctx, reader, namespace, visit)
-	}
-	if len(policy.Spec.Namespaces) == 0 {
-		EachService(ctx, reader, "", visit)
+	for _, namespace := range namespaces {
+		EachSelectedIn(ctx, reader, namespace, policy, f)
 	}
 }
 
-// EachMatchedIn calls f with every Service of a namespace that a CriticalService matches;
-// an empty name is all.
-func EachMatchedIn(ctx context.Context, reader client.Reader, namespace string, policy criticalv2.CriticalService, f func(*corev1.Service)) {
-	if namespace != "" {
-		if !policy.Spec.ReachesNamespace(namespace) {
-			return
-		}
-		policy.Spec.Namespaces = []string{namespace}
+// EachSelectedIn calls f with every Service of a namespace that a policy selects; an empty
+// name is all.
+func EachSelectedIn(ctx context.Context, reader client.Reader, namespace string, policy criticalv2.Policy, f func(*corev1.Service)) {
+	if namespace == "" && len(policy.InNamespaces()) > 0 {
+		EachSelected(ctx, reader, policy, f)
+		return
 	}
-	EachMatched(ctx, reader, &policy, f)
+	labels := map[string]map[string]string{}
+	EachService(ctx, reader, namespace, func(service *corev1.Service) {
+		known, found := labels[service.Namespace]
+		if !found {
+			known = NamespaceLabels(ctx, reader, service.Namespace)
+			labels[service.Namespace] = known
+		}
+		if policy.Selects(service, known) {
+			f(service)
+		}
+	})
 }
 
 // ServicesWithPage are the names of the Services of a namespace that have a standby slice of
@@ -59,15 +57,15 @@ func ServicesWithPage(ctx context.Context, reader client.Reader, namespace strin
 }
 
 // EachUserOfTemplate calls f with every Service whose decision may rest on a PodTemplate:
-// its own fallback Pod is made from it, or that of a neighbor. One that no
-// CriticalService names has none.
+// its own fallback Pod is made from it, or that of a neighbor. One that no policy names
+// has none.
 func EachUserOfTemplate(ctx context.Context, reader client.Reader, templates protection.Templates, name types.NamespacedName, f func(*corev1.Service)) {
 	policies := Policies(ctx, reader)
 	if !templates.IsNamed(name, policies) {
 		return
 	}
 	for _, policy := range policies {
-		EachMatchedIn(ctx, reader, templates.Reach(name), policy, f)
+		EachSelectedIn(ctx, reader, templates.Reach(name), policy, f)
 	}
 }
 
@@ -91,13 +89,13 @@ func EachService(ctx context.Context, reader client.Reader, namespace string, f 
 	}
 }
 
-// Policies are all CriticalServices.
-func Policies(ctx context.Context, reader client.Reader) []criticalv2.CriticalService {
+// Policies are all policies.
+func Policies(ctx context.Context, reader client.Reader) []criticalv2.Policy {
 	var policies criticalv2.CriticalServiceList
 	if err := reader.List(ctx, &policies, client.UnsafeDisableDeepCopy); err != nil {
 		return nil
 	}
-	return policies.Items
+	return policies.Policies()
 }
 
 // EachStandby calls f with every standby slice of a namespace that is chosen and

@@ -142,8 +142,8 @@ func (o *Observer) ObserveWithdrawal(ctx context.Context, key types.NamespacedNa
 	if err == nil {
 		err = o.readPolicies(ctx, o.Live, key, &snap)
 	}
-	mayMatch := func(policy criticalv2.CriticalService) bool {
-		return protection.IsActive(&policy) && policy.Spec.ReachesNamespace(key.Namespace)
+	mayMatch := func(policy criticalv2.Policy) bool {
+		return protection.IsActive(policy) && criticalv2.ReachesNamespace(policy, key.Namespace)
 	}
 	if err == nil && slices.ContainsFunc(snap.Policies, mayMatch) {
 		err = o.readService(ctx, o.Live, key, &snap)
@@ -201,7 +201,7 @@ func (o *Observer) readPolicies(ctx context.Context, from client.Reader, _ types
 	}
 	var policies criticalv2.CriticalServiceList
 	err := from.List(ctx, &policies, client.UnsafeDisableDeepCopy)
-	snap.Policies = policies.Items
+	snap.Policies = policies.Policies()
 	return err
 }
 

@@ -26,7 +26,7 @@ type PolicyReader struct {
 // policyRead is one read. Its results are there when it is done.
 type policyRead struct {
 	done  chan struct{}
-	items []criticalv2.CriticalService
+	items []criticalv2.Policy
 	err   error
 }
 
@@ -39,7 +39,7 @@ func NewPolicyReader(live client.Reader) *PolicyReader {
 }
 
 // List returns all CriticalServices. They must not be changed: others get them as well.
-func (p *PolicyReader) List(ctx context.Context) ([]criticalv2.CriticalService, error) {
+func (p *PolicyReader) List(ctx context.Context) ([]criticalv2.Policy, error) {
 	p.mu.Lock()
 	read := p.next
 	if read == nil {
@@ -68,5 +68,5 @@ func (p *PolicyReader) read(ctx context.Context, read *policyRead) {
 	defer cancel()
 	var list criticalv2.CriticalServiceList
 	read.err = p.live.List(limited, &list)
-	read.items = list.Items
+	read.items = list.Policies()
 }

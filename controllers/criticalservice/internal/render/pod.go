@@ -43,7 +43,7 @@ func PodName(prefix, service string) string {
 // with its owner, whether the operator runs or not. blockOwnerDeletion stays
 // unset, because setting it needs a permission on finalizers that the operator
 // does not ask for (admission plugin OwnerReferencesPermissionEnforcement).
-func Pod(name string, service *corev1.Service, template *corev1.PodTemplate, governor *criticalv2.CriticalService, publish criticalv2.Publish, others ...*criticalv2.CriticalService) *corev1.Pod {
+func Pod(name string, service *corev1.Service, template *corev1.PodTemplate, governor criticalv2.Policy, publish criticalv2.Publish, others ...criticalv2.Policy) *corev1.Pod {
 	made := template.Template.DeepCopy()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -75,7 +75,7 @@ func unreserved(keys map[string]string) map[string]string {
 // a user edited the Pod's labels. Labels that an earlier selector put on the
 // Pod are taken off; all others stay. What runs in the Pod is not touched, so
 // that a fallback that answers goes on answering.
-func Rebound(pod *corev1.Pod, service *corev1.Service, governor *criticalv2.CriticalService, publish criticalv2.Publish, others ...*criticalv2.CriticalService) *corev1.Pod {
+func Rebound(pod *corev1.Pod, service *corev1.Service, governor criticalv2.Policy, publish criticalv2.Publish, others ...criticalv2.Policy) *corev1.Pod {
 	pod = pod.DeepCopy()
 	for key := range selectorOf(pod) {
 		delete(pod.Labels, key)
@@ -132,7 +132,7 @@ func ReleasedAt(pod *corev1.Pod) (at time.Time, found bool) {
 }
 
 // bind writes on the Pod what ties it to its Service and its governor.
-func bind(pod *corev1.Pod, service *corev1.Service, governor *criticalv2.CriticalService, publish criticalv2.Publish, others []*criticalv2.CriticalService) {
+func bind(pod *corev1.Pod, service *corev1.Service, governor criticalv2.Policy, publish criticalv2.Publish, others []criticalv2.Policy) {
 	if pod.Labels == nil {
 		pod.Labels = map[string]string{}
 	}
@@ -169,7 +169,7 @@ func bind(pod *corev1.Pod, service *corev1.Service, governor *criticalv2.Critica
 // owners are all the CriticalServices that match a Service, the one that governs it
 // as the controller: the garbage collector leaves a fallback alone, with the
 // operator up or down, until the last of them has gone.
-func owners(governor *criticalv2.CriticalService, others []*criticalv2.CriticalService) []metav1.OwnerReference {
+func owners(governor criticalv2.Policy, others []criticalv2.Policy) []metav1.OwnerReference {
 	references := []metav1.OwnerReference{*controllerRef(governor)}
 	for _, other := range others {
 		ref := controllerRef(other)
@@ -191,8 +191,8 @@ func selectorOf(pod *corev1.Pod) map[string]string {
 	return selector
 }
 
-func controllerRef(governor *criticalv2.CriticalService) *metav1.OwnerReference {
-	ref := metav1.NewControllerRef(governor, criticalv2.CriticalServiceKind)
+func controllerRef(governor criticalv2.Policy) *metav1.OwnerReference {
+	ref := metav1.NewControllerRef(governor, governor.PolicyKind())
 	ref.BlockOwnerDeletion = nil
 	return ref
 }

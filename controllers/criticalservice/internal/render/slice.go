@@ -20,9 +20,9 @@ import (
 type Standby struct {
 	// Service is the one that is protected, and Governor its CriticalService.
 	Service  *corev1.Service
-	Governor *criticalv2.CriticalService
+	Governor criticalv2.Policy
 	// Others are the other CriticalServices that match the Service.
-	Others []*criticalv2.CriticalService
+	Others []criticalv2.Policy
 	// Family is IPv4 or IPv6.
 	Family discoveryv1.AddressType
 	// Kind is the member of spec.fallback.

@@ -16,8 +16,8 @@ import (
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // policy is a CriticalService with a page.
-func policy(name string) criticalv2.CriticalService {
-	return criticalv2.CriticalService{
+func policy(name string) *criticalv2.CriticalService {
+	return &criticalv2.CriticalService{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)},
 		Spec: criticalv2.CriticalServiceSpec{
 			ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"role": "shop"}},
@@ -33,8 +33,8 @@ func verdict(name string, state criticalv2.ServiceState, reason string) summary.
 // judged is what a Plan means for Service web/NAME, governed by "a".
 func judged(name string, plan decide.Plan) summary.Verdict {
 	governor := policy("a")
-	plan.Governor = &governor
+	plan.Governor = governor
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: name, Labels: map[string]string{"role": "shop"}}}
-	snap := decide.Snapshot{Service: service, Policies: []criticalv2.CriticalService{governor}, Now: now}
+	snap := decide.Snapshot{Service: service, Policies: []criticalv2.Policy{governor}, Now: now}
 	return summary.Verdict{Judgement: *summary.Judge(&snap, &plan)}
 }

@@ -54,7 +54,7 @@ func (c *Check) Same(other *Check) bool {
 type result int
 
 const (
-	// ungoverned: it is Ignored, or another CriticalService governs it.
+	// ungoverned: it is Ignored, or another policy governs it.
 	ungoverned result = iota
 	// answers: its standby answered on every port.
 	answers
@@ -68,11 +68,11 @@ const (
 	untestable
 )
 
-func resultOf(policy *criticalv2.CriticalService, verdict *Verdict) result {
+func resultOf(policy criticalv2.Policy, verdict *Verdict) result {
 	check := verdict.Check
 	open := verdict.State == criticalv2.StateArming || verdict.State == criticalv2.StateExposed
 	switch {
-	case !verdict.IsGovernedBy(policy.Name) || verdict.State == criticalv2.StateIgnored:
+	case !verdict.IsGovernedBy(KeyOf(policy)) || verdict.State == criticalv2.StateIgnored:
 		return ungoverned
 	case open && protection.NeedsAction(verdict.Reason):
 		return blocked
@@ -91,7 +91,7 @@ func resultOf(policy *criticalv2.CriticalService, verdict *Verdict) result {
 
 // failoverOf is what the status says of the failover of one Service. While a standby is
 // yet to be tested, what was found before holds, perhaps by an operator before this one.
-func failoverOf(policy *criticalv2.CriticalService, verdict *Verdict, was *criticalv2.Failover) *criticalv2.Failover {
+func failoverOf(policy criticalv2.Policy, verdict *Verdict, was *criticalv2.Failover) *criticalv2.Failover {
 	switch resultOf(policy, verdict) {
 	case answers:
 		return &criticalv2.Failover{Status: metav1.ConditionTrue, Reason: criticalv2.ConditionReasonStandbyAnswers,
@@ -103,7 +103,7 @@ func failoverOf(policy *criticalv2.CriticalService, verdict *Verdict, was *criti
 		return &criticalv2.Failover{Status: metav1.ConditionFalse, Reason: criticalv2.ConditionReasonNotProtected,
 			Message: fmt.Sprintf("No fallback works: %s.", verdict.Reason)}
 	case pending:
-		if was != nil && policy.Status.ObservedGeneration == policy.Generation {
+		if was != nil && policy.Observed().ObservedGeneration == policy.GetGeneration() {
 			return was
 		}
 		return &criticalv2.Failover{Status: metav1.ConditionUnknown, Reason: criticalv2.ConditionReasonNotTested,
@@ -116,14 +116,14 @@ func failoverOf(policy *criticalv2.CriticalService, verdict *Verdict, was *criti
 	}
 }
 
-// failovers counts the Services that a CriticalService governs by result.
+// failovers counts the Services that a policy governs by result.
 type failovers struct {
 	count map[result]int
 	// silent and blocked say what is wrong, a sentence for each Service.
 	silent, blocked []string
 }
 
-func sumUp(policy *criticalv2.CriticalService, verdicts []Verdict) failovers {
+func sumUp(policy criticalv2.Policy, verdicts []Verdict) failovers {
 	sum := failovers{count: map[result]int{}}
 	for i := range verdicts {
 		verdict := &verdicts[i]
@@ -145,7 +145,7 @@ func sumUp(policy *criticalv2.CriticalService, verdicts []Verdict) failovers {
 
 // setFailoverReady sums up the self-tests, and the problems for which a Service has
 // nothing that could be tested. While a standby is yet to be tested, the condition stays.
-func setFailoverReady(list condition.List, policy *criticalv2.CriticalService, verdicts []Verdict) {
+func setFailoverReady(list condition.List, policy criticalv2.Policy, verdicts []Verdict) {
 	sum := sumUp(policy, verdicts)
 	known := meta.FindStatusCondition(*list.Conditions, criticalv2.ConditionFailoverReady)
 	switch {

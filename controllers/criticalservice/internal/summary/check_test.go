@@ -32,7 +32,7 @@ func TestFailoverReady(t *testing.T) {
 	const untested = "Unknown/NotTested: No standby was tested: the self-test is off or has just begun, or there is no standby before an outage."
 	other := policy("A")
 	elsewhere := tested("elsewhere", deadOnHTTP)
-	elsewhere.Matching = []summary.Policy{summary.PolicyOf(&other)}
+	elsewhere.Matching = []summary.Policy{summary.PolicyOf(other)}
 	ignored := tested("ignored", nil)
 	ignored.State = criticalv2.StateIgnored
 	covered := tested("covered", wellAsked)
@@ -47,7 +47,7 @@ func TestFailoverReady(t *testing.T) {
 	denied := open("denied", criticalv2.StateExposed, criticalv2.ReasonCreateDenied, notAsked)
 	lame := open("lame", criticalv2.StateCovered, criticalv2.ReasonPortMismatch, wellAsked)
 	elsewhereBlocked := blocked
-	elsewhereBlocked.Matching = []summary.Policy{summary.PolicyOf(&other)}
+	elsewhereBlocked.Matching = []summary.Policy{summary.PolicyOf(other)}
 	held := &metav1.Condition{
 		Type: criticalv2.ConditionFailoverReady, Status: metav1.ConditionTrue, ObservedGeneration: 1,
 		Reason: criticalv2.ConditionReasonStandbyAnswers, Message: "as it was",
@@ -95,7 +95,7 @@ func TestFailoverReady(t *testing.T) {
 			if test.known != nil {
 				p.Status.Conditions = []metav1.Condition{*test.known}
 			}
-			status := summary.Summarize(&p, test.verdicts, nil, now)
+			status := summary.Summarize(p, test.verdicts, nil, now)
 			got := meta.FindStatusCondition(status.Conditions, criticalv2.ConditionFailoverReady)
 			g.Expect(fmt.Sprintf("%s/%s: %s", got.Status, got.Reason, got.Message)).To(Equal(test.want))
 		})
@@ -106,7 +106,7 @@ func TestASilenceFitsIntoTheStatus(t *testing.T) {
 	g := NewWithT(t)
 	p := policy("a")
 	long := &summary.Check{Asked: 1, Silence: &summary.Silence{Port: 80, Message: strings.Repeat("ä", 2000)}}
-	status := summary.Summarize(&p, []summary.Verdict{tested("x", long), tested("y", long)}, nil, now)
+	status := summary.Summarize(p, []summary.Verdict{tested("x", long), tested("y", long)}, nil, now)
 	message := meta.FindStatusCondition(status.Conditions, criticalv2.ConditionFailoverReady).Message
 	g.Expect(message).To(HavePrefix("Service web/x: ä"))
 	g.Expect(len(message)).To(BeNumerically("<=", 1024))
@@ -135,7 +135,7 @@ func TestTheFailoverOfEachService(t *testing.T) {
 	}
 	other := policy("A")
 	elsewhere := tested("x", wellAsked)
-	elsewhere.Matching = []summary.Policy{summary.PolicyOf(&other)}
+	elsewhere.Matching = []summary.Policy{summary.PolicyOf(other)}
 	provisional := open(criticalv2.StateArming, criticalv2.ReasonDryRunPending, notAsked)
 	provisional.Provisional = true
 	held := &criticalv2.Failover{Status: metav1.ConditionFalse, Reason: criticalv2.ConditionReasonStandbySilent, Message: "as it was", Port: 80}
@@ -171,7 +171,7 @@ func TestTheFailoverOfEachService(t *testing.T) {
 			if test.known != nil {
 				p.Status.Details = []criticalv2.ServiceStatus{{Namespace: "web", Name: "x", State: criticalv2.StateArmed, Failover: test.known}}
 			}
-			status := summary.Summarize(&p, []summary.Verdict{test.verdict}, nil, now)
+			status := summary.Summarize(p, []summary.Verdict{test.verdict}, nil, now)
 			NewWithT(t).Expect(textOf(status.Details[0].Failover)).To(Equal(test.want))
 		})
 	}

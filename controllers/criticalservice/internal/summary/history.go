@@ -20,12 +20,12 @@ type observation struct {
 // recordOutages continues the list of outages: one begins when a Service is first seen
 // in outage, and ends when it is seen to answer by itself, or is no longer governed. The
 // latest come first, and the oldest are dropped.
-func recordOutages(policy *criticalv2.CriticalService, details []criticalv2.ServiceStatus, verdicts []Verdict, now time.Time) []criticalv2.Outage {
+func recordOutages(policy criticalv2.Policy, details []criticalv2.ServiceStatus, verdicts []Verdict, now time.Time) []criticalv2.Outage {
 	moment := metav1.NewMicroTime(now)
 	seen := observe(details, verdicts)
 
 	var outages []criticalv2.Outage
-	for _, outage := range policy.Status.Outages {
+	for _, outage := range policy.Observed().Outages {
 		key := types.NamespacedName{Namespace: outage.Namespace, Name: outage.Name}
 		current, found := seen[key]
 		switch {
@@ -58,9 +58,9 @@ func observe(details []criticalv2.ServiceStatus, verdicts []Verdict) map[types.N
 
 // begun are the outages that the list does not have yet. Those that are under way are
 // never dropped, so that there may be no room for more.
-func begun(policy *criticalv2.CriticalService, seen map[types.NamespacedName]observation, listed []criticalv2.Outage, now metav1.MicroTime) []criticalv2.Outage {
+func begun(policy criticalv2.Policy, seen map[types.NamespacedName]observation, listed []criticalv2.Outage, now metav1.MicroTime) []criticalv2.Outage {
 	since := map[types.NamespacedName]metav1.Time{}
-	for _, detail := range policy.Status.Details {
+	for _, detail := range policy.Observed().Details {
 		if inOutage(detail) {
 			since[types.NamespacedName{Namespace: detail.Namespace, Name: detail.Name}] = detail.Since
 		}

@@ -20,7 +20,7 @@ import (
 // one moment to the next is the status as the API server stores it.
 type recorder struct {
 	g      Gomega
-	policy criticalv2.CriticalService
+	policy *criticalv2.CriticalService
 	now    time.Time
 }
 
@@ -31,7 +31,7 @@ func newRecorder(g Gomega) *recorder {
 // see summarizes what is seen some time later.
 func (c *recorder) see(later time.Duration, verdicts ...summary.Verdict) {
 	c.now = c.now.Add(later)
-	stored, err := json.Marshal(summary.Summarize(&c.policy, verdicts, nil, c.now))
+	stored, err := json.Marshal(summary.Summarize(c.policy, verdicts, nil, c.now))
 	c.g.Expect(err).NotTo(HaveOccurred())
 	c.policy.Status = criticalv2.ProtectionStatus{}
 	c.g.Expect(json.Unmarshal(stored, &c.policy.Status)).To(Succeed())
@@ -82,7 +82,7 @@ func because(v summary.Verdict, reason string) summary.Verdict {
 
 func governedBy(name string, v summary.Verdict) summary.Verdict {
 	other := policy(name)
-	v.Matching = []summary.Policy{summary.PolicyOf(&other)}
+	v.Matching = []summary.Policy{summary.PolicyOf(other)}
 	return v
 }
 

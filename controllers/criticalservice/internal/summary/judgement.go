@@ -17,8 +17,7 @@ type Judgement struct {
 	Service types.NamespacedName
 	// At is the time of the observation that it was made from.
 	At time.Time
-	// Matching are the CriticalServices that match the Service, by name: the first one
-	// governs it.
+	// Matching are the policies that match the Service: the first one governs it.
 	Matching []Policy
 	// State, Reason and Message are those of the Plan.
 	State           criticalv2.ServiceState
@@ -38,19 +37,26 @@ type Judgement struct {
 	Published bool
 }
 
-// Policy is one state of the spec of a CriticalService.
+// Policy is one state of the spec of a policy. Its key tells a CriticalService, which has
+// no namespace, from a ServiceFallback.
 type Policy struct {
-	Name       string
+	Key        types.NamespacedName
+	Kind       string
 	UID        types.UID
 	Generation int64
 }
 
-// PolicyOf is the state of a CriticalService.
-func PolicyOf(policy *criticalv2.CriticalService) Policy {
-	return Policy{Name: policy.Name, UID: policy.UID, Generation: policy.Generation}
+// PolicyOf is the state of a policy.
+func PolicyOf(policy criticalv2.Policy) Policy {
+	return Policy{Key: KeyOf(policy), Kind: policy.PolicyKind().Kind, UID: policy.GetUID(), Generation: policy.GetGeneration()}
 }
 
-// Judge makes the Judgement of a Plan; nil if no CriticalService matches the Service.
+// KeyOf is the key of a policy.
+func KeyOf(policy criticalv2.Policy) types.NamespacedName {
+	return types.NamespacedName{Namespace: policy.GetNamespace(), Name: policy.GetName()}
+}
+
+// Judge makes the Judgement of a Plan; nil if no policy matches the Service.
 func Judge(snap *decide.Snapshot, plan *decide.Plan) *Judgement {
 	if snap.Service == nil || plan.Governor == nil {
 		return nil
@@ -78,26 +84,26 @@ func Publishes(snap *decide.Snapshot) bool {
 	return len(snap.SelectedTargets()) > 0
 }
 
-// IsGovernedBy reports whether a CriticalService governs the Service.
-func (j *Judgement) IsGovernedBy(policy string) bool {
-	return len(j.Matching) > 0 && j.Matching[0].Name == policy
+// IsGovernedBy reports whether a policy governs the Service.
+func (j *Judgement) IsGovernedBy(policy types.NamespacedName) bool {
+	return len(j.Matching) > 0 && j.Matching[0].Key == policy
 }
 
-// Accounts reports whether a CriticalService matched the Service with the spec that it
+// Accounts reports whether a policy matched the Service with the spec that it
 // has now.
 func (j *Judgement) Accounts(policy Policy) bool { return slices.Contains(j.Matching, policy) }
 
-// Policies are the names of the CriticalServices that match the Service; none of a
-// Judgement that is nil.
-func (j *Judgement) Policies() []string {
+// Policies are the keys of the policies that match the Service; none of a Judgement that
+// is nil.
+func (j *Judgement) Policies() []types.NamespacedName {
 	if j == nil {
 		return nil
 	}
-	names := make([]string, 0, len(j.Matching))
+	keys := make([]types.NamespacedName, 0, len(j.Matching))
 	for _, policy := range j.Matching {
-		names = append(names, policy.Name)
+		keys = append(keys, policy.Key)
 	}
-	return names
+	return keys
 }
 
 // Same reports whether two Judgements say the same in a status, which says nothing of

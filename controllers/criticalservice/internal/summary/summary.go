@@ -16,7 +16,7 @@ import (
 	"github.com/critical-service/operator/internal/text"
 )
 
-// Verdict is what was decided about one Service that a CriticalService matches, and
+// Verdict is what was decided about one Service that a policy matches, and
 // what is known of it beside that.
 type Verdict struct {
 	Judgement
@@ -27,13 +27,14 @@ type Verdict struct {
 	Check *Check
 }
 
-// Summarize makes the status of a CriticalService from its Services. The old
+// Summarize makes the status of a policy from its Services. The old
 // status matters only for when a state began, and while a Judgement is provisional.
 // unwatched names the namespaces of the spec that the operator does not look at.
-func Summarize(policy *criticalv2.CriticalService, verdicts []Verdict, unwatched []string, now time.Time) criticalv2.ProtectionStatus {
+func Summarize(policy criticalv2.Policy, verdicts []Verdict, unwatched []string, now time.Time) criticalv2.ProtectionStatus {
 	known := map[types.NamespacedName]*criticalv2.ServiceStatus{}
-	for i := range policy.Status.Details {
-		detail := &policy.Status.Details[i]
+	last := policy.Observed()
+	for i := range last.Details {
+		detail := &last.Details[i]
 		known[types.NamespacedName{Namespace: detail.Namespace, Name: detail.Name}] = detail
 	}
 	details := make([]criticalv2.ServiceStatus, 0, len(verdicts))
@@ -42,11 +43,11 @@ func Summarize(policy *criticalv2.CriticalService, verdicts []Verdict, unwatched
 	}
 
 	status := criticalv2.ProtectionStatus{
-		ObservedGeneration: policy.Generation,
-		Conditions:         slices.Clone(policy.Status.Conditions),
+		ObservedGeneration: policy.GetGeneration(),
+		Conditions:         slices.Clone(last.Conditions),
 		Services:           count(details),
 	}
-	list := condition.List{Conditions: &status.Conditions, Generation: policy.Generation, Now: metav1.NewTime(now)}
+	list := condition.List{Conditions: &status.Conditions, Generation: policy.GetGeneration(), Now: metav1.NewTime(now)}
 	setReady(list, policy, status.Services, unwatched)
 	setFallbackReady(list, details)
 	setFailoverReady(list, policy, verdicts)
@@ -57,17 +58,17 @@ func Summarize(policy *criticalv2.CriticalService, verdicts []Verdict, unwatched
 	return status
 }
 
-// detailOf is what the status of a CriticalService says of one Service, of which it said
+// detailOf is what the status of a policy says of one Service, of which it said
 // something before, or nothing (nil).
-func detailOf(policy *criticalv2.CriticalService, verdict *Verdict, was *criticalv2.ServiceStatus, now time.Time) criticalv2.ServiceStatus {
+func detailOf(policy criticalv2.Policy, verdict *Verdict, was *criticalv2.ServiceStatus, now time.Time) criticalv2.ServiceStatus {
 	detail := criticalv2.ServiceStatus{
 		Namespace: verdict.Service.Namespace, Name: verdict.Service.Name,
 		State: verdict.State, Reason: verdict.Reason, Message: verdict.Message,
 		Since: metav1.NewTime(now),
 	}
-	if !verdict.IsGovernedBy(policy.Name) {
+	if !verdict.IsGovernedBy(KeyOf(policy)) {
 		detail.State, detail.Reason = criticalv2.StateIgnored, criticalv2.ReasonOverridden
-		detail.Message = fmt.Sprintf("CriticalService %q comes first by name and governs this Service.", verdict.Matching[0].Name)
+		detail.Message = fmt.Sprintf("%s %q comes first by name and governs this Service.", verdict.Matching[0].Kind, verdict.Matching[0].Key.Name)
 	}
 	if inOutage(detail) {
 		detail.Cause = verdict.Cause
@@ -118,13 +119,13 @@ func count(details []criticalv2.ServiceStatus) criticalv2.ServiceCounts {
 	return counts
 }
 
-func setReady(list condition.List, policy *criticalv2.CriticalService, counts criticalv2.ServiceCounts, unwatched []string) {
+func setReady(list condition.List, policy criticalv2.Policy, counts criticalv2.ServiceCounts, unwatched []string) {
 	able := counts.Total - counts.Ignored
 	open := counts.Arming + counts.Exposed
 	switch {
-	case protection.SelectorProblem(policy) != nil:
+	case policy.SelectorProblem() != nil:
 		list.Set(criticalv2.ConditionReady, false, criticalv2.ConditionReasonSelectorInvalid,
-			shorten(fmt.Sprintf("A selector of the spec matches nothing, because it is not valid: %v.", protection.SelectorProblem(policy))))
+			shorten(fmt.Sprintf("A selector of the spec matches nothing, because it is not valid: %v.", policy.SelectorProblem())))
 	case len(unwatched) > 0:
 		list.Set(criticalv2.ConditionReady, false, criticalv2.ConditionReasonNamespaceNotWatched,
 			fmt.Sprintf("The operator does not look at namespace %q: add it to NAMESPACES, or name another in the spec.", strings.Join(unwatched, ", ")))

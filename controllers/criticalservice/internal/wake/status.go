@@ -27,7 +27,7 @@ func NewStatus(known *memory.Memory) Status { return Status{queue.NewWaker(settl
 
 // Judged stores what was decided about a Service, and reports whether it is the last word
 // on it. If a status reports something else of it than before, that of every
-// CriticalService concerned is woken.
+// policy concerned is woken.
 func (s Status) Judged(service types.NamespacedName, snap *decide.Snapshot, plan *decide.Plan) bool {
 	next := summary.Judge(snap, plan)
 	last, stored := s.known.Judgements.Replace(service, snap.Now, next)
@@ -38,7 +38,7 @@ func (s Status) Judged(service types.NamespacedName, snap *decide.Snapshot, plan
 	return stored
 }
 
-// About wakes the status of every CriticalService that matches a Service: something that
+// About wakes the status of every policy that matches a Service: something that
 // was not decided, and that the status reports, has changed.
 func (s Status) About(service types.NamespacedName) {
 	if known := s.known.Judgements.Get(service); known != nil {
@@ -46,8 +46,8 @@ func (s Status) About(service types.NamespacedName) {
 	}
 }
 
-func (s Status) wake(policies []string) {
-	for _, name := range policies {
-		s.Wake(types.NamespacedName{Name: name})
+func (s Status) wake(policies []types.NamespacedName) {
+	for _, key := range policies {
+		s.Wake(key)
 	}
 }

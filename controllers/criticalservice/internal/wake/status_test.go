@@ -52,14 +52,14 @@ func covered(policies ...string) seen {
 		Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: web.Name, Labels: map[string]string{"role": "shop"}}},
 	}}
 	for _, name := range policies {
-		s.snap.Policies = append(s.snap.Policies, criticalv2.CriticalService{
+		s.snap.Policies = append(s.snap.Policies, &criticalv2.CriticalService{
 			ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Generation: 1},
 			Spec:       criticalv2.CriticalServiceSpec{ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"role": "shop"}}},
 		})
 	}
 	s.plan = decide.Plan{State: criticalv2.StateCovered, Reason: criticalv2.ReasonFallbackServing, Message: "It answers."}
 	if len(policies) > 0 {
-		s.plan.Governor = &s.snap.Policies[0]
+		s.plan.Governor = s.snap.Policies[0]
 	}
 	return s
 }
@@ -81,8 +81,8 @@ func TestAStatusIsWokenByWhatItReports(t *testing.T) {
 		"another kind of fallback answers":      {func(s *seen) { s.plan.Fallback = criticalv2.FallbackKindService }, []string{"a", "b"}},
 		"a maintenance is announced":            {func(s *seen) { s.plan.Maintenance = &criticalv2.Maintenance{} }, []string{"a", "b"}},
 		"a standby is published":                {func(s *seen) { s.snap.Standby = []discoveryv1.EndpointSlice{{Endpoints: []discoveryv1.Endpoint{{}}}} }, []string{"a", "b"}},
-		"the spec of one of them is another":    {func(s *seen) { s.snap.Policies[1].Generation = 2 }, []string{"a", "b"}},
-		"one of them is made again":             {func(s *seen) { s.snap.Policies[1].UID = "new" }, []string{"a", "b"}},
+		"the spec of one of them is another":    {func(s *seen) { s.snap.Policies[1].(*criticalv2.CriticalService).Generation = 2 }, []string{"a", "b"}},
+		"one of them is made again":             {func(s *seen) { s.snap.Policies[1].(*criticalv2.CriticalService).UID = "new" }, []string{"a", "b"}},
 		"one of them does not match it anymore": {func(s *seen) { s.snap.Policies = s.snap.Policies[:1] }, []string{"a", "b"}},
 		"one more matches it":                   {func(s *seen) { *s = covered("a", "b", "c") }, []string{"a", "b", "c"}},
 		"none matches it anymore":               {func(s *seen) { s.plan = decide.Plan{} }, []string{"a", "b"}},

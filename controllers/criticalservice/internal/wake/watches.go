@@ -81,15 +81,11 @@ func servicesOfBackup(ctx context.Context, reader client.Reader, namespace, back
 		q.Add(Request(namespace, observe.ServiceOfSlice(slice)[0]))
 	})
 	for _, policy := range observe.Policies(ctx, reader) {
-		if policy.Spec.Fallback.Service == nil || policy.Spec.Fallback.Service.Name != backup {
+		wanted := policy.Protection().Fallback.Service
+		if wanted == nil || wanted.Name != backup {
 			continue
 		}
-		labels := observe.NamespaceLabels(ctx, reader, namespace)
-		observe.EachService(ctx, reader, namespace, func(service *corev1.Service) {
-			if protection.Matches(&policy, service, labels) {
-				q.Add(Request(namespace, service.Name))
-			}
-		})
+		observe.EachSelectedIn(ctx, reader, namespace, policy, func(service *corev1.Service) { q.Add(Request(namespace, service.Name)) })
 	}
 }
 
@@ -148,18 +144,15 @@ func ServicesOfNamespace(reader client.Reader) func(context.Context, client.Obje
 	}
 }
 
-// ServicesOfPolicy wakes every Service that a CriticalService matches.
+// ServicesOfPolicy wakes every Service that a policy selects: what one that is ending did
+// match must be looked at as well.
 func ServicesOfPolicy(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
 	return func(ctx context.Context, object client.Object, q queue.Requests) {
-		policy, isPolicy := object.(*criticalv2.CriticalService)
+		policy, isPolicy := object.(criticalv2.Policy)
 		if !isPolicy {
 			return
 		}
-		// A CriticalService that is ending matches nothing, and what it did
-		// match must be looked at.
-		policy = policy.DeepCopy()
-		policy.DeletionTimestamp = nil
-		observe.EachMatched(ctx, reader, policy, func(service *corev1.Service) {
+		observe.EachSelected(ctx, reader, policy, func(service *corev1.Service) {
 			q.Add(Request(service.Namespace, service.Name))
 		})
 	}

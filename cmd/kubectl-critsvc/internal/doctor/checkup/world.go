@@ -170,5 +170,7 @@ func onDemand(policy *criticalv2.CriticalService) bool {
 
 // Governor is the CriticalService that governs a Service; nil if none does.
 func (w *World) Governor(service *Service) *criticalv2.CriticalService {
-	return protection.Governor(w.Policies.Value, &service.Service, service.Home.Labels)
+	list := criticalv2.CriticalServiceList{Items: w.Policies.Value}
+	governor, _ := protection.Governor(list.Policies(), &service.Service, service.Home.Labels).(*criticalv2.CriticalService)
+	return governor
 }

@@ -1,0 +1,72 @@
+package v2
+
+import (
+	"errors"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Policy protects Services. Those of the cluster are CriticalServices, those of one
+// namespace ServiceFallbacks; their names in a namespace therefore identify them, whatever
+// the kind.
+//
+// +kubebuilder:object:generate=false
+type Policy interface {
+	metav1.Object
+	runtime.Object
+	// PolicyKind is the kind, as owner references and events name it.
+	PolicyKind() schema.GroupVersionKind
+	// Protection is the part of the spec that says what answers, and when.
+	Protection() *ProtectionSpec
+	// Observed is the status.
+	Observed() *ProtectionStatus
+	// Selects reports whether the spec means a Service, by the labels of its namespace
+	// and its own name and labels. One with an invalid or empty selector means none.
+	Selects(service metav1.Object, namespaceLabels map[string]string) bool
+	// InNamespaces are the only namespaces whose Services the spec may mean; empty is all.
+	InNamespaces() []string
+	// SelectorProblem says what is wrong with the selectors; nil if nothing is.
+	SelectorProblem() error
+}
+
+var _ Policy = &CriticalService{}
+
+// PolicyKind is CriticalService.
+func (c *CriticalService) PolicyKind() schema.GroupVersionKind { return CriticalServiceKind }
+
+// Protection says what answers, and when.
+func (c *CriticalService) Protection() *ProtectionSpec { return &c.Spec.ProtectionSpec }
+
+// Observed is the status.
+func (c *CriticalService) Observed() *ProtectionStatus { return &c.Status }
+
+// Selects reports whether the spec means a Service.
+func (c *CriticalService) Selects(service metav1.Object, namespaceLabels map[string]string) bool {
+	return c.Spec.Selects(service.GetNamespace(), namespaceLabels, service.GetLabels())
+}
+
+// InNamespaces are the namespaces that the spec names; empty is all.
+func (c *CriticalService) InNamespaces() []string { return c.Spec.Namespaces }
+
+// SelectorProblem says what is wrong with the selectors.
+func (c *CriticalService) SelectorProblem() error {
+	if isEmpty(&c.Spec.ServiceSelector) {
+		return errors.New("spec.serviceSelector: it is empty")
+	}
+	return c.Spec.ValidateSelectors().ToAggregate()
+}
+
+// ReachesNamespace reports whether a Policy may mean Services of a namespace, whatever
+// the labels of both are.
+func ReachesNamespace(policy Policy, name string) bool { return reaches(policy.InNamespaces(), name) }
+
+// Policies are the items, with which they share memory.
+func (l *CriticalServiceList) Policies() []Policy {
+	policies := make([]Policy, 0, len(l.Items))
+	for i := range l.Items {
+		policies = append(policies, &l.Items[i])
+	}
+	return policies
+}
