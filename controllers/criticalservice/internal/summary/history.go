@@ -98,8 +98,9 @@ func continued(outage criticalv2.Outage, current observation, now metav1.MicroTi
 	return outage
 }
 
-// explains is how much a cause explains. The last thing seen of nearly every outage
-// is that new Pods are starting, which is not why it began.
+// explains is how much a cause explains. The last thing seen of nearly every outage is
+// that new Pods are starting, which is not why it began. What is seen of one that was made
+// on purpose, until the application is back, follows from that purpose.
 func explains(cause *criticalv2.OutageCause) int {
 	switch {
 	case cause == nil:
@@ -108,6 +109,8 @@ func explains(cause *criticalv2.OutageCause) int {
 		return 1
 	case cause.Reason == criticalv2.CausePodsStarting:
 		return 2
+	case cause.Reason == criticalv2.CauseMaintenance || cause.Reason == criticalv2.CauseDrill:
+		return 4
 	default:
 		return 3
 	}

@@ -226,6 +226,23 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			},
 			want: []string{"x +1m0s covered +1m0s by page ended +1m0s", "y +1m0s covered +1m0s by page ended +1m0s"},
 		},
+		"an outage that was planned stays so until the application is back": {
+			happens: func(c *recorder) {
+				c.see(0, because(coveredNow("x"), criticalv2.CauseDrill))
+				c.see(second, because(coveredNow("x"), criticalv2.CausePodsEnded))
+				c.see(second, because(coveredNow("x"), criticalv2.CausePodsStarting))
+				c.see(second, armedNow("x"))
+			},
+			want: []string{"x +0s covered +0s by page ended +3s Drill"},
+		},
+		"what was scaled down before the maintenance was announced is planned, too": {
+			happens: func(c *recorder) {
+				c.see(0, because(coveredNow("x"), criticalv2.CauseScaledToZero))
+				c.see(second, because(coveredNow("x"), criticalv2.CauseMaintenance))
+				c.see(second, because(coveredNow("x"), criticalv2.CauseScaledToZero))
+			},
+			want: []string{"x +0s covered +0s by page Maintenance"},
+		},
 		"an outage from before there was a history began when its state did": {
 			happens: func(c *recorder) {
 				c.see(0, coveredNow("x"))
