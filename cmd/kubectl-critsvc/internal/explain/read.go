@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 )
 
 // facts are what an explanation is made from.
@@ -39,12 +40,10 @@ const mostEvents = 500
 // read reads what concerns a Service. What the user may not read is skipped, with a
 // notice; only the Service and the CriticalServices must be readable.
 func read(ctx context.Context, reader client.Reader, key types.NamespacedName) (facts, error) {
-	found := facts{service: &corev1.Service{}}
-	if err := reader.Get(ctx, key, found.service); err != nil {
-		if apierrors.IsNotFound(err) {
-			return found, fmt.Errorf("there is no Service %q in namespace %q: choose the namespace by -n", key.Name, key.Namespace)
-		}
-		return found, fmt.Errorf("read Service %s: %w", key, err)
+	var found facts
+	var err error
+	if found.service, err = access.GetService(ctx, reader, key); err != nil {
+		return found, err
 	}
 	var policies criticalv2.CriticalServiceList
 	if err := reader.List(ctx, &policies); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
@@ -73,7 +74,7 @@ func (o *options) run(ctx context.Context, arguments []string) error {
 	if !o.format.Structured() && o.format.Format() != output.Name {
 		printSentences(o.to.ErrOut, &view, output.PaletteOf(o.to.ErrOut))
 	}
-	return o.missing(&view, scope)
+	return o.missing(found, &view, scope)
 }
 
 // scope reads which Services are asked for.
@@ -119,11 +120,15 @@ func printNames(out io.Writer, view *View) error {
 	return nil
 }
 
-// missing answers no if a Service that was named is not in the list.
-func (o *options) missing(view *View, scope scope) error {
+// missing answers no if a Service that was named is not in the list. One that does not exist is an error.
+func (o *options) missing(found facts, view *View, scope scope) error {
 	var result error
 	for _, name := range scope.names {
-		if !slices.ContainsFunc(view.Services, func(s Service) bool { return s.Name == name }) {
+		switch {
+		case slices.ContainsFunc(view.Services, func(s Service) bool { return s.Name == name }):
+		case !found.refused.services && found.service(scope.namespace, name).Name == "":
+			return access.NoService(types.NamespacedName{Namespace: scope.namespace, Name: name})
+		default:
 			fmt.Fprintf(o.to.ErrOut, "Service %s/%s is listed by no CriticalService. Why: kubectl critsvc explain svc/%[2]s -n %[1]s\n", scope.namespace, name)
 			result = access.ErrNo
 		}
