@@ -24,8 +24,15 @@ type recorder struct {
 	now    time.Time
 }
 
-func newRecorder(g Gomega) *recorder {
-	return &recorder{g: g, policy: policy("a"), now: now}
+// newRecorder has seen some Services answer.
+func newRecorder(g Gomega, up ...string) *recorder {
+	c := &recorder{g: g, policy: policy("a"), now: now}
+	var verdicts []summary.Verdict
+	for _, name := range up {
+		verdicts = append(verdicts, armedNow(name))
+	}
+	c.see(0, verdicts...)
+	return c
 }
 
 // see summarizes what is seen some time later.
@@ -243,19 +250,73 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			},
 			want: []string{"x +0s covered +0s by page Maintenance"},
 		},
-		"an outage from before there was a history began when its state did": {
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			c := newRecorder(g, "x", "y", "z")
+			test.happens(c)
+			g.Expect(c.story()).To(Equal(test.want))
+		})
+	}
+}
+
+// A Service that was never seen to answer has not started yet, which is no outage.
+func TestANewServiceHasNotFailed(t *testing.T) {
+	const minute = time.Minute
+	tests := map[string]struct {
+		// before has been seen to answer.
+		before  []string
+		happens func(c *recorder)
+		want    []string
+	}{
+		"one that has no endpoint yet": {
+			happens: func(c *recorder) { c.see(0, unknownNow("x")); c.see(minute, exposedNow("x")) }, want: []string{},
+		},
+		"one for which the fallback answers until it has started": {
+			happens: func(c *recorder) { c.see(0, coveredNow("x")); c.see(minute, armedNow("x")) }, want: []string{},
+		},
+		"one whose Pods do not start for long": {
 			happens: func(c *recorder) {
-				c.see(0, coveredNow("x"))
-				c.policy.Status.Outages = nil
+				c.see(0, exposedNow("x"))
+				c.see(minute, because(coveredNow("x"), criticalv2.CauseCrashLoop))
 				c.see(minute, coveredNow("x"))
 			},
-			want: []string{"x +0s covered +1m0s by page"},
+			want: []string{},
+		},
+		"one that comes beside others": {
+			before: []string{"y"}, happens: func(c *recorder) { c.see(0, armedNow("y"), exposedNow("x")) }, want: []string{},
+		},
+		"once it has answered it can fail": {
+			happens: func(c *recorder) {
+				c.see(0, exposedNow("x"))
+				c.see(minute, armedNow("x"))
+				c.see(minute, exposedNow("x"))
+			},
+			want: []string{"x +2m0s"},
+		},
+		"one that has answered and has no fallback yet can fail": {
+			happens: func(c *recorder) {
+				c.see(0, verdict("x", criticalv2.StateArming, criticalv2.ReasonResponderStarting))
+				c.see(minute, exposedNow("x"))
+			},
+			want: []string{"x +1m0s"},
+		},
+		"one that went down while no operator ran has failed": {
+			before: []string{"x"}, happens: func(c *recorder) { c.see(24*time.Hour, exposedNow("x")) }, want: []string{"x +24h0m0s"},
+		},
+		"one that comes back under its name is another": {
+			before: []string{"x"}, happens: func(c *recorder) { c.see(minute); c.see(minute, exposedNow("x")) }, want: []string{},
+		},
+		"one that a full status did not list may have answered": {
+			before:  many(criticalv2.MaxDetails + 1),
+			happens: func(c *recorder) { c.see(minute, exposedNow("s-100")) }, want: []string{"s-100 +1m0s"},
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			c := newRecorder(g)
+			c := newRecorder(g, test.before...)
 			test.happens(c)
 			g.Expect(c.story()).To(Equal(test.want))
 		})
@@ -264,7 +325,7 @@ func TestTheHistoryOfOutages(t *testing.T) {
 
 func TestOfOneServiceTheLatestTenOutagesAreKept(t *testing.T) {
 	g := NewWithT(t)
-	c := newRecorder(g)
+	c := newRecorder(g, "quiet", "x")
 	c.see(0, exposedNow("quiet"), armedNow("x"))
 	c.see(time.Second, armedNow("quiet"), armedNow("x"))
 	for range 2 * criticalv2.MaxOutagesOfService {
@@ -280,19 +341,28 @@ func TestOfOneServiceTheLatestTenOutagesAreKept(t *testing.T) {
 	g.Expect(story[criticalv2.MaxOutagesOfService]).To(Equal("quiet +0s ended +1s"), "it does not crowd out others")
 }
 
+// many are the names of Services.
+func many(number int) []string {
+	var names []string
+	for i := range number {
+		names = append(names, fmt.Sprintf("s-%03d", i))
+	}
+	return names
+}
+
 // all says the same of many Services.
 func all(number int, of func(string) summary.Verdict) []summary.Verdict {
 	var verdicts []summary.Verdict
-	for i := range number {
-		verdicts = append(verdicts, of(fmt.Sprintf("s-%03d", i)))
+	for _, name := range many(number) {
+		verdicts = append(verdicts, of(name))
 	}
 	return verdicts
 }
 
 func TestAnOutageUnderWayIsKeptBeforeAnyThatIsOver(t *testing.T) {
 	g := NewWithT(t)
-	c := newRecorder(g)
-	c.see(0, exposedNow("long"))
+	c := newRecorder(g, append(many(60), "long")...)
+	c.see(0, append(all(60, armedNow), exposedNow("long"))...)
 	for range 3 {
 		c.see(time.Minute, append(all(60, exposedNow), exposedNow("long"))...)
 		c.see(time.Minute, append(all(60, armedNow), exposedNow("long"))...)
@@ -303,19 +373,21 @@ func TestAnOutageUnderWayIsKeptBeforeAnyThatIsOver(t *testing.T) {
 
 func TestMoreServicesInOutageThanPlacesDoNotPushEachOtherOut(t *testing.T) {
 	g := NewWithT(t)
-	c := newRecorder(g)
-	c.see(0, all(criticalv2.MaxOutages, exposedNow)...)
+	const waiting = 30
+	c := newRecorder(g, many(criticalv2.MaxOutages+waiting)...)
+	down := all(criticalv2.MaxOutages+waiting, exposedNow)
+	c.see(0, append(all(criticalv2.MaxOutages+waiting, armedNow)[criticalv2.MaxOutages:], down[:criticalv2.MaxOutages]...)...)
 	before := c.policy.Status.Outages
-	many := append(all(criticalv2.MaxOutages, exposedNow), all(criticalv2.MaxOutages+30, exposedNow)[criticalv2.MaxOutages:]...)
-	c.see(time.Minute, many...)
+	g.Expect(before).To(HaveLen(criticalv2.MaxOutages))
+	c.see(time.Minute, down...)
 	g.Expect(c.policy.Status.Outages).To(Equal(before), "the list is full of outages that are under way")
-	c.see(time.Minute, many...)
+	c.see(time.Minute, down...)
 	g.Expect(c.policy.Status.Outages).To(Equal(before))
 
-	many[0] = armedNow("s-000")
-	c.see(time.Minute, many...)
+	down[0] = armedNow("s-000")
+	c.see(time.Minute, down...)
 	g.Expect(c.policy.Status.Outages).To(HaveLen(criticalv2.MaxOutages))
-	c.see(time.Minute, many...)
+	c.see(time.Minute, down...)
 	var names []string
 	for _, outage := range c.policy.Status.Outages {
 		g.Expect(outage.Ended).To(BeNil())
@@ -323,6 +395,20 @@ func TestMoreServicesInOutageThanPlacesDoNotPushEachOtherOut(t *testing.T) {
 	}
 	g.Expect(names).To(ContainElement("s-100"), "the first that waited has the place")
 	g.Expect(names).NotTo(Or(ContainElement("s-101"), ContainElement("s-000")))
+}
+
+// Where the status lists a Service whose outage waits for a place, it is known when that began.
+func TestAnOutageThatWaitedForAPlaceBeganWhenItsStateDid(t *testing.T) {
+	g := NewWithT(t)
+	names := many(criticalv2.MaxOutages)
+	c := newRecorder(g, names...)
+	c.see(0, all(criticalv2.MaxOutages, exposedNow)...)
+	full := c.policy.Status.Outages
+	for i := range full {
+		full[i].Name = "other-" + full[i].Name // Of Services that the status does not list.
+	}
+	c.see(time.Minute, exposedNow("s-000"))
+	g.Expect(c.story()).To(ContainElement("s-000 +0s"))
 }
 
 // The laws of the history, in random sequences of what may be seen.
@@ -338,7 +424,7 @@ func TestTheLawsOfTheHistory(t *testing.T) {
 			for seed := range uint64(5) {
 				g := NewWithT(t)
 				random := rand.New(rand.NewPCG(seed, 0))
-				c := newRecorder(g)
+				c := newRecorder(g, many(services)...)
 				for range 60 {
 					var verdicts []summary.Verdict
 					for i := range services {
@@ -374,11 +460,14 @@ func holdLaws(g Gomega, random *rand.Rand, c *recorder, verdicts []summary.Verdi
 	for name, number := range of {
 		g.Expect(number).To(BeNumerically("<=", criticalv2.MaxOutagesOfService), name)
 	}
-	down := map[string]bool{}
+	up, down := map[string]bool{}, map[string]bool{}
+	for _, detail := range before.Status.Details {
+		up[detail.Name] = detail.State == criticalv2.StateArmed
+	}
 	for _, detail := range summary.Summarize(before, verdicts, nil, c.now).Details {
 		down[detail.Name] = detail.State == criticalv2.StateExposed || detail.State == criticalv2.StateCovered
-		if down[detail.Name] && len(underWay) < criticalv2.MaxOutages {
-			g.Expect(underWay).To(HaveKey(detail.Name), "an outage that is seen is listed")
+		if up[detail.Name] && down[detail.Name] && len(underWay) < criticalv2.MaxOutages {
+			g.Expect(underWay).To(HaveKey(detail.Name), "an outage whose beginning is seen is listed")
 		}
 	}
 	for _, outage := range before.Status.Outages {
