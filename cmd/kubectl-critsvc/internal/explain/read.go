@@ -6,6 +6,7 @@ package explain
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -16,6 +17,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
 )
 
 // facts are what an explanation is made from.
@@ -36,6 +38,15 @@ type facts struct {
 
 // mostEvents bounds how many events are read; ten are shown.
 const mostEvents = 500
+
+// look reads what concerns a Service; of one that has just gone down, as the operator
+// reports it.
+func look(ctx context.Context, reader client.Reader, key types.NamespacedName) (facts, error) {
+	return endpoints.Settled(ctx, func() (facts, error) { return read(ctx, reader, key) }, func(found facts) bool {
+		status := viewOf(found, time.Now()).Status
+		return status != nil && status.Outdated
+	})
+}
 
 // read reads what concerns a Service. What the user may not read is skipped, with a
 // notice; only the Service and the CriticalServices must be readable.

@@ -9,8 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 )
 
@@ -57,14 +59,17 @@ func (o *options) run(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	found, err := read(ctx, reader, scope.namespace, refusals{})
+	if o.watch {
+		found, err := read(ctx, reader, scope.namespace, refusals{})
+		if err != nil {
+			return err
+		}
+		return o.follow(ctx, scope, found.refused)
+	}
+	found, view, err := look(ctx, reader, scope)
 	if err != nil {
 		return err
 	}
-	if o.watch {
-		return o.follow(ctx, scope, found.refused)
-	}
-	view := viewOf(found, scope)
 	if err := o.print(&view); err != nil {
 		return err
 	}
@@ -75,6 +80,19 @@ func (o *options) run(ctx context.Context, arguments []string) error {
 		printSentences(o.to.ErrOut, &view, output.PaletteOf(o.to.ErrOut))
 	}
 	return o.missing(found, &view, scope)
+}
+
+// look reads the list; where a Service has just gone down, as the operator reports it.
+func look(ctx context.Context, reader client.Reader, scope scope) (facts, View, error) {
+	var found facts
+	known := doubts{}
+	view, err := endpoints.Settled(ctx, func() (View, error) {
+		var err error
+		found, err = read(ctx, reader, scope.namespace, found.refused)
+		found.doubts = known
+		return viewOf(found, scope), err
+	}, func(view View) bool { return view.isLate() })
+	return found, view, err
 }
 
 // scope reads which Services are asked for.

@@ -95,13 +95,19 @@ func toneOfFailover(text string) output.Tone {
 	}
 }
 
-// outdated is the cause of an outage that is not in the status.
-const outdated = "the status is old: the operator does not seem to run"
+// What is said of an outage that is not in the status: for a moment, and then.
+const (
+	late     = "just gone down: the operator is about to report it"
+	outdated = "the status is old: the operator does not seem to run"
+)
 
 // cause says why a Service is down, and why nothing answers in its place if nothing does;
 // or why it is not protected while it is not down.
 func cause(service *Service) string {
-	if service.Outdated {
+	switch {
+	case service.late:
+		return late
+	case service.Outdated:
 		return outdated
 	}
 	switch service.State {
@@ -168,9 +174,10 @@ func sentences(view *View) []sentence {
 		}
 	}
 	unplanned := func(state criticalv2.ServiceState) func(*Service) bool {
-		return func(s *Service) bool { return s.State == state && s.Planned == nil && !s.Outdated }
+		return func(s *Service) bool { return s.State == state && s.Planned == nil && !s.Outdated && !s.late }
 	}
 	say(output.Bad, "Down, and the operator has not noticed (it does not seem to run): ", func(s *Service) bool { return s.Outdated })
+	say(output.Warning, "Just gone down, and the operator is about to report it: ", func(s *Service) bool { return s.late })
 	say(output.Bad, "Down, and nothing answers: ", unplanned(criticalv2.StateExposed))
 	say(output.Warning, "Down, and the fallback answers: ", unplanned(criticalv2.StateCovered))
 	lines = append(lines, planned(view)...)

@@ -85,8 +85,8 @@ func oldStatus(policy *criticalv2.CriticalService, status *criticalv2.ServiceSta
 	finding := Finding{
 		Check: checkProtected, Severity: Warning,
 		What: fmt.Sprintf("CriticalService %s says %s (%s), and the Service has no ready endpoint of its own: the status is old", policy.Name, status.State, status.Reason),
-		Why:  "the operator does not seem to run: the Service is in outage, and nothing is promoted, repaired or reported",
-		Fix:  "see the findings of the installation; if the operator runs, repeat this in a moment, then read its log",
+		Why:  "the Service has just gone down, and the operator is about to see it; or the operator does not run, and nothing is promoted, repaired or reported",
+		Fix:  "repeat this in a moment; if it stays, see the findings of the installation, then read the operator's log",
 	}
 	if status.State == criticalv2.StateArming {
 		finding.Severity = Problem
