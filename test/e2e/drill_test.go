@@ -129,6 +129,9 @@ func TestALiveDrillMeasuresARealOutage(t *testing.T) {
 	w.refresh(shop.deployment)
 	w.Expect(shop.deployment.Spec.Replicas).To(HaveValue(BeEquivalentTo(2)), "what was there before")
 	w.noDrillPods()
+	w.Eventually(func(g Gomega) {
+		g.Expect(printed[past](w, g, "history", "svc/shop").Outages).To(HaveExactElements(HaveField("Cause", HaveField("Reason", criticalv2.CauseDrill))))
+	}).Should(Succeed(), "the history names the drill")
 
 	// While the fallback answers, no other outage may be made.
 	w.scale(shop.deployment, 0)

@@ -3,7 +3,6 @@ package doctor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -82,12 +81,11 @@ func (c *collector) collect(ctx context.Context, only *types.NamespacedName) (*c
 // services lists the Services that may be checked.
 func (c *collector) services(ctx context.Context, only *types.NamespacedName) ([]corev1.Service, error) {
 	if only != nil {
-		var service corev1.Service
-		err := c.Get(ctx, *only, &service)
-		if apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("there is no Service %s in namespace %s", only.Name, only.Namespace)
+		service, err := access.GetService(ctx, c, *only)
+		if err != nil {
+			return nil, err
 		}
-		return []corev1.Service{service}, err
+		return []corev1.Service{*service}, nil
 	}
 	var services corev1.ServiceList
 	err := c.List(ctx, &services, client.InNamespace(c.namespace))

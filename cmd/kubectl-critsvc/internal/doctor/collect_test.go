@@ -179,7 +179,7 @@ func TestOnlyWhatIsCriticalIsChecked(t *testing.T) {
 	g.Expect(checked("", nil)).To(ConsistOf("shop/front", "elsewhere/front"))
 	g.Expect(checked("shop", &types.NamespacedName{Namespace: "shop", Name: "other"})).To(ConsistOf("shop/other"), "what was named is checked")
 	_, err := (&collector{Client: reader, config: nowhere}).collect(t.Context(), &types.NamespacedName{Namespace: "shop", Name: "missing"})
-	g.Expect(err).To(MatchError("there is no Service missing in namespace shop"))
+	g.Expect(err).To(MatchError(`there is no Service "missing" in namespace "shop": choose the namespace by -n`))
 }
 
 // The operator counts none that is being deleted, and makes the next one govern.

@@ -128,6 +128,8 @@ type drill struct {
 	// restorer is the operator's ServiceAccount: it gives the application back should
 	// this program be killed.
 	restorer types.NamespacedName
+	// others are the other critical Services that go down with this one.
+	others []string
 }
 
 func newDrill(to *access.Access, o *options, name types.NamespacedName) (*drill, error) {

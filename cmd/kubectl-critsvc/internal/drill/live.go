@@ -46,6 +46,9 @@ type Live struct {
 	Ended time.Time `json:"ended"`
 	// Recovered reports whether the application was back when the drill ended.
 	Recovered bool `json:"recovered"`
+	// Others are the other critical Services that went down with this one: their clients
+	// were not measured.
+	Others []string `json:"others,omitempty"`
 	// Ports are the measurements.
 	Ports []Measurement `json:"ports"`
 	// Problems say why the drill is not good.
@@ -86,7 +89,7 @@ func (d *drill) outage(ctx context.Context, found *survey, dryRun *DryRun) (*Liv
 }
 
 func (d *drill) takeAway(ctx context.Context, watch *watching, asking chan error) (*Live, error) {
-	live := &Live{Began: time.Now()}
+	live := &Live{Began: time.Now(), Others: d.others}
 	end, err := outage.Begin(ctx, d, outage.Options{
 		Service: d.name, Until: live.Began.Add(d.options.length), KeepFallback: true,
 		OperatorNamespace: d.restorer.Namespace, OperatorServiceAccount: d.restorer.Name,

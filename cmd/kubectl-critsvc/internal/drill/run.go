@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/outage"
 )
 
 // run runs the drill. A Result with an error is what is known of a drill that was
@@ -41,6 +42,9 @@ func (d *drill) run(ctx context.Context) (*Result, error) {
 	if !dryRun.Good {
 		d.progress("No outage is made: what stands by does not answer as it should.")
 		return result, nil
+	}
+	if err := d.warn(ctx, found); err != nil {
+		return nil, err
 	}
 	if err := d.confirm(ctx); err != nil {
 		return nil, err
@@ -86,6 +90,20 @@ func (d *drill) maintenance(ctx context.Context) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// warn says what else goes down with the application, and what may end the outage before
+// its time.
+func (d *drill) warn(ctx context.Context, found *survey) error {
+	workload, err := outage.Find(ctx, d, &found.service)
+	if err != nil {
+		return fmt.Errorf("no outage is made: %w", err)
+	}
+	d.others = workload.Others
+	for _, note := range workload.Notes {
+		d.progress("warning: %s", note)
+	}
+	return nil
 }
 
 // confirm asks the user to type the Service's name.

@@ -2,6 +2,7 @@ package drill
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -9,11 +10,14 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
@@ -27,7 +31,7 @@ func drillWith(t *testing.T, typed string, objects ...client.Object) (s *drill, 
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	said = &bytes.Buffer{}
 	to := access.New(genericiooptions.IOStreams{In: strings.NewReader(typed), Out: said, ErrOut: said})
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	c := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(scheme)).WithObjects(objects...).Build()
 	return &drill{
 		prober: &prober{Client: c, namespace: "shop"}, to: to, options: &options{length: time.Minute}, name: types.NamespacedName{Namespace: "shop", Name: "front"},
 	}, said
@@ -114,6 +118,32 @@ func TestAPersonConfirmsByTheNameOfTheService(t *testing.T) {
 			g.Expect(err).To(MatchError(ContainSubstring("nothing was done")))
 		})
 	}
+}
+
+func TestWhatElseGoesDownIsSaidBeforeTheOutage(t *testing.T) {
+	g := NewWithT(t)
+	labels := map[string]string{"app": "front"}
+	front, back := service(corev1.ServicePort{Name: "http", Port: 80}), service()
+	front.Spec.Selector, back.Spec.Selector, back.Name, back.Labels = labels, labels, "back", map[string]string{"role": "critical"}
+	policy := policyWith("a", criticalv2.StateArmed)
+	policy.Spec.ServiceSelector.MatchLabels = back.Labels
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: "front-1", Labels: labels,
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "front", Controller: new(true)}},
+	}}
+	workload := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "front"}}
+	s, said := drillWith(t, "", front, back, policy, pod, workload)
+	s.Client = interceptor.NewClient(s.Client.(client.WithWatch), interceptor.Funcs{
+		SubResourceGet: func(_ context.Context, _ client.Client, _ string, _, scale client.Object, _ ...client.SubResourceGetOption) error {
+			return unstructured.SetNestedField(scale.(*unstructured.Unstructured).Object, int64(1), "spec", "replicas")
+		},
+	})
+	g.Expect(s.warn(t.Context(), &survey{service: *front})).To(Succeed())
+	g.Expect(said.String()).To(Equal("warning: Other critical Services go down with StatefulSet \"front\", because no other Pod behind them is ready: back.\n"))
+	g.Expect(s.others).To(Equal([]string{"back"}), "the document has them")
+
+	g.Expect(s.Delete(t.Context(), pod)).To(Succeed())
+	g.Expect(s.warn(t.Context(), &survey{service: *front})).To(MatchError(HavePrefix("no outage is made: no Pod of the application")))
 }
 
 func TestTheImageOfTheProber(t *testing.T) {

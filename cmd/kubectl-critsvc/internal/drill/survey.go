@@ -7,7 +7,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -31,19 +30,16 @@ type survey struct {
 
 // newSurvey reads what a drill needs. An image that is given need not be found.
 func newSurvey(ctx context.Context, reader client.Reader, name types.NamespacedName, image string) (*survey, error) {
-	s := &survey{}
-	if err := reader.Get(ctx, name, &s.service); err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("there is no Service %s in namespace %s", name.Name, name.Namespace)
-		}
+	service, err := access.GetService(ctx, reader, name)
+	if err != nil {
 		return nil, err
 	}
+	s := &survey{service: *service}
 	var slicesOfService discoveryv1.EndpointSliceList
 	if err := reader.List(ctx, &slicesOfService, client.InNamespace(name.Namespace), client.MatchingLabels{discoveryv1.LabelServiceName: name.Name}); err != nil {
 		return nil, err
 	}
 	s.targets = protection.Targets(&s.service, slicesOfService.Items)
-	var err error
 	if s.status, err = access.StatusOf(ctx, reader, name); err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func run(ctx context.Context, to *access.Access, format *output.Flags, argument 
 	if err != nil {
 		return err
 	}
-	found, err := read(ctx, reader, key)
+	found, err := look(ctx, reader, key)
 	if err != nil {
 		return err
 	}

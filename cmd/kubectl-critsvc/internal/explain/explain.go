@@ -68,7 +68,7 @@ func (v *View) govern(found *facts, matching []*criticalv2.CriticalService) {
 			v.Cause = &Cause{OutageCause: *detail.Cause, By: byOperator}
 		}
 	}
-	v.Fallback = found.fallback(governor)
+	v.Fallback = found.fallback(governor, v.Endpoints)
 	for _, outage := range governor.Status.Outages {
 		if outage.Ended != nil && outage.Namespace == found.service.Namespace && outage.Name == found.service.Name {
 			v.Outages++

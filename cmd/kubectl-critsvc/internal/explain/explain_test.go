@@ -44,7 +44,7 @@ func textOf(t *testing.T, view *View) string {
 
 func TestAnExplanationReadsWell(t *testing.T) {
 	crash := &criticalv2.OutageCause{Reason: criticalv2.CauseScaledToZero, Message: "Deployment cart is scaled to zero."}
-	for name, diagnosed := range map[string]*criticalv2.OutageCause{"covered": nil, "armed": nil, "unmatched": nil, "exposed": crash} {
+	for name, diagnosed := range map[string]*criticalv2.OutageCause{"covered": nil, "armed": nil, "unmatched": nil, "exposed": crash, "selected": nil} {
 		t.Run(name, func(t *testing.T) {
 			found := factsOf(t, name+".input.yaml")
 			found.diagnosed = diagnosed
@@ -146,6 +146,20 @@ func TestWhatAnswersNow(t *testing.T) {
 		found.slices = nil
 		NewWithT(t).Expect(viewOf(found, night).Answers.By).To(Equal(answersUnknown))
 	})
+}
+
+// A fallback Pod that the Service selects shares its slice with Pods of the application that
+// have the same ports.
+func TestTheFallbackOfASliceThatItSharesIsNotTheApplication(t *testing.T) {
+	g := NewWithT(t)
+	found := factsOf(t, "selected.input.yaml")
+	shared := &found.slices[0]
+	shared.Endpoints = append(shared.Endpoints, found.slices[1].Endpoints...)
+	found.slices = found.slices[:1]
+	view := viewOf(found, night)
+	g.Expect(view.Ports).To(HaveEach(And(HaveField("Message", ""), HaveField("FallbackPort", BeNumerically(">", 0)))))
+	g.Expect(view.Ports[0].ApplicationPorts).To(Equal([]int32{8080}))
+	g.Expect(view.Fallback.Promoted).To(BeTrue())
 }
 
 func TestAStatusThatIsOldIsSaidToBe(t *testing.T) {

@@ -5,22 +5,23 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/utils/ptr"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
 	"github.com/critical-service/operator/internal/protection"
 )
 
 // fallback describes what stands in for the application.
-func (f *facts) fallback(governor *criticalv2.CriticalService) *Fallback {
+func (f *facts) fallback(governor *criticalv2.CriticalService, published []endpoints.Endpoint) *Fallback {
 	wanted := kindOf(&governor.Spec.Fallback)
-	result := &Fallback{Kind: wanted, Message: describe(&governor.Spec.Fallback)}
+	result := &Fallback{Kind: wanted, Message: describe(&governor.Spec.Fallback), Promoted: slices.ContainsFunc(published, isPromoted)}
 	for i := range f.slices {
 		slice := &f.slices[i]
 		if !protection.IsStandby(slice) {
 			continue
 		}
-		result.Promoted = result.Promoted || protection.IsPromoted(slice)
 		if kind := slice.Labels[criticalv2.LabelFallbackKind]; kind != "" && kind != wanted {
 			result.Kind, result.Wanted = kind, wanted
 		}
@@ -99,36 +100,56 @@ func (f *facts) port(port *corev1.ServicePort) Port {
 	result := Port{
 		Name: port.Name, Protocol: string(port.Protocol), Port: port.Port, NodePort: port.NodePort, TargetPort: port.TargetPort.String(),
 	}
-	standby, page := false, false
+	ours := protection.OursAmong(f.fallbacks)
+	published, page := false, false
 	for i := range f.slices {
 		slice := &f.slices[i]
-		ours := protection.IsStandby(slice)
-		standby = standby || ours && len(slice.Endpoints) > 0
-		page = page || ours && slice.Labels[criticalv2.LabelFallbackKind] == criticalv2.FallbackKindPage
-		for _, published := range slice.Ports {
-			switch {
-			case published.Port == nil || ptr.Deref(published.Name, "") != port.Name:
-			case ours:
-				result.FallbackPort = *published.Port
-			case !slices.Contains(result.ApplicationPorts, *published.Port):
-				result.ApplicationPorts = append(result.ApplicationPorts, *published.Port)
+		byFallback, byApplication := listedBy(slice, ours)
+		published = published || byFallback && len(slice.Endpoints) > 0
+		page = page || protection.IsOfPage(slice)
+		for _, candidate := range slice.Ports {
+			if candidate.Port == nil || ptr.Deref(candidate.Name, "") != port.Name {
+				continue
+			}
+			if byFallback {
+				result.FallbackPort = *candidate.Port
+			}
+			if byApplication && !slices.Contains(result.ApplicationPorts, *candidate.Port) {
+				result.ApplicationPorts = append(result.ApplicationPorts, *candidate.Port)
 			}
 		}
 	}
 	slices.Sort(result.ApplicationPorts)
 	if result.FallbackPort == 0 {
-		result.Message = unanswered(port, standby, page)
+		result.Message = unanswered(port, published, page)
 	}
 	return result
 }
 
-// unanswered says why a port has no fallback: standby means that there is one for
+// listedBy reports whose endpoints a slice lists: a slice of Kubernetes has those of the
+// application, and a fallback Pod that the Service selects, beside them or alone.
+func listedBy(slice *discoveryv1.EndpointSlice, ours protection.Ours) (fallback, application bool) {
+	if protection.IsStandby(slice) {
+		return true, false
+	}
+	application = len(slice.Endpoints) == 0
+	for i := range slice.Endpoints {
+		if ours.Lists(&slice.Endpoints[i]) {
+			fallback = true
+		} else {
+			application = true
+		}
+	}
+	return fallback, application
+}
+
+// unanswered says why a port has no fallback: published means that there is one for
 // other ports, and page that it is the page.
-func unanswered(port *corev1.ServicePort, standby, page bool) string {
+func unanswered(port *corev1.ServicePort, published, page bool) string {
 	switch {
 	case page && !protection.IsTCP(*port):
 		return "the page answers TCP only"
-	case standby:
+	case published:
 		return "the fallback does not listen for this port"
 	default:
 		return "no fallback is published now"

@@ -6,6 +6,7 @@ package explain
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -15,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
 )
 
 // facts are what an explanation is made from.
@@ -36,15 +39,22 @@ type facts struct {
 // mostEvents bounds how many events are read; ten are shown.
 const mostEvents = 500
 
+// look reads what concerns a Service; of one that has just gone down, as the operator
+// reports it.
+func look(ctx context.Context, reader client.Reader, key types.NamespacedName) (facts, error) {
+	return endpoints.Settled(ctx, func() (facts, error) { return read(ctx, reader, key) }, func(found facts) bool {
+		status := viewOf(found, time.Now()).Status
+		return status != nil && status.Outdated
+	})
+}
+
 // read reads what concerns a Service. What the user may not read is skipped, with a
 // notice; only the Service and the CriticalServices must be readable.
 func read(ctx context.Context, reader client.Reader, key types.NamespacedName) (facts, error) {
-	found := facts{service: &corev1.Service{}}
-	if err := reader.Get(ctx, key, found.service); err != nil {
-		if apierrors.IsNotFound(err) {
-			return found, fmt.Errorf("there is no Service %q in namespace %q: choose the namespace by -n", key.Name, key.Namespace)
-		}
-		return found, fmt.Errorf("read Service %s: %w", key, err)
+	var found facts
+	var err error
+	if found.service, err = access.GetService(ctx, reader, key); err != nil {
+		return found, err
 	}
 	var policies criticalv2.CriticalServiceList
 	if err := reader.List(ctx, &policies); err != nil {

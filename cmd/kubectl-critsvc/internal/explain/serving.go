@@ -16,7 +16,7 @@ func (v *View) answer(found *facts) {
 		return
 	}
 	ready := v.names(func(e endpoints.Endpoint) bool { return e.Source == endpoints.Application && e.Ready })
-	promoted := v.names(func(e endpoints.Endpoint) bool { return e.Source == endpoints.Fallback && e.Ready })
+	promoted := v.names(isPromoted)
 	standby := v.names(func(e endpoints.Endpoint) bool { return e.Source == endpoints.Fallback && e.Serving })
 	if len(ready) == 0 {
 		if v.Status != nil {
@@ -92,6 +92,11 @@ func (v *View) names(chosen func(endpoints.Endpoint) bool) []string {
 const mostListed = 3
 
 func listed(names []string) string { return output.Names(names, mostListed) }
+
+// isPromoted reports whether an endpoint of the fallback is a ready one.
+func isPromoted(endpoint endpoints.Endpoint) bool {
+	return endpoint.Source == endpoints.Fallback && endpoint.Ready
+}
 
 // isStandby reports whether an endpoint waits for an outage.
 func isStandby(endpoint endpoints.Endpoint) bool {

@@ -62,8 +62,9 @@ type Status struct {
 	Reason  string                  `json:"reason"`
 	Message string                  `json:"message,omitempty"`
 	Since   metav1.Time             `json:"since"`
-	// Outdated means that it says that the Service is up, and that the Service has no
-	// ready endpoint: the operator does not seem to run.
+	// Outdated means that it says that the Service is up, and that the Service has had no
+	// ready endpoint for longer than the operator needs to report that: it does not seem
+	// to run.
 	Outdated bool `json:"outdated,omitempty"`
 }
 

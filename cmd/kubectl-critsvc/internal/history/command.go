@@ -103,9 +103,10 @@ func unknown(ctx context.Context, reader client.Reader, scope scope, view *View)
 	if scope.name == "" || len(view.Outages) > 0 {
 		return nil
 	}
-	err := reader.Get(ctx, types.NamespacedName{Namespace: scope.namespace, Name: scope.name}, &corev1.Service{})
+	name := types.NamespacedName{Namespace: scope.namespace, Name: scope.name}
+	err := reader.Get(ctx, name, &corev1.Service{})
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("there is no Service %q in namespace %q, and no outage of it is recorded: choose the namespace by -n", scope.name, scope.namespace)
+		return access.NoService(name)
 	}
 	return nil
 }

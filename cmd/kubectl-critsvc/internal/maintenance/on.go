@@ -152,9 +152,9 @@ func (a *announcement) undo(ctx context.Context, config *corev1.ConfigMap, made 
 
 // read reads what there is, and refuses where nothing would answer.
 func (a *announcement) read(ctx context.Context) error {
-	a.service = &corev1.Service{}
-	if err := a.client.Get(ctx, a.name, a.service); err != nil {
-		return fmt.Errorf("read Service %s: %w", a.name, err)
+	var err error
+	if a.service, err = access.GetService(ctx, a.client, a.name); err != nil {
+		return err
 	}
 	status, err := access.StatusOf(ctx, a.client, a.name)
 	switch {

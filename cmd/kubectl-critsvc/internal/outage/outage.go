@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 )
 
 // fieldOwner is the name under which the plugin owns fields.
@@ -49,9 +50,9 @@ type Options struct {
 // Service is under way, and where the operator that is to end it was not found
 // (ErrNoOperator).
 func Begin(ctx context.Context, to client.Client, options Options) (end func(context.Context) error, err error) {
-	service := &corev1.Service{}
-	if err := to.Get(ctx, options.Service, service); err != nil {
-		return nil, fmt.Errorf("read Service %s: %w", options.Service, err)
+	service, err := access.GetService(ctx, to, options.Service)
+	if err != nil {
+		return nil, err
 	}
 	workload, err := Find(ctx, to, service)
 	if err != nil {

@@ -32,6 +32,8 @@ type Workload struct {
 	Kind string
 	// Notes say what may set its replicas again, or what else a user should know.
 	Notes []string
+	// Others are the names of the other critical Services that go down with it.
+	Others []string
 
 	object  *unstructured.Unstructured
 	version string
@@ -46,11 +48,14 @@ func (w *Workload) Owed() *criticalv2.MaintainedWorkload { return &w.MaintainedW
 // Find finds the workload behind a Service: from its Pods it follows the owners as far
 // as there is one with a scale. So a Deployment is scaled, and not its ReplicaSet.
 func Find(ctx context.Context, from client.Client, service *corev1.Service) (*Workload, error) {
-	pods, err := podsOf(ctx, from, service)
+	if len(service.Spec.Selector) == 0 {
+		return nil, fmt.Errorf("the Service %q has no selector: %w", service.Name, ErrNoWorkload)
+	}
+	f := &finder{from: from, namespace: service.Namespace, known: map[ownerKey]*Workload{}, chains: map[ownerKey][]*unstructured.Unstructured{}}
+	pods, err := f.pods(ctx, client.MatchingLabels(service.Spec.Selector))
 	if err != nil {
 		return nil, err
 	}
-	f := &finder{from: from, namespace: service.Namespace, known: map[metav1.OwnerReference]*Workload{}}
 	found := map[string]*Workload{}
 	for i := range pods {
 		workload, err := f.of(ctx, &pods[i])
@@ -66,34 +71,43 @@ func Find(ctx context.Context, from client.Client, service *corev1.Service) (*Wo
 	case 1:
 		workload := found[names[0]]
 		notes, err := notesOf(ctx, from, workload)
+		if err != nil {
+			return nil, err
+		}
 		workload.Notes = append(workload.Notes, notes...)
-		return workload, err
+		f.note(ctx, workload, service)
+		return workload, nil
 	default:
 		return nil, fmt.Errorf("several workloads stand behind Service %q (%s), and it is not known which of them is meant: scale them yourself: %w",
 			service.Name, strings.Join(names, ", "), ErrNoWorkload)
 	}
 }
 
-// podsOf are the Pods of the application: none of ours, and none that end.
-func podsOf(ctx context.Context, from client.Reader, service *corev1.Service) ([]corev1.Pod, error) {
-	if len(service.Spec.Selector) == 0 {
-		return nil, fmt.Errorf("the Service %q has no selector: %w", service.Name, ErrNoWorkload)
-	}
+// finder follows owners, each once.
+type finder struct {
+	from      client.Client
+	namespace string
+	known     map[ownerKey]*Workload
+	chains    map[ownerKey][]*unstructured.Unstructured
+}
+
+// ownerKey names an owner in the namespace.
+type ownerKey struct{ version, kind, name string }
+
+func keyOf(owner *metav1.OwnerReference) ownerKey {
+	return ownerKey{owner.APIVersion, owner.Kind, owner.Name}
+}
+
+// pods are Pods of the application: none of ours, and none that end.
+func (f *finder) pods(ctx context.Context, options ...client.ListOption) ([]corev1.Pod, error) {
 	var pods corev1.PodList
-	if err := from.List(ctx, &pods, client.InNamespace(service.Namespace), client.MatchingLabels(service.Spec.Selector)); err != nil {
-		return nil, fmt.Errorf("list the Pods of Service %q: %w", service.Name, err)
+	if err := f.from.List(ctx, &pods, append(options, client.InNamespace(f.namespace))...); err != nil {
+		return nil, fmt.Errorf("list the Pods of namespace %q: %w", f.namespace, err)
 	}
 	return slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool {
 		ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 		return protection.IsOurs(&pod) || ended || pod.DeletionTimestamp != nil
 	}), nil
-}
-
-// finder follows owners, each once.
-type finder struct {
-	from      client.Client
-	namespace string
-	known     map[metav1.OwnerReference]*Workload
 }
 
 // of is the workload of a Pod.
@@ -102,7 +116,7 @@ func (f *finder) of(ctx context.Context, pod *corev1.Pod) (*Workload, error) {
 	if owner == nil {
 		return nil, fmt.Errorf("the Pod %q has no controller that could be scaled: %w", pod.Name, ErrNoWorkload)
 	}
-	if known, found := f.known[*owner]; found {
+	if known, found := f.known[keyOf(owner)]; found {
 		return known, nil
 	}
 	chain, err := f.chain(ctx, owner)
@@ -122,7 +136,7 @@ func (f *finder) of(ctx context.Context, pod *corev1.Pod) (*Workload, error) {
 			workload.Notes = append(workload.Notes, fmt.Sprintf("%s is kept by %s %q, whose controller may set its replicas again.",
 				workload, above.GetKind(), above.GetName()))
 		}
-		f.known[*owner] = workload
+		f.known[keyOf(owner)] = workload
 		return workload, nil
 	}
 	top := chain[len(chain)-1]
@@ -135,6 +149,10 @@ const longestChain = 8
 // chain are an owner, its owner, and so on. One that may not be read, or that is
 // gone, ends it.
 func (f *finder) chain(ctx context.Context, owner *metav1.OwnerReference) ([]*unstructured.Unstructured, error) {
+	first := keyOf(owner)
+	if known, found := f.chains[first]; found {
+		return known, nil
+	}
 	var chain []*unstructured.Unstructured
 	for owner != nil && len(chain) < longestChain {
 		object := &unstructured.Unstructured{}
@@ -147,7 +165,8 @@ func (f *finder) chain(ctx context.Context, owner *metav1.OwnerReference) ([]*un
 		err := f.from.Get(ctx, client.ObjectKeyFromObject(object), described)
 		switch {
 		case apierrors.IsNotFound(err), apierrors.IsForbidden(err), meta.IsNoMatchError(err):
-			return chain, nil
+			owner = nil
+			continue
 		case err != nil:
 			return nil, fmt.Errorf("read %s %q: %w", owner.Kind, owner.Name, err)
 		}
@@ -156,6 +175,7 @@ func (f *finder) chain(ctx context.Context, owner *metav1.OwnerReference) ([]*un
 		object.SetManagedFields(described.ManagedFields)
 		owner = metav1.GetControllerOf(described)
 	}
+	f.chains[first] = chain
 	return chain, nil
 }
 

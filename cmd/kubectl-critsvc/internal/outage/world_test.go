@@ -31,7 +31,7 @@ type world struct {
 	*WithT
 	t *testing.T
 	client.Client
-	// refuse answers a write with an error; nil lets it pass.
+	// refuse answers a write, a read or the list of a kind with an error; nil lets it pass.
 	refuse func(verb string, object client.Object) error
 }
 
@@ -50,6 +50,20 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 					object.SetUID(types.UID("uid of " + object.GetName()))
 				}
 				return to.Create(ctx, object, options...)
+			},
+			Get: func(ctx context.Context, from client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+				if err := w.refused("get", object); err != nil {
+					return err
+				}
+				return from.Get(ctx, key, object, options...)
+			},
+			List: func(ctx context.Context, from client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+				if _, are := list.(*corev1.ServiceList); are {
+					if err := w.refused("list", &corev1.Service{}); err != nil {
+						return err
+					}
+				}
+				return from.List(ctx, list, options...)
 			},
 			SubResourceGet:   w.getScale,
 			SubResourcePatch: w.patchScale,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -118,6 +119,7 @@ func TestStatusReadsTheCluster(t *testing.T) {
 
 func TestAServiceThatIsNotProtectedIsANo(t *testing.T) {
 	s := newShop(t)
+	s.unprotected(t, "other")
 	got := run(t.Context(), "status", "svc/other", "-n", s.namespace)
 	s.Expect(got.code).To(Equal(plugin.ExitNo))
 	s.Expect(got.errOut).To(ContainSubstring("kubectl critsvc explain svc/other -n " + s.namespace))
@@ -152,11 +154,23 @@ func TestExplainLooksForTheCauseItself(t *testing.T) {
 	s.Expect(view.Cause).To(And(HaveField("Reason", criticalv2.CauseNoMatchingPods), HaveField("By", "plugin")))
 }
 
-func TestExplainOfAServiceThatDoesNotExist(t *testing.T) {
+// unprotected makes a Service that no CriticalService matches.
+func (s *shop) unprotected(t *testing.T, name string) {
+	t.Helper()
+	other := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+	s.Expect(admin.Create(t.Context(), other)).To(Succeed())
+}
+
+func TestAServiceThatDoesNotExistIsTheSameErrorOfEveryCommand(t *testing.T) {
 	s := newShop(t)
-	got := run(t.Context(), "explain", "svc/none", "-n", s.namespace)
-	s.Expect(got.code).To(Equal(plugin.ExitError))
-	s.Expect(got.errOut).To(ContainSubstring(`there is no Service "none" in namespace "` + s.namespace + `"`))
+	for _, command := range []string{"status", "explain", "history", "doctor", "drill", "maintenance on"} {
+		t.Run(command, func(t *testing.T) {
+			g := NewWithT(t)
+			got := run(t.Context(), append(strings.Fields(command), "svc/none", "-n", s.namespace)...)
+			g.Expect(got.code).To(Equal(plugin.ExitError))
+			g.Expect(got.errOut).To(Equal(`error: there is no Service "none" in namespace "` + s.namespace + "\": choose the namespace by -n\n"))
+		})
+	}
 }
 
 func TestHistoryReadsTheCluster(t *testing.T) {
@@ -165,11 +179,7 @@ func TestHistoryReadsTheCluster(t *testing.T) {
 	s.Expect(got.code).To(Equal(0), got.errOut)
 	s.Expect(got.out).To(MatchRegexp(`(?m)^web +\S+Z +\S+ +\S+ so far +at once +page +not known$`))
 	s.Expect(got.errOut).To(ContainSubstring("latest 10 outages of a Service"))
-	got = run(t.Context(), "history", "svc/other", "-n", s.namespace)
-	s.Expect(got.code).To(Equal(plugin.ExitError))
-	s.Expect(got.errOut).To(ContainSubstring(`there is no Service "other" in namespace "` + s.namespace + `", and no outage of it is recorded`))
-	other := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "other"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
-	s.Expect(admin.Create(t.Context(), other)).To(Succeed())
+	s.unprotected(t, "other")
 	got = run(t.Context(), "history", "svc/other", "-n", s.namespace)
 	s.Expect(got.code).To(Equal(0))
 	s.Expect(got.errOut).To(ContainSubstring("No outage of Service " + s.namespace + "/other is recorded"))

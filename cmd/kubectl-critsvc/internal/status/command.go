@@ -8,8 +8,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 )
 
@@ -56,14 +59,17 @@ func (o *options) run(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	found, err := read(ctx, reader, scope.namespace, refusals{})
+	if o.watch {
+		found, err := read(ctx, reader, scope.namespace, refusals{})
+		if err != nil {
+			return err
+		}
+		return o.follow(ctx, scope, found.refused)
+	}
+	found, view, err := look(ctx, reader, scope)
 	if err != nil {
 		return err
 	}
-	if o.watch {
-		return o.follow(ctx, scope, found.refused)
-	}
-	view := viewOf(found, scope)
 	if err := o.print(&view); err != nil {
 		return err
 	}
@@ -73,7 +79,20 @@ func (o *options) run(ctx context.Context, arguments []string) error {
 	if !o.format.Structured() && o.format.Format() != output.Name {
 		printSentences(o.to.ErrOut, &view, output.PaletteOf(o.to.ErrOut))
 	}
-	return o.missing(&view, scope)
+	return o.missing(found, &view, scope)
+}
+
+// look reads the list; where a Service has just gone down, as the operator reports it.
+func look(ctx context.Context, reader client.Reader, scope scope) (facts, View, error) {
+	var found facts
+	known := doubts{}
+	view, err := endpoints.Settled(ctx, func() (View, error) {
+		var err error
+		found, err = read(ctx, reader, scope.namespace, found.refused)
+		found.doubts = known
+		return viewOf(found, scope), err
+	}, func(view View) bool { return view.isLate() })
+	return found, view, err
 }
 
 // scope reads which Services are asked for.
@@ -119,11 +138,15 @@ func printNames(out io.Writer, view *View) error {
 	return nil
 }
 
-// missing answers no if a Service that was named is not in the list.
-func (o *options) missing(view *View, scope scope) error {
+// missing answers no if a Service that was named is not in the list. One that does not exist is an error.
+func (o *options) missing(found facts, view *View, scope scope) error {
 	var result error
 	for _, name := range scope.names {
-		if !slices.ContainsFunc(view.Services, func(s Service) bool { return s.Name == name }) {
+		switch {
+		case slices.ContainsFunc(view.Services, func(s Service) bool { return s.Name == name }):
+		case !found.refused.services && found.service(scope.namespace, name).Name == "":
+			return access.NoService(types.NamespacedName{Namespace: scope.namespace, Name: name})
+		default:
 			fmt.Fprintf(o.to.ErrOut, "Service %s/%s is listed by no CriticalService. Why: kubectl critsvc explain svc/%[2]s -n %[1]s\n", scope.namespace, name)
 			result = access.ErrNo
 		}

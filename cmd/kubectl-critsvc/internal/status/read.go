@@ -5,6 +5,7 @@ package status
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -21,6 +22,10 @@ type facts struct {
 	slices    []discoveryv1.EndpointSlice
 	fallbacks []corev1.Pod
 	refused   refusals
+	// at is when they were read, and doubts are those of the looks before; nil if there
+	// are none to be.
+	at     time.Time
+	doubts doubts
 }
 
 // refusals are the kinds that the user may not list. The list is then made
@@ -32,7 +37,7 @@ type refusals struct {
 // read reads the objects of a namespace, or of all if it is empty; not those of
 // which it is known that they are refused.
 func read(ctx context.Context, reader client.Reader, namespace string, refused refusals) (facts, error) {
-	found := facts{refused: refused}
+	found := facts{refused: refused, at: time.Now()}
 	var policies criticalv2.CriticalServiceList
 	if err := reader.List(ctx, &policies); err != nil {
 		return found, fmt.Errorf("list CriticalServices: %w", err)

@@ -185,6 +185,21 @@ func TestAnOutageThatTheOperatorHasNotNoticedComesFirst(t *testing.T) {
 	g.Expect(view.Services).NotTo(ContainElement(HaveField("Outdated", true)), "Kubernetes has just not published an endpoint")
 }
 
+func TestWhyNothingAnswersHasTwoParts(t *testing.T) {
+	g := NewWithT(t)
+	service := &Service{
+		State: criticalv2.StateExposed, Reason: criticalv2.ReasonCreateDenied, Message: "The fallback Pod is refused: exceeded quota.",
+		Cause: &criticalv2.OutageCause{Reason: criticalv2.CauseScaledToZero, Message: "Deployment cart is scaled to zero."},
+	}
+	g.Expect(cause(service)).To(Equal("Deployment cart is scaled to zero; no fallback: The fallback Pod is refused: exceeded quota."))
+	service.Cause = nil
+	g.Expect(cause(service)).To(Equal("not known yet; no fallback: The fallback Pod is refused: exceeded quota."))
+	g.Expect(row(service, false, night)).To(ContainElement(cause(service)))
+	g.Expect(row(service, false, night)).NotTo(ContainElement(service.Message), "it is said once")
+	service.State = criticalv2.StateCovered
+	g.Expect(cause(service)).To(Equal("not known yet"))
+}
+
 func TestWhetherTheFallbackOfAServiceWouldAnswer(t *testing.T) {
 	// The condition is about all Services, and does not say which failed.
 	other := metav1.Condition{Type: criticalv2.ConditionFailoverReady, Status: metav1.ConditionFalse, Message: "Service shop/web: of another time"}

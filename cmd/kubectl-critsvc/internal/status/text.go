@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,7 +37,7 @@ func columns(allNamespaces bool) []output.Column {
 // row is a Service as a row of the table.
 func row(service *Service, allNamespaces bool, now time.Time) []string {
 	why, message := cause(service), service.Message
-	if message == why {
+	if strings.HasSuffix(why, message) {
 		message = "" // It is said once.
 	}
 	cells := []string{
@@ -94,12 +95,19 @@ func toneOfFailover(text string) output.Tone {
 	}
 }
 
-// outdated is the cause of an outage that is not in the status.
-const outdated = "the status is old: the operator does not seem to run"
+// What is said of an outage that is not in the status: for a moment, and then.
+const (
+	late     = "just gone down: the operator is about to report it"
+	outdated = "the status is old: the operator does not seem to run"
+)
 
-// cause says why a Service is down, or why it is not protected while it is not.
+// cause says why a Service is down, and why nothing answers in its place if nothing does;
+// or why it is not protected while it is not down.
 func cause(service *Service) string {
-	if service.Outdated {
+	switch {
+	case service.late:
+		return late
+	case service.Outdated:
 		return outdated
 	}
 	switch service.State {
@@ -108,7 +116,9 @@ func cause(service *Service) string {
 			return ""
 		}
 		return service.Message
-	case criticalv2.StateExposed, criticalv2.StateCovered:
+	case criticalv2.StateExposed:
+		return strings.TrimSuffix(causeOf(service.Cause), ".") + "; no fallback: " + service.Message
+	case criticalv2.StateCovered:
 		return causeOf(service.Cause)
 	case criticalv2.StateArming, criticalv2.StateIgnored:
 		return service.Message
@@ -164,9 +174,10 @@ func sentences(view *View) []sentence {
 		}
 	}
 	unplanned := func(state criticalv2.ServiceState) func(*Service) bool {
-		return func(s *Service) bool { return s.State == state && s.Planned == nil && !s.Outdated }
+		return func(s *Service) bool { return s.State == state && s.Planned == nil && !s.Outdated && !s.late }
 	}
 	say(output.Bad, "Down, and the operator has not noticed (it does not seem to run): ", func(s *Service) bool { return s.Outdated })
+	say(output.Warning, "Just gone down, and the operator is about to report it: ", func(s *Service) bool { return s.late })
 	say(output.Bad, "Down, and nothing answers: ", unplanned(criticalv2.StateExposed))
 	say(output.Warning, "Down, and the fallback answers: ", unplanned(criticalv2.StateCovered))
 	lines = append(lines, planned(view)...)

@@ -11,6 +11,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
@@ -49,9 +50,11 @@ type Service struct {
 	// FailoverReady reports whether the fallback would answer, as far as it is known:
 	// True, False or Unknown; absent for a Service that is ignored.
 	FailoverReady metav1.ConditionStatus `json:"failoverReady,omitempty"`
-	// Outdated means that the status says that the Service is up, and that it has no
-	// ready endpoint: the operator does not seem to run.
+	// Outdated means that the status says that the Service is up, and that it has had no
+	// ready endpoint for longer than the operator needs to report that: it does not seem
+	// to run. While the operator is about to, it is late.
 	Outdated bool `json:"outdated,omitempty"`
+	late     bool
 	// Planned is a maintenance that was announced for the outage; absent if there is
 	// none.
 	Planned *criticalv2.Announcement `json:"planned,omitempty"`
@@ -132,7 +135,7 @@ func viewOf(found facts, scope scope) View {
 		}
 	}
 	view.count()
-	view.Notices = append(view.Notices, view.late()...)
+	view.Notices = append(view.Notices, view.outdated()...)
 	view.Notices = append(view.Notices, found.refused.notices()...)
 	return view
 }
@@ -144,7 +147,7 @@ var urgency = map[criticalv2.ServiceState]int{
 
 // urgency sorts Services. What the operator has not noticed comes first.
 func (s *Service) urgency() int {
-	if s.Outdated {
+	if s.Outdated || s.late {
 		return -1
 	}
 	return urgency[s.State]
@@ -187,7 +190,9 @@ func serviceOf(policy *criticalv2.CriticalService, detail criticalv2.ServiceStat
 		}
 		ready, total := endpoints.Count(endpoints.Of(found.service(detail.Namespace, detail.Name), own, fallbacks), endpoints.Application)
 		service.Endpoints = &Endpoints{Ready: ready, Total: total}
-		service.Outdated = endpoints.IsOutdated(detail.State, detail.Reason, ready)
+		outdated := endpoints.IsOutdated(detail.State, detail.Reason, ready)
+		service.late = found.doubts.holds(types.NamespacedName{Namespace: detail.Namespace, Name: detail.Name}, outdated, found.at)
+		service.Outdated = outdated && !service.late
 	}
 	down := detail.State == criticalv2.StateExposed || detail.State == criticalv2.StateCovered
 	if down && detail.Cause != nil && detail.Cause.Reason == criticalv2.CauseMaintenance {

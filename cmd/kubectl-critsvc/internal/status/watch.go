@@ -20,6 +20,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 )
 
@@ -36,8 +37,10 @@ func (o *options) follow(ctx context.Context, scope scope, refused refusals) err
 	ended := make(chan error, 1)
 	go func() { ended <- watched.Start(ctx) }()
 	if watched.WaitForCacheSync(ctx) {
+		known := doubts{}
 		err = o.loop(ctx, changed, errs, func() (View, error) {
 			found, err := read(ctx, watched, scope.namespace, refused)
+			found.doubts = known
 			return viewOf(found, scope), err
 		})
 	}
@@ -116,7 +119,8 @@ func signalling(changed chan<- struct{}) toolscache.ResourceEventHandler {
 	}
 }
 
-// loop shows the list at once, and after each change.
+// loop shows the list at once, and after each change; and again while the operator is about
+// to report an outage.
 func (o *options) loop(ctx context.Context, changed <-chan struct{}, errs *watchErrors, read func() (View, error)) error {
 	show := o.rows()
 	var tick <-chan time.Time
@@ -135,11 +139,16 @@ func (o *options) loop(ctx context.Context, changed <-chan struct{}, errs *watch
 		if err := show(&view, errs.notice(time.Now())); err != nil {
 			return err
 		}
+		var again <-chan time.Time
+		if view.isLate() {
+			again = time.After(endpoints.Again)
+		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-changed:
 		case <-tick:
+		case <-again:
 		}
 	}
 }

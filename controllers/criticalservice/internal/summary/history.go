@@ -17,9 +17,9 @@ type observation struct {
 	fallback string
 }
 
-// recordOutages continues the list of outages: one begins when a Service is first seen
-// in outage, and ends when it is seen to answer by itself, or is no longer governed. The
-// latest come first, and the oldest are dropped.
+// recordOutages continues the list of outages: one begins when a Service that is not new
+// is first seen in outage, and ends when it is seen to answer by itself, or is no longer
+// governed. The latest come first, and the oldest are dropped.
 func recordOutages(policy criticalv2.Policy, details []criticalv2.ServiceStatus, verdicts []Verdict, now time.Time) []criticalv2.Outage {
 	moment := metav1.NewMicroTime(now)
 	seen := observe(details, verdicts)
@@ -59,31 +59,53 @@ func observe(details []criticalv2.ServiceStatus, verdicts []Verdict) map[types.N
 // begun are the outages that the list does not have yet. Those that are under way are
 // never dropped, so that there may be no room for more.
 func begun(policy criticalv2.Policy, seen map[types.NamespacedName]observation, listed []criticalv2.Outage, now metav1.MicroTime) []criticalv2.Outage {
-	since := map[types.NamespacedName]metav1.Time{}
-	for _, detail := range policy.Observed().Details {
-		if inOutage(detail) {
-			since[types.NamespacedName{Namespace: detail.Namespace, Name: detail.Name}] = detail.Since
-		}
+	before := map[types.NamespacedName]*criticalv2.ServiceStatus{}
+	for i := range policy.Observed().Details {
+		detail := &policy.Observed().Details[i]
+		before[types.NamespacedName{Namespace: detail.Namespace, Name: detail.Name}] = detail
 	}
+	roomBefore := room(policy.Observed().Outages)
 	var added []criticalv2.Outage
 	for key, current := range seen {
-		if !inOutage(current.detail) {
+		was := before[key]
+		if !inOutage(current.detail) || isNew(policy.Observed(), was, roomBefore) {
 			continue
 		}
 		outage := criticalv2.Outage{Namespace: key.Namespace, Name: key.Name, Began: now}
-		if earlier, known := since[key]; known && earlier.Time.Before(now.Time) {
-			outage.Began = metav1.NewMicroTime(earlier.Time) // The list had no room for it.
+		if was != nil && inOutage(*was) && was.Since.Time.Before(now.Time) {
+			outage.Began = metav1.NewMicroTime(was.Since.Time) // The list had no room for it.
 		}
 		added = append(added, continued(outage, current, now))
 	}
 	slices.SortFunc(added, func(a, b criticalv2.Outage) int { return cmp.Or(a.Began.Compare(b.Began.Time), latestFirst(a, b)) })
-	room := criticalv2.MaxOutages
+	return added[:min(len(added), room(listed))]
+}
+
+// isNew reports whether a Service that is in outage was never seen with a ready endpoint of
+// its own, so that it has not failed: it has not started yet. The status before shows it,
+// of which an operator that takes over knows no less: was is what it says of the Service
+// (nil if nothing), and room how many outages more it could have listed.
+func isNew(before *criticalv2.ProtectionStatus, was *criticalv2.ServiceStatus, room int) bool {
+	switch {
+	case was == nil:
+		// Of more Services than a status lists, each that is not listed may have been up.
+		return int(before.Services.Total) <= len(before.Details)
+	case inOutage(*was):
+		return room > 0 // Otherwise its outage waits for a place in the list.
+	default:
+		return was.Reason == criticalv2.ReasonEndpointsUnknown
+	}
+}
+
+// room is how many outages more a list may hold that are under way.
+func room(listed []criticalv2.Outage) int {
+	left := criticalv2.MaxOutages
 	for i := range listed {
 		if listed[i].Ended == nil {
-			room--
+			left--
 		}
 	}
-	return added[:min(len(added), max(room, 0))]
+	return max(left, 0)
 }
 
 // continued is an outage with what is known of it now.
@@ -98,8 +120,9 @@ func continued(outage criticalv2.Outage, current observation, now metav1.MicroTi
 	return outage
 }
 
-// explains is how much a cause explains. The last thing seen of nearly every outage
-// is that new Pods are starting, which is not why it began.
+// explains is how much a cause explains. The last thing seen of nearly every outage is
+// that new Pods are starting, which is not why it began. What is seen of one that was made
+// on purpose, until the application is back, follows from that purpose.
 func explains(cause *criticalv2.OutageCause) int {
 	switch {
 	case cause == nil:
@@ -108,6 +131,8 @@ func explains(cause *criticalv2.OutageCause) int {
 		return 1
 	case cause.Reason == criticalv2.CausePodsStarting:
 		return 2
+	case cause.Reason == criticalv2.CauseMaintenance || cause.Reason == criticalv2.CauseDrill:
+		return 4
 	default:
 		return 3
 	}

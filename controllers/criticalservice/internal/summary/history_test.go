@@ -3,14 +3,10 @@ package summary_test
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
@@ -24,8 +20,15 @@ type recorder struct {
 	now    time.Time
 }
 
-func newRecorder(g Gomega) *recorder {
-	return &recorder{g: g, policy: policy("a"), now: now}
+// newRecorder has seen some Services answer.
+func newRecorder(g Gomega, up ...string) *recorder {
+	c := &recorder{g: g, policy: policy("a"), now: now}
+	var verdicts []summary.Verdict
+	for _, name := range up {
+		verdicts = append(verdicts, armedNow(name))
+	}
+	c.see(0, verdicts...)
+	return c
 }
 
 // see summarizes what is seen some time later.
@@ -226,19 +229,90 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			},
 			want: []string{"x +1m0s covered +1m0s by page ended +1m0s", "y +1m0s covered +1m0s by page ended +1m0s"},
 		},
-		"an outage from before there was a history began when its state did": {
+		"an outage that was planned stays so until the application is back": {
 			happens: func(c *recorder) {
-				c.see(0, coveredNow("x"))
-				c.policy.Status.Outages = nil
-				c.see(minute, coveredNow("x"))
+				c.see(0, because(coveredNow("x"), criticalv2.CauseDrill))
+				c.see(second, because(coveredNow("x"), criticalv2.CausePodsEnded))
+				c.see(second, because(coveredNow("x"), criticalv2.CausePodsStarting))
+				c.see(second, armedNow("x"))
 			},
-			want: []string{"x +0s covered +1m0s by page"},
+			want: []string{"x +0s covered +0s by page ended +3s Drill"},
+		},
+		"what was scaled down before the maintenance was announced is planned, too": {
+			happens: func(c *recorder) {
+				c.see(0, because(coveredNow("x"), criticalv2.CauseScaledToZero))
+				c.see(second, because(coveredNow("x"), criticalv2.CauseMaintenance))
+				c.see(second, because(coveredNow("x"), criticalv2.CauseScaledToZero))
+			},
+			want: []string{"x +0s covered +0s by page Maintenance"},
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			c := newRecorder(g)
+			c := newRecorder(g, "x", "y", "z")
+			test.happens(c)
+			g.Expect(c.story()).To(Equal(test.want))
+		})
+	}
+}
+
+// A Service that was never seen to answer has not started yet, which is no outage.
+func TestANewServiceHasNotFailed(t *testing.T) {
+	const minute = time.Minute
+	tests := map[string]struct {
+		// before has been seen to answer.
+		before  []string
+		happens func(c *recorder)
+		want    []string
+	}{
+		"one that has no endpoint yet": {
+			happens: func(c *recorder) { c.see(0, unknownNow("x")); c.see(minute, exposedNow("x")) }, want: []string{},
+		},
+		"one for which the fallback answers until it has started": {
+			happens: func(c *recorder) { c.see(0, coveredNow("x")); c.see(minute, armedNow("x")) }, want: []string{},
+		},
+		"one whose Pods do not start for long": {
+			happens: func(c *recorder) {
+				c.see(0, exposedNow("x"))
+				c.see(minute, because(coveredNow("x"), criticalv2.CauseCrashLoop))
+				c.see(minute, coveredNow("x"))
+			},
+			want: []string{},
+		},
+		"one that comes beside others": {
+			before: []string{"y"}, happens: func(c *recorder) { c.see(0, armedNow("y"), exposedNow("x")) }, want: []string{},
+		},
+		"once it has answered it can fail": {
+			happens: func(c *recorder) {
+				c.see(0, exposedNow("x"))
+				c.see(minute, armedNow("x"))
+				c.see(minute, exposedNow("x"))
+			},
+			want: []string{"x +2m0s"},
+		},
+		"one that has answered and has no fallback yet can fail": {
+			happens: func(c *recorder) {
+				c.see(0, verdict("x", criticalv2.StateArming, criticalv2.ReasonResponderStarting))
+				c.see(minute, exposedNow("x"))
+			},
+			want: []string{"x +1m0s"},
+		},
+		"one that went down while no operator ran has failed": {
+			before: []string{"x"}, happens: func(c *recorder) { c.see(24*time.Hour, exposedNow("x")) }, want: []string{"x +24h0m0s"},
+		},
+		"one that comes back under its name is another": {
+			before: []string{"x"}, happens: func(c *recorder) { c.see(minute); c.see(minute, exposedNow("x")) }, want: []string{},
+		},
+		"one that a full status did not list may have answered": {
+			before:  many(criticalv2.MaxDetails + 1),
+			happens: func(c *recorder) { c.see(minute, exposedNow("s-100")) }, want: []string{"s-100 +1m0s"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			c := newRecorder(g, test.before...)
 			test.happens(c)
 			g.Expect(c.story()).To(Equal(test.want))
 		})
@@ -247,7 +321,7 @@ func TestTheHistoryOfOutages(t *testing.T) {
 
 func TestOfOneServiceTheLatestTenOutagesAreKept(t *testing.T) {
 	g := NewWithT(t)
-	c := newRecorder(g)
+	c := newRecorder(g, "quiet", "x")
 	c.see(0, exposedNow("quiet"), armedNow("x"))
 	c.see(time.Second, armedNow("quiet"), armedNow("x"))
 	for range 2 * criticalv2.MaxOutagesOfService {
@@ -263,19 +337,28 @@ func TestOfOneServiceTheLatestTenOutagesAreKept(t *testing.T) {
 	g.Expect(story[criticalv2.MaxOutagesOfService]).To(Equal("quiet +0s ended +1s"), "it does not crowd out others")
 }
 
+// many are the names of Services.
+func many(number int) []string {
+	var names []string
+	for i := range number {
+		names = append(names, fmt.Sprintf("s-%03d", i))
+	}
+	return names
+}
+
 // all says the same of many Services.
 func all(number int, of func(string) summary.Verdict) []summary.Verdict {
 	var verdicts []summary.Verdict
-	for i := range number {
-		verdicts = append(verdicts, of(fmt.Sprintf("s-%03d", i)))
+	for _, name := range many(number) {
+		verdicts = append(verdicts, of(name))
 	}
 	return verdicts
 }
 
 func TestAnOutageUnderWayIsKeptBeforeAnyThatIsOver(t *testing.T) {
 	g := NewWithT(t)
-	c := newRecorder(g)
-	c.see(0, exposedNow("long"))
+	c := newRecorder(g, append(many(60), "long")...)
+	c.see(0, append(all(60, armedNow), exposedNow("long"))...)
 	for range 3 {
 		c.see(time.Minute, append(all(60, exposedNow), exposedNow("long"))...)
 		c.see(time.Minute, append(all(60, armedNow), exposedNow("long"))...)
@@ -286,19 +369,21 @@ func TestAnOutageUnderWayIsKeptBeforeAnyThatIsOver(t *testing.T) {
 
 func TestMoreServicesInOutageThanPlacesDoNotPushEachOtherOut(t *testing.T) {
 	g := NewWithT(t)
-	c := newRecorder(g)
-	c.see(0, all(criticalv2.MaxOutages, exposedNow)...)
+	const waiting = 30
+	c := newRecorder(g, many(criticalv2.MaxOutages+waiting)...)
+	down := all(criticalv2.MaxOutages+waiting, exposedNow)
+	c.see(0, append(all(criticalv2.MaxOutages+waiting, armedNow)[criticalv2.MaxOutages:], down[:criticalv2.MaxOutages]...)...)
 	before := c.policy.Status.Outages
-	many := append(all(criticalv2.MaxOutages, exposedNow), all(criticalv2.MaxOutages+30, exposedNow)[criticalv2.MaxOutages:]...)
-	c.see(time.Minute, many...)
+	g.Expect(before).To(HaveLen(criticalv2.MaxOutages))
+	c.see(time.Minute, down...)
 	g.Expect(c.policy.Status.Outages).To(Equal(before), "the list is full of outages that are under way")
-	c.see(time.Minute, many...)
+	c.see(time.Minute, down...)
 	g.Expect(c.policy.Status.Outages).To(Equal(before))
 
-	many[0] = armedNow("s-000")
-	c.see(time.Minute, many...)
+	down[0] = armedNow("s-000")
+	c.see(time.Minute, down...)
 	g.Expect(c.policy.Status.Outages).To(HaveLen(criticalv2.MaxOutages))
-	c.see(time.Minute, many...)
+	c.see(time.Minute, down...)
 	var names []string
 	for _, outage := range c.policy.Status.Outages {
 		g.Expect(outage.Ended).To(BeNil())
@@ -308,78 +393,16 @@ func TestMoreServicesInOutageThanPlacesDoNotPushEachOtherOut(t *testing.T) {
 	g.Expect(names).NotTo(Or(ContainElement("s-101"), ContainElement("s-000")))
 }
 
-// The laws of the history, in random sequences of what may be seen.
-func TestTheLawsOfTheHistory(t *testing.T) {
-	states := []func(string) summary.Verdict{armedNow, exposedNow, coveredNow, unknownNow,
-		func(name string) summary.Verdict { return because(coveredNow(name), criticalv2.CauseCrashLoop) },
-		func(name string) summary.Verdict { return because(exposedNow(name), criticalv2.CauseNotFound) },
-		func(name string) summary.Verdict { return provisionally(exposedNow(name)) },
-		func(name string) summary.Verdict { return governedBy("A", coveredNow(name)) },
+// Where the status lists a Service whose outage waits for a place, it is known when that began.
+func TestAnOutageThatWaitedForAPlaceBeganWhenItsStateDid(t *testing.T) {
+	g := NewWithT(t)
+	names := many(criticalv2.MaxOutages)
+	c := newRecorder(g, names...)
+	c.see(0, all(criticalv2.MaxOutages, exposedNow)...)
+	full := c.policy.Status.Outages
+	for i := range full {
+		full[i].Name = "other-" + full[i].Name // Of Services that the status does not list.
 	}
-	for name, services := range map[string]int{"few Services": 3, "more Services than the list has places": criticalv2.MaxOutages + 20} {
-		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(5) {
-				g := NewWithT(t)
-				random := rand.New(rand.NewPCG(seed, 0))
-				c := newRecorder(g)
-				for range 60 {
-					var verdicts []summary.Verdict
-					for i := range services {
-						if random.IntN(10) > 0 { // Now and then a Service is gone.
-							verdicts = append(verdicts, states[random.IntN(len(states))](fmt.Sprintf("s-%03d", i)))
-						}
-					}
-					holdLaws(g, random, c, verdicts)
-				}
-			}
-		})
-	}
-}
-
-// holdLaws sees a random world, and holds what becomes of the history to its laws.
-func holdLaws(g Gomega, random *rand.Rand, c *recorder, verdicts []summary.Verdict) {
-	before := c.policy.DeepCopy()
-	c.see(time.Duration(1+random.IntN(1000))*time.Millisecond, verdicts...)
-	outages := c.policy.Status.Outages
-
-	g.Expect(len(outages)).To(BeNumerically("<=", criticalv2.MaxOutages))
-	g.Expect(slices.IsSortedFunc(outages, func(a, b criticalv2.Outage) int { return b.Began.Compare(a.Began.Time) })).To(BeTrue())
-	of, underWay := map[string]int{}, map[string]metav1.MicroTime{}
-	for _, outage := range outages {
-		of[outage.Name]++
-		if outage.Ended == nil {
-			g.Expect(underWay).NotTo(HaveKey(outage.Name), "a Service is in one outage at a time")
-			underWay[outage.Name] = outage.Began
-		} else {
-			g.Expect(outage.Ended.Before(&outage.Began)).To(BeFalse())
-		}
-	}
-	for name, number := range of {
-		g.Expect(number).To(BeNumerically("<=", criticalv2.MaxOutagesOfService), name)
-	}
-	down := map[string]bool{}
-	for _, detail := range summary.Summarize(before, verdicts, nil, c.now).Details {
-		down[detail.Name] = detail.State == criticalv2.StateExposed || detail.State == criticalv2.StateCovered
-		if down[detail.Name] && len(underWay) < criticalv2.MaxOutages {
-			g.Expect(underWay).To(HaveKey(detail.Name), "an outage that is seen is listed")
-		}
-	}
-	for _, outage := range before.Status.Outages {
-		if outage.Ended == nil && down[outage.Name] {
-			g.Expect(underWay).To(HaveKeyWithValue(outage.Name, outage.Began), "an outage that goes on is not forgotten, and began when it did")
-		}
-	}
-
-	again := c.policy.DeepCopy()
-	g.Expect(summary.Summarize(again, verdicts, nil, c.now.Add(time.Hour)).Outages).To(Equal(outages), "where nothing changes, nothing is written")
-	g.Expect(again).To(Equal(c.policy.DeepCopy()), "the status that was read is not changed")
-	other := slices.Clone(verdicts)
-	random.Shuffle(len(other), func(i, j int) { other[i], other[j] = other[j], other[i] })
-	g.Expect(words(summary.Summarize(before, other, nil, c.now))).To(Equal(words(c.policy.Status)), "the order of Services means nothing")
-}
-
-// words is a status as it is stored.
-func words(status criticalv2.ProtectionStatus) string {
-	stored, err := json.Marshal(status.Outages)
-	return strings.TrimSpace(fmt.Sprint(string(stored), err))
+	c.see(time.Minute, exposedNow("s-000"))
+	g.Expect(c.story()).To(ContainElement("s-000 +0s"))
 }

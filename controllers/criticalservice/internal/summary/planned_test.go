@@ -23,7 +23,7 @@ func TestTheCauseOfAPlannedOutage(t *testing.T) {
 	g := NewWithT(t)
 	announced := maintenance(g, "2026-11-20T13:00:00Z")
 	planned := because(judged("shop", decide.Plan{State: criticalv2.StateCovered, Maintenance: announced}), criticalv2.CauseScaledToZero)
-	p := policy("a")
+	p := newRecorder(g, "shop").policy
 	status := summary.Summarize(p, []summary.Verdict{planned}, nil, now)
 	want := &criticalv2.OutageCause{
 		Reason:  criticalv2.CauseMaintenance,
@@ -39,7 +39,7 @@ func TestTheCauseOfAPlannedOutage(t *testing.T) {
 func TestTheCauseOfALiveDrill(t *testing.T) {
 	g := NewWithT(t)
 	drilled := judged("shop", decide.Plan{State: criticalv2.StateCovered, Drill: maintenance(g, "2026-11-20T12:05:00Z")})
-	p := policy("a")
+	p := newRecorder(g, "shop").policy
 	status := summary.Summarize(p, []summary.Verdict{drilled}, nil, now)
 	g.Expect(status.Outages[0].Cause).To(Equal(&criticalv2.OutageCause{
 		Reason:  criticalv2.CauseDrill,

@@ -154,8 +154,28 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		"a condition that is False": {func(w *World) {
 			w.Policies.Value[0].Status.Conditions[0].Status, w.Policies.Value[0].Status.Conditions[0].Message = metav1.ConditionFalse, "1 of 2 is Arming"
 		}, []finding{{checkCondition, Warning, "is not Ready (): 1 of 2 is Arming"}}},
+		"a reason that the status of the Service gives as well": {func(w *World) {
+			const denied = "The fallback Pod is refused: exceeded quota."
+			status(w).State, status(w).Message = criticalv2.StateArming, denied
+			w.Policies.Value[0].Status.Conditions[0].Status, w.Policies.Value[0].Status.Conditions[0].Message = metav1.ConditionFalse, "1 of 1 is Arming"
+			w.Policies.Value[0].Status.Conditions = append(w.Policies.Value[0].Status.Conditions, metav1.Condition{
+				Type: criticalv2.ConditionFallbackReady, Status: metav1.ConditionFalse, Message: "Service shop/front: " + denied,
+			})
+		}, []finding{{checkProtected, Problem, "exceeded quota"}, {checkCondition, Warning, "1 of 1 is Arming"}}},
+		"a condition of two Services": {func(w *World) {
+			w.Policies.Value[0].Status.Conditions[0].Status, w.Policies.Value[0].Status.Conditions[0].Message = metav1.ConditionFalse, "1 of 3 is Arming"
+			w.Policies.Value[0].Status.Details = append(w.Policies.Value[0].Status.Details, *status(w).DeepCopy())
+			w.Policies.Value[0].Status.Details[1].Name = "back"
+			back := *front(w)
+			back.Service = *back.DeepCopy()
+			back.Name = "back"
+			w.Services = append(w.Services, &back)
+		}, []finding{{checkCondition, Warning, "1 of 3 is Arming"}}},
+		"CriticalServices that may not be read, and no Service was named": {func(w *World) {
+			w.Policies, w.Services, w.Namespaces = Reading[[]criticalv2.CriticalService]{Problem: "forbidden"}, nil, nil
+		}, []finding{{checkServices, Warning, "not checked"}}},
 		"CriticalServices that may not be read": {func(w *World) { w.Policies = Reading[[]criticalv2.CriticalService]{Problem: "forbidden"} },
-			[]finding{{checkServices, Warning, "not checked"}, {checkProtected, Warning, "not checked"}}},
+			[]finding{{checkProtected, Warning, "not checked"}}},
 		"no Services": {func(w *World) { w.Services, w.Namespaces = nil, nil }, []finding{{checkServices, Warning, "no CriticalService matches a Service here"}}},
 
 		"no standby": {func(w *World) { front(w).Slices.Value = front(w).Slices.Value[:1] }, []finding{{checkStandby, Problem, "nothing stands by"}}},

@@ -3,6 +3,8 @@ package checkup
 import (
 	"cmp"
 	"slices"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
 // Severity is how much a finding matters.
@@ -61,6 +63,9 @@ type Report struct {
 // Installation is the subject of findings that concern every Service.
 const Installation = "installation"
 
+// subject is that of the findings about a Service.
+func (s *Service) subject() string { return "service/" + s.Namespace + "/" + s.Name }
+
 // Examine runs every check.
 func Examine(world *World) Report {
 	report := Report{Verdict: OK, Services: len(world.Services)}
@@ -72,9 +77,18 @@ func Examine(world *World) Report {
 			report.add("namespace/"+namespace.Name, check(world, namespace))
 		}
 	}
+	governed := map[*criticalv2.CriticalService][]*Service{}
 	for _, service := range world.Services {
 		for _, check := range serviceChecks {
-			report.add("service/"+service.Namespace+"/"+service.Name, check(world, service))
+			report.add(service.subject(), check(world, service))
+		}
+		governor := world.Governor(service)
+		governed[governor] = append(governed[governor], service)
+	}
+	for i := range world.Policies.Value {
+		policy := &world.Policies.Value[i]
+		if services := governed[policy]; len(services) > 0 {
+			report.add(services[0].subject(), conditions(policy, services))
 		}
 	}
 	if len(world.Services) == 0 && report.Verdict != Problem {
@@ -96,7 +110,7 @@ var (
 		responder, budgets, quotas,
 	}
 	serviceChecks = []func(*World, *Service) []Finding{
-		protected, conditions, standby, ports, listening, selfTest, template,
+		protected, standby, ports, listening, selfTest, template,
 		clusterIP, loadBalancer, localPolicies, addresses, ingresses, routes, networkPolicies,
 	}
 )

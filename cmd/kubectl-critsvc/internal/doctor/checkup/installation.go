@@ -27,21 +27,21 @@ const (
 	firstMinor = 28
 )
 
-// services reports what was not checked because Services could not be listed.
+// services reports what was not checked because it is not known which Services are to be.
 func services(w *World) []Finding {
 	switch {
 	case w.Listed.Problem != "":
 		return unchecked(checkServices, "the Services: "+w.Listed.Problem, "run it with the right to list Services, or name one: doctor svc/NAME")
+	case len(w.Services) > 0: // What is not known of their CriticalServices, the check of the protection says.
+		return nil
 	case w.Policies.Problem != "":
 		return unchecked(checkServices, "which Services are critical: "+w.Policies.Problem,
 			"run it with the right to list criticalservices.mycrd.com: a ClusterRoleBinding to the ClusterRole view, or to critical-service-viewer, gives it")
-	case len(w.Services) == 0:
-		return []Finding{{
-			Check: checkServices, Severity: Warning, What: "no CriticalService matches a Service here, so that none is protected",
-			Why: "a Service that no CriticalService matches has no standby", Fix: "make a CriticalService whose serviceSelector matches the labels of the Service; or give another namespace by -n, or all by -A",
-		}}
 	}
-	return nil
+	return []Finding{{
+		Check: checkServices, Severity: Warning, What: "no CriticalService matches a Service here, so that none is protected",
+		Why: "a Service that no CriticalService matches has no standby", Fix: "make a CriticalService whose serviceSelector matches the labels of the Service; or give another namespace by -n, or all by -A",
+	}}
 }
 
 // definition checks the CustomResourceDefinition.

@@ -85,8 +85,8 @@ func oldStatus(policy *criticalv2.CriticalService, status *criticalv2.ServiceSta
 	finding := Finding{
 		Check: checkProtected, Severity: Warning,
 		What: fmt.Sprintf("CriticalService %s says %s (%s), and the Service has no ready endpoint of its own: the status is old", policy.Name, status.State, status.Reason),
-		Why:  "the operator does not seem to run: the Service is in outage, and nothing is promoted, repaired or reported",
-		Fix:  "see the findings of the installation; if the operator runs, repeat this in a moment, then read its log",
+		Why:  "the Service has just gone down, and the operator is about to see it; or the operator does not run, and nothing is promoted, repaired or reported",
+		Fix:  "repeat this in a moment; if it stays, see the findings of the installation, then read the operator's log",
 	}
 	if status.State == criticalv2.StateArming {
 		finding.Severity = Problem
@@ -109,17 +109,20 @@ func labelsOf(set map[string]string) string {
 	return metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: set})
 }
 
-// conditions reports the conditions of the governing CriticalService that are about
-// what blocks fallbacks.
-func conditions(w *World, s *Service) []Finding {
-	policy, _ := w.governor(s)
-	if policy == nil {
-		return nil
+// conditions reports the conditions of a CriticalService that are about what blocks
+// fallbacks: once for all Services that it governs, and not where the check of the
+// protection gives the same reason of one of them.
+func conditions(policy *criticalv2.CriticalService, governed []*Service) []Finding {
+	isSaid := func(message string) bool {
+		return slices.ContainsFunc(governed, func(s *Service) bool {
+			status := policy.Status.DetailOf(s.Namespace, s.Name)
+			return status != nil && status.Message != "" && !isOld(s, status) && strings.Contains(message, status.Message)
+		})
 	}
 	var findings []Finding
 	for _, kind := range []string{criticalv2.ConditionReady, criticalv2.ConditionFallbackReady} {
 		condition := meta.FindStatusCondition(policy.Status.Conditions, kind)
-		if condition == nil || condition.Status != metav1.ConditionFalse {
+		if condition == nil || condition.Status != metav1.ConditionFalse || isSaid(condition.Message) {
 			continue
 		}
 		findings = append(findings, Finding{
