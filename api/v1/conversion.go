@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -60,7 +61,10 @@ func ConvertFromV2(from *criticalv2.CriticalService, to *CriticalService) error 
 	from.Status.DeepCopyInto(&to.Status)
 	to.Spec = viewOf(&from.Spec, from.Annotations[AnnotationMatchLabelsOrder])
 	rest := ""
-	if !equality.Semantic.DeepEqual(from.Spec, plain(&to.Spec)) {
+	// An object that was stored by an earlier version has no precedence.
+	spec := from.Spec
+	spec.Precedence = cmp.Or(spec.Precedence, criticalv2.PrecedenceDefault)
+	if !equality.Semantic.DeepEqual(spec, plain(&to.Spec)) {
 		data, err := json.Marshal(&from.Spec)
 		if err != nil {
 			return fmt.Errorf("keep what v1 cannot express of CriticalService %q: %w", from.Name, err)
@@ -74,6 +78,7 @@ func ConvertFromV2(from *criticalv2.CriticalService, to *CriticalService) error 
 // plain is what a v1 spec means, without an annotation.
 func plain(spec *CriticalServiceSpec) criticalv2.CriticalServiceSpec {
 	result := criticalv2.CriticalServiceSpec{
+		Precedence: criticalv2.PrecedenceDefault,
 		ProtectionSpec: criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{PodTemplate: &criticalv2.PodTemplateFallback{
 			Activation: criticalv2.ActivationOnDemand,
 			Publish:    criticalv2.PublishSelectorLabels,
@@ -90,6 +95,7 @@ func specToV2(spec *CriticalServiceSpec, annotation string, valid Validity) crit
 	if json.Unmarshal([]byte(annotation), &result) != nil || !valid(&result) {
 		return plain(spec)
 	}
+	result.Precedence = cmp.Or(result.Precedence, criticalv2.PrecedenceDefault)
 	view := viewOf(&result, "")
 	if spec.Namespace != view.Namespace {
 		setNamespace(&result, spec.Namespace)

@@ -17,15 +17,15 @@ func TestWhatAV1ObjectMeans(t *testing.T) {
 	for sentence, test := range map[string]struct{ v1, v2 string }{
 		"The article's object: one namespace, one label, a Pod on demand that joins by its labels.": {
 			v1: `{namespace: default, matchLabels: [{key: role, value: frontend}]}`,
-			v2: `{namespaces: [default], serviceSelector: {matchLabels: {role: frontend}}, fallback: {podTemplate: {activation: OnDemand, publish: SelectorLabels}}}`,
+			v2: `{namespaces: [default], serviceSelector: {matchLabels: {role: frontend}}, precedence: Default, fallback: {podTemplate: {activation: OnDemand, publish: SelectorLabels}}}`,
 		},
 		"No namespace means every namespace.": {
 			v1: `{matchLabels: [{key: role, value: frontend}]}`,
-			v2: `{serviceSelector: {matchLabels: {role: frontend}}, fallback: {podTemplate: {activation: OnDemand, publish: SelectorLabels}}}`,
+			v2: `{serviceSelector: {matchLabels: {role: frontend}}, precedence: Default, fallback: {podTemplate: {activation: OnDemand, publish: SelectorLabels}}}`,
 		},
 		"An empty value matches a label that is present and empty.": {
 			v1: `{matchLabels: [{key: a, value: ""}, {key: b, value: x}]}`,
-			v2: `{serviceSelector: {matchLabels: {a: "", b: x}}, fallback: {podTemplate: {activation: OnDemand, publish: SelectorLabels}}}`,
+			v2: `{serviceSelector: {matchLabels: {a: "", b: x}}, precedence: Default, fallback: {podTemplate: {activation: OnDemand, publish: SelectorLabels}}}`,
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -42,7 +42,10 @@ func fillV1Spec(to *criticalv1.CriticalServiceSpec, c randfill.Continue) {
 }
 
 func fillV2Spec(to *criticalv2.CriticalServiceSpec, c randfill.Continue) {
-	*to = criticalv2.CriticalServiceSpec{}
+	*to = criticalv2.CriticalServiceSpec{Precedence: criticalv2.PrecedenceDefault}
+	if c.Rand.Intn(3) == 0 {
+		to.Precedence = criticalv2.PrecedenceEnforced
+	}
 	switch c.Rand.Intn(4) {
 	case 0:
 		to.Namespaces = []string{name(c)}

@@ -78,9 +78,28 @@ type CriticalServiceSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service selector",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:selector:core:v1:Service"},order=1
 	ServiceSelector metav1.LabelSelector `json:"serviceSelector"`
 
+	// precedence is Default (a ServiceFallback of the Service's namespace comes before
+	// this object) or Enforced (this object comes before it, and the annotation by which
+	// a Service opts out is ignored).
+	// +optional
+	// +kubebuilder:default=Default
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Precedence",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Default","urn:alm:descriptor:com.tectonic.ui:select:Enforced"},order=7
+	Precedence Precedence `json:"precedence,omitempty"`
+
 	// delays and fallback are those that a ServiceFallback has, too.
 	ProtectionSpec `json:",inline"`
 }
+
+// Precedence is whether a CriticalService comes before the ServiceFallbacks of teams.
+// +kubebuilder:validation:Enum=Default;Enforced
+type Precedence string
+
+const (
+	// PrecedenceDefault lets ServiceFallbacks come first.
+	PrecedenceDefault Precedence = "Default"
+	// PrecedenceEnforced comes before ServiceFallbacks.
+	PrecedenceEnforced Precedence = "Enforced"
+)
 
 // CriticalServiceList is a list of CriticalServices.
 //

@@ -13,6 +13,9 @@ var (
 	// CriticalServiceKind is the kind named in owner references and events.
 	CriticalServiceKind = GroupVersion.WithKind("CriticalService")
 
+	// ServiceFallbackKind is the kind named in owner references and events.
+	ServiceFallbackKind = GroupVersion.WithKind("ServiceFallback")
+
 	schemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
 
 	// AddToScheme makes the kinds of this package known to a scheme.
@@ -20,7 +23,7 @@ var (
 )
 
 func addKnownTypes(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &CriticalService{}, &CriticalServiceList{})
+	scheme.AddKnownTypes(GroupVersion, &CriticalService{}, &CriticalServiceList{}, &ServiceFallback{}, &ServiceFallbackList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

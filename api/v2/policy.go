@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Policy protects Services. Those of the cluster are CriticalServices, those of one
@@ -31,7 +32,10 @@ type Policy interface {
 	SelectorProblem() error
 }
 
-var _ Policy = &CriticalService{}
+var (
+	_ Policy = &CriticalService{}
+	_ Policy = &ServiceFallback{}
+)
 
 // PolicyKind is CriticalService.
 func (c *CriticalService) PolicyKind() schema.GroupVersionKind { return CriticalServiceKind }
@@ -58,12 +62,55 @@ func (c *CriticalService) SelectorProblem() error {
 	return c.Spec.ValidateSelectors().ToAggregate()
 }
 
+// IsEnforced reports whether the object comes before those of teams.
+func (c *CriticalService) IsEnforced() bool { return c.Spec.Precedence == PrecedenceEnforced }
+
+// PolicyKind is ServiceFallback.
+func (s *ServiceFallback) PolicyKind() schema.GroupVersionKind { return ServiceFallbackKind }
+
+// Protection says what answers, and when.
+func (s *ServiceFallback) Protection() *ProtectionSpec { return &s.Spec.ProtectionSpec }
+
+// Observed is the status.
+func (s *ServiceFallback) Observed() *ProtectionStatus { return &s.Status }
+
+// Selects reports whether the spec means a Service.
+func (s *ServiceFallback) Selects(service metav1.Object, _ map[string]string) bool {
+	return service.GetNamespace() == s.Namespace && s.Spec.Selects(service.GetName(), service.GetLabels())
+}
+
+// InNamespaces is the namespace of the object itself.
+func (s *ServiceFallback) InNamespaces() []string { return []string{s.Namespace} }
+
+// SelectorProblem says what is wrong with the selector.
+func (s *ServiceFallback) SelectorProblem() error {
+	switch {
+	case len(s.Spec.Services) > 0:
+		return nil
+	case s.Spec.ServiceSelector == nil:
+		return errors.New("spec: it has neither services nor serviceSelector, or more bytes than the operator reads (16 KiB)")
+	case isEmpty(s.Spec.ServiceSelector):
+		return errors.New("spec.serviceSelector: it is empty")
+	default:
+		return usable(s.Spec.ServiceSelector, field.NewPath("spec", "serviceSelector")).ToAggregate()
+	}
+}
+
 // ReachesNamespace reports whether a Policy may mean Services of a namespace, whatever
 // the labels of both are.
 func ReachesNamespace(policy Policy, name string) bool { return reaches(policy.InNamespaces(), name) }
 
 // Policies are the items, with which they share memory.
 func (l *CriticalServiceList) Policies() []Policy {
+	policies := make([]Policy, 0, len(l.Items))
+	for i := range l.Items {
+		policies = append(policies, &l.Items[i])
+	}
+	return policies
+}
+
+// Policies are the items, with which they share memory.
+func (l *ServiceFallbackList) Policies() []Policy {
 	policies := make([]Policy, 0, len(l.Items))
 	for i := range l.Items {
 		policies = append(policies, &l.Items[i])

@@ -20,6 +20,15 @@ func (s *CriticalServiceSpec) Selects(namespace string, namespaceLabels, service
 	return selectsSome(&s.ServiceSelector, serviceLabels)
 }
 
+// Names reports whether a spec gives the name of a Service.
+func (s *ServiceFallbackSpec) Names(service string) bool { return slices.Contains(s.Services, service) }
+
+// Selects reports whether a spec means a Service of its namespace, by name or by labels.
+// A selector that is invalid or empty selects nothing.
+func (s *ServiceFallbackSpec) Selects(service string, serviceLabels map[string]string) bool {
+	return s.Names(service) || s.ServiceSelector != nil && selectsSome(s.ServiceSelector, serviceLabels)
+}
+
 func reaches(namespaces []string, name string) bool {
 	return len(namespaces) == 0 || slices.Contains(namespaces, name)
 }
@@ -34,6 +43,19 @@ func selectsSome(selector *metav1.LabelSelector, set map[string]string) bool {
 }
 
 func selects(selector *metav1.LabelSelector, set map[string]string) bool {
+	if len(selector.MatchExpressions) == 0 {
+		// Thousands of Services are compared with each policy, and parsing costs more than this.
+		return hasAll(set, selector.MatchLabels)
+	}
 	parsed, err := metav1.LabelSelectorAsSelector(selector)
 	return err == nil && parsed.Matches(labels.Set(set))
+}
+
+func hasAll(set, wanted map[string]string) bool {
+	for key, value := range wanted {
+		if has, found := set[key]; !found || has != value {
+			return false
+		}
+	}
+	return true
 }

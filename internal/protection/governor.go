@@ -1,6 +1,7 @@
 package protection
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -18,7 +19,43 @@ func Matches(policy criticalv2.Policy, service *corev1.Service, namespaceLabels 
 	return IsActive(policy) && policy.Selects(service, namespaceLabels)
 }
 
-// Matching lists the policies that match a Service: the first one governs it.
+// Tier is how a policy came to match a Service: the first tier goes before the others. It
+// has the three tiers of network policies (enforced by the administrator, the team's own,
+// the administrator's default), and what names a Service goes before what selects it (as in
+// the Gateway API, GEP-713).
+type Tier int
+
+const (
+	// TierEnforced is a CriticalService with precedence Enforced.
+	TierEnforced Tier = iota
+	// TierNamed is a ServiceFallback that names the Service.
+	TierNamed
+	// TierSelected is a ServiceFallback that selects the Service by its labels.
+	TierSelected
+	// TierDefault is any other CriticalService.
+	TierDefault
+)
+
+func (t Tier) String() string { return [...]string{"Enforced", "Named", "Selected", "Default"}[t] }
+
+// TierOf is the tier in which a policy matches a Service.
+func TierOf(policy criticalv2.Policy, service *corev1.Service) Tier {
+	switch policy := policy.(type) {
+	case *criticalv2.ServiceFallback:
+		if policy.Spec.Names(service.Name) {
+			return TierNamed
+		}
+		return TierSelected
+	case *criticalv2.CriticalService:
+		if policy.IsEnforced() {
+			return TierEnforced
+		}
+	}
+	return TierDefault
+}
+
+// Matching lists the policies that match a Service, by tier and then by name: the first one
+// governs it.
 func Matching(policies []criticalv2.Policy, service *corev1.Service, namespaceLabels map[string]string) []criticalv2.Policy {
 	var matching []criticalv2.Policy
 	for _, policy := range policies {
@@ -26,7 +63,9 @@ func Matching(policies []criticalv2.Policy, service *corev1.Service, namespaceLa
 			matching = append(matching, policy)
 		}
 	}
-	slices.SortFunc(matching, func(a, b criticalv2.Policy) int { return strings.Compare(a.GetName(), b.GetName()) })
+	slices.SortFunc(matching, func(a, b criticalv2.Policy) int {
+		return cmp.Or(cmp.Compare(TierOf(a, service), TierOf(b, service)), strings.Compare(a.GetName(), b.GetName()))
+	})
 	return matching
 }
 
@@ -38,7 +77,9 @@ func Governor(policies []criticalv2.Policy, service *corev1.Service, namespaceLa
 	return nil
 }
 
-// OptedOut reports whether the owner of a Service does not want it protected.
-func OptedOut(service *corev1.Service) bool {
-	return service.Annotations[criticalv2.AnnotationCriticalService] == criticalv2.OptOut
+// OptedOut reports whether the owner of a Service does not want it protected, and the policy
+// that governs it, if any, lets him have his way.
+func OptedOut(service *corev1.Service, governor criticalv2.Policy) bool {
+	return service.Annotations[criticalv2.AnnotationCriticalService] == criticalv2.OptOut &&
+		(governor == nil || TierOf(governor, service) != TierEnforced)
 }

@@ -246,13 +246,32 @@ func TestAFallbackMeansAPodTemplate(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
 			fallback := &criticalv2.PodTemplateFallback{Namespace: test.namespace, Name: test.name}
-			g.Expect(templates.Named(fallback).String()).To(Equal(test.want))
-			g.Expect(templates.Allows(fallback, "team")).To(Equal(test.allowed))
-			g.Expect(templates.Reach(templates.Named(fallback))).To(Equal(test.reach))
+			policy := &criticalv2.CriticalService{}
+			policy.Spec.Fallback.PodTemplate = fallback
+			g.Expect(templates.Named(policy).String()).To(Equal(test.want))
+			g.Expect(templates.Allows(policy, "team")).To(Equal(test.allowed))
+			g.Expect(templates.Reach(templates.Named(policy))).To(Equal(test.reach))
 
-			policies := []criticalv2.Policy{&criticalv2.CriticalService{}, &criticalv2.CriticalService{Spec: criticalv2.CriticalServiceSpec{ProtectionSpec: criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{PodTemplate: fallback}}}}}
-			g.Expect(templates.IsNamed(templates.Named(fallback), policies)).To(BeTrue())
+			policies := []criticalv2.Policy{&criticalv2.CriticalService{}, policy}
+			g.Expect(templates.IsNamed(templates.Named(policy), policies)).To(BeTrue())
 			g.Expect(templates.IsNamed(types.NamespacedName{Namespace: "team", Name: "other"}, policies)).To(BeFalse())
+		})
+	}
+}
+
+func TestAServiceFallbackMeansAPodTemplateOfItsNamespaceOnly(t *testing.T) {
+	templates := protection.Templates{Default: types.NamespacedName{Namespace: "defaults", Name: "standard"}, OperatorNamespace: "system"}
+	for sentence, test := range map[string]struct{ namespace, name, want string }{
+		"the one that it names":                           {"", "sorry", "team/sorry"},
+		"not one of the operator's namespace":             {"system", "sorry", "team/sorry"},
+		"not the default, which is made for others":       {"", "", "team/"},
+		"not one of another namespace, whatever it names": {"elsewhere", "sorry", "team/sorry"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			policy := &criticalv2.ServiceFallback{ObjectMeta: metav1.ObjectMeta{Namespace: "team"}}
+			policy.Spec.Fallback.PodTemplate = &criticalv2.PodTemplateFallback{Namespace: test.namespace, Name: test.name}
+			g.Expect(templates.Named(policy).String()).To(Equal(test.want))
 		})
 	}
 }

@@ -17,9 +17,15 @@ type Templates struct {
 	OperatorNamespace string
 }
 
-// Named is the PodTemplate that a fallback means.
-func (t Templates) Named(fallback *criticalv2.PodTemplateFallback) types.NamespacedName {
+// Named is the PodTemplate that the fallback of a policy means; none if it means none. A
+// ServiceFallback means one of its own namespace, whatever it says.
+func (t Templates) Named(policy criticalv2.Policy) types.NamespacedName {
+	fallback := policy.Protection().Fallback.PodTemplate
 	switch {
+	case fallback == nil:
+		return types.NamespacedName{}
+	case policy.GetNamespace() != "":
+		return types.NamespacedName{Namespace: policy.GetNamespace(), Name: fallback.Name}
 	case fallback.Name == "":
 		return t.Default
 	case fallback.Namespace == "":
@@ -31,10 +37,7 @@ func (t Templates) Named(fallback *criticalv2.PodTemplateFallback) types.Namespa
 
 // IsNamed reports whether a policy means a PodTemplate.
 func (t Templates) IsNamed(name types.NamespacedName, policies []criticalv2.Policy) bool {
-	return slices.ContainsFunc(policies, func(policy criticalv2.Policy) bool {
-		fallback := policy.Protection().Fallback.PodTemplate
-		return fallback != nil && t.Named(fallback) == name
-	})
+	return slices.ContainsFunc(policies, func(policy criticalv2.Policy) bool { return t.Named(policy) == name })
 }
 
 // Reach is the namespace whose Services alone may use a PodTemplate; empty if all may.
@@ -45,11 +48,11 @@ func (t Templates) Reach(name types.NamespacedName) string {
 	return name.Namespace
 }
 
-// Allows reports whether the PodTemplate that a fallback means may be used for
+// Allows reports whether the PodTemplate that a policy means may be used for
 // Services of a namespace: the default one, and else one of the operator's namespace
 // or of the Service's own. A user who may edit a template elsewhere must not get Pods
 // run in the namespace of others.
-func (t Templates) Allows(fallback *criticalv2.PodTemplateFallback, namespace string) bool {
-	name := t.Named(fallback)
+func (t Templates) Allows(policy criticalv2.Policy, namespace string) bool {
+	name, fallback := t.Named(policy), policy.Protection().Fallback.PodTemplate
 	return fallback.Name == "" || name.Namespace == t.OperatorNamespace || name.Namespace == namespace
 }

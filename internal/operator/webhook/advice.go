@@ -130,7 +130,7 @@ func (a *adviser) look(ctx context.Context, policy *criticalv2.CriticalService) 
 		warnings = append(warnings, "No Service matches right now, so that nothing is protected: "+
 			"give the Service itself the labels that the spec names (those of its Pods do not count), or correct the spec.")
 	}
-	about, err := a.aboutFallback(ctx, &policy.Spec.Fallback, matched)
+	about, err := a.aboutFallback(ctx, policy, matched)
 	return append(warnings, about...), errors.Join(err, ctx.Err())
 }
 
@@ -201,10 +201,10 @@ func (a *adviser) governors(ctx context.Context, policy *criticalv2.CriticalServ
 }
 
 // aboutFallback finds what the fallback rests on and is not there.
-func (a *adviser) aboutFallback(ctx context.Context, fallback *criticalv2.Fallback, matched []corev1.Service) ([]string, error) {
-	switch {
+func (a *adviser) aboutFallback(ctx context.Context, policy criticalv2.Policy, matched []corev1.Service) ([]string, error) {
+	switch fallback := policy.Protection().Fallback; {
 	case fallback.PodTemplate != nil:
-		return a.aboutTemplate(ctx, fallback.PodTemplate, matched)
+		return a.aboutTemplate(ctx, policy, matched)
 	case fallback.Service != nil:
 		return a.aboutBackup(ctx, fallback.Service.Name, matched)
 	default:
@@ -212,10 +212,10 @@ func (a *adviser) aboutFallback(ctx context.Context, fallback *criticalv2.Fallba
 	}
 }
 
-func (a *adviser) aboutTemplate(ctx context.Context, fallback *criticalv2.PodTemplateFallback, matched []corev1.Service) ([]string, error) {
+func (a *adviser) aboutTemplate(ctx context.Context, policy criticalv2.Policy, matched []corev1.Service) ([]string, error) {
 	templates := protection.Templates{Default: a.settings.Template, OperatorNamespace: a.settings.OperatorNamespace}
-	key := templates.Named(fallback)
-	forbidden := func(service corev1.Service) bool { return !templates.Allows(fallback, service.Namespace) }
+	key := templates.Named(policy)
+	forbidden := func(service corev1.Service) bool { return !templates.Allows(policy, service.Namespace) }
 	switch {
 	case slices.ContainsFunc(matched, forbidden):
 		return []string{fmt.Sprintf("PodTemplate %s may not be used for Services of other namespaces, for which the built-in page stands in: "+

@@ -86,7 +86,7 @@ func (c *collector) template(ctx context.Context, w *checkup.World, s *checkup.S
 		Namespace: cmp.Or(w.Settings["POD_TEMPLATE_NS"], home), Name: cmp.Or(w.Settings["POD_TEMPLATE"], defaultTemplate),
 	}}
 	template := &corev1.PodTemplate{}
-	s.Template = reading(template, c.Get(ctx, templates.Named(policy.Spec.Fallback.PodTemplate), template))
+	s.Template = reading(template, c.Get(ctx, templates.Named(policy), template))
 	if s.Template.Problem != "" || s.Template.Missing {
 		return
 	}

@@ -127,7 +127,7 @@ func pageOf(fallback *criticalv2.Fallback) *criticalv2.PageFallback {
 func choosePod(f *facts, fallback *criticalv2.PodTemplateFallback) choice {
 	c := choice{kind: criticalv2.FallbackKindPodTemplate, pod: *fallback}
 	switch {
-	case !f.Settings.Templates().Allows(fallback, f.Service.Namespace):
+	case !f.Settings.Templates().Allows(f.governor, f.Service.Namespace):
 		c.shortfall = templateForbidden
 	case f.TemplateTooLarge:
 		c.shortfall = templateTooLarge
@@ -194,7 +194,7 @@ func excluded(f *facts, kind string) exclusion {
 	switch {
 	case service.DeletionTimestamp != nil:
 		return terminating
-	case protection.OptedOut(service):
+	case protection.OptedOut(service, f.governor):
 		return optedOut
 	case service.Spec.Type == corev1.ServiceTypeExternalName:
 		return externalName

@@ -129,7 +129,7 @@ func (s *Snapshot) overdueIn(pod *corev1.Pod) time.Duration {
 // be known whether this Service is meant. A fallback that answers beside the
 // application is never left there.
 func (f *facts) inDoubt() bool {
-	if f.Service.DeletionTimestamp != nil || protection.OptedOut(f.Service) {
+	if f.Service.DeletionTimestamp != nil || protection.OptedOut(f.Service, nil) {
 		return false
 	}
 	if f.up() && (f.promoted || slices.ContainsFunc(f.Pods, func(pod corev1.Pod) bool { return render.IsSelected(&pod) })) {

@@ -41,7 +41,7 @@ func (s *Snapshot) Needs() Needs {
 	case fallback.Service != nil:
 		needs.Backups = append(needs.Backups, beside(fallback.Service.Name))
 	case fallback.PodTemplate != nil:
-		needs.Template = s.template(fallback.PodTemplate)
+		needs.Template = s.template(governor)
 		needs.Neighbors = fallback.PodTemplate.Publish == criticalv2.PublishSelectorLabels
 	case fallback.Page != nil && fallback.Page.ConfigMapName != "":
 		needs.Content = beside(fallback.Page.ConfigMapName)
@@ -54,12 +54,12 @@ func (s *Snapshot) Needs() Needs {
 	return needs
 }
 
-// template is the PodTemplate that a fallback means; none where it may not be used.
-func (s *Snapshot) template(fallback *criticalv2.PodTemplateFallback) types.NamespacedName {
-	if !s.Settings.Templates().Allows(fallback, s.Service.Namespace) {
+// template is the PodTemplate that a policy means; none where it may not be used.
+func (s *Snapshot) template(policy criticalv2.Policy) types.NamespacedName {
+	if !s.Settings.Templates().Allows(policy, s.Service.Namespace) {
 		return types.NamespacedName{}
 	}
-	return s.Settings.Templates().Named(fallback)
+	return s.Settings.Templates().Named(policy)
 }
 
 // isUnread reports whether the PodTemplate of the Service exists and was not read yet.
@@ -78,7 +78,7 @@ func (s *Snapshot) NeighborTemplate(service *corev1.Service) types.NamespacedNam
 	if fallback == nil || fallback.Publish != criticalv2.PublishSelectorLabels {
 		return types.NamespacedName{}
 	}
-	return s.template(fallback)
+	return s.template(governor)
 }
 
 // IsGoverned reports whether a policy matches the Service. Where none does, a

@@ -75,11 +75,11 @@ func (d *decision) replacement() string {
 
 // templateName is the PodTemplate that the CriticalService means.
 func (d *decision) templateName() string {
-	return d.Settings.Templates().Named(d.governor.Protection().Fallback.PodTemplate).String()
+	return d.Settings.Templates().Named(d.governor).String()
 }
 
 func (d *decision) templateNotFound() string {
-	name := d.Settings.Templates().Named(d.governor.Protection().Fallback.PodTemplate)
+	name := d.Settings.Templates().Named(d.governor)
 	advice := "name another in spec.fallback.podTemplate"
 	if name == d.Settings.Template {
 		advice = "name another with POD_TEMPLATE and POD_TEMPLATE_NS"
