@@ -38,10 +38,10 @@ const (
 	//	False: NoOutage
 	ConditionOutage = "Outage"
 
-	// ConditionOverridden is True while another CriticalService, first by name,
+	// ConditionOverridden is True while another CriticalService or ServiceFallback
 	// governs a Service that this object matches.
 	//
-	//	True:  FirstByName
+	//	True:  Precedence, FirstByName
 	//	False: NotOverridden
 	ConditionOverridden = "Overridden"
 )
@@ -80,7 +80,10 @@ const (
 	ConditionReasonCovered = "Covered"
 	// ConditionReasonNoOutage: every protected Service answers by itself.
 	ConditionReasonNoOutage = "NoOutage"
-	// ConditionReasonFirstByName: another CriticalService comes first.
+	// ConditionReasonPrecedence: another object has precedence: an enforced
+	// CriticalService, or a ServiceFallback of the Service's namespace.
+	ConditionReasonPrecedence = "Precedence"
+	// ConditionReasonFirstByName: another object of the same precedence comes first.
 	ConditionReasonFirstByName = "FirstByName"
 	// ConditionReasonNotOverridden: this object governs all it matches.
 	ConditionReasonNotOverridden = "NotOverridden"

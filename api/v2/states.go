@@ -45,7 +45,7 @@ const (
 	// ReasonReservedSelector: the Service selects by a label under mycrd.com/,
 	// which only fallbacks of the operator carry.
 	ReasonReservedSelector = "ReservedSelector"
-	// ReasonOverridden: another CriticalService, first by name, governs the
+	// ReasonOverridden: another CriticalService or ServiceFallback governs the
 	// Service.
 	ReasonOverridden = "Overridden"
 	// ReasonNoTCPPort: the Service has no TCP port, and the page answers TCP only.

@@ -154,11 +154,32 @@ type ServiceStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Cause",order=17
 	Cause *OutageCause `json:"cause,omitempty"`
 
+	// overriddenBy is the object that governs the Service in place of this one; absent
+	// unless the reason is Overridden.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Governed by",order=41
+	OverriddenBy *PolicyReference `json:"overriddenBy,omitempty"`
+
 	// failover is the result of the operator's last self-test of the standby: whether the
 	// fallback would answer now. It is absent while the Service is Ignored.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Failover",order=24
 	Failover *Failover `json:"failover,omitempty"`
+}
+
+// PolicyReference names a CriticalService, or a ServiceFallback of the Service's namespace.
+type PolicyReference struct {
+	// kind is CriticalService or ServiceFallback.
+	// +required
+	// +kubebuilder:validation:Enum=CriticalService;ServiceFallback
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Kind of the object that governs",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=42
+	Kind string `json:"kind"`
+
+	// name of the object.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Name of the object that governs",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=43
+	Name string `json:"name"`
 }
 
 // Failover is what the condition FailoverReady sums up, for one Service.

@@ -38,11 +38,11 @@ const (
 
 func (t Tier) String() string { return [...]string{"Enforced", "Named", "Selected", "Default"}[t] }
 
-// TierOf is the tier in which a policy matches a Service.
-func TierOf(policy criticalv2.Policy, service *corev1.Service) Tier {
+// TierOf is the tier in which a policy matches the Service of a name.
+func TierOf(policy criticalv2.Policy, service string) Tier {
 	switch policy := policy.(type) {
 	case *criticalv2.ServiceFallback:
-		if policy.Spec.Names(service.Name) {
+		if policy.Spec.Names(service) {
 			return TierNamed
 		}
 		return TierSelected
@@ -64,7 +64,7 @@ func Matching(policies []criticalv2.Policy, service *corev1.Service, namespaceLa
 		}
 	}
 	slices.SortFunc(matching, func(a, b criticalv2.Policy) int {
-		return cmp.Or(cmp.Compare(TierOf(a, service), TierOf(b, service)), strings.Compare(a.GetName(), b.GetName()))
+		return cmp.Or(cmp.Compare(TierOf(a, service.Name), TierOf(b, service.Name)), strings.Compare(a.GetName(), b.GetName()))
 	})
 	return matching
 }
@@ -81,5 +81,5 @@ func Governor(policies []criticalv2.Policy, service *corev1.Service, namespaceLa
 // that governs it, if any, lets him have his way.
 func OptedOut(service *corev1.Service, governor criticalv2.Policy) bool {
 	return service.Annotations[criticalv2.AnnotationCriticalService] == criticalv2.OptOut &&
-		(governor == nil || TierOf(governor, service) != TierEnforced)
+		(governor == nil || TierOf(governor, service.Name) != TierEnforced)
 }

@@ -48,7 +48,7 @@ func TestThePoliciesOfAServiceAreInTiers(t *testing.T) {
 	}
 	var tiers []string
 	for _, policy := range want {
-		tiers = append(tiers, protection.TierOf(policy, service).String())
+		tiers = append(tiers, protection.TierOf(policy, service.Name).String())
 	}
 	g.Expect(tiers).To(Equal([]string{"Enforced", "Enforced", "Named", "Named", "Selected", "Selected", "Default", "Default"}))
 }

@@ -17,8 +17,10 @@ type Judgement struct {
 	Service types.NamespacedName
 	// At is the time of the observation that it was made from.
 	At time.Time
-	// Matching are the policies that match the Service: the first one governs it.
+	// Matching are the policies that match the Service: the first one governs it, because
+	// of its tier.
 	Matching []Policy
+	Tier     protection.Tier
 	// State, Reason and Message are those of the Plan.
 	State           criticalv2.ServiceState
 	Reason, Message string
@@ -65,6 +67,7 @@ func Judge(snap *decide.Snapshot, plan *decide.Plan) *Judgement {
 		Service: types.NamespacedName{Namespace: snap.Service.Namespace, Name: snap.Service.Name}, At: snap.Now,
 		State: plan.State, Reason: plan.Reason, Message: shorten(plan.Message), Provisional: plan.Provisional,
 		OwnReady: plan.OwnReady, Fallback: plan.Fallback,
+		Tier:        protection.TierOf(plan.Governor, snap.Service.Name),
 		Maintenance: plan.Maintenance != nil, Planned: plannedCause(plan), Published: Publishes(snap),
 	}
 	for _, policy := range protection.Matching(snap.Policies, snap.Service, snap.NamespaceLabels) {
@@ -86,7 +89,7 @@ func Publishes(snap *decide.Snapshot) bool {
 
 // IsGovernedBy reports whether a policy governs the Service.
 func (j *Judgement) IsGovernedBy(policy types.NamespacedName) bool {
-	return len(j.Matching) > 0 && j.Matching[0].Key == policy
+	return len(j.Matching) > 0 && j.Governor() == policy
 }
 
 // Accounts reports whether a policy matched the Service with the spec that it
@@ -106,6 +109,15 @@ func (j *Judgement) Policies() []types.NamespacedName {
 	return keys
 }
 
+// Governor is the key of the policy that governs the Service.
+func (j *Judgement) Governor() types.NamespacedName { return j.Matching[0].Key }
+
+// SameGovernor reports whether the same policies match the Service, and the same one
+// governs it. Either may be nil.
+func (j *Judgement) SameGovernor(other *Judgement) bool {
+	return j != nil && other != nil && j.Tier == other.Tier && slices.Equal(j.Matching, other.Matching)
+}
+
 // Same reports whether two Judgements say the same in a status, which says nothing of
 // the number of endpoints. Either may be nil.
 func (j *Judgement) Same(other *Judgement) bool {
@@ -114,7 +126,7 @@ func (j *Judgement) Same(other *Judgement) bool {
 	}
 	return j.State == other.State && j.Reason == other.Reason && j.Message == other.Message &&
 		j.Provisional == other.Provisional && j.Fallback == other.Fallback && j.Published == other.Published &&
-		samePlanned(j.Planned, other.Planned) && slices.Equal(j.Matching, other.Matching)
+		samePlanned(j.Planned, other.Planned) && j.SameGovernor(other)
 }
 
 // samePlanned compares causes that plannedCause made.

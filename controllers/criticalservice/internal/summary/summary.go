@@ -52,7 +52,7 @@ func Summarize(policy criticalv2.Policy, verdicts []Verdict, unwatched []string,
 	setFallbackReady(list, details)
 	setFailoverReady(list, policy, verdicts)
 	setOutage(list, details)
-	setOverridden(list, details)
+	setOverridden(list, policy, details, verdicts)
 	status.Details = capped(details)
 	status.Outages = recordOutages(policy, details, verdicts, now)
 	return status
@@ -67,8 +67,7 @@ func detailOf(policy criticalv2.Policy, verdict *Verdict, was *criticalv2.Servic
 		Since: metav1.NewTime(now),
 	}
 	if !verdict.IsGovernedBy(KeyOf(policy)) {
-		detail.State, detail.Reason = criticalv2.StateIgnored, criticalv2.ReasonOverridden
-		detail.Message = fmt.Sprintf("%s %q comes first by name and governs this Service.", verdict.Matching[0].Kind, verdict.Matching[0].Key.Name)
+		override(&detail, verdict, protection.TierOf(policy, verdict.Service.Name))
 	}
 	if inOutage(detail) {
 		detail.Cause = verdict.Cause
@@ -93,6 +92,26 @@ func detailOf(policy criticalv2.Policy, verdict *Verdict, was *criticalv2.Servic
 		detail.Cause = was.Cause // It is about to be diagnosed again.
 	}
 	return detail
+}
+
+// override says of a Service that another policy governs it, which has precedence over one
+// of a tier.
+func override(detail *criticalv2.ServiceStatus, verdict *Verdict, tier protection.Tier) {
+	winner := verdict.Matching[0]
+	why := precedence[verdict.Tier]
+	if verdict.Tier == tier {
+		why = "it comes first by name"
+	}
+	detail.State, detail.Reason = criticalv2.StateIgnored, criticalv2.ReasonOverridden
+	detail.Message = fmt.Sprintf("%s %q governs this Service: %s.", winner.Kind, winner.Key.Name, why)
+	detail.OverriddenBy = &criticalv2.PolicyReference{Kind: winner.Kind, Name: winner.Key.Name}
+}
+
+// precedence is why a policy of a tier comes before those of later tiers.
+var precedence = map[protection.Tier]string{
+	protection.TierEnforced: "its precedence is Enforced",
+	protection.TierNamed:    "it is of this namespace and names the Service",
+	protection.TierSelected: "it is of this namespace and selects the Service",
 }
 
 // inOutage reports whether a Service has no ready endpoint of its own.
@@ -165,14 +184,21 @@ func setOutage(list condition.List, details []criticalv2.ServiceStatus) {
 	}
 }
 
-func setOverridden(list condition.List, details []criticalv2.ServiceStatus) {
-	overridden := func(d criticalv2.ServiceStatus) bool { return d.Reason == criticalv2.ReasonOverridden }
-	if texts := describe(details, overridden); texts != "" {
-		list.Set(criticalv2.ConditionOverridden, true, criticalv2.ConditionReasonFirstByName, texts)
-	} else {
+func setOverridden(list condition.List, policy criticalv2.Policy, details []criticalv2.ServiceStatus, verdicts []Verdict) {
+	overridden := func(d criticalv2.ServiceStatus) bool { return d.OverriddenBy != nil }
+	texts := describe(details, overridden)
+	if texts == "" {
 		list.Set(criticalv2.ConditionOverridden, false, criticalv2.ConditionReasonNotOverridden,
-			"No other CriticalService governs a Service that this one matches.")
+			"No other object governs a Service that this one matches.")
+		return
 	}
+	reason := criticalv2.ConditionReasonFirstByName
+	for i := range verdicts {
+		if verdicts[i].Tier != protection.TierOf(policy, verdicts[i].Service.Name) {
+			reason = criticalv2.ConditionReasonPrecedence
+		}
+	}
+	list.Set(criticalv2.ConditionOverridden, true, reason, texts)
 }
 
 // describe says what holds for the first of the chosen Services, and how many

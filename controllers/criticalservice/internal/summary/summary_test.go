@@ -9,8 +9,10 @@ import (
 	"unicode/utf8"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
@@ -222,4 +224,51 @@ func TestAConditionsTimeChangesWithItsStatusOnly(t *testing.T) {
 	p.Status = summary.Summarize(p, []summary.Verdict{verdict("x", criticalv2.StateArming, "r")}, nil, now.Add(time.Minute))
 	g.Expect(meta.FindStatusCondition(p.Status.Conditions, criticalv2.ConditionReady).LastTransitionTime.Time).To(Equal(now))
 	g.Expect(meta.FindStatusCondition(p.Status.Conditions, criticalv2.ConditionOutage).LastTransitionTime.Time).To(Equal(now.Add(time.Minute)))
+}
+
+func TestAStatusSaysWhichObjectGovernsInItsPlace(t *testing.T) {
+	front := &metav1.LabelSelector{MatchLabels: map[string]string{"role": "shop"}}
+	fallback := func(name string, spec criticalv2.ServiceFallbackSpec) *criticalv2.ServiceFallback {
+		return &criticalv2.ServiceFallback{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: name, UID: types.UID(name)}, Spec: spec}
+	}
+	enforced := policy("z")
+	enforced.Spec.Precedence = criticalv2.PrecedenceEnforced
+	naming := fallback("n", criticalv2.ServiceFallbackSpec{Services: []string{"x"}})
+	selecting := fallback("a", criticalv2.ServiceFallbackSpec{ServiceSelector: front})
+	for sentence, test := range map[string]struct {
+		of, winner   criticalv2.Policy
+		kind, reason string
+		message      string
+	}{
+		"an enforced CriticalService, over a ServiceFallback": {naming, enforced, "CriticalService", "Precedence",
+			`CriticalService "z" governs this Service: its precedence is Enforced.`},
+		"an enforced CriticalService, over another": {policy("a"), enforced, "CriticalService", "Precedence",
+			`CriticalService "z" governs this Service: its precedence is Enforced.`},
+		"a ServiceFallback that names it, over a CriticalService": {policy("a"), naming, "ServiceFallback", "Precedence",
+			`ServiceFallback "n" governs this Service: it is of this namespace and names the Service.`},
+		"one that names it, over one that selects it": {selecting, naming, "ServiceFallback", "Precedence",
+			`ServiceFallback "n" governs this Service: it is of this namespace and names the Service.`},
+		"one that selects it, over a CriticalService": {policy("a"), selecting, "ServiceFallback", "Precedence",
+			`ServiceFallback "a" governs this Service: it is of this namespace and selects the Service.`},
+		"the first of two by name": {policy("b"), policy("a"), "CriticalService", "FirstByName",
+			`CriticalService "a" governs this Service: it comes first by name.`},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "x", Labels: front.MatchLabels}}
+			snap := decide.Snapshot{Service: service, Policies: []criticalv2.Policy{test.of, test.winner}, Now: now}
+			judgement := summary.Judge(&snap, &decide.Plan{Governor: test.winner, State: criticalv2.StateCovered})
+			verdicts := []summary.Verdict{{Judgement: *judgement}}
+
+			status := summary.Summarize(test.of, verdicts, nil, now)
+			g.Expect(status.Details[0].Message).To(Equal(test.message))
+			g.Expect(*status.Details[0].OverriddenBy).To(Equal(criticalv2.PolicyReference{Kind: test.kind, Name: test.winner.GetName()}))
+			condition := meta.FindStatusCondition(status.Conditions, criticalv2.ConditionOverridden)
+			g.Expect(string(condition.Status) + "/" + condition.Reason).To(Equal("True/" + test.reason))
+
+			status = summary.Summarize(test.winner, verdicts, nil, now)
+			g.Expect(status.Details[0].OverriddenBy).To(BeNil())
+			g.Expect(meta.IsStatusConditionFalse(status.Conditions, criticalv2.ConditionOverridden)).To(BeTrue())
+		})
+	}
 }

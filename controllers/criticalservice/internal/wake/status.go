@@ -26,23 +26,27 @@ type Status struct {
 func NewStatus(known *memory.Memory) Status { return Status{queue.NewWaker(settle), known} }
 
 // Judged stores what was decided about a Service, and reports whether it is the last word
-// on it. If a status reports something else of it than before, that of every
-// policy concerned is woken.
+// on it. If a status reports something else of it than before, that of every policy
+// concerned is woken: the policies that do not govern the Service say only which one does.
 func (s Status) Judged(service types.NamespacedName, snap *decide.Snapshot, plan *decide.Plan) bool {
 	next := summary.Judge(snap, plan)
 	last, stored := s.known.Judgements.Replace(service, snap.Now, next)
-	if stored && !next.Same(last) {
+	switch {
+	case !stored || next.Same(last):
+	case next.SameGovernor(last):
+		s.Wake(next.Governor())
+	default:
 		s.wake(last.Policies())
 		s.wake(next.Policies())
 	}
 	return stored
 }
 
-// About wakes the status of every policy that matches a Service: something that
-// was not decided, and that the status reports, has changed.
+// About wakes the status of the policy that governs a Service: something that was not
+// decided, and that the status reports, has changed.
 func (s Status) About(service types.NamespacedName) {
 	if known := s.known.Judgements.Get(service); known != nil {
-		s.wake(known.Policies())
+		s.Wake(known.Governor())
 	}
 }
 
