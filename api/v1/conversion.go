@@ -1,7 +1,6 @@
 package v1
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -61,10 +60,7 @@ func ConvertFromV2(from *criticalv2.CriticalService, to *CriticalService) error 
 	from.Status.DeepCopyInto(&to.Status)
 	to.Spec = viewOf(&from.Spec, from.Annotations[AnnotationMatchLabelsOrder])
 	rest := ""
-	// An object that was stored by an earlier version has no precedence.
-	spec := from.Spec
-	spec.Precedence = cmp.Or(spec.Precedence, criticalv2.PrecedenceDefault)
-	if !equality.Semantic.DeepEqual(spec, plain(&to.Spec)) {
+	if !equality.Semantic.DeepEqual(from.Spec, plain(&to.Spec)) {
 		data, err := json.Marshal(&from.Spec)
 		if err != nil {
 			return fmt.Errorf("keep what v1 cannot express of CriticalService %q: %w", from.Name, err)
@@ -95,7 +91,6 @@ func specToV2(spec *CriticalServiceSpec, annotation string, valid Validity) crit
 	if json.Unmarshal([]byte(annotation), &result) != nil || !valid(&result) {
 		return plain(spec)
 	}
-	result.Precedence = cmp.Or(result.Precedence, criticalv2.PrecedenceDefault)
 	view := viewOf(&result, "")
 	if spec.Namespace != view.Namespace {
 		setNamespace(&result, spec.Namespace)

@@ -17,15 +17,15 @@ func TestWhatAV1ObjectMeans(t *testing.T) {
 	for sentence, test := range map[string]struct{ v1, v2 string }{
 		"The article's object: one namespace, one label, a Pod on demand that joins by its labels.": {
 			v1: `{namespace: default, matchLabels: [{key: role, value: frontend}]}`,
-			v2: `{namespaces: [default], serviceSelector: {matchLabels: {role: frontend}}, precedence: Default, fallback: {podTemplate: {activation: OnDemand, publish: SelectorLabels}}}`,
+			v2: `{namespaces: [default], serviceSelector: {matchLabels: {role: frontend}}, fallback: {podTemplate: {activation: OnDemand, publish: SelectorLabels}}}`,
 		},
 		"No namespace means every namespace.": {
 			v1: `{matchLabels: [{key: role, value: frontend}]}`,
-			v2: `{serviceSelector: {matchLabels: {role: frontend}}, precedence: Default, fallback: {podTemplate: {activation: OnDemand, publish: SelectorLabels}}}`,
+			v2: `{serviceSelector: {matchLabels: {role: frontend}}, fallback: {podTemplate: {activation: OnDemand, publish: SelectorLabels}}}`,
 		},
 		"An empty value matches a label that is present and empty.": {
 			v1: `{matchLabels: [{key: a, value: ""}, {key: b, value: x}]}`,
-			v2: `{serviceSelector: {matchLabels: {a: "", b: x}}, precedence: Default, fallback: {podTemplate: {activation: OnDemand, publish: SelectorLabels}}}`,
+			v2: `{serviceSelector: {matchLabels: {a: "", b: x}}, fallback: {podTemplate: {activation: OnDemand, publish: SelectorLabels}}}`,
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestWithoutItsAnnotationAV1ViewNeverMeansMoreServices(t *testing.T) {
 // The schema has defaults for lists that are absent.
 func TestAListThatIsEmptyDoesNotComeBackAbsent(t *testing.T) {
 	g := NewWithT(t)
-	const spec = `{serviceSelector: {matchLabels: {a: b}}, fallback: {page: {probes: {paths: [], userAgents: []}}}}`
+	const spec = `{serviceSelector: {matchLabels: {a: b}}, precedence: Default, fallback: {page: {probes: {paths: [], userAgents: []}}}}`
 	back := toV2(g, decode[criticalv1.CriticalService](g, encode(g, fromV2(g, v2Object(g, spec)))))
 	g.Expect(encode(g, back.Spec)).To(MatchYAML(spec))
 }
@@ -289,6 +289,7 @@ func v1Object(g Gomega, spec string) *criticalv1.CriticalService {
 
 func v2Object(g Gomega, spec string) *criticalv2.CriticalService {
 	object := &criticalv2.CriticalService{}
+	object.Spec.Precedence = criticalv2.PrecedenceDefault // As the API server stores it.
 	g.Expect(yaml.UnmarshalStrict([]byte(spec), &object.Spec)).To(Succeed())
 	return object
 }

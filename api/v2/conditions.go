@@ -6,7 +6,7 @@ const (
 	// has its fallback prepared or answering.
 	//
 	//	True:  Protected, NoServices
-	//	False: NotProtected, NamespaceNotWatched, SelectorInvalid
+	//	False: NotProtected, NamespaceNotWatched, SelectorInvalid, TooMany
 	ConditionReady = "Ready"
 
 	// ConditionFallbackReady is False while a problem blocks the fallback of a
@@ -58,6 +58,9 @@ const (
 	// ConditionReasonSelectorInvalid: a selector of the spec cannot be read, so that
 	// it matches nothing: the schema cannot check the characters of a label.
 	ConditionReasonSelectorInvalid = "SelectorInvalid"
+	// ConditionReasonTooMany: the namespace has more ServiceFallbacks than count (100),
+	// and this one is among the youngest.
+	ConditionReasonTooMany = "TooMany"
 	// ConditionReasonNamespaceNotWatched: one of spec.namespaces is not among the
 	// namespaces that the operator is configured to watch.
 	ConditionReasonNamespaceNotWatched = "NamespaceNotWatched"

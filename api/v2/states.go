@@ -109,7 +109,8 @@ const (
 	// the Pod itself, on which only a podTemplate fallback can listen.
 	ReasonHeadlessUnsupported = "HeadlessUnsupported"
 	// ReasonTemplateForbidden: the PodTemplate is in a namespace that is neither
-	// the operator's nor the Service's.
+	// the operator's nor the Service's, or a ServiceFallback names one whose Pods do
+	// not meet Pod Security "restricted" or have a token.
 	ReasonTemplateForbidden = "TemplateForbidden"
 	// ReasonBackupNotFound: the backup Service does not exist.
 	ReasonBackupNotFound = "BackupNotFound"

@@ -54,6 +54,8 @@ type Options struct {
 	DiagnoseAfter time.Duration
 	// SelfTestDial opens the connections of the self-test; nil is the network.
 	SelfTestDial func(ctx context.Context, network, address string) (net.Conn, error)
+	// NoTenants is true where ServiceFallbacks are ignored.
+	NoTenants bool
 	// Registry is where metrics are registered; nil is nowhere.
 	Registry prometheus.Registerer
 }
@@ -71,6 +73,8 @@ const (
 //
 // +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices,verbs=get;list;watch
 // +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices/status,verbs=patch
+// +kubebuilder:rbac:groups=mycrd.com,resources=servicefallbacks,verbs=get;list;watch
+// +kubebuilder:rbac:groups=mycrd.com,resources=servicefallbacks/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=services;namespaces,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=podtemplates,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
@@ -100,8 +104,12 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err != nil {
 		return fmt.Errorf("make a reader of the API server: %w", err)
 	}
+	var cached client.Reader = mgr.GetClient()
+	if options.NoTenants {
+		cached, live = observe.WithoutTenants{Reader: cached}, observe.WithoutTenants{Reader: live}
+	}
 	observer := observe.Observer{
-		Cached: mgr.GetClient(),
+		Cached: cached,
 		Live:   live,
 		Settings: decide.Settings{
 			Template: options.Template, OperatorNamespace: options.OperatorNamespace,
@@ -111,7 +119,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		Namespaces: options.Namespaces,
 		Clock:      clock.RealClock{},
 
-		LivePolicies: observe.NewPolicyReader(mgr.GetAPIReader()),
+		LivePolicies: observe.NewPolicyReader(mgr.GetAPIReader(), live),
+		NoTenants:    options.NoTenants,
 	}
 	recorder, err := events.NewRecorder(mgr, "critical-service-operator")
 	if err != nil {
@@ -187,5 +196,5 @@ func index(ctx context.Context, indexer client.FieldIndexer) error {
 
 // CacheByObject says what this kind needs of each watched kind.
 func CacheByObject(options Options) map[client.Object]cache.ByObject {
-	return observe.CacheByObject(options.Namespaces, options.Template.Namespace, options.OperatorNamespace)
+	return observe.CacheByObject(options.Namespaces, options.NoTenants, options.Template.Namespace, options.OperatorNamespace)
 }

@@ -29,7 +29,7 @@ const (
 	eventNoListenerLeft = "NoListenerLeft"
 )
 
-// owner names a CriticalService that asks for the responder.
+// owner names a policy that asks for the responder.
 func owner(ref metav1.OwnerReference) runtime.Object {
 	return &corev1.ObjectReference{APIVersion: ref.APIVersion, Kind: ref.Kind, Name: ref.Name, UID: ref.UID}
 }

@@ -58,10 +58,10 @@ func services() section {
 func serviceTable() cog.Builder[dashboard.Panel] {
 	ready := words(map[string]word{"0": {"no", warned}, "1": {"yes", calm}})
 	return panel{
-		title: "Services now", meaning: "Every Service that a CriticalService names, with its state, what stands in for it, and whether the standby answered the last self-test.",
+		title: "Services now", meaning: "Every protected Service, with its state, what stands in for it, and whether the standby answered the last self-test.",
 		unit: plain, width: full, height: tall,
 		queries: []query{
-			{expr: `max by (namespace, service, state, critical_service, fallback) (critical_service_state{` + chosen + `})`, latest: true},
+			{expr: `max by (namespace, service, state, governor_kind, critical_service, fallback) (critical_service_state{` + chosen + `})`, latest: true},
 			{expr: `time() - ` + ofEach(`critical_service_state_since_timestamp_seconds{`+chosen+`}`), latest: true},
 			{expr: ofEach(`critical_service_ready_endpoints{` + chosen + `}`), latest: true},
 			{expr: ofEach(`critical_service_failover_ready{` + chosen + `}`), latest: true},
@@ -71,7 +71,7 @@ func serviceTable() cog.Builder[dashboard.Panel] {
 		{query: "B", name: "for", unit: units.Seconds},
 		{query: "C", name: "ready endpoints", unit: plain},
 		{query: "D", name: "self-test answered", unit: plain, words: &ready},
-	}, "namespace", "service", "state", "Value #B", "Value #C", "fallback", "Value #D", "critical_service")
+	}, "namespace", "service", "state", "Value #B", "Value #C", "fallback", "Value #D", "governor_kind", "critical_service")
 }
 
 // outages says what happened in the time that is shown.

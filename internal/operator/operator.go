@@ -88,6 +88,7 @@ func optionsOf(s *settings.Settings, image string) controllers.Options {
 			OperatorNamespace: s.OperatorNamespace,
 			PodNamePrefix:     s.PodNamePrefix,
 			Namespaces:        s.Namespaces,
+			NoTenants:         !s.Tenants,
 			SelfTestInterval:  s.SelfTestInterval,
 			DiagnoseAfter:     diagnoseAfter,
 			Registry:          metrics.Registry,

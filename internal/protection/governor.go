@@ -19,6 +19,22 @@ func Matches(policy criticalv2.Policy, service *corev1.Service, namespaceLabels 
 	return IsActive(policy) && policy.Selects(service, namespaceLabels)
 }
 
+// MaxFallbacks is how many ServiceFallbacks of a namespace count. Any user of it can make
+// thousands, and each Service there is compared with all of them.
+const MaxFallbacks = 100
+
+// Counting divides the ServiceFallbacks of a namespace into those that count, which are the
+// oldest, and the surplus, both by age where there are as many as count, so that a new one never takes the place of another.
+func Counting(fallbacks []criticalv2.Policy) (counting, surplus []criticalv2.Policy) {
+	if len(fallbacks) < MaxFallbacks {
+		return fallbacks, nil
+	}
+	byAge := slices.SortedFunc(slices.Values(fallbacks), func(a, b criticalv2.Policy) int {
+		return cmp.Or(a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time), strings.Compare(a.GetName(), b.GetName()))
+	})
+	return byAge[:MaxFallbacks], byAge[MaxFallbacks:]
+}
+
 // Tier is how a policy came to match a Service: the first tier goes before the others. It
 // has the three tiers of network policies (enforced by the administrator, the team's own,
 // the administrator's default), and what names a Service goes before what selects it (as in

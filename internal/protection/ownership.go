@@ -23,21 +23,23 @@ func IsOfPage(slice metav1.Object) bool {
 }
 
 // MadeByOperator reports whether an EndpointSlice was made by the operator though its
-// labels may have been taken off: it carries the operator's label, or belongs to a
-// CriticalService, which only the operator sets as an owner.
+// labels may have been taken off: it carries the operator's label, or belongs to a policy,
+// which only the operator sets as an owner.
 func MadeByOperator(slice metav1.Object) bool {
 	owner := metav1.GetControllerOf(slice)
 	return IsStandby(slice) || owner != nil && IsPolicy(*owner)
 }
 
-// IsPolicy reports whether an owner is a CriticalService, of whatever version.
+// IsPolicy reports whether an owner is a CriticalService or a ServiceFallback, of whatever
+// version.
 func IsPolicy(owner metav1.OwnerReference) bool {
 	group, _, _ := strings.Cut(owner.APIVersion, "/")
-	return owner.Kind == criticalv2.CriticalServiceKind.Kind && group == criticalv2.GroupVersion.Group
+	return group == criticalv2.GroupVersion.Group &&
+		(owner.Kind == criticalv2.CriticalServiceKind.Kind || owner.Kind == criticalv2.ServiceFallbackKind.Kind)
 }
 
 // IsFallback reports whether a Pod is a fallback that the operator made. Its
-// controller decides: only the operator sets a CriticalService as one, and a Pod of
+// controller decides: only the operator sets a policy as one, and a Pod of
 // any other controller is not ours, whatever labels were copied onto it. A Pod
 // without a controller is known by its marks: `kubectl delete --cascade=orphan` and
 // restored backups take the owner away.

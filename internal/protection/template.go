@@ -1,9 +1,15 @@
 package protection
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/pod-security-admission/api"
+	podsecurity "k8s.io/pod-security-admission/policy"
+	"k8s.io/utils/ptr"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
@@ -46,6 +52,40 @@ func (t Templates) Reach(name types.NamespacedName) string {
 		return ""
 	}
 	return name.Namespace
+}
+
+// ForTeam says why Pods of a template may not run on behalf of a ServiceFallback; empty if
+// they may. Its author may not be allowed to make such Pods, and the operator is: they meet
+// the level restricted of Pod Security, run as the ServiceAccount default, and have no token
+// of it.
+func ForTeam(template *corev1.PodTemplateSpec) string {
+	spec, level := &template.Spec, api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
+	if result := podsecurity.AggregateCheckResults(restricted.EvaluatePod(level, &template.ObjectMeta, spec)); !result.Allowed {
+		return "it does not meet the level restricted of Pod Security: " + result.ForbiddenDetail()
+	}
+	if account := cmp.Or(spec.ServiceAccountName, spec.DeprecatedServiceAccount, defaultAccount); account != defaultAccount {
+		return fmt.Sprintf("it runs as ServiceAccount %q: only %q may be used", account, defaultAccount)
+	}
+	if ptr.Deref(spec.AutomountServiceAccountToken, false) || slices.ContainsFunc(spec.Volumes, projectsIdentity) {
+		return "it gives its containers a token of the ServiceAccount, or a certificate of the Pod: set automountServiceAccountToken to false, and project neither"
+	}
+	return ""
+}
+
+// restricted knows the checks of Pod Security. The checks of the library are valid, so that
+// no error can come.
+var restricted = func() podsecurity.Evaluator {
+	evaluator, _ := podsecurity.NewEvaluator(podsecurity.DefaultChecks(), nil)
+	return evaluator
+}()
+
+// defaultAccount is the ServiceAccount that every namespace has, and to which nothing is granted.
+const defaultAccount = "default"
+
+func projectsIdentity(volume corev1.Volume) bool {
+	return volume.Projected != nil && slices.ContainsFunc(volume.Projected.Sources, func(source corev1.VolumeProjection) bool {
+		return source.ServiceAccountToken != nil || source.PodCertificate != nil
+	})
 }
 
 // Allows reports whether the PodTemplate that a policy means may be used for

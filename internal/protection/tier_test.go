@@ -1,8 +1,11 @@
 package protection_test
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -72,4 +75,24 @@ func TestOptingOutBeatsAllButAnEnforcedPolicy(t *testing.T) {
 			g.Expect(protection.OptedOut(shop(), test.governor)).To(BeFalse())
 		})
 	}
+}
+
+// A team may make any number of them, and each Service is compared with all that count.
+func TestTheOldestFallbacksOfANamespaceCount(t *testing.T) {
+	g := NewWithT(t)
+	var all []criticalv2.Policy
+	for i := range protection.MaxFallbacks + 3 {
+		fallback := fallbackOf("team", fmt.Sprintf("%03d", protection.MaxFallbacks+3-i), criticalv2.ServiceFallbackSpec{})
+		fallback.CreationTimestamp = metav1.NewTime(time.Unix(int64(1_800_000_000+i), 0))
+		all = append(all, fallback)
+	}
+	oldest := slices.Clone(all)
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	counting, surplus := protection.Counting(all)
+	g.Expect(counting).To(Equal(oldest[:protection.MaxFallbacks]), "a new one takes the place of none")
+	g.Expect(surplus).To(Equal(oldest[protection.MaxFallbacks:]))
+
+	counting, surplus = protection.Counting(oldest[:protection.MaxFallbacks])
+	g.Expect(counting).To(HaveLen(protection.MaxFallbacks))
+	g.Expect(surplus).To(BeEmpty())
 }

@@ -23,7 +23,8 @@ import (
 type service struct {
 	*world
 	object *corev1.Service
-	// policy is the CriticalService by which it is critical, in whichever version it was made.
+	// policy is the CriticalService by which it is critical, in whichever version it was made,
+	// or the ServiceFallback.
 	policy client.Object
 }
 
@@ -96,17 +97,25 @@ func (s *service) answeredByNoOne() {
 // detail is what a CriticalService says of the Service.
 func (s *service) detail(policy client.Object) func() criticalv2.ServiceStatus {
 	return func() criticalv2.ServiceStatus {
-		var current criticalv2.CriticalService
-		if err := s.Get(s.ctx, client.ObjectKeyFromObject(policy), &current); err != nil {
+		current := observed(policy)
+		if err := s.Get(s.ctx, client.ObjectKeyFromObject(policy), current); err != nil {
 			return criticalv2.ServiceStatus{Message: err.Error()}
 		}
-		for _, detail := range current.Status.Details {
+		for _, detail := range current.Observed().Details {
 			if detail.Namespace == s.namespace && detail.Name == s.object.Name {
 				return detail
 			}
 		}
 		return criticalv2.ServiceStatus{}
 	}
+}
+
+// observed is an empty object to read a policy into: a ServiceFallback is of a namespace.
+func observed(policy client.Object) criticalv2.Policy {
+	if policy.GetNamespace() != "" {
+		return &criticalv2.ServiceFallback{}
+	}
+	return &criticalv2.CriticalService{}
 }
 
 // becomes waits for a state in the status, for the given reason, with a message that has these words.
@@ -139,12 +148,12 @@ func (s *service) conditionOf(policy client.Object, kind string, status metav1.C
 		match = append(match, HaveField("Message", ContainSubstring(word)))
 	}
 	s.Eventually(func() []metav1.Condition {
-		var current criticalv2.CriticalService
-		if err := s.Get(s.ctx, client.ObjectKeyFromObject(policy), &current); err != nil {
+		current := observed(policy)
+		if err := s.Get(s.ctx, client.ObjectKeyFromObject(policy), current); err != nil {
 			return nil
 		}
-		return current.Status.Conditions
-	}).Should(ContainElement(And(match...)), "conditions of CriticalService %s", policy.GetName())
+		return current.Observed().Conditions
+	}).Should(ContainElement(And(match...)), "conditions of %s", policy.GetName())
 }
 
 // fallbacks are the Pods that stand in for the Service and are not on their way out.

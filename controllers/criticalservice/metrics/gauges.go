@@ -17,7 +17,7 @@ import (
 // blocks only while the operator starts or ends.
 const collectWithin = 5 * time.Second
 
-// gauges show the state of every Service that a CriticalService names, each once. They
+// gauges show the state of every Service that a policy matches, each once. They
 // are what was decided last, so that a scrape decides nothing, and what is no longer
 // protected vanishes at once. Only the replica that leads has any: the others would
 // say the same, and everything would count twice.
@@ -37,8 +37,8 @@ func (m *Counters) Gauges(observer observe.Observer, leads <-chan struct{}) prom
 		Observer: observer, leads: leads,
 		settled: prometheus.NewDesc(prefix+"settled",
 			"1 once this operator has looked at every Service that a CriticalService names, 0 while it has just begun to lead and some have no series yet.", nil, nil),
-		state: desc("state", "The state that a Service is in (Ignored, Arming, Armed, Exposed, Covered), with the CriticalService that governs it and the kind of fallback that stands in for it (none if there is none); always 1.",
-			"state", "critical_service", labelFallback),
+		state: desc("state", "The state that a Service is in (Ignored, Arming, Armed, Exposed, Covered), with the object that governs it, its kind (CriticalService or ServiceFallback) and the kind of fallback that stands in for the Service (none if there is none); always 1.",
+			"state", "critical_service", "governor_kind", labelFallback),
 		since:       desc("state_since_timestamp_seconds", "When the Service came into its state, in seconds since 1970."),
 		ready:       desc("ready_endpoints", "Ready endpoints of the Service's own; those that the operator published never count."),
 		failover:    desc("failover_ready", "1 if the standby answered the last self-test on every port, 0 if it did not; there is no sample while no standby was tested."),
@@ -69,12 +69,13 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), collectWithin)
 	defer cancel()
-	policies := observe.Policies(ctx, g.Cached)
+	policies := observe.AllPolicies(ctx, g.Cached)
 	settled, details := true, map[detailKey]*criticalv2.ServiceStatus{}
 	for _, policy := range policies {
 		key, status := summary.KeyOf(policy), policy.Observed()
 		known := g.Memory.Statuses.Get(key)
-		settled = settled && known != nil && known.Settled.UID == policy.GetUID()
+		// Alerts wait for this, so that no team can hold it back.
+		settled = settled && (key.Namespace != "" || known != nil && known.Settled.UID == policy.GetUID())
 		for i := range status.Details {
 			detail := &status.Details[i]
 			details[detailKey{key, types.NamespacedName{Namespace: detail.Namespace, Name: detail.Name}}] = detail
@@ -96,7 +97,7 @@ func (g *gauges) collect(judged *memory.Judged, detail *criticalv2.ServiceStatus
 	if fallback == "" {
 		fallback = noFallback
 	}
-	send(g.state, prometheus.GaugeValue, 1, string(state), judged.Matching[0].Key.Name, fallback)
+	send(g.state, prometheus.GaugeValue, 1, string(state), judged.Matching[0].Key.Name, judged.Matching[0].Kind, fallback)
 	send(g.since, prometheus.GaugeValue, float64(since.UnixMilli())/1000)
 	if state == criticalv2.StateIgnored {
 		return // The operator does not watch its endpoints.

@@ -73,7 +73,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	}
 	options := queue.Options(workers)
 	options.ReconciliationTimeout = timeout
-	return ctrl.NewControllerManagedBy(mgr).
+	services := ctrl.NewControllerManagedBy(mgr).
 		Named("service").
 		For(&corev1.Service{}).
 		Watches(&discoveryv1.EndpointSlice{}, wake.EachState(wake.ServiceOfSlice(r.Cached))).
@@ -88,8 +88,11 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		WatchesMetadata(&corev1.PodTemplate{}, wake.EachState(wake.ServicesOfTemplate(r.Cached, r.Settings.Templates())), builder.WithPredicates(wake.ComesOrGoes)).
 		WatchesRawSource(r.Readers.Changed).
 		WatchesRawSource(r.Protect).
-		WithOptions(options).
-		Complete(r)
+		WithOptions(options)
+	if !r.NoTenants {
+		services = services.Watches(&criticalv2.ServiceFallback{}, wake.ServicesOfFallback(r.Cached), builder.WithPredicates(wake.SpecChanged))
+	}
+	return services.Complete(r)
 }
 
 // Reconcile observes the Service, decides what it needs, and publishes it.

@@ -95,14 +95,16 @@ type kind[T any] interface {
 // reader reads one object per key. It protects nothing, and writes nothing.
 type reader[T any] struct {
 	kind[T]
-	clock clock.PassiveClock
+	// noTenants is true where ServiceFallbacks are not watched.
+	noTenants bool
+	clock     clock.PassiveClock
 	known *memory.Readings[T]
 	asked *queue.Waker
 	wake  func(service types.NamespacedName)
 }
 
 func newReader[T any](observer observe.Observer, of kind[T], known *memory.Readings[T], wake func(types.NamespacedName)) *reader[T] {
-	return &reader[T]{kind: of, clock: observer.Clock, known: known, asked: queue.NewWaker(0), wake: wake}
+	return &reader[T]{kind: of, noTenants: observer.NoTenants, clock: observer.Clock, known: known, asked: queue.NewWaker(0), wake: wake}
 }
 
 // ask wants an object to be known.
@@ -117,19 +119,25 @@ func (r *reader[T]) ask(key types.NamespacedName) {
 // one read for each version, which is on the way of nothing, and never are two of them in
 // memory that are too large.
 func (r *reader[T]) setup(mgr ctrl.Manager, name string, object client.Object) error {
-	return ctrl.NewControllerManagedBy(mgr).
+	objects := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		For(object, builder.OnlyMetadata).
-		Watches(&criticalv2.CriticalService{}, wake.EachState(r.all), builder.WithPredicates(wake.SpecChanged)).
+		Watches(&criticalv2.CriticalService{}, wake.EachState(r.asPolicy), builder.WithPredicates(wake.SpecChanged)).
 		WatchesRawSource(r.asked).
-		WithOptions(queue.Options(1)).
-		Complete(r)
+		WithOptions(queue.Options(1))
+	if !r.noTenants {
+		objects = objects.Watches(&criticalv2.ServiceFallback{}, wake.EachState(r.asPolicy), builder.WithPredicates(wake.SpecChanged))
+	}
+	return objects.Complete(r)
 }
 
-// all wakes all objects that were asked for: no CriticalService may name them any more.
-func (r *reader[T]) all(_ context.Context, _ client.Object, q queue.Requests) {
+// asPolicy wakes the objects that were asked for and that a policy may have named: none may
+// name them any more.
+func (r *reader[T]) asPolicy(_ context.Context, policy client.Object, q queue.Requests) {
 	for _, key := range r.known.Keys() {
-		q.Add(ctrl.Request{NamespacedName: types.NamespacedName(key)})
+		if policy.GetNamespace() == "" || policy.GetNamespace() == key.Namespace {
+			q.Add(ctrl.Request{NamespacedName: types.NamespacedName(key)})
+		}
 	}
 }
 

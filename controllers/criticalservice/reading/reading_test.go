@@ -33,7 +33,7 @@ var (
 // anyReader is a reader of any kind.
 type anyReader interface {
 	reconcile.Reconciler
-	all(ctx context.Context, object client.Object, q queue.Requests)
+	asPolicy(ctx context.Context, object client.Object, q queue.Requests)
 }
 
 // example is an object of a kind that a CriticalService names.
@@ -255,7 +255,7 @@ func TestWhatWasReadIsForgottenWithTheCriticalServiceThatNamedIt(t *testing.T) {
 		w.look()
 		w.Expect(w.client.DeleteAllOf(w.t.Context(), &criticalv2.CriticalService{})).To(Succeed())
 		requests := newQueue(w.t)
-		w.reader(w.Readers).all(w.t.Context(), &criticalv2.CriticalService{}, requests)
+		w.reader(w.Readers).asPolicy(w.t.Context(), &criticalv2.CriticalService{}, requests)
 		w.Expect(taken(requests)).To(ConsistOf(ours))
 		w.reconcile()
 		w.Expect(w.live.reads).To(Equal(1))

@@ -20,7 +20,7 @@ type templates struct{ observe.Observer }
 
 // metadata is needed while a CriticalService names a PodTemplate.
 func (t templates) metadata(ctx context.Context, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
-	if !t.Settings.Templates().IsNamed(key, observe.Policies(ctx, t.Cached)) {
+	if !t.Settings.Templates().IsNamed(key, observe.Policies(ctx, t.Cached, key.Namespace)) {
 		return nil, nil
 	}
 	return t.TemplateMetadata(ctx, t.Cached, key)

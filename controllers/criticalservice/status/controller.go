@@ -1,5 +1,5 @@
-// Package status writes the status of each CriticalService, and the events that a
-// change of it is worth. Its key is the CriticalService.
+// Package status writes the status of each policy, and the events that a change of it is
+// worth. Its key is the policy: a CriticalService has no namespace, a ServiceFallback has.
 package status
 
 import (
@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -29,7 +30,7 @@ import (
 	"github.com/critical-service/operator/internal/controller/write"
 )
 
-// Reconciler sums up, per CriticalService, what the controller that protects decided
+// Reconciler sums up, per policy, what the controller that protects decided
 // about the Services that it matches. It observes and decides nothing itself.
 type Reconciler struct {
 	observe.Observer
@@ -49,12 +50,25 @@ const pace = time.Second
 
 // Setup adds the controller to the manager.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(mgr).
+	changed := builder.WithPredicates(predicate.Or(wake.SpecChanged, r.changedByOthers()))
+	statuses := ctrl.NewControllerManagedBy(mgr).
 		Named("status").
-		For(&criticalv2.CriticalService{}, builder.WithPredicates(predicate.Or(wake.SpecChanged, r.changedByOthers()))).
+		For(&criticalv2.CriticalService{}, changed).
 		WatchesRawSource(r.Wake).
-		WithOptions(queue.Options(2)).
-		Complete(r)
+		WithOptions(queue.Options(2))
+	if !r.NoTenants {
+		statuses = statuses.
+			Watches(&criticalv2.ServiceFallback{}, &handler.EnqueueRequestForObject{}, changed).
+			Watches(&criticalv2.ServiceFallback{}, handler.Funcs{DeleteFunc: r.atTheBound})
+	}
+	return statuses.Complete(r)
+}
+
+// atTheBound wakes the ServiceFallback that takes the place of one that is gone.
+func (r *Reconciler) atTheBound(ctx context.Context, e event.DeleteEvent, q queue.Requests) {
+	observe.EachAtTheBound(ctx, r.Cached, e.Object.GetNamespace(), func(policy criticalv2.Policy) {
+		q.Add(ctrl.Request{NamespacedName: summary.KeyOf(policy)})
+	})
 }
 
 // changedByOthers lets pass what was written after this controller wrote last, or by
@@ -79,14 +93,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if wait := r.untilNext(req.NamespacedName); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	judged, settled := r.judgements(ctx, policy)
-	if !settled {
-		// The Service that is waited for wakes the status, unless it is gone.
-		return ctrl.Result{RequeueAfter: pace}, nil
+	scope := summary.Scope{Unwatched: r.unwatched(policy), Surplus: !observe.Counts(ctx, r.Cached, policy)}
+	var judged []*memory.Judged
+	if !scope.Surplus {
+		var settled bool
+		if judged, settled = r.judgements(ctx, policy); !settled {
+			// The Service that is waited for wakes the status, unless it is gone.
+			return ctrl.Result{RequeueAfter: pace}, nil
+		}
 	}
 	verdicts := r.verdicts(judged)
 	updated := policy.DeepCopyObject().(criticalv2.Policy)
-	*updated.Observed() = summary.Summarize(policy, verdicts, r.unwatched(policy), r.Clock.Now())
+	*updated.Observed() = summary.Summarize(policy, verdicts, scope, r.Clock.Now())
 	written := updated.DeepCopyObject().(criticalv2.Policy)
 	wrote, err := write.Status(ctx, r.Client, policy, written)
 	if apierrors.IsInvalid(err) {
@@ -107,7 +125,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // policyAt is an empty object of the kind that a key means: a CriticalService has no
 // namespace.
-func policyAt(_ types.NamespacedName) criticalv2.Policy { return &criticalv2.CriticalService{} }
+func policyAt(key types.NamespacedName) criticalv2.Policy {
+	if key.Namespace != "" {
+		return &criticalv2.ServiceFallback{}
+	}
+	return &criticalv2.CriticalService{}
+}
 
 // untilNext is how long it is until the status may be written again.
 func (r *Reconciler) untilNext(policy types.NamespacedName) time.Duration {

@@ -270,6 +270,6 @@ func cleanPolicy() *criticalv2.CriticalService {
 	policy.Status = summary.Summarize(policy, []summary.Verdict{{Judgement: summary.Judgement{
 		Service: types.NamespacedName{Namespace: "web", Name: "x"}, Matching: []summary.Policy{summary.PolicyOf(policy)},
 		State: criticalv2.StateArmed, Reason: criticalv2.ReasonStandbyReady, Message: "It stands by.",
-	}}}, nil, time.Now().Add(-time.Minute))
+	}}}, summary.Scope{}, time.Now().Add(-time.Minute))
 	return policy
 }

@@ -8,7 +8,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -136,7 +135,7 @@ func (w *world) fallbacks(service *corev1.Service) []corev1.Pod {
 	var live []corev1.Pod
 	for _, pod := range pods.Items {
 		owner := metav1.GetControllerOf(&pod)
-		if owner != nil && owner.Kind == "CriticalService" && pod.DeletionTimestamp == nil &&
+		if owner != nil && owner.APIVersion == criticalv2.GroupVersion.String() && pod.DeletionTimestamp == nil &&
 			pod.Labels[criticalv2.LabelFallbackFor] == service.Name {
 			live = append(live, pod)
 		}
@@ -160,7 +159,7 @@ func (w *world) gone(service *corev1.Service) {
 }
 
 // stateOf is what a policy's status says of a Service, as "State/Reason".
-func (w *world) stateOf(policy *criticalv2.CriticalService, service *corev1.Service) func() string {
+func (w *world) stateOf(policy criticalv2.Policy, service *corev1.Service) func() string {
 	return func() string {
 		detail := w.detailOf(policy, service)
 		return fmt.Sprintf("%s/%s", detail.State, detail.Reason)
@@ -168,7 +167,7 @@ func (w *world) stateOf(policy *criticalv2.CriticalService, service *corev1.Serv
 }
 
 // detailOf is what a policy's status says of a Service; it is empty if nothing.
-func (w *world) detailOf(policy *criticalv2.CriticalService, service *corev1.Service) criticalv2.ServiceStatus {
+func (w *world) detailOf(policy criticalv2.Policy, service *corev1.Service) criticalv2.ServiceStatus {
 	for _, detail := range w.statusOf(policy).Details {
 		if detail.Namespace == service.Namespace && detail.Name == service.Name {
 			return detail
@@ -177,14 +176,14 @@ func (w *world) detailOf(policy *criticalv2.CriticalService, service *corev1.Ser
 	return criticalv2.ServiceStatus{}
 }
 
-func (w *world) statusOf(policy *criticalv2.CriticalService) criticalv2.ProtectionStatus {
-	now := &criticalv2.CriticalService{}
-	w.Expect(w.Cluster.Client.Get(w.T.Context(), types.NamespacedName{Name: policy.Name}, now)).To(Succeed())
-	return now.Status
+func (w *world) statusOf(policy criticalv2.Policy) criticalv2.ProtectionStatus {
+	now := policy.DeepCopyObject().(criticalv2.Policy)
+	w.Expect(w.Cluster.Client.Get(w.T.Context(), client.ObjectKeyFromObject(policy), now)).To(Succeed())
+	return *now.Observed()
 }
 
 // conditionOf is a condition of a policy, as "Status/Reason".
-func (w *world) conditionOf(policy *criticalv2.CriticalService, kind string) func() string {
+func (w *world) conditionOf(policy criticalv2.Policy, kind string) func() string {
 	return func() string {
 		for _, condition := range w.statusOf(policy).Conditions {
 			if condition.Type == kind {

@@ -37,6 +37,15 @@ var all = []setting{
 		},
 	},
 	{
+		flag: "tenants", variable: "TENANTS", preset: "true", bare: "true",
+		usage: "let teams protect Services of their namespaces with ServiceFallbacks", allowed: "true or false",
+		parse: func(s *Settings, text string) error {
+			word, err := oneOf("true", "false")(text)
+			s.Tenants = word == "true"
+			return err
+		},
+	},
+	{
 		flag: "pod-template", variable: "POD_TEMPLATE", preset: "critical-service-pod-template",
 		usage:   "core PodTemplate that fallback Pods are made from",
 		allowed: "the name of a PodTemplate",

@@ -25,6 +25,8 @@ type Settings struct {
 	LogFormat string
 	// Namespaces are those whose Services are looked at; empty is all.
 	Namespaces []string
+	// Tenants lets teams protect Services of their namespaces with ServiceFallbacks.
+	Tenants bool
 	// PodTemplate is the name of the core PodTemplate of fallback Pods.
 	PodTemplate string
 	// PodTemplateNamespace is where the PodTemplate is.

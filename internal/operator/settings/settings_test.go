@@ -28,7 +28,7 @@ func TestDefaults(t *testing.T) {
 	s, err := read(nil, nil)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(*s).To(Equal(settings.Settings{
-		LogLevel: "info", LogFormat: "json",
+		LogLevel: "info", LogFormat: "json", Tenants: true,
 		PodTemplate: "critical-service-pod-template", PodTemplateNamespace: "critical-service-system",
 		PodNamePrefix: "service-watcher", OperatorNamespace: "critical-service-system",
 		MetricsBindAddress: ":8443", MetricsSecure: true, HealthProbeBindAddress: ":8081",

@@ -43,6 +43,8 @@ type shortfall string
 const (
 	// templateForbidden: the PodTemplate is of a third namespace.
 	templateForbidden shortfall = "template forbidden"
+	// templateUnsafe: Pods of it may not run on behalf of a team.
+	templateUnsafe shortfall = "template unsafe"
 	// templateMissing: the PodTemplate does not exist.
 	templateMissing shortfall = "template missing"
 	// templateTooLarge: the PodTemplate is larger than MaxTemplate.
@@ -133,6 +135,8 @@ func choosePod(f *facts, fallback *criticalv2.PodTemplateFallback) choice {
 		c.shortfall = templateTooLarge
 	case f.Template == nil && !f.isUnread():
 		c.shortfall = templateMissing
+	case f.unsafe() != "":
+		c.shortfall = templateUnsafe
 	}
 	// A fallback that is there stays, whatever became of its template.
 	if c.shortfall == "" || f.current != nil {
@@ -141,6 +145,15 @@ func choosePod(f *facts, fallback *criticalv2.PodTemplateFallback) choice {
 	builtIn := choosePage(f, criticalv2.DefaultPage())
 	builtIn.pod, builtIn.shortfall = c.pod, c.shortfall
 	return builtIn
+}
+
+// unsafe says why Pods of the template may not run on behalf of the team that governs the
+// Service; empty if they may, or the administrator governs it.
+func (f *facts) unsafe() string {
+	if f.governor.GetNamespace() == "" || f.Template == nil {
+		return ""
+	}
+	return protection.ForTeam(&f.Template.Template)
 }
 
 func choosePage(f *facts, wanted *criticalv2.PageFallback) choice {

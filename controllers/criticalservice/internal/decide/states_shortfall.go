@@ -26,6 +26,7 @@ func shortOf(d *decision, said standing) standing {
 
 var shortfallReasons = map[shortfall]string{
 	templateForbidden: criticalv2.ReasonTemplateForbidden,
+	templateUnsafe:    criticalv2.ReasonTemplateForbidden,
 	templateMissing:   criticalv2.ReasonTemplateNotFound,
 	templateTooLarge:  criticalv2.ReasonTemplateNotFound,
 	headless:          criticalv2.ReasonHeadlessUnsupported,
@@ -40,6 +41,8 @@ func shortfallMessage(d *decision) string {
 	case templateForbidden:
 		return fmt.Sprintf("PodTemplate %s may not be used here: take one from the operator's namespace %q or from the Service's own.",
 			d.templateName(), d.Settings.OperatorNamespace) + d.replacement()
+	case templateUnsafe:
+		return fmt.Sprintf("PodTemplate %s may not be used by a ServiceFallback: %s.", d.templateName(), d.unsafe()) + d.replacement()
 	case templateMissing:
 		return d.templateNotFound() + d.replacement()
 	case templateTooLarge:
@@ -73,7 +76,7 @@ func (d *decision) replacement() string {
 	}
 }
 
-// templateName is the PodTemplate that the CriticalService means.
+// templateName is the PodTemplate that the governor means.
 func (d *decision) templateName() string {
 	return d.Settings.Templates().Named(d.governor).String()
 }

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -20,12 +21,13 @@ import (
 )
 
 // CacheByObject says what this kind needs of each watched kind in the watched
-// namespaces (none is all) and those of templates, and drops the
+// namespaces (none is all) and those of templates, ServiceFallbacks among them unless there
+// are no tenants, and drops the
 // rest: only Pods of ours, and of them, of Services, EndpointSlices and Namespaces only
 // the fields that a decision reads; of PodTemplates only that they exist, and their
 // version. What the operator holds in memory grows with
 // Services and their endpoints, and not with Pods.
-func CacheByObject(watched []string, templates ...string) map[client.Object]cache.ByObject {
+func CacheByObject(watched []string, noTenants bool, templates ...string) map[client.Object]cache.ByObject {
 	namespaces := map[string]cache.Config{}
 	for _, namespace := range watched {
 		namespaces[namespace] = cache.Config{}
@@ -36,7 +38,7 @@ func CacheByObject(watched []string, templates ...string) map[client.Object]cach
 			withTemplates[namespace] = cache.Config{}
 		}
 	}
-	return map[client.Object]cache.ByObject{
+	kinds := map[client.Object]cache.ByObject{
 		&corev1.Service{}:             {Namespaces: namespaces, Transform: transform(slimService)},
 		&discoveryv1.EndpointSlice{}:  {Namespaces: namespaces, Transform: transform(slimSlice)},
 		&corev1.Pod{}:                 {Namespaces: namespaces, Label: fallbacksOnly(), Transform: transform(slimPod)},
@@ -44,6 +46,10 @@ func CacheByObject(watched []string, templates ...string) map[client.Object]cach
 		&corev1.Namespace{}:           {Transform: transform(slimNamespace)},
 		&criticalv2.CriticalService{}: {Transform: cache.TransformStripManagedFields()},
 	}
+	if !noTenants {
+		kinds[&criticalv2.ServiceFallback{}] = cache.ByObject{Namespaces: namespaces, Transform: transform(slimFallback)}
+	}
+	return kinds
 }
 
 // transform keeps of each object of a kind what slim keeps. A cache also hands over what
@@ -187,6 +193,18 @@ func IsTooLarge(template *corev1.PodTemplateSpec) bool {
 	const added = 16
 	pod := slimPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: template.Labels}, Spec: template.Spec})
 	return len(pod.Spec.Containers) == 0 || len(pod.Labels) > maxLabels-added || pod.Size() > maxObject/2
+}
+
+// slimFallback keeps the spec of a ServiceFallback if it is not too large, and the status,
+// which only the operator writes.
+func slimFallback(fallback *criticalv2.ServiceFallback) *criticalv2.ServiceFallback {
+	slim := &criticalv2.ServiceFallback{ObjectMeta: SlimMeta(fallback.ObjectMeta), Status: fallback.Status}
+	slim.Labels = nil
+	// API types always marshal.
+	if spec, _ := json.Marshal(&fallback.Spec); len(spec) <= maxObject {
+		slim.Spec = fallback.Spec
+	}
+	return slim
 }
 
 // nameOnly is what is kept of the metadata of an object that is too large.

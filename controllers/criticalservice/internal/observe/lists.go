@@ -35,6 +35,10 @@ func EachSelectedIn(ctx context.Context, reader client.Reader, namespace string,
 		EachSelected(ctx, reader, policy, f)
 		return
 	}
+	if fallback, ofTenant := policy.(*criticalv2.ServiceFallback); ofTenant && fallback.Spec.ServiceSelector == nil {
+		eachNamed(ctx, reader, namespace, fallback, f)
+		return
+	}
 	labels := map[string]map[string]string{}
 	EachService(ctx, reader, namespace, func(service *corev1.Service) {
 		known, found := labels[service.Namespace]
@@ -46,6 +50,20 @@ func EachSelectedIn(ctx context.Context, reader client.Reader, namespace string,
 			f(service)
 		}
 	})
+}
+
+// eachNamed calls f with the Services of a namespace that a ServiceFallback names, without a
+// walk over all.
+func eachNamed(ctx context.Context, reader client.Reader, namespace string, fallback *criticalv2.ServiceFallback, f func(*corev1.Service)) {
+	if namespace != fallback.Namespace {
+		return
+	}
+	for _, name := range fallback.Spec.Services {
+		service := &corev1.Service{}
+		if reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, service) == nil {
+			f(service)
+		}
+	}
 }
 
 // ServicesWithPage are the names of the Services of a namespace that have a standby slice of
@@ -60,7 +78,7 @@ func ServicesWithPage(ctx context.Context, reader client.Reader, namespace strin
 // its own fallback Pod is made from it, or that of a neighbor. One that no policy names
 // has none.
 func EachUserOfTemplate(ctx context.Context, reader client.Reader, templates protection.Templates, name types.NamespacedName, f func(*corev1.Service)) {
-	policies := Policies(ctx, reader)
+	policies := Policies(ctx, reader, name.Namespace)
 	if !templates.IsNamed(name, policies) {
 		return
 	}
@@ -87,15 +105,6 @@ func EachService(ctx context.Context, reader client.Reader, namespace string, f 
 	for i := range services.Items {
 		f(&services.Items[i])
 	}
-}
-
-// Policies are all policies.
-func Policies(ctx context.Context, reader client.Reader) []criticalv2.Policy {
-	var policies criticalv2.CriticalServiceList
-	if err := reader.List(ctx, &policies, client.UnsafeDisableDeepCopy); err != nil {
-		return nil
-	}
-	return policies.Policies()
 }
 
 // EachStandby calls f with every standby slice of a namespace that is chosen and

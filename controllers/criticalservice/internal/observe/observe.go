@@ -37,8 +37,10 @@ type Observer struct {
 	// Namespaces are those that the operator watches; empty is all.
 	Namespaces []string
 	Clock      clock.PassiveClock
-	// LivePolicies shares what is read live of CriticalServices.
+	// LivePolicies shares what is read live of policies.
 	LivePolicies *PolicyReader
+	// NoTenants is true where ServiceFallbacks are ignored, and not watched.
+	NoTenants bool
 }
 
 // IndexServiceOfSlice is the cache's index of EndpointSlices by their Service,
@@ -193,15 +195,13 @@ func (o *Observer) readService(ctx context.Context, from client.Reader, key type
 	return err
 }
 
-func (o *Observer) readPolicies(ctx context.Context, from client.Reader, _ types.NamespacedName, snap *decide.Snapshot) error {
+func (o *Observer) readPolicies(ctx context.Context, from client.Reader, key types.NamespacedName, snap *decide.Snapshot) error {
+	var err error
 	if from == o.Live {
-		var err error
-		snap.Policies, err = o.LivePolicies.List(ctx)
-		return err
+		snap.Policies, err = o.LivePolicies.List(ctx, key.Namespace)
+	} else {
+		snap.Policies, err = policies(ctx, from, key.Namespace)
 	}
-	var policies criticalv2.CriticalServiceList
-	err := from.List(ctx, &policies, client.UnsafeDisableDeepCopy)
-	snap.Policies = policies.Policies()
 	return err
 }
 

@@ -2,25 +2,88 @@ package observe
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/protection"
 )
 
-// PolicyReader reads all CriticalServices from the API server, once for all who wait for
-// them: a thousand Services that leave protection at one moment ask for the same list,
-// which is long. What a caller gets was read after it asked.
+// policies are all that may mean Services of a namespace: the CriticalServices, and the
+// ServiceFallbacks there that count.
+func policies(ctx context.Context, reader client.Reader, namespace string) ([]criticalv2.Policy, error) {
+	var critical criticalv2.CriticalServiceList
+	if err := reader.List(ctx, &critical, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	found, err := fallbacks(ctx, reader, namespace)
+	counting, _ := protection.Counting(found)
+	return slices.Concat(critical.Policies(), counting), err
+}
+
+// fallbacks are the ServiceFallbacks of a namespace, whether they count or not.
+func fallbacks(ctx context.Context, reader client.Reader, namespace string) ([]criticalv2.Policy, error) {
+	var list criticalv2.ServiceFallbackList
+	err := reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)
+	return list.Policies(), err
+}
+
+// Policies are all that may mean Services of a namespace.
+func Policies(ctx context.Context, reader client.Reader, namespace string) []criticalv2.Policy {
+	found, _ := policies(ctx, reader, namespace)
+	return found
+}
+
+// AllPolicies are those of the cluster and of every namespace, whether they count or not.
+func AllPolicies(ctx context.Context, reader client.Reader) []criticalv2.Policy {
+	var critical criticalv2.CriticalServiceList
+	if err := reader.List(ctx, &critical, client.UnsafeDisableDeepCopy); err != nil {
+		return nil
+	}
+	found, _ := fallbacks(ctx, reader, "")
+	return slices.Concat(critical.Policies(), found)
+}
+
+// Counts reports whether a policy is among those that may govern a Service.
+func Counts(ctx context.Context, reader client.Reader, policy criticalv2.Policy) bool {
+	if policy.GetNamespace() == "" {
+		return true
+	}
+	found, _ := fallbacks(ctx, reader, policy.GetNamespace())
+	_, surplus := protection.Counting(found)
+	return !slices.ContainsFunc(surplus, func(other criticalv2.Policy) bool { return other.GetName() == policy.GetName() })
+}
+
+// EachAtTheBound calls f with the last ServiceFallback of a namespace that counts, and with
+// the first that does not: they change places where another one comes or goes.
+func EachAtTheBound(ctx context.Context, reader client.Reader, namespace string, f func(criticalv2.Policy)) {
+	found, _ := fallbacks(ctx, reader, namespace)
+	counting, surplus := protection.Counting(found)
+	if len(counting) == protection.MaxFallbacks {
+		f(counting[len(counting)-1])
+	}
+	if len(surplus) > 0 {
+		f(surplus[0])
+	}
+}
+
+// PolicyReader reads policies from the API server, once for all who wait for the same: a
+// thousand Services that leave protection at one moment ask for the same lists, which are
+// long. What a caller gets was read after it asked.
 type PolicyReader struct {
-	// live asks the API server.
-	live client.Reader
+	// cluster asks the API server for CriticalServices, tenants for ServiceFallbacks.
+	cluster, tenants client.Reader
 	// turn has a place for the one who reads.
 	turn chan struct{}
 	mu   sync.Mutex
-	// next is the read that has not begun yet; nil if no one waits for one.
-	next *policyRead
+	// next are the reads that have not begun yet, by namespace: that of the cluster is
+	// empty.
+	next map[string]*policyRead
 }
 
 // policyRead is one read. Its results are there when it is done.
@@ -34,19 +97,30 @@ type policyRead struct {
 const policiesTimeout = 30 * time.Second
 
 // NewPolicyReader makes one.
-func NewPolicyReader(live client.Reader) *PolicyReader {
-	return &PolicyReader{live: live, turn: make(chan struct{}, 1)}
+func NewPolicyReader(cluster, tenants client.Reader) *PolicyReader {
+	return &PolicyReader{cluster: cluster, tenants: tenants, turn: make(chan struct{}, 1), next: map[string]*policyRead{}}
 }
 
-// List returns all CriticalServices. They must not be changed: others get them as well.
-func (p *PolicyReader) List(ctx context.Context) ([]criticalv2.Policy, error) {
+// List returns all policies that may mean Services of a namespace. They must not be
+// changed: others get them as well.
+func (p *PolicyReader) List(ctx context.Context, namespace string) ([]criticalv2.Policy, error) {
+	critical, err := p.list(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	found, err := p.list(ctx, namespace)
+	counting, _ := protection.Counting(found)
+	return slices.Concat(critical, counting), err
+}
+
+func (p *PolicyReader) list(ctx context.Context, namespace string) ([]criticalv2.Policy, error) {
 	p.mu.Lock()
-	read := p.next
+	read := p.next[namespace]
 	if read == nil {
 		read = &policyRead{done: make(chan struct{})}
-		p.next = read
+		p.next[namespace] = read
 		// It serves others, so that it does not end with the one who asked first.
-		go p.read(context.WithoutCancel(ctx), read)
+		go p.read(context.WithoutCancel(ctx), namespace, read)
 	}
 	p.mu.Unlock()
 	select {
@@ -57,16 +131,45 @@ func (p *PolicyReader) List(ctx context.Context) ([]criticalv2.Policy, error) {
 	}
 }
 
-func (p *PolicyReader) read(ctx context.Context, read *policyRead) {
+func (p *PolicyReader) read(ctx context.Context, namespace string, read *policyRead) {
 	p.turn <- struct{}{}
 	defer func() { <-p.turn }()
 	p.mu.Lock()
-	p.next = nil // Who asks from now on waits for the next one.
+	delete(p.next, namespace) // Who asks from now on waits for the next one.
 	p.mu.Unlock()
 	defer close(read.done)
 	limited, cancel := context.WithTimeout(ctx, policiesTimeout)
 	defer cancel()
+	if namespace != "" {
+		var list criticalv2.ServiceFallbackList
+		read.err = p.tenants.List(limited, &list, client.InNamespace(namespace))
+		for i := range list.Items {
+			list.Items[i] = *slimFallback(&list.Items[i]) // What is too large for the cache is so in both.
+		}
+		read.items = list.Policies()
+		return
+	}
 	var list criticalv2.CriticalServiceList
-	read.err = p.live.List(limited, &list)
+	read.err = p.cluster.List(limited, &list)
 	read.items = list.Policies()
+}
+
+// WithoutTenants is a reader for which there are no ServiceFallbacks: the kind is turned off,
+// and is not watched.
+type WithoutTenants struct{ client.Reader }
+
+// Get implements client.Reader.
+func (w WithoutTenants) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+	if _, ofTenant := into.(*criticalv2.ServiceFallback); ofTenant {
+		return apierrors.NewNotFound(schema.GroupResource{Group: criticalv2.GroupVersion.Group, Resource: "servicefallbacks"}, key.Name)
+	}
+	return w.Reader.Get(ctx, key, into, options...)
+}
+
+// List implements client.Reader.
+func (w WithoutTenants) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
+	if _, ofTenants := into.(*criticalv2.ServiceFallbackList); ofTenants {
+		return nil
+	}
+	return w.Reader.List(ctx, into, options...)
 }

@@ -2,17 +2,22 @@ package observe_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/observe/observetest"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // slowServer lists as many CriticalServices as it was asked before, when it may.
@@ -34,14 +39,20 @@ func (s *slowServer) List(_ context.Context, list client.ObjectList, _ ...client
 	return nil
 }
 
+// noFallbacks is an API server without ServiceFallbacks.
+type noFallbacks struct{ client.Reader }
+
+// List implements client.Reader.
+func (noFallbacks) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
+
 func TestManyWhoAskShareAReadThatBeginsAfterThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		server := &slowServer{may: make(chan struct{})}
-		policies := observe.NewPolicyReader(server)
+		policies := observe.NewPolicyReader(server, noFallbacks{})
 		results := make(chan int, 101)
 		ask := func() {
-			items, err := policies.List(t.Context())
+			items, err := policies.List(t.Context(), "web")
 			g.Expect(err).NotTo(HaveOccurred())
 			results <- len(items)
 		}
@@ -62,4 +73,54 @@ func TestManyWhoAskShareAReadThatBeginsAfterThem(t *testing.T) {
 		slices.Sort(read)
 		g.Expect(read[:2]).To(Equal([]int{1, 2}), "who asks after a read has begun must not get what it read")
 	})
+}
+
+func team(name string, age int, services ...string) *criticalv2.ServiceFallback {
+	return &criticalv2.ServiceFallback{
+		ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: name, CreationTimestamp: metav1.NewTime(time.Unix(int64(1_800_000_000-age), 0))},
+		Spec:       criticalv2.ServiceFallbackSpec{Services: services},
+	}
+}
+
+func TestThePoliciesOfANamespace(t *testing.T) {
+	g := NewWithT(t)
+	elsewhere := team("elsewhere", 0, web.Name)
+	elsewhere.Namespace = "elsewhere"
+	observer, _ := observetest.Of(t, critical(criticalv2.Fallback{}), team("own", 0, web.Name), elsewhere)
+	names := func(policies []criticalv2.Policy) (names []string) {
+		for _, policy := range policies {
+			names = append(names, policy.GetNamespace()+"/"+policy.GetName())
+		}
+		return names
+	}
+	g.Expect(names(observe.Policies(t.Context(), observer.Cached, web.Namespace))).To(ConsistOf("/storefront", web.Namespace+"/own"))
+	g.Expect(names(observe.AllPolicies(t.Context(), observer.Cached))).To(ConsistOf("/storefront", web.Namespace+"/own", "elsewhere/elsewhere"))
+	off := observe.WithoutTenants{Reader: observer.Cached}
+	g.Expect(names(observe.Policies(t.Context(), off, web.Namespace))).To(ConsistOf("/storefront"))
+	g.Expect(apierrors.IsNotFound(off.Get(t.Context(), client.ObjectKeyFromObject(elsewhere), &criticalv2.ServiceFallback{}))).To(BeTrue())
+	g.Expect(off.Get(t.Context(), client.ObjectKey{Name: "storefront"}, &criticalv2.CriticalService{})).To(Succeed())
+}
+
+func TestAServiceFallbackBeyondTheBoundDoesNotCount(t *testing.T) {
+	g := NewWithT(t)
+	var objects []client.Object
+	for i := range protection.MaxFallbacks {
+		objects = append(objects, team(fmt.Sprintf("old-%03d", i), 10+i))
+	}
+	surplus := team("a-new-one", 0, web.Name)
+	observer, client := observetest.Of(t, append(objects, surplus)...)
+	g.Expect(observe.Policies(t.Context(), observer.Cached, web.Namespace)).To(HaveLen(protection.MaxFallbacks))
+	g.Expect(observe.Counts(t.Context(), observer.Cached, surplus)).To(BeFalse())
+	g.Expect(observe.Counts(t.Context(), observer.Cached, objects[0].(*criticalv2.ServiceFallback))).To(BeTrue())
+	g.Expect(observe.Counts(t.Context(), observer.Cached, critical(criticalv2.Fallback{}))).To(BeTrue())
+	var bound []string
+	atTheBound := func(policy criticalv2.Policy) { bound = append(bound, policy.GetName()) }
+	observe.EachAtTheBound(t.Context(), observer.Cached, web.Namespace, atTheBound)
+	g.Expect(bound).To(Equal([]string{"old-000", "a-new-one"}), "the youngest that counts, and the oldest that does not")
+
+	g.Expect(client.Delete(t.Context(), objects[7])).To(Succeed())
+	g.Expect(observe.Counts(t.Context(), observer.Cached, surplus)).To(BeTrue())
+	bound = nil
+	observe.EachAtTheBound(t.Context(), observer.Cached, web.Namespace, atTheBound)
+	g.Expect(bound).To(Equal([]string{"a-new-one"}))
 }

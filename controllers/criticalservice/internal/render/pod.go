@@ -166,12 +166,16 @@ func bind(pod *corev1.Pod, service *corev1.Service, governor criticalv2.Policy, 
 	pod.OwnerReferences = references
 }
 
-// owners are all the CriticalServices that match a Service, the one that governs it
-// as the controller: the garbage collector leaves a fallback alone, with the
-// operator up or down, until the last of them has gone.
+// maxOwners is how many other policies own a fallback: a team may have many, and each that
+// comes or goes would be a write for every Service that it selects.
+const maxOwners = 8
+
+// owners are the policies that match a Service, the one that governs it as the controller:
+// the garbage collector leaves a fallback alone, with the operator up or down, until the
+// last of them has gone.
 func owners(governor criticalv2.Policy, others []criticalv2.Policy) []metav1.OwnerReference {
 	references := []metav1.OwnerReference{*controllerRef(governor)}
-	for _, other := range others {
+	for _, other := range others[:min(len(others), maxOwners)] {
 		ref := controllerRef(other)
 		ref.Controller = nil
 		references = append(references, *ref)

@@ -95,7 +95,7 @@ func TestFailoverReady(t *testing.T) {
 			if test.known != nil {
 				p.Status.Conditions = []metav1.Condition{*test.known}
 			}
-			status := summary.Summarize(p, test.verdicts, nil, now)
+			status := summary.Summarize(p, test.verdicts, summary.Scope{}, now)
 			got := meta.FindStatusCondition(status.Conditions, criticalv2.ConditionFailoverReady)
 			g.Expect(fmt.Sprintf("%s/%s: %s", got.Status, got.Reason, got.Message)).To(Equal(test.want))
 		})
@@ -106,7 +106,7 @@ func TestASilenceFitsIntoTheStatus(t *testing.T) {
 	g := NewWithT(t)
 	p := policy("a")
 	long := &summary.Check{Asked: 1, Silence: &summary.Silence{Port: 80, Message: strings.Repeat("ä", 2000)}}
-	status := summary.Summarize(p, []summary.Verdict{tested("x", long), tested("y", long)}, nil, now)
+	status := summary.Summarize(p, []summary.Verdict{tested("x", long), tested("y", long)}, summary.Scope{}, now)
 	message := meta.FindStatusCondition(status.Conditions, criticalv2.ConditionFailoverReady).Message
 	g.Expect(message).To(HavePrefix("Service web/x: ä"))
 	g.Expect(len(message)).To(BeNumerically("<=", 1024))
@@ -171,7 +171,7 @@ func TestTheFailoverOfEachService(t *testing.T) {
 			if test.known != nil {
 				p.Status.Details = []criticalv2.ServiceStatus{{Namespace: "web", Name: "x", State: criticalv2.StateArmed, Failover: test.known}}
 			}
-			status := summary.Summarize(p, []summary.Verdict{test.verdict}, nil, now)
+			status := summary.Summarize(p, []summary.Verdict{test.verdict}, summary.Scope{}, now)
 			NewWithT(t).Expect(textOf(status.Details[0].Failover)).To(Equal(test.want))
 		})
 	}

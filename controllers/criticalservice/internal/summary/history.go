@@ -82,8 +82,9 @@ func begun(policy criticalv2.Policy, seen map[types.NamespacedName]observation, 
 }
 
 // isNew reports whether a Service that is in outage was never seen with a ready endpoint of
-// its own, so that it has not failed: it has not started yet. The status before shows it,
-// of which an operator that takes over knows no less: was is what it says of the Service
+// its own, so that it has not failed: it has not started yet; or whether its outage began
+// under another policy, in whose history it is. The status before shows it, of which an
+// operator that takes over knows no less: was is what it says of the Service
 // (nil if nothing), and room how many outages more it could have listed.
 func isNew(before *criticalv2.ProtectionStatus, was *criticalv2.ServiceStatus, room int) bool {
 	switch {
@@ -93,7 +94,7 @@ func isNew(before *criticalv2.ProtectionStatus, was *criticalv2.ServiceStatus, r
 	case inOutage(*was):
 		return room > 0 // Otherwise its outage waits for a place in the list.
 	default:
-		return was.Reason == criticalv2.ReasonEndpointsUnknown
+		return was.Reason == criticalv2.ReasonEndpointsUnknown || was.Reason == criticalv2.ReasonOverridden
 	}
 }
 

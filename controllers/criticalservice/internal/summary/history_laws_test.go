@@ -69,7 +69,7 @@ func holdLaws(g Gomega, random *rand.Rand, c *recorder, verdicts []summary.Verdi
 	for _, detail := range before.Status.Details {
 		up[detail.Name] = detail.State == criticalv2.StateArmed
 	}
-	for _, detail := range summary.Summarize(before, verdicts, nil, c.now).Details {
+	for _, detail := range summary.Summarize(before, verdicts, summary.Scope{}, c.now).Details {
 		down[detail.Name] = detail.State == criticalv2.StateExposed || detail.State == criticalv2.StateCovered
 		if up[detail.Name] && down[detail.Name] && len(underWay) < criticalv2.MaxOutages {
 			g.Expect(underWay).To(HaveKey(detail.Name), "an outage whose beginning is seen is listed")
@@ -82,11 +82,11 @@ func holdLaws(g Gomega, random *rand.Rand, c *recorder, verdicts []summary.Verdi
 	}
 
 	again := c.policy.DeepCopy()
-	g.Expect(summary.Summarize(again, verdicts, nil, c.now.Add(time.Hour)).Outages).To(Equal(outages), "where nothing changes, nothing is written")
+	g.Expect(summary.Summarize(again, verdicts, summary.Scope{}, c.now.Add(time.Hour)).Outages).To(Equal(outages), "where nothing changes, nothing is written")
 	g.Expect(again).To(Equal(c.policy.DeepCopy()), "the status that was read is not changed")
 	other := slices.Clone(verdicts)
 	random.Shuffle(len(other), func(i, j int) { other[i], other[j] = other[j], other[i] })
-	g.Expect(words(summary.Summarize(before, other, nil, c.now))).To(Equal(words(c.policy.Status)), "the order of Services means nothing")
+	g.Expect(words(summary.Summarize(before, other, summary.Scope{}, c.now))).To(Equal(words(c.policy.Status)), "the order of Services means nothing")
 }
 
 // words is a status as it is stored.

@@ -24,7 +24,7 @@ func TestTheCauseOfAPlannedOutage(t *testing.T) {
 	announced := maintenance(g, "2026-11-20T13:00:00Z")
 	planned := because(judged("shop", decide.Plan{State: criticalv2.StateCovered, Maintenance: announced}), criticalv2.CauseScaledToZero)
 	p := newRecorder(g, "shop").policy
-	status := summary.Summarize(p, []summary.Verdict{planned}, nil, now)
+	status := summary.Summarize(p, []summary.Verdict{planned}, summary.Scope{}, now)
 	want := &criticalv2.OutageCause{
 		Reason:  criticalv2.CauseMaintenance,
 		Message: "The outage is planned: a maintenance is announced until 2026-11-20T13:00:00Z, and deployments.apps/shop was scaled to 0.",
@@ -33,14 +33,14 @@ func TestTheCauseOfAPlannedOutage(t *testing.T) {
 	g.Expect(status.Outages[0].Cause).To(Equal(want))
 
 	answers := judged("shop", decide.Plan{State: criticalv2.StateArmed, Maintenance: announced})
-	g.Expect(summary.Summarize(p, []summary.Verdict{answers}, nil, now).Details[0].Cause).To(BeNil(), "there is no outage yet")
+	g.Expect(summary.Summarize(p, []summary.Verdict{answers}, summary.Scope{}, now).Details[0].Cause).To(BeNil(), "there is no outage yet")
 }
 
 func TestTheCauseOfALiveDrill(t *testing.T) {
 	g := NewWithT(t)
 	drilled := judged("shop", decide.Plan{State: criticalv2.StateCovered, Drill: maintenance(g, "2026-11-20T12:05:00Z")})
 	p := newRecorder(g, "shop").policy
-	status := summary.Summarize(p, []summary.Verdict{drilled}, nil, now)
+	status := summary.Summarize(p, []summary.Verdict{drilled}, summary.Scope{}, now)
 	g.Expect(status.Outages[0].Cause).To(Equal(&criticalv2.OutageCause{
 		Reason:  criticalv2.CauseDrill,
 		Message: "The outage is a live drill: deployments.apps/shop was scaled to 0, and gets its replicas back at 2026-11-20T12:05:00Z at the latest.",

@@ -27,10 +27,18 @@ type Verdict struct {
 	Check *Check
 }
 
+// Scope is what keeps the operator from looking at what a policy means.
+type Scope struct {
+	// Unwatched are the namespaces of the spec that the operator does not look at.
+	Unwatched []string
+	// Surplus is true of a ServiceFallback that does not count, because there are too many
+	// in its namespace.
+	Surplus bool
+}
+
 // Summarize makes the status of a policy from its Services. The old
 // status matters only for when a state began, and while a Judgement is provisional.
-// unwatched names the namespaces of the spec that the operator does not look at.
-func Summarize(policy criticalv2.Policy, verdicts []Verdict, unwatched []string, now time.Time) criticalv2.ProtectionStatus {
+func Summarize(policy criticalv2.Policy, verdicts []Verdict, scope Scope, now time.Time) criticalv2.ProtectionStatus {
 	known := map[types.NamespacedName]*criticalv2.ServiceStatus{}
 	last := policy.Observed()
 	for i := range last.Details {
@@ -48,7 +56,7 @@ func Summarize(policy criticalv2.Policy, verdicts []Verdict, unwatched []string,
 		Services:           count(details),
 	}
 	list := condition.List{Conditions: &status.Conditions, Generation: policy.GetGeneration(), Now: metav1.NewTime(now)}
-	setReady(list, policy, status.Services, unwatched)
+	setReady(list, policy, status.Services, scope)
 	setFallbackReady(list, details)
 	setFailoverReady(list, policy, verdicts)
 	setOutage(list, details)
@@ -138,16 +146,19 @@ func count(details []criticalv2.ServiceStatus) criticalv2.ServiceCounts {
 	return counts
 }
 
-func setReady(list condition.List, policy criticalv2.Policy, counts criticalv2.ServiceCounts, unwatched []string) {
+func setReady(list condition.List, policy criticalv2.Policy, counts criticalv2.ServiceCounts, scope Scope) {
 	able := counts.Total - counts.Ignored
 	open := counts.Arming + counts.Exposed
 	switch {
 	case policy.SelectorProblem() != nil:
 		list.Set(criticalv2.ConditionReady, false, criticalv2.ConditionReasonSelectorInvalid,
 			shorten(fmt.Sprintf("A selector of the spec matches nothing, because it is not valid: %v.", policy.SelectorProblem())))
-	case len(unwatched) > 0:
+	case scope.Surplus:
+		list.Set(criticalv2.ConditionReady, false, criticalv2.ConditionReasonTooMany, fmt.Sprintf(
+			"The namespace has more than %d ServiceFallbacks, of which the oldest count: put Services into one of those, by name or by label, or delete some.", protection.MaxFallbacks))
+	case len(scope.Unwatched) > 0:
 		list.Set(criticalv2.ConditionReady, false, criticalv2.ConditionReasonNamespaceNotWatched,
-			fmt.Sprintf("The operator does not look at namespace %q: add it to NAMESPACES, or name another in the spec.", strings.Join(unwatched, ", ")))
+			fmt.Sprintf("The operator does not look at namespace %q: add it to NAMESPACES, or name another in the spec.", strings.Join(scope.Unwatched, ", ")))
 	case counts.Total == 0:
 		list.Set(criticalv2.ConditionReady, true, criticalv2.ConditionReasonNoServices, "No Service is selected.")
 	case able == 0:

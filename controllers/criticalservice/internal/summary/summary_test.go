@@ -90,7 +90,7 @@ func TestConditions(t *testing.T) {
 			if test.selector != nil {
 				p.Spec.ServiceSelector.MatchLabels = test.selector
 			}
-			status := summary.Summarize(p, test.verdicts, test.unwatched, now)
+			status := summary.Summarize(p, test.verdicts, summary.Scope{Unwatched: test.unwatched}, now)
 			var got []string
 			for _, condition := range status.Conditions {
 				got = append(got, fmt.Sprintf("%s=%s/%s", condition.Type, condition.Status, condition.Reason))
@@ -108,7 +108,7 @@ func TestCountsAddUp(t *testing.T) {
 		verdict("a", criticalv2.StateArmed, "x"), verdict("b", criticalv2.StateArmed, "x"),
 		verdict("c", criticalv2.StateArming, "x"), verdict("d", criticalv2.StateExposed, "x"),
 		verdict("e", criticalv2.StateCovered, "x"), verdict("f", criticalv2.StateIgnored, "x"),
-	}, nil, now)
+	}, summary.Scope{}, now)
 	g.Expect(status.Services).To(Equal(criticalv2.ServiceCounts{Total: 6, Armed: 2, Arming: 1, Exposed: 1, Covered: 1, Ignored: 1}))
 }
 
@@ -124,7 +124,7 @@ func TestDetailsAreCappedAndSorted(t *testing.T) {
 	rand.New(rand.NewPCG(1, 1)).Shuffle(len(verdicts), func(i, j int) { verdicts[i], verdicts[j] = verdicts[j], verdicts[i] })
 
 	p := policy("a")
-	status := summary.Summarize(p, verdicts, nil, now)
+	status := summary.Summarize(p, verdicts, summary.Scope{}, now)
 
 	g.Expect(status.Services.Total).To(BeEquivalentTo(152))
 	g.Expect(status.Details).To(HaveLen(criticalv2.MaxDetails))
@@ -189,7 +189,7 @@ func TestSinceIsWhenTheStateBegan(t *testing.T) {
 			g := NewWithT(t)
 			p := policy("a")
 			p.Status.Details = []criticalv2.ServiceStatus{test.was}
-			status := summary.Summarize(p, []summary.Verdict{test.verdict}, nil, now)
+			status := summary.Summarize(p, []summary.Verdict{test.verdict}, summary.Scope{}, now)
 			g.Expect(status.Details[0].Reason).To(Equal(test.wantReason))
 			g.Expect(status.Details[0].Since.Time).To(Equal(test.wantSince))
 		})
@@ -200,14 +200,14 @@ func TestASummaryOfTheSameIsTheSame(t *testing.T) {
 	g := NewWithT(t)
 	p := policy("a")
 	verdicts := []summary.Verdict{verdict("x", criticalv2.StateArmed, "r"), verdict("y", criticalv2.StateExposed, "r")}
-	p.Status = summary.Summarize(p, verdicts, nil, now)
-	g.Expect(summary.Summarize(p, verdicts, nil, now.Add(time.Hour))).To(Equal(p.Status))
+	p.Status = summary.Summarize(p, verdicts, summary.Scope{}, now)
+	g.Expect(summary.Summarize(p, verdicts, summary.Scope{}, now.Add(time.Hour))).To(Equal(p.Status))
 }
 
 func TestLongMessagesFitTheSchema(t *testing.T) {
 	g := NewWithT(t)
 	p, v := policy("a"), judged("x", decide.Plan{State: criticalv2.StateArming, Reason: "r", Message: strings.Repeat("é", 5000)})
-	status := summary.Summarize(p, []summary.Verdict{v}, nil, now)
+	status := summary.Summarize(p, []summary.Verdict{v}, summary.Scope{}, now)
 	message := status.Details[0].Message
 	g.Expect(len(message)).To(BeNumerically("~", 1024, 3), "an event's note has at most 1024 bytes")
 	g.Expect(len(message)).To(BeNumerically("<=", 1024))
@@ -220,8 +220,8 @@ func TestLongMessagesFitTheSchema(t *testing.T) {
 func TestAConditionsTimeChangesWithItsStatusOnly(t *testing.T) {
 	g := NewWithT(t)
 	p := policy("a")
-	p.Status = summary.Summarize(p, []summary.Verdict{verdict("x", criticalv2.StateExposed, "r")}, nil, now)
-	p.Status = summary.Summarize(p, []summary.Verdict{verdict("x", criticalv2.StateArming, "r")}, nil, now.Add(time.Minute))
+	p.Status = summary.Summarize(p, []summary.Verdict{verdict("x", criticalv2.StateExposed, "r")}, summary.Scope{}, now)
+	p.Status = summary.Summarize(p, []summary.Verdict{verdict("x", criticalv2.StateArming, "r")}, summary.Scope{}, now.Add(time.Minute))
 	g.Expect(meta.FindStatusCondition(p.Status.Conditions, criticalv2.ConditionReady).LastTransitionTime.Time).To(Equal(now))
 	g.Expect(meta.FindStatusCondition(p.Status.Conditions, criticalv2.ConditionOutage).LastTransitionTime.Time).To(Equal(now.Add(time.Minute)))
 }
@@ -260,13 +260,13 @@ func TestAStatusSaysWhichObjectGovernsInItsPlace(t *testing.T) {
 			judgement := summary.Judge(&snap, &decide.Plan{Governor: test.winner, State: criticalv2.StateCovered})
 			verdicts := []summary.Verdict{{Judgement: *judgement}}
 
-			status := summary.Summarize(test.of, verdicts, nil, now)
+			status := summary.Summarize(test.of, verdicts, summary.Scope{}, now)
 			g.Expect(status.Details[0].Message).To(Equal(test.message))
 			g.Expect(*status.Details[0].OverriddenBy).To(Equal(criticalv2.PolicyReference{Kind: test.kind, Name: test.winner.GetName()}))
 			condition := meta.FindStatusCondition(status.Conditions, criticalv2.ConditionOverridden)
 			g.Expect(string(condition.Status) + "/" + condition.Reason).To(Equal("True/" + test.reason))
 
-			status = summary.Summarize(test.winner, verdicts, nil, now)
+			status = summary.Summarize(test.winner, verdicts, summary.Scope{}, now)
 			g.Expect(status.Details[0].OverriddenBy).To(BeNil())
 			g.Expect(meta.IsStatusConditionFalse(status.Conditions, criticalv2.ConditionOverridden)).To(BeTrue())
 		})

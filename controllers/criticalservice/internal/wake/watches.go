@@ -80,7 +80,7 @@ func servicesOfBackup(ctx context.Context, reader client.Reader, namespace, back
 	observe.EachStandby(ctx, reader, namespace, client.MatchingFields{observe.IndexBackupOfSlice: backup}, func(slice *discoveryv1.EndpointSlice) {
 		q.Add(Request(namespace, observe.ServiceOfSlice(slice)[0]))
 	})
-	for _, policy := range observe.Policies(ctx, reader) {
+	for _, policy := range observe.Policies(ctx, reader, namespace) {
 		wanted := policy.Protection().Fallback.Service
 		if wanted == nil || wanted.Name != backup {
 			continue
@@ -156,6 +156,24 @@ func ServicesOfPolicy(reader client.Reader) func(context.Context, client.Object,
 			q.Add(Request(service.Namespace, service.Name))
 		})
 	}
+}
+
+// ServicesOfFallback wakes the Services that a ServiceFallback selects, and those of the
+// ones that change places with it at the bound of their number. Where the operator starts
+// every Service is woken anyway.
+func ServicesOfFallback(reader client.Reader) handler.EventHandler {
+	selected := ServicesOfPolicy(reader)
+	each := EachState(func(ctx context.Context, object client.Object, q queue.Requests) {
+		selected(ctx, object, q)
+		observe.EachAtTheBound(ctx, reader, object.GetNamespace(), func(policy criticalv2.Policy) { selected(ctx, policy, q) })
+	}).(handler.Funcs)
+	create := each.CreateFunc
+	each.CreateFunc = func(ctx context.Context, e event.CreateEvent, q queue.Requests) {
+		if !e.IsInInitialList {
+			create(ctx, e, q)
+		}
+	}
+	return each
 }
 
 // ServicesOfTemplate wakes the Services whose decision may rest on a PodTemplate.

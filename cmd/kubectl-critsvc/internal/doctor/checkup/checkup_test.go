@@ -156,10 +156,10 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		}, []finding{{checkCondition, Warning, "is not Ready (): 1 of 2 is Arming"}}},
 		"a reason that the status of the Service gives as well": {func(w *World) {
 			const denied = "The fallback Pod is refused: exceeded quota."
-			status(w).State, status(w).Message = criticalv2.StateArming, denied
+			status(w).State, status(w).Reason, status(w).Message = criticalv2.StateArming, criticalv2.ReasonCreateDenied, denied
 			w.Policies.Value[0].Status.Conditions[0].Status, w.Policies.Value[0].Status.Conditions[0].Message = metav1.ConditionFalse, "1 of 1 is Arming"
 			w.Policies.Value[0].Status.Conditions = append(w.Policies.Value[0].Status.Conditions, metav1.Condition{
-				Type: criticalv2.ConditionFallbackReady, Status: metav1.ConditionFalse, Message: "Service shop/front: " + denied,
+				Type: criticalv2.ConditionFallbackReady, Status: metav1.ConditionFalse, Reason: criticalv2.ReasonCreateDenied, Message: "Service shop/front: " + denied,
 			})
 		}, []finding{{checkProtected, Problem, "exceeded quota"}, {checkCondition, Warning, "1 of 1 is Arming"}}},
 		"a condition of two Services": {func(w *World) {

@@ -113,16 +113,16 @@ func labelsOf(set map[string]string) string {
 // fallbacks: once for all Services that it governs, and not where the check of the
 // protection gives the same reason of one of them.
 func conditions(policy *criticalv2.CriticalService, governed []*Service) []Finding {
-	isSaid := func(message string) bool {
+	isSaid := func(reason string) bool {
 		return slices.ContainsFunc(governed, func(s *Service) bool {
 			status := policy.Status.DetailOf(s.Namespace, s.Name)
-			return status != nil && status.Message != "" && !isOld(s, status) && strings.Contains(message, status.Message)
+			return status != nil && !isOld(s, status) && status.Reason == reason
 		})
 	}
 	var findings []Finding
 	for _, kind := range []string{criticalv2.ConditionReady, criticalv2.ConditionFallbackReady} {
 		condition := meta.FindStatusCondition(policy.Status.Conditions, kind)
-		if condition == nil || condition.Status != metav1.ConditionFalse || isSaid(condition.Message) {
+		if condition == nil || condition.Status != metav1.ConditionFalse || isSaid(condition.Reason) {
 			continue
 		}
 		findings = append(findings, Finding{

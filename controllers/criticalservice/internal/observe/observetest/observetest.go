@@ -34,16 +34,16 @@ func Of(t testing.TB, objects ...client.Object) (observe.Observer, client.Client
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexServiceOfSlice, observe.ServiceOfSlice).
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice).
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexPageOfSlice, observe.PageOfSlice).
-		WithStatusSubresource(&criticalv2.CriticalService{}).Build()
+		WithStatusSubresource(&criticalv2.CriticalService{}, &criticalv2.ServiceFallback{}).Build()
 	live := neverAsked{t: t}
 	return observe.Observer{
-		Cached: cached, Live: live, Memory: &memory.Memory{}, Clock: clock.RealClock{}, LivePolicies: observe.NewPolicyReader(live),
+		Cached: cached, Live: live, Memory: &memory.Memory{}, Clock: clock.RealClock{}, LivePolicies: observe.NewPolicyReader(live, live),
 	}, cached
 }
 
 // Ask lets an observer ask an API server.
 func Ask(observer *observe.Observer, live client.Reader) {
-	observer.Live, observer.LivePolicies = live, observe.NewPolicyReader(live)
+	observer.Live, observer.LivePolicies = live, observe.NewPolicyReader(live, live)
 }
 
 // neverAsked is an API server that must not be asked.
