@@ -4,6 +4,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
 // Reasons of the events. A write is reported after it succeeded. A name conflict has
@@ -29,15 +31,22 @@ const (
 	eventNoListenerLeft = "NoListenerLeft"
 )
 
-// owner names a policy that asks for the responder.
-func owner(ref metav1.OwnerReference) runtime.Object {
-	return &corev1.ObjectReference{APIVersion: ref.APIVersion, Kind: ref.Kind, Name: ref.Name, UID: ref.UID}
+// owner names a policy that asks for the responder of a namespace: a CriticalService has none.
+func owner(ref metav1.OwnerReference, namespace string) runtime.Object {
+	named := &corev1.ObjectReference{APIVersion: ref.APIVersion, Kind: ref.Kind, Name: ref.Name, UID: ref.UID}
+	if isTeams(ref) {
+		named.Namespace = namespace
+	}
+	return named
 }
 
 // firstOwner names the first of them, or nothing.
-func firstOwner(owners []metav1.OwnerReference) runtime.Object {
+func firstOwner(owners []metav1.OwnerReference, namespace string) runtime.Object {
 	if len(owners) == 0 {
 		return nil
 	}
-	return owner(owners[0])
+	return owner(owners[0], namespace)
 }
+
+// isTeams reports whether an owner is the object of a team.
+func isTeams(ref metav1.OwnerReference) bool { return ref.Kind == criticalv2.ServiceFallbackKind.Kind }

@@ -27,47 +27,47 @@ const adviceOnImage = "set RESPONDER_IMAGE, or POD_NAME and POD_NAMESPACE, for t
 // objects or, where there are none, on the CriticalServices that ask for it.
 func (r *Reconciler) report(ctx context.Context, snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	r.log(ctx, snap, plan, done)
-	r.reportDone(plan, done)
+	r.reportDone(snap, plan, done)
 	r.reportProblems(snap, plan, done)
 }
 
 // reportDone reports what was written. Of all objects, the Deployment stands for the
 // responder; the table changes with every Service, which is for the log.
-func (r *Reconciler) reportDone(plan decide.Plan, done outcome) {
+func (r *Reconciler) reportDone(snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	for _, object := range deployments(done.created) {
-		r.Emit(object, firstOwner(plan.Owners), corev1.EventTypeNormal, eventResponderCreated, "CreateResponder",
-			"A CriticalService wants a page in this namespace: created the responder, which listens on ports %s", plan.Ports)
+		r.Emit(object, firstOwner(plan.Owners, snap.Namespace), corev1.EventTypeNormal, eventResponderCreated, "CreateResponder",
+			"A Service of this namespace is to have a page: created the responder, which listens on ports %s", plan.Ports)
 	}
 	for _, object := range deployments(done.updated) {
-		r.Emit(object, firstOwner(plan.Owners), corev1.EventTypeNormal, eventResponderUpdated, "UpdateResponder",
+		r.Emit(object, firstOwner(plan.Owners, snap.Namespace), corev1.EventTypeNormal, eventResponderUpdated, "UpdateResponder",
 			"Changed the responder, which now listens on ports %s", plan.Ports)
 	}
 	for _, object := range deployments(done.removed) {
 		r.Emit(object, nil, corev1.EventTypeNormal, eventResponderRemoved, "RemoveResponder",
-			"No CriticalService wants a page in this namespace any more: removed the responder")
+			"No Service of this namespace is to have a page any more: removed the responder")
 	}
 }
 
 // reportProblems reports what a person must know or fix.
 func (r *Reconciler) reportProblems(snap *decide.Snapshot, plan decide.Plan, done outcome) {
 	for _, object := range done.taken {
-		r.Emit(object, firstOwner(plan.Owners), corev1.EventTypeWarning, criticalv2.ReasonNameTaken, "CreateResponder",
+		r.Emit(object, firstOwner(plan.Owners, snap.Namespace), corev1.EventTypeWarning, criticalv2.ReasonNameTaken, "CreateResponder",
 			"The responder of this namespace needs the name %q, and this object is not the operator's: "+
 				"delete it, or create it again under another name. The operator checks again within a minute", object.GetName())
 	}
 	for _, err := range done.denied {
-		r.warnOwners(plan, eventResponderDenied,
+		r.warnOwners(snap, plan, eventResponderDenied,
 			"The API server does not accept the responder of namespace %q: %.600s. "+
 				"Allow it (quota, admission policy or the operator's permissions); the operator tries again by itself",
 			snap.Namespace, err.Error())
 	}
 	if plan.NoImage {
-		r.warnOwners(plan, eventImageUnknown,
+		r.warnOwners(snap, plan, eventImageUnknown,
 			"The responder of namespace %q cannot be made, because its image is not known: "+adviceOnImage+". One that is there goes on as it is", snap.Namespace)
 	}
 	r.reportWait(snap, plan)
 	for _, service := range plan.Unassigned[:min(len(plan.Unassigned), maxUnassigned)] {
-		r.Emit(service, firstOwner(plan.Owners), corev1.EventTypeWarning, eventNoListenerLeft, "AssignListener",
+		r.Emit(service, firstOwner(plan.Owners, snap.Namespace), corev1.EventTypeWarning, eventNoListenerLeft, "AssignListener",
 			"The responder of this namespace can stand in for no more ports: %d Services are left without. "+
 				"Protect fewer, or in more namespaces, or shorten their pages", len(plan.Unassigned))
 	}
@@ -90,14 +90,19 @@ func (r *Reconciler) reportWait(snap *decide.Snapshot, plan decide.Plan) {
 			snap.Namespace, len(plan.Wait.For), others, criticalv2.LabelResponder, criticalv2.ResponderServer)
 	}
 	for _, ref := range plan.Owners {
-		r.Emit(owner(ref), nil, kind, reason, "UpdateResponder", "%s", note)
+		if !isTeams(ref) {
+			r.Emit(owner(ref, snap.Namespace), nil, kind, reason, "UpdateResponder", "%s", note)
+		}
 	}
 }
 
-// warnOwners reports a problem on every CriticalService that asks for the responder.
-func (r *Reconciler) warnOwners(plan decide.Plan, reason, note string, args ...any) {
-	for _, ref := range plan.Owners {
-		r.Emit(owner(ref), nil, corev1.EventTypeWarning, reason, "CreateResponder", note, args...)
+// maxWarned is how many policies are warned of one problem.
+const maxWarned = 8
+
+// warnOwners reports a problem on the policies that ask for the responder.
+func (r *Reconciler) warnOwners(snap *decide.Snapshot, plan decide.Plan, reason, note string, args ...any) {
+	for _, ref := range plan.Owners[:min(len(plan.Owners), maxWarned)] {
+		r.Emit(owner(ref, snap.Namespace), nil, corev1.EventTypeWarning, reason, "CreateResponder", note, args...)
 	}
 }
 

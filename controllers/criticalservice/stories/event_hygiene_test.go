@@ -75,12 +75,20 @@ func eventTable() ([]eventRow, error) {
 func (row eventRow) fits(event *eventsv1.Event) bool {
 	related := row.related == ""
 	if event.Related != nil {
-		related = row.related == event.Related.Kind
+		related = row.related == documentedKind(event.Related.Kind)
 	} else if row.relatedMayBeMissing {
 		related = true
 	}
 	return related && slices.Contains(row.reasons, event.Reason) && row.kind == event.Type &&
-		slices.Contains(row.regarding, event.Regarding.Kind) && row.action == event.Action
+		slices.Contains(row.regarding, documentedKind(event.Regarding.Kind)) && row.action == event.Action
+}
+
+// documentedKind is the word of docs/events.md for the kind of an object.
+func documentedKind(kind string) string {
+	if kind == criticalv2.CriticalServiceKind.Kind || kind == criticalv2.ServiceFallbackKind.Kind {
+		return "policy"
+	}
+	return kind
 }
 
 // lintEvent says what is wrong with an event of the operator.
@@ -107,14 +115,14 @@ func lintEvent(event *eventsv1.Event, table []eventRow) []string {
 
 // reported are the events of the operator in the world's namespace, and those about
 // one of its policies.
-func (w *world) reported(ctx context.Context, policies ...*criticalv2.CriticalService) []eventsv1.Event {
+func (w *world) reported(ctx context.Context, policies ...criticalv2.Policy) []eventsv1.Event {
 	w.T.Helper()
 	var ours []eventsv1.Event
 	for _, namespace := range []string{w.Namespace, metav1.NamespaceDefault} {
 		var list eventsv1.EventList
 		w.Expect(w.Cluster.Client.List(ctx, &list, client.InNamespace(namespace))).To(Succeed())
 		for _, event := range list.Items {
-			about := namespace == w.Namespace || slices.ContainsFunc(policies, func(p *criticalv2.CriticalService) bool { return p.UID == event.Regarding.UID })
+			about := namespace == w.Namespace || slices.ContainsFunc(policies, func(p criticalv2.Policy) bool { return p.GetUID() == event.Regarding.UID })
 			if about && event.ReportingController == reporter {
 				ours = append(ours, event)
 			}
@@ -124,7 +132,7 @@ func (w *world) reported(ctx context.Context, policies ...*criticalv2.CriticalSe
 }
 
 // lintEvents holds all events of the world to the documentation.
-func (w *world) lintEvents(ctx context.Context, policy *criticalv2.CriticalService) {
+func (w *world) lintEvents(ctx context.Context, policy criticalv2.Policy) {
 	w.T.Helper()
 	table, err := eventTable()
 	w.Expect(err).NotTo(HaveOccurred())

@@ -40,27 +40,27 @@ func documentedConditions() (map[string][]string, error) {
 // lint holds what the operator last said of a policy, and all it reported in events, to
 // the rules. It is called at the end of every test that has a policy, in whatever
 // state the test leaves it: what a status says must agree with itself at any time.
-func (w *world) lint(policy *criticalv2.CriticalService) {
+func (w *world) lint(policy criticalv2.Policy) {
 	w.T.Helper()
 	ctx := context.WithoutCancel(w.T.Context())
-	now := &criticalv2.CriticalService{}
-	if w.Cluster.Client.Get(ctx, types.NamespacedName{Name: policy.Name}, now) == nil {
+	now := policy.DeepCopyObject().(criticalv2.Policy)
+	if w.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(policy), now) == nil {
 		known, err := documentedConditions()
 		w.Expect(err).NotTo(HaveOccurred())
 		for _, wrong := range lintStatus(now, known) {
-			w.T.Errorf("the status of CriticalService %s: %s", policy.Name, wrong)
+			w.T.Errorf("the status of %s: %s", policy.GetName(), wrong)
 		}
 	}
 	w.lintEvents(ctx, policy)
 }
 
-// lintStatus says what is wrong with the status of a CriticalService.
-func lintStatus(policy *criticalv2.CriticalService, known map[string][]string) []string {
-	status := &policy.Status
+// lintStatus says what is wrong with the status of a policy.
+func lintStatus(policy criticalv2.Policy, known map[string][]string) []string {
+	status := policy.Observed()
 	if status.ObservedGeneration == 0 && len(status.Conditions) == 0 {
 		return nil // No operator has looked at it yet.
 	}
-	wrong := testenv.LintConditions(policy.Generation, status.ObservedGeneration, status.Conditions, known)
+	wrong := testenv.LintConditions(policy.GetGeneration(), status.ObservedGeneration, status.Conditions, known)
 	for _, kind := range []string{
 		criticalv2.ConditionReady, criticalv2.ConditionFallbackReady, criticalv2.ConditionFailoverReady,
 		criticalv2.ConditionOutage, criticalv2.ConditionOverridden,

@@ -25,6 +25,7 @@ func (w *world) team(name string, changes ...func(*criticalv2.ServiceFallback)) 
 	}
 	w.Create(fallback)
 	w.T.Cleanup(func() {
+		w.lint(fallback)
 		ctx := context.WithoutCancel(w.T.Context())
 		w.Expect(client.IgnoreNotFound(w.Cluster.Client.Delete(ctx, fallback))).To(Succeed())
 	})
