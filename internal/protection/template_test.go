@@ -32,14 +32,18 @@ func TestWhatATeamMayRun(t *testing.T) {
 		// want is part of what forbids it; empty if it may run.
 		want string
 	}{
-		"a Pod that meets the level restricted":       {restricted(), ""},
-		"one that says that it has no token":          {restricted(func(s *corev1.PodSpec) { s.AutomountServiceAccountToken = new(false) }), ""},
-		"one that names the default ServiceAccount":   {restricted(func(s *corev1.PodSpec) { s.ServiceAccountName = "default" }), ""},
-		"one with a projected ConfigMap":              {restricted(projected(corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{}})), ""},
-		"not one that runs as root":                   {restricted(func(s *corev1.PodSpec) { s.SecurityContext.RunAsNonRoot = nil }), "runAsNonRoot"},
-		"not one in the network of its node":          {restricted(func(s *corev1.PodSpec) { s.HostNetwork = true }), "hostNetwork"},
-		"not one with a folder of its node":           {restricted(func(s *corev1.PodSpec) { s.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}}} }), "hostPath"},
-		"not one with a privileged init container":    {restricted(func(s *corev1.PodSpec) { s.InitContainers = []corev1.Container{{Name: "init", SecurityContext: &corev1.SecurityContext{Privileged: new(true)}}} }), "privileged"},
+		"a Pod that meets the level restricted":     {restricted(), ""},
+		"one that says that it has no token":        {restricted(func(s *corev1.PodSpec) { s.AutomountServiceAccountToken = new(false) }), ""},
+		"one that names the default ServiceAccount": {restricted(func(s *corev1.PodSpec) { s.ServiceAccountName = "default" }), ""},
+		"one with a projected ConfigMap":            {restricted(projected(corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{}})), ""},
+		"not one that runs as root":                 {restricted(func(s *corev1.PodSpec) { s.SecurityContext.RunAsNonRoot = nil }), "runAsNonRoot"},
+		"not one in the network of its node":        {restricted(func(s *corev1.PodSpec) { s.HostNetwork = true }), "hostNetwork"},
+		"not one with a folder of its node": {restricted(func(s *corev1.PodSpec) {
+			s.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}}}
+		}), "hostPath"},
+		"not one with a privileged init container": {restricted(func(s *corev1.PodSpec) {
+			s.InitContainers = []corev1.Container{{Name: "init", SecurityContext: &corev1.SecurityContext{Privileged: new(true)}}}
+		}), "privileged"},
 		"not one that runs as another ServiceAccount": {restricted(func(s *corev1.PodSpec) { s.ServiceAccountName = "deployer" }), `"deployer"`},
 		"not one that mounts a token":                 {restricted(func(s *corev1.PodSpec) { s.AutomountServiceAccountToken = new(true) }), "token"},
 		"not one that projects a token":               {restricted(projected(corev1.VolumeProjection{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{}})), "token"},

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -36,28 +37,30 @@ func TestEveryFieldHasADescriptor(t *testing.T) {
 	g := NewWithT(t)
 	described := map[string][]descriptor{}
 	for _, owned := range csv(g).Spec.CustomResourceDefinitions.Owned {
-		g.Expect(owned.Name).To(Equal("criticalservices.mycrd.com"))
-		g.Expect(owned.Kind).To(Equal("CriticalService"))
+		g.Expect(owned.Name).To(Equal(strings.ToLower(owned.Kind) + "s.mycrd.com"))
 		g.Expect(owned.DisplayName).NotTo(BeEmpty())
 		g.Expect(owned.Description).NotTo(BeEmpty())
 		g.Expect(owned.Resources).NotTo(BeEmpty())
 		for _, d := range owned.SpecDescriptors {
-			described[owned.Version+" spec"] = append(described[owned.Version+" spec"], descriptor{d.Path, d.DisplayName, d.Description})
+			described[owned.Kind+" "+owned.Version+" spec"] = append(described[owned.Kind+" "+owned.Version+" spec"], descriptor{d.Path, d.DisplayName, d.Description})
 		}
 		for _, d := range owned.StatusDescriptors {
-			described[owned.Version+" status"] = append(described[owned.Version+" status"], descriptor{d.Path, d.DisplayName, d.Description})
+			described[owned.Kind+" "+owned.Version+" status"] = append(described[owned.Kind+" "+owned.Version+" status"], descriptor{d.Path, d.DisplayName, d.Description})
 		}
 	}
-	g.Expect(described).To(HaveLen(4))
-	for _, version := range load(g).V1CRDs[0].Spec.Versions {
-		for _, part := range []string{"spec", "status"} {
-			var paths []string
-			for _, d := range described[version.Name+" "+part] {
-				g.Expect(d.displayName).NotTo(BeEmpty(), d.path)
-				g.Expect(d.description).NotTo(BeEmpty(), d.path)
-				paths = append(paths, d.path)
+	g.Expect(described).To(HaveLen(6))
+	for _, crd := range load(g).V1CRDs {
+		for _, version := range crd.Spec.Versions {
+			for _, part := range []string{"spec", "status"} {
+				whole := crd.Spec.Names.Kind + " " + version.Name + " " + part
+				var paths []string
+				for _, d := range described[whole] {
+					g.Expect(d.displayName).NotTo(BeEmpty(), d.path)
+					g.Expect(d.description).NotTo(BeEmpty(), d.path)
+					paths = append(paths, d.path)
+				}
+				g.Expect(paths).To(ConsistOf(fields(version.Schema.OpenAPIV3Schema.Properties[part], "")), whole)
 			}
-			g.Expect(paths).To(ConsistOf(fields(version.Schema.OpenAPIV3Schema.Properties[part], "")), "%s %s", version.Name, part)
 		}
 	}
 }

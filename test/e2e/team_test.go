@@ -30,7 +30,9 @@ func (w *world) team() client.Client {
 	team, err := client.New(config, client.Options{Scheme: w.Scheme(), Mapper: w.RESTMapper()})
 	w.Expect(err).NotTo(HaveOccurred())
 	// The roles of the kind are aggregated to edit by a controller.
-	w.Eventually(func() error { return team.List(w.ctx, &criticalv2.ServiceFallbackList{}, client.InNamespace(w.namespace)) }).Should(Succeed())
+	w.Eventually(func() error {
+		return team.List(w.ctx, &criticalv2.ServiceFallbackList{}, client.InNamespace(w.namespace))
+	}).Should(Succeed())
 	return team
 }
 

@@ -98,9 +98,9 @@ type reader[T any] struct {
 	// noTenants is true where ServiceFallbacks are not watched.
 	noTenants bool
 	clock     clock.PassiveClock
-	known *memory.Readings[T]
-	asked *queue.Waker
-	wake  func(service types.NamespacedName)
+	known     *memory.Readings[T]
+	asked     *queue.Waker
+	wake      func(service types.NamespacedName)
 }
 
 func newReader[T any](observer observe.Observer, of kind[T], known *memory.Readings[T], wake func(types.NamespacedName)) *reader[T] {

@@ -83,7 +83,10 @@ func TestWhoGovernsChangesInMidOutage(t *testing.T) {
 	holds := func(governor criticalv2.Policy, losers ...criticalv2.Policy) {
 		t.Helper()
 		w.Eventually(w.stateOf(governor, service)).Should(Equal("Covered/FallbackServing"))
-		w.Eventually(func() bool { request := w.slice(service); return w.Exists(request) && metav1.IsControlledBy(request, governor) }).Should(BeTrue())
+		w.Eventually(func() bool {
+			request := w.slice(service)
+			return w.Exists(request) && metav1.IsControlledBy(request, governor)
+		}).Should(BeTrue())
 		for _, loser := range losers {
 			w.Eventually(w.stateOf(loser, service)).Should(Equal("Ignored/Overridden"))
 			w.Eventually(func() *criticalv2.PolicyReference { return w.detailOf(loser, service).OverriddenBy }).Should(
@@ -112,7 +115,7 @@ func TestWhoGovernsChangesInMidOutage(t *testing.T) {
 	for _, policy := range []criticalv2.Policy{baseline} {
 		outages += len(w.statusOf(policy).Outages)
 	}
-	w.Expect(outages).To(Equal(1), "it is one outage, whoever governs")
+	w.Expect(outages).To(Equal(1), "it is one outage, under any governor")
 }
 
 func TestOptingOutBeatsATeamAndNotAnEnforcedPolicy(t *testing.T) {
@@ -167,9 +170,9 @@ func TestTheSchemaOfAServiceFallback(t *testing.T) {
 		change func(*criticalv2.ServiceFallback)
 		want   string
 	}{
-		"it names or selects":                    {func(*criticalv2.ServiceFallback) {}, "exactly one of the two"},
-		"and not both":                           {func(f *criticalv2.ServiceFallback) { naming("web")(f); w.selecting(f) }, "exactly one of the two"},
-		"it selects by a label":                  {func(f *criticalv2.ServiceFallback) { f.Spec.ServiceSelector = &metav1.LabelSelector{} }, "every Service of the namespace"},
+		"it names or selects":                     {func(*criticalv2.ServiceFallback) {}, "exactly one of the two"},
+		"and not both":                            {func(f *criticalv2.ServiceFallback) { naming("web")(f); w.selecting(f) }, "exactly one of the two"},
+		"it selects by a label":                   {func(f *criticalv2.ServiceFallback) { f.Spec.ServiceSelector = &metav1.LabelSelector{} }, "every Service of the namespace"},
 		"it names Services, and not what they do": {naming("Shop!"), "each of services must be a Service's name"},
 		"it names at most 64": {func(f *criticalv2.ServiceFallback) {
 			for i := range 65 {
