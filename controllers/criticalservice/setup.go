@@ -96,31 +96,13 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	live, err := read.Bounded(mgr, maxLive)
+	observer, err := observerOf(mgr, options)
 	if err != nil {
-		return fmt.Errorf("make a reader of the API server: %w", err)
+		return err
 	}
 	explaining, err := read.Bounded(mgr, maxEvidence)
 	if err != nil {
 		return fmt.Errorf("make a reader of the API server: %w", err)
-	}
-	var cached client.Reader = mgr.GetClient()
-	if options.NoTenants {
-		cached, live = observe.WithoutTenants{Reader: cached}, observe.WithoutTenants{Reader: live}
-	}
-	observer := observe.Observer{
-		Cached: cached,
-		Live:   live,
-		Settings: decide.Settings{
-			Template: options.Template, OperatorNamespace: options.OperatorNamespace,
-			PodNamePrefix: options.PodNamePrefix, NoResponder: options.NoResponder,
-		},
-		Memory:     &memory.Memory{},
-		Namespaces: options.Namespaces,
-		Clock:      clock.RealClock{},
-
-		LivePolicies: observe.NewPolicyReader(mgr.GetAPIReader(), live),
-		NoTenants:    options.NoTenants,
 	}
 	recorder, err := events.NewRecorder(mgr, "critical-service-operator")
 	if err != nil {
@@ -175,6 +157,32 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		return fmt.Errorf("set up the self-test: %w", err)
 	}
 	return nil
+}
+
+// observerOf reads what the caches of the manager hold, and the API server.
+func observerOf(mgr ctrl.Manager, options Options) (observe.Observer, error) {
+	live, err := read.Bounded(mgr, maxLive)
+	if err != nil {
+		return observe.Observer{}, fmt.Errorf("make a reader of the API server: %w", err)
+	}
+	var cached client.Reader = mgr.GetClient()
+	if options.NoTenants {
+		cached, live = observe.WithoutTenants{Reader: cached}, observe.WithoutTenants{Reader: live}
+	}
+	return observe.Observer{
+		Cached: cached,
+		Live:   live,
+		Settings: decide.Settings{
+			Template: options.Template, OperatorNamespace: options.OperatorNamespace,
+			PodNamePrefix: options.PodNamePrefix, NoResponder: options.NoResponder,
+		},
+		Memory:     &memory.Memory{},
+		Namespaces: options.Namespaces,
+		Clock:      clock.RealClock{},
+
+		LivePolicies: observe.NewPolicyReader(mgr.GetAPIReader(), live),
+		NoTenants:    options.NoTenants,
+	}, nil
 }
 
 // index makes the indexes of the caches by which a Service is observed.

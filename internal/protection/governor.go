@@ -23,16 +23,27 @@ func Matches(policy criticalv2.Policy, service *corev1.Service, namespaceLabels 
 // thousands, and each Service there is compared with all of them.
 const MaxFallbacks = 100
 
-// Counting divides the ServiceFallbacks of a namespace into those that count, which are the
-// oldest, and the surplus, both by age where there are as many as count, so that a new one never takes the place of another.
-func Counting(fallbacks []criticalv2.Policy) (counting, surplus []criticalv2.Policy) {
-	if len(fallbacks) < MaxFallbacks {
-		return fallbacks, nil
+// Counting are the ServiceFallbacks of a namespace that count, which are the oldest, by age, so
+// that a new one never takes the place of another; and the first that does not, if any.
+func Counting(fallbacks []criticalv2.Policy) (counting []criticalv2.Policy, next criticalv2.Policy) {
+	counting = make([]criticalv2.Policy, 0, min(len(fallbacks), MaxFallbacks+1))
+	for _, fallback := range fallbacks {
+		// Of thousands, all but a few are younger than the last that counts.
+		if len(counting) > MaxFallbacks && byAge(fallback, counting[MaxFallbacks]) > 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(counting, fallback, byAge)
+		counting = slices.Insert(counting, at, fallback)
+		counting = counting[:min(len(counting), MaxFallbacks+1)]
 	}
-	byAge := slices.SortedFunc(slices.Values(fallbacks), func(a, b criticalv2.Policy) int {
-		return cmp.Or(a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time), strings.Compare(a.GetName(), b.GetName()))
-	})
-	return byAge[:MaxFallbacks], byAge[MaxFallbacks:]
+	if len(counting) > MaxFallbacks {
+		return counting[:MaxFallbacks], counting[MaxFallbacks]
+	}
+	return counting, nil
+}
+
+func byAge(a, b criticalv2.Policy) int {
+	return cmp.Or(a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time), strings.Compare(a.GetName(), b.GetName()))
 }
 
 // Tier is how a policy came to match a Service: the first tier goes before the others. It

@@ -44,7 +44,7 @@ func TestThePoliciesOfAServiceAreInTiers(t *testing.T) {
 		fallbackOf(service.Namespace, "d", criticalv2.ServiceFallbackSpec{ServiceSelector: &metav1.LabelSelector{}}),
 		fallbackOf(service.Namespace, "e", criticalv2.ServiceFallbackSpec{}),
 	}
-	all := append(elsewhere, want...)
+	all := slices.Concat(elsewhere, want)
 	for range 20 {
 		rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		g.Expect(protection.Matching(all, service, nil)).To(Equal(want))
@@ -88,11 +88,11 @@ func TestTheOldestFallbacksOfANamespaceCount(t *testing.T) {
 	}
 	oldest := slices.Clone(all)
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	counting, surplus := protection.Counting(all)
+	counting, next := protection.Counting(all)
 	g.Expect(counting).To(Equal(oldest[:protection.MaxFallbacks]), "a new one takes the place of none")
-	g.Expect(surplus).To(Equal(oldest[protection.MaxFallbacks:]))
+	g.Expect(next).To(Equal(oldest[protection.MaxFallbacks]))
 
-	counting, surplus = protection.Counting(oldest[:protection.MaxFallbacks])
+	counting, next = protection.Counting(oldest[:protection.MaxFallbacks])
 	g.Expect(counting).To(HaveLen(protection.MaxFallbacks))
-	g.Expect(surplus).To(BeEmpty())
+	g.Expect(next).To(BeNil())
 }

@@ -55,20 +55,20 @@ func Counts(ctx context.Context, reader client.Reader, policy criticalv2.Policy)
 		return true
 	}
 	found, _ := fallbacks(ctx, reader, policy.GetNamespace())
-	_, surplus := protection.Counting(found)
-	return !slices.ContainsFunc(surplus, func(other criticalv2.Policy) bool { return other.GetName() == policy.GetName() })
+	counting, _ := protection.Counting(found)
+	return slices.ContainsFunc(counting, func(other criticalv2.Policy) bool { return other.GetName() == policy.GetName() })
 }
 
 // EachAtTheBound calls f with the last ServiceFallback of a namespace that counts, and with
 // the first that does not: they change places where another one comes or goes.
 func EachAtTheBound(ctx context.Context, reader client.Reader, namespace string, f func(criticalv2.Policy)) {
 	found, _ := fallbacks(ctx, reader, namespace)
-	counting, surplus := protection.Counting(found)
+	counting, next := protection.Counting(found)
 	if len(counting) == protection.MaxFallbacks {
 		f(counting[len(counting)-1])
 	}
-	if len(surplus) > 0 {
-		f(surplus[0])
+	if next != nil {
+		f(next)
 	}
 }
 

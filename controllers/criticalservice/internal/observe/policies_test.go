@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -123,4 +124,46 @@ func TestAServiceFallbackBeyondTheBoundDoesNotCount(t *testing.T) {
 	bound = nil
 	observe.EachAtTheBound(t.Context(), observer.Cached, web.Namespace, atTheBound)
 	g.Expect(bound).To(Equal([]string{"a-new-one"}))
+}
+
+// BenchmarkPoliciesOfATeam measures what a decision about a Service costs whose namespace has
+// 10,000 ServiceFallbacks, of which few count.
+func BenchmarkPoliciesOfATeam(b *testing.B) {
+	for _, fallbacks := range []int{0, protection.MaxFallbacks, 10_000} {
+		b.Run(fmt.Sprint(fallbacks), func(b *testing.B) {
+			indexer := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc})
+			for i := range fallbacks {
+				if err := indexer.Add(team(fmt.Sprintf("web-%d", i), i, web.Name)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			reader := indexed{indexer}
+			for b.Loop() {
+				found := observe.Policies(b.Context(), reader, web.Namespace)
+				protection.Matching(found, service(), nil)
+			}
+		})
+	}
+}
+
+// indexed reads ServiceFallbacks as the caches of controller-runtime do: without copies.
+type indexed struct{ toolscache.Indexer }
+
+// Get implements client.Reader.
+func (indexed) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return nil
+}
+
+// List implements client.Reader.
+func (i indexed) List(_ context.Context, into client.ObjectList, _ ...client.ListOption) error {
+	list, isOfTeam := into.(*criticalv2.ServiceFallbackList)
+	if !isOfTeam {
+		return nil
+	}
+	found, err := i.ByIndex(toolscache.NamespaceIndex, web.Namespace)
+	list.Items = make([]criticalv2.ServiceFallback, 0, len(found))
+	for _, object := range found {
+		list.Items = append(list.Items, *object.(*criticalv2.ServiceFallback))
+	}
+	return err
 }
