@@ -16,8 +16,8 @@ import (
 // night is when the objects of testdata are looked at.
 var night = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 
-func policies(t *testing.T) []criticalv2.CriticalService {
-	return golden.Of[criticalv2.CriticalService](golden.Objects(t, "shop.input.yaml"))
+func policies(t *testing.T) []criticalv2.Policy {
+	return golden.Policies(golden.Objects(t, "shop.input.yaml"))
 }
 
 func TestTheHistoryReadsWell(t *testing.T) {
