@@ -38,3 +38,14 @@ func TestWhoseStatusCounts(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatGovernsAndIgnoresComesBeforeWhatIsOverridden(t *testing.T) {
+	g := NewWithT(t)
+	of := func(reason string) criticalv2.Policy {
+		return fallback("shop", reason, criticalv2.ServiceStatus{Namespace: "shop", Name: "web", State: criticalv2.StateIgnored, Reason: reason})
+	}
+	governs, overridden := of(criticalv2.ReasonExternalName), of(criticalv2.ReasonOverridden)
+	for _, policies := range [][]criticalv2.Policy{{governs, overridden}, {overridden, governs}} {
+		g.Expect(access.StatusIn(policies, types.NamespacedName{Namespace: "shop", Name: "web"}).Reason).To(Equal(criticalv2.ReasonExternalName))
+	}
+}

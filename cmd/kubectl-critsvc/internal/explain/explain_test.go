@@ -44,7 +44,7 @@ func textOf(t *testing.T, view *View) string {
 
 func TestAnExplanationReadsWell(t *testing.T) {
 	crash := &criticalv2.OutageCause{Reason: criticalv2.CauseScaledToZero, Message: "Deployment cart is scaled to zero."}
-	for name, diagnosed := range map[string]*criticalv2.OutageCause{"covered": nil, "armed": nil, "unmatched": nil, "exposed": crash, "selected": nil} {
+	for name, diagnosed := range map[string]*criticalv2.OutageCause{"covered": nil, "armed": nil, "unmatched": nil, "exposed": crash, "selected": nil, "team": nil} {
 		t.Run(name, func(t *testing.T) {
 			found := factsOf(t, name+".input.yaml")
 			found.diagnosed = diagnosed

@@ -71,7 +71,12 @@ func read(ctx context.Context, reader client.Reader, key types.NamespacedName) (
 		what string
 		do   func() error
 	}{
-		{"the labels of the namespace", func() error { return reader.Get(ctx, types.NamespacedName{Name: key.Namespace}, &namespace) }},
+		{"the labels of the namespace", func() error {
+			if found.unseen.CriticalServices != nil {
+				return nil // Only they select by these.
+			}
+			return reader.Get(ctx, types.NamespacedName{Name: key.Namespace}, &namespace)
+		}},
 		{"EndpointSlices", func() error {
 			return reader.List(ctx, &slices, here, client.MatchingLabels{discoveryv1.LabelServiceName: key.Name})
 		}},
