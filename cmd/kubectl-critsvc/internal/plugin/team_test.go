@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -113,21 +114,52 @@ func TestATeamNeedsRightsInItsNamespaceOnly(t *testing.T) {
 	s.Expect(got.errOut).To(ContainSubstring(`"edit" by a RoleBinding of their namespace`))
 }
 
-func TestATeamMayWatchWhatItMayList(t *testing.T) {
-	s := newShop(t)
-	ours, as := s.fallback(t), s.team(t)
-	s.Eventually(func() string { return run(t.Context(), "status", "-n", s.namespace, as).out }).Should(MatchRegexp(`web +Covered +\S+ +0/1`))
-	ctx, interrupt := context.WithCancel(t.Context())
-	defer interrupt()
-	out, ended := &grown{}, make(chan int, 1)
-	go func() {
-		streams := genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: out, ErrOut: &grown{}}
-		ended <- plugin.Run(ctx, streams, []string{"status", "--watch", "-n", s.namespace, as})
-	}()
-	s.Eventually(out.String).Should(MatchRegexp(`(?m)^web +Covered`))
-	ours.Status.Details[0].State, ours.Status.Details[0].Cause = criticalv2.StateExposed, nil
-	s.Expect(admin.Status().Update(ctx, ours)).To(Succeed())
-	s.Eventually(out.String).Should(MatchRegexp(`(?m)^web +Exposed`))
-	interrupt()
-	s.Eventually(ended).Should(Receive(Equal(0)))
+func TestAWatchGoesOnWithoutAKindOfPolicies(t *testing.T) {
+	for sentence, verbs := range map[string][]string{
+		"CriticalServices may not be listed":  nil,
+		"they may be listed, and not watched": {"get", "list"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := newShop(t)
+			ours, as := s.fallback(t), s.team(t)
+			if verbs != nil {
+				s.mayReadCriticalServices(t, verbs)
+			}
+			s.Eventually(func() bool {
+				got := run(t.Context(), "status", "-n", s.namespace, as)
+				return got.code == 0 && strings.Contains(got.errOut, "You may not list CriticalServices") == (verbs == nil)
+			}).Should(BeTrue())
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			out, ended := &grown{}, make(chan int, 1)
+			go func() {
+				streams := genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: out, ErrOut: &grown{}}
+				ended <- plugin.Run(ctx, streams, []string{"status", "--watch", "-n", s.namespace, as})
+			}()
+			s.Eventually(out.String).Should(MatchRegexp(`(?m)^web +Covered`))
+			ours.Status.Details[0].State, ours.Status.Details[0].Cause = criticalv2.StateExposed, nil
+			s.Expect(admin.Status().Update(ctx, ours)).To(Succeed())
+			s.Eventually(out.String).Should(MatchRegexp(`(?m)^web +Exposed`))
+			interrupt()
+			s.Eventually(ended).Should(Receive(Equal(0)))
+		})
+	}
+}
+
+// mayReadCriticalServices gives the team a right in the cluster.
+func (s *shop) mayReadCriticalServices(t *testing.T, verbs []string) {
+	t.Helper()
+	name := "cluster-of-" + s.namespace
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"mycrd.com"}, Resources: []string{"criticalservices"}, Verbs: verbs},
+	}}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "team-of-" + s.namespace}},
+	}
+	for _, object := range []client.Object{role, binding} {
+		s.Expect(admin.Create(t.Context(), object)).To(Succeed())
+		t.Cleanup(func() { s.Expect(admin.Delete(context.Background(), object)).To(Succeed()) })
+	}
 }
