@@ -13,7 +13,7 @@ import (
 
 // Unseen is which kinds of policies were not read.
 type Unseen struct {
-	// CriticalServices and ServiceFallbacks are why the user may not list them; nil if he may.
+	// CriticalServices and ServiceFallbacks are why they may not be listed; nil if they may.
 	CriticalServices, ServiceFallbacks error
 	// unserved means that the API server knows no ServiceFallbacks, so that there are none.
 	unserved bool

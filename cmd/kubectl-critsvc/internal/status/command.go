@@ -147,7 +147,7 @@ func (o *options) missing(found facts, view *View, scope scope) error {
 		case !found.refused.services && found.service(scope.namespace, name).Name == "":
 			return access.NoService(types.NamespacedName{Namespace: scope.namespace, Name: name})
 		default:
-			fmt.Fprintf(o.to.ErrOut, "Service %s/%s is listed by no CriticalService or ServiceFallback. Why: kubectl critsvc explain svc/%[2]s -n %[1]s\n", scope.namespace, name)
+			fmt.Fprintf(o.to.ErrOut, "Service %s/%s is listed by no CriticalService or ServiceFallback that was read. Why: kubectl critsvc explain svc/%[2]s -n %[1]s\n", scope.namespace, name)
 			result = access.ErrNo
 		}
 	}
