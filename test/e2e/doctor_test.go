@@ -74,7 +74,7 @@ func TestTheDoctorFindsWhatWouldBlockTheFailover(t *testing.T) {
 
 	// It is not protected.
 	shop := w.service("shop")
-	shop.finds("protected", problem, "no CriticalService matches")
+	shop.finds("protected", problem, "no CriticalService or ServiceFallback matches")
 
 	// Its backup does not exist; then it exists, and nothing listens.
 	shop.withFallback(criticalv2.Fallback{Service: &criticalv2.BackupFallback{Name: "spare"}})

@@ -52,8 +52,8 @@ func advice(err error) error {
 		return fmt.Errorf("a quota of the namespace has no room for this: %w; raise it, or remove what is not needed (`kubectl describe resourcequota -n NAMESPACE`)", err)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("you may not do this here: %w; %splugin.md lists the permissions that each command needs; "+
-			"those to read CriticalServices come with the ClusterRole \"view\" by a ClusterRoleBinding, because they are in no namespace: "+
-			"a RoleBinding does not give them", err, output.Docs)
+			"those to read ServiceFallbacks come with the ClusterRole \"view\" or \"edit\" by a RoleBinding of their namespace, which is all that a team needs there; "+
+			"those to read CriticalServices, and all namespaces, by a ClusterRoleBinding only", err, output.Docs)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the cluster does not know who you are: log in again, or choose another context by --context (%w)", err)
 	case errors.As(err, &file):
@@ -66,16 +66,19 @@ func advice(err error) error {
 	}
 }
 
-// isMissingKind reports whether the API server knows no CriticalServices: it says so
-// by its list of kinds, or by an answer without details.
+// isMissingKind reports whether the API server knows no CriticalServices.
 func isMissingKind(err error) bool {
 	if !strings.Contains(err.Error(), criticalv2.GroupVersion.Group) && !strings.Contains(err.Error(), "CriticalService") {
 		return false
 	}
 	var discovery *apiutil.ErrResourceDiscoveryFailed
-	if meta.IsNoMatchError(err) || errors.As(err, &discovery) {
-		return true
-	}
+	return isUnserved(err) || errors.As(err, &discovery)
+}
+
+// isUnserved reports whether the API server does not know the kind that was asked for: it
+// says so by its list of kinds, or by an answer without details.
+func isUnserved(err error) bool {
 	var status apierrors.APIStatus
-	return errors.As(err, &status) && apierrors.IsNotFound(err) && (status.Status().Details == nil || status.Status().Details.Name == "")
+	return meta.IsNoMatchError(err) ||
+		errors.As(err, &status) && apierrors.IsNotFound(err) && (status.Status().Details == nil || status.Status().Details.Name == "")
 }

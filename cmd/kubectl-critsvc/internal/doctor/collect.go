@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -13,7 +14,6 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/doctor/checkup"
 	"github.com/critical-service/operator/internal/version"
@@ -50,13 +50,16 @@ func newCollector(to *access.Access, everywhere bool) (*collector, error) {
 // critical.
 func (c *collector) collect(ctx context.Context, only *types.NamespacedName) (*checkup.World, error) {
 	w := &checkup.World{Now: time.Now(), PluginVersion: version.Version}
-	var policies criticalv2.CriticalServiceList
-	err := c.List(ctx, &policies)
+	namespace := c.namespace
+	if only != nil {
+		namespace = only.Namespace
+	}
+	policies, unseen, err := access.Policies(ctx, c, namespace, access.Unseen{})
 	if err != nil && !isAnswer(err) {
 		return nil, err
 	}
-	w.Policies = reading(policies.Items, err)
-	if w.Policies.Missing {
+	w.Policies = reading(policies, cmp.Or(err, unseen.Err()))
+	if w.Policies.Value = policies; w.Policies.Missing {
 		w.Policies.Problem = "this cluster does not know the kind CriticalService"
 	}
 	services, err := c.services(ctx, only)
@@ -92,7 +95,7 @@ func (c *collector) services(ctx context.Context, only *types.NamespacedName) ([
 	return services.Items, err
 }
 
-// choose keeps the Services that a CriticalService matches, or the one that was
+// choose keeps the Services that a policy matches, or the one that was
 // named, with their namespaces.
 func (c *collector) choose(ctx context.Context, w *checkup.World, services []corev1.Service, named bool) {
 	homes := map[string]*checkup.Namespace{}

@@ -75,7 +75,7 @@ func (c *collector) backups(ctx context.Context, s *checkup.Service) {
 // would admit a Pod of it.
 func (c *collector) template(ctx context.Context, w *checkup.World, s *checkup.Service) {
 	policy := w.Governor(s)
-	if policy == nil || policy.Spec.Fallback.PodTemplate == nil {
+	if policy == nil || policy.Protection().Fallback.PodTemplate == nil {
 		return
 	}
 	home := installation.UsualNamespace

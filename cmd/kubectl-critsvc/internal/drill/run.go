@@ -59,7 +59,7 @@ func (d *drill) refuse(ctx context.Context, found *survey) error {
 	place := fmt.Sprintf("svc/%s in namespace %s", d.name.Name, d.name.Namespace)
 	switch {
 	case found.status == nil:
-		return fmt.Errorf("refused: the status of no CriticalService lists %s, so that nothing would answer", place)
+		return fmt.Errorf("refused: the status of no CriticalService or ServiceFallback lists %s, so that nothing would answer", place)
 	case found.status.State != criticalv2.StateArmed:
 		return fmt.Errorf("refused: %s is %s (%s), and not Armed: %s", place, found.status.State, found.status.Reason, found.status.Message)
 	case found.service.Spec.ClusterIP == corev1.ClusterIPNone:

@@ -67,7 +67,7 @@ func TestALiveDrillIsRefusedUnlessAllIsWell(t *testing.T) {
 		"all is well":                           {[]client.Object{service(web), &slice, policyWith("a", criticalv2.StateArmed)}, ""},
 		"another one matches, too":              {[]client.Object{service(web), &slice, policyWith("b", criticalv2.StateIgnored), policyWith("a", criticalv2.StateArmed), policyWith("c", criticalv2.StateIgnored)}, ""},
 		"a maintenance of another Service":      {[]client.Object{service(web), &slice, policyWith("a", criticalv2.StateArmed), announced("back")}, ""},
-		"it is not protected":                   {[]client.Object{service(web), &slice}, "the status of no CriticalService lists"},
+		"it is not protected":                   {[]client.Object{service(web), &slice}, "the status of no CriticalService or ServiceFallback lists"},
 		"it is in outage already":               {[]client.Object{service(web), &slice, policyWith("a", criticalv2.StateCovered)}, "is Covered (Because), and not Armed: of a"},
 		"its fallback is not prepared":          {[]client.Object{service(web), policyWith("a", criticalv2.StateArming)}, "is Arming"},
 		"its fallback would be made on demand":  {[]client.Object{service(web), policyWith("a", criticalv2.StateArmed)}, "nothing stands by"},

@@ -21,7 +21,7 @@ type survey struct {
 	service corev1.Service
 	// targets are the ports of the endpoints that stand by.
 	targets []protection.Target
-	// status is what the governing CriticalService says of the Service; nil if none does.
+	// status is what the policy that governs the Service says of it; nil if none does.
 	status *criticalv2.ServiceStatus
 	// image is the operator's, and pullSecrets fetch it.
 	image       string

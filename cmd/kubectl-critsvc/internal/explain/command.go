@@ -20,8 +20,8 @@ func Command(to *access.Access) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "explain svc/NAME",
 		Short: "Explain one Service: what protects it, its state and why, what answers",
-		Long: `Explain one Service: which CriticalService governs it and why, its state and since when, what explains an
-outage, what answers now and what would in the next outage, its ports and endpoints, and recent events.
+		Long: `Explain one Service: which CriticalService or ServiceFallback governs it and why, its state and since when,
+what explains an outage, what answers now and what would in the next outage, its ports and endpoints, and recent events.
 
 In an outage that the operator has no explanation for, the plugin looks for one itself, with your permissions.`,
 		Example: `  kubectl critsvc explain svc/storefront -n shop

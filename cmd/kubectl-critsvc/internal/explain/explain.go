@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
 	"github.com/critical-service/operator/internal/protection"
 )
@@ -25,6 +26,7 @@ func viewOf(found facts, now time.Time) View {
 	view := View{
 		Service: serviceOf(found.service), Ports: found.ports(), Endpoints: endpoints.Of(found.service, found.slices, found.fallbacks),
 		Events: latest(found.events), Maintenance: found.planned(now),
+		partial: found.unseen.Err() != nil,
 	}
 	if view.Endpoints == nil {
 		view.Endpoints = []endpoints.Endpoint{}
@@ -48,20 +50,29 @@ func serviceOf(service *corev1.Service) Service {
 	}
 }
 
-// govern says what the first of the CriticalServices that match says.
-func (v *View) govern(found *facts, matching []*criticalv2.CriticalService) {
+// govern says what the first of the policies that match says.
+func (v *View) govern(found *facts, matching []criticalv2.Policy) {
 	governor := matching[0]
-	v.Governor = &Match{Name: governor.Name, Why: why(&governor.Spec)}
-	if len(matching) > 1 {
-		v.Governor.Why += fmt.Sprintf("; it is the first by name of the %d that match", len(matching))
-	}
+	v.Governor = new(found.matchOf(governor))
 	for _, other := range matching[1:] {
-		v.Others = append(v.Others, Match{Name: other.Name, Why: why(&other.Spec)})
+		v.Others = append(v.Others, found.matchOf(other))
 	}
-	detail := governor.Status.DetailOf(found.service.Namespace, found.service.Name)
-	if detail == nil {
+	if rivals := slices.DeleteFunc(slices.Clone(v.Others), func(m Match) bool { return m.Tier != v.Governor.Tier }); len(rivals) > 0 {
+		v.Governor.Why += fmt.Sprintf("; it is the first by name of the %d of this tier that match", len(rivals)+1)
+	}
+	for _, outage := range governor.Observed().Outages {
+		if outage.Ended != nil && outage.Namespace == found.service.Namespace && outage.Name == found.service.Name {
+			v.Outages++
+		}
+	}
+	detail := governor.Observed().DetailOf(found.service.Namespace, found.service.Name)
+	switch {
+	case detail == nil:
 		v.Notices = append(v.Notices, unlisted(governor, found.service))
-	} else {
+	case v.partial && detail.OverriddenBy != nil:
+		v.override(governor, detail)
+		return
+	default:
 		v.Status = &Status{State: detail.State, Reason: detail.Reason, Message: detail.Message, Since: detail.Since}
 		v.Protected, v.Failover = detail.State != criticalv2.StateIgnored, detail.Failover
 		if detail.Cause != nil {
@@ -69,29 +80,32 @@ func (v *View) govern(found *facts, matching []*criticalv2.CriticalService) {
 		}
 	}
 	v.Fallback = found.fallback(governor, v.Endpoints)
-	for _, outage := range governor.Status.Outages {
-		if outage.Ended != nil && outage.Namespace == found.service.Namespace && outage.Name == found.service.Name {
-			v.Outages++
-		}
-	}
 }
 
-// unlisted says why the status of the CriticalService that governs a Service does
-// not list it.
-func unlisted(policy *criticalv2.CriticalService, service *corev1.Service) string {
-	status := &policy.Status
-	ready := meta.FindStatusCondition(status.Conditions, criticalv2.ConditionReady)
+// override puts a policy that may not be read in the place of the one that would govern
+// without it.
+func (v *View) override(overridden criticalv2.Policy, detail *criticalv2.ServiceStatus) {
+	v.Others = append([]Match{*v.Governor}, v.Others...)
+	v.Governor = &Match{Governor: access.GovernorOf(overridden, detail), Why: "the status of " + access.Title(overridden) + " says so"}
+	v.Notices = append(v.Notices, fmt.Sprintf("The state of the Service is in the status of %s %s, which you may not read. The status of %s says: %s",
+		v.Governor.Kind, v.Governor.Name, access.Title(overridden), detail.Message))
+}
+
+// unlisted says why the status of the policy that governs a Service does not list it.
+func unlisted(policy criticalv2.Policy, service *corev1.Service) string {
+	status, title := policy.Observed(), access.Title(policy)
+	misdirected := access.Misdirected(policy)
 	switch {
-	case ready == nil:
-		return fmt.Sprintf("CriticalService %s has no status: the operator is about to write it, or it does not run (see `kubectl critsvc doctor`).", policy.Name)
-	case ready.Reason == criticalv2.ConditionReasonNamespaceNotWatched || ready.Reason == criticalv2.ConditionReasonSelectorInvalid:
-		return fmt.Sprintf("CriticalService %s: %s", policy.Name, ready.Message)
+	case meta.FindStatusCondition(status.Conditions, criticalv2.ConditionReady) == nil:
+		return fmt.Sprintf("%s has no status: the operator is about to write it, or it does not run (see `kubectl critsvc doctor`).", title)
+	case misdirected != nil:
+		return fmt.Sprintf("%s: %s", title, misdirected.Message)
 	case int(status.Services.Total) > len(status.Details):
-		return fmt.Sprintf("CriticalService %s matches %d Services, and its status lists only the %d most urgent of them: this one is not among them.",
-			policy.Name, status.Services.Total, len(status.Details))
+		return fmt.Sprintf("%s matches %d Services, and its status lists only the %d most urgent of them: this one is not among them.",
+			title, status.Services.Total, len(status.Details))
 	default:
-		return fmt.Sprintf("CriticalService %s selects this Service, and its status does not list it: the operator is about to see it, "+
-			"or does not watch namespace %q (its setting NAMESPACES), or does not run (see `kubectl critsvc doctor`).", policy.Name, service.Namespace)
+		return fmt.Sprintf("%s matches this Service, and its status does not list it: the operator is about to see it, "+
+			"or does not watch namespace %q (its setting NAMESPACES), or does not run (see `kubectl critsvc doctor`).", title, service.Namespace)
 	}
 }
 
@@ -115,7 +129,7 @@ func (f *facts) needsDiagnosis() bool {
 		return false
 	}
 	for _, policy := range f.matching() {
-		if detail := policy.Status.DetailOf(f.service.Namespace, f.service.Name); detail != nil && detail.Cause != nil && detail.Cause.Reason != criticalv2.CauseNotFound {
+		if detail := policy.Observed().DetailOf(f.service.Namespace, f.service.Name); detail != nil && detail.Cause != nil && detail.Cause.Reason != criticalv2.CauseNotFound {
 			return false
 		}
 	}

@@ -26,7 +26,7 @@ func factsOf(t *testing.T, file string) facts {
 	services := golden.Of[corev1.Service](objects)
 	NewWithT(t).Expect(services).To(HaveLen(1))
 	found := facts{
-		service: &services[0], policies: golden.Of[criticalv2.CriticalService](objects), slices: golden.Of[discoveryv1.EndpointSlice](objects),
+		service: &services[0], policies: golden.Policies(objects), slices: golden.Of[discoveryv1.EndpointSlice](objects),
 		fallbacks: golden.Of[corev1.Pod](objects), maintenance: golden.Of[corev1.ConfigMap](objects), events: golden.Of[eventsv1.Event](objects),
 	}
 	for _, namespace := range golden.Of[corev1.Namespace](objects) {
@@ -44,7 +44,7 @@ func textOf(t *testing.T, view *View) string {
 
 func TestAnExplanationReadsWell(t *testing.T) {
 	crash := &criticalv2.OutageCause{Reason: criticalv2.CauseScaledToZero, Message: "Deployment cart is scaled to zero."}
-	for name, diagnosed := range map[string]*criticalv2.OutageCause{"covered": nil, "armed": nil, "unmatched": nil, "exposed": crash, "selected": nil} {
+	for name, diagnosed := range map[string]*criticalv2.OutageCause{"covered": nil, "armed": nil, "unmatched": nil, "exposed": crash, "selected": nil, "team": nil} {
 		t.Run(name, func(t *testing.T) {
 			found := factsOf(t, name+".input.yaml")
 			found.diagnosed = diagnosed
@@ -78,7 +78,7 @@ func TestWhichCauseIsShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			found := factsOf(t, "exposed.input.yaml")
-			found.policies[0].Status.Details[0].Cause = test.operator
+			found.policies[0].Observed().Details[0].Cause = test.operator
 			g.Expect(found.needsDiagnosis()).To(Equal(test.needed))
 			found.diagnosed = test.plugin
 			g.Expect(viewOf(found, night).Cause).To(Equal(test.want))
@@ -196,7 +196,7 @@ func TestWhatIsSaidOfTheNextOutageDoesNotContradictTheTest(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
 			found := factsOf(t, "armed.input.yaml")
-			detail := &found.policies[0].Status.Details[0]
+			detail := &found.policies[0].Observed().Details[0]
 			detail.State, detail.Message, detail.Failover = test.state, "The words of the state.", test.failover
 			view := viewOf(found, night)
 			g.Expect(view.Next).To(HavePrefix(test.next))
@@ -211,8 +211,8 @@ func TestAnOutageThatIsUnderWayIsNotPast(t *testing.T) {
 	view := viewOf(found, night)
 	g.Expect(view.Outages).To(Equal(1))
 	for i := range found.policies {
-		for j := range found.policies[i].Status.Outages {
-			found.policies[i].Status.Outages[j].Ended = nil
+		for j := range found.policies[i].Observed().Outages {
+			found.policies[i].Observed().Outages[j].Ended = nil
 		}
 	}
 	view = viewOf(found, night)
@@ -236,7 +236,7 @@ func TestWhyAStatusDoesNotListAService(t *testing.T) {
 	}{
 		"it has not been written": {func(s *criticalv2.ProtectionStatus) { *s = criticalv2.ProtectionStatus{} }, "has no status"},
 		"the namespace is not watched": {func(s *criticalv2.ProtectionStatus) {
-			s.Conditions[0].Reason, s.Conditions[0].Message = criticalv2.ConditionReasonNamespaceNotWatched, "The operator does not look there."
+			s.Conditions[0].Status, s.Conditions[0].Reason, s.Conditions[0].Message = metav1.ConditionFalse, criticalv2.ConditionReasonNamespaceNotWatched, "The operator does not look there."
 		}, "The operator does not look there."},
 		"it lists the first only": {func(s *criticalv2.ProtectionStatus) { s.Services.Total = 300 }, "matches 300 Services, and its status lists only the 0 most urgent"},
 		"it is behind":            {func(s *criticalv2.ProtectionStatus) { s.Services.Total = 0 }, "the operator is about to see it"},
@@ -244,8 +244,8 @@ func TestWhyAStatusDoesNotListAService(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			found := factsOf(t, "exposed.input.yaml")
-			found.policies[0].Status.Details = nil
-			test.edit(&found.policies[0].Status)
+			found.policies[0].Observed().Details = nil
+			test.edit(found.policies[0].Observed())
 			view := viewOf(found, night)
 			g.Expect(view.Status).To(BeNil())
 			g.Expect(view.Protected).To(BeFalse())

@@ -14,9 +14,9 @@ import (
 )
 
 // fallback describes what stands in for the application.
-func (f *facts) fallback(governor *criticalv2.CriticalService, published []endpoints.Endpoint) *Fallback {
-	wanted := kindOf(&governor.Spec.Fallback)
-	result := &Fallback{Kind: wanted, Message: describe(&governor.Spec.Fallback), Promoted: slices.ContainsFunc(published, isPromoted)}
+func (f *facts) fallback(governor criticalv2.Policy, published []endpoints.Endpoint) *Fallback {
+	wanted := kindOf(&governor.Protection().Fallback)
+	result := &Fallback{Kind: wanted, Message: describe(&governor.Protection().Fallback), Promoted: slices.ContainsFunc(published, isPromoted)}
 	for i := range f.slices {
 		slice := &f.slices[i]
 		if !protection.IsStandby(slice) {

@@ -11,47 +11,65 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 	"github.com/critical-service/operator/internal/protection"
 )
 
-// mostNear is how many CriticalServices are shown that nearly match.
+// mostNear is how many policies are shown that nearly match.
 const mostNear = 3
 
-// matching are the CriticalServices that match the Service, the one that governs
-// it first.
-func (f *facts) matching() []*criticalv2.CriticalService {
-	list := criticalv2.CriticalServiceList{Items: f.policies}
-	var matching []*criticalv2.CriticalService
-	for _, policy := range protection.Matching(list.Policies(), f.service, f.namespaceLabels) {
-		matching = append(matching, policy.(*criticalv2.CriticalService))
-	}
-	return matching
+// matching are the policies that match the Service, the one that governs it first.
+func (f *facts) matching() []criticalv2.Policy {
+	return access.Matching(f.policies, f.service, f.namespaceLabels)
 }
 
-// why says by what a CriticalService matches.
-func why(spec *criticalv2.CriticalServiceSpec) string {
-	where := "every namespace"
+// matchOf says of which tier a policy is that matches the Service, and by what it matches.
+func (f *facts) matchOf(policy criticalv2.Policy) Match {
+	return Match{
+		Governor: access.Governor{Kind: policy.PolicyKind().Kind, Name: policy.GetName(), Tier: protection.TierOf(policy, f.service.Name).String()},
+		Why:      why(policy, f.service.Name),
+	}
+}
+
+// why says by what a policy matches.
+func why(policy criticalv2.Policy, service string) string {
+	switch policy := policy.(type) {
+	case *criticalv2.ServiceFallback:
+		if policy.Spec.Names(service) {
+			return "it names the Service"
+		}
+		return fmt.Sprintf("it selects Services labeled %s in its namespace", metav1.FormatLabelSelector(policy.Spec.ServiceSelector))
+	case *criticalv2.CriticalService:
+		return fmt.Sprintf("it selects Services labeled %s in %s", metav1.FormatLabelSelector(&policy.Spec.ServiceSelector), where(&policy.Spec))
+	default:
+		return ""
+	}
+}
+
+// where says in which namespaces a CriticalService selects.
+func where(spec *criticalv2.CriticalServiceSpec) string {
 	switch {
 	case len(spec.Namespaces) == 1:
-		where = "namespace " + spec.Namespaces[0]
+		return "namespace " + spec.Namespaces[0]
 	case len(spec.Namespaces) > 1:
-		where = "the namespaces " + strings.Join(spec.Namespaces, ", ")
+		return "the namespaces " + strings.Join(spec.Namespaces, ", ")
 	case spec.NamespaceSelector != nil:
-		where = "namespaces labeled " + metav1.FormatLabelSelector(spec.NamespaceSelector)
+		return "namespaces labeled " + metav1.FormatLabelSelector(spec.NamespaceSelector)
+	default:
+		return "every namespace"
 	}
-	return fmt.Sprintf("it selects Services labeled %s in %s", metav1.FormatLabelSelector(&spec.ServiceSelector), where)
 }
 
-// nearest are the CriticalServices for which the Service lacks the least.
+// nearest are the policies for which the Service lacks the least.
 func (f *facts) nearest() []Near {
 	var near []Near
-	for i := range f.policies {
-		policy := &f.policies[i]
-		if policy.DeletionTimestamp != nil {
+	for _, policy := range f.policies {
+		if !protection.IsActive(policy) {
 			continue
 		}
-		if missing := f.missing(&policy.Spec); len(missing) > 0 {
-			near = append(near, Near{Name: policy.Name, Missing: missing})
+		if missing := f.missing(policy); len(missing) > 0 {
+			near = append(near, Near{Kind: policy.PolicyKind().Kind, Name: policy.GetName(), Missing: missing})
 		}
 	}
 	slices.SortFunc(near, func(a, b Near) int {
@@ -61,10 +79,25 @@ func (f *facts) nearest() []Near {
 }
 
 // missing says what a Service lacks to be matched.
-func (f *facts) missing(spec *criticalv2.CriticalServiceSpec) []string {
-	if errs := spec.ValidateSelectors(); len(errs) > 0 {
-		return []string{fmt.Sprintf("a selector that is valid: %v", errs.ToAggregate())}
+func (f *facts) missing(policy criticalv2.Policy) []string {
+	if err := policy.SelectorProblem(); err != nil {
+		return []string{fmt.Sprintf("a selector that is valid: %v", err)}
 	}
+	switch policy := policy.(type) {
+	case *criticalv2.ServiceFallback:
+		if policy.Spec.ServiceSelector == nil {
+			return []string{"its name in spec.services, which has " + output.Names(policy.Spec.Services, mostListed)}
+		}
+		return lacking(policy.Spec.ServiceSelector, f.service.Labels, "the label")
+	case *criticalv2.CriticalService:
+		return f.missingOf(&policy.Spec)
+	default:
+		return nil
+	}
+}
+
+// missingOf says what a Service lacks to be matched by a CriticalService.
+func (f *facts) missingOf(spec *criticalv2.CriticalServiceSpec) []string {
 	texts := lacking(&spec.ServiceSelector, f.service.Labels, "the label")
 	if len(spec.Namespaces) > 0 && !slices.Contains(spec.Namespaces, f.service.Namespace) {
 		texts = append(texts, fmt.Sprintf("to be in a namespace of: %s", strings.Join(spec.Namespaces, ", ")))

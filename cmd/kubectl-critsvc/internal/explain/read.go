@@ -23,7 +23,8 @@ import (
 // facts are what an explanation is made from.
 type facts struct {
 	service     *corev1.Service
-	policies    []criticalv2.CriticalService
+	policies    []criticalv2.Policy
+	unseen      access.Unseen
 	slices      []discoveryv1.EndpointSlice
 	fallbacks   []corev1.Pod
 	maintenance []corev1.ConfigMap
@@ -49,19 +50,17 @@ func look(ctx context.Context, reader client.Reader, key types.NamespacedName) (
 }
 
 // read reads what concerns a Service. What the user may not read is skipped, with a
-// notice; only the Service and the CriticalServices must be readable.
+// notice; only the Service and one kind of policies must be readable.
 func read(ctx context.Context, reader client.Reader, key types.NamespacedName) (facts, error) {
 	var found facts
 	var err error
 	if found.service, err = access.GetService(ctx, reader, key); err != nil {
 		return found, err
 	}
-	var policies criticalv2.CriticalServiceList
-	if err := reader.List(ctx, &policies); err != nil {
-		return found, fmt.Errorf("list CriticalServices: %w", err)
+	if found.policies, found.unseen, err = access.Policies(ctx, reader, key.Namespace, access.Unseen{}); err != nil {
+		return found, err
 	}
-	found.policies = policies.Items
-
+	found.unread = found.unseen.Notices()
 	here := client.InNamespace(key.Namespace)
 	var namespace corev1.Namespace
 	var slices discoveryv1.EndpointSliceList
@@ -72,7 +71,12 @@ func read(ctx context.Context, reader client.Reader, key types.NamespacedName) (
 		what string
 		do   func() error
 	}{
-		{"the labels of the namespace", func() error { return reader.Get(ctx, types.NamespacedName{Name: key.Namespace}, &namespace) }},
+		{"the labels of the namespace", func() error {
+			if found.unseen.CriticalServices != nil {
+				return nil // Only they select by these.
+			}
+			return reader.Get(ctx, types.NamespacedName{Name: key.Namespace}, &namespace)
+		}},
 		{"EndpointSlices", func() error {
 			return reader.List(ctx, &slices, here, client.MatchingLabels{discoveryv1.LabelServiceName: key.Name})
 		}},

@@ -56,8 +56,10 @@ func (v *View) answerInOutage(promoted, standby []string) {
 // next says what would happen in an outage.
 func (v *View) next(standby []string) string {
 	switch {
+	case v.Governor == nil && v.partial:
+		return "It is not known: see the notices."
 	case v.Governor == nil:
-		return "Nothing would answer: no CriticalService matches the Service."
+		return "Nothing would answer: no CriticalService or ServiceFallback matches the Service."
 	case v.Status == nil:
 		return "It is not known: see the notices."
 	case v.Status.State == criticalv2.StateIgnored:

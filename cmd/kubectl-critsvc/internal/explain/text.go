@@ -83,8 +83,10 @@ func (p *printer) state(v *View) {
 		p.tinted(tone, "State:", text, message)
 	case v.Governor != nil:
 		p.tinted(output.Warning, "State:", "not known: see the note below")
+	case v.partial:
+		p.tinted(output.Warning, "State:", "not known: nothing that you may read matches this Service; see the note below")
 	default:
-		p.tinted(output.Warning, "State:", "not protected: no CriticalService matches this Service")
+		p.tinted(output.Warning, "State:", "not protected: no CriticalService or ServiceFallback matches this Service")
 	}
 	if v.Cause != nil {
 		text := v.Cause.Reason
@@ -172,10 +174,10 @@ func (v *View) isSilent() bool {
 
 func (p *printer) governors(v *View) {
 	if v.Governor != nil {
-		p.line("Governed by:", "CriticalService "+v.Governor.Name, v.Governor.Why)
+		p.line("Governed by:", v.Governor.text())
 	}
-	for _, other := range v.Others {
-		p.line("Matches too:", "CriticalService "+other.Name+", which has no effect here", other.Why)
+	for i := range v.Others {
+		p.line("Matches too:", v.Others[i].text()+", which has no effect here")
 	}
 	if v.Fallback != nil {
 		p.line("Fallback:", fmt.Sprintf("%s: %s", v.Fallback.Kind, v.Fallback.Message))
@@ -185,11 +187,11 @@ func (p *printer) governors(v *View) {
 	}
 	p.line("Its labels:", labelsText(v.Service.Labels))
 	if len(v.Nearest) == 0 {
-		p.line("To protect it:", "declare a CriticalService whose serviceSelector matches its labels: the cluster has none.")
+		p.line("To protect it:", "declare a ServiceFallback that names it in spec.services, or a CriticalService whose serviceSelector matches its labels.")
 		return
 	}
 	for _, near := range v.Nearest {
-		p.line("To protect it:", fmt.Sprintf("CriticalService %s would match if the Service had:", near.Name), "  "+strings.Join(near.Missing, "; "))
+		p.line("To protect it:", fmt.Sprintf("%s %s would match if the Service had:", near.Kind, near.Name), "  "+strings.Join(near.Missing, "; "))
 	}
 }
 

@@ -1,20 +1,22 @@
 package explain
 
 import (
+	"fmt"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
 )
 
 // View is what the command found, as -o json prints it.
 type View struct {
 	Service Service `json:"service"`
-	// Protected reports whether a CriticalService governs the Service, and does not
-	// ignore it.
+	// Protected reports whether a policy governs the Service, and does not ignore it, as
+	// far as that is known.
 	Protected bool `json:"protected"`
-	// Status is how the Service stands by the status of the CriticalService that
-	// governs it; absent if none does, or its status does not list it.
+	// Status is how the Service stands by the status of the policy that governs it; absent if none does, or its status does not list it.
 	Status *Status `json:"status,omitempty"`
 	// Cause explains the outage; absent where the Service has a ready endpoint.
 	Cause *Cause `json:"cause,omitempty"`
@@ -27,10 +29,10 @@ type View struct {
 	Failover *criticalv2.Failover `json:"failover,omitempty"`
 	// Maintenance is a planned outage; absent if none is announced.
 	Maintenance *Maintenance `json:"maintenance,omitempty"`
-	// Governor is the CriticalService that governs the Service; Others match as well.
+	// Governor is the policy that governs the Service; Others match as well.
 	Governor *Match  `json:"governor,omitempty"`
 	Others   []Match `json:"others,omitempty"`
-	// Nearest are CriticalServices that nearly match, where none does.
+	// Nearest are policies that nearly match, where none does.
 	Nearest []Near `json:"nearest,omitempty"`
 	// Fallback is what stands in for the application.
 	Fallback *Fallback `json:"fallback,omitempty"`
@@ -44,6 +46,8 @@ type View struct {
 	Events []Event `json:"events"`
 	// Notices are sentences about what cannot be said, or what is wrong.
 	Notices []string `json:"notices,omitempty"`
+	// partial means that policies may match that could not be read.
+	partial bool
 }
 
 // Service names the Service.
@@ -112,14 +116,24 @@ type Maintenance struct {
 	Over bool `json:"over,omitempty"`
 }
 
-// Match is a CriticalService that matches.
+// Match is a policy that matches.
 type Match struct {
-	Name string `json:"name"`
-	Why  string `json:"why"`
+	access.Governor `json:",inline"`
+	Why             string `json:"why"`
 }
 
-// Near is a CriticalService that would match with other labels.
+// text names the policy, with its tier and why it matches.
+func (m *Match) text() string {
+	tier := ""
+	if m.Tier != "" {
+		tier = "tier " + m.Tier + ": "
+	}
+	return fmt.Sprintf("%s %s (%s%s)", m.Kind, m.Name, tier, m.Why)
+}
+
+// Near is a policy that would match if the Service were changed, or the policy.
 type Near struct {
+	Kind string `json:"kind"`
 	Name string `json:"name"`
 	// Missing is what would have to hold, one entry each.
 	Missing []string `json:"missing"`
@@ -129,7 +143,7 @@ type Near struct {
 type Fallback struct {
 	// Kind is what is published: page, podTemplate or service.
 	Kind string `json:"kind"`
-	// Wanted is what the CriticalService asks for, where that is another.
+	// Wanted is what the policy asks for, where that is another.
 	Wanted string `json:"wanted,omitempty"`
 	// Message describes it.
 	Message string `json:"message"`

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"sigs.k8s.io/yaml"
 
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 )
 
@@ -46,6 +47,17 @@ func Of[T any](objects []runtime.Object) []T {
 	for _, object := range objects {
 		if typed, ok := object.(any).(*T); ok {
 			chosen = append(chosen, *typed)
+		}
+	}
+	return chosen
+}
+
+// Policies are the CriticalServices and ServiceFallbacks.
+func Policies(objects []runtime.Object) []criticalv2.Policy {
+	var chosen []criticalv2.Policy
+	for _, object := range objects {
+		if policy, is := object.(criticalv2.Policy); is {
+			chosen = append(chosen, policy)
 		}
 	}
 	return chosen

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 )
@@ -55,17 +54,19 @@ func (o *options) run(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	var policies criticalv2.CriticalServiceList
-	if err := reader.List(ctx, &policies); err != nil {
-		return fmt.Errorf("list CriticalServices: %w", err)
-	}
 	now := time.Now()
-	view := viewOf(policies.Items, scope, now)
+	view, err := look(ctx, reader, scope, now)
+	if err != nil {
+		return err
+	}
 	if err := unknown(ctx, reader, scope, &view); err != nil {
 		return err
 	}
 	if o.format.Structured() {
 		return o.format.Document(o.to.Out, view)
+	}
+	for _, notice := range view.Notices {
+		fmt.Fprintln(o.to.ErrOut, "Note: "+notice)
 	}
 	if len(view.Outages) == 0 {
 		fmt.Fprintln(o.to.ErrOut, emptyMessage(scope))
@@ -80,6 +81,14 @@ func (o *options) run(ctx context.Context, arguments []string) error {
 	}
 	fmt.Fprintln(o.to.ErrOut, "\n"+bounds())
 	return nil
+}
+
+// look reads the outages that are asked for.
+func look(ctx context.Context, reader client.Reader, scope scope, now time.Time) (View, error) {
+	policies, unseen, err := access.Policies(ctx, reader, scope.namespace, access.Unseen{})
+	view := viewOf(policies, scope, now)
+	view.Notices = unseen.Notices()
+	return view, err
 }
 
 func (o *options) scope(arguments []string) (scope, error) {

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 )
 
@@ -17,6 +18,8 @@ import (
 type View struct {
 	// Outages are the latest first.
 	Outages []Outage `json:"outages"`
+	// Notices are sentences about what the list lacks.
+	Notices []string `json:"notices,omitempty"`
 }
 
 // Outage is a time during which a Service had no ready endpoint of its own.
@@ -36,8 +39,10 @@ type Outage struct {
 	Fallback string `json:"fallback,omitempty"`
 	// Cause explains it, as far as it is known.
 	Cause *criticalv2.OutageCause `json:"cause,omitempty"`
-	// CriticalService governed the Service.
-	CriticalService string `json:"criticalService"`
+	// Governor has the record: it governed the Service. CriticalService is its name if it is
+	// one.
+	Governor        access.Governor `json:"governor"`
+	CriticalService string          `json:"criticalService,omitempty"`
 }
 
 // scope is whose outages are asked for; an empty field means any.
@@ -45,14 +50,14 @@ type scope struct {
 	namespace, name string
 }
 
-// viewOf collects the outages from the status of all CriticalServices.
-func viewOf(policies []criticalv2.CriticalService, scope scope, now time.Time) View {
+// viewOf collects the outages from the status of all policies.
+func viewOf(policies []criticalv2.Policy, scope scope, now time.Time) View {
 	view := View{Outages: []Outage{}}
-	for i := range policies {
-		for _, outage := range policies[i].Status.Outages {
+	for _, policy := range policies {
+		for _, outage := range policy.Observed().Outages {
 			asked := (scope.namespace == "" || scope.namespace == outage.Namespace) && (scope.name == "" || scope.name == outage.Name)
 			if asked {
-				view.Outages = append(view.Outages, outageOf(policies[i].Name, outage, now))
+				view.Outages = append(view.Outages, outageOf(policy, outage, now))
 			}
 		}
 	}
@@ -62,14 +67,18 @@ func viewOf(policies []criticalv2.CriticalService, scope scope, now time.Time) V
 	return view
 }
 
-func outageOf(policy string, outage criticalv2.Outage, now time.Time) Outage {
+func outageOf(policy criticalv2.Policy, outage criticalv2.Outage, now time.Time) Outage {
 	end := now
 	if outage.Ended != nil {
 		end = outage.Ended.Time
 	}
 	result := Outage{
 		Namespace: outage.Namespace, Name: outage.Name, Began: outage.Began, Covered: outage.Covered, Ended: outage.Ended,
-		DurationSeconds: max(end.Sub(outage.Began.Time), 0).Seconds(), Fallback: outage.Fallback, Cause: outage.Cause, CriticalService: policy,
+		DurationSeconds: max(end.Sub(outage.Began.Time), 0).Seconds(), Fallback: outage.Fallback, Cause: outage.Cause,
+		Governor: access.Governor{Kind: policy.PolicyKind().Kind, Name: policy.GetName()},
+	}
+	if policy.GetNamespace() == "" {
+		result.CriticalService = policy.GetName()
 	}
 	if outage.Covered != nil {
 		result.TimeToCoverSeconds = new(max(outage.Covered.Sub(outage.Began.Time), 0).Seconds())
@@ -81,7 +90,7 @@ func outageOf(policy string, outage criticalv2.Outage, now time.Time) Outage {
 func columns(allNamespaces bool) []output.Column {
 	all := []output.Column{
 		{Name: "NAMESPACE"}, {Name: "NAME"}, {Name: "BEGAN"}, {Name: "AGE"}, {Name: "LASTED"}, {Name: "COVERED-AFTER"}, {Name: "FALLBACK"},
-		{Name: "CRITICALSERVICE", Wide: true}, {Name: "REASON", Wide: true}, {Name: "CAUSE"},
+		{Name: "GOVERNOR", Wide: true}, {Name: "REASON", Wide: true}, {Name: "CAUSE"},
 	}
 	if !allNamespaces {
 		return all[1:]
@@ -99,7 +108,7 @@ func row(outage *Outage, allNamespaces bool, now time.Time) []string {
 	}
 	cells := []string{
 		outage.Namespace, outage.Name, outage.Began.UTC().Format(time.RFC3339), output.Age(outage.Began.Time, now),
-		lasted(outage), coveredAfter(outage), outage.Fallback, outage.CriticalService, reason, text,
+		lasted(outage), coveredAfter(outage), outage.Fallback, outage.Governor.String(), reason, text,
 	}
 	if !allNamespaces {
 		return cells[1:]
@@ -134,6 +143,6 @@ func seconds(count float64) time.Duration { return time.Duration(count * float64
 
 // bounds says that the list is not the whole past.
 func bounds() string {
-	return fmt.Sprintf("Kept are the latest %d outages of a Service, and %d of all Services of a CriticalService; times are when the operator saw it.",
+	return fmt.Sprintf("Kept are the latest %d outages of a Service, and %d of all Services of a CriticalService or ServiceFallback; times are when the operator saw it.",
 		criticalv2.MaxOutagesOfService, criticalv2.MaxOutages)
 }

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/golden"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 )
@@ -16,8 +18,8 @@ import (
 // night is when the objects of testdata are looked at.
 var night = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 
-func policies(t *testing.T) []criticalv2.CriticalService {
-	return golden.Of[criticalv2.CriticalService](golden.Objects(t, "shop.input.yaml"))
+func policies(t *testing.T) []criticalv2.Policy {
+	return golden.Policies(golden.Objects(t, "shop.input.yaml"))
 }
 
 func TestTheHistoryReadsWell(t *testing.T) {
@@ -57,4 +59,25 @@ func TestAnEmptyHistoryIsAnEmptyList(t *testing.T) {
 	g.Expect(string(text)).To(Equal(`{"outages":[]}`))
 	g.Expect(emptyMessage(scope{namespace: "elsewhere"})).To(ContainSubstring("kubectl critsvc history -A"))
 	g.Expect(emptyMessage(scope{namespace: "shop", name: "web"})).To(ContainSubstring("Service shop/web"))
+}
+
+// A team that may not list CriticalServices has the history of its ServiceFallbacks.
+func TestATeamHasItsHistory(t *testing.T) {
+	g := NewWithT(t)
+	ours := &criticalv2.ServiceFallback{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "ours"}}
+	ours.Status.Outages = []criticalv2.Outage{{Namespace: "shop", Name: "pay", Began: metav1.NewMicroTime(night.Add(-time.Hour)), Ended: new(metav1.NewMicroTime(night))}}
+	objects := append(golden.Objects(t, "shop.input.yaml"), ours)
+	view, err := look(t.Context(), golden.Team(t, objects), scope{namespace: "shop"}, night)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(view.Outages).To(HaveExactElements(And(
+		HaveField("Name", "pay"), HaveField("Governor", access.Governor{Kind: "ServiceFallback", Name: "ours"}), HaveField("CriticalService", ""),
+	)))
+	g.Expect(row(&view.Outages[0], false, night)).To(ContainElement("ServiceFallback/ours"))
+	g.Expect(view.Notices).To(HaveExactElements(HavePrefix("You may not list CriticalServices")))
+
+	everything := golden.Reader(t, objects, func(any, string) bool { return false })
+	view, err = look(t.Context(), everything, scope{namespace: "shop"}, night)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(view.Outages).To(HaveLen(5), "those of both kinds")
+	g.Expect(view.Notices).To(BeEmpty())
 }

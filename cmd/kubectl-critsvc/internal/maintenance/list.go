@@ -85,11 +85,14 @@ func (l *listing) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var policies criticalv2.CriticalServiceList
-	if err := from.List(ctx, &policies); err != nil {
-		return fmt.Errorf("list CriticalServices: %w", err)
+	policies, unseen, err := access.Policies(ctx, from, namespace, access.Unseen{})
+	if err != nil {
+		return err
 	}
-	view := viewOf(configs, policies.Items, now)
+	view := viewOf(configs, policies, now)
+	for _, notice := range unseen.Notices() {
+		fmt.Fprintln(l.to.ErrOut, "Note: "+notice)
+	}
 	switch {
 	case l.format.Structured():
 		return l.format.Document(l.to.Out, view)
@@ -112,7 +115,7 @@ func printNames(out io.Writer, view *View) error {
 	return nil
 }
 
-func viewOf(configs []corev1.ConfigMap, policies []criticalv2.CriticalService, now time.Time) *View {
+func viewOf(configs []corev1.ConfigMap, policies []criticalv2.Policy, now time.Time) *View {
 	view := &View{Maintenances: []Item{}}
 	for i := range configs {
 		item := Item{

@@ -217,7 +217,7 @@ func TestTheListReadsWell(t *testing.T) {
 		}
 		return made
 	}
-	policies := []criticalv2.CriticalService{{Status: criticalv2.ProtectionStatus{Details: []criticalv2.ServiceStatus{
+	policies := []criticalv2.Policy{&criticalv2.CriticalService{Status: criticalv2.ProtectionStatus{Details: []criticalv2.ServiceStatus{
 		{Namespace: "shop", Name: "storefront", State: criticalv2.StateCovered}, {Namespace: "shop", Name: "cart", State: criticalv2.StateArmed},
 	}}}}
 	view := viewOf([]corev1.ConfigMap{

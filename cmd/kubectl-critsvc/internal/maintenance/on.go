@@ -161,7 +161,7 @@ func (a *announcement) read(ctx context.Context) error {
 	case err != nil:
 		return err
 	case status == nil:
-		return fmt.Errorf("no CriticalService protects Service %s, so that no page would answer: `kubectl critsvc explain svc/%s -n %s` says why",
+		return fmt.Errorf("no CriticalService or ServiceFallback protects Service %s, so that no page would answer: `kubectl critsvc explain svc/%s -n %s` says why",
 			a.name, a.name.Name, a.name.Namespace)
 	case status.State == criticalv2.StateIgnored:
 		return fmt.Errorf("the Service %s is not protected (%s), so that no page would answer: %s", a.name, status.Reason, status.Message)

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 	"github.com/critical-service/operator/internal/protection"
 )
@@ -21,8 +21,11 @@ const mostNamed = 5
 // note finds the other critical Services that go down with the workload of a Service, and
 // adds a note that says so, or that it is not known.
 func (f *finder) note(ctx context.Context, w *Workload, service *corev1.Service) {
-	var err error
-	w.Others, err = f.others(ctx, w, service)
+	others, unseen, err := f.others(ctx, w, service)
+	w.Others = others
+	if unseen != nil && err == nil {
+		w.Notes = append(w.Notes, fmt.Sprintf("Which other critical Services go down with %s is known in part only: %v.", w, unseen))
+	}
 	switch {
 	case err != nil:
 		w.Notes = append(w.Notes, fmt.Sprintf("Which other critical Services go down with %s is not known: %v.", w, err))
@@ -32,46 +35,46 @@ func (f *finder) note(ctx context.Context, w *Workload, service *corev1.Service)
 	}
 }
 
-// others are the names of the other critical Services that go down with a workload.
-func (f *finder) others(ctx context.Context, w *Workload, service *corev1.Service) ([]string, error) {
-	critical, err := f.otherCritical(ctx, service)
+// others are the names of the other critical Services that go down with a workload; unseen
+// is why that may not be all.
+func (f *finder) others(ctx context.Context, w *Workload, service *corev1.Service) (names []string, unseen, err error) {
+	critical, unseen, err := f.otherCritical(ctx, service)
 	if err != nil || len(critical) == 0 {
-		return nil, err
+		return nil, unseen, err
 	}
 	pods, err := f.pods(ctx)
 	if err != nil {
-		return nil, err
+		return nil, unseen, err
 	}
-	var names []string
 	for i := range critical {
 		goes, err := f.goesWith(ctx, &critical[i], w, pods)
 		if err != nil {
-			return nil, err
+			return nil, unseen, err
 		}
 		if goes {
 			names = append(names, critical[i].Name)
 		}
 	}
-	return names, nil
+	return names, unseen, nil
 }
 
-// otherCritical are the other Services of the namespace that a CriticalService matches, and
-// that select Pods, by name.
-func (f *finder) otherCritical(ctx context.Context, service *corev1.Service) ([]corev1.Service, error) {
-	var policies criticalv2.CriticalServiceList
-	if err := f.from.List(ctx, &policies); err != nil {
-		return nil, fmt.Errorf("list CriticalServices: %w", err)
+// otherCritical are the other Services of the namespace that a policy matches, and that
+// select Pods, by name; unseen is why there may be more.
+func (f *finder) otherCritical(ctx context.Context, service *corev1.Service) (critical []corev1.Service, unseen, err error) {
+	policies, without, err := access.Policies(ctx, f.from, f.namespace, access.Unseen{})
+	if err != nil {
+		return nil, nil, err
 	}
 	var services corev1.ServiceList
 	if err := f.from.List(ctx, &services, client.InNamespace(f.namespace)); err != nil {
-		return nil, fmt.Errorf("list the Services of namespace %q: %w", f.namespace, err)
+		return nil, nil, fmt.Errorf("list the Services of namespace %q: %w", f.namespace, err)
 	}
 	var home corev1.Namespace
 	// Without the right to read it, a namespaceSelector matches nothing here.
 	_ = f.from.Get(ctx, client.ObjectKey{Name: f.namespace}, &home)
 	return slices.DeleteFunc(services.Items, func(other corev1.Service) bool {
-		return other.Name == service.Name || len(other.Spec.Selector) == 0 || protection.Governor(policies.Policies(), &other, home.Labels) == nil
-	}), nil
+		return other.Name == service.Name || len(other.Spec.Selector) == 0 || protection.Governor(policies, &other, home.Labels) == nil
+	}), without.Err(), nil
 }
 
 // goesWith reports whether a Service has Pods of a workload, and no other that is ready.

@@ -79,6 +79,22 @@ func TestWithoutTheRightToListServicesOthersAreNotKnown(t *testing.T) {
 	w.Expect(found.Notes).To(ConsistOf(HavePrefix(`Which other critical Services go down with Deployment "web" is not known: list the Services of namespace "shop"`)))
 }
 
+// A team that may not list CriticalServices is warned of what its ServiceFallbacks protect,
+// and that there may be more.
+func TestATeamKnowsWhichOfItsServicesGoDown(t *testing.T) {
+	ours := &criticalv2.ServiceFallback{ObjectMeta: named("ours")}
+	ours.Spec.Services = []string{"admin"}
+	w := newWorld(t, append(application(), ours, everything(), critical("admin", "web"), critical("other", "web"))...)
+	w.refuse = forbidden[*criticalv2.CriticalService]("list")
+	found, err := outage.Find(t.Context(), w, service())
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(found.Others).To(Equal([]string{"admin"}))
+	w.Expect(found.Notes).To(ConsistOf(
+		HavePrefix(`Which other critical Services go down with Deployment "web" is known in part only: list CriticalServices`),
+		HavePrefix("Other critical Services go down with"),
+	))
+}
+
 // Each owner is read once, however many Pods it has.
 func TestAnOwnerIsReadOnce(t *testing.T) {
 	objects := append(application(), everything(), critical("admin", "web"))

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 )
 
@@ -58,8 +59,15 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 				return from.Get(ctx, key, object, options...)
 			},
 			List: func(ctx context.Context, from client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
-				if _, are := list.(*corev1.ServiceList); are {
-					if err := w.refused("list", &corev1.Service{}); err != nil {
+				var kind client.Object
+				switch list.(type) {
+				case *corev1.ServiceList:
+					kind = &corev1.Service{}
+				case *criticalv2.CriticalServiceList:
+					kind = &criticalv2.CriticalService{}
+				}
+				if kind != nil {
+					if err := w.refused("list", kind); err != nil {
 						return err
 					}
 				}

@@ -30,7 +30,7 @@ func Command(to *access.Access) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "status [svc/NAME...]",
 		Short: "List the protected Services: state, since when, why, what answers",
-		Long: `List the Services that CriticalServices protect, the most urgent first.
+		Long: `List the Services that CriticalServices and ServiceFallbacks protect, the most urgent first.
 
 STATE is Exposed (down, and nothing answers), Covered (down, and the fallback answers), Arming (up, but
 the fallback would not work), Armed (up, and the fallback is prepared) or Ignored. READY counts the
@@ -74,7 +74,7 @@ func (o *options) run(ctx context.Context, arguments []string) error {
 		return err
 	}
 	if len(view.Services) == 0 && len(scope.names) == 0 {
-		fmt.Fprintln(o.to.ErrOut, emptyMessage(found.policies, scope))
+		fmt.Fprintln(o.to.ErrOut, emptyMessage(found, scope))
 	}
 	if !o.format.Structured() && o.format.Format() != output.Name {
 		printSentences(o.to.ErrOut, &view, output.PaletteOf(o.to.ErrOut))
@@ -147,7 +147,7 @@ func (o *options) missing(found facts, view *View, scope scope) error {
 		case !found.refused.services && found.service(scope.namespace, name).Name == "":
 			return access.NoService(types.NamespacedName{Namespace: scope.namespace, Name: name})
 		default:
-			fmt.Fprintf(o.to.ErrOut, "Service %s/%s is listed by no CriticalService. Why: kubectl critsvc explain svc/%[2]s -n %[1]s\n", scope.namespace, name)
+			fmt.Fprintf(o.to.ErrOut, "Service %s/%s is listed by no CriticalService or ServiceFallback that was read. Why: kubectl critsvc explain svc/%[2]s -n %[1]s\n", scope.namespace, name)
 			result = access.ErrNo
 		}
 	}

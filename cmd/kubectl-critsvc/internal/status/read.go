@@ -13,11 +13,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 )
 
 // facts are what the list is made from.
 type facts struct {
-	policies  []criticalv2.CriticalService
+	policies  []criticalv2.Policy
 	services  []corev1.Service
 	slices    []discoveryv1.EndpointSlice
 	fallbacks []corev1.Pod
@@ -31,6 +32,7 @@ type facts struct {
 // refusals are the kinds that the user may not list. The list is then made
 // without them.
 type refusals struct {
+	policies               access.Unseen
 	services, slices, pods bool
 }
 
@@ -38,12 +40,10 @@ type refusals struct {
 // which it is known that they are refused.
 func read(ctx context.Context, reader client.Reader, namespace string, refused refusals) (facts, error) {
 	found := facts{refused: refused, at: time.Now()}
-	var policies criticalv2.CriticalServiceList
-	if err := reader.List(ctx, &policies); err != nil {
-		return found, fmt.Errorf("list CriticalServices: %w", err)
+	var err error
+	if found.policies, found.refused.policies, err = access.Policies(ctx, reader, namespace, refused.policies); err != nil {
+		return found, err
 	}
-	found.policies = policies.Items
-
 	var services corev1.ServiceList
 	var slices discoveryv1.EndpointSliceList
 	var pods corev1.PodList
@@ -81,7 +81,7 @@ func (f *facts) service(namespace, name string) *corev1.Service {
 
 // notices say what the list lacks.
 func (r refusals) notices() []string {
-	var texts []string
+	texts := r.policies.Notices()
 	if r.services {
 		texts = append(texts, "You may not list Services here: ready endpoints are not counted, because it is not known which ports they must have.")
 	}

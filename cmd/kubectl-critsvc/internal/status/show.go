@@ -55,7 +55,7 @@ func changes(view *View, shown map[string]string) View {
 	for key := range shown {
 		if !current[key] {
 			namespace, name, _ := strings.Cut(key, "/")
-			changed.Services = append(changed.Services, Service{Namespace: namespace, Name: name, Message: "No CriticalService lists it any more."})
+			changed.Services = append(changed.Services, Service{Namespace: namespace, Name: name, Message: "No CriticalService or ServiceFallback lists it any more."})
 			delete(shown, key)
 		}
 	}

@@ -29,7 +29,7 @@ var night = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 func factsOf(t *testing.T, file string) facts {
 	objects := golden.Objects(t, file)
 	return facts{
-		policies: golden.Of[criticalv2.CriticalService](objects), services: golden.Of[corev1.Service](objects),
+		policies: golden.Policies(objects), services: golden.Of[corev1.Service](objects),
 		slices: golden.Of[discoveryv1.EndpointSlice](objects), fallbacks: golden.Of[corev1.Pod](objects),
 	}
 }
@@ -133,19 +133,24 @@ func TestWithoutServicesEndpointsAreNotCounted(t *testing.T) {
 }
 
 func TestAnEmptyListExplainsItself(t *testing.T) {
-	policies := make([]criticalv2.CriticalService, 2)
-	policies[0].Name, policies[1].Name = "one", "two"
-	for name, test := range map[string]struct {
-		policies []criticalv2.CriticalService
-		scope    scope
-		want     string
+	one := &criticalv2.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: "one"}}
+	web := &criticalv2.ServiceFallback{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
+	forbidden := refusals{policies: access.Unseen{CriticalServices: errors.New("forbidden")}}
+	for sentence, test := range map[string]struct {
+		found facts
+		scope scope
+		want  string
 	}{
-		"without a CriticalService":         {nil, scope{namespace: "shop"}, "the cluster has no CriticalService. How to declare one: http"},
-		"in a namespace without Services":   {policies[:1], scope{namespace: "shop"}, `in namespace "shop"; there is one, "one". All namespaces: kubectl critsvc status -A`},
-		"in all namespaces without Service": {policies, scope{}, "in any namespace; there are 2 of them. Which labels they select: "},
+		"there is neither kind": {facts{}, scope{namespace: "shop"},
+			`the cluster has no CriticalService, and no ServiceFallback in namespace "shop". How to declare one: http`},
+		"there is none that may be read": {facts{refused: forbidden}, scope{namespace: "shop"},
+			`No Service is known to be critical: there is no ServiceFallback in namespace "shop". How`},
+		"the namespace has no Service that they match": {facts{policies: []criticalv2.Policy{web}}, scope{namespace: "shop"},
+			`in namespace "shop"; there is one, ServiceFallback web. All namespaces: kubectl critsvc status -A`},
+		"no namespace has one": {facts{policies: []criticalv2.Policy{one, web}}, scope{}, "in any namespace; there are 2 of them. What they select: "},
 	} {
-		t.Run(name, func(t *testing.T) {
-			NewWithT(t).Expect(emptyMessage(test.policies, test.scope)).To(ContainSubstring(test.want))
+		t.Run(sentence, func(t *testing.T) {
+			NewWithT(t).Expect(emptyMessage(test.found, test.scope)).To(ContainSubstring(test.want))
 		})
 	}
 }
@@ -180,7 +185,7 @@ func TestAnOutageThatTheOperatorHasNotNoticedComesFirst(t *testing.T) {
 	g.Expect(sentences(&view)[0].text).To(And(HavePrefix("Down, and the operator has not noticed"), HaveSuffix(": shop/jobs.")))
 
 	found := factsOf(t, "shop.input.yaml")
-	found.policies[2].Status.Details[1].Reason = criticalv2.ReasonEndpointsUnknown
+	found.policies[2].Observed().Details[1].Reason = criticalv2.ReasonEndpointsUnknown
 	view = viewOf(found, scope{})
 	g.Expect(view.Services).NotTo(ContainElement(HaveField("Outdated", true)), "Kubernetes has just not published an endpoint")
 }
@@ -220,14 +225,14 @@ func TestWhetherTheFallbackOfAServiceWouldAnswer(t *testing.T) {
 		"a Service that is ignored has no answer": {"", criticalv2.StateIgnored, criticalv2.ReasonNoSelector, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			policy := criticalv2.CriticalService{}
+			policy := &criticalv2.CriticalService{}
 			policy.Status.Conditions = []metav1.Condition{other}
 			detail := criticalv2.ServiceStatus{Namespace: "shop", Name: "web", State: test.state, Reason: test.reason}
 			if test.failover != "" {
 				detail.Failover = &criticalv2.Failover{Status: test.failover}
 			}
 			policy.Status.Details = []criticalv2.ServiceStatus{detail}
-			view := viewOf(facts{policies: []criticalv2.CriticalService{policy}}, scope{})
+			view := viewOf(facts{policies: []criticalv2.Policy{policy}}, scope{})
 			NewWithT(t).Expect(failsOver(&view.Services[0])).To(Equal(test.want))
 		})
 	}
@@ -236,7 +241,7 @@ func TestWhetherTheFallbackOfAServiceWouldAnswer(t *testing.T) {
 func TestAPlannedOutageIsListedAsPlanned(t *testing.T) {
 	g := NewWithT(t)
 	found := factsOf(t, "shop.input.yaml")
-	found.policies[0].Status.Details[0].Cause = &criticalv2.OutageCause{Reason: criticalv2.CauseMaintenance, Message: "The outage is planned."}
+	found.policies[0].Observed().Details[0].Cause = &criticalv2.OutageCause{Reason: criticalv2.CauseMaintenance, Message: "The outage is planned."}
 	said := func() string {
 		view := viewOf(found, scope{namespace: "shop", names: []string{"web"}})
 		return sentences(&view)[0].text
@@ -248,7 +253,7 @@ func TestAPlannedOutageIsListedAsPlanned(t *testing.T) {
 		}
 	}
 	g.Expect(said()).To(Equal("Down as planned until 2026-11-21T06:00:00Z: shop/web."))
-	found.policies[0].Status.Details[0].State = criticalv2.StateExposed
+	found.policies[0].Observed().Details[0].State = criticalv2.StateExposed
 	g.Expect(said()).To(Equal("Down as planned until 2026-11-21T06:00:00Z, and nothing answers: shop/web."))
 }
 
@@ -307,10 +312,10 @@ func TestOnlyChangesArePrintedAgain(t *testing.T) {
 	g.Expect(look()).To(HaveLen(6))
 	g.Expect(look()).To(BeEmpty())
 
-	details := found.policies[0].Status.Details
+	details := found.policies[0].Observed().Details
 	details[0].State, details[0].Reason = criticalv2.StateArmed, criticalv2.ReasonStandbyReady
 	g.Expect(look()).To(Equal([]string{"web Armed"}))
 
-	found.policies[0].Status.Details = details[:2]
+	found.policies[0].Observed().Details = details[:2]
 	g.Expect(look()).To(Equal([]string{"alias "}), "a Service that is listed no more")
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 )
 
@@ -23,7 +24,8 @@ func columns(allNamespaces bool) []output.Column {
 		{Name: "READY"},
 		{Name: "FALLBACK"},
 		{Name: "FAILOVER", Tone: toneOfFailover},
-		{Name: "CRITICALSERVICE", Wide: true},
+		{Name: "GOVERNOR", Wide: true},
+		{Name: "TIER", Wide: true},
 		{Name: "REASON", Wide: true},
 		{Name: "CAUSE"},
 		{Name: "MESSAGE", Wide: true},
@@ -48,7 +50,8 @@ func row(service *Service, allNamespaces bool, now time.Time) []string {
 		ready(service),
 		fallback(service),
 		failsOver(service),
-		service.CriticalService,
+		service.Governor.String(),
+		service.Governor.Tier,
 		service.Reason,
 		why,
 		message,
@@ -238,23 +241,26 @@ func named(view *View, is func(*Service) bool) string {
 }
 
 // emptyMessage says why there is nothing to list.
-func emptyMessage(policies []criticalv2.CriticalService, scope scope) string {
-	if len(policies) == 0 {
-		return "No Service is critical: the cluster has no CriticalService. " +
-			"How to declare one: https://github.com/critical-service/operator#readme"
-	}
+func emptyMessage(found facts, scope scope) string {
 	where := "in any namespace"
 	if scope.namespace != "" {
 		where = fmt.Sprintf("in namespace %q", scope.namespace)
 	}
-	text := fmt.Sprintf("No CriticalService lists a Service %s", where)
-	if len(policies) == 1 {
-		text += fmt.Sprintf("; there is one, %q", policies[0].Name)
+	if len(found.policies) == 0 {
+		none := "the cluster has no CriticalService, and no ServiceFallback"
+		if found.refused.policies.CriticalServices != nil {
+			none = "there is no ServiceFallback"
+		}
+		return fmt.Sprintf("No Service is known to be critical: %s %s. How to declare one: https://github.com/critical-service/operator#readme", none, where)
+	}
+	text := fmt.Sprintf("No CriticalService or ServiceFallback lists a Service %s", where)
+	if len(found.policies) == 1 {
+		text += fmt.Sprintf("; there is one, %s", access.Title(found.policies[0]))
 	} else {
-		text += fmt.Sprintf("; there are %d of them", len(policies))
+		text += fmt.Sprintf("; there are %d of them", len(found.policies))
 	}
 	if scope.namespace != "" {
 		return text + ". All namespaces: kubectl critsvc status -A"
 	}
-	return text + ". Which labels they select: kubectl get criticalservices -o yaml"
+	return text + ". What they select: kubectl get criticalservices,servicefallbacks -A -o yaml"
 }

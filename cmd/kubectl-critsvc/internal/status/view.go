@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
 	"github.com/critical-service/operator/internal/protection"
 )
@@ -22,8 +23,9 @@ import (
 type View struct {
 	// Services are the protected Services, the most urgent first.
 	Services []Service `json:"services"`
-	// CriticalServices are those that have a Service in the list.
-	CriticalServices []CriticalService `json:"criticalServices"`
+	// CriticalServices and ServiceFallbacks are those that have a Service in the list.
+	CriticalServices []Policy `json:"criticalServices"`
+	ServiceFallbacks []Policy `json:"serviceFallbacks,omitempty"`
 	// Summary counts the Services of the list by state.
 	Summary Summary `json:"summary"`
 	// Notices are sentences about what the list cannot show, or what is wrong.
@@ -45,8 +47,9 @@ type Service struct {
 	Endpoints *Endpoints `json:"endpoints,omitempty"`
 	// Fallback is what answers, or would; absent for a Service that is ignored.
 	Fallback *Fallback `json:"fallback,omitempty"`
-	// CriticalService governs the Service.
-	CriticalService string `json:"criticalService"`
+	// Governor is what governs the Service, and CriticalService its name if it is one.
+	Governor        access.Governor `json:"governor"`
+	CriticalService string          `json:"criticalService,omitempty"`
 	// FailoverReady reports whether the fallback would answer, as far as it is known:
 	// True, False or Unknown; absent for a Service that is ignored.
 	FailoverReady metav1.ConditionStatus `json:"failoverReady,omitempty"`
@@ -74,9 +77,11 @@ type Fallback struct {
 	Service string `json:"service,omitempty"`
 }
 
-// CriticalService is one that governs Services of the list.
-type CriticalService struct {
-	Name string `json:"name"`
+// Policy is a CriticalService or a ServiceFallback that governs Services of the list.
+type Policy struct {
+	// Namespace is that of a ServiceFallback.
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
 	// Matched is how many Services it matches, in all namespaces, and Listed how
 	// many of them its status lists.
 	Matched int32 `json:"matched"`
@@ -85,7 +90,7 @@ type CriticalService struct {
 	FailoverReady Condition `json:"failoverReady"`
 }
 
-// Condition is a condition of a CriticalService.
+// Condition is a condition of a policy.
 type Condition struct {
 	Status  metav1.ConditionStatus `json:"status"`
 	Reason  string                 `json:"reason,omitempty"`
@@ -116,22 +121,24 @@ func (s scope) has(namespace, name string) bool {
 
 // viewOf makes the list from what was read.
 func viewOf(found facts, scope scope) View {
-	view := View{Services: []Service{}, CriticalServices: []CriticalService{}}
-	policies := slices.SortedFunc(slices.Values(found.policies), func(a, b criticalv2.CriticalService) int { return strings.Compare(a.Name, b.Name) })
-	policies = slices.DeleteFunc(policies, func(policy criticalv2.CriticalService) bool { return !protection.IsActive(&policy) })
-	for i := range policies {
-		for _, detail := range policies[i].Status.Details {
+	view := View{Services: []Service{}, CriticalServices: []Policy{}}
+	policies := slices.SortedFunc(slices.Values(found.policies), func(a, b criticalv2.Policy) int {
+		return cmp.Or(strings.Compare(a.GetName(), b.GetName()), strings.Compare(a.GetNamespace(), b.GetNamespace()))
+	})
+	policies = slices.DeleteFunc(policies, func(policy criticalv2.Policy) bool { return !protection.IsActive(policy) })
+	for _, policy := range policies {
+		for _, detail := range policy.Observed().Details {
 			if scope.has(detail.Namespace, detail.Name) {
-				view.add(serviceOf(&policies[i], detail, found))
+				view.add(serviceOf(policy, detail, found))
 			}
 		}
 	}
 	slices.SortFunc(view.Services, func(a, b Service) int {
 		return cmp.Or(cmp.Compare(a.urgency(), b.urgency()), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	for i := range policies {
-		if governs := view.governedBy(policies[i].Name); governs || misdirected(&policies[i]) != nil {
-			view.describe(&policies[i], governs)
+	for _, policy := range policies {
+		if governs := view.governedBy(policy); governs || access.Misdirected(policy) != nil {
+			view.describe(policy, governs)
 		}
 	}
 	view.count()
@@ -153,8 +160,8 @@ func (s *Service) urgency() int {
 	return urgency[s.State]
 }
 
-// add adds a Service, unless a CriticalService before said more of it: where
-// several match, all but the first by name say only that they are overridden.
+// add adds a Service, unless a policy before said more of it: where several match, all but
+// the one that governs it say only that they are overridden.
 func (v *View) add(service Service) {
 	i := slices.IndexFunc(v.Services, func(s Service) bool { return s.Namespace == service.Namespace && s.Name == service.Name })
 	switch {
@@ -165,11 +172,14 @@ func (v *View) add(service Service) {
 	}
 }
 
-func serviceOf(policy *criticalv2.CriticalService, detail criticalv2.ServiceStatus, found facts) Service {
+func serviceOf(policy criticalv2.Policy, detail criticalv2.ServiceStatus, found facts) Service {
 	service := Service{
 		Namespace: detail.Namespace, Name: detail.Name,
 		State: detail.State, Reason: detail.Reason, Message: detail.Message, Since: detail.Since, Cause: detail.Cause,
-		CriticalService: policy.Name,
+		Governor: access.GovernorOf(policy, &detail),
+	}
+	if service.Governor.Kind == criticalv2.CriticalServiceKind.Kind {
+		service.CriticalService = service.Governor.Name
 	}
 	var own []discoveryv1.EndpointSlice
 	for i := range found.slices {
@@ -229,13 +239,13 @@ func plannedOf(own []discoveryv1.EndpointSlice) *criticalv2.Announcement {
 
 // fallbackOf is what is published for a Service, or else what is wanted: where the
 // wanted one is not to be had, the page stands in for it.
-func fallbackOf(policy *criticalv2.CriticalService, own []discoveryv1.EndpointSlice) *Fallback {
+func fallbackOf(policy criticalv2.Policy, own []discoveryv1.EndpointSlice) *Fallback {
 	for i := range own {
 		if kind := own[i].Labels[criticalv2.LabelFallbackKind]; protection.IsStandby(&own[i]) && kind != "" {
 			return &Fallback{Kind: kind, Service: own[i].Annotations[criticalv2.AnnotationBackup]}
 		}
 	}
-	switch wanted := policy.Spec.Fallback; {
+	switch wanted := policy.Protection().Fallback; {
 	case wanted.PodTemplate != nil:
 		return &Fallback{Kind: criticalv2.FallbackKindPodTemplate}
 	case wanted.Service != nil:
@@ -245,28 +255,35 @@ func fallbackOf(policy *criticalv2.CriticalService, own []discoveryv1.EndpointSl
 	}
 }
 
-func (v *View) governedBy(policy string) bool {
-	return slices.ContainsFunc(v.Services, func(s Service) bool { return s.CriticalService == policy })
+func (v *View) governedBy(policy criticalv2.Policy) bool {
+	return slices.ContainsFunc(v.Services, func(s Service) bool {
+		return s.Governor.Kind == policy.PolicyKind().Kind && s.Governor.Name == policy.GetName() && criticalv2.ReachesNamespace(policy, s.Namespace)
+	})
 }
 
-// describe adds a CriticalService, and says what is to be known about it.
-func (v *View) describe(policy *criticalv2.CriticalService, governs bool) {
-	status := &policy.Status
-	ready := failover(policy)
+// describe adds a policy, and says what is to be known about it.
+func (v *View) describe(policy criticalv2.Policy, governs bool) {
+	status, title := policy.Observed(), access.Title(policy)
+	ready := failover(status)
 	if governs {
-		v.CriticalServices = append(v.CriticalServices, CriticalService{
-			Name: policy.Name, Matched: status.Services.Total, Listed: len(status.Details), FailoverReady: ready,
-		})
+		described := Policy{
+			Namespace: policy.GetNamespace(), Name: policy.GetName(), Matched: status.Services.Total, Listed: len(status.Details), FailoverReady: ready,
+		}
+		if described.Namespace == "" {
+			v.CriticalServices = append(v.CriticalServices, described)
+		} else {
+			v.ServiceFallbacks = append(v.ServiceFallbacks, described)
+		}
 	}
-	if condition := misdirected(policy); condition != nil {
-		v.Notices = append(v.Notices, fmt.Sprintf("CriticalService %s: %s", policy.Name, condition.Message))
+	if condition := access.Misdirected(policy); condition != nil {
+		v.Notices = append(v.Notices, fmt.Sprintf("%s: %s", title, condition.Message))
 	}
 	if governs && ready.Status == metav1.ConditionFalse {
-		v.Notices = append(v.Notices, fmt.Sprintf("CriticalService %s: the next failover may not work. %s", policy.Name, ready.Message))
+		v.Notices = append(v.Notices, fmt.Sprintf("%s: the next failover may not work. %s", title, ready.Message))
 	}
 	if hidden := int(status.Services.Total) - len(status.Details); hidden > 0 {
-		v.Notices = append(v.Notices, fmt.Sprintf("CriticalService %s matches %d Services, and its status lists the %d most urgent of them: "+
-			"%d are not shown (%s).", policy.Name, status.Services.Total, len(status.Details), hidden, hiddenStates(status)))
+		v.Notices = append(v.Notices, fmt.Sprintf("%s matches %d Services, and its status lists the %d most urgent of them: "+
+			"%d are not shown (%s).", title, status.Services.Total, len(status.Details), hidden, hiddenStates(status)))
 	}
 }
 
@@ -291,18 +308,8 @@ func hiddenStates(status *criticalv2.ProtectionStatus) string {
 	return strings.Join(texts, ", ")
 }
 
-// misdirected finds the condition of a CriticalService that keeps it from matching what
-// it should.
-func misdirected(policy *criticalv2.CriticalService) *metav1.Condition {
-	ready := meta.FindStatusCondition(policy.Status.Conditions, criticalv2.ConditionReady)
-	if ready != nil && (ready.Reason == criticalv2.ConditionReasonSelectorInvalid || ready.Reason == criticalv2.ConditionReasonNamespaceNotWatched) {
-		return ready
-	}
-	return nil
-}
-
-func failover(policy *criticalv2.CriticalService) Condition {
-	condition := meta.FindStatusCondition(policy.Status.Conditions, criticalv2.ConditionFailoverReady)
+func failover(status *criticalv2.ProtectionStatus) Condition {
+	condition := meta.FindStatusCondition(status.Conditions, criticalv2.ConditionFailoverReady)
 	if condition == nil {
 		return Condition{Status: metav1.ConditionUnknown}
 	}

@@ -66,7 +66,7 @@ func (o *options) watched(ctx context.Context, namespace string, refused refusal
 	if err != nil {
 		return nil, err
 	}
-	kinds := []client.Object{&criticalv2.CriticalService{}}
+	kinds := refused.policies.Kinds()
 	if !refused.services {
 		kinds = append(kinds, &corev1.Service{})
 	}

@@ -58,7 +58,7 @@ func (f finding) matcher() gomegatypes.GomegaMatcher {
 
 func TestWhatIsWrongIsFound(t *testing.T) {
 	front := func(w *World) *Service { return w.Services[0] }
-	status := func(w *World) *criticalv2.ServiceStatus { return &w.Policies.Value[0].Status.Details[0] }
+	status := func(w *World) *criticalv2.ServiceStatus { return &w.Policies.Value[0].Observed().Details[0] }
 	ingress := func(w *World, class, controller string) *networkingv1.Ingress {
 		w.Classes.Value = []networkingv1.IngressClass{{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: networkingv1.IngressClassSpec{Controller: controller}}}
 		home := front(w).Home
@@ -85,7 +85,7 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		reason := map[metav1.ConditionStatus]string{
 			metav1.ConditionFalse: criticalv2.ConditionReasonStandbySilent, metav1.ConditionUnknown: criticalv2.ConditionReasonNotTested,
 		}[result]
-		w.Policies.Value[0].Status.Details[0].Failover = &criticalv2.Failover{Status: result, Reason: reason, Message: message}
+		w.Policies.Value[0].Observed().Details[0].Failover = &criticalv2.Failover{Status: result, Reason: reason, Message: message}
 	}
 	down := func(w *World) {
 		front(w).Slices.Value[0].Endpoints[0].Conditions.Ready = new(false)
@@ -137,13 +137,13 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 			w.Needs = Reading[[]Need]{Problem: "forbidden"}
 		}, []finding{{checkOperator, Warning, "not checked"}, {checkPermissions, Warning, "its Deployment, which names its ServiceAccount"}}},
 
-		"no CriticalService matches": {func(w *World) { w.Policies.Value = nil }, []finding{{checkProtected, Problem, "no CriticalService matches"}}},
+		"no CriticalService matches": {func(w *World) { w.Policies.Value = nil }, []finding{{checkProtected, Problem, "no CriticalService or ServiceFallback matches the Service"}}},
 		"the first by name governs": {func(w *World) {
 			first := policy("a-first")
 			first.Status.Details[0].State, first.Status.Details[0].Message = criticalv2.StateArming, "the responder does not run"
 			w.Policies.Value = append(w.Policies.Value, first)
-		}, []finding{{checkProtected, Problem, "CriticalService a-first: the Service is Arming (StandbyReady): the responder does not run"}}},
-		"a status that does not name it": {func(w *World) { w.Policies.Value[0].Status.Details = nil }, []finding{{checkProtected, Warning, "does not name it"}}},
+		}, []finding{{checkProtected, Problem, "CriticalService a-first (tier Default): the Service is Arming (StandbyReady): the responder does not run"}}},
+		"a status that does not name it": {func(w *World) { w.Policies.Value[0].Observed().Details = nil }, []finding{{checkProtected, Warning, "does not name it"}}},
 		"an outage that the operator has not noticed": {func(w *World) { down(w) },
 			[]finding{{checkProtected, Warning, "says Armed (StandbyReady), and the Service has no ready endpoint of its own: the status is old"}}},
 		"the same without a fallback": {func(w *World) { down(w); status(w).State = criticalv2.StateArming },
@@ -152,31 +152,31 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		"an outage that is not covered": {func(w *World) { status(w).State = criticalv2.StateExposed }, []finding{{checkProtected, Problem, "Exposed"}}},
 		"an owner who opted out":        {func(w *World) { status(w).State, status(w).Reason = criticalv2.StateIgnored, criticalv2.ReasonOptedOut }, []finding{{checkProtected, Problem, "OptedOut"}}},
 		"a condition that is False": {func(w *World) {
-			w.Policies.Value[0].Status.Conditions[0].Status, w.Policies.Value[0].Status.Conditions[0].Message = metav1.ConditionFalse, "1 of 2 is Arming"
+			w.Policies.Value[0].Observed().Conditions[0].Status, w.Policies.Value[0].Observed().Conditions[0].Message = metav1.ConditionFalse, "1 of 2 is Arming"
 		}, []finding{{checkCondition, Warning, "is not Ready (): 1 of 2 is Arming"}}},
 		"a reason that the status of the Service gives as well": {func(w *World) {
 			const denied = "The fallback Pod is refused: exceeded quota."
 			status(w).State, status(w).Reason, status(w).Message = criticalv2.StateArming, criticalv2.ReasonCreateDenied, denied
-			w.Policies.Value[0].Status.Conditions[0].Status, w.Policies.Value[0].Status.Conditions[0].Message = metav1.ConditionFalse, "1 of 1 is Arming"
-			w.Policies.Value[0].Status.Conditions = append(w.Policies.Value[0].Status.Conditions, metav1.Condition{
+			w.Policies.Value[0].Observed().Conditions[0].Status, w.Policies.Value[0].Observed().Conditions[0].Message = metav1.ConditionFalse, "1 of 1 is Arming"
+			w.Policies.Value[0].Observed().Conditions = append(w.Policies.Value[0].Observed().Conditions, metav1.Condition{
 				Type: criticalv2.ConditionFallbackReady, Status: metav1.ConditionFalse, Reason: criticalv2.ReasonCreateDenied, Message: "Service shop/front: " + denied,
 			})
 		}, []finding{{checkProtected, Problem, "exceeded quota"}, {checkCondition, Warning, "1 of 1 is Arming"}}},
 		"a condition of two Services": {func(w *World) {
-			w.Policies.Value[0].Status.Conditions[0].Status, w.Policies.Value[0].Status.Conditions[0].Message = metav1.ConditionFalse, "1 of 3 is Arming"
-			w.Policies.Value[0].Status.Details = append(w.Policies.Value[0].Status.Details, *status(w).DeepCopy())
-			w.Policies.Value[0].Status.Details[1].Name = "back"
+			w.Policies.Value[0].Observed().Conditions[0].Status, w.Policies.Value[0].Observed().Conditions[0].Message = metav1.ConditionFalse, "1 of 3 is Arming"
+			w.Policies.Value[0].Observed().Details = append(w.Policies.Value[0].Observed().Details, *status(w).DeepCopy())
+			w.Policies.Value[0].Observed().Details[1].Name = "back"
 			back := *front(w)
 			back.Service = *back.DeepCopy()
 			back.Name = "back"
 			w.Services = append(w.Services, &back)
 		}, []finding{{checkCondition, Warning, "1 of 3 is Arming"}}},
 		"CriticalServices that may not be read, and no Service was named": {func(w *World) {
-			w.Policies, w.Services, w.Namespaces = Reading[[]criticalv2.CriticalService]{Problem: "forbidden"}, nil, nil
+			w.Policies, w.Services, w.Namespaces = Reading[[]criticalv2.Policy]{Problem: "forbidden"}, nil, nil
 		}, []finding{{checkServices, Warning, "not checked"}}},
-		"CriticalServices that may not be read": {func(w *World) { w.Policies = Reading[[]criticalv2.CriticalService]{Problem: "forbidden"} },
+		"CriticalServices that may not be read": {func(w *World) { w.Policies = Reading[[]criticalv2.Policy]{Problem: "forbidden"} },
 			[]finding{{checkProtected, Warning, "not checked"}}},
-		"no Services": {func(w *World) { w.Services, w.Namespaces = nil, nil }, []finding{{checkServices, Warning, "no CriticalService matches a Service here"}}},
+		"no Services": {func(w *World) { w.Services, w.Namespaces = nil, nil }, []finding{{checkServices, Warning, "no CriticalService or ServiceFallback matches a Service here"}}},
 
 		"no standby": {func(w *World) { front(w).Slices.Value = front(w).Slices.Value[:1] }, []finding{{checkStandby, Problem, "nothing stands by"}}},
 		"no standby, as the Pod is made on demand": {func(w *World) {
@@ -197,11 +197,11 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		"a self-test that failed": {func(w *World) { tested(w, metav1.ConditionFalse, "port http: refused") },
 			[]finding{{checkSelfTest, Problem, "the operator's last self-test was not answered: port http: refused"}}},
 		"a self-test of another that failed": {func(w *World) {
-			status := &w.Policies.Value[0].Status
+			status := w.Policies.Value[0].Observed()
 			status.Conditions = append(status.Conditions, metav1.Condition{Type: criticalv2.ConditionFailoverReady, Status: metav1.ConditionFalse})
 		}, none},
 		"no fallback that could be tested": {func(w *World) {
-			status := &w.Policies.Value[0].Status.Details[0]
+			status := &w.Policies.Value[0].Observed().Details[0]
 			status.State, status.Reason = criticalv2.StateArming, criticalv2.ReasonCreateDenied
 			tested(w, metav1.ConditionFalse, "No fallback works: CreateDenied.")
 			status.Failover.Reason = criticalv2.ConditionReasonNotProtected
@@ -212,7 +212,7 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 			tested(w, metav1.ConditionUnknown, "No standby was tested.")
 			w.withTemplate(criticalv2.ActivationOnDemand)
 		}, none},
-		"an operator without self-test": {func(w *World) { w.Policies.Value[0].Status.Details[0].Failover = nil }, []finding{{checkSelfTest, Warning, "no result of a self-test"}}},
+		"an operator without self-test": {func(w *World) { w.Policies.Value[0].Observed().Details[0].Failover = nil }, []finding{{checkSelfTest, Warning, "no result of a self-test"}}},
 
 		"a PodTemplate that would be admitted": {func(w *World) { w.withTemplate(criticalv2.ActivationStandby) }, none},
 		"a PodTemplate that does not exist":    {func(w *World) { w.withTemplate(criticalv2.ActivationStandby).Template.Missing = true }, []finding{{checkTemplate, Warning, "does not exist"}}},

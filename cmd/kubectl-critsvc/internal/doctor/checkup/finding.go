@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 )
 
 // Severity is how much a finding matters.
@@ -77,7 +78,7 @@ func Examine(world *World) Report {
 			report.add("namespace/"+namespace.Name, check(world, namespace))
 		}
 	}
-	governed := map[*criticalv2.CriticalService][]*Service{}
+	governed := map[criticalv2.Policy][]*Service{}
 	for _, service := range world.Services {
 		for _, check := range serviceChecks {
 			report.add(service.subject(), check(world, service))
@@ -85,10 +86,11 @@ func Examine(world *World) Report {
 		governor := world.Governor(service)
 		governed[governor] = append(governed[governor], service)
 	}
-	for i := range world.Policies.Value {
-		policy := &world.Policies.Value[i]
+	for _, policy := range world.Policies.Value {
 		if services := governed[policy]; len(services) > 0 {
 			report.add(services[0].subject(), conditions(policy, services))
+		} else if policy.GetNamespace() != "" && access.Misdirected(policy) != nil {
+			report.add("namespace/"+policy.GetNamespace(), conditions(policy, nil)) // Its team wants it to govern something.
 		}
 	}
 	if len(world.Services) == 0 && report.Verdict != Problem {

@@ -32,15 +32,17 @@ func services(w *World) []Finding {
 	switch {
 	case w.Listed.Problem != "":
 		return unchecked(checkServices, "the Services: "+w.Listed.Problem, "run it with the right to list Services, or name one: doctor svc/NAME")
-	case len(w.Services) > 0: // What is not known of their CriticalServices, the check of the protection says.
+	case w.Policies.Problem != "" && (len(w.Services) == 0 || len(w.Policies.Value) > 0): // Else the check of the protection says so.
+		return unchecked(checkServices, "which other Services are critical: "+w.Policies.Problem,
+			"run it with the right to list criticalservices.mycrd.com, which a ClusterRoleBinding to the ClusterRole view, or to critical-service-viewer, gives, "+
+				"and servicefallbacks.mycrd.com, for which a RoleBinding to view or edit is enough")
+	case len(w.Services) > 0:
 		return nil
-	case w.Policies.Problem != "":
-		return unchecked(checkServices, "which Services are critical: "+w.Policies.Problem,
-			"run it with the right to list criticalservices.mycrd.com: a ClusterRoleBinding to the ClusterRole view, or to critical-service-viewer, gives it")
 	}
 	return []Finding{{
-		Check: checkServices, Severity: Warning, What: "no CriticalService matches a Service here, so that none is protected",
-		Why: "a Service that no CriticalService matches has no standby", Fix: "make a CriticalService whose serviceSelector matches the labels of the Service; or give another namespace by -n, or all by -A",
+		Check: checkServices, Severity: Warning, What: "no CriticalService or ServiceFallback matches a Service here, so that none is protected",
+		Why: "a Service that none matches has no standby",
+		Fix: "make a ServiceFallback that names the Service, or a CriticalService whose serviceSelector matches its labels; or give another namespace by -n, or all by -A",
 	}}
 }
 

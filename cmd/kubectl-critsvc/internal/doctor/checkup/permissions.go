@@ -34,8 +34,10 @@ func Needs(operator string) []Need {
 	add(see, "", "services", "get", "list", "watch")
 	add(see, "", "namespaces", "get", "list", "watch")
 	add(see, "discovery.k8s.io", "endpointslices", "get", "list", "watch")
-	add(see, criticalv2.GroupVersion.Group, "criticalservices", "get", "list", "watch")
-	add("to report what it sees", criticalv2.GroupVersion.Group, "criticalservices/status", "patch")
+	for _, kind := range []string{"criticalservices", "servicefallbacks"} {
+		add(see, criticalv2.GroupVersion.Group, kind, "get", "list", "watch")
+		add("to report what it sees", criticalv2.GroupVersion.Group, kind+"/status", "patch")
+	}
 	add("to report what it sees", "events.k8s.io", "events", "create", "patch")
 	add(publish, "discovery.k8s.io", "endpointslices", "create", "patch", "delete")
 	add(publish, "discovery.k8s.io", "endpointslices/restricted", "create")

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 	"github.com/critical-service/operator/internal/protection"
@@ -30,31 +31,29 @@ const (
 	whyNoFailover = "if the application fails now, nothing answers"
 )
 
-// protected checks that a CriticalService governs the Service, and in what state it is.
+// protected checks that a policy governs the Service, and in what state it is.
 func protected(w *World, s *Service) []Finding {
-	if w.Policies.Problem != "" {
-		return unchecked(checkProtected, "CriticalServices: "+w.Policies.Problem, "run it with the right to list criticalservices.mycrd.com")
-	}
 	policy, status := w.governor(s)
-	if policy == nil {
+	switch {
+	case w.Policies.Problem != "" && (policy == nil || status != nil && status.OverriddenBy != nil):
+		return []Finding{unseen(w, policy, status)}
+	case policy == nil:
 		return []Finding{{
-			Check: checkProtected, Severity: Problem, What: "no CriticalService matches the Service", Why: whyNoFailover,
-			Fix: "make a CriticalService whose serviceSelector matches the labels of the Service: " + labelsOf(s.Labels),
+			Check: checkProtected, Severity: Problem, What: "no CriticalService or ServiceFallback matches the Service", Why: whyNoFailover,
+			Fix: "make a ServiceFallback that names the Service, or a CriticalService whose serviceSelector matches its labels: " + labelsOf(s.Labels),
 		}}
-	}
-	if status == nil {
+	case status == nil:
 		return []Finding{{
-			Check: checkProtected, Severity: Warning, What: fmt.Sprintf("CriticalService %s matches the Service, and its status does not name it", policy.Name),
+			Check: checkProtected, Severity: Warning, What: access.Title(policy) + " matches the Service, and its status does not name it",
 			Why: "the operator has not seen the Service yet, does not watch its namespace (setting NAMESPACES), or lists others: a status has room for 100 Services",
 			Fix: "wait a moment; if it stays, check that the operator runs, and its settings",
 		}}
-	}
-	if isOld(s, status) {
+	case isOld(s, status):
 		return []Finding{oldStatus(policy, status)}
 	}
 	finding := Finding{
 		Check: checkProtected, Why: whyNoFailover, Fix: output.Docs + "runbooks/README.md says what to do by reason",
-		What: fmt.Sprintf("CriticalService %s: %s", policy.Name, stateText(status)),
+		What: fmt.Sprintf("%s (tier %s): %s", access.Title(policy), protection.TierOf(policy, s.Name), stateText(status)),
 	}
 	switch status.State {
 	case criticalv2.StateArmed:
@@ -73,6 +72,16 @@ func protected(w *World, s *Service) []Finding {
 	return []Finding{finding}
 }
 
+// unseen is the finding of a Service that a policy may govern that could not be read.
+func unseen(w *World, overridden criticalv2.Policy, status *criticalv2.ServiceStatus) Finding {
+	what := w.Policies.Problem
+	if overridden != nil {
+		governor := access.GovernorOf(overridden, status)
+		what = fmt.Sprintf("%s %s governs the Service, as the status of %s says, and its own could not be read: %s", governor.Kind, governor.Name, access.Title(overridden), what)
+	}
+	return unchecked(checkProtected, what, "run it with the right to list criticalservices.mycrd.com and servicefallbacks.mycrd.com")[0]
+}
+
 // isOld reports whether the status says that the Service answers by itself, and its
 // endpoints say that it does not.
 func isOld(s *Service, status *criticalv2.ServiceStatus) bool {
@@ -81,10 +90,10 @@ func isOld(s *Service, status *criticalv2.ServiceStatus) bool {
 }
 
 // oldStatus is the finding of a Service that is down without the operator's notice.
-func oldStatus(policy *criticalv2.CriticalService, status *criticalv2.ServiceStatus) Finding {
+func oldStatus(policy criticalv2.Policy, status *criticalv2.ServiceStatus) Finding {
 	finding := Finding{
 		Check: checkProtected, Severity: Warning,
-		What: fmt.Sprintf("CriticalService %s says %s (%s), and the Service has no ready endpoint of its own: the status is old", policy.Name, status.State, status.Reason),
+		What: fmt.Sprintf("%s says %s (%s), and the Service has no ready endpoint of its own: the status is old", access.Title(policy), status.State, status.Reason),
 		Why:  "the Service has just gone down, and the operator is about to see it; or the operator does not run, and nothing is promoted, repaired or reported",
 		Fix:  "repeat this in a moment; if it stays, see the findings of the installation, then read the operator's log",
 	}
@@ -109,25 +118,25 @@ func labelsOf(set map[string]string) string {
 	return metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: set})
 }
 
-// conditions reports the conditions of a CriticalService that are about what blocks
+// conditions reports the conditions of a policy that are about what blocks
 // fallbacks: once for all Services that it governs, and not where the check of the
 // protection gives the same reason of one of them.
-func conditions(policy *criticalv2.CriticalService, governed []*Service) []Finding {
+func conditions(policy criticalv2.Policy, governed []*Service) []Finding {
 	isSaid := func(reason string) bool {
 		return slices.ContainsFunc(governed, func(s *Service) bool {
-			status := policy.Status.DetailOf(s.Namespace, s.Name)
+			status := policy.Observed().DetailOf(s.Namespace, s.Name)
 			return status != nil && !isOld(s, status) && status.Reason == reason
 		})
 	}
 	var findings []Finding
 	for _, kind := range []string{criticalv2.ConditionReady, criticalv2.ConditionFallbackReady} {
-		condition := meta.FindStatusCondition(policy.Status.Conditions, kind)
+		condition := meta.FindStatusCondition(policy.Observed().Conditions, kind)
 		if condition == nil || condition.Status != metav1.ConditionFalse || isSaid(condition.Reason) {
 			continue
 		}
 		findings = append(findings, Finding{
-			Check: checkCondition, Severity: Warning, What: fmt.Sprintf("CriticalService %s is not %s (%s): %s", policy.Name, kind, condition.Reason, condition.Message),
-			Why: "the operator says so of this Service, or of another that the same CriticalService matches", Fix: output.Docs + "runbooks/README.md says what to do by reason",
+			Check: checkCondition, Severity: Warning, What: fmt.Sprintf("%s is not %s (%s): %s", access.Title(policy), kind, condition.Reason, condition.Message),
+			Why: "the operator says so of this Service, of another that the same object matches, or of the object itself", Fix: output.Docs + "runbooks/README.md says what to do by reason",
 		})
 	}
 	return findings
@@ -272,7 +281,7 @@ func selfTest(w *World, s *Service) []Finding {
 // template checks that a Pod of the fallback's template would be admitted.
 func template(w *World, s *Service) []Finding {
 	policy, _ := w.governor(s)
-	if policy == nil || policy.Spec.Fallback.PodTemplate == nil {
+	if policy == nil || policy.Protection().Fallback.PodTemplate == nil {
 		return nil
 	}
 	found := s.Template
@@ -303,7 +312,7 @@ func template(w *World, s *Service) []Finding {
 }
 
 // quotaFor checks the room for a Pod that is made in an outage.
-func quotaFor(s *Service, spec *corev1.PodSpec, policy *criticalv2.CriticalService) []Finding {
+func quotaFor(s *Service, spec *corev1.PodSpec, policy criticalv2.Policy) []Finding {
 	if !onDemand(policy) {
 		return nil
 	}

@@ -18,7 +18,7 @@ func TestTheVerdictIsUnclearWithoutDecisiveChecks(t *testing.T) {
 	}{
 		"all was checked":                     {func(*World) {}, OK},
 		"no Service was checked":              {func(w *World) { w.Services = nil }, Unclear},
-		"CriticalServices may not be read":    {func(w *World) { w.Policies = Reading[[]criticalv2.CriticalService]{Problem: "forbidden"} }, Unclear},
+		"CriticalServices may not be read":    {func(w *World) { w.Policies = Reading[[]criticalv2.Policy]{Problem: "forbidden"} }, Unclear},
 		"EndpointSlices may not be read":      {func(w *World) { front(w).Slices = Reading[[]discoveryv1.EndpointSlice]{Problem: "forbidden"} }, Unclear},
 		"the standby may not be asked":        {func(w *World) { front(w).Answers[0].Unchecked = "forbidden" }, Unclear},
 		"nodes may not be read":               {func(w *World) { w.WindowsNodes.Problem = "forbidden" }, Warning},

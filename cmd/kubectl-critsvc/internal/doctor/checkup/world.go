@@ -13,6 +13,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
 	"github.com/critical-service/operator/internal/protection"
 )
@@ -39,7 +40,8 @@ type World struct {
 	// Needs are the operator's permissions, and whether it has them.
 	Needs Reading[[]Need]
 
-	Policies   Reading[[]criticalv2.CriticalService]
+	// Policies are those that could be read; the Problem is why others could not.
+	Policies   Reading[[]criticalv2.Policy]
 	Classes    Reading[[]networkingv1.IngressClass]
 	Gateways   Reading[[]Gateway]
 	Routes     Reading[[]Route]
@@ -125,18 +127,20 @@ type Route struct {
 	Backends, Parents []string
 }
 
-// governor is the CriticalService that governs a Service, and its status of it.
-func (w *World) governor(service *Service) (policy *criticalv2.CriticalService, status *criticalv2.ServiceStatus) {
+// Governor is the policy that governs a Service; nil if none does that could be read.
+func (w *World) Governor(service *Service) criticalv2.Policy {
+	if matching := access.Matching(w.Policies.Value, &service.Service, service.Home.Labels); len(matching) > 0 {
+		return matching[0]
+	}
+	return nil
+}
+
+// governor is the same, with its status of the Service.
+func (w *World) governor(service *Service) (policy criticalv2.Policy, status *criticalv2.ServiceStatus) {
 	if policy = w.Governor(service); policy == nil {
 		return nil, nil
 	}
-	at := slices.IndexFunc(policy.Status.Details, func(s criticalv2.ServiceStatus) bool {
-		return s.Namespace == service.Namespace && s.Name == service.Name
-	})
-	if at < 0 {
-		return policy, nil
-	}
-	return policy, &policy.Status.Details[at]
+	return policy, policy.Observed().DetailOf(service.Namespace, service.Name)
 }
 
 // standbys are the slices that the operator publishes for the Service.
@@ -163,14 +167,7 @@ func (s *Service) hasStandby() bool {
 }
 
 // onDemand reports whether the fallback is made in an outage only.
-func onDemand(policy *criticalv2.CriticalService) bool {
-	template := policy.Spec.Fallback.PodTemplate
+func onDemand(policy criticalv2.Policy) bool {
+	template := policy.Protection().Fallback.PodTemplate
 	return template != nil && template.Activation != criticalv2.ActivationStandby
-}
-
-// Governor is the CriticalService that governs a Service; nil if none does.
-func (w *World) Governor(service *Service) *criticalv2.CriticalService {
-	list := criticalv2.CriticalServiceList{Items: w.Policies.Value}
-	governor, _ := protection.Governor(list.Policies(), &service.Service, service.Home.Labels).(*criticalv2.CriticalService)
-	return governor
 }

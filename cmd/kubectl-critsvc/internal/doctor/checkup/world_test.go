@@ -110,12 +110,12 @@ func good(t *testing.T) *World {
 	for i := range w.Needs.Value {
 		w.Needs.Value[i].Allowed = true
 	}
-	w.Policies.Value = []criticalv2.CriticalService{policy("front")}
+	w.Policies.Value = []criticalv2.Policy{policy("front")}
 	return w
 }
 
-func policy(name string) criticalv2.CriticalService {
-	return criticalv2.CriticalService{
+func policy(name string) *criticalv2.CriticalService {
+	return &criticalv2.CriticalService{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: criticalv2.CriticalServiceSpec{
 			ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"role": "front"}},
@@ -137,7 +137,7 @@ func policy(name string) criticalv2.CriticalService {
 
 // withTemplate gives the world a fallback of a PodTemplate.
 func (w *World) withTemplate(activation criticalv2.Activation) *Service {
-	w.Policies.Value[0].Spec.Fallback = criticalv2.Fallback{PodTemplate: &criticalv2.PodTemplateFallback{Activation: activation}}
+	w.Policies.Value[0].Protection().Fallback = criticalv2.Fallback{PodTemplate: &criticalv2.PodTemplateFallback{Activation: activation}}
 	service := w.Services[0]
 	service.Template.Value = &corev1.PodTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "critical-service-system", Name: "spare"}}
 	return service
