@@ -66,3 +66,35 @@ func TestTheLatestRequestsMustAgree(t *testing.T) {
 		})
 	}
 }
+
+func TestWhenAPodStoppedListening(t *testing.T) {
+	began := time.Unix(1_800_000_000, 0)
+	results := func(sent ...time.Duration) []prober.Result {
+		all := []prober.Result{{Sent: began.Add(-5 * time.Second), By: shop}}
+		for i, at := range sent {
+			all = append(all, prober.Result{N: i + 1, Sent: began.Add(at), Fault: prober.Refused})
+		}
+		return all
+	}
+	for name, test := range map[string]struct {
+		direct []prober.Result
+		want   time.Duration
+		fails  string
+	}{
+		"with the first request that it did not answer":           {results(3*time.Millisecond, 8*time.Millisecond), 3 * time.Millisecond, ""},
+		"with the outage, which cut a request that was under way": {results(-time.Millisecond, 4*time.Millisecond), 0, ""},
+		"not where it answers":                                    {results(), 0, "did not stop listening"},
+		"not long before, which is another outage":                {results(-2 * time.Second), 0, "2s before the outage"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			at, err := stoppedIn(test.direct, began)
+			if test.fails != "" {
+				g.Expect(err).To(MatchError(ContainSubstring(test.fails)))
+				return
+			}
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(at.Sub(began)).To(Equal(test.want))
+		})
+	}
+}

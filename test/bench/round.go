@@ -193,21 +193,36 @@ func (w *watched) answeredBy(ctx context.Context, who string, limit time.Duratio
 func (w *watched) missed(o outage, began, ended time.Time) (missed, error) {
 	service, failed := w.service.finish()
 	direct, alsoFailed := w.direct.finish()
-	if err := errors.Join(failed, alsoFailed); err != nil {
+	err := errors.Join(failed, alsoFailed)
+	if err != nil {
 		return missed{}, err
 	}
 	from := began
 	if !o.listens {
-		stopped, is := prober.Stopped(direct, shop)
-		if !is || stopped.Before(began) {
-			return missed{}, fmt.Errorf("the Pod of Service %s did not stop listening in the outage", w.name)
+		if from, err = stoppedIn(direct, began); err != nil {
+			return missed{}, fmt.Errorf("the Pod of Service %s: %w", w.name, err)
 		}
-		from = stopped
 	}
 	return missed{
 		Loss:  prober.Lost(service, from, ended, shop),
 		early: prober.Lost(service, began, from, shop).Failed,
 	}, nil
+}
+
+// stoppedIn is when a Pod stopped listening in an outage. A request that it did not answer may
+// have been sent a moment before the outage began.
+func stoppedIn(direct []prober.Result, began time.Time) (time.Time, error) {
+	stopped, is := prober.Stopped(direct, shop)
+	switch {
+	case !is:
+		return stopped, errors.New("it did not stop listening in the outage")
+	case stopped.Add(requestLimit).Before(began):
+		return stopped, fmt.Errorf("it stopped listening %s before the outage", began.Sub(stopped))
+	case stopped.Before(began):
+		return began, nil
+	default:
+		return stopped, nil
+	}
 }
 
 func pause(ctx context.Context, length time.Duration) error {

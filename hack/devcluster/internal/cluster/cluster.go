@@ -27,6 +27,8 @@ type Cluster struct {
 	out        io.Writer
 	// expected are the components that run unless something is wrong with them.
 	expected []string
+	// started are those of them that this command started.
+	started []string
 }
 
 // New returns the cluster of a state folder, which may or may not run.

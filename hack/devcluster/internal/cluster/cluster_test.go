@@ -3,6 +3,8 @@
 package cluster
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -110,5 +112,37 @@ func TestAForeignListenerIsNamedByPort(t *testing.T) {
 	}
 	if err := checkPorts([]topology.Port{port}); err != nil {
 		t.Errorf("a free port was refused: %v", err)
+	}
+}
+
+func TestAComponentThatEndsDuringARepairIsStartedOnce(t *testing.T) {
+	ended := &endedError{component: apiServerName, awaited: "Node"}
+	for name, tc := range map[string]struct {
+		// found says whether each repair finds the component running, which then ends; the
+		// last one succeeds.
+		found []bool
+		want  error
+	}{
+		"nothing ends":                         {nil, nil},
+		"it was killed just before":            {[]bool{true}, nil},
+		"it was started, and ended at once":    {[]bool{false}, ended},
+		"it was killed, and cannot be started": {[]bool{true, false}, ended},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, repairs := New(layout.State(t.TempDir()), nil, io.Discard), 0
+			err := c.retryEnded(func() error {
+				repairs++
+				if repairs > len(tc.found) {
+					return nil
+				}
+				if !tc.found[repairs-1] {
+					c.started = append(c.started, apiServerName)
+				}
+				return fmt.Errorf("repair: %w", ended)
+			})
+			if !errors.Is(err, tc.want) {
+				t.Errorf("got %v, want %v", err, tc.want)
+			}
+		})
 	}
 }

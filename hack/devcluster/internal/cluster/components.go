@@ -87,6 +87,7 @@ func (c *Cluster) ensureStarted(names []string) (started []string, err error) {
 			return started, err
 		}
 		started = append(started, name)
+		c.started = append(c.started, name)
 	}
 	return started, nil
 }

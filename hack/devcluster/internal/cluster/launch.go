@@ -134,7 +134,7 @@ func (c *Cluster) waitFor(ctx context.Context, what string, limit time.Duration,
 		}
 		for _, name := range c.expected {
 			if !c.supervisor.Alive(name) {
-				return fmt.Errorf("%s has ended while waiting for %s; the end of its log:\n%s", name, what, c.lastLines(name))
+				return &endedError{component: name, awaited: what, log: c.lastLines(name)}
 			}
 		}
 		select {
@@ -146,6 +146,13 @@ func (c *Cluster) waitFor(ctx context.Context, what string, limit time.Duration,
 		case <-tick.C:
 		}
 	}
+}
+
+// endedError is that a component ended while something was waited for.
+type endedError struct{ component, awaited, log string }
+
+func (e *endedError) Error() string {
+	return fmt.Sprintf("%s has ended while waiting for %s; the end of its log:\n%s", e.component, e.awaited, e.log)
 }
 
 func (c *Cluster) lastLines(name string) string {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -112,7 +113,7 @@ func cannotKeep(existing, wanted record) string {
 func (c *Cluster) reuse(ctx context.Context, existing *record, wanted record) (done bool, err error) {
 	obstacle := cannotKeep(*existing, wanted)
 	if obstacle == "" {
-		err := c.repair(ctx, existing)
+		err := c.retryEnded(func() error { return c.repair(ctx, existing) })
 		if err == nil || ctx.Err() != nil {
 			return true, err
 		}
@@ -123,6 +124,20 @@ func (c *Cluster) reuse(ctx context.Context, existing *record, wanted record) (d
 		return false, fmt.Errorf("remove the earlier cluster: %w", err)
 	}
 	return false, nil
+}
+
+// retryEnded repeats a repair during which a component ended that was found running: one
+// that was killed has its memory to give back first, and is seen until then. One that this
+// command started will not do better a second time.
+func (c *Cluster) retryEnded(repair func() error) error {
+	for {
+		c.expected = nil
+		err := repair()
+		ended, isEnded := errors.AsType[*endedError](err)
+		if !isEnded || slices.Contains(c.started, ended.component) {
+			return err
+		}
+	}
 }
 
 // repair starts the components that ended.
