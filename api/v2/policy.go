@@ -26,6 +26,8 @@ type Policy interface {
 	// Selects reports whether the spec means a Service, by the labels of its namespace
 	// and its own name and labels. One with an invalid or empty selector means none.
 	Selects(service metav1.Object, namespaceLabels map[string]string) bool
+	// Selector is Selects, for many Services: the selectors are parsed once.
+	Selector() func(service metav1.Object, namespaceLabels map[string]string) bool
 	// InNamespaces are the only namespaces whose Services the spec may mean; empty is all.
 	InNamespaces() []string
 	// SelectorProblem says what is wrong with the selectors; nil if nothing is.
@@ -49,6 +51,18 @@ func (c *CriticalService) Observed() *ProtectionStatus { return &c.Status }
 // Selects reports whether the spec means a Service.
 func (c *CriticalService) Selects(service metav1.Object, namespaceLabels map[string]string) bool {
 	return c.Spec.Selects(service.GetNamespace(), namespaceLabels, service.GetLabels())
+}
+
+// Selector is Selects with selectors that were parsed.
+func (c *CriticalService) Selector() func(service metav1.Object, namespaceLabels map[string]string) bool {
+	inNamespace, ofService := everything, parsed(&c.Spec.ServiceSelector)
+	if c.Spec.NamespaceSelector != nil {
+		inNamespace = parsed(c.Spec.NamespaceSelector)
+	}
+	empty := isEmpty(&c.Spec.ServiceSelector)
+	return func(service metav1.Object, namespaceLabels map[string]string) bool {
+		return !empty && reaches(c.Spec.Namespaces, service.GetNamespace()) && inNamespace(namespaceLabels) && ofService(service.GetLabels())
+	}
 }
 
 // InNamespaces are the namespaces that the spec names; empty is all.
@@ -77,6 +91,17 @@ func (s *ServiceFallback) Observed() *ProtectionStatus { return &s.Status }
 // Selects reports whether the spec means a Service.
 func (s *ServiceFallback) Selects(service metav1.Object, _ map[string]string) bool {
 	return service.GetNamespace() == s.Namespace && s.Spec.Selects(service.GetName(), service.GetLabels())
+}
+
+// Selector is Selects with a selector that was parsed.
+func (s *ServiceFallback) Selector() func(service metav1.Object, namespaceLabels map[string]string) bool {
+	ofService := nothing
+	if s.Spec.ServiceSelector != nil && !isEmpty(s.Spec.ServiceSelector) {
+		ofService = parsed(s.Spec.ServiceSelector)
+	}
+	return func(service metav1.Object, _ map[string]string) bool {
+		return service.GetNamespace() == s.Namespace && (s.Spec.Names(service.GetName()) || ofService(service.GetLabels()))
+	}
 }
 
 // InNamespaces is the namespace of the object itself.

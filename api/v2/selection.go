@@ -42,14 +42,24 @@ func selectsSome(selector *metav1.LabelSelector, set map[string]string) bool {
 	return !isEmpty(selector) && selects(selector, set)
 }
 
-func selects(selector *metav1.LabelSelector, set map[string]string) bool {
+func selects(selector *metav1.LabelSelector, set map[string]string) bool { return parsed(selector)(set) }
+
+// parsed is what a selector says of labels. Without expressions there is nothing to parse,
+// which costs more than to compare. One that is invalid selects nothing.
+func parsed(selector *metav1.LabelSelector) func(set map[string]string) bool {
 	if len(selector.MatchExpressions) == 0 {
-		// Thousands of Services are compared with each policy, and parsing costs more than this.
-		return hasAll(set, selector.MatchLabels)
+		return func(set map[string]string) bool { return hasAll(set, selector.MatchLabels) }
 	}
-	parsed, err := metav1.LabelSelectorAsSelector(selector)
-	return err == nil && parsed.Matches(labels.Set(set))
+	whole, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return nothing
+	}
+	return func(set map[string]string) bool { return whole.Matches(labels.Set(set)) }
 }
+
+func everything(map[string]string) bool { return true }
+
+func nothing(map[string]string) bool { return false }
 
 func hasAll(set, wanted map[string]string) bool {
 	for key, value := range wanted {

@@ -180,7 +180,7 @@ func observerOf(mgr ctrl.Manager, options Options) (observe.Observer, error) {
 		Namespaces: options.Namespaces,
 		Clock:      clock.RealClock{},
 
-		LivePolicies: observe.NewPolicyReader(mgr.GetAPIReader(), live),
+		LivePolicies: observe.NewPolicyReader(mgr.GetAPIReader(), live, cached),
 		NoTenants:    options.NoTenants,
 	}, nil
 }

@@ -24,7 +24,7 @@ func Matches(policy criticalv2.Policy, service *corev1.Service, namespaceLabels 
 const MaxFallbacks = 100
 
 // Counting are the ServiceFallbacks of a namespace that count, which are the oldest, by age, so
-// that a new one never takes the place of another; and the first that does not, if any.
+// that a new one does not take the place of another; and the first that does not, if any.
 func Counting(fallbacks []criticalv2.Policy) (counting []criticalv2.Policy, next criticalv2.Policy) {
 	counting = make([]criticalv2.Policy, 0, min(len(fallbacks), MaxFallbacks+1))
 	for _, fallback := range fallbacks {

@@ -51,9 +51,9 @@ func (c contents) same(last, next []page.Problem) bool { return slices.Equal(las
 
 // eachUser calls f with every Service whose page names a content.
 func (c contents) eachUser(ctx context.Context, key types.NamespacedName, f func(*corev1.Service)) {
-	for _, policy := range observe.Policies(ctx, c.Cached, key.Namespace) {
-		if named := policy.Protection().Fallback.Page; named != nil && named.ConfigMapName == key.Name {
-			observe.EachSelectedIn(ctx, c.Cached, key.Namespace, policy, f)
-		}
-	}
+	naming := slices.DeleteFunc(observe.Policies(ctx, c.Cached, key.Namespace), func(policy criticalv2.Policy) bool {
+		named := policy.Protection().Fallback.Page
+		return named == nil || named.ConfigMapName != key.Name
+	})
+	observe.EachSelectedIn(ctx, c.Cached, key.Namespace, naming, f)
 }

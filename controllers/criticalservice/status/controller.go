@@ -59,14 +59,14 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	if !r.NoTenants {
 		statuses = statuses.
 			Watches(&criticalv2.ServiceFallback{}, &handler.EnqueueRequestForObject{}, changed).
-			Watches(&criticalv2.ServiceFallback{}, handler.Funcs{DeleteFunc: r.atTheBound})
+			Watches(&criticalv2.ServiceFallback{}, handler.Funcs{DeleteFunc: r.misplaced})
 	}
 	return statuses.Complete(r)
 }
 
-// atTheBound wakes the ServiceFallback that takes the place of one that is gone.
-func (r *Reconciler) atTheBound(ctx context.Context, e event.DeleteEvent, q queue.Requests) {
-	observe.EachAtTheBound(ctx, r.Cached, e.Object.GetNamespace(), func(policy criticalv2.Policy) {
+// misplaced wakes the ServiceFallbacks that count because another one is gone.
+func (r *Reconciler) misplaced(ctx context.Context, e event.DeleteEvent, q queue.Requests) {
+	observe.EachMisplaced(ctx, r.Cached, e.Object.GetNamespace(), func(policy criticalv2.Policy) {
 		q.Add(ctrl.Request{NamespacedName: summary.KeyOf(policy)})
 	})
 }

@@ -71,28 +71,28 @@ func TestDefaultsAreVisibleInTheStoredObject(t *testing.T) {
 	for sentence, test := range map[string]struct{ sent, want string }{
 		"A selector is all it takes: the built-in page answers at once.": {
 			sent: `{serviceSelector: {matchLabels: {a: b}}}`,
-			want: `{serviceSelector: {matchLabels: {a: b}}, activationDelay: 0s, deactivationDelay: 0s, fallback: {page: ` + page + `}}`,
+			want: `{serviceSelector: {matchLabels: {a: b}}, precedence: Default, activationDelay: 0s, deactivationDelay: 0s, fallback: {page: ` + page + `}}`,
 		},
 		"An empty page has the same defaults.": {
 			sent: `{serviceSelector: {matchLabels: {a: b}}, fallback: {page: {}}}`,
-			want: `{serviceSelector: {matchLabels: {a: b}}, activationDelay: 0s, deactivationDelay: 0s, fallback: {page: ` + page + `}}`,
+			want: `{serviceSelector: {matchLabels: {a: b}}, precedence: Default, activationDelay: 0s, deactivationDelay: 0s, fallback: {page: ` + page + `}}`,
 		},
 		"A list of probes takes the place of the default list, an empty one too; the other list keeps its default.": {
 			sent: `{serviceSelector: {matchLabels: {a: b}}, fallback: {page: {probes: {paths: [/up], userAgents: []}}}}`,
-			want: `{serviceSelector: {matchLabels: {a: b}}, activationDelay: 0s, deactivationDelay: 0s, fallback: {page:
+			want: `{serviceSelector: {matchLabels: {a: b}}, precedence: Default, activationDelay: 0s, deactivationDelay: 0s, fallback: {page:
 				{statusCode: 503, retryAfterSeconds: 30, replicas: 2, probes: {paths: [/up], userAgents: []}}}}`,
 		},
 		"A Pod is made on demand and published in a slice.": {
 			sent: `{serviceSelector: {matchLabels: {a: b}}, fallback: {podTemplate: {}}}`,
-			want: `{serviceSelector: {matchLabels: {a: b}}, activationDelay: 0s, deactivationDelay: 0s, fallback: {podTemplate: {activation: OnDemand, publish: EndpointSlice}}}`,
+			want: `{serviceSelector: {matchLabels: {a: b}}, precedence: Default, activationDelay: 0s, deactivationDelay: 0s, fallback: {podTemplate: {activation: OnDemand, publish: EndpointSlice}}}`,
 		},
 		"A standby Pod is published in a slice.": {
 			sent: `{serviceSelector: {matchLabels: {a: b}}, fallback: {podTemplate: {name: x, activation: Standby}}}`,
-			want: `{serviceSelector: {matchLabels: {a: b}}, activationDelay: 0s, deactivationDelay: 0s, fallback: {podTemplate: {name: x, activation: Standby, publish: EndpointSlice}}}`,
+			want: `{serviceSelector: {matchLabels: {a: b}}, precedence: Default, activationDelay: 0s, deactivationDelay: 0s, fallback: {podTemplate: {name: x, activation: Standby, publish: EndpointSlice}}}`,
 		},
 		"A backup Service has no defaults.": {
 			sent: `{serviceSelector: {matchLabels: {a: b}}, fallback: {service: {name: x}}, activationDelay: 5s}`,
-			want: `{serviceSelector: {matchLabels: {a: b}}, activationDelay: 5s, deactivationDelay: 0s, fallback: {service: {name: x}}}`,
+			want: `{serviceSelector: {matchLabels: {a: b}}, precedence: Default, activationDelay: 5s, deactivationDelay: 0s, fallback: {service: {name: x}}}`,
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {

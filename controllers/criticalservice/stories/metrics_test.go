@@ -72,7 +72,7 @@ func TestTheMetricsOfAServiceFollowIt(t *testing.T) {
 	of := func(name string, more ...string) func() float64 {
 		labels := map[string]string{"namespace": service.Namespace, "service": service.Name}
 		if name == "state" {
-			labels["critical_service"], labels["fallback"] = policy.Name, "page"
+			labels["critical_service"], labels["governor_kind"], labels["fallback"] = policy.Name, "CriticalService", "page"
 		}
 		for i := 0; i < len(more); i += 2 {
 			labels[more[i]] = more[i+1]
@@ -172,7 +172,7 @@ func TestAServiceIsCountedOnce(t *testing.T) {
 	state := func(governor *criticalv2.CriticalService, name, state string) func() float64 {
 		return func() float64 {
 			return sample(w, registry, "state", map[string]string{
-				"namespace": w.Namespace, "service": name, "critical_service": governor.Name, "fallback": "page", "state": state,
+				"namespace": w.Namespace, "service": name, "critical_service": governor.Name, "governor_kind": "CriticalService", "fallback": "page", "state": state,
 			})
 		}
 	}

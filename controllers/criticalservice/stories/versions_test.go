@@ -33,6 +33,7 @@ namespaces: [nowhere]
 serviceSelector: {matchLabels: {role: frontend, app: shop}}
 activationDelay: 0s
 deactivationDelay: 0s
+precedence: Default
 fallback: {podTemplate: {activation: OnDemand, publish: SelectorLabels}}`))
 	read := &criticalv1.CriticalService{}
 	g.Expect(cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(written), read)).To(Succeed())
@@ -78,6 +79,7 @@ namespaces: [elsewhere]
 serviceSelector: {matchLabels: {role: frontend}}
 activationDelay: 7s
 deactivationDelay: 0s
+precedence: Default
 fallback: {podTemplate: {activation: OnDemand, publish: SelectorLabels}}`))
 }
 

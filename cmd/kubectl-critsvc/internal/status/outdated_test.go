@@ -3,6 +3,7 @@ package status
 import (
 	"bytes"
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,10 +86,29 @@ func TestEachServiceHasItsOwnTimeToBeReported(t *testing.T) {
 	g.Expect(viewOf(found, scope{namespace: "shop"}).Services[1].Outdated).To(BeFalse(), "it was up in between")
 }
 
+// printed is what a command that goes on has printed.
+type printed struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (p *printed) Write(text []byte) (int, error) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.text.Write(text)
+}
+
+func (p *printed) String() string {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.text.String()
+}
+
 func TestAWatchWaitsForTheOperator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
-		var out bytes.Buffer
+		var out printed
 		o := &options{to: &access.Access{IOStreams: genericiooptions.IOStreams{Out: &out}}}
 		o.format = output.AddTo(&cobra.Command{})
 		found := factsOf(t, "shop.input.yaml")

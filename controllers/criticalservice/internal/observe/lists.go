@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,21 +24,22 @@ func EachSelected(ctx context.Context, reader client.Reader, policy criticalv2.P
 	if len(namespaces) == 0 {
 		namespaces = []string{""}
 	}
+	if fallback, ofTenant := policy.(*criticalv2.ServiceFallback); ofTenant && fallback.Spec.ServiceSelector == nil {
+		eachNamed(ctx, reader, fallback, f)
+		return
+	}
 	for _, namespace := range namespaces {
-		EachSelectedIn(ctx, reader, namespace, policy, f)
+		EachSelectedIn(ctx, reader, namespace, []criticalv2.Policy{policy}, f)
 	}
 }
 
-// EachSelectedIn calls f with every Service of a namespace that a policy selects; an empty
-// name is all.
-func EachSelectedIn(ctx context.Context, reader client.Reader, namespace string, policy criticalv2.Policy, f func(*corev1.Service)) {
-	if namespace == "" && len(policy.InNamespaces()) > 0 {
-		EachSelected(ctx, reader, policy, f)
-		return
-	}
-	if fallback, ofTenant := policy.(*criticalv2.ServiceFallback); ofTenant && fallback.Spec.ServiceSelector == nil {
-		eachNamed(ctx, reader, namespace, fallback, f)
-		return
+// EachSelectedIn calls f with every Service of a namespace that one of some policies selects;
+// an empty name is all. The Services are walked over once, and a selector is parsed once: a team
+// may have many of both.
+func EachSelectedIn(ctx context.Context, reader client.Reader, namespace string, policies []criticalv2.Policy, f func(*corev1.Service)) {
+	selects := make([]func(metav1.Object, map[string]string) bool, 0, len(policies))
+	for _, policy := range policies {
+		selects = append(selects, policy.Selector())
 	}
 	labels := map[string]map[string]string{}
 	EachService(ctx, reader, namespace, func(service *corev1.Service) {
@@ -46,21 +48,20 @@ func EachSelectedIn(ctx context.Context, reader client.Reader, namespace string,
 			known = NamespaceLabels(ctx, reader, service.Namespace)
 			labels[service.Namespace] = known
 		}
-		if policy.Selects(service, known) {
-			f(service)
+		for _, selected := range selects {
+			if selected(service, known) {
+				f(service)
+				return
+			}
 		}
 	})
 }
 
-// eachNamed calls f with the Services of a namespace that a ServiceFallback names, without a
-// walk over all.
-func eachNamed(ctx context.Context, reader client.Reader, namespace string, fallback *criticalv2.ServiceFallback, f func(*corev1.Service)) {
-	if namespace != fallback.Namespace {
-		return
-	}
+// eachNamed calls f with the Services that a ServiceFallback names, without a walk over all.
+func eachNamed(ctx context.Context, reader client.Reader, fallback *criticalv2.ServiceFallback, f func(*corev1.Service)) {
 	for _, name := range fallback.Spec.Services {
 		service := &corev1.Service{}
-		if reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, service) == nil {
+		if reader.Get(ctx, client.ObjectKey{Namespace: fallback.Namespace, Name: name}, service) == nil {
 			f(service)
 		}
 	}
@@ -82,9 +83,7 @@ func EachUserOfTemplate(ctx context.Context, reader client.Reader, templates pro
 	if !templates.IsNamed(name, policies) {
 		return
 	}
-	for _, policy := range policies {
-		EachSelectedIn(ctx, reader, templates.Reach(name), policy, f)
-	}
+	EachSelectedIn(ctx, reader, templates.Reach(name), policies, f)
 }
 
 // NamespaceLabels are the labels of a namespace; nil if it is gone.

@@ -2,12 +2,17 @@ package observe
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -59,16 +64,20 @@ func Counts(ctx context.Context, reader client.Reader, policy criticalv2.Policy)
 	return slices.ContainsFunc(counting, func(other criticalv2.Policy) bool { return other.GetName() == policy.GetName() })
 }
 
-// EachAtTheBound calls f with the last ServiceFallback of a namespace that counts, and with
-// the first that does not: they change places where another one comes or goes.
-func EachAtTheBound(ctx context.Context, reader client.Reader, namespace string, f func(criticalv2.Policy)) {
+// EachMisplaced calls f with the ServiceFallbacks of a namespace whose status has it wrong whether
+// they count, because others came or went.
+func EachMisplaced(ctx context.Context, reader client.Reader, namespace string, f func(criticalv2.Policy)) {
 	found, _ := fallbacks(ctx, reader, namespace)
-	counting, next := protection.Counting(found)
-	if len(counting) == protection.MaxFallbacks {
-		f(counting[len(counting)-1])
+	counting, _ := protection.Counting(found)
+	counts := sets.New[types.UID]()
+	for _, policy := range counting {
+		counts.Insert(policy.GetUID())
 	}
-	if next != nil {
-		f(next)
+	for _, policy := range found {
+		ready := meta.FindStatusCondition(policy.Observed().Conditions, criticalv2.ConditionReady)
+		if ready != nil && (ready.Reason == criticalv2.ConditionReasonTooMany) == counts.Has(policy.GetUID()) {
+			f(policy)
+		}
 	}
 }
 
@@ -76,11 +85,13 @@ func EachAtTheBound(ctx context.Context, reader client.Reader, namespace string,
 // thousand Services that leave protection at one moment ask for the same lists, which are
 // long. What a caller gets was read after it asked.
 type PolicyReader struct {
-	// cluster asks the API server for CriticalServices, tenants for ServiceFallbacks.
-	cluster, tenants client.Reader
-	// turn has a place for the one who reads.
-	turn chan struct{}
-	mu   sync.Mutex
+	// cluster asks the API server for CriticalServices, tenants for ServiceFallbacks; cached
+	// has as many of these as there may be.
+	cluster, tenants, cached client.Reader
+	// turns has a place for each who reads CriticalServices, or ServiceFallbacks: a team
+	// whose list is slow must not delay the others.
+	turns map[bool]chan struct{}
+	mu    sync.Mutex
 	// next are the reads that have not begun yet, by namespace: that of the cluster is
 	// empty.
 	next map[string]*policyRead
@@ -93,12 +104,18 @@ type policyRead struct {
 	err   error
 }
 
-// policiesTimeout bounds one read.
-const policiesTimeout = 30 * time.Second
+// policiesTimeout bounds one read, and teamsAtOnce is how many namespaces are read at once.
+const (
+	policiesTimeout = 10 * time.Second
+	teamsAtOnce     = 8
+)
 
 // NewPolicyReader makes one.
-func NewPolicyReader(cluster, tenants client.Reader) *PolicyReader {
-	return &PolicyReader{cluster: cluster, tenants: tenants, turn: make(chan struct{}, 1), next: map[string]*policyRead{}}
+func NewPolicyReader(cluster, tenants, cached client.Reader) *PolicyReader {
+	return &PolicyReader{
+		cluster: cluster, tenants: tenants, cached: cached, next: map[string]*policyRead{},
+		turns: map[bool]chan struct{}{true: make(chan struct{}, 1), false: make(chan struct{}, teamsAtOnce)},
+	}
 }
 
 // List returns all policies that may mean Services of a namespace. They must not be
@@ -132,8 +149,9 @@ func (p *PolicyReader) list(ctx context.Context, namespace string) ([]criticalv2
 }
 
 func (p *PolicyReader) read(ctx context.Context, namespace string, read *policyRead) {
-	p.turn <- struct{}{}
-	defer func() { <-p.turn }()
+	turn := p.turns[namespace == ""]
+	turn <- struct{}{}
+	defer func() { <-turn }()
 	p.mu.Lock()
 	delete(p.next, namespace) // Who asks from now on waits for the next one.
 	p.mu.Unlock()
@@ -141,17 +159,27 @@ func (p *PolicyReader) read(ctx context.Context, namespace string, read *policyR
 	limited, cancel := context.WithTimeout(ctx, policiesTimeout)
 	defer cancel()
 	if namespace != "" {
-		var list criticalv2.ServiceFallbackList
-		read.err = p.tenants.List(limited, &list, client.InNamespace(namespace))
-		for i := range list.Items {
-			list.Items[i] = *slimFallback(&list.Items[i]) // What is too large for the cache is so in both.
-		}
-		read.items = list.Policies()
+		read.items, read.err = p.fallbacks(limited, namespace)
 		return
 	}
 	var list criticalv2.CriticalServiceList
 	read.err = p.cluster.List(limited, &list)
 	read.items = list.Policies()
+}
+
+// fallbacks are the ServiceFallbacks of a namespace. Any user of it can make more than a live read
+// takes, which must not end all withdrawals there: then the cache, which keeps little of each, is
+// the best that is known.
+func (p *PolicyReader) fallbacks(ctx context.Context, namespace string) ([]criticalv2.Policy, error) {
+	var list criticalv2.ServiceFallbackList
+	err := p.tenants.List(ctx, &list, client.InNamespace(namespace))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return fallbacks(ctx, p.cached, namespace)
+	}
+	for i := range list.Items {
+		list.Items[i] = *slimFallback(&list.Items[i]) // What is too large for the cache is so in both.
+	}
+	return list.Policies(), err
 }
 
 // WithoutTenants is a reader for which there are no ServiceFallbacks: the kind is turned off,

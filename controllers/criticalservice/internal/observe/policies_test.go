@@ -3,6 +3,7 @@ package observe_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -11,7 +12,9 @@ import (
 
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -50,7 +53,7 @@ func TestManyWhoAskShareAReadThatBeginsAfterThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
 		server := &slowServer{may: make(chan struct{})}
-		policies := observe.NewPolicyReader(server, noFallbacks{})
+		policies := observe.NewPolicyReader(server, noFallbacks{}, noFallbacks{})
 		results := make(chan int, 101)
 		ask := func() {
 			items, err := policies.List(t.Context(), "web")
@@ -78,7 +81,7 @@ func TestManyWhoAskShareAReadThatBeginsAfterThem(t *testing.T) {
 
 func team(name string, age int, services ...string) *criticalv2.ServiceFallback {
 	return &criticalv2.ServiceFallback{
-		ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: name, CreationTimestamp: metav1.NewTime(time.Unix(int64(1_800_000_000-age), 0))},
+		ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(time.Unix(int64(1_800_000_000-age), 0))},
 		Spec:       criticalv2.ServiceFallbackSpec{Services: services},
 	}
 }
@@ -114,16 +117,67 @@ func TestAServiceFallbackBeyondTheBoundDoesNotCount(t *testing.T) {
 	g.Expect(observe.Counts(t.Context(), observer.Cached, surplus)).To(BeFalse())
 	g.Expect(observe.Counts(t.Context(), observer.Cached, objects[0].(*criticalv2.ServiceFallback))).To(BeTrue())
 	g.Expect(observe.Counts(t.Context(), observer.Cached, critical(criticalv2.Fallback{}))).To(BeTrue())
-	var bound []string
-	atTheBound := func(policy criticalv2.Policy) { bound = append(bound, policy.GetName()) }
-	observe.EachAtTheBound(t.Context(), observer.Cached, web.Namespace, atTheBound)
-	g.Expect(bound).To(Equal([]string{"old-000", "a-new-one"}), "the youngest that counts, and the oldest that does not")
+	misplaced := func() (names []string) {
+		observe.EachMisplaced(t.Context(), observer.Cached, web.Namespace, func(policy criticalv2.Policy) { names = append(names, policy.GetName()) })
+		return names
+	}
+	g.Expect(misplaced()).To(BeEmpty(), "no status says anything yet")
+	meta.SetStatusCondition(&surplus.Status.Conditions, metav1.Condition{Type: criticalv2.ConditionReady, Status: metav1.ConditionFalse, Reason: criticalv2.ConditionReasonTooMany})
+	g.Expect(client.Status().Update(t.Context(), surplus)).To(Succeed())
+	g.Expect(misplaced()).To(BeEmpty(), "it says that it does not count")
 
 	g.Expect(client.Delete(t.Context(), objects[7])).To(Succeed())
+	g.Expect(client.Delete(t.Context(), objects[8])).To(Succeed())
 	g.Expect(observe.Counts(t.Context(), observer.Cached, surplus)).To(BeTrue())
-	bound = nil
-	observe.EachAtTheBound(t.Context(), observer.Cached, web.Namespace, atTheBound)
-	g.Expect(bound).To(Equal([]string{"a-new-one"}))
+	g.Expect(misplaced()).To(Equal([]string{"a-new-one"}), "however many are gone")
+}
+
+// A team can make its list as large as it likes, and must not end withdrawals by that.
+func TestALiveListThatIsTooLargeIsReadFromTheCache(t *testing.T) {
+	g := NewWithT(t)
+	observer, _ := observetest.Of(t, team("own", 0, web.Name))
+	policies := observe.NewPolicyReader(noFallbacks{}, tooLarge{}, observer.Cached)
+	found, err := policies.List(t.Context(), web.Namespace)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(found).To(HaveLen(1))
+}
+
+// tooLarge is an API server whose answers are.
+type tooLarge struct{ client.Reader }
+
+// List implements client.Reader.
+func (tooLarge) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return fmt.Errorf("list: %w", &http.MaxBytesError{Limit: 1})
+}
+
+func TestATeamWhoseListIsSlowDelaysNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		slow := &slowNamespace{namespace: "slow", may: make(chan struct{})}
+		policies := observe.NewPolicyReader(noFallbacks{}, slow, noFallbacks{})
+		go func() { _, _ = policies.List(t.Context(), "slow") }()
+		synctest.Wait()
+		_, err := policies.List(t.Context(), web.Namespace)
+		g.Expect(err).NotTo(HaveOccurred())
+		close(slow.may)
+	})
+}
+
+// slowNamespace is an API server that does not answer of one namespace until it may.
+type slowNamespace struct {
+	client.Reader
+	namespace string
+	may       chan struct{}
+}
+
+// List implements client.Reader.
+func (s *slowNamespace) List(_ context.Context, _ client.ObjectList, options ...client.ListOption) error {
+	chosen := &client.ListOptions{}
+	chosen.ApplyOptions(options)
+	if chosen.Namespace == s.namespace {
+		<-s.may
+	}
+	return nil
 }
 
 // BenchmarkPoliciesOfATeam measures what a decision about a Service costs whose namespace has

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -175,6 +176,10 @@ const maxOwners = 8
 // last of them has gone.
 func owners(governor criticalv2.Policy, others []criticalv2.Policy) []metav1.OwnerReference {
 	references := []metav1.OwnerReference{*controllerRef(governor)}
+	// Those of the administrator first: a team that deletes all of its own keeps what he gives.
+	others = slices.SortedStableFunc(slices.Values(others), func(a, b criticalv2.Policy) int {
+		return strings.Compare(a.GetNamespace(), b.GetNamespace())
+	})
 	for _, other := range others[:min(len(others), maxOwners)] {
 		ref := controllerRef(other)
 		ref.Controller = nil

@@ -3,6 +3,7 @@ package wake
 
 import (
 	"context"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -80,12 +81,12 @@ func servicesOfBackup(ctx context.Context, reader client.Reader, namespace, back
 	observe.EachStandby(ctx, reader, namespace, client.MatchingFields{observe.IndexBackupOfSlice: backup}, func(slice *discoveryv1.EndpointSlice) {
 		q.Add(Request(namespace, observe.ServiceOfSlice(slice)[0]))
 	})
-	for _, policy := range observe.Policies(ctx, reader, namespace) {
+	wanting := slices.DeleteFunc(observe.Policies(ctx, reader, namespace), func(policy criticalv2.Policy) bool {
 		wanted := policy.Protection().Fallback.Service
-		if wanted == nil || wanted.Name != backup {
-			continue
-		}
-		observe.EachSelectedIn(ctx, reader, namespace, policy, func(service *corev1.Service) { q.Add(Request(namespace, service.Name)) })
+		return wanted == nil || wanted.Name != backup
+	})
+	if len(wanting) > 0 {
+		observe.EachSelectedIn(ctx, reader, namespace, wanting, func(service *corev1.Service) { q.Add(Request(namespace, service.Name)) })
 	}
 }
 
@@ -158,14 +159,14 @@ func ServicesOfPolicy(reader client.Reader) func(context.Context, client.Object,
 	}
 }
 
-// ServicesOfFallback wakes the Services that a ServiceFallback selects, and those of the
-// ones that change places with it at the bound of their number. Where the operator starts
+// ServicesOfFallback wakes the Services that a ServiceFallback selects, and those of the ones
+// that count, or do so no more, because of it. Where the operator starts
 // every Service is woken anyway.
 func ServicesOfFallback(reader client.Reader) handler.EventHandler {
 	selected := ServicesOfPolicy(reader)
 	each := EachState(func(ctx context.Context, object client.Object, q queue.Requests) {
 		selected(ctx, object, q)
-		observe.EachAtTheBound(ctx, reader, object.GetNamespace(), func(policy criticalv2.Policy) { selected(ctx, policy, q) })
+		observe.EachMisplaced(ctx, reader, object.GetNamespace(), func(policy criticalv2.Policy) { selected(ctx, policy, q) })
 	}).(handler.Funcs)
 	create := each.CreateFunc
 	each.CreateFunc = func(ctx context.Context, e event.CreateEvent, q queue.Requests) {

@@ -11,6 +11,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/responder/internal/render"
 	"github.com/critical-service/operator/internal/contract/listener"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // Decide says what is to be written so that the namespace's responder stands in
@@ -68,13 +69,14 @@ func (s *Snapshot) image() string {
 	return s.Settings.Image
 }
 
-// owners are the controllers of the slices, as owners that control nothing.
+// owners are the policies that own the slices, as owners that control nothing: the responder
+// must stay as long as any of its slices, also where the one that governs is deleted.
 func (s *Snapshot) owners() []metav1.OwnerReference {
 	byUID := map[string]metav1.OwnerReference{}
 	for i := range s.Slices {
-		if owner := metav1.GetControllerOf(&s.Slices[i]); owner != nil {
+		for _, owner := range s.Slices[i].OwnerReferences {
 			// One of several versions of the API, where slices differ in it.
-			if known, found := byUID[string(owner.UID)]; !found || known.APIVersion < owner.APIVersion {
+			if known, found := byUID[string(owner.UID)]; protection.IsPolicy(owner) && (!found || known.APIVersion < owner.APIVersion) {
 				byUID[string(owner.UID)] = metav1.OwnerReference{
 					APIVersion: owner.APIVersion, Kind: owner.Kind, Name: owner.Name, UID: owner.UID,
 				}

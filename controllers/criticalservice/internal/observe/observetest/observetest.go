@@ -37,13 +37,13 @@ func Of(t testing.TB, objects ...client.Object) (observe.Observer, client.Client
 		WithStatusSubresource(&criticalv2.CriticalService{}, &criticalv2.ServiceFallback{}).Build()
 	live := neverAsked{t: t}
 	return observe.Observer{
-		Cached: cached, Live: live, Memory: &memory.Memory{}, Clock: clock.RealClock{}, LivePolicies: observe.NewPolicyReader(live, live),
+		Cached: cached, Live: live, Memory: &memory.Memory{}, Clock: clock.RealClock{}, LivePolicies: observe.NewPolicyReader(live, live, cached),
 	}, cached
 }
 
 // Ask lets an observer ask an API server.
 func Ask(observer *observe.Observer, live client.Reader) {
-	observer.Live, observer.LivePolicies = live, observe.NewPolicyReader(live, live)
+	observer.Live, observer.LivePolicies = live, observe.NewPolicyReader(live, live, observer.Cached)
 }
 
 // neverAsked is an API server that must not be asked.
