@@ -133,3 +133,28 @@ func TestATeamGetsNowhereElse(t *testing.T) {
 	bank.answeredBy("bank")
 	neighbour.Expect(bank.standbyEndpoints(neighbour)).To(BeEmpty())
 }
+
+// The Pods that answer belong to all policies that match: Kubernetes removes what only a deleted one owned.
+func TestADefaultTakesOverWhereATeamDeletesItsFallbackInMidOutage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	team := w.team()
+	application := w.deployment("shop")
+	shop := w.service("shop").withTeam(team, pageSentence).ready()
+	theirs := shop.policy
+	shop.withPage()
+	shop.becomes(criticalv2.StateIgnored, criticalv2.ReasonOverridden)
+	w.scale(application, 0)
+	shop.becomesBy(theirs, criticalv2.StateCovered, criticalv2.ReasonFallbackServing)
+	o := w.watch("shop", shop.url(), 50)
+	o.answers(thePage)
+
+	began := time.Now()
+	w.Expect(team.Delete(w.ctx, theirs)).To(Succeed())
+	shop.becomes(criticalv2.StateCovered, criticalv2.ReasonFallbackServing)
+	o.keeps(thePage, 5*time.Second)
+	o.kept(thePage, began, time.Now())
+	o.end()
+	w.scale(application, 1)
+	shop.standsBy("shop")
+}

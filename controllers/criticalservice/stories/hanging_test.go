@@ -42,7 +42,12 @@ func createsOf(resource string) func(testenv.Request) bool {
 func dryRuns(r testenv.Request) bool { return r.Method == http.MethodPost && r.Query.Has("dryRun") }
 
 func liveReads(r testenv.Request) bool {
-	return r.Method == http.MethodGet && !r.Query.Has("watch")
+	return r.Method == http.MethodGet && !r.Query.Has("watch") && !listsOfTeams(r)
+}
+
+// listsOfTeams are read once for all who wait for the same.
+func listsOfTeams(r testenv.Request) bool {
+	return r.Method == http.MethodGet && !r.Query.Has("watch") && r.Resource() == "servicefallbacks"
 }
 
 // What one namespace makes the API server wait for is in the way of no promotion in
@@ -93,6 +98,13 @@ func TestWhatHangsDelaysNoPromotion(t *testing.T) {
 			service: up, atOnce: 2,
 			after: func(w *world, policy *criticalv2.CriticalService, service *corev1.Service) bool {
 				return w.stateOf(policy, service)() == "Armed/EndpointsReady"
+			},
+		},
+		"the list of ServiceFallbacks before a withdrawal": {
+			requests: listsOfTeams, fallback: func(*world) func(*criticalv2.CriticalService) { return toLabels },
+			service: down, before: hasFallback, atOnce: 1,
+			after: func(w *world, _ *criticalv2.CriticalService, service *corev1.Service) bool {
+				return len(w.fallbacks(service)) == 0
 			},
 		},
 		"live reads before a withdrawal": {
