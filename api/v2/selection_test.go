@@ -33,6 +33,9 @@ func TestWhichServicesASpecSelects(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			got := test.spec.Selects("shop", map[string]string{"team": "web"}, map[string]string{"role": "frontend", "tier": "web"})
 			NewWithT(t).Expect(got).To(Equal(test.want))
+			service := &metav1.ObjectMeta{Namespace: "shop", Labels: map[string]string{"role": "frontend", "tier": "web"}}
+			policy := &criticalv2.CriticalService{Spec: test.spec}
+			NewWithT(t).Expect(policy.Selector()(service, map[string]string{"team": "web"})).To(Equal(test.want), "parsed once")
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
@@ -90,9 +91,7 @@ func Matching(policies []criticalv2.Policy, service *corev1.Service, namespaceLa
 			matching = append(matching, policy)
 		}
 	}
-	slices.SortFunc(matching, func(a, b criticalv2.Policy) int {
-		return cmp.Or(cmp.Compare(TierOf(a, service.Name), TierOf(b, service.Name)), strings.Compare(a.GetName(), b.GetName()))
-	})
+	slices.SortFunc(matching, func(a, b criticalv2.Policy) int { return precedes(a, b, service.Name) })
 	return matching
 }
 
@@ -102,6 +101,28 @@ func Governor(policies []criticalv2.Policy, service *corev1.Service, namespaceLa
 		return matching[0]
 	}
 	return nil
+}
+
+// Governors is Governor, for many Services of a namespace: the selectors are parsed once.
+func Governors(policies []criticalv2.Policy, namespaceLabels map[string]string) func(*corev1.Service) criticalv2.Policy {
+	selects := make([]func(metav1.Object, map[string]string) bool, 0, len(policies))
+	for _, policy := range policies {
+		selects = append(selects, policy.Selector())
+	}
+	return func(service *corev1.Service) criticalv2.Policy {
+		var first criticalv2.Policy
+		for i, policy := range policies {
+			if IsActive(policy) && selects[i](service, namespaceLabels) && (first == nil || precedes(policy, first, service.Name) < 0) {
+				first = policy
+			}
+		}
+		return first
+	}
+}
+
+// precedes compares two policies that match the Service of a name.
+func precedes(a, b criticalv2.Policy, service string) int {
+	return cmp.Or(cmp.Compare(TierOf(a, service), TierOf(b, service)), strings.Compare(a.GetName(), b.GetName()))
 }
 
 // OptedOut reports whether the owner of a Service does not want it protected, and the policy

@@ -48,6 +48,7 @@ func TestThePoliciesOfAServiceAreInTiers(t *testing.T) {
 	for range 20 {
 		rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		g.Expect(protection.Matching(all, service, nil)).To(Equal(want))
+		g.Expect(protection.Governors(all, nil)(service)).To(Equal(want[0]))
 	}
 	var tiers []string
 	for _, policy := range want {

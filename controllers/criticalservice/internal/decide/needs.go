@@ -67,18 +67,21 @@ func (s *Snapshot) isUnread() bool {
 	return s.Template == nil && slices.Contains(s.Unread, s.Needs().Template)
 }
 
-// NeighborTemplate is the PodTemplate of the fallback Pod of another Service of the
-// namespace, if that carries the labels of its selector; none otherwise.
-func (s *Snapshot) NeighborTemplate(service *corev1.Service) types.NamespacedName {
-	governor := protection.Governor(s.Policies, service, s.NamespaceLabels)
-	if governor == nil || len(service.Spec.Selector) == 0 {
-		return types.NamespacedName{}
+// NeighborTemplates says for each of the other Services of the namespace which PodTemplate its
+// fallback Pod is made from, if that carries the labels of its selector; none otherwise.
+func (s *Snapshot) NeighborTemplates() func(*corev1.Service) types.NamespacedName {
+	governorOf := protection.Governors(s.Policies, s.NamespaceLabels)
+	return func(service *corev1.Service) types.NamespacedName {
+		governor := governorOf(service)
+		if governor == nil || len(service.Spec.Selector) == 0 {
+			return types.NamespacedName{}
+		}
+		fallback := governor.Protection().Fallback.PodTemplate
+		if fallback == nil || fallback.Publish != criticalv2.PublishSelectorLabels {
+			return types.NamespacedName{}
+		}
+		return s.template(governor)
 	}
-	fallback := governor.Protection().Fallback.PodTemplate
-	if fallback == nil || fallback.Publish != criticalv2.PublishSelectorLabels {
-		return types.NamespacedName{}
-	}
-	return s.template(governor)
 }
 
 // IsGoverned reports whether a policy matches the Service. Where none does, a

@@ -62,9 +62,10 @@ func (o *Observer) readNeighbors(ctx context.Context, snap *decide.Snapshot) err
 	if err := o.Cached.List(ctx, &services, client.InNamespace(snap.Service.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return err
 	}
+	templateOf := snap.NeighborTemplates()
 	for i := range services.Items {
 		service := &services.Items[i]
-		name := snap.NeighborTemplate(service)
+		name := templateOf(service)
 		if service.Name == snap.Service.Name || name.Name == "" || !o.mayRead(name.Namespace) {
 			continue
 		}
