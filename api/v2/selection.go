@@ -42,7 +42,9 @@ func selectsSome(selector *metav1.LabelSelector, set map[string]string) bool {
 	return !isEmpty(selector) && selects(selector, set)
 }
 
-func selects(selector *metav1.LabelSelector, set map[string]string) bool { return parsed(selector)(set) }
+func selects(selector *metav1.LabelSelector, set map[string]string) bool {
+	return parsed(selector)(set)
+}
 
 // parsed is what a selector says of labels. Without expressions there is nothing to parse,
 // which costs more than to compare. One that is invalid selects nothing.

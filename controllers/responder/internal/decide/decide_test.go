@@ -51,6 +51,14 @@ func TestTheResponder(t *testing.T) {
 				slice("c", "ipv4", func(s *discoveryv1.EndpointSlice) { s.OwnerReferences = nil })),
 			want: wish{2, []string{"b", "z"}, nil},
 		},
+		"a policy that matches and does not govern owns it, too, and what others own does not": {
+			world: snapshot(slice("a", "ipv4", func(s *discoveryv1.EndpointSlice) {
+				other := policy("other")
+				other.Kind, other.Controller = "ServiceFallback", nil
+				s.OwnerReferences = []metav1.OwnerReference{policy("governor"), other, {APIVersion: "v1", Kind: "Pod", Name: "pod", UID: "pod"}}
+			})),
+			want: wish{2, []string{"governor", "other"}, nil},
+		},
 		"content is mounted once it is there, agreed to and asked for": {
 			world: snapshot(
 				slice("web", "ipv4", page(two)), slice("api", "ipv4", page(criticalv2.PageFallback{ConfigMapName: "a-team"})),
