@@ -45,7 +45,8 @@ func TestTheOperatorOutlivesItsAPIServer(t *testing.T) {
 			o.answers("shop")
 
 			takeAway(w, o)
-			w.devcluster("up")
+			w.Expect(w.devcluster("up")).To(And(ContainSubstring("is up already"), Not(ContainSubstring("afresh"))),
+				"another cluster is without what the tests made")
 			w.Expect(operatorRuns(w.ctx)).To(Succeed())
 			w.Expect(w.operatorProcess()).To(Equal(before), "the operator has not ended")
 

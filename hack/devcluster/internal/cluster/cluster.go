@@ -27,7 +27,7 @@ type Cluster struct {
 	out        io.Writer
 	// expected are the components that run unless something is wrong with them.
 	expected []string
-	// started are those of them that this command started.
+	// started are the components that this command started.
 	started []string
 }
 

@@ -72,8 +72,8 @@ func (c *Cluster) spec(name string) (process.Spec, error) {
 	return b.spec(c.state, binary), err
 }
 
-// ensureStarted starts those of the components that do not run, and names them.
-func (c *Cluster) ensureStarted(names []string) (started []string, err error) {
+// ensureStarted starts those of the components that do not run, and notes them.
+func (c *Cluster) ensureStarted(names []string) error {
 	c.expected = append(c.expected, names...)
 	for _, name := range names {
 		if c.supervisor.Alive(name) {
@@ -81,13 +81,12 @@ func (c *Cluster) ensureStarted(names []string) (started []string, err error) {
 		}
 		spec, err := c.spec(name)
 		if err != nil {
-			return started, err
+			return err
 		}
 		if _, err := c.supervisor.Start(spec); err != nil {
-			return started, err
+			return err
 		}
-		started = append(started, name)
 		c.started = append(c.started, name)
 	}
-	return started, nil
+	return nil
 }

@@ -32,7 +32,7 @@ func (c *Cluster) launch(ctx context.Context, hasDNS bool) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.ensureStarted(foundation()); err != nil {
+	if err := c.ensureStarted(foundation()); err != nil {
 		return err
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -42,7 +42,7 @@ func (c *Cluster) launch(ctx context.Context, hasDNS bool) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	if _, err := c.ensureStarted(clients()); err != nil {
+	if err := c.ensureStarted(clients()); err != nil {
 		return err
 	}
 	if err := c.deployDNS(ctx, hasDNS); err != nil {

@@ -131,7 +131,6 @@ func (c *Cluster) reuse(ctx context.Context, existing *record, wanted record) (d
 // command started will not do better a second time.
 func (c *Cluster) retryEnded(repair func() error) error {
 	for {
-		c.expected = nil
 		err := repair()
 		ended, isEnded := errors.AsType[*endedError](err)
 		if !isEnded || slices.Contains(c.started, ended.component) {
@@ -143,6 +142,7 @@ func (c *Cluster) retryEnded(repair func() error) error {
 // repair starts the components that ended.
 func (c *Cluster) repair(ctx context.Context, existing *record) error {
 	begin := time.Now()
+	c.expected = nil
 	client, err := kubeapi.NewClient(c.state)
 	if err != nil {
 		return err
@@ -151,19 +151,17 @@ func (c *Cluster) repair(ctx context.Context, existing *record) error {
 		return err
 	}
 	// The clients end if they do not find an API server, so that comes first.
-	restarted, err := c.ensureStarted(foundation())
-	if err != nil {
+	if err := c.ensureStarted(foundation()); err != nil {
 		return err
 	}
 	if err := c.awaitHealthy(ctx, client, apiServerName, repairTimeout); err != nil {
 		return err
 	}
-	more, err := c.ensureStarted(clients())
-	if err != nil {
+	if err := c.ensureStarted(clients()); err != nil {
 		return err
 	}
-	if restarted = append(restarted, more...); len(restarted) > 0 {
-		c.print("Started again: %s", strings.Join(restarted, ", "))
+	if len(c.started) > 0 {
+		c.print("Started again: %s", strings.Join(c.started, ", "))
 	}
 	if err := c.awaitReady(ctx, client, repairTimeout); err != nil {
 		return err
