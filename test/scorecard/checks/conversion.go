@@ -58,6 +58,7 @@ func fromFirst(ctx context.Context, w *world.World) error {
 	want := criticalv2.CriticalServiceSpec{
 		Namespaces:      []string{w.Namespace},
 		ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{world.Label: name}},
+		Precedence:      criticalv2.PrecedenceDefault,
 		ProtectionSpec: criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{PodTemplate: &criticalv2.PodTemplateFallback{
 			Activation: criticalv2.ActivationOnDemand, Publish: criticalv2.PublishSelectorLabels,
 		}}},
