@@ -95,6 +95,7 @@ func TestALeaderOutlivesAnAPIServerThatIsAway(t *testing.T) {
 			w.installNew()
 			p, closeDoor, door := w.elects("operator-1")
 			before := w.lease()
+			w.Eventually(p.ready).Should(Succeed(), "what it leads with is read")
 
 			closeDoor()
 			end := begin(w, door)
