@@ -206,8 +206,11 @@ func (s *service) probe() (stop func() []prober.Segment) {
 	}
 }
 
-// watched starts to ask the Service at the rate at which outages are watched.
+// watched starts to ask the Service at the rate at which outages are watched, once it is
+// answered: the proxy of the node follows a new Service within a second.
 func (s *service) watched() *watch {
+	s.t.Helper()
+	s.Eventually(func() string { return ask(s.url()) }).ShouldNot(HavePrefix("no one"), "requests to Service %s", s.object.Name)
 	return s.watch("Service "+s.namespace+"/"+s.object.Name, s.url(), manyRequests)
 }
 
