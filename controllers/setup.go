@@ -35,6 +35,7 @@ func Scheme() (*runtime.Scheme, error) {
 func CacheOptions(options Options) cache.Options {
 	byObject := criticalservice.CacheByObject(options.CriticalService)
 	maps.Copy(byObject, responder.CacheByObject(options.Responder))
+	maps.Copy(byObject, maintenance.CacheByObject(options.CriticalService.Namespaces))
 	return cache.Options{ByObject: byObject}
 }
 

@@ -13,6 +13,9 @@ var (
 	// CriticalServiceKind is the kind named in owner references and events.
 	CriticalServiceKind = GroupVersion.WithKind("CriticalService")
 
+	// MaintenanceKind is the kind named in owner references and events.
+	MaintenanceKind = GroupVersion.WithKind("Maintenance")
+
 	// ServiceFallbackKind is the kind named in owner references and events.
 	ServiceFallbackKind = GroupVersion.WithKind("ServiceFallback")
 
@@ -23,7 +26,8 @@ var (
 )
 
 func addKnownTypes(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &CriticalService{}, &CriticalServiceList{}, &ServiceFallback{}, &ServiceFallbackList{})
+	scheme.AddKnownTypes(GroupVersion, &CriticalService{}, &CriticalServiceList{}, &ServiceFallback{}, &ServiceFallbackList{},
+		&Maintenance{}, &MaintenanceList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

@@ -1,128 +1,55 @@
 package v2_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
-func TestAMaintenanceIsReadFromItsKeys(t *testing.T) {
-	g := NewWithT(t)
-	data := map[string]string{
-		"service": "storefront", "message": "We move house.", "until": "2030-01-31T18:30:00Z",
-		"workload": "deployments.apps/storefront", "replicas": "3", "announce": "false",
-	}
-	m, err := criticalv2.ParseMaintenance(data)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(m.Service).To(Equal("storefront"))
-	g.Expect(m.Message).To(Equal("We move house."))
-	g.Expect(m.Until.Time).To(BeTemporally("==", time.Date(2030, 1, 31, 18, 30, 0, 0, time.UTC)))
-	g.Expect(m.Silent).To(BeTrue())
-	g.Expect(m.Workload.Resource.Group).To(Equal("apps"))
-	g.Expect(m.Workload.Resource.Resource).To(Equal("deployments"))
-	g.Expect(m.Workload.Name).To(Equal("storefront"))
-	g.Expect(m.Workload.Replicas).To(Equal(int32(3)))
-	g.Expect(m.Data()).To(Equal(data), "what is read is written again")
-
-	least, err := criticalv2.ParseMaintenance(map[string]string{"service": "storefront"})
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(least.Data()).To(Equal(map[string]string{"service": "storefront"}))
-}
-
-func TestMaintenanceKeysThatAreNotValid(t *testing.T) {
-	for sentence, c := range map[string]struct {
-		key, value string
-	}{
-		"a Service has to be named":                  {"service", ""},
-		"a Service of another namespace is none":     {"service", "other/storefront"},
-		"a message is one line":                      {"message", "first\nsecond"},
-		"a message has a length":                     {"message", strings.Repeat("ü", 1025)},
-		"an end has a zone":                          {"until", "2030-01-31T18:30:00"},
-		"an end is no duration":                      {"until", "2h"},
-		"announce is true or false":                  {"announce", "no"},
-		"a workload has a resource":                  {"workload", "storefront"},
-		"a workload has a name":                      {"workload", "deployments.apps/"},
-		"a workload's name leads nowhere else":       {"workload", "deployments.apps/../x"},
-		"replicas are a number":                      {"replicas", "many"},
-		"replicas are not negative":                  {"replicas", "-1"},
-		"a workload needs its number of replicas":    {"replicas", ""},
-		"replicas are not more than a number holds":  {"replicas", "4294967296"},
-		"replicas are no more than any workload has": {"replicas", "10001"},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			g := NewWithT(t)
-			data := map[string]string{"service": "storefront", "workload": "deployments.apps/storefront", "replicas": "3"}
-			data[c.key] = c.value
-			_, err := criticalv2.ParseMaintenance(data)
-			g.Expect(err).To(MatchError(ContainSubstring("key %q", c.key)))
-		})
-	}
-}
-
-func TestWhatIsOwedIsReadWhateverElseIsNotValid(t *testing.T) {
-	for sentence, c := range map[string]struct {
-		key, value string
-		service    string
-		hasEnd     bool
-	}{
-		"all is valid":                     {"announce", "false", "storefront", true},
-		"a message of two lines":           {"message", "first\nsecond", "storefront", true},
-		"announce is neither":              {"announce", "no", "storefront", true},
-		"an end that is no time is none":   {"until", "at six", "storefront", false},
-		"no Service is that of the plugin": {"service", "", "shop", true},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			g := NewWithT(t)
-			data := map[string]string{"service": "storefront", "until": "2030-01-31T18:30:00Z", "workload": "deployments.apps/storefront", "replicas": "3"}
-			data[c.key] = c.value
-			debt, err := criticalv2.ParseMaintenanceDebt("shop-maintenance", data)
-			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(debt.Workload.String()).To(Equal("deployments.apps/storefront"))
-			g.Expect(debt.Workload.Replicas).To(Equal(int32(3)))
-			g.Expect(debt.Service).To(Equal(c.service))
-			g.Expect(debt.Until != nil).To(Equal(c.hasEnd))
-		})
-	}
-	g := NewWithT(t)
-	none, err := criticalv2.ParseMaintenanceDebt("any", map[string]string{"service": "storefront", "message": "a\nb"})
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(none.Workload).To(BeNil())
-	_, err = criticalv2.ParseMaintenanceDebt("any", map[string]string{"service": "storefront", "workload": "deployments.apps/storefront", "replicas": "many"})
-	g.Expect(err).To(MatchError(ContainSubstring(`key "replicas"`)))
-}
-
 func TestWhenAMaintenanceIsAnnounced(t *testing.T) {
-	until := "2030-01-31T18:30:00Z"
-	end := time.Date(2030, 1, 31, 18, 30, 0, 0, time.UTC)
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	moment := func(after time.Duration) *metav1.Time { return new(metav1.NewTime(now.Add(after))) }
+	once := func(until *metav1.Time) *criticalv2.Maintenance {
+		return &criticalv2.Maintenance{Spec: criticalv2.MaintenanceSpec{Until: until}}
+	}
+	recurring := func(since, until time.Duration) *criticalv2.Maintenance {
+		return &criticalv2.Maintenance{
+			Spec:   criticalv2.MaintenanceSpec{Recurring: &criticalv2.Recurring{}},
+			Status: criticalv2.MaintenanceStatus{Since: moment(since), Until: moment(until)},
+		}
+	}
+	drill := once(moment(time.Hour))
+	drill.Spec.Purpose = criticalv2.PurposeDrill
+	deleted := once(nil)
+	deleted.DeletionTimestamp = moment(0)
+	changed := recurring(-time.Hour, time.Hour)
+	changed.Generation = 2
 	for sentence, c := range map[string]struct {
-		data                       map[string]string
-		now                        time.Time
-		announces, isOver, expired bool
+		m         *criticalv2.Maintenance
+		announces bool
+		over      bool
 	}{
-		"without an end it lasts": {map[string]string{}, end.AddDate(10, 0, 0), true, false, false},
-		"before its end":          {map[string]string{"until": until}, end.Add(-time.Nanosecond), true, false, false},
-		"at its end it is over, and announced until the application is back": {
-			map[string]string{"until": until}, end, true, true, false,
-		},
-		"five minutes later it is no longer waited for": {
-			map[string]string{"until": until}, end.Add(criticalv2.MaintenanceGrace), false, true, true,
-		},
-		"one that is silent is never announced": {
-			map[string]string{"until": until, "announce": "false"}, end.Add(-time.Hour), false, false, false,
-		},
+		"one without an end always":                        {once(nil), true, false},
+		"one before its end":                               {once(moment(time.Second)), true, false},
+		"one at its end, while the application comes back": {once(moment(0)), true, true},
+		"not one that ended five minutes ago":              {once(moment(-criticalv2.MaintenanceGrace)), false, true},
+		"not a drill":                                      {drill, false, false},
+		"not one that is about to be deleted":              {deleted, false, false},
+		"a window that runs":                               {recurring(-time.Hour, time.Hour), true, false},
+		"a window that ended a minute ago":                 {recurring(-time.Hour, -time.Minute), true, true},
+		"not a window that ended an hour ago":              {recurring(-2*time.Hour, -time.Hour), false, true},
+		"not a window that is to come":                     {recurring(time.Hour, 2*time.Hour), false, false},
+		"not a window of a schedule that was changed":      {changed, false, false},
+		"not one whose windows are not known yet":          {&criticalv2.Maintenance{Spec: changed.Spec}, false, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			c.data["service"] = "storefront"
-			m, err := criticalv2.ParseMaintenance(c.data)
-			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(m.Announces(c.now)).To(Equal(c.announces))
-			g.Expect(m.IsOver(c.now)).To(Equal(c.isOver))
-			g.Expect(m.IsExpired(c.now)).To(Equal(c.expired))
+			g.Expect(c.m.Announces(now)).To(Equal(c.announces))
+			g.Expect(c.m.IsOver(now)).To(Equal(c.over))
 		})
 	}
 }

@@ -54,7 +54,7 @@ const (
 	AnnotationRecoveredSince = ReservedPrefix + "recovered-since"
 
 	// LabelResponder marks what belongs to the responder of a namespace. Its
-	// value is one of the four that follow.
+	// value is one of the three that follow.
 	LabelResponder = ReservedPrefix + "responder"
 	// ResponderServer marks the responder's Deployment, Pods and
 	// PodDisruptionBudget.
@@ -64,9 +64,6 @@ const (
 	// ResponderContent is set by a team on a ConfigMap with content of a page: by
 	// it they agree that the ConfigMap is published.
 	ResponderContent = "content"
-	// ResponderMaintenance marks a ConfigMap that announces a maintenance of a
-	// Service of its namespace; see Maintenance for its keys.
-	ResponderMaintenance = "maintenance"
 	// AnnotationListeners holds, on a responder Pod, the ports on which it
 	// listens once it is ready, as "first-last".
 	AnnotationListeners = ReservedPrefix + "listeners"

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/cause"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
@@ -75,6 +75,7 @@ const (
 // +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices/status,verbs=patch
 // +kubebuilder:rbac:groups=mycrd.com,resources=servicefallbacks,verbs=get;list;watch
 // +kubebuilder:rbac:groups=mycrd.com,resources=servicefallbacks/status,verbs=patch
+// +kubebuilder:rbac:groups=mycrd.com,resources=maintenances,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=services;namespaces,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=podtemplates,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
@@ -196,8 +197,8 @@ func index(ctx context.Context, indexer client.FieldIndexer) error {
 	if err := indexer.IndexField(ctx, &discoveryv1.EndpointSlice{}, observe.IndexPageOfSlice, observe.PageOfSlice); err != nil {
 		return fmt.Errorf("index EndpointSlices of pages: %w", err)
 	}
-	if err := indexer.IndexField(ctx, &corev1.ConfigMap{}, observe.IndexServiceOfMaintenance, observe.ServiceOfMaintenance); err != nil {
-		return fmt.Errorf("index maintenances by Service: %w", err)
+	if err := indexer.IndexField(ctx, &criticalv2.Maintenance{}, observe.IndexServicesOfMaintenance, observe.ServicesOfMaintenance); err != nil {
+		return fmt.Errorf("index Maintenances by Service: %w", err)
 	}
 	return nil
 }

@@ -4,10 +4,11 @@ import (
 	"context"
 	"encoding/json"
 
-	corev1 "k8s.io/api/core/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/maintenance/internal/decide"
@@ -15,71 +16,63 @@ import (
 	"github.com/critical-service/operator/internal/controller/write"
 )
 
-// outcome is the result of a plan. It lists only what was done.
-type outcome struct {
-	restored, deleted bool
-}
-
-// apply carries a plan out: replicas are restored before the debt is cleared, so that an
-// operator that dies between the two tries to restore them again, and finds that it has.
-func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan) (outcome, error) {
-	var done outcome
-	if plan.Restore {
-		if err := r.dryRun(ctx, snap.Config); err != nil {
-			return done, err
-		}
-		if err := r.restore(ctx, snap, plan.Maintenance.Workload); err != nil {
-			return done, err
-		}
-		done.restored = true
-	}
-	if plan.ClearDebt {
-		if err := write.Patch(ctx, r.client, snap.Config, withoutDebt(snap.Config)); err != nil {
-			return done, err
-		}
-	}
-	if plan.Delete {
-		if err := write.Delete(ctx, r.client, snap.Config.DeepCopy()); err != nil {
-			return done, err
-		}
-		done.deleted = true
-	}
-	return done, nil
-}
-
-// withoutDebt is a ConfigMap that owes nothing any more.
-func withoutDebt(config *corev1.ConfigMap) *corev1.ConfigMap {
-	cleared := config.DeepCopy()
-	delete(cleared.Data, criticalv2.MaintenanceWorkload)
-	delete(cleared.Data, criticalv2.MaintenanceReplicas)
-	return cleared
-}
-
-// dryRun asks the API server whether the operator may record in the ConfigMap that it
-// owes nothing any more. The permission to do so comes in one Role with that to scale
-// the workload, so that a ConfigMap that came with none cannot use that of another.
-func (r *Reconciler) dryRun(ctx context.Context, config *corev1.ConfigMap) error {
-	patch := client.MergeFromWithOptions(config, client.MergeFromWithOptimisticLock{})
-	return r.client.Patch(ctx, withoutDebt(config), patch, client.FieldOwner(write.FieldManager), client.DryRunAll)
-}
-
-// restore gives a workload its replicas back, provided that its scale is still as it
-// was read: 0. A workload that has gone meanwhile needs none.
-func (r *Reconciler) restore(ctx context.Context, snap *decide.Snapshot, w *criticalv2.MaintainedWorkload) error {
-	workload, err := r.workload(snap.Config.Namespace, w)
-	if err != nil {
-		return err
+// giveBack gives a workload its replicas back, provided that its scale is still as it was
+// read: 0. Of a workload that has gone meanwhile the plan is another.
+func (r *Reconciler) giveBack(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan) error {
+	if plan.GiveBack == nil {
+		return nil
 	}
 	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": snap.Scale.Version},
-		"spec":     map[string]any{"replicas": w.Replicas},
+		"metadata": map[string]any{"resourceVersion": snap.Workload.Scale.Version},
+		"spec":     map[string]any{"replicas": plan.GiveBack.Replicas},
 	})
 	if err != nil {
 		return fault.BugFrom(err)
 	}
-	err = r.client.SubResource("scale").Patch(ctx, workload, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(write.FieldManager))
+	err = r.client.SubResource("scale").Patch(ctx, workload(snap.Maintenance.Namespace, plan.GiveBack), client.RawPatch(types.MergePatchType, patch),
+		client.FieldOwner(write.FieldManager), client.WithSubResourceBody(&autoscalingv1.Scale{}))
 	if apierrors.IsNotFound(err) {
+		snap.Workload.Scale = nil
+		*plan = decide.Decide(*snap)
 		return nil
 	}
 	return err
+}
+
+// record writes what was decided into the object. The finalizer comes before what is owed
+// is recorded, and goes after it was given back: an operator that dies between two of the
+// writes does the rest when it is back.
+func (r *Reconciler) record(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan) error {
+	m := snap.Maintenance.DeepCopy()
+	if plan.Finalizer {
+		if err := r.finalize(ctx, m, controllerutil.AddFinalizer); err != nil {
+			return err
+		}
+	}
+	if m.DeletionTimestamp == nil {
+		updated := m.DeepCopy()
+		updated.Status = plan.Status
+		if _, err := write.Status(ctx, r.client, m, updated); err != nil {
+			return err
+		}
+		m = updated
+	}
+	if !plan.Finalizer {
+		if err := r.finalize(ctx, m, controllerutil.RemoveFinalizer); err != nil {
+			return err
+		}
+	}
+	if plan.Delete {
+		return write.Delete(ctx, r.client, m)
+	}
+	return nil
+}
+
+// finalize adds or removes the finalizer where that changes something.
+func (r *Reconciler) finalize(ctx context.Context, m *criticalv2.Maintenance, change func(client.Object, string) bool) error {
+	before := m.DeepCopy()
+	if !change(m, criticalv2.FinalizerRestore) {
+		return nil
+	}
+	return write.Patch(ctx, r.client, before, m)
 }

@@ -1,15 +1,13 @@
 package maintenance
 
-// Reasons of the events. What was done is reported on the Service, after the write
-// succeeded; what needs a person, on the ConfigMap.
+// Reasons of the events, which are on the Maintenance.
 const (
-	// eventWorkloadRestored: the maintenance is over, and the application got its
-	// replicas back.
+	// eventWorkloadRestored: the application got its replicas back.
 	eventWorkloadRestored = "WorkloadRestored"
-	// eventMaintenanceEnded: the maintenance is over, and its ConfigMap is deleted.
+	// eventRestoreFailed: the operator could not give them back.
+	eventRestoreFailed = "RestoreFailed"
+	// eventMaintenanceEnded: the maintenance is over.
 	eventMaintenanceEnded = "MaintenanceEnded"
-	// eventMaintenanceInvalid: a ConfigMap announces nothing, because it is invalid.
-	eventMaintenanceInvalid = "MaintenanceInvalid"
-	// eventMaintenanceStuck: the operator may not end the maintenance.
-	eventMaintenanceStuck = "MaintenanceStuck"
+	// eventScheduleInvalid: nothing is announced, because the schedule cannot be read.
+	eventScheduleInvalid = "ScheduleInvalid"
 )

@@ -7,8 +7,12 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/testenv"
@@ -17,46 +21,89 @@ import (
 func TestAMaintenanceEndsByItself(t *testing.T) {
 	w := newWorld(t)
 	w.permit()
-	config := w.announce(soon())
 	w.start()
+	m := w.takenAway()
+	w.Expect(m.Status.Owed).To(Equal(&criticalv2.WorkloadReplicas{Deployment: "shop", Replicas: 3}))
+	w.Expect(m.Finalizers).To(ConsistOf(criticalv2.FinalizerRestore))
+	w.Expect(m.Status.Operator).To(Equal("system:serviceaccount:" + testenv.OperatorNamespace + ":critical-service-operator"))
+	w.Expect(m.Status.Since.Time).To(Equal(m.CreationTimestamp.Time))
+	w.Eventually(w.active(m)).Should(Equal(criticalv2.MaintenanceAnnounced))
+
+	w.ends(m)
 	w.Eventually(w.replicas).Should(Equal(int32(3)), "the workload gets back what it had")
-	w.Eventually(func() map[string]string { w.Expect(w.Exists(config)).To(BeTrue()); return config.Data }).
-		ShouldNot(Or(HaveKey("workload"), HaveKey("replicas")), "what was given back is owed no more")
-	w.Eventually(w.EventsOf(w.service, "WorkloadRestored")).Should(HaveLen(1))
-	w.Expect(w.Exists(config)).To(BeTrue(), "the page stays until the application is back")
+	w.Eventually(w.restored(m)).Should(Equal(criticalv2.RestoreDone))
+	w.Expect(m.Status.Owed).To(BeNil())
+	w.Expect(m.Status.Restored).To(Equal(m.Spec.Restore))
+	w.Eventually(func() []string { w.Expect(w.Exists(m)).To(BeTrue()); return m.Finalizers }).Should(BeEmpty())
+	w.Eventually(w.EventsOf(m, "WorkloadRestored")).Should(HaveLen(1))
+	w.Eventually(w.active(m)).Should(Equal(criticalv2.MaintenanceAwaitingApplication), "the page stays until the application is back")
+	w.Expect(m.Status.Ended).To(BeNil())
 
 	w.comeBack()
-	w.Eventually(w.Exists).WithArguments(config).Should(BeFalse())
-	w.Eventually(w.EventsOf(w.service, "MaintenanceEnded")).Should(HaveLen(1))
+	w.Eventually(w.active(m)).Should(Equal(criticalv2.MaintenanceEnded))
+	w.Expect(m.Status.Ended).NotTo(BeNil())
+	w.Eventually(w.EventsOf(m, "MaintenanceEnded")).Should(HaveLen(1))
 	w.Expect(w.scalings()).To(HaveLen(1))
 }
 
-func TestBeforeItsEndNothingIsAsked(t *testing.T) {
+func TestOneThatHasEndedIsKeptForItsTime(t *testing.T) {
 	w := newWorld(t)
-	w.permit()
-	config := w.announce(time.Now().Add(time.Hour))
 	w.comeBack()
 	w.start()
-	w.Eventually(func() int { return w.operator.Reconciles("maintenance", w.Namespace, config.Name) }).Should(BeNumerically(">", 0))
-	testenv.Update(w.World, config, func(c *corev1.ConfigMap) { c.Data["message"] = "We still move house." })
-	w.Eventually(func() int { return w.operator.Reconciles("maintenance", w.Namespace, config.Name) }).Should(BeNumerically(">", 1))
-	w.Expect(w.operator.Traffic.Requests(func(r testenv.Request) bool {
-		return r.Writes() || r.Resource() == "deployments/scale"
-	})).To(BeEmpty())
+	kept := w.announce(until(over()), named("kept"))
+	gone := w.announce(until(over()), named("gone"), func(m *criticalv2.Maintenance) { m.Spec.TTLSecondsAfterFinished = new(int32(0)) })
+	w.Eventually(w.Exists).WithArguments(gone).Should(BeFalse())
+	w.Eventually(w.active(kept)).Should(Equal(criticalv2.MaintenanceEnded))
+}
+
+func TestBeforeItsEndNothingIsScaled(t *testing.T) {
+	w := newWorld(t)
+	w.permit()
+	w.comeBack()
+	w.start()
+	m := w.takenAway()
+	version := m.Generation
+	testenv.Update(w.World, m, func(m *criticalv2.Maintenance) { m.Spec.Message = "We still move house." })
+	w.Eventually(func() int64 { w.Expect(w.Exists(m)).To(BeTrue()); return m.Status.ObservedGeneration }).Should(BeNumerically(">", version))
+	w.Expect(w.scalings()).To(BeEmpty())
 }
 
 func TestAMaintenanceIsEndedByTheNextOperator(t *testing.T) {
 	w := newWorld(t)
 	w.permit()
-	config := w.announce(soon())
 	w.start()
-	w.Eventually(func() int { return w.operator.Reconciles("maintenance", w.Namespace, config.Name) }).Should(BeNumerically(">", 0))
+	m := w.takenAway()
 	w.stop()
-	testenv.Update(w.World, config, func(c *corev1.ConfigMap) { c.Data["until"] = over().Format(time.RFC3339) })
+	w.ends(m)
 	w.start()
 	w.Eventually(w.replicas).Should(Equal(int32(3)))
 	w.comeBack()
-	w.Eventually(w.Exists).WithArguments(config).Should(BeFalse())
+	w.Eventually(w.active(m)).Should(Equal(criticalv2.MaintenanceEnded))
+}
+
+// A user who deletes a Maintenance does not know what it owes.
+func TestADeletedMaintenanceGivesBackWhatItOwes(t *testing.T) {
+	w := newWorld(t)
+	w.permit()
+	w.start()
+	m := w.takenAway()
+	w.Delete(m)
+	w.Eventually(w.Exists).WithArguments(m).Should(BeFalse())
+	w.Expect(w.replicas()).To(Equal(int32(3)))
+	w.Eventually(w.EventsOf(m, "WorkloadRestored")).Should(HaveLen(1))
+}
+
+func TestADeletedMaintenanceIsNotKeptByAMissingPermission(t *testing.T) {
+	w := newWorld(t)
+	w.permit()
+	w.start()
+	m := w.takenAway()
+	w.revoke()
+	w.Delete(m)
+	w.Eventually(w.Exists).WithArguments(m).Should(BeFalse(), "a namespace that ends cannot wait")
+	w.Eventually(w.EventsOf(m, "RestoreFailed")).Should(HaveLen(1))
+	w.Expect(w.Events(m, "RestoreFailed")[0].Message).To(ContainSubstring("kubectl scale -n " + w.Namespace + " deployments.apps/shop --replicas=3"))
+	w.Expect(w.replicas()).To(BeZero())
 }
 
 func TestAnAnswerThatIsLostDoesNotGiveBackTwice(t *testing.T) {
@@ -69,128 +116,159 @@ func TestAnAnswerThatIsLostDoesNotGiveBackTwice(t *testing.T) {
 		}
 		return testenv.Pass
 	})
-	config := w.announce(over())
-	w.Eventually(func() map[string]string { w.Expect(w.Exists(config)).To(BeTrue()); return config.Data }).ShouldNot(HaveKey("workload"))
+	m := w.takenAway()
+	w.ends(m)
+	w.Eventually(w.restored(m)).Should(Equal(criticalv2.RestoreDone))
 	w.Expect(w.replicas()).To(Equal(int32(3)))
 	w.Expect(w.scalings()).To(HaveLen(1), "it was given back, and seen to be")
 
 	w.scale(0) // A user wants it so.
-	testenv.Update(w.World, config, func(c *corev1.ConfigMap) { c.Data["message"] = "Almost." })
+	testenv.Update(w.World, m, func(m *criticalv2.Maintenance) { m.Spec.Message = "Almost." })
 	w.comeBack()
-	w.Eventually(w.Exists).WithArguments(config).Should(BeFalse())
-	w.Expect(w.replicas()).To(Equal(int32(0)), "what was given back once is not given back again")
+	w.Eventually(w.active(m)).Should(Equal(criticalv2.MaintenanceEnded))
+	w.Expect(w.replicas()).To(BeZero(), "what was given back once is not given back again")
 }
 
-func TestAWorkloadThatWasScaledIsLeftAlone(t *testing.T) {
-	w := newWorld(t)
-	w.permit()
-	w.scale(1)
-	w.comeBack()
-	w.start()
-	config := w.announce(over())
-	w.Eventually(w.Exists).WithArguments(config).Should(BeFalse())
-	w.Expect(w.replicas()).To(Equal(int32(1)))
-	w.Expect(w.scalings()).To(BeEmpty())
-}
-
-func TestASilentMaintenanceEndsAtOnce(t *testing.T) {
-	w := newWorld(t)
-	w.permit()
-	w.start()
-	config := w.announce(over(), "announce", "false")
-	w.Eventually(w.Exists).WithArguments(config).Should(BeFalse())
-	w.Expect(w.replicas()).To(Equal(int32(3)))
-}
-
-func TestAMissingPermissionIsReportedOnce(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	config := w.announce(over())
-	w.Eventually(w.EventsOf(config, "MaintenanceStuck")).Should(HaveLen(1))
-	event := w.Events(config, "MaintenanceStuck")[0]
-	w.Expect(event.Message).To(And(ContainSubstring("deployments"), ContainSubstring("forbidden"), ContainSubstring("maintenance off svc/shop")))
-
-	reconciles := w.operator.Reconciles("maintenance", w.Namespace, config.Name)
-	testenv.Update(w.World, config, func(c *corev1.ConfigMap) { c.Data["message"] = "Almost." })
-	w.Eventually(func() int { return w.operator.Reconciles("maintenance", w.Namespace, config.Name) }).Should(BeNumerically(">", reconciles))
-	w.Expect(w.Exists(config)).To(BeTrue())
-	w.Expect(w.replicas()).To(Equal(int32(0)))
-
-	w.permit()
-	testenv.Update(w.World, config, func(c *corev1.ConfigMap) { c.Data["message"] = "Now." })
-	w.Eventually(w.replicas).Should(Equal(int32(3)), "with the permission it goes on")
-	w.Eventually(w.EventsOf(w.service, "WorkloadRestored")).Should(HaveLen(1))
-	w.Expect(w.Events(config, "MaintenanceStuck")[0].Series).To(BeNil(), "the problem was reported once, however often it was checked")
-}
-
-func TestWithoutAWorkloadOnlyTheConfigMapIsInTheWay(t *testing.T) {
-	w := newWorld(t)
-	w.comeBack()
-	w.start()
-	config := w.announce(over(), "workload", "")
-	w.Eventually(w.EventsOf(config, "MaintenanceStuck")).Should(HaveLen(1))
-	w.Expect(w.Events(config, "MaintenanceStuck")[0].Message).To(ContainSubstring("configmaps"))
-	w.Expect(w.Exists(config)).To(BeTrue())
-}
-
-func TestAnInvalidConfigMapIsReported(t *testing.T) {
-	w := newWorld(t)
-	w.permit()
-	w.start()
-	config := w.announce(over(), "until", "at six")
-	w.Eventually(w.EventsOf(config, "MaintenanceInvalid")).Should(HaveLen(1))
-	w.Expect(w.Events(config, "MaintenanceInvalid")[0].Message).To(ContainSubstring(`key "until": "at six" is not a date`))
-	w.Expect(w.Exists(config)).To(BeTrue())
-	w.Expect(w.replicas()).To(Equal(int32(0)))
-}
-
-func TestAnInvalidConfigMapGivesBackWhatItOwes(t *testing.T) {
-	w := newWorld(t)
-	w.permit()
-	w.start()
-	config := w.announce(over(), "message", "a\nb")
-	w.Eventually(w.replicas).Should(Equal(int32(3)))
-	w.Eventually(func() map[string]string { w.Expect(w.Exists(config)).To(BeTrue()); return config.Data }).ShouldNot(HaveKey("workload"))
-	w.Eventually(w.EventsOf(w.service, "WorkloadRestored")).Should(HaveLen(1))
-	w.Eventually(w.EventsOf(config, "MaintenanceInvalid")).Should(HaveLen(1))
-	w.Expect(w.Events(config, "MaintenanceInvalid")[0].Message).To(ContainSubstring("deployments.apps/shop gets its 3 replicas back at"))
-}
-
-func TestTheRoleOfOneMaintenanceIsNotAnothers(t *testing.T) {
+func TestAWorkloadGetsBackNoMoreThanItHad(t *testing.T) {
 	for sentence, c := range map[string]struct {
-		name, service, says string
-		younger             bool
+		has, owed int32
+		reason    string
 	}{
-		"one of another name":                {name: "cart", service: "shop", says: `must be named "shop-maintenance"`},
-		"one without a permission":           {name: "cart-maintenance", service: "cart", says: `configmaps "cart-maintenance" is forbidden`},
-		"one that was there after the other": {name: "stock-maintenance", service: "stock", says: `ConfigMap "shop-maintenance" is older`, younger: true},
+		"what it had, where the Maintenance says more": {2, 2, criticalv2.RestoreOwed},
+		"what the Maintenance says, where it had more": {5, 3, criticalv2.RestoreOwed},
+		"nothing, where it had nothing":                {0, 0, criticalv2.RestoreNothingTaken},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			w := newWorld(t)
 			w.permit()
-			if c.younger {
-				w.announce(time.Now().Add(time.Hour)) // In the same second, the names decide.
-			}
-			other := &corev1.ConfigMap{
-				ObjectMeta: metav1.ObjectMeta{Name: c.name, Labels: map[string]string{criticalv2.LabelResponder: criticalv2.ResponderMaintenance}},
-				Data: map[string]string{
-					"service": c.service, "until": over().Format(time.RFC3339), "workload": "deployments.apps/shop", "replicas": "1000",
-				},
-			}
-			w.Create(other)
+			w.scale(c.has)
 			w.start()
-			w.Eventually(w.EventsOf(other, "MaintenanceStuck")).Should(HaveLen(1))
-			w.Expect(w.Events(other, "MaintenanceStuck")[0].Message).To(ContainSubstring(c.says))
-			w.Expect(w.scalings()).To(BeEmpty())
-			w.Expect(w.replicas()).To(BeZero())
-			w.Expect(w.Exists(other)).To(BeTrue())
+			m := w.announce(restoring(3))
+			w.Eventually(w.restored(m)).Should(Equal(c.reason))
+			if c.owed > 0 {
+				w.Expect(m.Status.Owed.Replicas).To(Equal(c.owed))
+			}
+			w.scale(0)
+			w.comeBack()
+			w.ends(m)
+			w.Eventually(w.active(m)).Should(Equal(criticalv2.MaintenanceEnded))
+			w.Eventually(w.replicas).Should(Equal(c.owed))
 		})
 	}
 }
 
-func TestAFallbackIsNotTheApplication(t *testing.T) {
+func TestAWorkloadThatWasScaledMeanwhileIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
 	w.permit()
+	w.start()
+	m := w.takenAway()
+	w.scale(1)
+	w.comeBack()
+	w.ends(m)
+	w.Eventually(w.active(m)).Should(Equal(criticalv2.MaintenanceEnded))
+	w.Expect(w.replicas()).To(Equal(int32(1)))
+	w.Expect(w.scalings()).To(BeEmpty())
+}
+
+func TestAWorkloadThatIsGoneIsOwedNothing(t *testing.T) {
+	w := newWorld(t)
+	w.permit()
+	w.start()
+	m := w.takenAway()
+	w.Delete(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: w.Namespace}})
+	w.comeBack()
+	w.ends(m)
+	w.Eventually(w.active(m)).Should(Equal(criticalv2.MaintenanceEnded))
+	w.Expect(m.Status.Owed).To(BeNil())
+}
+
+func TestADrillEndsAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.permit()
+	w.start()
+	m := w.takenAway(func(m *criticalv2.Maintenance) { m.Spec.Purpose = criticalv2.PurposeDrill })
+	w.Eventually(w.active(m)).Should(Equal(criticalv2.MaintenanceDrill))
+	w.ends(m)
+	w.Eventually(w.active(m)).Should(Equal(criticalv2.MaintenanceEnded), "nothing waits for the application")
+	w.Expect(w.replicas()).To(Equal(int32(3)))
+}
+
+func TestWithoutAPermissionNothingIsSeenAndNothingGivenBack(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	m := w.announce(restoring(3))
+	w.Eventually(w.restored(m)).Should(Equal(criticalv2.RestoreNotPermitted))
+	w.Expect(m.Finalizers).To(BeEmpty())
+	w.permit()
+	w.Eventually(w.restored(m)).Should(Equal(criticalv2.RestoreOwed), "it is asked for again, soon")
+	w.scale(0)
+
+	w.revoke()
+	w.ends(m)
+	w.Eventually(w.restored(m)).Should(Equal(criticalv2.RestoreFailed))
+	w.Eventually(w.EventsOf(m, "RestoreFailed")).Should(HaveLen(1))
+	w.Expect(w.Events(m, "RestoreFailed")[0].Message).To(ContainSubstring("kubectl scale"))
+	w.permit()
+	w.Eventually(w.replicas).Should(Equal(int32(3)), "with the permission it goes on")
+	w.Eventually(w.restored(m)).Should(Equal(criticalv2.RestoreDone))
+}
+
+// A user who may write Maintenances, and not scale, must not use what was permitted to
+// another one.
+func TestThePermissionOfOneMaintenanceIsNotAnothers(t *testing.T) {
+	w := newWorld(t)
+	w.permit()
+	w.start()
+	w.takenAway()
+	other := w.announce(named("cart"), restoring(1000))
+	w.Eventually(w.restored(other)).Should(Equal(criticalv2.RestoreNotPermitted))
+	w.ends(other)
+	w.comeBack()
+	w.Eventually(w.active(other)).Should(Equal(criticalv2.MaintenanceEnded))
+	w.Expect(w.scalings()).To(BeEmpty())
+	w.Expect(w.replicas()).To(BeZero())
+}
+
+func TestWhatIsOwedCannotBeChanged(t *testing.T) {
+	w := newWorld(t)
+	m := w.announce(restoring(3))
+	for sentence, patch := range map[string]string{
+		"more replicas":    `{"spec":{"restore":{"replicas":1000}}}`,
+		"another workload": `{"spec":{"restore":{"deployment":"cart"}}}`,
+		"nothing":          `{"spec":{"restore":null}}`,
+		"another purpose":  `{"spec":{"purpose":"Drill"}}`,
+	} {
+		err := w.Cluster.Client.Patch(t.Context(), m.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch)))
+		w.Expect(err).To(MatchError(ContainSubstring("must not be changed")), sentence)
+	}
+	m.Spec.Until = new(metav1.NewTime(time.Now().Add(2 * time.Hour)))
+	w.Expect(w.Cluster.Client.Update(t.Context(), m)).To(Succeed(), "the end can be")
+}
+
+func TestAScheduleThatCannotBeReadIsReported(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	m := w.announce(recurring("0 2 * * SON", ""))
+	w.Eventually(w.active(m)).Should(Equal(criticalv2.MaintenanceScheduleInvalid))
+	w.Eventually(w.EventsOf(m, "ScheduleInvalid")).Should(HaveLen(1))
+	w.Expect(w.Events(m, "ScheduleInvalid")[0].Message).To(ContainSubstring(`spec.recurring.schedule: "0 2 * * SON" is not a schedule`))
+	testenv.Update(w.World, m, recurring("0 2 * * SUN", "Europe/Berlin"))
+	w.Eventually(w.active(m)).ShouldNot(Equal(criticalv2.MaintenanceScheduleInvalid))
+	w.Expect(m.Status.Next.In(berlin(w)).Weekday()).To(Equal(time.Sunday))
+}
+
+func TestAWindowThatRunsIsAnnouncedWithItsEnd(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	m := w.announce(recurring("* * * * *", "")) // One begins each minute, and lasts an hour.
+	w.Eventually(w.active(m)).Should(Equal(criticalv2.MaintenanceAnnounced))
+	w.Expect(m.Announces(time.Now())).To(BeTrue())
+	w.Expect(m.Status.Until.Sub(m.Status.Since.Time)).To(Equal(time.Hour))
+	w.Expect(m.Announcement().Until).To(Equal(m.Status.Until))
+}
+
+func TestAFallbackIsNotTheApplication(t *testing.T) {
+	w := newWorld(t)
 	w.start()
 	fallback := w.Pod("fallback", w.service, func(p *corev1.Pod) {
 		p.Labels = map[string]string{
@@ -201,11 +279,6 @@ func TestAFallbackIsNotTheApplication(t *testing.T) {
 	})
 	w.MakeReady(fallback)
 	w.PublishEndpoints(w.service)
-	config := w.announce(over())
-	w.Eventually(func() map[string]string { w.Expect(w.Exists(config)).To(BeTrue()); return config.Data }).ShouldNot(HaveKey("workload"))
-	reconciles := w.operator.Reconciles("maintenance", w.Namespace, config.Name)
-	metav1.SetMetaDataAnnotation(&config.ObjectMeta, "example.com/touched", "yes")
-	w.Expect(w.Cluster.Client.Update(w.T.Context(), config)).To(Succeed())
-	w.Eventually(func() int { return w.operator.Reconciles("maintenance", w.Namespace, config.Name) }).Should(BeNumerically(">", reconciles))
-	w.Expect(w.Exists(config)).To(BeTrue(), "only the application itself ends it")
+	m := w.announce(until(over()))
+	w.Eventually(w.active(m)).Should(Equal(criticalv2.MaintenanceAwaitingApplication), "only the application itself ends it")
 }

@@ -1,25 +1,26 @@
 package maintenance
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"math"
-	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/maintenance/internal/decide"
 	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/protection"
 )
 
@@ -27,134 +28,120 @@ import (
 type observer struct {
 	// cached reads what the watches delivered.
 	cached client.Reader
-	// scales reads the scale of a workload, which is not watched.
-	scales client.SubResourceClientConstructor
-	mapper meta.RESTMapper
-	clock  clock.PassiveClock
+	// live asks the API server: who the operator is, what it may do, and the scale of a
+	// workload, which is not watched.
+	live  client.Client
+	clock clock.PassiveClock
+	// name is the name by which the API server knows the operator, once it was asked.
+	name string
 }
 
-// observe makes a Snapshot. What it takes to end a maintenance is read only when its
-// end has come.
+// observe makes a Snapshot. What it takes to restore a workload is read only when it
+// matters.
 func (o *observer) observe(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
 	snap := decide.Snapshot{Now: o.clock.Now()}
-	config := &corev1.ConfigMap{}
-	if err := o.cached.Get(ctx, key, config); err != nil {
-		return snap, client.IgnoreNotFound(err)
+	m, err := read.Existing[criticalv2.Maintenance](ctx, o.cached, key)
+	if err != nil || m == nil {
+		return snap, err
 	}
-	snap.Config = config
-	m, invalid := criticalv2.ParseMaintenance(config.Data)
-	if invalid != nil {
-		var err error
-		if m, err = criticalv2.ParseMaintenanceDebt(config.Name, config.Data); err != nil {
-			return snap, nil // Decide says what is wrong with it.
-		}
-	}
-	if !m.IsOver(snap.Now) {
-		return snap, nil
-	}
-	if invalid == nil {
-		var err error
-		if snap.Answers, err = o.answers(ctx, types.NamespacedName{Namespace: key.Namespace, Name: m.Service}); err != nil {
+	snap.Maintenance, snap.Operator = m, o.operator(ctx)
+	needs := decide.NeedsOf(m, snap.Now)
+	if needs.Answers {
+		if snap.Answers, err = o.answer(ctx, m); err != nil {
 			return snap, err
 		}
 	}
-	if m.Workload == nil {
-		return snap, nil
+	if needs.Workload {
+		snap.Workload, err = o.workload(ctx, m)
 	}
-	var err error
-	if snap.OlderOwner, err = o.olderOwner(ctx, config, m.Workload); err != nil {
-		return snap, err
-	}
-	err = o.scale(ctx, key.Namespace, m.Workload, &snap)
 	return snap, err
 }
 
-// olderOwner is the name of a ConfigMap that owes a workload something, and was there
-// before the given one.
-func (o *observer) olderOwner(ctx context.Context, config *corev1.ConfigMap, w *criticalv2.MaintainedWorkload) (string, error) {
-	var configs corev1.ConfigMapList
-	if err := o.cached.List(ctx, &configs, client.InNamespace(config.Namespace),
-		client.MatchingLabels{criticalv2.LabelResponder: criticalv2.ResponderMaintenance}, client.UnsafeDisableDeepCopy); err != nil {
-		return "", err
+// operator is the name by which the API server knows the operator; empty while that
+// cannot be found out. Only the one worker of this controller asks.
+func (o *observer) operator(ctx context.Context) string {
+	if o.name != "" {
+		return o.name
 	}
-	for i := range configs.Items {
-		other := &configs.Items[i]
-		debt, err := criticalv2.ParseMaintenanceDebt(other.Name, other.Data)
-		if err != nil || debt.Workload == nil || debt.Workload.String() != w.String() || other.Name != criticalv2.MaintenanceName(debt.Service) {
-			continue
-		}
-		age := other.CreationTimestamp.Compare(config.CreationTimestamp.Time)
-		if cmp.Or(age, strings.Compare(other.Name, config.Name)) < 0 {
-			return other.Name, nil
-		}
+	review := &authenticationv1.SelfSubjectReview{}
+	if err := o.live.Create(ctx, review); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "the API server did not say who the operator is: users cannot permit it to restore workloads")
+		return ""
 	}
-	return "", nil
+	o.name = review.Status.UserInfo.Username
+	return o.name
 }
 
-// answers reports whether the application of a Service answers: whether the Service
-// has a ready endpoint of its own, by the rule of the operator.
-func (o *observer) answers(ctx context.Context, key types.NamespacedName) (bool, error) {
-	service := &corev1.Service{}
-	if err := o.cached.Get(ctx, key, service); err != nil {
-		return false, client.IgnoreNotFound(err)
-	}
-	var slices discoveryv1.EndpointSliceList
-	if err := o.cached.List(ctx, &slices, client.InNamespace(key.Namespace),
-		client.MatchingLabels{discoveryv1.LabelServiceName: key.Name}, client.UnsafeDisableDeepCopy); err != nil {
-		return false, err
-	}
+// answer reports whether the application of every Service answers: whether the Service has
+// a ready endpoint of its own, by the rule of the operator. A Service that does not exist
+// is not waited for.
+func (o *observer) answer(ctx context.Context, m *criticalv2.Maintenance) (bool, error) {
 	var pods corev1.PodList
-	if err := o.cached.List(ctx, &pods, client.InNamespace(key.Namespace), client.HasLabels{criticalv2.LabelFallbackFor},
+	if err := o.cached.List(ctx, &pods, client.InNamespace(m.Namespace), client.HasLabels{criticalv2.LabelFallbackFor},
 		client.UnsafeDisableDeepCopy); err != nil {
 		return false, err
 	}
-	return len(protection.OwnReady(service, slices.Items, protection.OursAmong(pods.Items))) > 0, nil
+	ours := protection.OursAmong(pods.Items)
+	for _, name := range m.Spec.Services {
+		service, err := read.Existing[corev1.Service](ctx, o.cached, types.NamespacedName{Namespace: m.Namespace, Name: name})
+		if err != nil {
+			return false, err
+		}
+		if service == nil {
+			continue
+		}
+		var slices discoveryv1.EndpointSliceList
+		if err := o.cached.List(ctx, &slices, client.InNamespace(m.Namespace),
+			client.MatchingLabels{discoveryv1.LabelServiceName: name}, client.UnsafeDisableDeepCopy); err != nil {
+			return false, err
+		}
+		if len(protection.OwnReady(service, slices.Items, ours)) == 0 {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
-// scaleKind is the form in which the scale of any workload is asked for.
-var scaleKind = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
-
-// scale reads how many replicas a workload is to have. That it is gone, or may not be
-// read, is no error, but a fact to decide on.
-func (o *observer) scale(ctx context.Context, namespace string, w *criticalv2.MaintainedWorkload, snap *decide.Snapshot) error {
-	workload, err := o.workload(namespace, w)
-	if meta.IsNoMatchError(err) {
-		snap.Unreadable = fmt.Sprintf("this cluster knows no %s", w.Resource)
-		return nil
+// workload sees what is to be restored, if the operator is permitted to restore it for
+// this Maintenance: the right to scale the workload may be meant for another one.
+func (o *observer) workload(ctx context.Context, m *criticalv2.Maintenance) (decide.Workload, error) {
+	for _, right := range []authorizationv1.ResourceAttributes{
+		{Group: criticalv2.GroupVersion.Group, Resource: "maintenances", Verb: criticalv2.VerbRestore, Name: m.Name},
+		{Group: appsv1.GroupName, Resource: m.Spec.Restore.Resource(), Subresource: "scale", Verb: "patch", Name: m.Spec.Restore.Name()},
+	} {
+		right.Namespace = m.Namespace
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &right}}
+		if err := o.live.Create(ctx, review); err != nil {
+			return refused(fmt.Errorf("ask the API server for the verb %s: %w", right.Verb, err))
+		}
+		if !review.Status.Allowed {
+			return decide.Workload{Refused: fmt.Sprintf("no Role gives it the verb %q on %s %q", right.Verb, right.Resource, right.Name)}, nil
+		}
+	}
+	var scale autoscalingv1.Scale
+	err := o.live.SubResource("scale").Get(ctx, workload(m.Namespace, m.Spec.Restore), &scale)
+	if apierrors.IsNotFound(err) {
+		return decide.Workload{}, nil
 	}
 	if err != nil {
-		return err
+		return refused(err)
 	}
-	scale := &unstructured.Unstructured{}
-	scale.SetGroupVersionKind(scaleKind)
-	err = o.scales.SubResource("scale").Get(ctx, workload, scale)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case fault.Of(err) == fault.UserMustAct:
-		snap.Unreadable = err.Error()
-		return nil
-	case err != nil:
-		return err
-	}
-	replicas, _, err := unstructured.NestedInt64(scale.Object, "spec", "replicas")
-	if err != nil {
-		snap.Unreadable = fmt.Sprintf("the scale of %s has no spec.replicas: %v", w, err)
-		return nil
-	}
-	snap.Scale = &decide.Scale{Replicas: int32(min(max(replicas, 0), math.MaxInt32)), Version: scale.GetResourceVersion()}
-	return nil
+	return decide.Workload{Scale: &decide.Scale{Replicas: scale.Spec.Replicas, Version: scale.ResourceVersion}}, nil
 }
 
-// workload names an object of any kind.
-func (o *observer) workload(namespace string, w *criticalv2.MaintainedWorkload) (*unstructured.Unstructured, error) {
-	kind, err := o.mapper.KindFor(w.Resource.WithVersion(""))
-	if err != nil {
-		return nil, err
+// refused takes an error that only a user can remove for a fact to decide on.
+func refused(err error) (decide.Workload, error) {
+	if fault.Of(err) == fault.UserMustAct {
+		return decide.Workload{Refused: err.Error()}, nil
 	}
-	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(kind)
-	object.SetNamespace(namespace)
-	object.SetName(w.Name)
-	return object, nil
+	return decide.Workload{}, err
+}
+
+// workload names the object that is scaled.
+func workload(namespace string, w *criticalv2.WorkloadReplicas) client.Object {
+	about := metav1.ObjectMeta{Namespace: namespace, Name: w.Name()}
+	if w.StatefulSet != "" {
+		return &appsv1.StatefulSet{ObjectMeta: about}
+	}
+	return &appsv1.Deployment{ObjectMeta: about}
 }

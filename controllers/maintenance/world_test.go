@@ -2,15 +2,18 @@ package maintenance_test
 
 import (
 	"context"
+	"maps"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
@@ -23,8 +26,8 @@ import (
 	"github.com/critical-service/operator/test/testenv"
 )
 
-// world is a test's own namespace with the Service "shop", whose Deployment was
-// scaled from 3 to 0, and the operator that watches it.
+// world is a test's own namespace with the Service "shop", whose Deployment has 3
+// replicas, and the operator that watches it.
 type world struct {
 	*testenv.World
 	operator *testenv.Operator
@@ -43,7 +46,7 @@ func newWorld(t *testing.T) *world {
 			w.stop()
 		}
 		ctx := context.WithoutCancel(t.Context())
-		for _, kind := range []client.Object{&appsv1.Deployment{}, &corev1.ConfigMap{}, &rbacv1.RoleBinding{}, &rbacv1.Role{}} {
+		for _, kind := range []client.Object{&appsv1.Deployment{}, &rbacv1.RoleBinding{}, &rbacv1.Role{}} {
 			w.Expect(w.Cluster.Client.DeleteAllOf(ctx, kind, client.InNamespace(w.Namespace))).To(Succeed())
 		}
 	})
@@ -52,7 +55,7 @@ func newWorld(t *testing.T) *world {
 	w.Create(&appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "shop"},
 		Spec: appsv1.DeploymentSpec{
-			Replicas: new(int32(0)), Selector: &metav1.LabelSelector{MatchLabels: w.service.Spec.Selector},
+			Replicas: new(int32(3)), Selector: &metav1.LabelSelector{MatchLabels: w.service.Spec.Selector},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: w.service.Spec.Selector}, Spec: testenv.PodSpec()},
 		},
 	})
@@ -64,13 +67,14 @@ func newWorld(t *testing.T) *world {
 func (w *world) start(interfere ...func(testenv.Request) testenv.Verdict) {
 	w.T.Helper()
 	here := map[string]cache.Config{w.Namespace: {}}
+	byObject := map[client.Object]cache.ByObject{
+		&corev1.Pod{}:                {Namespaces: here, Label: having(w, criticalv2.LabelFallbackFor)},
+		&corev1.Service{}:            {Namespaces: here},
+		&discoveryv1.EndpointSlice{}: {Namespaces: here},
+	}
+	maps.Copy(byObject, maintenance.CacheByObject([]string{w.Namespace}))
 	program := testenv.Program{
-		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
-			&corev1.ConfigMap{}:          {Namespaces: here, Label: having(w, criticalv2.LabelResponder)},
-			&corev1.Pod{}:                {Namespaces: here, Label: having(w, criticalv2.LabelFallbackFor)},
-			&corev1.Service{}:            {Namespaces: here},
-			&discoveryv1.EndpointSlice{}: {Namespaces: here},
-		}},
+		Cache: cache.Options{ByObject: byObject},
 		Setup: func(ctx context.Context, mgr ctrl.Manager) error {
 			return maintenance.Setup(ctx, mgr, maintenance.Options{})
 		},
@@ -93,38 +97,86 @@ func having(w *world, key string) labels.Selector {
 	return labels.NewSelector().Add(*requirement)
 }
 
-// announce announces a maintenance that ends at a time, with what else is said of it.
-func (w *world) announce(until time.Time, data ...string) *corev1.ConfigMap {
+// option changes a Maintenance before it is made.
+type option func(*criticalv2.Maintenance)
+
+func until(at time.Time) option {
+	return func(m *criticalv2.Maintenance) { m.Spec.Until = new(metav1.NewTime(at)) }
+}
+
+// restoring says that the Deployment gets a number of replicas back.
+func restoring(replicas int32) option {
+	return func(m *criticalv2.Maintenance) {
+		m.Spec.Restore = &criticalv2.WorkloadReplicas{Deployment: "shop", Replicas: replicas}
+	}
+}
+
+func named(name string) option { return func(m *criticalv2.Maintenance) { m.Name = name } }
+
+// announce announces a maintenance of the Service that ends in an hour, unless an option
+// says else.
+func (w *world) announce(options ...option) *criticalv2.Maintenance {
 	w.T.Helper()
-	config := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: "shop-maintenance", Labels: map[string]string{criticalv2.LabelResponder: criticalv2.ResponderMaintenance},
-		},
-		Data: map[string]string{
-			"service": "shop", "message": "We move house.", "until": until.Format(time.RFC3339),
-			"workload": "deployments.apps/shop", "replicas": "3",
-		},
+	m := &criticalv2.Maintenance{
+		ObjectMeta: metav1.ObjectMeta{Name: "shop"},
+		Spec:       criticalv2.MaintenanceSpec{Services: []string{"shop"}, Message: "We move house."},
 	}
-	for i := 0; i < len(data); i += 2 {
-		config.Data[data[i]] = data[i+1]
+	until(inAnHour())(m)
+	for _, change := range options {
+		change(m)
 	}
-	w.Create(config)
-	return config
+	w.Create(m)
+	return m
+}
+
+// takenAway announces a maintenance for which the application is scaled from 3 to 0, as the
+// plugin does it.
+func (w *world) takenAway(options ...option) *criticalv2.Maintenance {
+	w.T.Helper()
+	m := w.announce(append([]option{restoring(3)}, options...)...)
+	w.Eventually(w.restored(m)).Should(Equal(criticalv2.RestoreOwed))
+	w.scale(0)
+	return m
+}
+
+// ends lets the end of a maintenance be now.
+func (w *world) ends(m *criticalv2.Maintenance) {
+	w.T.Helper()
+	testenv.Update(w.World, m, until(over()))
 }
 
 // permit gives the operator what the plugin gives it: the one scale and the one
-// ConfigMap.
+// Maintenance.
 func (w *world) permit() {
 	w.T.Helper()
-	w.Create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "shop-maintenance"}, Rules: []rbacv1.PolicyRule{
+	w.Create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "shop"}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{"apps"}, Resources: []string{"deployments/scale"}, ResourceNames: []string{"shop"}, Verbs: []string{"get", "patch"}},
-		{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"shop-maintenance"}, Verbs: []string{"patch", "delete"}},
+		{APIGroups: []string{"mycrd.com"}, Resources: []string{"maintenances"}, ResourceNames: []string{"shop"}, Verbs: []string{criticalv2.VerbRestore}},
 	}})
 	w.Create(&rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "shop-maintenance"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "shop-maintenance"},
+		ObjectMeta: metav1.ObjectMeta{Name: "shop"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "shop"},
 		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: testenv.OperatorNamespace, Name: "critical-service-operator"}},
 	})
+}
+
+// reason reads the reason of a condition of a Maintenance.
+func (w *world) reason(m *criticalv2.Maintenance, condition string) func() string {
+	return func() string {
+		w.Expect(w.Exists(m)).To(BeTrue())
+		if found := meta.FindStatusCondition(m.Status.Conditions, condition); found != nil {
+			return found.Reason
+		}
+		return ""
+	}
+}
+
+func (w *world) active(m *criticalv2.Maintenance) func() string {
+	return w.reason(m, criticalv2.MaintenanceActive)
+}
+
+func (w *world) restored(m *criticalv2.Maintenance) func() string {
+	return w.reason(m, criticalv2.MaintenanceRestored)
 }
 
 // replicas is how many the Deployment is to have.
@@ -154,6 +206,36 @@ func (w *world) scalings() []testenv.Request {
 	return w.operator.Traffic.Requests(func(r testenv.Request) bool { return r.Writes() && r.Resource() == "deployments/scale" })
 }
 
-// over is a time that has passed, and soon one that will have passed in a moment.
-func over() time.Time { return time.Now().Add(-time.Second) }
-func soon() time.Time { return time.Now().Add(2 * time.Second) }
+func over() time.Time     { return time.Now().Add(-time.Second) }
+func inAnHour() time.Time { return time.Now().Add(time.Hour) }
+
+// revoke takes back what permit gave.
+func (w *world) revoke() {
+	w.T.Helper()
+	w.Delete(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: w.Namespace}})
+	w.Delete(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: w.Namespace}})
+	w.Eventually(func() bool {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: "system:serviceaccount:" + testenv.OperatorNamespace + ":critical-service-operator",
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Group: "mycrd.com", Resource: "maintenances", Verb: criticalv2.VerbRestore, Namespace: w.Namespace, Name: "shop",
+			},
+		}}
+		w.Expect(w.Cluster.Client.Create(w.T.Context(), review)).To(Succeed())
+		return review.Status.Allowed
+	}).Should(BeFalse(), "the API server follows the Role in a moment")
+}
+
+// recurring repeats a maintenance in windows of an hour.
+func recurring(schedule, zone string) option {
+	return func(m *criticalv2.Maintenance) {
+		m.Spec.Until = nil
+		m.Spec.Recurring = &criticalv2.Recurring{Schedule: schedule, TimeZone: zone, Duration: metav1.Duration{Duration: time.Hour}}
+	}
+}
+
+func berlin(w *world) *time.Location {
+	zone, err := time.LoadLocation("Europe/Berlin")
+	w.Expect(err).NotTo(HaveOccurred())
+	return zone
+}

@@ -1,15 +1,12 @@
 package responder
 
 import (
-	"strings"
-
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,8 +18,8 @@ import (
 
 // CacheByObject says what this kind needs of each kind that no other kind watches.
 // Users of any namespace can write the labels, so that only what decisions read is
-// kept: of the operator's own objects those of the one name, of maintenances their
-// keys, and of the content that teams publish only that it exists, and its version.
+// kept: of the operator's own objects those of the one name, and of the content that teams
+// publish only that it exists, and its version.
 func CacheByObject(options Options) map[client.Object]cache.ByObject {
 	namespaces := map[string]cache.Config{}
 	for _, namespace := range options.Namespaces {
@@ -30,12 +27,12 @@ func CacheByObject(options Options) map[client.Object]cache.ByObject {
 	}
 	ofOneName := cache.ByObject{
 		Namespaces: namespaces, Label: labelled(criticalv2.ResponderServer),
-		Field:     fields.OneTermEqualSelector(metav1.ObjectNameField, criticalv2.ResponderName),
+		Field:     named(criticalv2.ResponderName),
 		Transform: cache.TransformStripManagedFields(),
 	}
 	return map[client.Object]cache.ByObject{
 		&corev1.ConfigMap{}: {
-			Namespaces: namespaces, Label: labelled(criticalv2.ResponderListeners, criticalv2.ResponderMaintenance), Transform: slimConfigMap,
+			Namespaces: namespaces, Label: labelled(criticalv2.ResponderListeners), Field: named(criticalv2.ResponderName), Transform: slimConfigMap,
 		},
 		contentMetadata(): {
 			Namespaces: namespaces, Label: labelled(criticalv2.ResponderContent), Transform: slimContent,
@@ -52,60 +49,29 @@ func contentMetadata() *metav1.PartialObjectMetadata {
 	return content
 }
 
-func labelled(roles ...string) labels.Selector {
-	// The key and the values are constants and valid, so that no error can come.
-	hasRole, _ := labels.NewRequirement(criticalv2.LabelResponder, selection.In, roles)
-	return labels.NewSelector().Add(*hasRole)
+func labelled(role string) labels.Selector {
+	return labels.SelectorFromSet(labels.Set{criticalv2.LabelResponder: role})
 }
 
-// slimConfigMap keeps the table of the responder, and the keys of a maintenance.
+func named(name string) fields.Selector {
+	return fields.OneTermEqualSelector(metav1.ObjectNameField, name)
+}
+
+// slimConfigMap keeps the table of the responder.
 func slimConfigMap(object any) (any, error) {
 	config, isConfigMap := object.(*corev1.ConfigMap)
 	if !isConfigMap {
 		return object, nil // A tombstone.
 	}
-	slim := &corev1.ConfigMap{ObjectMeta: slimMeta(&config.ObjectMeta)}
-	switch role := config.Labels[criticalv2.LabelResponder]; {
-	case role == criticalv2.ResponderMaintenance:
-		slim.Data = slimMaintenance(config.Data)
-	case role == criticalv2.ResponderListeners && config.Name == criticalv2.ResponderName:
-		slim.Labels, slim.OwnerReferences = config.Labels, config.OwnerReferences
-		slim.Annotations = read.Only(config.Annotations, render.AnnotationApplied, render.AnnotationTable)
-		slim.Data = read.Only(config.Data, listener.Key)
-	}
+	slim := &corev1.ConfigMap{ObjectMeta: slimMeta(&config.ObjectMeta), Data: read.Only(config.Data, listener.Key)}
+	slim.Labels, slim.OwnerReferences = config.Labels, config.OwnerReferences
+	slim.Annotations = read.Only(config.Annotations, render.AnnotationApplied, render.AnnotationTable)
 	return slim, nil
 }
 
 // asCached is an object of the operator's as the cache will have it.
 func asCached(object client.Object) any {
 	slim, _ := slimConfigMap(object) // No error can come.
-	return slim
-}
-
-// The keys of a maintenance, and more bytes of each than a valid value has: what is
-// longer is invalid, and stays so where it is cut.
-var maintenanceKeys = map[string]int{
-	criticalv2.MaintenanceService:  4 * 80,
-	criticalv2.MaintenanceMessage:  4 * (criticalv2.MaxMaintenanceMessage + 2),
-	criticalv2.MaintenanceUntil:    4 * 40,
-	criticalv2.MaintenanceAnnounce: 4 * 40,
-	criticalv2.MaintenanceWorkload: 1024,
-	criticalv2.MaintenanceReplicas: 4 * 40,
-}
-
-func slimMaintenance(data map[string]string) map[string]string {
-	slim := map[string]string{}
-	for key, most := range maintenanceKeys {
-		value, found := data[key]
-		if len(value) > most {
-			value = strings.TrimSpace(value)
-			// A copy, because a part of a text keeps all of it in memory.
-			value = strings.ToValidUTF8(strings.Clone(value[:min(len(value), most)]), "")
-		}
-		if found {
-			slim[key] = value
-		}
-	}
 	return slim
 }
 

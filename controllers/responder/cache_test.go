@@ -18,7 +18,7 @@ import (
 func TestCachesDoNotGrowWithWhatOthersWrite(t *testing.T) {
 	w := newWorldAlone(t) // Others would use memory meanwhile.
 	large := strings.Repeat("x", 1_000_000)
-	for _, role := range []string{"anything", criticalv2.ResponderContent, criticalv2.ResponderListeners, criticalv2.ResponderMaintenance} {
+	for _, role := range []string{"anything", criticalv2.ResponderContent, criticalv2.ResponderListeners} {
 		for i := range 50 {
 			w.Create(&corev1.ConfigMap{
 				ObjectMeta: metav1.ObjectMeta{

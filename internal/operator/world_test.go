@@ -40,8 +40,9 @@ const (
 	secretOfAuthority = "critical-service-webhook-ca"
 )
 
-// definitionOfTeams is that of ServiceFallbacks, which is there all the time.
-const definitionOfTeams = "../../config/crd/bases/mycrd.com_servicefallbacks.yaml"
+// definitionsOfTeams are those of ServiceFallbacks and Maintenances, which are there all
+// the time.
+var definitionsOfTeams = []string{"../../config/crd/bases/mycrd.com_servicefallbacks.yaml", "../../config/crd/bases/mycrd.com_maintenances.yaml"}
 
 // world is a cluster without the CustomResourceDefinition of CriticalServices. There is one
 // API server, so that tests run one after the other.

@@ -112,6 +112,7 @@ func TestTheBundleHoldsNothingButWhatBelongsThere(t *testing.T) {
 	g.Expect(objects).To(ConsistOf(
 		"ClusterServiceVersion "+csv(g).Name,
 		"CustomResourceDefinition criticalservices.mycrd.com",
+		"CustomResourceDefinition maintenances.mycrd.com",
 		"CustomResourceDefinition servicefallbacks.mycrd.com",
 		"Service critical-service-operator-metrics",
 	))
@@ -203,7 +204,7 @@ func TestTheWebhooksAreServedWithCertificatesOfOLM(t *testing.T) {
 	// In an upgrade the CRD is replaced seconds before OLM writes its own authority into it. With the
 	// strategy None in between, what is stored as v1 would be read as v2 without its spec.
 	crds := load(g).V1CRDs
-	g.Expect(crds).To(HaveLen(2))
+	g.Expect(crds).To(HaveLen(3))
 	for _, crd := range crds {
 		g.Expect(crd.Spec.PreserveUnknownFields).To(BeFalse())
 		if len(crd.Spec.Versions) > 1 {

@@ -48,7 +48,7 @@ func TestEveryFieldHasADescriptor(t *testing.T) {
 			described[owned.Kind+" "+owned.Version+" status"] = append(described[owned.Kind+" "+owned.Version+" status"], descriptor{d.Path, d.DisplayName, d.Description})
 		}
 	}
-	g.Expect(described).To(HaveLen(6))
+	g.Expect(described).To(HaveLen(8))
 	for _, crd := range load(g).V1CRDs {
 		for _, version := range crd.Spec.Versions {
 			for _, part := range []string{"spec", "status"} {

@@ -10,7 +10,6 @@ import (
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,19 +28,24 @@ func (s *service) maintained(verb string, arguments ...string) string {
 	return stdout
 }
 
+// page is what a client that wants plain text gets.
+func (s *service) page(g Gomega) (response *http.Response, body string) {
+	request, err := http.NewRequestWithContext(s.ctx, http.MethodGet, s.url(), http.NoBody)
+	g.Expect(err).NotTo(HaveOccurred())
+	request.Header.Set("Accept", "text/plain")
+	response, err = oneConnectionEach.Do(request)
+	g.Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	g.Expect(err).NotTo(HaveOccurred())
+	return response, string(text)
+}
+
 // announces waits until the page says a message and the end, which may be unknown.
 func (s *service) announces(message string, until time.Time) {
 	s.t.Helper()
 	s.Eventually(func(g Gomega) {
-		request, err := http.NewRequestWithContext(s.ctx, http.MethodGet, s.url(), http.NoBody)
-		g.Expect(err).NotTo(HaveOccurred())
-		request.Header.Set("Accept", "text/plain")
-		response, err := oneConnectionEach.Do(request)
-		g.Expect(err).NotTo(HaveOccurred())
-		defer func() { _ = response.Body.Close() }()
-		text, err := io.ReadAll(response.Body)
-		g.Expect(err).NotTo(HaveOccurred())
-		body := string(text)
+		response, body := s.page(g)
 		g.Expect(response.StatusCode).To(Equal(http.StatusServiceUnavailable))
 		g.Expect(body).To(ContainSubstring(message))
 		if until.IsZero() {
@@ -53,16 +57,17 @@ func (s *service) announces(message string, until time.Time) {
 	}).Should(Succeed(), "the page of Service %s", s.object.Name)
 }
 
-// announcement is the ConfigMap that the plugin makes.
-func (s *service) announcement() *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: criticalv2.MaintenanceName(s.object.Name)}}
+// maintenance is the Maintenance that the plugin makes.
+func (s *service) maintenance() *criticalv2.Maintenance {
+	return &criticalv2.Maintenance{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: s.object.Name}}
 }
 
 // nothingIsLeft waits until all that a maintenance made is gone.
 func (s *service) nothingIsLeft() {
 	s.t.Helper()
-	meta := s.announcement().ObjectMeta
-	for _, object := range []client.Object{s.announcement(), &rbacv1.Role{ObjectMeta: meta}, &rbacv1.RoleBinding{ObjectMeta: meta}} {
+	meta := s.maintenance().ObjectMeta
+	meta.Name += "-maintenance"
+	for _, object := range []client.Object{s.maintenance(), &rbacv1.Role{ObjectMeta: meta}, &rbacv1.RoleBinding{ObjectMeta: meta}} {
 		s.Eventually(func() bool {
 			return apierrors.IsNotFound(s.Get(s.ctx, client.ObjectKeyFromObject(object), object))
 		}).Should(BeTrue(), "%T is left", object)
@@ -105,10 +110,17 @@ func TestAMaintenanceSurvivesTheOperatorAndEndsByItself(t *testing.T) {
 	w.Expect(w.replicas(app)).To(BeZero())
 
 	shop.answeredBy("shop")
-	shop.nothingIsLeft()
-	w.Expect(w.replicas(app)).To(Equal(int32(1)))
-	shop.armed("shop")
 	w.Expect(time.Now()).To(BeTemporally(">=", soonest))
+	w.Expect(w.replicas(app)).To(Equal(int32(1)))
+	ended := shop.maintenance()
+	w.Eventually(func(g Gomega) {
+		g.Expect(w.Get(w.ctx, client.ObjectKeyFromObject(ended), ended)).To(Succeed())
+		g.Expect(ended.Status.Ended).NotTo(BeNil())
+	}).Should(Succeed())
+	w.Expect(ended.Status.Restored).To(Equal(&criticalv2.WorkloadReplicas{Deployment: "shop", Replicas: 1}))
+	change(w, ended, func(m *criticalv2.Maintenance) { m.Spec.TTLSecondsAfterFinished = new(int32(0)) })
+	shop.nothingIsLeft()
+	shop.armed("shop")
 }
 
 func TestAMaintenanceIsEndedByHand(t *testing.T) {
@@ -154,18 +166,9 @@ func TestAUserWhoMayNotPermitIsRefused(t *testing.T) {
 	w := newWorld(t)
 	app := w.deployment("shop")
 	shop := w.service("shop").withPage().ready()
-	w.create(&rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "jane"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "jane"}},
-	})
-	w.create(&rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: w.name("jane")},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "jane"}},
-	})
+	jane := w.editor("jane")
 	on := func(arguments ...string) (int, string) {
-		code, _, stderr := w.runPlugin(append([]string{"--as=jane", "maintenance", "on", "svc/shop", "--message", moving}, arguments...)...)
+		code, _, stderr := w.runPlugin(append([]string{"--as=" + jane, "maintenance", "on", "svc/shop", "--message", moving}, arguments...)...)
 		return code, stderr
 	}
 	code, stderr := on("--until", "1h", "--scale-down", "--yes")
@@ -178,31 +181,48 @@ func TestAUserWhoMayNotPermitIsRefused(t *testing.T) {
 	code, stderr = on("--scale-down", "--yes")
 	w.Expect(code).To(Equal(0), stderr)
 	shop.announces(moving, time.Time{})
-	code, _, stderr = w.runPlugin("--as=jane", "maintenance", "off", "svc/shop")
+	code, _, stderr = w.runPlugin("--as="+jane, "maintenance", "off", "svc/shop")
 	w.Expect(code).To(Equal(0), stderr)
 	shop.answeredBy("shop")
 	shop.nothingIsLeft()
 }
 
-// TestAMaintenanceFromAFileThatIsOverIsIgnored is what happens to one that is forgotten in Git.
-func TestAMaintenanceFromAFileThatIsOverIsIgnored(t *testing.T) {
+// TestAMaintenanceFromAFile is what Git brings: of two Services, and recurring.
+func TestAMaintenanceFromAFile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.deployment("shop")
+	application := w.deployment("shop")
 	shop := w.service("shop").withPage().ready()
-	config := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.namespace, Name: "planned", Labels: labels{criticalv2.LabelResponder: criticalv2.ResponderMaintenance},
+	once := &criticalv2.Maintenance{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "planned"},
+		Spec: criticalv2.MaintenanceSpec{
+			Services: []string{"shop", "other"}, Message: moving, Until: new(metav1.NewTime(time.Now().Add(time.Hour))), RetryAfterSeconds: new(int32(77)),
 		},
-		Data: map[string]string{"service": "shop", "message": moving, "until": time.Now().Add(time.Hour).Format(time.RFC3339)},
 	}
-	w.create(config)
+	w.create(once)
 	shop.becomes(criticalv2.StateArmed, criticalv2.ReasonMaintenance)
+	change(w, once, func(m *criticalv2.Maintenance) { m.Spec.Until = new(metav1.NewTime(time.Now().Add(-time.Hour))) })
+	shop.becomes(criticalv2.StateArmed, criticalv2.ReasonStandbyReady)
 
-	change(w, config, func(c *corev1.ConfigMap) { c.Data["until"] = time.Now().Add(-time.Hour).Format(time.RFC3339) })
-	shop.becomes(criticalv2.StateArmed, criticalv2.ReasonStandbyReady, `ConfigMap "planned"`, "is ignored", "maintenance off svc/shop")
-	w.Eventually(w.warnings("ConfigMap", "planned", "MaintenanceStuck")).Should(HaveExactElements(ContainSubstring("configmaps")))
-	shop.answeredBy("shop")
-	shop.maintained("off")
+	// A window begins each minute and lasts two: the one that ends first is announced.
+	recurring := &criticalv2.Maintenance{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "recurring"},
+		Spec: criticalv2.MaintenanceSpec{
+			Services: []string{"shop"}, Message: moving,
+			Recurring: &criticalv2.Recurring{Schedule: "* * * * *", TimeZone: "Europe/Berlin", Duration: metav1.Duration{Duration: 2 * time.Minute}},
+		},
+	}
+	w.create(recurring)
+	shop.becomes(criticalv2.StateArmed, criticalv2.ReasonMaintenance)
+	w.scale(application, 0)
+	shop.becomes(criticalv2.StateCovered, criticalv2.ReasonMaintenance)
+	w.Eventually(func(g Gomega) {
+		g.Expect(w.Get(w.ctx, client.ObjectKeyFromObject(recurring), recurring)).To(Succeed())
+		_, text := shop.page(g)
+		g.Expect(text).To(ContainSubstring("Expected back: " + recurring.Status.Until.UTC().Format("Monday, 2 January 2006, 15:04 UTC")))
+	}).Should(Succeed(), "the page says the end of the window that runs")
+	w.remove(recurring)
+	shop.becomes(criticalv2.StateCovered, criticalv2.ReasonFallbackServing)
+	w.scale(application, 1)
 	shop.ready()
 }

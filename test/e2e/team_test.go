@@ -17,16 +17,23 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
-// team is a client of a user with the role edit in the namespace of the scenario, and no other right.
+// editor is the name of a user with the role edit in the namespace of the scenario, and no other right.
+func (w *world) editor(name string) string {
+	w.t.Helper()
+	user := w.namespace + "-" + name
+	w.create(&rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	})
+	return user
+}
+
+// team is a client of an editor.
 func (w *world) team() client.Client {
 	w.t.Helper()
-	w.create(&rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "team"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: w.namespace}},
-	})
 	config := rest.CopyConfig(w.Config)
-	config.Impersonate = rest.ImpersonationConfig{UserName: w.namespace, Groups: []string{"system:authenticated"}}
+	config.Impersonate = rest.ImpersonationConfig{UserName: w.editor("team"), Groups: []string{"system:authenticated"}}
 	team, err := client.New(config, client.Options{Scheme: w.Scheme(), Mapper: w.RESTMapper()})
 	w.Expect(err).NotTo(HaveOccurred())
 	// The roles of the kind are aggregated to edit by a controller.
@@ -157,4 +164,37 @@ func TestADefaultTakesOverWhereATeamDeletesItsFallbackInMidOutage(t *testing.T) 
 	o.end()
 	w.scale(application, 1)
 	shop.standsBy("shop")
+}
+
+// All that a team wants of the plugin, as an editor of one namespace and nothing else.
+func TestATeamDrillsAndMaintainsItsServiceByThePlugin(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	application := w.deployment("shop")
+	shop := w.service("shop").withTeam(w.team(), pageSentence).ready()
+	team := w.namespace + "-team"
+	run := func(arguments ...string) string {
+		code, stdout, stderr := w.runPlugin(append([]string{"--as=" + team, "--as-group=system:authenticated", "-n", w.namespace}, arguments...)...)
+		w.Expect(code).To(Equal(0), "%v\n%s%s", arguments, stdout, stderr)
+		return stdout
+	}
+	w.Expect(run("status")).To(MatchRegexp(`shop\s+.*Armed`))
+	o := shop.watched()
+	o.answers("shop")
+	w.Expect(run("drill", "svc/shop", "--live", "--for=5s", "--yes", "--without-operator")).To(ContainSubstring("shop"))
+	o.answers("shop")
+	results := o.end()
+	w.Expect(unanswered(results)).To(BeEmpty())
+	w.Expect(tally(results)).To(HaveKey(thePage))
+	w.Expect(w.replicas(application)).To(Equal(int32(1)))
+	w.Eventually(func() string { return run("history") }).Should(ContainSubstring("live drill"))
+
+	run("maintenance", "on", "svc/shop", "--message", moving, "--scale-down", "--yes")
+	shop.announces(moving, time.Time{})
+	w.Expect(run("maintenance", "list")).To(ContainSubstring(moving))
+	w.Expect(run("explain", "svc/shop")).To(ContainSubstring("maintenance"))
+	run("maintenance", "off", "svc/shop")
+	shop.answeredBy("shop")
+	shop.nothingIsLeft()
+	w.Expect(w.replicas(application)).To(Equal(int32(1)))
 }

@@ -23,6 +23,9 @@ import (
 // configMapSize is nearly as much as a ConfigMap may have, 1 MiB.
 const configMapSize = 1<<20 - 4096
 
+// annotationsSize is nearly as much as the annotations of an object may have, 256 KiB.
+const annotationsSize = 1<<18 - 4096
+
 // quadraticTable is a table of 72 KB in which every listener has the same page of many paths: as large
 // as their product where each listener gets a copy of its page.
 func quadraticTable() string {
@@ -66,7 +69,7 @@ func (s *service) assignedPort(g Gomega) int32 {
 
 // TestTheOperatorOutlivesWhatTenantsWrite is not parallel: it kills the operator, and keeps the API server busy.
 func TestTheOperatorOutlivesWhatTenantsWrite(t *testing.T) {
-	const configMaps, attacks = 400, 5
+	const manyObjects, attacks = 400, 5
 	shops := []*service{}
 	apps := map[*service]*appsv1.Deployment{}
 	for range 2 {
@@ -89,18 +92,11 @@ func TestTheOperatorOutlivesWhatTenantsWrite(t *testing.T) {
 		tenant.foreignTable(data)
 		change(tenant, web.object, func(s *corev1.Service) { s.Labels["changed"] = "yes" })
 	}
-	// ConfigMaps with the label, as large as they may be.
+	// ConfigMaps with the label, Maintenances and ServiceFallbacks, as large as they may be. They go
+	// with their namespace.
 	tenant := newWorld(t)
-	large := strings.Repeat("x", configMapSize)
-	roles := []string{"anything", criticalv2.ResponderContent, criticalv2.ResponderMaintenance}
-	for i := range configMaps {
-		// They go with their namespace.
-		w.Expect(w.Create(w.ctx, &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{
-				Namespace: tenant.namespace, Name: fmt.Sprintf("large-%d", i), Labels: labels{criticalv2.LabelResponder: roles[i%len(roles)]},
-			},
-			Data: map[string]string{criticalv2.MaintenanceService: "web", criticalv2.MaintenanceMessage: large},
-		})).To(Succeed())
+	for i := range manyObjects {
+		w.Expect(w.Create(w.ctx, largeObject(tenant.namespace, i))).To(Succeed())
 	}
 	// The table of a responder that there is: the operator puts it right, with the same port.
 	port := attacked.assignedPort(attacked)
@@ -122,6 +118,26 @@ func TestTheOperatorOutlivesWhatTenantsWrite(t *testing.T) {
 	}
 	w.logOperatorMemory()
 	w.Expect(w.operatorProcess()).To(Equal(again), "the operator has not ended")
+}
+
+// largeObject is one of the kinds that an editor may write and the operator watches.
+func largeObject(namespace string, i int) client.Object {
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("large-%d", i)}
+	services := make([]string, 64)
+	for k := range services {
+		services[k] = fmt.Sprintf("%s-%d-%d", strings.Repeat("s", 40), i, k)
+	}
+	if i%4 < 2 {
+		meta.Labels = labels{criticalv2.LabelResponder: []string{"anything", criticalv2.ResponderContent}[i%4]}
+		return &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"index.html": strings.Repeat("x", configMapSize)}}
+	}
+	meta.Annotations = map[string]string{"example.com/notes": strings.Repeat("x", annotationsSize)}
+	if i%4 == 2 {
+		return &criticalv2.Maintenance{ObjectMeta: meta, Spec: criticalv2.MaintenanceSpec{
+			Services: services, Message: strings.Repeat("x", criticalv2.MaxMaintenanceMessage), Restore: &criticalv2.WorkloadReplicas{Deployment: "none", Replicas: 1},
+		}}
+	}
+	return &criticalv2.ServiceFallback{ObjectMeta: meta, Spec: criticalv2.ServiceFallbackSpec{Services: services}}
 }
 
 func (w *world) operatorMemoryLimit() string {

@@ -190,13 +190,8 @@ func TestTheCauseOfAMaintenanceIsNotLookedFor(t *testing.T) {
 	w := apart(t)
 	w.start(w.diagnosing())
 	policy := w.policy("shop")
-	w.Create(&corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: "planned", Namespace: w.Namespace, Labels: map[string]string{
-			criticalv2.LabelResponder: criticalv2.ResponderMaintenance,
-		}},
-		Data: map[string]string{"service": "web"},
-	})
 	service, real := w.up("web")
+	w.announce(service)
 	w.Eventually(func() string { return w.detailOf(policy, service).Message }).Should(ContainSubstring("A maintenance is announced"))
 	w.fail(service, real)
 	w.Eventually(w.causeOf(policy, service)).Should(HavePrefix(criticalv2.CauseMaintenance + ": "))

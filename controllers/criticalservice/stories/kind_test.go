@@ -31,7 +31,7 @@ func TestTheKindIsServedAsDocumented(t *testing.T) {
 			for _, resource := range served.APIResources {
 				byName[resource.Name] = resource
 			}
-			g.Expect(byName).To(HaveLen(map[string]int{"v1": 2, "v2": 4}[version]))
+			g.Expect(byName).To(HaveLen(map[string]int{"v1": 2, "v2": 6}[version]))
 			g.Expect(byName).To(HaveKey("criticalservices/status"))
 			resource := byName["criticalservices"]
 			g.Expect(resource.Kind).To(Equal("CriticalService"))
@@ -45,7 +45,7 @@ func TestTheKindIsServedAsDocumented(t *testing.T) {
 func TestBothVersionsAreServedAndV2IsStored(t *testing.T) {
 	g := NewWithT(t)
 	served := map[string]bool{}
-	for _, version := range definition(t).Spec.Versions {
+	for _, version := range definition(t, "criticalservices").Spec.Versions {
 		g.Expect(version.Served).To(BeTrue(), version.Name)
 		g.Expect(version.Subresources.Status).NotTo(BeNil(), version.Name)
 		served[version.Name] = version.Storage
@@ -69,7 +69,7 @@ func TestEveryFieldThatAPersonWritesIsBounded(t *testing.T) {
 		g := NewWithT(t)
 		switch field.Type {
 		case "string":
-			g.Expect(field.MaxLength != nil || len(field.Enum) > 0).To(BeTrue(), "%s needs a greatest length", path)
+			g.Expect(field.MaxLength != nil || len(field.Enum) > 0 || field.Format == "date-time").To(BeTrue(), "%s needs a greatest length", path)
 		case "integer":
 			g.Expect(field.Minimum != nil && field.Maximum != nil).To(BeTrue(), "%s needs a least and a greatest value", path)
 		case "array":
@@ -95,10 +95,12 @@ func forEveryField(t *testing.T, check func(path string, field apiextensionsv1.J
 			}
 		}
 	}
-	for _, version := range definition(t).Spec.Versions {
-		for _, part := range []string{"spec", "status"} {
-			schema := version.Schema.OpenAPIV3Schema.Properties[part]
-			walk(version.Name+"."+part, &schema)
+	for _, kind := range []string{"criticalservices", "servicefallbacks", "maintenances"} {
+		for _, version := range definition(t, kind).Spec.Versions {
+			for _, part := range []string{"spec", "status"} {
+				schema := version.Schema.OpenAPIV3Schema.Properties[part]
+				walk(kind+"."+version.Name+"."+part, &schema)
+			}
 		}
 	}
 	if fields < 50 {
@@ -106,9 +108,9 @@ func forEveryField(t *testing.T, check func(path string, field apiextensionsv1.J
 	}
 }
 
-func definition(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
+func definition(t *testing.T, kind string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
-	data, err := os.ReadFile(testenv.Path("config/crd/bases/mycrd.com_criticalservices.yaml"))
+	data, err := os.ReadFile(testenv.Path("config/crd/bases/mycrd.com_" + kind + ".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,20 +13,18 @@ import (
 	"github.com/critical-service/operator/test/testenv"
 )
 
-// announce makes a ConfigMap that announces a maintenance of a Service.
-func (w *world) announce(service *corev1.Service, data ...string) *corev1.ConfigMap {
+// announce announces a maintenance of a Service.
+func (w *world) announce(service *corev1.Service, changes ...func(*criticalv2.Maintenance)) *criticalv2.Maintenance {
 	w.T.Helper()
-	config := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: "planned", Labels: map[string]string{criticalv2.LabelResponder: criticalv2.ResponderMaintenance},
-		},
-		Data: map[string]string{"service": service.Name, "message": "We move house."},
+	m := &criticalv2.Maintenance{
+		ObjectMeta: metav1.ObjectMeta{Name: "planned"},
+		Spec:       criticalv2.MaintenanceSpec{Services: []string{service.Name}, Message: "We move house."},
 	}
-	for i := 0; i < len(data); i += 2 {
-		config.Data[data[i]] = data[i+1]
+	for _, change := range changes {
+		change(m)
 	}
-	w.Create(config)
-	return config
+	w.Create(m)
+	return m
 }
 
 // said is the announcement in the responder's table for a Service.
@@ -55,43 +53,43 @@ func TestAMaintenanceIsAnnouncedFollowedAndForgotten(t *testing.T) {
 	other, _ := w.up("api")
 	w.Eventually(w.stateOf(policy, other)).Should(Equal("Armed/StandbyReady"))
 
-	config := w.announce(service)
+	planned := w.announce(service)
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/Maintenance"))
 	w.Eventually(w.said(service)).Should(Equal("We move house."))
 	w.Expect(w.published(service)()).To(Equal("page: responder-1 on http=20000, standby"), "the application keeps the traffic")
 
 	w.fail(service, real)
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/Maintenance"))
-	testenv.Update(w.World, config, func(c *corev1.ConfigMap) { c.Data["message"] = "Almost." })
+	testenv.Update(w.World, planned, func(m *criticalv2.Maintenance) { m.Spec.Message = "Almost." })
 	w.Eventually(w.said(service)).Should(Equal("Almost."))
 	w.Expect(w.said(other)()).To(Equal("nothing"), "it is announced for one Service")
 	w.Expect(w.stateOf(policy, other)()).To(Equal("Armed/StandbyReady"))
 
 	// It may be about another Service now: both follow.
-	testenv.Update(w.World, config, func(c *corev1.ConfigMap) { c.Data["service"] = other.Name })
+	testenv.Update(w.World, planned, func(m *criticalv2.Maintenance) { m.Spec.Services = []string{other.Name} })
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
 	w.Eventually(w.stateOf(policy, other)).Should(Equal("Armed/Maintenance"))
 	w.Eventually(w.said(service)).Should(Equal("nothing"))
 
-	w.Delete(config)
+	w.Delete(planned)
 	w.Eventually(w.stateOf(policy, other)).Should(Equal("Armed/StandbyReady"))
 	w.Eventually(w.said(other)).Should(Equal("nothing"))
 }
 
-func TestAMaintenanceIsOverWithoutAnybodysDoing(t *testing.T) {
+func TestAMaintenanceIsOverByItself(t *testing.T) {
 	w := withResponder(t)
 	w.start(w.complete())
 	policy := w.policy("shop", toPage)
 	service, _ := w.armed(policy, "web")
-	config := w.announce(service, "until", time.Now().Add(3*time.Second).Format(time.RFC3339))
+	planned := w.announce(service, func(m *criticalv2.Maintenance) { m.Spec.Until = new(metav1.NewTime(time.Now().Add(3 * time.Second))) })
 	// It may be over before it is observed; only its end is certain.
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/StandbyReady"))
-	w.Eventually(w.EventsOf(config, "MaintenanceStuck")).Should(HaveLen(1), "the operator may not delete it")
+	w.Eventually(w.EventsOf(planned, "MaintenanceEnded")).Should(HaveLen(1))
 	w.Eventually(w.said(service)).Should(Equal("nothing"))
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/StandbyReady"))
 }
 
-// A Service without a page is woken by the ConfigMap alone.
+// A Service without a page is woken by the Maintenance alone.
 func TestAMaintenanceBringsThePageToAServiceThatHasAnotherFallback(t *testing.T) {
 	w := withResponder(t)
 	w.start(w.complete())
@@ -99,10 +97,10 @@ func TestAMaintenanceBringsThePageToAServiceThatHasAnotherFallback(t *testing.T)
 	service, _ := w.up("web")
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Arming/BackupNotFound"))
 
-	config := w.announce(service)
+	planned := w.announce(service)
 	w.responder("responder-1")
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/Maintenance"))
 	w.Eventually(w.said(service)).Should(Equal("We move house."))
-	w.Delete(config)
+	w.Delete(planned)
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Arming/BackupNotFound"))
 }

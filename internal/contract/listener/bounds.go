@@ -67,12 +67,11 @@ func (l *Listener) check() error {
 // CheckPage holds a page to the bounds of its schema. The zero value of a field is
 // its default.
 func CheckPage(page *criticalv2.PageFallback) error {
-	errs := []error{within("message", page.Message, maxMessage), within("configMapName", page.ConfigMapName, maxConfigMap)}
+	errs := []error{
+		within("message", page.Message, maxMessage), within("configMapName", page.ConfigMapName, maxConfigMap), checkRetry(page.RetryAfterSeconds),
+	}
 	if code := page.StatusCode; code != 0 && (code < minStatusCode || code > maxStatusCode) {
 		errs = append(errs, fmt.Errorf("statusCode %d is not within %d to %d", code, minStatusCode, maxStatusCode))
-	}
-	if seconds := page.RetryAfterSeconds; seconds != nil && (*seconds < 0 || *seconds > maxRetryAfter) {
-		errs = append(errs, fmt.Errorf("retryAfterSeconds %d is not within 0 to %d", *seconds, maxRetryAfter))
 	}
 	if probes := page.Probes; probes != nil {
 		errs = append(errs, withinEach("probes.paths", probes.Paths, maxPath), withinEach("probes.userAgents", probes.UserAgents, maxUserAgent))
@@ -85,7 +84,14 @@ func CheckAnnouncement(announced *criticalv2.Announcement) error {
 	if announced == nil {
 		return nil
 	}
-	return within("maintenance.message", announced.Message, criticalv2.MaxMaintenanceMessage)
+	return errors.Join(within("maintenance.message", announced.Message, criticalv2.MaxMaintenanceMessage), checkRetry(announced.RetryAfterSeconds))
+}
+
+func checkRetry(seconds *int32) error {
+	if seconds != nil && (*seconds < 0 || *seconds > maxRetryAfter) {
+		return fmt.Errorf("retryAfterSeconds %d is not within 0 to %d", *seconds, maxRetryAfter)
+	}
+	return nil
 }
 
 func within(field, text string, characters int) error {

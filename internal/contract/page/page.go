@@ -48,8 +48,10 @@ type Content struct {
 	IsProblem bool
 	// Headers are added to every HTTP answer, in their order.
 	Headers []Header
-	// ETA is when the Service is expected back, or zero.
-	ETA time.Time
+	// ETA is when the Service is expected back, or zero. Clients are asked to wait until
+	// then, unless WaitsLess says that the seconds of the page come first.
+	ETA       time.Time
+	WaitsLess bool
 	// Files are the other keys, by the path of the request.
 	Files map[string]File
 }

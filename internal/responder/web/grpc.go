@@ -136,7 +136,7 @@ func reply(w http.ResponseWriter, dialect dialect, message string, end trailer) 
 func (s *Site) unavailable() trailer {
 	end := trailer{code: codeUnavailable, message: percentEncode(s.sentence())}
 	delay := s.retry
-	if wait := time.Until(s.content.ETA); wait > 0 {
+	if wait := time.Until(s.content.ETA); wait > 0 && !s.content.WaitsLess {
 		delay = wait
 	}
 	if delay <= 0 {

@@ -24,6 +24,9 @@ func Announced(fallback criticalv2.PageFallback, content *page.Content, m *criti
 		shown.Files = maps.Clone(shown.Files)
 		maps.DeleteFunc(shown.Files, func(_ string, file page.File) bool { return file.IsPage() })
 	}
+	if m.RetryAfterSeconds != nil {
+		fallback.RetryAfterSeconds, shown.WaitsLess = m.RetryAfterSeconds, true
+	}
 	if m.Until != nil {
 		shown.ETA = m.Until.UTC()
 	}

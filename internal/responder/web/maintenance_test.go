@@ -56,6 +56,16 @@ func TestAMaintenanceWithoutAMessageKeepsTheTeamsPage(t *testing.T) {
 	g.Expect(endless.Header.Get("Retry-After")).To(Equal("Mon, 01 Jan 2998 00:00:00 GMT"), "the team may know what the operator does not")
 }
 
+func TestAMaintenanceThatAsksClientsToComeBackSooner(t *testing.T) {
+	g := NewWithT(t)
+	site := during(given(t), criticalv2.Announcement{
+		Message: "We move house.", Until: endsAt(time.Date(2999, 1, 31, 17, 30, 0, 0, time.UTC)), RetryAfterSeconds: new(int32(77)),
+	})
+	answer := ask(site, http.MethodGet, "/", "Accept", "text/plain")
+	g.Expect(answer.Header.Get("Retry-After")).To(Equal("77"))
+	g.Expect(textOf(answer)).To(ContainSubstring("Expected back: Thursday, 31 January 2999, 17:30 UTC"), "people still read the end")
+}
+
 func TestAMaintenanceThatIsOverHasNoETA(t *testing.T) {
 	g := NewWithT(t)
 	answer := ask(during(nil, criticalv2.Announcement{Message: "We move house.", Until: endsAt(time.Unix(1, 0))}), http.MethodGet, "/")

@@ -156,7 +156,7 @@ func (s *Site) etaIsAhead() bool { return s.content.ETA.After(time.Now()) }
 // retryAfter is the value of Retry-After: a date if the team gave one.
 func (s *Site) retryAfter() string {
 	switch {
-	case s.etaIsAhead():
+	case s.etaIsAhead() && !s.content.WaitsLess:
 		return s.content.ETA.UTC().Format(http.TimeFormat)
 	case s.retry > 0:
 		return strconv.Itoa(int(s.retry / time.Second))

@@ -46,8 +46,8 @@ func advice(err error) error {
 	case clientcmd.IsContextNotFound(err):
 		return fmt.Errorf("%w; `kubectl config get-contexts` lists them", err)
 	case isMissingKind(err):
-		return fmt.Errorf("this cluster does not know the kind CriticalService in the version %s: the Critical Service Operator is not installed here, "+
-			"or is older than this plugin; or the current context is that of another cluster (%w)", criticalv2.GroupVersion, err)
+		return fmt.Errorf("this cluster does not know the kind %s in the version %s: the Critical Service Operator is not installed here, "+
+			"or is older than this plugin; or the current context is that of another cluster (%w)", missingKind(err), criticalv2.GroupVersion, err)
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
 		return fmt.Errorf("a quota of the namespace has no room for this: %w; raise it, or remove what is not needed (`kubectl describe resourcequota -n NAMESPACE`)", err)
 	case apierrors.IsForbidden(err):
@@ -72,12 +72,20 @@ func isMissingKind(err error) bool {
 		return false
 	}
 	var discovery *apiutil.ErrResourceDiscoveryFailed
-	return isUnserved(err) || errors.As(err, &discovery)
+	return IsUnserved(err) || errors.As(err, &discovery)
 }
 
-// isUnserved reports whether the API server does not know the kind that was asked for: it
+// missingKind is the kind that the API server does not know.
+func missingKind(err error) string {
+	if strings.Contains(err.Error(), criticalv2.MaintenanceKind.Kind) {
+		return criticalv2.MaintenanceKind.Kind
+	}
+	return criticalv2.CriticalServiceKind.Kind
+}
+
+// IsUnserved reports whether the API server does not know the kind that was asked for: it
 // says so by its list of kinds, or by an answer without details.
-func isUnserved(err error) bool {
+func IsUnserved(err error) bool {
 	var status apierrors.APIStatus
 	return meta.IsNoMatchError(err) ||
 		errors.As(err, &status) && apierrors.IsNotFound(err) && (status.Status().Details == nil || status.Status().Details.Name == "")

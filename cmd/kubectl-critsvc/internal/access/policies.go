@@ -67,7 +67,7 @@ func Policies(ctx context.Context, from client.Reader, namespace string, before 
 		switch err := from.List(ctx, &list, client.InNamespace(namespace)); {
 		case err == nil:
 			policies = append(policies, list.Policies()...)
-		case isUnserved(err):
+		case IsUnserved(err):
 			unseen.unserved = true
 		case apierrors.IsForbidden(err):
 			unseen.ServiceFallbacks = fmt.Errorf("list ServiceFallbacks: %w", err)

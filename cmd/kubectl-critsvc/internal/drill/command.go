@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/outage"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 	"github.com/critical-service/operator/internal/protection"
 )
@@ -35,6 +36,9 @@ type options struct {
 	length, maxGap time.Duration
 	every          time.Duration
 	image          string
+	// withoutOperator makes the outage even if the operator cannot give the application
+	// back should this program be killed.
+	withoutOperator bool
 }
 
 // Result is what the command prints for programs.
@@ -57,7 +61,7 @@ func Command(to *access.Access) *cobra.Command {
 		Use:   "drill svc/NAME",
 		Short: "Prove that what stands by answers; with --live, by a real outage",
 		Long: "Ask what stands by for a Service, on every port, from a Pod inside the cluster, and report what a client would have seen and how fast. " +
-			"Live traffic is not touched.\n\nWith --live, take the application away for a while, and measure how long clients get no answer. It asks first, it refuses when the standby is not ready, or no operator runs, " +
+			"Live traffic is not touched.\n\nWith --live, take the application away for a while, and measure how long clients get no answer. It asks first, it refuses when the standby is not ready, or the operator does not answer or cannot be permitted to give the application back, " +
 			"and the application is given back at the end, when you interrupt it, and by the operator should this program be killed. See https://github.com/critical-service/operator/blob/main/docs/drills.md.\n\n" +
 			"Exit code 0: it went well. 1: something did not answer, or no answer came for longer than --max-gap. 2: it could not be carried out, or was refused.",
 		Example:           example,
@@ -71,6 +75,7 @@ func Command(to *access.Access) *cobra.Command {
 	flags.DurationVar(&o.length, "for", 30*time.Second, "How long the application is away in a live drill, at most 10m")
 	flags.DurationVar(&o.maxGap, "max-gap", 2*time.Second, "How long a live drill may be without an answer")
 	flags.DurationVar(&o.every, "every", 20*time.Millisecond, "Time between two questions to a port in a live drill")
+	flags.BoolVar(&o.withoutOperator, "without-operator", false, "Make the outage even if the operator cannot give the application back should this program be killed")
 	flags.StringVar(&o.image, "image", "", "Image of the operator that the prober Pod runs; by default that of the responder or of the operator")
 	format := output.AddTo(cmd, output.JSON, output.YAML)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -125,11 +130,10 @@ type drill struct {
 	to      *access.Access
 	options *options
 	name    types.NamespacedName
-	// restorer is the operator's ServiceAccount: it gives the application back should
-	// this program be killed.
-	restorer types.NamespacedName
-	// others are the other critical Services that go down with this one.
-	others []string
+	// workload is the application's.
+	workload *outage.Workload
+	// warned means that the user knows that the operator does not give it back.
+	warned bool
 }
 
 func newDrill(to *access.Access, o *options, name types.NamespacedName) (*drill, error) {

@@ -32,6 +32,8 @@ const (
 	// maxSilence is how long an outage that was made may be without an answer: then it
 	// is ended at once.
 	maxSilence = 15 * time.Second
+	// spare is how much later than this program the operator gives the application back.
+	spare = time.Minute
 	// restoreTimeout is how long giving back may take.
 	restoreTimeout = 30 * time.Second
 )
@@ -89,21 +91,21 @@ func (d *drill) outage(ctx context.Context, found *survey, dryRun *DryRun) (*Liv
 }
 
 func (d *drill) takeAway(ctx context.Context, watch *watching, asking chan error) (*Live, error) {
-	live := &Live{Began: time.Now(), Others: d.others}
-	end, err := outage.Begin(ctx, d, outage.Options{
-		Service: d.name, Until: live.Began.Add(d.options.length), KeepFallback: true,
-		OperatorNamespace: d.restorer.Namespace, OperatorServiceAccount: d.restorer.Name,
-	})
+	// The operator has time to record what is owed, and is not faster than this program.
+	limit := time.Now().Add(d.options.length + spare)
+	away, err := outage.Begin(ctx, d, outage.Options{Service: d.name, Until: limit, Alone: d.alone})
 	if err != nil {
 		return nil, fmt.Errorf("no outage is made: %w", err)
 	}
+	live := &Live{Began: away.Began, Others: d.workload.Others}
 	d.progress("The application is taken away for %s.", d.options.length)
 	broken := d.hold(ctx, watch, asking, live.Began)
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
 	defer cancel()
 	live.Ended = time.Now()
-	if err := end(ending); err != nil {
-		return live, fmt.Errorf("give the application back: %w; the operator does it at %s, or scale the workload yourself", err, live.Began.Add(d.options.length).Format(time.TimeOnly))
+	if err := away.End(ending); err != nil {
+		return live, fmt.Errorf("give the application back: %w; if the operator was permitted to, it does so at %s; else `kubectl critsvc maintenance off svc/%s -n %s` does",
+			err, limit.Format(time.TimeOnly), d.name.Name, d.name.Namespace)
 	}
 	if broken == nil {
 		d.progress("The application is given back. Waiting until it answers ...")

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/outage"
@@ -27,8 +26,8 @@ func (d *drill) run(ctx context.Context) (*Result, error) {
 		if err := d.refuse(ctx, found); err != nil {
 			return nil, err
 		}
-		if d.restorer, err = d.findRestorer(ctx); err != nil {
-			return nil, fmt.Errorf("refused: %w", err)
+		if err := d.find(ctx, found); err != nil {
+			return nil, err
 		}
 	}
 	dryRun, err := askStandby(ctx, found, d.prober, d.options.tries)
@@ -43,8 +42,8 @@ func (d *drill) run(ctx context.Context) (*Result, error) {
 		d.progress("No outage is made: what stands by does not answer as it should.")
 		return result, nil
 	}
-	if err := d.warn(ctx, found); err != nil {
-		return nil, err
+	for _, note := range d.workload.Notes {
+		d.progress("warning: %s", note)
 	}
 	if err := d.confirm(ctx); err != nil {
 		return nil, err
@@ -67,43 +66,47 @@ func (d *drill) refuse(ctx context.Context, found *survey) error {
 	case len(found.targets) == 0:
 		return fmt.Errorf("refused: nothing stands by for %s", place)
 	}
-	announced, err := d.maintenance(ctx)
+	maintenances, err := outage.MaintenancesOf(ctx, d, d.name)
 	if err != nil {
-		return err
+		return fmt.Errorf("find out whether a maintenance is on: %w", err)
 	}
-	if announced != "" {
-		return fmt.Errorf("refused: a maintenance of %s is on (ConfigMap %s): end it first, by kubectl critsvc maintenance off svc/%s -n %s", place, announced, d.name.Name, d.name.Namespace)
-	}
-	return nil
-}
-
-// maintenance is the name of a ConfigMap that announces one for the Service.
-func (d *drill) maintenance(ctx context.Context) (string, error) {
-	var announced corev1.ConfigMapList
-	err := d.List(ctx, &announced, client.InNamespace(d.name.Namespace), client.MatchingLabels{criticalv2.LabelResponder: criticalv2.ResponderMaintenance})
-	if err != nil {
-		return "", fmt.Errorf("find out whether a maintenance is on: %w", err)
-	}
-	for _, one := range announced.Items {
-		if one.Data["service"] == d.name.Name {
-			return one.Name, nil
+	for i := range maintenances {
+		if m := &maintenances[i]; outage.IsOn(m, time.Now()) {
+			return fmt.Errorf("refused: a maintenance or a drill of %s is on (Maintenance %s): end it first, by kubectl critsvc maintenance off svc/%s -n %s",
+				place, m.Name, d.name.Name, d.name.Namespace)
 		}
 	}
-	return "", nil
+	return nil
 }
 
-// warn says what else goes down with the application, and what may end the outage before
-// its time.
-func (d *drill) warn(ctx context.Context, found *survey) error {
-	workload, err := outage.Find(ctx, d, &found.service)
-	if err != nil {
+// find finds the workload of the application, and what else goes down with it. It refuses
+// where the user may not permit the operator to give it back.
+func (d *drill) find(ctx context.Context, found *survey) (err error) {
+	if d.workload, err = outage.Find(ctx, d, &found.service); err != nil {
 		return fmt.Errorf("no outage is made: %w", err)
 	}
-	d.others = workload.Others
-	for _, note := range workload.Notes {
-		d.progress("warning: %s", note)
+	err = outage.MayPermit(ctx, d, d.name, d.workload)
+	if errors.Is(err, outage.ErrNotPermitted) {
+		err = d.alone(err)
+	}
+	if err != nil {
+		return fmt.Errorf("refused: %w", err)
 	}
 	return nil
+}
+
+// alone decides whether to make an outage that the operator does not end should this
+// program be killed.
+func (d *drill) alone(why error) error {
+	if d.options.withoutOperator {
+		if d.warned {
+			return nil
+		}
+		d.warned = true
+		d.progress("warning: should this program be killed, the application is not given back before `kubectl critsvc maintenance off svc/%s -n %s`: %v", d.name.Name, d.name.Namespace, why)
+		return nil
+	}
+	return fmt.Errorf("nothing would give the application back should this program be killed (--without-operator makes the outage all the same): %w", why)
 }
 
 // confirm asks the user to type the Service's name.
@@ -131,5 +134,5 @@ func (d *drill) confirm(ctx context.Context) error {
 
 // deadlineOf is when the Pod of a live drill ends by itself.
 func deadlineOf(length time.Duration) time.Duration {
-	return startTimeout + length + recoveryTimeout + time.Minute
+	return startTimeout + baselineTimeout + length + spare + recoveryTimeout + time.Minute
 }

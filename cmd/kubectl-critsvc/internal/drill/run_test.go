@@ -10,9 +10,12 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -47,10 +50,9 @@ func policyWith(name string, state criticalv2.ServiceState) *criticalv2.Critical
 	}
 }
 
-func announced(service string) *corev1.ConfigMap {
-	return &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "night", Labels: map[string]string{criticalv2.LabelResponder: criticalv2.ResponderMaintenance}},
-		Data:       map[string]string{"service": service},
+func announced(service string) *criticalv2.Maintenance {
+	return &criticalv2.Maintenance{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "night"}, Spec: criticalv2.MaintenanceSpec{Services: []string{"other", service}},
 	}
 }
 
@@ -71,7 +73,7 @@ func TestALiveDrillIsRefusedUnlessAllIsWell(t *testing.T) {
 		"it is in outage already":               {[]client.Object{service(web), &slice, policyWith("a", criticalv2.StateCovered)}, "is Covered (Because), and not Armed: of a"},
 		"its fallback is not prepared":          {[]client.Object{service(web), policyWith("a", criticalv2.StateArming)}, "is Arming"},
 		"its fallback would be made on demand":  {[]client.Object{service(web), policyWith("a", criticalv2.StateArmed)}, "nothing stands by"},
-		"a maintenance is on":                   {[]client.Object{service(web), &slice, policyWith("a", criticalv2.StateArmed), announced("front")}, "a maintenance of svc/front in namespace shop is on (ConfigMap night)"},
+		"a maintenance is on":                   {[]client.Object{service(web), &slice, policyWith("a", criticalv2.StateArmed), announced("front")}, "a maintenance or a drill of svc/front in namespace shop is on (Maintenance night)"},
 		"clients do not go through a ClusterIP": {[]client.Object{headless, &slice, policyWith("a", criticalv2.StateArmed)}, "is headless"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -138,12 +140,47 @@ func TestWhatElseGoesDownIsSaidBeforeTheOutage(t *testing.T) {
 			return unstructured.SetNestedField(scale.(*unstructured.Unstructured).Object, int64(1), "spec", "replicas")
 		},
 	})
-	g.Expect(s.warn(t.Context(), &survey{service: *front})).To(Succeed())
-	g.Expect(said.String()).To(Equal("warning: Other critical Services go down with StatefulSet \"front\", because no other Pod behind them is ready: back.\n"))
-	g.Expect(s.others).To(Equal([]string{"back"}), "the document has them")
+	g.Expect(s.find(t.Context(), &survey{service: *front})).To(Succeed())
+	g.Expect(s.workload.Notes).To(ConsistOf("Other critical Services go down with StatefulSet \"front\", because no other Pod behind them is ready: back."))
+	g.Expect(s.workload.Others).To(Equal([]string{"back"}), "the document has them")
+	g.Expect(said.String()).To(BeEmpty())
 
 	g.Expect(s.Delete(t.Context(), pod)).To(Succeed())
-	g.Expect(s.warn(t.Context(), &survey{service: *front})).To(MatchError(HavePrefix("no outage is made: no Pod of the application")))
+	g.Expect(s.find(t.Context(), &survey{service: *front})).To(MatchError(HavePrefix("no outage is made: no Pod of the application")))
+}
+
+func TestADrillThatTheOperatorCannotEndNeedsAFlag(t *testing.T) {
+	front := service(corev1.ServicePort{Name: "http", Port: 80})
+	front.Spec.Selector = map[string]string{"app": "front"}
+	slice := standbySlice("http")
+	slice.Namespace, slice.Name = "shop", "front-standby-ipv4"
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: "front-1", Labels: front.Spec.Selector,
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "front", Controller: new(true)}},
+	}}
+	workload := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "front"}}
+	s, said := drillWith(t, "", front, &slice, policyWith("a", criticalv2.StateArmed), pod, workload)
+	s.Client = interceptor.NewClient(s.Client.(client.WithWatch), interceptor.Funcs{
+		Create: func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.CreateOption) error {
+			g := NewWithT(t)
+			g.Expect(object).To(BeAssignableToTypeOf(&rbacv1.Role{}), "nothing is made before that is known")
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "roles"}, object.GetName(), nil)
+		},
+		SubResourceGet: func(_ context.Context, _ client.Client, _ string, _, scale client.Object, _ ...client.SubResourceGetOption) error {
+			return unstructured.SetNestedField(scale.(*unstructured.Unstructured).Object, int64(1), "spec", "replicas")
+		},
+	})
+	g := NewWithT(t)
+	s.options.live, s.options.image = true, "operator:v1"
+	_, err := s.run(t.Context())
+	g.Expect(err).To(MatchError(And(HavePrefix("refused: nothing would give the application back"), ContainSubstring("--without-operator"))))
+
+	s.options.withoutOperator = true
+	for range 2 {
+		g.Expect(s.find(t.Context(), &survey{service: *front})).To(Succeed())
+	}
+	g.Expect(said.String()).To(HavePrefix("warning: should this program be killed"))
+	g.Expect(strings.Count(said.String(), "warning")).To(Equal(1), "it is said once")
 }
 
 func TestTheImageOfTheProber(t *testing.T) {
@@ -187,4 +224,19 @@ func TestTheImageOfTheProber(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestWhatOthersSayIsReportedInOneLine(t *testing.T) {
+	g := NewWithT(t)
+	s, said := drillWith(t, "")
+	s.progress("It says: %s", "a\nb \x1b[2J\u202e")
+	g.Expect(said.String()).To(Equal("It says: a b ?[2J?\n"))
+	w := &watching{ports: []*port{{name: "http", target: "t"}}}
+	w.add(script(".")[0], start)
+	w.seen["t"][0].Problem = "said\n\x1b[2J"
+	g.Expect(w.lastProblem()).To(Equal(" (port http: it said ?[2J)"))
+	waiting := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "no\n\x1b[2J"}},
+	}}}}
+	g.Expect(waitsFor(waiting)).To(Equal("ErrImagePull no ?[2J"))
 }

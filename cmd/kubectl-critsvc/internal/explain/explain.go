@@ -15,6 +15,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/endpoints"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/outage"
 	"github.com/critical-service/operator/internal/protection"
 )
 
@@ -136,19 +137,19 @@ func (f *facts) needsDiagnosis() bool {
 	return true
 }
 
-// planned is the maintenance that is announced for the Service.
+// planned is the maintenance, or the live drill, that is on for the Service.
 func (f *facts) planned(now time.Time) *Maintenance {
-	for i := range f.maintenance {
-		configMap := &f.maintenance[i]
-		parsed, err := criticalv2.ParseMaintenance(configMap.Data)
-		if err != nil || parsed.Service != f.service.Name {
+	for i := range f.maintenances {
+		m := &f.maintenances[i]
+		if !m.IsAbout(f.service.Name) || !outage.IsOn(m, now) {
 			continue
 		}
-		planned := &Maintenance{
-			ConfigMap: configMap.Name, Message: parsed.Message, Until: parsed.Until, Silent: parsed.Silent, Over: parsed.IsOver(now),
+		planned := &Maintenance{Name: m.Name, Message: m.Spec.Message, Until: m.End(), Silent: m.IsDrill(), Over: m.IsOver(now)}
+		if active := meta.FindStatusCondition(m.Status.Conditions, criticalv2.MaintenanceActive); active != nil {
+			planned.Reason = active.Reason
 		}
-		if parsed.Workload != nil {
-			planned.Workload, planned.Replicas = parsed.Workload.String(), parsed.Workload.Replicas
+		if owed := m.Owes(); owed != nil {
+			planned.Workload, planned.Replicas = owed.String(), owed.Replicas
 		}
 		return planned
 	}
@@ -156,7 +157,7 @@ func (f *facts) planned(now time.Time) *Maintenance {
 }
 
 // announced is the maintenance as the standby slice announces it: that is what is
-// known of it without the permission to read ConfigMaps.
+// known of it without the permission to read Maintenances.
 func (f *facts) announced(now time.Time) *Maintenance {
 	for i := range f.slices {
 		var announced criticalv2.Announcement

@@ -27,7 +27,7 @@ func factsOf(t *testing.T, file string) facts {
 	NewWithT(t).Expect(services).To(HaveLen(1))
 	found := facts{
 		service: &services[0], policies: golden.Policies(objects), slices: golden.Of[discoveryv1.EndpointSlice](objects),
-		fallbacks: golden.Of[corev1.Pod](objects), maintenance: golden.Of[corev1.ConfigMap](objects), events: golden.Of[eventsv1.Event](objects),
+		fallbacks: golden.Of[corev1.Pod](objects), maintenances: golden.Of[criticalv2.Maintenance](objects), events: golden.Of[eventsv1.Event](objects),
 	}
 	for _, namespace := range golden.Of[corev1.Namespace](objects) {
 		found.namespaceLabels = namespace.Labels
@@ -220,10 +220,10 @@ func TestAnOutageThatIsUnderWayIsNotPast(t *testing.T) {
 	g.Expect(textOf(t, &view)).NotTo(ContainSubstring("Past outages"))
 }
 
-func TestAMaintenanceIsShownWithoutTheRightToReadConfigMaps(t *testing.T) {
+func TestAMaintenanceIsShownWithoutTheRightToReadMaintenances(t *testing.T) {
 	g := NewWithT(t)
 	found := factsOf(t, "armed.input.yaml")
-	found.maintenance = nil
+	found.maintenances = nil
 	found.slices[1].Annotations = map[string]string{criticalv2.AnnotationMaintenance: `{"message":"We move house.","until":"2026-11-21T06:00:00Z"}`}
 	view := viewOf(found, night)
 	g.Expect(textOf(t, &view)).To(ContainSubstring("Maintenance:     announced until 2026-11-21T06:00:00Z\n                 Its message: \"We move house.\"\n"))
@@ -267,11 +267,31 @@ func TestEventsAreTheTenLatest(t *testing.T) {
 	g.Expect(shown[9].Note).To(Equal("5"))
 }
 
-func TestAMaintenanceOfAnotherServiceOrThatIsNotValidIsNotShown(t *testing.T) {
-	g := NewWithT(t)
-	found := factsOf(t, "armed.input.yaml")
-	found.maintenance[0].Data[criticalv2.MaintenanceService] = "other"
-	g.Expect(viewOf(found, night).Maintenance).To(BeNil())
-	found.maintenance[0].Data = map[string]string{criticalv2.MaintenanceService: "search", criticalv2.MaintenanceUntil: "tomorrow"}
-	g.Expect(viewOf(found, night).Maintenance).To(BeNil())
+func TestOnlyAMaintenanceOfTheServiceThatIsOnIsShown(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		change func(*criticalv2.Maintenance)
+		want   string
+	}{
+		"one that is on":   {func(*criticalv2.Maintenance) {}, "announced until 2026-11-21T06:00:00Z; deployments.apps/search gets 3 replicas back (Maintenance search: Announced)"},
+		"one of another":   {func(m *criticalv2.Maintenance) { m.Spec.Services = []string{"other"} }, ""},
+		"one that ended":   {func(m *criticalv2.Maintenance) { m.Status.Ended = &metav1.Time{Time: night} }, ""},
+		"one not seen yet": {func(m *criticalv2.Maintenance) { m.Status = criticalv2.MaintenanceStatus{} }, "(Maintenance search)"},
+		"a live drill":     {func(m *criticalv2.Maintenance) { m.Spec.Purpose = criticalv2.PurposeDrill }, "clients are not informed"},
+		"one that is over": {func(m *criticalv2.Maintenance) { m.Spec.Until.Time = night.Add(-time.Minute) }, "which is over"},
+		"one that recurs": {func(m *criticalv2.Maintenance) {
+			m.Spec.Recurring, m.Spec.Restore, m.Status = &criticalv2.Recurring{}, nil, criticalv2.MaintenanceStatus{}
+		}, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			found := factsOf(t, "armed.input.yaml")
+			test.change(&found.maintenances[0])
+			shown := viewOf(found, night).Maintenance
+			if test.want == "" {
+				g.Expect(shown).To(BeNil())
+			} else {
+				g.Expect(shown.sentence()).To(ContainSubstring(test.want))
+			}
+		})
+	}
 }

@@ -22,13 +22,13 @@ import (
 
 // facts are what an explanation is made from.
 type facts struct {
-	service     *corev1.Service
-	policies    []criticalv2.Policy
-	unseen      access.Unseen
-	slices      []discoveryv1.EndpointSlice
-	fallbacks   []corev1.Pod
-	maintenance []corev1.ConfigMap
-	events      []eventsv1.Event
+	service      *corev1.Service
+	policies     []criticalv2.Policy
+	unseen       access.Unseen
+	slices       []discoveryv1.EndpointSlice
+	fallbacks    []corev1.Pod
+	maintenances []criticalv2.Maintenance
+	events       []eventsv1.Event
 	// namespaceLabels are nil where they may not be read.
 	namespaceLabels map[string]string
 	// unread says what could not be read, one sentence each.
@@ -65,7 +65,7 @@ func read(ctx context.Context, reader client.Reader, key types.NamespacedName) (
 	var namespace corev1.Namespace
 	var slices discoveryv1.EndpointSliceList
 	var pods corev1.PodList
-	var announced corev1.ConfigMapList
+	var announced criticalv2.MaintenanceList
 	var events eventsv1.EventList
 	for _, step := range []struct {
 		what string
@@ -81,15 +81,15 @@ func read(ctx context.Context, reader client.Reader, key types.NamespacedName) (
 			return reader.List(ctx, &slices, here, client.MatchingLabels{discoveryv1.LabelServiceName: key.Name})
 		}},
 		{"fallback Pods", func() error { return reader.List(ctx, &pods, here, client.HasLabels{criticalv2.LabelFallbackFor}) }},
-		{"ConfigMaps that announce a maintenance", func() error {
-			return reader.List(ctx, &announced, here, client.MatchingLabels{criticalv2.LabelResponder: criticalv2.ResponderMaintenance})
-		}},
+		{"Maintenances", func() error { return reader.List(ctx, &announced, here) }},
 		{"events", func() error {
 			about := client.MatchingFields{"regarding.kind": "Service", "regarding.name": key.Name}
 			return reader.List(ctx, &events, here, about, client.Limit(mostEvents))
 		}},
 	} {
 		switch err := step.do(); {
+		case access.IsUnserved(err):
+			found.unread = append(found.unread, fmt.Sprintf("This cluster does not know %s: they are left out.", step.what))
 		case apierrors.IsForbidden(err):
 			found.unread = append(found.unread, fmt.Sprintf("You may not read %s here: they are left out.", step.what))
 		case err != nil:
@@ -97,6 +97,6 @@ func read(ctx context.Context, reader client.Reader, key types.NamespacedName) (
 		}
 	}
 	found.namespaceLabels, found.slices, found.fallbacks = namespace.Labels, slices.Items, pods.Items
-	found.maintenance, found.events = announced.Items, events.Items
+	found.maintenances, found.events = announced.Items, events.Items
 	return found, nil
 }

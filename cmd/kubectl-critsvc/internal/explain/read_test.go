@@ -9,7 +9,10 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -55,6 +58,31 @@ func TestAnOutageIsExplainedOnceTheOperatorHasReportedIt(t *testing.T) {
 				g.Expect(err).NotTo(HaveOccurred())
 				g.Expect(viewOf(found, night).Status.Outdated).To(Equal(!reports))
 			})
+		})
+	}
+}
+
+func TestWithoutMaintenancesAServiceIsExplainedAllTheSame(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		refused error
+		notice  string
+	}{
+		"they may not be read":            {apierrors.NewForbidden(schema.GroupResource{Resource: "maintenances"}, "", nil), "You may not read Maintenances here: they are left out."},
+		"the operator is older than that": {&meta.NoKindMatchError{GroupKind: criticalv2.MaintenanceKind.GroupKind()}, "This cluster does not know Maintenances: they are left out."},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			to := interceptor.NewClient(cluster(t, g, "exposed.input.yaml").(client.WithWatch), interceptor.Funcs{
+				List: func(ctx context.Context, from client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+					if _, are := list.(*criticalv2.MaintenanceList); are {
+						return test.refused
+					}
+					return from.List(ctx, list, options...)
+				},
+			})
+			found, err := read(t.Context(), to, types.NamespacedName{Namespace: "shop", Name: "cart"})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(viewOf(found, night).Notices).To(ContainElement(test.notice))
 		})
 	}
 }

@@ -110,23 +110,25 @@ func (p *printer) state(v *View) {
 
 // sentence says how long a maintenance lasts, and what belongs to it.
 func (m *Maintenance) sentence() string {
-	text := "announced, without an end"
-	if m.Until != nil {
-		text = "announced until " + m.Until.UTC().Format(time.RFC3339)
+	text := "announced"
+	if m.Silent {
+		text = "a live drill, of which clients are not informed,"
+	}
+	if m.Until == nil {
+		text = strings.TrimSuffix(text, ",") + ", without an end"
+	} else {
+		text += " until " + m.Until.UTC().Format(time.RFC3339)
 	}
 	if m.Over {
 		text += ", which is over"
 	}
-	if m.Silent {
-		text += "; clients are not informed"
-	}
 	if m.Workload != "" {
-		text += fmt.Sprintf("; %s is scaled to zero and gets %d replicas back", m.Workload, m.Replicas)
+		text += fmt.Sprintf("; %s gets %d replicas back", m.Workload, m.Replicas)
 	}
-	if m.ConfigMap == "" {
+	if m.Name == "" {
 		return text
 	}
-	return text + fmt.Sprintf(" (ConfigMap %s)", m.ConfigMap)
+	return text + fmt.Sprintf(" (Maintenance %s%s)", m.Name, strings.TrimSuffix(": "+m.Reason, ": "))
 }
 
 func (p *printer) answers(v *View) {

@@ -103,14 +103,16 @@ const (
 
 // Maintenance is a planned outage.
 type Maintenance struct {
-	// ConfigMap is absent if ConfigMaps may not be read.
-	ConfigMap string       `json:"configMap,omitempty"`
-	Message   string       `json:"message,omitempty"`
-	Until     *metav1.Time `json:"until,omitempty"`
-	// Workload is what was scaled to zero for it, as RESOURCE.GROUP/NAME.
+	// Name is that of the Maintenance; absent if Maintenances may not be read.
+	Name string `json:"name,omitempty"`
+	// Reason is why it is announced, or not.
+	Reason  string       `json:"reason,omitempty"`
+	Message string       `json:"message,omitempty"`
+	Until   *metav1.Time `json:"until,omitempty"`
+	// Workload is owed Replicas, as RESOURCE.GROUP/NAME.
 	Workload string `json:"workload,omitempty"`
 	Replicas int32  `json:"replicas,omitempty"`
-	// Silent means that clients are not informed.
+	// Silent means that clients are not informed: it is a live drill.
 	Silent bool `json:"silent,omitempty"`
 	// Over means that its end has passed.
 	Over bool `json:"over,omitempty"`

@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -79,11 +78,6 @@ func Find(ctx context.Context, from client.Reader) (namespace string, deployment
 	}
 	deployments, err = Deployments(ctx, from, namespace)
 	return namespace, deployments, err
-}
-
-// ServiceAccount is the one with which a Deployment's Pods run.
-func ServiceAccount(deployment *appsv1.Deployment) types.NamespacedName {
-	return types.NamespacedName{Namespace: deployment.Namespace, Name: cmp.Or(deployment.Spec.Template.Spec.ServiceAccountName, "default")}
 }
 
 // Image is that of the operator; empty if the Deployment has none.

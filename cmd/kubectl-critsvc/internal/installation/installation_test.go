@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -87,7 +86,6 @@ func TestTheOperatorIsWhereTheDefinitionSays(t *testing.T) {
 				return
 			}
 			g.Expect(deployments).To(HaveLen(1))
-			g.Expect(installation.ServiceAccount(&deployments[0])).To(Equal(types.NamespacedName{Namespace: namespace, Name: "of-" + namespace}))
 			g.Expect(installation.Image(&deployments[0])).To(Equal("of-" + namespace))
 		})
 	}
@@ -107,6 +105,5 @@ func TestAnAnswerThatSaysNothingIsAnError(t *testing.T) {
 func TestADeploymentThatNamesNothing(t *testing.T) {
 	g := NewWithT(t)
 	bare := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "operators"}}
-	g.Expect(installation.ServiceAccount(bare)).To(Equal(types.NamespacedName{Namespace: "operators", Name: "default"}))
 	g.Expect(installation.Image(bare)).To(BeEmpty())
 }

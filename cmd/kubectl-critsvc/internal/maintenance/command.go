@@ -23,7 +23,9 @@ func Command(to *access.Access) *cobra.Command {
 		Long: `Announce a planned outage of a Service, which gets the page meanwhile, whatever its fallback is.
 
 Nothing of yours is edited but the number of replicas, and that only if you say so: the announcement is a
-ConfigMap beside the Service. As long as the application has ready endpoints it keeps the traffic.`,
+Maintenance beside the Service, of the same name. As long as the application has ready endpoints it keeps the
+traffic. A Maintenance of several Services, or one that recurs, is made by a file:
+https://github.com/critical-service/operator/blob/main/docs/maintenance.md.`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}

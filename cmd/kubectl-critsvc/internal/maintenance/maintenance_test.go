@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -72,52 +71,6 @@ func TestHowAPersonNamesAnEnd(t *testing.T) {
 	}
 }
 
-func TestWhatIsAnnouncedChanges(t *testing.T) {
-	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	announced := map[string]string{"service": "web", "message": "We move house.", "until": "2026-11-20T18:00:00Z", "workload": "deployments.apps/web", "replicas": "3"}
-	for sentence, c := range map[string]struct {
-		before map[string]string
-		flags  announcement
-		want   map[string]string
-		fails  string
-	}{
-		"something new": {
-			flags: announcement{message: " We move house. ", messageGiven: true, until: "6h", untilGiven: true},
-			want:  map[string]string{"service": "web", "message": "We move house.", "until": "2026-11-20T18:00:00Z"},
-		},
-		"nothing said is nothing changed": {before: announced, want: announced},
-		"another message": {
-			before: announced, flags: announcement{message: "Almost.", messageGiven: true},
-			want: map[string]string{"service": "web", "message": "Almost.", "until": "2026-11-20T18:00:00Z", "workload": "deployments.apps/web", "replicas": "3"},
-		},
-		"no message and no end any more": {
-			before: announced, flags: announcement{messageGiven: true, untilGiven: true},
-			want: map[string]string{"service": "web", "workload": "deployments.apps/web", "replicas": "3"},
-		},
-		"a message of two lines": {flags: announcement{message: "a\nb", messageGiven: true}, fails: "one line of text"},
-		"an end that has passed": {
-			before: map[string]string{"service": "web", "until": "2026-11-20T11:00:00Z"}, fails: "give a new end",
-		},
-		"what is announced is not valid": {before: map[string]string{"service": "web", "until": "soon"}, fails: "maintenance off svc/web -n shop"},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			g := NewWithT(t)
-			a := c.flags
-			a.name = types.NamespacedName{Namespace: "shop", Name: "web"}
-			if c.before != nil {
-				a.existing = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "web-maintenance"}, Data: c.before}
-			}
-			err := a.plan(now)
-			if c.fails != "" {
-				g.Expect(err).To(MatchError(ContainSubstring(c.fails)))
-				return
-			}
-			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(a.m.Data()).To(Equal(c.want))
-		})
-	}
-}
-
 func TestOnlyAYesIsAYes(t *testing.T) {
 	for text, want := range map[string]bool{"y\n": true, "Yes\n": true, "y": true, "n\n": false, "\n": false, "": false, "yesterday\n": false} {
 		var asked bytes.Buffer
@@ -132,9 +85,9 @@ func TestOnlyAYesIsAYes(t *testing.T) {
 
 func TestWithoutATerminalScaleDownNeedsAYes(t *testing.T) {
 	g := NewWithT(t)
-	a := &announcement{to: access.New(genericiooptions.IOStreams{In: &bytes.Buffer{}}), scaleDown: true, scaleGiven: true, m: &criticalv2.Maintenance{}}
+	a := &announcement{to: access.New(genericiooptions.IOStreams{In: &bytes.Buffer{}}), scaleDown: true, given: flags("scale-down"), m: &criticalv2.Maintenance{}}
 	g.Expect(a.find(t.Context())).To(MatchError(ContainSubstring("add --yes")))
-	a.scaleDown, a.scaleGiven = false, false
+	a.scaleDown, a.given = false, flags()
 	g.Expect(a.find(t.Context())).To(Succeed(), "without a terminal nothing is offered")
 	g.Expect(a.workload).To(BeNil())
 }
@@ -184,6 +137,9 @@ func TestWhenThePageIsPrepared(t *testing.T) {
 		"the slice announces another end": {func(_ *corev1.Service, s *discoveryv1.EndpointSlice, _ *listener.Listener) {
 			s.Annotations[criticalv2.AnnotationMaintenance] = `{"message":"We move house.","until":"2030-01-31T18:30:00Z"}`
 		}, false},
+		"the slice announces another wait": {func(_ *corev1.Service, s *discoveryv1.EndpointSlice, _ *listener.Listener) {
+			s.Annotations[criticalv2.AnnotationMaintenance] = `{"message":"We move house.","retryAfterSeconds":60}`
+		}, false},
 		"the slice has no endpoint": {func(_ *corev1.Service, s *discoveryv1.EndpointSlice, _ *listener.Listener) { s.Endpoints = nil }, false},
 		"the slice is another controller's": {func(_ *corev1.Service, s *discoveryv1.EndpointSlice, _ *listener.Listener) {
 			s.Labels[discoveryv1.LabelManagedBy] = "endpointslice-controller.k8s.io"
@@ -201,8 +157,7 @@ func TestWhenThePageIsPrepared(t *testing.T) {
 			g.Expect(err).NotTo(HaveOccurred())
 			service, objects := stage(c.change)
 			from := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
-			m := &criticalv2.Maintenance{Service: "web", Announcement: criticalv2.Announcement{Message: "We move house."}}
-			g.Expect(prepared(t.Context(), from, service, m)).To(Equal(c.want))
+			g.Expect(prepared(t.Context(), from, service, &criticalv2.Announcement{Message: "We move house."})).To(Equal(c.want))
 		})
 	}
 }
@@ -210,23 +165,10 @@ func TestWhenThePageIsPrepared(t *testing.T) {
 func TestTheListReadsWell(t *testing.T) {
 	g := NewWithT(t)
 	night := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
-	config := func(namespace, name string, data ...string) corev1.ConfigMap {
-		made := corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string]string{}}
-		for i := 0; i < len(data); i += 2 {
-			made.Data[data[i]] = data[i+1]
-		}
-		return made
-	}
 	policies := []criticalv2.Policy{&criticalv2.CriticalService{Status: criticalv2.ProtectionStatus{Details: []criticalv2.ServiceStatus{
 		{Namespace: "shop", Name: "storefront", State: criticalv2.StateCovered}, {Namespace: "shop", Name: "cart", State: criticalv2.StateArmed},
 	}}}}
-	view := viewOf([]corev1.ConfigMap{
-		config("shop", "storefront-maintenance", "service", "storefront", "message", "We move house.", "until", "2026-11-21T05:30:00Z",
-			"workload", "deployments.apps/storefront", "replicas", "3"),
-		config("shop", "planned", "service", "cart", "until", "2026-11-20T05:30:00Z"),
-		config("shop", "broken", "service", "cart", "until", "soon"),
-		config("billing", "invoices-maintenance", "service", "invoices", "announce", "false"),
-	}, policies, night)
+	view := viewOf(golden.Of[criticalv2.Maintenance](golden.Objects(t, "list.input.yaml")), policies)
 
 	l := &listing{allNamespaces: true, zone: time.UTC}
 	var text bytes.Buffer
@@ -236,7 +178,7 @@ func TestTheListReadsWell(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	golden.Compare(t, "list.golden.json", string(document)+"\n")
 
-	empty, err := json.Marshal(viewOf(nil, nil, night))
+	empty, err := json.Marshal(viewOf(nil, nil))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(empty)).To(Equal(`{"maintenances":[]}`))
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,7 +35,8 @@ func offCommand(to *access.Access) *cobra.Command {
 		Use:   "off svc/NAME",
 		Short: "End a maintenance, and give the application back",
 		Long: `End a maintenance of a Service: give the application the replicas that were taken from it, show the page
-until it answers, and remove the announcement. Where nothing is announced there is nothing to do.`,
+until it answers, and delete the Maintenance. Where nothing is announced there is nothing to do. A Maintenance
+of several Services, or one that recurs, stays.`,
 		Example:           `  kubectl critsvc maintenance off svc/storefront`,
 		Args:              access.OneService,
 		ValidArgsFunction: to.CompleteService,
@@ -60,15 +63,16 @@ func (e *ending) run(ctx context.Context, argument string) error {
 }
 
 func (e *ending) perform(ctx context.Context, to client.Client, name types.NamespacedName) error {
-	configs, err := maintenancesOf(ctx, to, name)
+	all, err := outage.MaintenancesOf(ctx, to, name)
 	if err != nil {
 		return err
 	}
-	if len(configs) == 0 {
-		fmt.Fprintf(e.to.Out, "service/%s: no maintenance is announced.\n", name.Name)
-		return nil
+	on := slices.DeleteFunc(slices.Clone(all), func(m criticalv2.Maintenance) bool { return m.Status.Ended != nil && m.Owes() == nil })
+	own := slices.DeleteFunc(slices.Clone(on), func(m criticalv2.Maintenance) bool { return outage.IsShared(&m) })
+	if err := e.checkShared(name, on, len(own)); err != nil {
+		return err
 	}
-	owed, err := e.restore(ctx, to, configs)
+	owed, err := e.restore(ctx, to, own)
 	if err != nil {
 		return fmt.Errorf("%w; nothing is deleted", err)
 	}
@@ -77,32 +81,57 @@ func (e *ending) perform(ctx context.Context, to client.Client, name types.Names
 			return err
 		}
 	}
-	for i := range configs {
-		if err := outage.Forget(ctx, to, &configs[i]); err != nil {
+	for i := range all {
+		if outage.IsShared(&all[i]) {
+			continue
+		}
+		if err := outage.Forget(ctx, to, &all[i]); err != nil {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(e.to.Out, "service/%s: the maintenance is over.\n", name.Name)
+	outcome := "the maintenance is over"
+	if len(own) == 0 {
+		outcome = "no maintenance is announced"
+	}
+	_, err = fmt.Fprintf(e.to.Out, "service/%s: %s.\n", name.Name, outcome)
 	return err
 }
 
-// restore gives back what is owed, and reports whether anything was. What cannot be
-// given back is recorded in the ConfigMap only, which is kept therefore.
-func (e *ending) restore(ctx context.Context, to client.Client, configs []corev1.ConfigMap) (owed bool, err error) {
-	var failed []error
-	for i := range configs {
-		config := &configs[i]
-		if _, err := criticalv2.ParseMaintenance(config.Data); err != nil {
-			fmt.Fprintf(e.to.ErrOut, "warning: ConfigMap %q is not valid, and announced nothing: %v\n", config.Name, err)
-		}
-		if err := outage.Restore(ctx, to, config); err != nil {
-			failed = append(failed, err)
+// checkShared says of Maintenances that are not about the Service alone, or recur, that
+// they stay. It is an error if there is no other to end.
+func (e *ending) checkShared(name types.NamespacedName, on []criticalv2.Maintenance, own int) error {
+	for i := range on {
+		m := &on[i]
+		if !outage.IsShared(m) {
 			continue
 		}
-		debt, err := criticalv2.ParseMaintenanceDebt(config.Name, config.Data)
-		if err == nil && debt.Workload != nil {
+		why := "is about several Services"
+		if m.Spec.Recurring != nil {
+			why = "recurs"
+		}
+		why = fmt.Sprintf("Maintenance %q %s, and stays: `kubectl delete maintenance %s -n %s` ends it, for %s",
+			m.Name, why, m.Name, name.Namespace, strings.Join(m.Spec.Services, ", "))
+		if own == 0 {
+			return errors.New(why)
+		}
+		if outage.IsOn(m, time.Now()) {
+			fmt.Fprintf(e.to.ErrOut, "warning: %s\n", why)
+		}
+	}
+	return nil
+}
+
+// restore gives back what is owed, and reports whether anything was. What cannot be
+// given back is recorded in the Maintenance only, which is kept therefore.
+func (e *ending) restore(ctx context.Context, to client.Client, maintenances []criticalv2.Maintenance) (owed bool, err error) {
+	var failed []error
+	for i := range maintenances {
+		m := &maintenances[i]
+		if err := outage.Restore(ctx, to, m); err != nil {
+			failed = append(failed, err)
+		} else if back := m.Owes(); back != nil {
 			owed = true
-			fmt.Fprintf(e.to.Out, "%s has its %d replicas back.\n", debt.Workload, debt.Workload.Replicas)
+			fmt.Fprintf(e.to.Out, "%s has its %d replicas back.\n", back, back.Replicas)
 		}
 	}
 	return owed, errors.Join(failed...)
@@ -138,8 +167,8 @@ func (e *ending) await(ctx context.Context, to client.Client, name types.Namespa
 
 // answers reports whether a Service has a ready endpoint of its own.
 func answers(ctx context.Context, from client.Reader, service *corev1.Service) (bool, error) {
-	var slices discoveryv1.EndpointSliceList
-	err := from.List(ctx, &slices, client.InNamespace(service.Namespace), client.MatchingLabels{discoveryv1.LabelServiceName: service.Name})
+	var own discoveryv1.EndpointSliceList
+	err := from.List(ctx, &own, client.InNamespace(service.Namespace), client.MatchingLabels{discoveryv1.LabelServiceName: service.Name})
 	if err != nil {
 		return false, fmt.Errorf("list the endpoints of Service %q: %w", service.Name, err)
 	}
@@ -148,6 +177,6 @@ func answers(ctx context.Context, from client.Reader, service *corev1.Service) (
 	if err != nil && !apierrors.IsForbidden(err) {
 		return false, fmt.Errorf("list the fallback Pods of namespace %q: %w", service.Namespace, err)
 	}
-	ready, _ := endpoints.Count(endpoints.Of(service, slices.Items, fallbacks.Items), endpoints.Application)
+	ready, _ := endpoints.Count(endpoints.Of(service, own.Items, fallbacks.Items), endpoints.Application)
 	return ready > 0, nil
 }

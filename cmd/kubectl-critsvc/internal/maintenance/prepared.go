@@ -11,7 +11,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -22,7 +22,7 @@ import (
 // prepared reports whether a maintenance is announced by what stands in for the Service:
 // its standby slices are those of the page, some with endpoints, and the responder knows
 // of it. A Service that can have no page keeps its fallback, which has to be there.
-func prepared(ctx context.Context, from client.Reader, service *corev1.Service, m *criticalv2.Maintenance) (bool, error) {
+func prepared(ctx context.Context, from client.Reader, service *corev1.Service, m *criticalv2.Announcement) (bool, error) {
 	var standby discoveryv1.EndpointSliceList
 	err := from.List(ctx, &standby, client.InNamespace(service.Namespace), client.MatchingLabels{
 		discoveryv1.LabelServiceName: service.Name, discoveryv1.LabelManagedBy: criticalv2.ManagedBy,
@@ -59,15 +59,15 @@ func isPage(slice *discoveryv1.EndpointSlice) bool {
 	return slice.Labels[criticalv2.LabelFallbackKind] == criticalv2.FallbackKindPage
 }
 
-func announces(slice *discoveryv1.EndpointSlice, m *criticalv2.Maintenance) bool {
+func announces(slice *discoveryv1.EndpointSlice, m *criticalv2.Announcement) bool {
 	published := &criticalv2.Announcement{}
 	return isPage(slice) &&
-		json.Unmarshal([]byte(slice.Annotations[criticalv2.AnnotationMaintenance]), published) == nil && same(published, &m.Announcement)
+		json.Unmarshal([]byte(slice.Annotations[criticalv2.AnnotationMaintenance]), published) == nil && same(published, m)
 }
 
 // responderKnows reports whether the table that the responder reads has the
 // maintenance. Without the permission to read it, that is assumed.
-func responderKnows(ctx context.Context, from client.Reader, service *corev1.Service, m *criticalv2.Maintenance) (bool, error) {
+func responderKnows(ctx context.Context, from client.Reader, service *corev1.Service, m *criticalv2.Announcement) (bool, error) {
 	config := &corev1.ConfigMap{}
 	err := from.Get(ctx, types.NamespacedName{Namespace: service.Namespace, Name: criticalv2.ResponderName}, config)
 	switch {
@@ -85,7 +85,7 @@ func responderKnows(ctx context.Context, from client.Reader, service *corev1.Ser
 	knows := false
 	for i := range table.Listeners {
 		if l := &table.Listeners[i]; l.Service == service.Name {
-			if l.Maintenance == nil || !same(l.Maintenance, &m.Announcement) {
+			if l.Maintenance == nil || !same(l.Maintenance, m) {
 				return false, nil
 			}
 			knows = true
@@ -95,32 +95,5 @@ func responderKnows(ctx context.Context, from client.Reader, service *corev1.Ser
 }
 
 func same(a, b *criticalv2.Announcement) bool {
-	if (a.Until == nil) != (b.Until == nil) || a.Until != nil && !a.Until.Time.Equal(b.Until.Time) {
-		return false
-	}
-	return a.Message == b.Message
-}
-
-// maintenancesOf are the ConfigMaps that are about a Service, by name.
-func maintenancesOf(ctx context.Context, from client.Reader, service types.NamespacedName) ([]corev1.ConfigMap, error) {
-	var configs corev1.ConfigMapList
-	err := from.List(ctx, &configs, client.InNamespace(service.Namespace), client.MatchingLabels{
-		criticalv2.LabelResponder: criticalv2.ResponderMaintenance,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list what is announced in namespace %q: %w", service.Namespace, err)
-	}
-	return slices.DeleteFunc(configs.Items, func(config corev1.ConfigMap) bool {
-		return service.Name != "" && !isAbout(&config, service.Name)
-	}), nil
-}
-
-// isAbout reports whether a ConfigMap is about a Service. One of the plugin's that does
-// not say so any more is, by its name: it may owe something.
-func isAbout(config *corev1.ConfigMap, service string) bool {
-	named := config.Data[criticalv2.MaintenanceService]
-	if len(validation.IsDNS1123Label(named)) > 0 {
-		return config.Name == criticalv2.MaintenanceName(service)
-	}
-	return named == service
+	return a.Message == b.Message && a.Until.Equal(b.Until) && ptr.Equal(a.RetryAfterSeconds, b.RetryAfterSeconds)
 }

@@ -10,6 +10,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/outage"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/outage/outagetest"
 )
 
 // critical is a Service that selects Pods and that the CriticalService of everything matches.
@@ -72,7 +73,7 @@ func TestWhichOtherServicesGoDownWithAWorkload(t *testing.T) {
 
 func TestWithoutTheRightToListServicesOthersAreNotKnown(t *testing.T) {
 	w := newWorld(t, append(application(), everything(), critical("admin", "web"))...)
-	w.refuse = forbidden[*corev1.Service]("list")
+	w.Refuse = outagetest.Forbidden[*corev1.Service]("list")
 	found, err := outage.Find(t.Context(), w, service())
 	w.Expect(err).NotTo(HaveOccurred(), "it says less, and works")
 	w.Expect(found.Others).To(BeEmpty())
@@ -85,7 +86,7 @@ func TestATeamKnowsWhichOfItsServicesGoDown(t *testing.T) {
 	ours := &criticalv2.ServiceFallback{ObjectMeta: named("ours")}
 	ours.Spec.Services = []string{"admin"}
 	w := newWorld(t, append(application(), ours, everything(), critical("admin", "web"), critical("other", "web"))...)
-	w.refuse = forbidden[*criticalv2.CriticalService]("list")
+	w.Refuse = outagetest.Forbidden[*criticalv2.CriticalService]("list")
 	found, err := outage.Find(t.Context(), w, service())
 	w.Expect(err).NotTo(HaveOccurred())
 	w.Expect(found.Others).To(Equal([]string{"admin"}))
@@ -103,7 +104,7 @@ func TestAnOwnerIsReadOnce(t *testing.T) {
 	}
 	w := newWorld(t, objects...)
 	reads := 0
-	w.refuse = func(verb string, object client.Object) error {
+	w.Refuse = func(verb string, object client.Object) error {
 		if _, is := object.(*metav1.PartialObjectMetadata); is && verb == "get" {
 			reads++
 		}

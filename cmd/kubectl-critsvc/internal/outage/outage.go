@@ -2,9 +2,11 @@
 // drill, and gives it back: it scales the one workload behind a Service to zero with
 // the permissions of the user, and lets the operator give it back should the plugin die.
 //
-// What is to be given back stands in a ConfigMap (api/v2, Maintenance) before
-// anything is taken. A Role beside it permits the operator what it takes to end this:
-// to scale that workload, and to delete that ConfigMap. It goes with the ConfigMap.
+//	Maintenance ─▶ Role ─▶ spec.restore ─▶ status.owed ─▶ scale to zero
+//
+// What is owed to the workload is recorded by the operator, in the status of the
+// Maintenance, before anything is taken. A Role permits the operator to give that back,
+// and no more. It goes with the Maintenance.
 package outage
 
 import (
@@ -12,7 +14,6 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,153 +23,158 @@ import (
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 )
 
-// fieldOwner is the name under which the plugin owns fields.
-const fieldOwner = client.FieldOwner("kubectl-critsvc")
+const (
+	// FieldOwner is the name under which the plugin owns fields.
+	FieldOwner = client.FieldOwner("kubectl-critsvc")
+	// keptSeconds is how long a Maintenance of the plugin is kept after its end.
+	keptSeconds = 3600
+	// undoTimeout is how long it may take to undo what was done.
+	undoTimeout = 30 * time.Second
+)
 
 // Options say which outage is wanted.
 type Options struct {
 	// Service whose application is taken away.
 	Service types.NamespacedName
-	// Message is a sentence for users, shown on the page; it may be empty.
-	Message string
-	// Until is when the operator ends the outage by itself; zero is never.
+	// Until is when the operator ends the outage by itself.
 	Until time.Time
-	// KeepFallback announces nothing: the Service's own fallback answers, whatever kind
-	// it is, as in an unplanned outage.
-	KeepFallback bool
-	// OperatorNamespace and OperatorServiceAccount name the account that gets the permission to end it.
-	// Where they are empty, the operator is looked for.
-	OperatorNamespace, OperatorServiceAccount string
+	// Alone decides whether to go on where the operator would not give the application
+	// back, and why it would not.
+	Alone func(why error) error
 }
 
-// Begin takes the application of a Service away, and returns what gives it back. It
-// returns as soon as the API server has accepted that; the Pods end after it. What
-// was done before an error is undone.
+// Outage is one that was made.
+type Outage struct {
+	// Began is when the application was taken away.
+	Began time.Time
+
+	to client.Client
+	m  *criticalv2.Maintenance
+}
+
+// Begin takes the application of a Service away for a drill. It returns as soon as the API server has accepted that; the Pods end after it.
+// What was done before an error is undone.
 //
-// It refuses where not exactly one workload with a scale stands behind the Service
-// (ErrNoWorkload), where that has no replicas, where a maintenance or a drill of the
-// Service is under way, and where the operator that is to end it was not found
-// (ErrNoOperator).
-func Begin(ctx context.Context, to client.Client, options Options) (end func(context.Context) error, err error) {
-	service, err := access.GetService(ctx, to, options.Service)
+// It refuses where not exactly one Deployment or StatefulSet stands behind the Service
+// (ErrNoWorkload), where that has no replicas, and where a maintenance or a drill of the
+// Service is under way.
+func Begin(ctx context.Context, to client.Client, options Options) (*Outage, error) {
+	workload, err := find(ctx, to, options.Service)
+	if err != nil {
+		return nil, err
+	}
+	existing, err := Current(ctx, to, options.Service)
+	switch {
+	case err != nil:
+		return nil, err
+	case existing != nil:
+		return nil, underWay(existing)
+	}
+	m := New(options.Service)
+	m.Spec.Purpose, m.Spec.Until = criticalv2.PurposeDrill, Ending(options.Until)
+	if err := Create(ctx, to, m); err != nil {
+		return nil, err
+	}
+	o := &Outage{to: to, m: m}
+	if err := TakeAway(ctx, to, m, workload, options.Alone); err != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+		defer cancel()
+		if undone := o.End(ctx); undone != nil {
+			return nil, fmt.Errorf("%w; and to undo what was done failed: %w", err, undone)
+		}
+		return nil, err
+	}
+	o.Began = workload.scaled
+	return o, nil
+}
+
+// End gives the workload back what it had, if it still has nothing, and deletes the
+// Maintenance that says so. Neither is an error where it was done already.
+func (o *Outage) End(ctx context.Context) error {
+	if err := Restore(ctx, o.to, o.m); err != nil {
+		return err
+	}
+	return Forget(ctx, o.to, o.m)
+}
+
+// find finds the workload of a Service, which the user may scale down and which has
+// replicas.
+func find(ctx context.Context, to client.Client, name types.NamespacedName) (*Workload, error) {
+	service, err := access.GetService(ctx, to, name)
 	if err != nil {
 		return nil, err
 	}
 	workload, err := Find(ctx, to, service)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if workload.Replicas == 0 {
+	case workload.Replicas == 0:
 		return nil, fmt.Errorf("%s has no replicas: %w", workload, ErrNoWorkload)
 	}
 	if err := workload.DryRun(ctx, to); err != nil {
 		return nil, err
 	}
-	m := &criticalv2.Maintenance{
-		Service: service.Name, Silent: options.KeepFallback, Workload: workload.Owed(),
-		Announcement: criticalv2.Announcement{Message: options.Message, Until: Ending(options.Until)},
-	}
-	operator, err := options.operator(ctx, to)
-	if err != nil {
-		return nil, err
-	}
-	config, err := Declare(ctx, to, service.Namespace, m, operator)
-	if err != nil {
-		return nil, err
-	}
-	end = func(ctx context.Context) error { return End(ctx, to, config) }
-	if err := workload.ScaleDown(ctx, to); err != nil {
-		if undone := end(context.WithoutCancel(ctx)); undone != nil {
-			return nil, fmt.Errorf("%w; and deleting ConfigMap %q failed: %w", err, config.Name, undone)
-		}
-		return nil, err
-	}
-	return end, nil
+	return workload, nil
 }
 
-// Ending is a time as a maintenance says it: to the second, and nil for never.
+// New is the Maintenance that the plugin makes for a Service. It has the name of the
+// Service, so that there is one at a time.
+func New(service types.NamespacedName) *criticalv2.Maintenance {
+	return &criticalv2.Maintenance{
+		ObjectMeta: metav1.ObjectMeta{Namespace: service.Namespace, Name: service.Name},
+		Spec:       criticalv2.MaintenanceSpec{Services: []string{service.Name}, TTLSecondsAfterFinished: new(int32(keptSeconds))},
+	}
+}
+
+// Create makes a Maintenance.
+func Create(ctx context.Context, to client.Client, m *criticalv2.Maintenance) error {
+	err := to.Create(ctx, m, FieldOwner)
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return underWay(m)
+	case err != nil:
+		return fmt.Errorf("create Maintenance %q: %w", m.Name, err)
+	}
+	return nil
+}
+
+func underWay(m *criticalv2.Maintenance) error {
+	return fmt.Errorf("the Maintenance %q exists: a maintenance or a drill of the Service is under way; "+
+		"`kubectl critsvc maintenance off svc/%s -n %s` ends it", m.Name, m.Name, m.Namespace)
+}
+
+// Current is the Maintenance that has the name of a Service; nil if there is none. One
+// that has ended is deleted. It is an error if it is not about that Service alone.
+func Current(ctx context.Context, to client.Client, service types.NamespacedName) (*criticalv2.Maintenance, error) {
+	m := &criticalv2.Maintenance{}
+	err := to.Get(ctx, service, m)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read Maintenance %q: %w", service.Name, err)
+	case IsShared(m) || !m.IsAbout(service.Name):
+		return nil, fmt.Errorf("the Maintenance %q has the name that this one needs, and is recurring or about other Services: "+
+			"change it by `kubectl edit maintenance %s -n %s`, or delete it and give it another name", m.Name, m.Name, m.Namespace)
+	case m.DeletionTimestamp != nil:
+		return nil, fmt.Errorf("the Maintenance %q is being deleted, and goes as soon as the operator has given the application back: try again then, "+
+			"or end it by `kubectl critsvc maintenance off svc/%s -n %s`", m.Name, service.Name, m.Namespace)
+	case m.Status.Ended != nil && m.Owes() == nil:
+		return nil, Forget(ctx, to, m)
+	}
+	return m, nil
+}
+
+// IsShared reports whether a Maintenance is of more than one outage of one Service, so
+// that it is not for a command about one Service to change or delete it.
+func IsShared(m *criticalv2.Maintenance) bool {
+	return m.Spec.Recurring != nil || len(m.Spec.Services) != 1
+}
+
+// Ending is a time as a Maintenance says it: to the second, and nil for never.
 func Ending(until time.Time) *metav1.Time {
 	if until.IsZero() {
 		return nil
 	}
 	return new(metav1.NewTime(until.Truncate(time.Second).UTC()))
-}
-
-// End gives a workload back what it had, if it still has nothing, and deletes the
-// ConfigMap that says so. Neither is an error where the operator did it already.
-func End(ctx context.Context, to client.Client, config *corev1.ConfigMap) error {
-	if err := Restore(ctx, to, config); err != nil {
-		return err
-	}
-	return Forget(ctx, to, config)
-}
-
-// Restore gives a workload back what it had, if it still has nothing. Where the
-// ConfigMap is gone, what it said when it was last read holds.
-func Restore(ctx context.Context, to client.Client, config *corev1.ConfigMap) error {
-	current := &corev1.ConfigMap{}
-	err := to.Get(ctx, client.ObjectKeyFromObject(config), current)
-	switch {
-	case apierrors.IsNotFound(err):
-		return restoreFromMemory(ctx, to, config, nil)
-	case err != nil:
-		return fmt.Errorf("read ConfigMap %s: %w", client.ObjectKeyFromObject(config), err)
-	case current.UID != config.UID:
-		return restoreFromMemory(ctx, to, config, current)
-	}
-	debt, err := debtOf(current)
-	if err != nil || debt.Workload == nil {
-		return err
-	}
-	return giveBack(ctx, to, config.Namespace, debt.Workload)
-}
-
-// restoreFromMemory gives back what a ConfigMap owed that is gone, or in whose place
-// there is another. The operator gives nothing back before the end, so that until then
-// a user deleted it without knowing what it owed. Afterwards it is not known whether
-// the workload has no replicas on purpose.
-func restoreFromMemory(ctx context.Context, to client.Client, config, other *corev1.ConfigMap) error {
-	debt, err := debtOf(config)
-	if err != nil || debt.Workload == nil {
-		return err
-	}
-	if other != nil && owes(other, debt.Workload) {
-		return nil // That one is going to give it back.
-	}
-	if !debt.IsOver(time.Now()) {
-		return giveBack(ctx, to, config.Namespace, debt.Workload)
-	}
-	away, err := IsAway(ctx, to, config.Namespace, debt.Workload)
-	if err == nil && away && debt.Workload.Replicas > 0 {
-		err = fmt.Errorf("ConfigMap %s is gone, and %s has no replicas: either the operator gave them back and another user scaled it down since, or they were never given back; "+
-			"`%s` gives them back", client.ObjectKeyFromObject(config), debt.Workload, scaleCommand(config.Namespace, debt.Workload))
-	}
-	return err
-}
-
-// debtOf is what a ConfigMap says is to be given back. What its other keys say does
-// not matter for that.
-func debtOf(config *corev1.ConfigMap) (*criticalv2.Maintenance, error) {
-	debt, err := criticalv2.ParseMaintenanceDebt(config.Name, config.Data)
-	if err != nil {
-		return nil, fmt.Errorf("ConfigMap %s does not say what to give back: %w; "+
-			"give it back by `kubectl scale -n %s RESOURCE/NAME --replicas=NUMBER`, then end it by `kubectl delete configmap -n %s %s`",
-			client.ObjectKeyFromObject(config), err, config.Namespace, config.Namespace, config.Name)
-	}
-	return debt, nil
-}
-
-func owes(config *corev1.ConfigMap, w *criticalv2.MaintainedWorkload) bool {
-	debt, err := criticalv2.ParseMaintenanceDebt(config.Name, config.Data)
-	return err == nil && debt.Workload != nil && debt.Workload.String() == w.String()
-}
-
-// Forget deletes a ConfigMap; the Role beside it goes with it.
-func Forget(ctx context.Context, to client.Client, config *corev1.ConfigMap) error {
-	uid := config.UID
-	err := to.Delete(ctx, config.DeepCopy(), client.Preconditions{UID: &uid})
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return fmt.Errorf("delete ConfigMap %s: %w", client.ObjectKeyFromObject(config), err)
-	}
-	return nil
 }

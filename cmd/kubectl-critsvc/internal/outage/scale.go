@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,6 +25,7 @@ func (w *Workload) DryRun(ctx context.Context, to client.Client) error {
 // ScaleDown scales the workload to zero, provided that their number is still what it was
 // when the workload was found.
 func (w *Workload) ScaleDown(ctx context.Context, to client.Client) error {
+	w.scaled = time.Now()
 	err := setScale(ctx, to, w.object, 0, w.version)
 	if apierrors.IsConflict(err) {
 		var replicas int32
@@ -41,8 +44,8 @@ func (w *Workload) explain(err error) error {
 	case err == nil:
 		return nil
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("you may not scale %s: it needs the verbs get and patch on %s/scale, which the ClusterRole \"edit\" has for workloads of Kubernetes (%s)",
-			w, w.Resource, err.Error())
+		return fmt.Errorf("you may not scale %s: it needs the verbs get and patch on %s/scale, which the ClusterRole \"edit\" has (%s)",
+			w, w.Owed().Resource(), err.Error())
 	default:
 		return fmt.Errorf("scale %s to 0: %w", w, err)
 	}
@@ -50,14 +53,11 @@ func (w *Workload) explain(err error) error {
 
 // giveBack gives a workload its replicas, if it still has none. A workload that is
 // gone gets nothing.
-func giveBack(ctx context.Context, to client.Client, namespace string, owed *criticalv2.MaintainedWorkload) error {
-	object, err := objectOf(to, namespace, owed)
-	if err != nil {
-		return err
-	}
-	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+func giveBack(ctx context.Context, to client.Client, namespace string, owed *criticalv2.WorkloadReplicas) error {
+	object := objectOf(namespace, owed)
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		replicas, version, err := scaleOf(ctx, to, object)
-		if err != nil || replicas != 0 || owed.Replicas == 0 {
+		if err != nil || replicas != 0 {
 			return err
 		}
 		return setScale(ctx, to, object, owed.Replicas, version)
@@ -71,12 +71,8 @@ func giveBack(ctx context.Context, to client.Client, namespace string, owed *cri
 }
 
 // IsAway reports whether a workload has no replicas. One that is gone is not away.
-func IsAway(ctx context.Context, from client.Client, namespace string, owed *criticalv2.MaintainedWorkload) (bool, error) {
-	object, err := objectOf(from, namespace, owed)
-	if err != nil {
-		return false, err
-	}
-	replicas, _, err := scaleOf(ctx, from, object)
+func IsAway(ctx context.Context, from client.Client, namespace string, owed *criticalv2.WorkloadReplicas) (bool, error) {
+	replicas, _, err := scaleOf(ctx, from, objectOf(namespace, owed))
 	switch {
 	case apierrors.IsNotFound(err):
 		return false, nil
@@ -87,21 +83,20 @@ func IsAway(ctx context.Context, from client.Client, namespace string, owed *cri
 	}
 }
 
-// objectOf names an object of any kind.
-func objectOf(to client.Client, namespace string, owed *criticalv2.MaintainedWorkload) (*unstructured.Unstructured, error) {
-	kind, err := to.RESTMapper().KindFor(owed.Resource.WithVersion(""))
-	if err != nil {
-		return nil, fmt.Errorf("find the kind of %s: %w", owed, err)
-	}
+// objectOf names the object of a workload.
+func objectOf(namespace string, owed *criticalv2.WorkloadReplicas) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(kind)
+	object.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
+	if owed.StatefulSet != "" {
+		object.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("StatefulSet"))
+	}
 	object.SetNamespace(namespace)
-	object.SetName(owed.Name)
-	return object, nil
+	object.SetName(owed.Name())
+	return object
 }
 
 // scaleCommand is the command that gives a workload its replicas back.
-func scaleCommand(namespace string, owed *criticalv2.MaintainedWorkload) string {
+func scaleCommand(namespace string, owed *criticalv2.WorkloadReplicas) string {
 	return fmt.Sprintf("kubectl scale -n %s %s --replicas=%d", namespace, owed, owed.Replicas)
 }
 
@@ -114,5 +109,5 @@ func setScale(ctx context.Context, to client.Client, object *unstructured.Unstru
 	if err != nil {
 		return errors.New("a scale does not marshal")
 	}
-	return to.SubResource("scale").Patch(ctx, object.DeepCopy(), client.RawPatch(types.MergePatchType, patch), append(options, fieldOwner)...)
+	return to.SubResource("scale").Patch(ctx, object.DeepCopy(), client.RawPatch(types.MergePatchType, patch), append(options, FieldOwner)...)
 }

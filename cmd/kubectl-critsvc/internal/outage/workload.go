@@ -8,7 +8,9 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -25,11 +27,12 @@ import (
 // Service. What does stands in the error around it.
 var ErrNoWorkload = errors.New("there is not exactly one workload that can be scaled to zero")
 
-// Workload is the one object behind a Service that has a scale.
+// Workload is the Deployment or the StatefulSet behind a Service.
 type Workload struct {
-	criticalv2.MaintainedWorkload
-	// Kind is for messages, for example Deployment.
-	Kind string
+	// Kind is Deployment or StatefulSet.
+	Kind, Name string
+	// Replicas is how many it had when it was found.
+	Replicas int32
 	// Notes say what may set its replicas again, or what else a user should know.
 	Notes []string
 	// Others are the names of the other critical Services that go down with it.
@@ -37,13 +40,20 @@ type Workload struct {
 
 	object  *unstructured.Unstructured
 	version string
+	// scaled is when it was scaled down, or was tried to.
+	scaled time.Time
 }
 
 // String names the workload in messages.
 func (w *Workload) String() string { return fmt.Sprintf("%s %q", w.Kind, w.Name) }
 
 // Owed is what is to be given back to it.
-func (w *Workload) Owed() *criticalv2.MaintainedWorkload { return &w.MaintainedWorkload }
+func (w *Workload) Owed() *criticalv2.WorkloadReplicas {
+	if w.Kind == "StatefulSet" {
+		return &criticalv2.WorkloadReplicas{StatefulSet: w.Name, Replicas: w.Replicas}
+	}
+	return &criticalv2.WorkloadReplicas{Deployment: w.Name, Replicas: w.Replicas}
+}
 
 // Find finds the workload behind a Service: from its Pods it follows the owners as far
 // as there is one with a scale. So a Deployment is scaled, and not its ReplicaSet.
@@ -62,7 +72,7 @@ func Find(ctx context.Context, from client.Client, service *corev1.Service) (*Wo
 		if err != nil {
 			return nil, err
 		}
-		found[workload.MaintainedWorkload.String()] = workload
+		found[workload.Owed().String()] = workload
 	}
 	names := slices.Sorted(maps.Keys(found))
 	switch len(names) {
@@ -131,6 +141,10 @@ func (f *finder) of(ctx context.Context, pod *corev1.Pod) (*Workload, error) {
 		if workload == nil {
 			continue
 		}
+		if !isRestorable(object) {
+			return nil, fmt.Errorf("%s %q, which keeps Pod %q, is neither a Deployment nor a StatefulSet, and only these are given back by the operator: "+
+				"scale it yourself, after `kubectl critsvc maintenance on --scale-down=false`: %w", workload.Kind, workload.Name, pod.Name, ErrNoWorkload)
+		}
 		if i+1 < len(chain) {
 			above := chain[i+1]
 			workload.Notes = append(workload.Notes, fmt.Sprintf("%s is kept by %s %q, whose controller may set its replicas again.",
@@ -141,6 +155,12 @@ func (f *finder) of(ctx context.Context, pod *corev1.Pod) (*Workload, error) {
 	}
 	top := chain[len(chain)-1]
 	return nil, fmt.Errorf("%s %q, which keeps Pod %q, cannot be scaled: %w", top.GetKind(), top.GetName(), pod.Name, ErrNoWorkload)
+}
+
+// isRestorable reports whether a Maintenance can say of an object what it is owed.
+func isRestorable(object *unstructured.Unstructured) bool {
+	kind := object.GroupVersionKind()
+	return kind.Group == appsv1.GroupName && (kind.Kind == "Deployment" || kind.Kind == "StatefulSet")
 }
 
 // longestChain keeps owners that own each other from being followed for ever.
@@ -181,27 +201,14 @@ func (f *finder) chain(ctx context.Context, owner *metav1.OwnerReference) ([]*un
 
 // workload reads the scale of an object; nil if it has none.
 func (f *finder) workload(ctx context.Context, object *unstructured.Unstructured) (*Workload, error) {
-	kind := object.GroupVersionKind()
-	mapping, err := f.from.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
-	if meta.IsNoMatchError(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
 	replicas, version, err := scaleOf(ctx, f.from, object)
 	switch {
-	case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
+	case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err), meta.IsNoMatchError(err):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("read the scale of %s %q: %w", kind.Kind, object.GetName(), err)
+		return nil, fmt.Errorf("read the scale of %s %q: %w", object.GetKind(), object.GetName(), err)
 	}
-	return &Workload{
-		MaintainedWorkload: criticalv2.MaintainedWorkload{
-			Resource: mapping.Resource.GroupResource(), Name: object.GetName(), Replicas: replicas,
-		},
-		Kind: kind.Kind, object: object, version: version,
-	}, nil
+	return &Workload{Kind: object.GetKind(), Name: object.GetName(), Replicas: replicas, object: object, version: version}, nil
 }
 
 // scaleOf is how many replicas an object of any kind is to have.

@@ -27,6 +27,7 @@ func (s *shop) team(t *testing.T) string {
 	t.Helper()
 	own := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "team-of-" + s.namespace}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{"mycrd.com"}, Resources: []string{"servicefallbacks"}, Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete"}},
+		{APIGroups: []string{"mycrd.com"}, Resources: []string{"maintenances"}, Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete", criticalv2.VerbRestore}},
 	}}
 	objects := []client.Object{own}
 	for _, role := range []string{own.Name, "system:aggregate-to-view", "system:aggregate-to-edit"} {

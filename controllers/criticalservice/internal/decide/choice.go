@@ -168,8 +168,8 @@ func choosePage(f *facts, wanted *criticalv2.PageFallback) choice {
 // announcing is the page while a maintenance is announced. A message goes before the
 // team's own content, so that what is wrong with that matters only without one.
 func announcing(f *facts) choice {
-	c := choice{kind: criticalv2.FallbackKindPage, page: pageOf(&f.governor.Protection().Fallback), announced: &f.maintenance.Announcement}
-	if f.maintenance.Message == "" {
+	c := choice{kind: criticalv2.FallbackKindPage, page: pageOf(&f.governor.Protection().Fallback), announced: f.maintenance.Announcement()}
+	if f.maintenance.Spec.Message == "" {
 		c.judgeContent(f)
 	}
 	return c

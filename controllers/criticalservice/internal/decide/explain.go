@@ -35,7 +35,7 @@ func explain(d *decision) (said standing, changesIn time.Duration) {
 	if said.state == criticalv2.StateIgnored {
 		return said, next.after
 	}
-	next.in(noticesChangeIn(d.notices, d.Now))
+	next.in(maintenancesChangeIn(d.Maintenances, d.Now))
 	for _, about := range maintenanceRemarks {
 		said = about(d, said)
 	}

@@ -26,9 +26,8 @@ type facts struct {
 	own int
 	// ours are the Pods of the namespace that the operator made.
 	ours protection.Ours
-	// notices are the maintenances of the Service, read once; maintenance is the one
-	// that is announced now, and drill the live drill that is under way.
-	notices            []notice
+	// maintenance is the one that is announced now, and drill the live drill that is
+	// under way.
 	maintenance, drill *criticalv2.Maintenance
 	// current is the fallback Pod that stays; nil if there is none. currentServes is
 	// true if it really serves.
@@ -49,8 +48,7 @@ func factsOf(s Snapshot) *facts {
 		f.governor, f.others = matching[0], matching[1:]
 	}
 	f.own = len(protection.OwnReady(s.Service, s.Slices, f.ours))
-	f.notices = noticesOf(s.Maintenance)
-	f.maintenance, f.drill = announced(f.notices, s.Now, f.up()), drilled(f.notices, s.Now)
+	f.maintenance, f.drill = announced(s.Maintenances, s.Now, f.up()), drilled(s.Maintenances, s.Now)
 	f.current = s.currentPod()
 	f.currentServes = f.current != nil && s.serves(f.current)
 	f.promoted = s.isPromoted()
@@ -64,7 +62,7 @@ func (s *Snapshot) sort() {
 	s.Pods = slices.SortedFunc(slices.Values(s.Pods), byName)
 	s.Responder.Pods = slices.SortedFunc(slices.Values(s.Responder.Pods), byName)
 	s.Standby = slices.SortedFunc(slices.Values(s.Standby), func(a, b discoveryv1.EndpointSlice) int { return strings.Compare(a.Name, b.Name) })
-	s.Maintenance = slices.SortedFunc(slices.Values(s.Maintenance), func(a, b corev1.ConfigMap) int { return strings.Compare(a.Name, b.Name) })
+	s.Maintenances = slices.SortedFunc(slices.Values(s.Maintenances), func(a, b criticalv2.Maintenance) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // up reports whether the Service answers by itself.

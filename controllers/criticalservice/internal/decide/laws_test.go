@@ -81,28 +81,28 @@ func randomSnapshot(random *rand.Rand) decide.Snapshot {
 		s.Service = nil
 	}
 	for i := range random.IntN(4) - 1 {
-		maintained(fmt.Sprintf("plan-%d", i), randomMaintenance(random))(&s)
+		maintained(fmt.Sprintf("plan-%d", i), randomMaintenance(random)...)(&s)
 	}
 	return s
 }
 
 // randomMaintenance is one with or without a message, that is under way, over, long
-// over, without an end, or not valid.
-func randomMaintenance(random *rand.Rand) map[string]string {
-	data := map[string]string{}
+// over, without an end, a drill, or recurring.
+func randomMaintenance(random *rand.Rand) (changes []func(*criticalv2.Maintenance)) {
+	end := time.Duration(random.IntN(20)-10) * time.Minute
 	if random.IntN(2) == 0 {
-		data["message"] = "We move house."
-	}
-	if random.IntN(4) > 0 {
-		data["until"] = now.Add(time.Duration(random.IntN(20)-10) * time.Minute).Format(time.RFC3339)
+		changes = append(changes, saying("We move house."))
 	}
 	switch random.IntN(6) {
 	case 0:
-		data["until"] = "soon"
+		return changes
 	case 1:
-		data["announce"] = "false"
+		return append(changes, drilling, takingAway, until(end))
+	case 2:
+		return append(changes, window(end-time.Hour, end))
+	default:
+		return append(changes, until(end))
 	}
-	return data
 }
 
 // randomStandby is a fallback that is published, of any kind, and the remains of
@@ -167,7 +167,7 @@ func copied(s decide.Snapshot) decide.Snapshot {
 	}
 	s.Responder.Pods = (&corev1.PodList{Items: s.Responder.Pods}).DeepCopy().Items
 	s.Pods = (&corev1.PodList{Items: s.Pods}).DeepCopy().Items
-	s.Maintenance = (&corev1.ConfigMapList{Items: s.Maintenance}).DeepCopy().Items
+	s.Maintenances = (&criticalv2.MaintenanceList{Items: s.Maintenances}).DeepCopy().Items
 	return s
 }
 
@@ -197,8 +197,8 @@ func TestTheOrderOfListsDoesNotMatter(t *testing.T) {
 		random.Shuffle(len(shuffled.Responder.Pods), func(i, j int) {
 			shuffled.Responder.Pods[i], shuffled.Responder.Pods[j] = shuffled.Responder.Pods[j], shuffled.Responder.Pods[i]
 		})
-		random.Shuffle(len(shuffled.Maintenance), func(i, j int) {
-			shuffled.Maintenance[i], shuffled.Maintenance[j] = shuffled.Maintenance[j], shuffled.Maintenance[i]
+		random.Shuffle(len(shuffled.Maintenances), func(i, j int) {
+			shuffled.Maintenances[i], shuffled.Maintenances[j] = shuffled.Maintenances[j], shuffled.Maintenances[i]
 		})
 		g.Expect(decide.Decide(shuffled)).To(Equal(decide.Decide(s)))
 	})
@@ -281,7 +281,7 @@ func TestWhatIsNotNeededDoesNotMatter(t *testing.T) {
 	forRandomSnapshots(t, func(g Gomega, _ *rand.Rand, s decide.Snapshot) {
 		needed := copied(s)
 		if !s.IsGoverned() {
-			needed.Maintenance, needed.Content, needed.Template, needed.Backups = nil, nil, nil, nil
+			needed.Maintenances, needed.Content, needed.Template, needed.Backups = nil, nil, nil, nil
 		}
 		if !needed.NeedsResponder() {
 			spared++

@@ -6,6 +6,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
@@ -13,10 +14,10 @@ import (
 
 // moving announces a maintenance that ends after a time.
 func moving(left time.Duration) option {
-	return maintained("plan", map[string]string{"message": "We move house.", "until": now.Add(left).Format(time.RFC3339)})
+	return maintained("plan", saying("We move house."), until(left))
 }
 
-func endless(s *decide.Snapshot) { maintained("plan", nil)(s) }
+func endless(s *decide.Snapshot) { maintained("plan")(s) }
 
 func gone(s *decide.Snapshot) { endpoints()(s) }
 
@@ -111,13 +112,29 @@ func TestMaintenance(t *testing.T) {
 			snapshot(toPage(), responder(readyPod), moving(time.Hour), armed, gone, published, later(time.Hour+5*time.Minute)),
 			"Covered/FallbackServing, publish shop-standby-ipv4[page]",
 		},
-		"a silent one, such as of a drill, changes nothing": {
-			snapshot(toPage(), responder(readyPod), maintained("drill", map[string]string{"announce": "false"}), armed),
+		"a drill changes nothing": {
+			snapshot(toPage(), responder(readyPod), maintained("drill", drilling), armed),
 			"Armed/StandbyReady",
 		},
-		"one that is not valid changes nothing": {
-			snapshot(toPage(), responder(readyPod), maintained("plan", map[string]string{"until": "soon"}), armed),
+		"one that is about to be deleted changes nothing": {
+			snapshot(toPage(), responder(readyPod), maintained("plan", func(m *criticalv2.Maintenance) { m.DeletionTimestamp = new(metav1.NewTime(now)) }), armed),
 			"Armed/StandbyReady",
+		},
+		"a window that runs is announced until its end": {
+			snapshot(toPage(), responder(readyPod), maintained("plan", window(-time.Hour, time.Hour)), armed),
+			"Armed/Maintenance, recheck 1h0m0s",
+		},
+		"a window that was changed since is not announced": {
+			snapshot(toPage(), responder(readyPod), maintained("plan", window(-time.Hour, time.Hour), func(m *criticalv2.Maintenance) { m.Generation = 2 }), armed),
+			"Armed/StandbyReady",
+		},
+		"between two windows nothing is announced": {
+			snapshot(toPage(), responder(readyPod), maintained("plan", window(-3*time.Hour, -time.Hour)), armed),
+			"Armed/StandbyReady",
+		},
+		"of several that are announced, the first by name counts": {
+			snapshot(toPage(), responder(readyPod), maintained("b", until(time.Hour)), maintained("a", until(2*time.Hour)), armed),
+			"Armed/Maintenance, recheck 1h0m0s",
 		},
 	}.run(t)
 }
@@ -151,18 +168,6 @@ func TestWhatIsSaidOfAMaintenance(t *testing.T) {
 			snapshot(toPage(), endpoints(ready("shop-1")), endless, published),
 			`A maintenance is announced. The responder, Deployment "critical-service-responder" in namespace "web", is being made.`,
 		},
-		"that it is long over": {
-			snapshot(toPage(), responder(readyPod), moving(-time.Hour), armed),
-			`The Service answers by itself; Pod "responder-1" would answer in its place at once. ` +
-				`ConfigMap "plan" is about a maintenance that was over at 2026-11-20T11:00:00Z, and is ignored: ` +
-				"`kubectl critsvc maintenance off svc/shop -n web` gives back what it took, and deletes it.",
-		},
-		"that it is not valid": {
-			snapshot(toPage(), responder(readyPod), maintained("plan", map[string]string{"until": "soon"}), armed),
-			`The Service answers by itself; Pod "responder-1" would answer in its place at once. ` +
-				`ConfigMap "plan" announces no maintenance, because it is not valid: ` +
-				`key "until": "soon" is not a date with time and zone (RFC 3339), such as 2030-01-31T18:30:00+01:00.`,
-		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			NewWithT(t).Expect(decide.Decide(c.snapshot).Message).To(Equal(c.want))
@@ -172,8 +177,7 @@ func TestWhatIsSaidOfAMaintenance(t *testing.T) {
 
 func TestAnOutageIsPlanned(t *testing.T) {
 	g := NewWithT(t)
-	planned := map[string]string{"until": "2026-11-20T13:00:00Z", "workload": "deployments.apps/shop", "replicas": "3"}
-	s := snapshot(toPage(), responder(readyPod), armed, gone, published, maintained("plan", planned))
+	s := snapshot(toPage(), responder(readyPod), armed, gone, published, maintained("plan", until(time.Hour), takingAway))
 	plan := decide.Decide(s)
 	g.Expect(plan.IsPlanned()).To(BeTrue())
 	g.Expect(plan.Maintenance).NotTo(BeNil())
@@ -184,9 +188,7 @@ func TestAnOutageIsPlanned(t *testing.T) {
 
 func TestALiveDrillIsPlanned(t *testing.T) {
 	g := NewWithT(t)
-	drill := maintained("drill", map[string]string{
-		"announce": "false", "until": "2026-11-20T12:05:00Z", "workload": "deployments.apps/shop", "replicas": "3",
-	})
+	drill := maintained("drill", drilling, takingAway, until(5*time.Minute))
 	s := snapshot(toPage(), responder(readyPod), armed, gone, published, drill)
 	plan := decide.Decide(s)
 	g.Expect(plan.IsPlanned()).To(BeTrue())
@@ -207,6 +209,6 @@ func TestTheSliceAnnouncesTheMaintenance(t *testing.T) {
 		criticalv2.AnnotationMaintenance, `{"message":"We move house.","until":"2026-11-20T13:00:00Z"}`))
 
 	published(&s)
-	s.Maintenance = nil
+	s.Maintenances = nil
 	g.Expect(decide.Decide(s).Publish[0].Annotations).NotTo(HaveKey(criticalv2.AnnotationMaintenance), "it goes with the maintenance")
 }

@@ -93,7 +93,7 @@ func (s *Snapshot) IsGoverned() bool { return s.governor() != nil }
 // asked of a Snapshot that has what Needs wants, and the maintenances.
 func (s *Snapshot) NeedsResponder() bool {
 	governor := s.governor()
-	return governor != nil && (governor.Protection().Fallback.Service == nil || len(s.Maintenance) > 0 ||
+	return governor != nil && (governor.Protection().Fallback.Service == nil || len(s.Maintenances) > 0 ||
 		slices.ContainsFunc(s.Standby, func(slice discoveryv1.EndpointSlice) bool {
 			return slice.Labels[criticalv2.LabelFallbackKind] == criticalv2.FallbackKindPage
 		}))

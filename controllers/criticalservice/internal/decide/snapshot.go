@@ -55,8 +55,8 @@ type Snapshot struct {
 	Content *Content
 	// Responder is that of the namespace.
 	Responder Responder
-	// Maintenance are the ConfigMaps that announce a maintenance of the Service.
-	Maintenance []corev1.ConfigMap
+	// Maintenances are those that are about the Service.
+	Maintenances []criticalv2.Maintenance
 	// Backups are the Services that Needs names, by name.
 	Backups map[string]Backup
 	// Attempt is what the API server last said of a fallback Pod for the Service.

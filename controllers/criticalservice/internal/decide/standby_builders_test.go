@@ -2,7 +2,6 @@ package decide_test
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -146,12 +145,37 @@ func secondPort(name string, number int32) option {
 	})
 }
 
-// maintained adds a ConfigMap that announces a maintenance of the Service.
-func maintained(name string, data map[string]string) option {
+// maintained adds a maintenance of the Service.
+func maintained(name string, changes ...func(*criticalv2.Maintenance)) option {
 	return func(s *decide.Snapshot) {
-		all := map[string]string{"service": "shop"}
-		maps.Copy(all, data)
-		s.Maintenance = append(s.Maintenance, corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "web"}, Data: all})
+		m := criticalv2.Maintenance{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "web"}, Spec: criticalv2.MaintenanceSpec{Services: []string{"shop"}}}
+		for _, change := range changes {
+			change(&m)
+		}
+		s.Maintenances = append(s.Maintenances, m)
+	}
+}
+
+func saying(message string) func(*criticalv2.Maintenance) {
+	return func(m *criticalv2.Maintenance) { m.Spec.Message = message }
+}
+
+func until(left time.Duration) func(*criticalv2.Maintenance) {
+	return func(m *criticalv2.Maintenance) { m.Spec.Until = new(metav1.NewTime(now.Add(left))) }
+}
+
+// takingAway says that the application was scaled to zero.
+func takingAway(m *criticalv2.Maintenance) {
+	m.Spec.Restore = &criticalv2.WorkloadReplicas{Deployment: "shop", Replicas: 3}
+}
+
+func drilling(m *criticalv2.Maintenance) { m.Spec.Purpose = criticalv2.PurposeDrill }
+
+// window says of a recurring maintenance which of its windows the status knows.
+func window(since, until time.Duration) func(*criticalv2.Maintenance) {
+	return func(m *criticalv2.Maintenance) {
+		m.Spec.Recurring = &criticalv2.Recurring{Schedule: "0 2 * * *"}
+		m.Status.Since, m.Status.Until = new(metav1.NewTime(now.Add(since))), new(metav1.NewTime(now.Add(until)))
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // maintenanceRemarks add what is known of a maintenance, whatever rule applies.
-var maintenanceRemarks = []remark{preparingPage, maintenanceAnnounced, ignoredNotices}
+var maintenanceRemarks = []remark{preparingPage, maintenanceAnnounced}
 
 // preparingPage adds that the page of a maintenance is not there yet.
 func preparingPage(d *decision, said standing) standing {
@@ -52,23 +52,10 @@ func (d *decision) stillServing() string {
 	return "1 endpoint of the Service's own still takes the traffic"
 }
 
-// ignoredNotices adds what a user has to do about ConfigMaps that announce nothing.
-func ignoredNotices(d *decision, said standing) standing {
-	for _, n := range d.notices {
-		switch {
-		case n.invalid != nil:
-			said.message += fmt.Sprintf(" ConfigMap %q announces no maintenance, because it is not valid: %v.", n.name, n.invalid)
-		case n.said.Until != nil && n.said.IsExpired(d.Now):
-			said.message += fmt.Sprintf(" ConfigMap %q is about a maintenance that was over at %s, and is ignored: `kubectl critsvc maintenance off svc/%s -n %s` gives back what it took, and deletes it.",
-				n.name, n.said.Until.UTC().Format(time.RFC3339), d.Service.Name, d.Service.Namespace)
-		}
-	}
-	return said
-}
-
 func ending(m *criticalv2.Maintenance) string {
-	if m.Until == nil {
+	end := m.End()
+	if end == nil {
 		return ""
 	}
-	return " until " + m.Until.UTC().Format(time.RFC3339)
+	return " until " + end.UTC().Format(time.RFC3339)
 }

@@ -100,7 +100,7 @@ func (w *world) deliverPods()        { w.seen.Pods = w.fallbacks() }
 func (w *world) deliverService()     { w.seen.Service = w.truth.Service.DeepCopy() }
 func (w *world) deliverTemplate()    { w.seen.Template, w.seen.Unread = w.truth.Template.DeepCopy(), nil }
 func (w *world) deliverPolicies()    { w.seen.Policies = copied(w.truth).Policies }
-func (w *world) deliverMaintenance() { w.seen.Maintenance = copied(w.truth).Maintenance }
+func (w *world) deliverMaintenance() { w.seen.Maintenances = copied(w.truth).Maintenances }
 func (w *world) deliverStandby()     { w.seen.Standby = w.slices() }
 func (w *world) deliverResponder() {
 	w.seen.Responder = copied(w.truth).Responder
@@ -307,11 +307,11 @@ func (w *world) step(random *rand.Rand) {
 		{"the standby is delivered", w.deliverStandby},
 		{"the quota is full", func() { w.deny = true }},
 		{"the quota has room", func() { w.deny = false }},
-		{"a maintenance is announced", func() { w.announce(map[string]string{"message": "We move house."}) }},
+		{"a maintenance is announced", func() { w.announce(saying("We move house.")) }},
 		{"a maintenance is announced for a minute", func() {
-			w.announce(map[string]string{"until": w.now.Add(time.Minute).Format(time.RFC3339)})
+			w.announce(until(w.now.Sub(now) + time.Minute))
 		}},
-		{"the maintenance is over", func() { w.truth.Maintenance = nil }},
+		{"the maintenance is over", func() { w.truth.Maintenances = nil }},
 		{"the maintenance is delivered", w.deliverMaintenance},
 		{"slices are published", w.publish},
 		{"slices are published", w.publish},
@@ -330,9 +330,9 @@ func (w *world) step(random *rand.Rand) {
 }
 
 // announce replaces the maintenance that is announced.
-func (w *world) announce(data map[string]string) {
-	w.truth.Maintenance = nil
-	maintained("plan", data)(&w.truth)
+func (w *world) announce(changes ...func(*criticalv2.Maintenance)) {
+	w.truth.Maintenances = nil
+	maintained("plan", changes...)(&w.truth)
 }
 
 // ask changes the policy, if there is one.

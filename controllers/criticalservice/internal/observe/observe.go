@@ -65,17 +65,16 @@ func PageOfSlice(object client.Object) []string {
 	return nil
 }
 
-// IndexServiceOfMaintenance is the cache's index of maintenances by their Service, so
+// IndexServicesOfMaintenance is the cache's index of maintenances by their Service, so
 // that those of other Services cost nothing.
-const IndexServiceOfMaintenance = "maintenance"
+const IndexServicesOfMaintenance = "services"
 
-// ServiceOfMaintenance is the Service that a maintenance is about, as the index wants it.
-func ServiceOfMaintenance(object client.Object) []string {
-	config, isConfigMap := object.(*corev1.ConfigMap)
-	if !isConfigMap || config.Labels[criticalv2.LabelResponder] != criticalv2.ResponderMaintenance {
-		return nil
+// ServicesOfMaintenance are the Services that a maintenance is about, as the index wants it.
+func ServicesOfMaintenance(object client.Object) []string {
+	if maintenance, isMaintenance := object.(*criticalv2.Maintenance); isMaintenance {
+		return maintenance.Spec.Services
 	}
-	return []string{config.Data[criticalv2.MaintenanceService]}
+	return nil
 }
 
 // maxMaintenances is how many maintenances of one Service are looked at: one is
@@ -156,7 +155,7 @@ func (o *Observer) ObserveWithdrawal(ctx context.Context, key types.NamespacedNa
 func (o *Observer) snapshot(ctx context.Context, from client.Reader, key types.NamespacedName, slicesOf ...client.ListOption) (decide.Snapshot, error) {
 	snap := decide.Snapshot{Now: o.Clock.Now(), Settings: o.Settings, Attempt: o.Memory.Attempts.Get(key), Refusal: o.Memory.Refusals.Get(key)}
 	for _, part := range []func(context.Context, client.Reader, types.NamespacedName, *decide.Snapshot) error{
-		o.readService, o.readPolicies, o.readPods, o.readMaintenance,
+		o.readService, o.readPolicies, o.readPods, o.readMaintenances,
 	} {
 		if err := part(ctx, from, key, &snap); err != nil {
 			return snap, err
@@ -310,21 +309,21 @@ func (o *Observer) forgetTables(ctx context.Context) {
 	}
 }
 
-// readMaintenance reads what is announced for the Service. What stands in for it is
+// readMaintenances reads what is announced for the Service. What stands in for it is
 // taken away for its sake only when the page can, so that the cache is always enough.
-func (o *Observer) readMaintenance(ctx context.Context, _ client.Reader, key types.NamespacedName, snap *decide.Snapshot) error {
+func (o *Observer) readMaintenances(ctx context.Context, _ client.Reader, key types.NamespacedName, snap *decide.Snapshot) error {
 	if !snap.IsGoverned() {
 		return nil
 	}
-	var configs corev1.ConfigMapList
-	if err := o.Cached.List(ctx, &configs, client.InNamespace(key.Namespace),
-		client.MatchingFields{IndexServiceOfMaintenance: key.Name}, client.UnsafeDisableDeepCopy); err != nil {
+	var all criticalv2.MaintenanceList
+	if err := o.Cached.List(ctx, &all, client.InNamespace(key.Namespace),
+		client.MatchingFields{IndexServicesOfMaintenance: key.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return err
 	}
-	snap.Maintenance = configs.Items
-	if skipped := len(snap.Maintenance) - maxMaintenances; skipped > 0 {
-		slices.SortFunc(snap.Maintenance, func(a, b corev1.ConfigMap) int { return strings.Compare(a.Name, b.Name) })
-		snap.Maintenance = snap.Maintenance[:maxMaintenances]
+	snap.Maintenances = slices.DeleteFunc(all.Items, func(m criticalv2.Maintenance) bool { return m.Status.Ended != nil })
+	if skipped := len(snap.Maintenances) - maxMaintenances; skipped > 0 {
+		slices.SortFunc(snap.Maintenances, func(a, b criticalv2.Maintenance) int { return strings.Compare(a.Name, b.Name) })
+		snap.Maintenances = snap.Maintenances[:maxMaintenances]
 		ctrl.LoggerFrom(ctx).V(1).Info("skipping maintenances of a Service that has too many; the first by name count", "skipped", skipped)
 	}
 	return nil

@@ -79,12 +79,9 @@ func listeners(namespace string) *corev1.ConfigMap {
 	}
 }
 
-func maintenance() *corev1.ConfigMap {
-	return &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: web.Namespace, Name: "planned", Labels: map[string]string{criticalv2.LabelResponder: criticalv2.ResponderMaintenance},
-		},
-		Data: map[string]string{criticalv2.MaintenanceService: web.Name},
+func maintenance() *criticalv2.Maintenance {
+	return &criticalv2.Maintenance{
+		ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: "planned"}, Spec: criticalv2.MaintenanceSpec{Services: []string{web.Name}},
 	}
 }
 
@@ -130,15 +127,17 @@ func TestOnlySoManyMaintenancesOfAServiceCount(t *testing.T) {
 		announced := maintenance()
 		announced.Name = fmt.Sprintf("%02d", 99-i)
 		other := maintenance()
-		other.Name, other.Data[criticalv2.MaintenanceService] = "other-"+announced.Name, "other"
-		world = append(world, announced, other)
+		other.Name, other.Spec.Services = "other-"+announced.Name, []string{"other"}
+		ended := maintenance()
+		ended.Name, ended.Status.Ended = "0-"+announced.Name, new(metav1.Now())
+		world = append(world, announced, other, ended)
 	}
 	observer, _ := observetest.Of(t, world...)
 	snap, err := observer.Observe(t.Context(), web)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(snap.Maintenance).To(HaveLen(64))
-	for i := range snap.Maintenance {
-		g.Expect(snap.Maintenance[i].Name).To(Equal(fmt.Sprintf("%02d", i)), "the first by name, whatever their order")
+	g.Expect(snap.Maintenances).To(HaveLen(64))
+	for i := range snap.Maintenances {
+		g.Expect(snap.Maintenances[i].Name).To(Equal(fmt.Sprintf("%02d", i)), "the first by name, whatever their order")
 	}
 }
 

@@ -2,8 +2,10 @@ package summary_test
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
@@ -12,11 +14,11 @@ import (
 
 // maintenance is about Service web/shop, with Deployment "shop" scaled to zero.
 func maintenance(g Gomega, until string) *criticalv2.Maintenance {
-	m, err := criticalv2.ParseMaintenance(map[string]string{
-		"service": "shop", "until": until, "workload": "deployments.apps/shop", "replicas": "3",
-	})
+	end, err := time.Parse(time.RFC3339, until)
 	g.Expect(err).NotTo(HaveOccurred())
-	return m
+	return &criticalv2.Maintenance{Spec: criticalv2.MaintenanceSpec{
+		Services: []string{"shop"}, Until: new(metav1.NewTime(end)), Restore: &criticalv2.WorkloadReplicas{Deployment: "shop", Replicas: 3},
+	}}
 }
 
 func TestTheCauseOfAPlannedOutage(t *testing.T) {

@@ -114,26 +114,19 @@ func ServicesWithPage(reader client.Reader) func(context.Context, client.Object,
 	}
 }
 
-// ConfigMaps wakes the Service that a maintenance is about, and the namespace in tables
-// whose responder has another table: what it says is read there, because any user may write
-// a large one again and again.
-func ConfigMaps(tables *queue.Waker) handler.EventHandler {
-	return EachState(func(_ context.Context, object client.Object, q queue.Requests) {
-		config, isConfigMap := object.(*corev1.ConfigMap)
-		if !isConfigMap {
-			return
-		}
-		switch config.Labels[criticalv2.LabelResponder] {
-		case criticalv2.ResponderListeners:
-			if config.Name == criticalv2.ResponderName {
-				tables.Wake(types.NamespacedName{Name: config.Namespace})
-			}
-		case criticalv2.ResponderMaintenance:
-			if name := config.Data[criticalv2.MaintenanceService]; name != "" {
-				q.Add(Request(config.Namespace, name))
-			}
-		}
+// Tables wakes in tables the namespace whose responder has another table: what it says is
+// read there, because any user may write a large one again and again.
+func Tables(tables *queue.Waker) handler.EventHandler {
+	return LastState(func(_ context.Context, table client.Object, _ queue.Requests) {
+		tables.Wake(types.NamespacedName{Name: table.GetNamespace()})
 	})
+}
+
+// ServicesOfMaintenance wakes the Services that a Maintenance is about, or was.
+func ServicesOfMaintenance(_ context.Context, object client.Object, q queue.Requests) {
+	for _, name := range observe.ServicesOfMaintenance(object) {
+		q.Add(Request(object.GetNamespace(), name))
+	}
 }
 
 // ServicesOfNamespace wakes the Services of a namespace whose labels changed.

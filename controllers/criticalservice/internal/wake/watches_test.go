@@ -2,7 +2,6 @@ package wake_test
 
 import (
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -18,45 +17,25 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe/observetest"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
-	"github.com/critical-service/operator/internal/controller/queue"
 )
 
-// What a table says is read elsewhere: any user of a namespace may write a large one in a
-// loop.
-func TestAConfigMapWakesTheServiceOfItsMaintenanceAndATableItsNamespace(t *testing.T) {
-	config := func(name, role string) *corev1.ConfigMap {
-		return &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{criticalv2.LabelResponder: role}},
-			Data:       map[string]string{criticalv2.MaintenanceService: "web"},
-		}
+// It may be about other Services after a change: both follow.
+func TestAMaintenanceWakesTheServicesThatItIsAboutAndWas(t *testing.T) {
+	g := NewWithT(t)
+	about := func(services ...string) *criticalv2.Maintenance {
+		return &criticalv2.Maintenance{ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}, Spec: criticalv2.MaintenanceSpec{Services: services}}
 	}
-	for name, test := range map[string]struct {
-		config           *corev1.ConfigMap
-		services, tables []string
-	}{
-		"a maintenance":               {config("web-maintenance", criticalv2.ResponderMaintenance), []string{"web"}, nil},
-		"the table of the responder":  {config(criticalv2.ResponderName, criticalv2.ResponderListeners), nil, []string{"shop"}},
-		"a table of another name":     {config("forged", criticalv2.ResponderListeners), nil, nil},
-		"what is neither of them":     {config(criticalv2.ResponderName, criticalv2.ResponderContent), nil, nil},
-		"a maintenance of no Service": {&corev1.ConfigMap{ObjectMeta: config("none", criticalv2.ResponderMaintenance).ObjectMeta}, nil, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
-			tables, changed := queue.NewWaker(time.Hour), &woken{}
-			g.Expect(tables.Start(t.Context(), changed)).To(Succeed())
-			services := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
-			defer services.ShutDown()
-			wake.ConfigMaps(tables).Update(t.Context(), event.TypedUpdateEvent[client.Object]{ObjectOld: test.config, ObjectNew: test.config}, services)
-			var names []string
-			for services.Len() > 0 {
-				request, _ := services.Get()
-				names = append(names, request.Name)
-				services.Done(request)
-			}
-			g.Expect(names).To(Equal(test.services))
-			g.Expect(changed.take()).To(Equal(test.tables))
-		})
+	services := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	defer services.ShutDown()
+	wake.EachState(wake.ServicesOfMaintenance).Update(t.Context(),
+		event.TypedUpdateEvent[client.Object]{ObjectOld: about("web", "api"), ObjectNew: about("web", "cart")}, services)
+	var names []string
+	for services.Len() > 0 {
+		request, _ := services.Get()
+		names = append(names, request.Name)
+		services.Done(request)
 	}
+	g.Expect(names).To(ConsistOf("web", "api", "cart"))
 }
 
 // ofPage is a standby slice of a Service with a page.

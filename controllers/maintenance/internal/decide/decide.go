@@ -1,30 +1,38 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/controller/condition"
 )
 
 // Snapshot is all that matters about one maintenance, at one moment.
 type Snapshot struct {
 	Now time.Time
-	// Config announces the maintenance; nil if it is gone.
-	Config *corev1.ConfigMap
-	// Answers reports whether the Service has a ready endpoint of its own. It is read
-	// only once the maintenance is over.
+	// Maintenance is the object; nil if it is gone.
+	Maintenance *criticalv2.Maintenance
+	// Operator is the name by which the API server knows the operator.
+	Operator string
+	// Answers reports whether all Services have a ready endpoint of their own. It is read
+	// only if NeedsOf says so.
 	Answers bool
-	// Scale is what the workload has now. It is read only once the maintenance is over,
-	// and nil where there is no such workload any more.
+	// Workload is what is owed something, or will be. It is read only if NeedsOf says so.
+	Workload Workload
+}
+
+// Workload is what was seen of a workload that is to be restored.
+type Workload struct {
+	// Refused says why the operator may not restore it; empty where it may.
+	Refused string
+	// Scale is what it has now; nil where there is no such workload.
 	Scale *Scale
-	// Unreadable says why the scale could not be read.
-	Unreadable string
-	// OlderOwner is the name of an older ConfigMap that owes the same workload something.
-	// It is read only once the maintenance is over.
-	OlderOwner string
 }
 
 // Scale is how many replicas a workload is to have.
@@ -34,113 +42,260 @@ type Scale struct {
 	Version string
 }
 
+// Needs is what has to be read of the API server beside the object itself.
+type Needs struct {
+	Answers, Workload bool
+}
+
+// NeedsOf says what a decision needs: the endpoints at the end, and the workload before
+// it is taken away, to see what it has, and at the end.
+func NeedsOf(m *criticalv2.Maintenance, now time.Time) Needs {
+	ends := m.DeletionTimestamp != nil || m.IsOver(now)
+	owes := m.Status.Owed != nil
+	return Needs{
+		Answers:  m.IsOver(now) && !m.IsExpired(now) && m.Status.Ended == nil,
+		Workload: owes && ends || !owes && !ends && m.Spec.Restore != nil && !isSettled(m),
+	}
+}
+
+// isSettled reports whether nothing is owed any more.
+func isSettled(m *criticalv2.Maintenance) bool {
+	return meta.IsStatusConditionTrue(m.Status.Conditions, criticalv2.MaintenanceRestored)
+}
+
 // Plan is what is to be done.
 type Plan struct {
-	// Maintenance is what the ConfigMap says. Of an invalid one it is what is owed, and
-	// nil if nothing is, or it is not known.
-	Maintenance *criticalv2.Maintenance
-	// Invalid says what is wrong with the ConfigMap.
-	Invalid string
-	// Stuck says what blocks the end of the maintenance, until a person acts.
-	Stuck string
-	// Restore gives the workload its replicas back.
-	Restore bool
-	// ClearDebt records in the ConfigMap that the workload has what it is owed, so that
-	// it is not given back a second time.
-	ClearDebt bool
-	// Delete ends the maintenance.
+	// Status is what the status is to say once the rest is done.
+	Status criticalv2.MaintenanceStatus
+	// GiveBack is what gets its replicas back; nil if nothing does.
+	GiveBack *criticalv2.WorkloadReplicas
+	// Finalizer reports whether the object is to be kept until something is given back.
+	Finalizer bool
+	// Lost says why a Maintenance that is deleted goes without giving back what it owes,
+	// and what to do.
+	Lost string
+	// Delete deletes the object.
 	Delete bool
 	// RecheckAfter is when to check again without an event; 0 is never.
 	RecheckAfter time.Duration
 }
 
-// IsEmpty reports whether the plan writes nothing.
-func (p *Plan) IsEmpty() bool { return !p.Restore && !p.ClearDebt && !p.Delete }
-
-// RetryInterval is when to retry what was blocked: no watch reports that a permission
-// was granted.
-const RetryInterval = time.Minute
-
-// Decide decides how a maintenance goes on. Before its end there is nothing to do, and
-// one without an end is ended by users only. At its end the workload gets its replicas
-// back; the announcement stays until the application answers, or for
-// criticalv2.MaintenanceGrace at the most.
+// Decide decides how a maintenance goes on. What the workload has is recorded before it is
+// taken away; at the end it gets that back, and the announcement stays until the
+// application answers, or for criticalv2.MaintenanceGrace at the most.
 func Decide(s Snapshot) Plan {
-	if s.Config == nil || s.Config.DeletionTimestamp != nil || s.Config.Labels[criticalv2.LabelResponder] != criticalv2.ResponderMaintenance {
+	m := s.Maintenance
+	switch {
+	case m == nil:
+		return Plan{}
+	case m.DeletionTimestamp != nil:
+		return s.release()
+	}
+	d := decision{Snapshot: &s, plan: Plan{Status: *m.Status.DeepCopy()}}
+	d.status = &d.plan.Status
+	d.status.ObservedGeneration, d.status.Operator = m.Generation, cmp.Or(s.Operator, d.status.Operator)
+	w, err := windowOf(m, s.Now)
+	if err != nil {
+		d.status.Since, d.status.Until, d.status.Next = nil, nil, nil
+		d.conditions().Set(criticalv2.MaintenanceActive, false, criticalv2.MaintenanceScheduleInvalid, err.Error()+".")
+		return d.plan
+	}
+	d.follow(&w)
+	d.restore(&w)
+	d.announce(&w)
+	d.end()
+	d.plan.Finalizer = d.status.Owed != nil
+	return d.plan
+}
+
+// release plans the end of a Maintenance that is deleted: it gives back what it owes. Where
+// that is refused it goes all the same, because a namespace that ends cannot wait.
+func (s *Snapshot) release() Plan {
+	owed, seen := s.Maintenance.Status.Owed, s.Workload
+	switch {
+	case owed == nil:
+		return Plan{}
+	case seen.Refused != "":
+		return Plan{Lost: Unrestored(s.Maintenance, seen.Refused)}
+	case seen.Scale != nil && seen.Scale.Replicas == 0:
+		return Plan{GiveBack: owed}
+	default:
 		return Plan{}
 	}
-	m, err := criticalv2.ParseMaintenance(s.Config.Data)
-	if err != nil {
-		return s.decideInvalid(err)
-	}
-	switch {
-	case m.Until == nil:
-		return Plan{Maintenance: m}
-	case !m.IsOver(s.Now):
-		return Plan{Maintenance: m, RecheckAfter: m.Until.Sub(s.Now)}
-	}
-	if problem := s.problem(m); problem != "" {
-		return Plan{Maintenance: m, Stuck: problem, RecheckAfter: RetryInterval}
-	}
-	return s.end(m)
 }
 
-// decideInvalid plans what happens to an invalid ConfigMap. It announces nothing, and
-// is deleted by users; but what it owes is given back at its end, if both can be read.
-func (s *Snapshot) decideInvalid(invalid error) Plan {
-	plan := Plan{Invalid: invalid.Error()}
-	m, err := criticalv2.ParseMaintenanceDebt(s.Config.Name, s.Config.Data)
-	if err != nil || m.Workload == nil {
-		return plan
+// decision is a Snapshot and the Plan that grows from it.
+type decision struct {
+	*Snapshot
+	plan   Plan
+	status *criticalv2.MaintenanceStatus
+}
+
+func (d *decision) conditions() condition.List {
+	return condition.List{Conditions: &d.status.Conditions, Generation: d.Maintenance.Generation, Now: metav1.NewTime(d.Now)}
+}
+
+// follow records the window. One that was over long ago stays recorded until the next.
+func (d *decision) follow(w *window) {
+	changed := d.Maintenance.Status.ObservedGeneration != d.Maintenance.Generation
+	if !w.since.IsZero() || changed {
+		d.status.Since, d.status.Until = timeOf(w.since), timeOf(w.until)
 	}
-	plan.Maintenance = m
+	d.status.Next = timeOf(w.next)
+}
+
+func timeOf(t time.Time) *metav1.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return new(metav1.NewTime(t.UTC().Truncate(time.Second)))
+}
+
+// announce says whether clients see the maintenance, and when that changes.
+func (d *decision) announce(w *window) {
+	set := func(is bool, reason, message string) {
+		d.conditions().Set(criticalv2.MaintenanceActive, is, reason, message)
+	}
+	drill := d.Maintenance.IsDrill()
 	switch {
-	case m.Until == nil:
-	case !m.IsOver(s.Now):
-		plan.RecheckAfter = m.Until.Sub(s.Now)
-	default:
-		if plan.Stuck = s.problem(m); plan.Stuck != "" {
-			plan.RecheckAfter = RetryInterval
-			return plan
+	case w.since.IsZero():
+		d.recheckAt(w.next)
+		set(false, criticalv2.MaintenanceScheduled, "The next window begins at "+text(w.next)+".")
+	case !w.isOver(d.Now):
+		d.recheckAt(w.until)
+		if drill {
+			set(true, criticalv2.MaintenanceDrill, "A live drill is under way"+ending(w)+"; nothing is announced to clients.")
+			return
 		}
-		plan.Restore, plan.ClearDebt = s.owes(m), true
-	}
-	return plan
-}
-
-// problem says why the operator does not give back what a maintenance owes that is
-// over. The debt is recorded in the ConfigMap only, so that the ConfigMap is kept.
-//
-// The permission to scale a workload is granted for one ConfigMap. Another one that
-// names the workload too must not use it.
-func (s *Snapshot) problem(m *criticalv2.Maintenance) string {
-	name := criticalv2.MaintenanceName(m.Service)
-	switch {
-	case m.Workload == nil:
-		return ""
-	case s.Config.Name != name:
-		return fmt.Sprintf("a ConfigMap that restores a workload must be named %q", name)
-	case s.OlderOwner != "":
-		return fmt.Sprintf("ConfigMap %q is older and restores %s as well", s.OlderOwner, m.Workload)
+		set(true, criticalv2.MaintenanceAnnounced, "A maintenance is announced"+ending(w)+".")
+	case !drill && !d.Answers && !w.isExpired(d.Now):
+		d.recheckAt(w.until.Add(criticalv2.MaintenanceGrace))
+		set(true, criticalv2.MaintenanceAwaitingApplication, "The maintenance was announced"+ending(w)+"; the page stays until the application answers, for "+
+			criticalv2.MaintenanceGrace.String()+" at the most.")
+	case !w.next.IsZero():
+		d.recheckAt(w.next)
+		set(false, criticalv2.MaintenanceScheduled, "The next window begins at "+text(w.next)+".")
 	default:
-		return s.Unreadable
+		set(false, criticalv2.MaintenanceEnded, "The maintenance ended at "+text(w.until)+".")
 	}
 }
 
-// owes reports whether there is something to give back: the workload had replicas, and
-// has none.
-func (s *Snapshot) owes(m *criticalv2.Maintenance) bool {
-	return m.Workload != nil && m.Workload.Replicas > 0 && s.Scale != nil && s.Scale.Replicas == 0
+func ending(w *window) string {
+	if w.until.IsZero() {
+		return ""
+	}
+	return " until " + text(w.until)
 }
 
-// end plans the end of a maintenance that is over.
-func (s *Snapshot) end(m *criticalv2.Maintenance) Plan {
-	plan := Plan{Maintenance: m}
-	plan.Restore = s.owes(m)
-	plan.Delete = m.Silent || m.IsExpired(s.Now) || s.Answers
-	plan.ClearDebt = m.Workload != nil && !plan.Delete
-	if !plan.Delete {
-		plan.RecheckAfter = m.Until.Add(criticalv2.MaintenanceGrace).Sub(s.Now)
+func text(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// end records when all of it was over, and deletes the object when its time has come.
+func (d *decision) end() {
+	active := meta.FindStatusCondition(d.status.Conditions, criticalv2.MaintenanceActive)
+	if active.Reason != criticalv2.MaintenanceEnded || d.status.Owed != nil {
+		d.status.Ended = nil
+		return
 	}
-	return plan
+	if d.status.Ended == nil {
+		d.status.Ended = timeOf(d.Now)
+	}
+	if ttl := d.Maintenance.Spec.TTLSecondsAfterFinished; ttl != nil {
+		at := d.status.Ended.Add(time.Duration(*ttl) * time.Second)
+		d.plan.Delete = !d.Now.Before(at)
+		d.recheckAt(at)
+	}
+}
+
+// recheckAt checks again at a time, unless something is to be checked before.
+func (d *decision) recheckAt(at time.Time) {
+	if wait := at.Sub(d.Now); !at.IsZero() && wait > 0 && (d.plan.RecheckAfter == 0 || wait < d.plan.RecheckAfter) {
+		d.plan.RecheckAfter = wait
+	}
+}
+
+// restore records what the workload is owed while it has it, and gives that back at the
+// end. A workload that has nothing when it is first seen is owed nothing: what was never
+// seen is not known to have been taken.
+func (d *decision) restore(w *window) {
+	m := d.Maintenance
+	over := w.isOver(d.Now)
+	switch {
+	case m.Spec.Restore == nil || isSettled(m):
+	case d.status.Owed != nil && over:
+		d.giveBack()
+	case d.status.Owed == nil && !over:
+		d.record()
+	case d.status.Owed == nil:
+		d.conditions().SetUnknown(criticalv2.MaintenanceRestored, criticalv2.RestoreNotPermitted,
+			fmt.Sprintf("The maintenance ended before the operator was permitted to see %s, so that it gives nothing back.", m.Spec.Restore))
+	}
+}
+
+func (d *decision) record() {
+	wanted, seen := d.Maintenance.Spec.Restore, d.Workload.Scale
+	switch {
+	case d.Workload.Refused != "":
+		d.conditions().SetUnknown(criticalv2.MaintenanceRestored, criticalv2.RestoreNotPermitted,
+			fmt.Sprintf("The operator is not permitted to restore %s: %s. Once it is, it records what the workload has; before that, it gives nothing back.", wanted, d.Workload.Refused))
+		d.retry()
+	case seen == nil:
+		d.conditions().Set(criticalv2.MaintenanceRestored, true, criticalv2.RestoreNothingTaken, fmt.Sprintf("There is no %s.", wanted))
+	case seen.Replicas == 0:
+		d.conditions().Set(criticalv2.MaintenanceRestored, true, criticalv2.RestoreNothingTaken,
+			fmt.Sprintf("%s had no replicas when the operator saw it first, and gets none.", wanted))
+	default:
+		d.status.Owed = wanted.DeepCopy()
+		d.status.Owed.Replicas = min(wanted.Replicas, seen.Replicas)
+		d.conditions().Set(criticalv2.MaintenanceRestored, false, criticalv2.RestoreOwed,
+			fmt.Sprintf("At the end %s gets its %d replicas back, if it has none then.", wanted, d.status.Owed.Replicas))
+	}
+}
+
+func (d *decision) giveBack() {
+	owed := d.status.Owed
+	if d.Workload.Refused != "" {
+		d.conditions().Set(criticalv2.MaintenanceRestored, false, criticalv2.RestoreFailed, Unrestored(d.Maintenance, d.Workload.Refused))
+		d.retry()
+		return
+	}
+	message := fmt.Sprintf("%s has its %d replicas back.", owed, owed.Replicas)
+	switch {
+	case d.Workload.Scale == nil:
+		message = fmt.Sprintf("%s is gone.", owed)
+	case d.Workload.Scale.Replicas > 0:
+		message = fmt.Sprintf("%s had %d replicas at the end already.", owed, d.Workload.Scale.Replicas)
+	default:
+		d.plan.GiveBack = owed
+	}
+	d.status.Owed, d.status.Restored = nil, owed
+	d.conditions().Set(criticalv2.MaintenanceRestored, true, criticalv2.RestoreDone, message)
+}
+
+// Failed is the plan where giving back what is owed was refused.
+func Failed(s Snapshot, why error) Plan {
+	s.Workload = Workload{Refused: why.Error()}
+	return Decide(s)
+}
+
+// Unrestored says what to do about a workload that the operator may not restore.
+func Unrestored(m *criticalv2.Maintenance, why string) string {
+	owed := m.Status.Owed
+	return fmt.Sprintf("%s could not be given its %d replicas back: %s. `kubectl scale -n %s %s --replicas=%d` does it.",
+		owed, owed.Replicas, why, m.Namespace, owed, owed.Replicas)
+}
+
+// The first and the longest time between two tries of what was refused: no watch reports
+// that a permission was granted.
+const shortestRetry, longestRetry = time.Second, 10 * time.Minute
+
+// retry tries again what was refused: soon where that is new, and then ever more seldom.
+func (d *decision) retry() {
+	refused := meta.FindStatusCondition(d.status.Conditions, criticalv2.MaintenanceRestored)
+	age := d.Now.Sub(refused.LastTransitionTime.Time)
+	d.recheckAt(d.Now.Add(min(max(age, shortestRetry), longestRetry)))
+}
+
+// HasFinalizer reports whether the object is kept until something is given back.
+func HasFinalizer(m *criticalv2.Maintenance) bool {
+	return slices.Contains(m.Finalizers, criticalv2.FinalizerRestore)
 }

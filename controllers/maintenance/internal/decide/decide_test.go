@@ -1,215 +1,161 @@
 package decide_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/maintenance/internal/decide"
 )
 
-var end = time.Date(2030, 1, 31, 18, 30, 0, 0, time.UTC)
-
-type option func(*decide.Snapshot)
-
-// snapshot is of a maintenance that ended just now, of an application that was
-// scaled from 3 to 0 and is still there.
-func snapshot(options ...option) decide.Snapshot {
-	s := decide.Snapshot{
-		Now: end,
-		Config: &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Name: "shop-maintenance", Labels: map[string]string{criticalv2.LabelResponder: criticalv2.ResponderMaintenance}},
-			Data: map[string]string{
-				"service": "shop", "until": end.Format(time.RFC3339), "workload": "deployments.apps/shop", "replicas": "3",
-			},
-		},
-		Scale: &decide.Scale{},
+// at is a moment in Berlin, where clocks are turned twice a year.
+func at(t *testing.T, text string) time.Time {
+	t.Helper()
+	zone, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, option := range options {
-		option(&s)
+	moment, err := time.ParseInLocation("2006-01-02 15:04", text, zone)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return s
+	return moment
 }
 
-func says(key, value string) option {
-	return func(s *decide.Snapshot) { s.Config.Data[key] = value }
+func recurring(schedule string, length time.Duration) *criticalv2.Maintenance {
+	return &criticalv2.Maintenance{Spec: criticalv2.MaintenanceSpec{
+		Services:  []string{"shop"},
+		Recurring: &criticalv2.Recurring{Schedule: schedule, TimeZone: "Europe/Berlin", Duration: metav1.Duration{Duration: length}},
+	}}
 }
 
-func called(name string) option { return func(s *decide.Snapshot) { s.Config.Name = name } }
-
-func after(d time.Duration) option { return func(s *decide.Snapshot) { s.Now = end.Add(d) } }
-
-func scaled(replicas int32) option {
-	return func(s *decide.Snapshot) { s.Scale = &decide.Scale{Replicas: replicas} }
-}
-
-func answers(s *decide.Snapshot)    { s.Answers = true }
-func noWorkload(s *decide.Snapshot) { s.Scale = nil }
-func unreadable(s *decide.Snapshot) { s.Unreadable = "forbidden" }
-
-func nothingTaken(s *decide.Snapshot) {
-	delete(s.Config.Data, "workload")
-	delete(s.Config.Data, "replicas")
-}
-
-// summary is a plan as a line of text.
-func summary(plan decide.Plan) string {
-	var parts []string
-	for _, part := range []struct {
-		text  string
-		holds bool
-	}{
-		{"invalid", plan.Invalid != ""}, {"stuck", plan.Stuck != ""},
-		{"restore", plan.Restore}, {"clear debt", plan.ClearDebt}, {"delete", plan.Delete},
-	} {
-		if part.holds {
-			parts = append(parts, part.text)
-		}
-	}
-	if plan.RecheckAfter > 0 {
-		parts = append(parts, "recheck "+plan.RecheckAfter.String())
-	}
-	return strings.Join(parts, ", ")
-}
-
-func TestTheEndOfAMaintenance(t *testing.T) {
+func TestWindows(t *testing.T) {
+	const sundays = "0 2 * * SUN"
 	for sentence, c := range map[string]struct {
-		snapshot decide.Snapshot
-		want     string
+		schedule           string
+		length             time.Duration
+		now                string
+		reason             string
+		since, until, next string
 	}{
-		"before its end nothing is done":                                {snapshot(after(-time.Hour)), "recheck 1h0m0s"},
-		"before its end it does not matter whether the Service answers": {snapshot(after(-time.Hour), answers, scaled(3)), "recheck 1h0m0s"},
-		"one without an end lasts":                                      {snapshot(func(s *decide.Snapshot) { delete(s.Config.Data, "until") }, after(time.Hour)), ""},
-		"at its end the workload gets its replicas back, and the page stays": {
-			snapshot(), "restore, clear debt, recheck 5m0s",
+		"before the first one": {
+			sundays, 2 * time.Hour, "2026-11-21 12:00", criticalv2.MaintenanceScheduled, "", "", "2026-11-22 02:00",
 		},
-		"what was given back is not given twice": {
-			snapshot(nothingTaken), "recheck 5m0s",
+		"at its beginning": {
+			sundays, 2 * time.Hour, "2026-11-22 02:00", criticalv2.MaintenanceAnnounced, "2026-11-22 02:00", "2026-11-22 04:00", "2026-11-29 02:00",
 		},
-		"a workload that has replicas keeps them": {
-			snapshot(scaled(1)), "clear debt, recheck 5m0s",
+		"a minute before its end": {
+			sundays, 2 * time.Hour, "2026-11-22 03:59", criticalv2.MaintenanceAnnounced, "2026-11-22 02:00", "2026-11-22 04:00", "2026-11-29 02:00",
 		},
-		"a workload that had none gets none": {
-			snapshot(says("replicas", "0")), "clear debt, recheck 5m0s",
+		"at its end, while the application is not back": {
+			sundays, 2 * time.Hour, "2026-11-22 04:00", criticalv2.MaintenanceAwaitingApplication, "2026-11-22 02:00", "2026-11-22 04:00", "2026-11-29 02:00",
 		},
-		"a workload that is gone gets nothing": {
-			snapshot(noWorkload), "clear debt, recheck 5m0s",
+		"five minutes after its end": {
+			sundays, 2 * time.Hour, "2026-11-22 04:05", criticalv2.MaintenanceScheduled, "", "", "2026-11-29 02:00",
 		},
-		"it ends when the application is back": {
-			snapshot(nothingTaken, answers, after(time.Minute)), "delete",
+		"of several that overlap, the one that ends first": {
+			"0 * * * *", 3 * time.Hour, "2026-11-22 12:30", criticalv2.MaintenanceAnnounced, "2026-11-22 10:00", "2026-11-22 13:00", "2026-11-22 13:00",
 		},
-		"an application that never left is left alone": {
-			snapshot(scaled(3), answers), "delete",
+		"a window keeps its length where the clock is turned back meanwhile": {
+			"30 1 * * *", 3 * time.Hour, "2026-10-25 03:00", criticalv2.MaintenanceAnnounced, "2026-10-25 01:30", "2026-10-25 03:30", "2026-10-26 01:30",
 		},
-		"it ends five minutes later, whatever the application does": {
-			snapshot(nothingTaken, after(criticalv2.MaintenanceGrace)), "delete",
-		},
-		"an operator that was down gives back before it ends it": {
-			snapshot(after(24 * time.Hour)), "restore, delete",
-		},
-		"one that is silent has nothing to announce": {
-			snapshot(says("announce", "false")), "restore, delete",
-		},
-		"without the permission to look nothing is deleted, since what is owed would be lost": {
-			snapshot(unreadable, after(24*time.Hour)), "stuck, recheck 1m0s",
-		},
-		"without a workload no permission to look is needed": {
-			snapshot(nothingTaken, unreadable, answers), "delete",
-		},
-		"the end of one that is not valid is not known": {snapshot(says("until", "soon")), "invalid"},
-		"one that is not valid and owes nothing is left alone": {
-			snapshot(nothingTaken, says("message", "a\nb"), answers, after(24*time.Hour)), "invalid",
-		},
-		"one that is not valid gives back what it owes, and stays": {
-			snapshot(says("message", "a\nb"), answers, after(24*time.Hour)), "invalid, restore, clear debt",
-		},
-		"one that is not valid gives nothing back before its end": {
-			snapshot(says("message", "a\nb"), after(-time.Hour)), "invalid, recheck 1h0m0s",
-		},
-		"one that names no Service any more is known by its name": {snapshot(says("service", "")), "invalid, restore, clear debt"},
-		"one that is not valid needs the permission to look": {
-			snapshot(says("announce", "no"), unreadable), "invalid, stuck, recheck 1m0s",
-		},
-		"one whose debt cannot be read is left to users": {snapshot(says("replicas", "many")), "invalid"},
-		"one of another name owes nothing, and is not deleted": {
-			snapshot(called("cart-maintenance"), answers), "stuck, recheck 1m0s",
-		},
-		"one of another name that is not valid owes nothing either": {
-			snapshot(called("cart"), says("service", "")), "invalid, stuck, recheck 1m0s",
-		},
-		"one of any name that owes nothing ends": {
-			snapshot(called("planned"), nothingTaken, answers), "delete",
-		},
-		"of two that owe a workload something the older holds": {
-			snapshot(func(s *decide.Snapshot) { s.OlderOwner = "cart-maintenance" }), "stuck, recheck 1m0s",
-		},
-		"one that is gone is": {snapshot(func(s *decide.Snapshot) { s.Config = nil }), ""},
-		"one that is going is left alone": {
-			snapshot(func(s *decide.Snapshot) { s.Config.DeletionTimestamp = &metav1.Time{Time: end} }), "",
-		},
-		"one that lost its label is none": {
-			snapshot(func(s *decide.Snapshot) { s.Config.Labels = nil }), "",
+		"a window at a time that the clock skips does not begin that day": {
+			"30 2 * * *", time.Hour, "2027-03-28 03:15", criticalv2.MaintenanceScheduled, "", "", "2027-03-29 02:30",
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			before := c.snapshot.Config.DeepCopy()
-			g.Expect(summary(decide.Decide(c.snapshot))).To(Equal(c.want))
-			g.Expect(c.snapshot.Config).To(Equal(before), "the Snapshot is not changed")
+			plan := decide.Decide(decide.Snapshot{Now: at(t, c.now), Maintenance: recurring(c.schedule, c.length)})
+			g.Expect(reasonOf(&plan, criticalv2.MaintenanceActive)).To(Equal(c.reason))
+			for name, pair := range map[string]struct {
+				got  *metav1.Time
+				want string
+			}{
+				"since": {plan.Status.Since, c.since}, "until": {plan.Status.Until, c.until}, "next": {plan.Status.Next, c.next},
+			} {
+				if pair.want == "" {
+					g.Expect(pair.got).To(BeNil(), name)
+					continue
+				}
+				g.Expect(pair.got).NotTo(BeNil(), name)
+				g.Expect(pair.got.Time).To(BeTemporally("==", at(t, pair.want)), name)
+			}
+			g.Expect(plan.RecheckAfter).To(BeNumerically(">", 0), "the next change comes without an event")
 		})
 	}
 }
 
-// TestEveryMaintenanceComesToAnEnd carries plans out in the order of apply, and is
-// interrupted after every write: whatever happens, the workload gets back what it
-// had, once, and nothing is left.
-func TestEveryMaintenanceComesToAnEnd(t *testing.T) {
-	for interrupted := range 4 {
-		g := NewWithT(t)
-		s, restored, writes := snapshot(), 0, 0
-		for round := 0; s.Config != nil; round++ {
-			g.Expect(round).To(BeNumerically("<", 10), "it never ends")
-			for _, write := range writesOf(decide.Decide(s)) {
-				writes++
-				if writes == interrupted {
-					break // The operator dies here, and starts again.
-				}
-				if write == "restore" {
-					restored++
-				}
-				carryOut(&s, write)
-			}
-			s.Now = s.Now.Add(time.Minute)
-			s.Answers = s.Config != nil && s.Scale.Replicas > 0
-		}
-		g.Expect(restored).To(Equal(1))
-		g.Expect(s.Scale.Replicas).To(Equal(int32(3)))
+func reasonOf(plan *decide.Plan, condition string) string {
+	if found := meta.FindStatusCondition(plan.Status.Conditions, condition); found != nil {
+		return found.Reason
+	}
+	return ""
+}
+
+func TestSchedulesThatAnnounceNothing(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		change func(*criticalv2.Recurring)
+		says   string
+	}{
+		"a day that no week has": {
+			func(r *criticalv2.Recurring) { r.Schedule = "0 2 * * SON" }, `spec.recurring.schedule: "0 2 * * SON" is not a schedule of five cron fields`,
+		},
+		"a date that no year has": {
+			func(r *criticalv2.Recurring) { r.Schedule = "0 2 30 2 *" }, `spec.recurring.schedule: "0 2 30 2 *" is at no time within the next five years`,
+		},
+		"a zone that does not exist": {
+			func(r *criticalv2.Recurring) { r.TimeZone = "Europe/Atlantis" }, `spec.recurring.timeZone: "Europe/Atlantis" is not a zone`,
+		},
+		"a zone that is a path": {
+			func(r *criticalv2.Recurring) { r.TimeZone = "../../etc/passwd" }, `spec.recurring.timeZone: "../../etc/passwd" is not a zone`,
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			m := recurring("0 2 * * SUN", time.Hour)
+			m.Status.Since, m.Status.Until = new(metav1.Now()), new(metav1.Now())
+			c.change(m.Spec.Recurring)
+			plan := decide.Decide(decide.Snapshot{Now: at(t, "2026-11-22 02:30"), Maintenance: m})
+			active := meta.FindStatusCondition(plan.Status.Conditions, criticalv2.MaintenanceActive)
+			g.Expect(active.Reason).To(Equal(criticalv2.MaintenanceScheduleInvalid))
+			g.Expect(active.Message).To(HavePrefix(c.says))
+			g.Expect(plan.Status.Since).To(BeNil())
+			g.Expect(plan.Status.Next).To(BeNil())
+		})
 	}
 }
 
-func writesOf(plan decide.Plan) []string {
-	var writes []string
-	for part := range strings.SplitSeq(summary(plan), ", ") {
-		if part == "restore" || part == "clear debt" || part == "delete" {
-			writes = append(writes, part)
-		}
+// What is refused is tried again soon where that is new, and then ever more seldom: no watch
+// reports that a permission was granted, and thousands of Maintenances may wait for one.
+func TestWhatIsRefusedIsTriedEverMoreSeldom(t *testing.T) {
+	now := at(t, "2026-11-22 12:00")
+	for age, want := range map[time.Duration]time.Duration{
+		0: time.Second, 10 * time.Second: 10 * time.Second, time.Minute: time.Minute, 24 * time.Hour: 10 * time.Minute,
+	} {
+		m := &criticalv2.Maintenance{Spec: criticalv2.MaintenanceSpec{Services: []string{"shop"}, Restore: &criticalv2.WorkloadReplicas{Deployment: "shop", Replicas: 3}}}
+		m.Status.Conditions = []metav1.Condition{{
+			Type: criticalv2.MaintenanceRestored, Status: metav1.ConditionUnknown, Reason: criticalv2.RestoreNotPermitted, LastTransitionTime: metav1.NewTime(now.Add(-age)),
+		}}
+		plan := decide.Decide(decide.Snapshot{Now: now, Maintenance: m, Workload: decide.Workload{Refused: "no Role"}})
+		NewWithT(t).Expect(plan.RecheckAfter).To(Equal(want), "after %s", age)
 	}
-	return writes
 }
 
-func carryOut(s *decide.Snapshot, write string) {
-	switch write {
-	case "restore":
-		scaled(3)(s)
-	case "clear debt":
-		s.Config = s.Config.DeepCopy()
-		nothingTaken(s)
-	case "delete":
-		s.Config = nil
-	}
+func TestWhatWasNeverSeenIsNotGivenBack(t *testing.T) {
+	g := NewWithT(t)
+	now := at(t, "2026-11-22 12:00")
+	m := &criticalv2.Maintenance{Spec: criticalv2.MaintenanceSpec{
+		Services: []string{"shop"}, Until: new(metav1.NewTime(now)), Restore: &criticalv2.WorkloadReplicas{Deployment: "shop", Replicas: 3},
+	}}
+	m.CreationTimestamp = metav1.NewTime(now.Add(-time.Hour))
+	g.Expect(decide.NeedsOf(m, now).Workload).To(BeFalse())
+	plan := decide.Decide(decide.Snapshot{Now: now, Maintenance: m, Answers: true})
+	g.Expect(plan.GiveBack).To(BeNil())
+	g.Expect(reasonOf(&plan, criticalv2.MaintenanceRestored)).To(Equal(criticalv2.RestoreNotPermitted))
+	g.Expect(meta.FindStatusCondition(plan.Status.Conditions, criticalv2.MaintenanceRestored).Message).To(ContainSubstring("ended before"))
+	g.Expect(plan.Status.Ended).NotTo(BeNil())
 }

@@ -1,3 +1,3 @@
-// Package decide computes a Plan from a Snapshot of one announced maintenance. It is
-// pure: no client, no clock, no log.
+// Package decide decides how a maintenance goes on. It is pure: it reads only the
+// Snapshot it is given, and changes nothing.
 package decide

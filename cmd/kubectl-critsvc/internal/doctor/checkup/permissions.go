@@ -29,7 +29,7 @@ func Needs(operator string) []Need {
 	}
 	const (
 		see, publish, pods, responders = "to see outages", "to publish standby endpoints", "to make fallback Pods", "to keep responders"
-		explain, scrape                = "to find out why a Service is down", "to know who may read its metrics"
+		planned, explain, scrape       = "to follow planned maintenance", "to find out why a Service is down", "to know who may read its metrics"
 	)
 	add(see, "", "services", "get", "list", "watch")
 	add(see, "", "namespaces", "get", "list", "watch")
@@ -38,6 +38,8 @@ func Needs(operator string) []Need {
 		add(see, criticalv2.GroupVersion.Group, kind, "get", "list", "watch")
 		add("to report what it sees", criticalv2.GroupVersion.Group, kind+"/status", "patch")
 	}
+	add(planned, criticalv2.GroupVersion.Group, "maintenances", "get", "list", "watch", "patch", "delete")
+	add(planned, criticalv2.GroupVersion.Group, "maintenances/status", "patch")
 	add("to report what it sees", "events.k8s.io", "events", "create", "patch")
 	add(publish, "discovery.k8s.io", "endpointslices", "create", "patch", "delete")
 	add(publish, "discovery.k8s.io", "endpointslices/restricted", "create")

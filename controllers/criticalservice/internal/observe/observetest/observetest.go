@@ -30,7 +30,7 @@ func Of(t testing.TB, objects ...client.Object) (observe.Observer, client.Client
 	}
 	cached := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
 		WithIndex(&corev1.ConfigMap{}, metav1.ObjectNameField, func(object client.Object) []string { return []string{object.GetName()} }).
-		WithIndex(&corev1.ConfigMap{}, observe.IndexServiceOfMaintenance, observe.ServiceOfMaintenance).
+		WithIndex(&criticalv2.Maintenance{}, observe.IndexServicesOfMaintenance, observe.ServicesOfMaintenance).
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexServiceOfSlice, observe.ServiceOfSlice).
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice).
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexPageOfSlice, observe.PageOfSlice).
