@@ -148,3 +148,18 @@ func TestTheSpecificationNamesEveryField(t *testing.T) {
 		}
 	}
 }
+
+func TestTheSpecificationOfMaintenancesNamesEveryFieldAndWord(t *testing.T) {
+	g := NewWithT(t)
+	page := read(g, "docs/spec/maintenance.md")
+	fields := regexp.MustCompile(`json:"([a-zA-Z]+)`).FindAllStringSubmatch(read(g, "api/v2/maintenance_types.go"), -1)
+	g.Expect(len(fields)).To(BeNumerically(">", 20))
+	for _, field := range fields {
+		if field[1] != "items" && field[1] != "metadata" && field[1] != "spec" && field[1] != "status" {
+			g.Expect(page).To(ContainSubstring("`"+field[1]+"`"), "docs/spec/maintenance.md does not explain %s", field[1])
+		}
+	}
+	for _, word := range append(words(g, "api/v2", "Maintenance", "Restore", "Purpose"), words(g, "controllers/maintenance", "event")...) {
+		g.Expect(page).To(ContainSubstring("`"+word+"`"), "docs/spec/maintenance.md does not explain %s", word)
+	}
+}
