@@ -173,7 +173,7 @@ func TestAUserWhoMayNotPermitIsRefused(t *testing.T) {
 	}
 	code, stderr := on("--until", "1h", "--scale-down", "--yes")
 	w.Expect(code).To(Equal(exitError))
-	w.Expect(stderr).To(And(ContainSubstring("the operator cannot be permitted to end it"), ContainSubstring("leave the end out (--until)")))
+	w.Expect(stderr).To(And(ContainSubstring("the operator cannot be permitted to give the application back"), ContainSubstring("leave the end out (--until)")))
 	w.Expect(w.replicas(app)).To(Equal(int32(1)))
 	shop.nothingIsLeft()
 
