@@ -51,7 +51,7 @@ type Needs struct {
 // it is taken away, to see what it has, and at the end.
 func NeedsOf(m *criticalv2.Maintenance, now time.Time) Needs {
 	ends := m.DeletionTimestamp != nil || m.IsOver(now)
-	owes := m.Status.Owed != nil
+	owes := m.Status.Owed != nil && (m.DeletionTimestamp == nil || hasFinalizer(m))
 	return Needs{
 		Answers:  m.IsOver(now) && !m.IsExpired(now) && m.Status.Ended == nil,
 		Workload: owes && ends || !owes && !ends && m.Spec.Restore != nil && !isSettled(m),
@@ -113,7 +113,7 @@ func Decide(s Snapshot) Plan {
 func (s *Snapshot) release() Plan {
 	owed, seen := s.Maintenance.Status.Owed, s.Workload
 	switch {
-	case owed == nil:
+	case owed == nil || !hasFinalizer(s.Maintenance): // It was given back, and others keep the object.
 		return Plan{}
 	case seen.Refused != "":
 		return Plan{Lost: Unrestored(s.Maintenance, seen.Refused)}
@@ -222,7 +222,7 @@ func (d *decision) restore(w *window) {
 	switch {
 	case m.Spec.Restore == nil || isSettled(m):
 	case d.status.Owed != nil && over:
-		d.giveBack()
+		d.giveBack(w.until)
 	case d.status.Owed == nil && !over:
 		d.record()
 	case d.status.Owed == nil:
@@ -237,7 +237,7 @@ func (d *decision) record() {
 	case d.Workload.Refused != "":
 		d.conditions().SetUnknown(criticalv2.MaintenanceRestored, criticalv2.RestoreNotPermitted,
 			fmt.Sprintf("The operator is not permitted to restore %s: %s. Once it is, it records what the workload has; before that, it gives nothing back.", wanted, d.Workload.Refused))
-		d.retry()
+		d.retry(meta.FindStatusCondition(d.status.Conditions, criticalv2.MaintenanceRestored).LastTransitionTime.Time)
 	case seen == nil:
 		d.conditions().Set(criticalv2.MaintenanceRestored, true, criticalv2.RestoreNothingTaken, fmt.Sprintf("There is no %s.", wanted))
 	case seen.Replicas == 0:
@@ -251,11 +251,11 @@ func (d *decision) record() {
 	}
 }
 
-func (d *decision) giveBack() {
+func (d *decision) giveBack(since time.Time) {
 	owed := d.status.Owed
 	if d.Workload.Refused != "" {
 		d.conditions().Set(criticalv2.MaintenanceRestored, false, criticalv2.RestoreFailed, Unrestored(d.Maintenance, d.Workload.Refused))
-		d.retry()
+		d.retry(since)
 		return
 	}
 	message := fmt.Sprintf("%s has its %d replicas back.", owed, owed.Replicas)
@@ -288,14 +288,13 @@ func Unrestored(m *criticalv2.Maintenance, why string) string {
 // that a permission was granted.
 const shortestRetry, longestRetry = time.Second, 10 * time.Minute
 
-// retry tries again what was refused: soon where that is new, and then ever more seldom.
-func (d *decision) retry() {
-	refused := meta.FindStatusCondition(d.status.Conditions, criticalv2.MaintenanceRestored)
-	age := d.Now.Sub(refused.LastTransitionTime.Time)
-	d.recheckAt(d.Now.Add(min(max(age, shortestRetry), longestRetry)))
+// retry tries again what is refused since some time: soon where that is new, and then ever
+// more seldom.
+func (d *decision) retry(since time.Time) {
+	d.recheckAt(d.Now.Add(min(max(d.Now.Sub(since), shortestRetry), longestRetry)))
 }
 
-// HasFinalizer reports whether the object is kept until something is given back.
-func HasFinalizer(m *criticalv2.Maintenance) bool {
+// hasFinalizer reports whether the object is kept until something is given back.
+func hasFinalizer(m *criticalv2.Maintenance) bool {
 	return slices.Contains(m.Finalizers, criticalv2.FinalizerRestore)
 }

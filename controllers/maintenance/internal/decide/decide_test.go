@@ -145,6 +145,44 @@ func TestWhatIsRefusedIsTriedEverMoreSeldom(t *testing.T) {
 	}
 }
 
+func TestWhatCannotBeGivenBackIsTriedAgainSoon(t *testing.T) {
+	g := NewWithT(t)
+	now := at(t, "2026-11-22 12:00")
+	m := owing(now)
+	m.Spec.Until = new(metav1.NewTime(now))
+	m.Status.Conditions = []metav1.Condition{{
+		Type: criticalv2.MaintenanceRestored, Status: metav1.ConditionFalse, Reason: criticalv2.RestoreOwed, LastTransitionTime: metav1.NewTime(now.Add(-time.Hour)),
+	}}
+	plan := decide.Decide(decide.Snapshot{Now: now, Maintenance: m, Workload: decide.Workload{Refused: "no Role"}})
+	g.Expect(reasonOf(&plan, criticalv2.MaintenanceRestored)).To(Equal(criticalv2.RestoreFailed))
+	g.Expect(plan.RecheckAfter).To(Equal(time.Second), "however long it was owed before")
+	g.Expect(plan.Finalizer).To(BeTrue())
+}
+
+// owing is a Maintenance that owes a Deployment three replicas.
+func owing(now time.Time) *criticalv2.Maintenance {
+	m := &criticalv2.Maintenance{Spec: criticalv2.MaintenanceSpec{
+		Services: []string{"shop"}, Restore: &criticalv2.WorkloadReplicas{Deployment: "shop", Replicas: 3},
+	}}
+	m.CreationTimestamp, m.Finalizers = metav1.NewTime(now.Add(-time.Hour)), []string{criticalv2.FinalizerRestore}
+	m.Status.Owed = m.Spec.Restore
+	return m
+}
+
+// A finalizer of others, such as that of a deletion in the foreground, keeps the object.
+func TestADeletedMaintenanceGivesBackOnce(t *testing.T) {
+	g := NewWithT(t)
+	now := at(t, "2026-11-22 12:00")
+	m := owing(now)
+	m.DeletionTimestamp = new(metav1.NewTime(now))
+	away := decide.Workload{Scale: &decide.Scale{Replicas: 0}}
+	g.Expect(decide.NeedsOf(m, now).Workload).To(BeTrue())
+	g.Expect(decide.Decide(decide.Snapshot{Now: now, Maintenance: m, Workload: away}).GiveBack).To(Equal(m.Status.Owed))
+	m.Finalizers = []string{metav1.FinalizerDeleteDependents}
+	g.Expect(decide.NeedsOf(m, now).Workload).To(BeFalse())
+	g.Expect(decide.Decide(decide.Snapshot{Now: now, Maintenance: m, Workload: away}).GiveBack).To(BeNil())
+}
+
 func TestWhatWasNeverSeenIsNotGivenBack(t *testing.T) {
 	g := NewWithT(t)
 	now := at(t, "2026-11-22 12:00")
