@@ -47,5 +47,5 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := responder.Setup(ctx, mgr, options.Responder); err != nil {
 		return err
 	}
-	return maintenance.Setup(ctx, mgr, maintenance.Options{Registry: options.Responder.Registry})
+	return maintenance.Setup(mgr, maintenance.Options{Registry: options.Responder.Registry})
 }

@@ -43,12 +43,12 @@ type Maintenance struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.recurring) || !has(self.restore)",message="restore is for a maintenance that happens once; with recurring, leave it out"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.restore) || (has(self.restore) && self.restore == oldSelf.restore)",message="restore must not be changed or removed, because the workload is owed what it says: end this maintenance (delete it, or kubectl critsvc maintenance off) and begin another"
 type MaintenanceSpec struct {
-	// services are the names of the Services, 1 to 64. One that is not protected by a
+	// services are the names of the Services, 1 to 16. One that is not protected by a
 	// CriticalService or a ServiceFallback gets no page.
 	// +required
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="each of services must be a Service's name: lower-case letters, digits and '-', for example 'storefront'"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Services",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=10

@@ -32,6 +32,7 @@ import (
 	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/controller/write"
 	"github.com/critical-service/operator/internal/diagnosis/evidence"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // Options are the settings of this kind.
@@ -197,7 +198,7 @@ func index(ctx context.Context, indexer client.FieldIndexer) error {
 	if err := indexer.IndexField(ctx, &discoveryv1.EndpointSlice{}, observe.IndexPageOfSlice, observe.PageOfSlice); err != nil {
 		return fmt.Errorf("index EndpointSlices of pages: %w", err)
 	}
-	if err := indexer.IndexField(ctx, &criticalv2.Maintenance{}, observe.IndexServicesOfMaintenance, observe.ServicesOfMaintenance); err != nil {
+	if err := indexer.IndexField(ctx, &criticalv2.Maintenance{}, protection.IndexServicesOfMaintenance, observe.ServicesOfMaintenance); err != nil {
 		return fmt.Errorf("index Maintenances by Service: %w", err)
 	}
 	return nil

@@ -29,11 +29,9 @@ type Options struct {
 }
 
 // Setup adds the controller of this kind to the manager. It reads what other kinds
-// keep in the caches: EndpointSlices, Services, and fallback Pods.
-func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &criticalv2.Maintenance{}, indexService, servicesOf); err != nil {
-		return fmt.Errorf("index Maintenances by Service: %w", err)
-	}
+// keep in the caches: EndpointSlices, Services, fallback Pods, and the index of Maintenances
+// by Service.
+func Setup(mgr ctrl.Manager, options Options) error {
 	recorder, err := events.NewRecorder(mgr, "critical-service-operator")
 	if err != nil {
 		return err
@@ -62,24 +60,12 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 // isOfOthers admits the slices from which it may be seen that an application is back.
 var isOfOthers = predicate.NewPredicateFuncs(func(object client.Object) bool { return !protection.IsStandby(object) })
 
-// indexService is the cache's index of Maintenances by their Services, so that the
-// slices of other Services cost nothing.
-const indexService = "maintained"
-
-func servicesOf(object client.Object) []string {
-	m, isMaintenance := object.(*criticalv2.Maintenance)
-	if !isMaintenance {
-		return nil
-	}
-	return m.Spec.Services
-}
-
 // maintenancesOf wakes the Maintenances that wait until the Service of a slice answers.
 func maintenancesOf(reader client.Reader) handler.MapFunc {
 	return func(ctx context.Context, slice client.Object) []reconcile.Request {
 		var all criticalv2.MaintenanceList
 		err := reader.List(ctx, &all, client.InNamespace(slice.GetNamespace()),
-			client.MatchingFields{indexService: slice.GetLabels()[discoveryv1.LabelServiceName]}, client.UnsafeDisableDeepCopy)
+			client.MatchingFields{protection.IndexServicesOfMaintenance: slice.GetLabels()[discoveryv1.LabelServiceName]}, client.UnsafeDisableDeepCopy)
 		if err != nil {
 			return nil // The cache fails only while the operator stops or has not started.
 		}

@@ -23,6 +23,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/maintenance"
+	"github.com/critical-service/operator/internal/protection"
 	"github.com/critical-service/operator/test/testenv"
 )
 
@@ -76,7 +77,10 @@ func (w *world) start(interfere ...func(testenv.Request) testenv.Verdict) {
 	program := testenv.Program{
 		Cache: cache.Options{ByObject: byObject},
 		Setup: func(ctx context.Context, mgr ctrl.Manager) error {
-			return maintenance.Setup(ctx, mgr, maintenance.Options{})
+			err := mgr.GetFieldIndexer().IndexField(ctx, &criticalv2.Maintenance{}, protection.IndexServicesOfMaintenance,
+				func(object client.Object) []string { return object.(*criticalv2.Maintenance).Spec.Services })
+			w.Expect(err).NotTo(HaveOccurred())
+			return maintenance.Setup(mgr, maintenance.Options{})
 		},
 	}
 	for _, interfere := range interfere {

@@ -134,7 +134,7 @@ func largeObject(namespace string, i int) client.Object {
 	meta.Annotations = map[string]string{"example.com/notes": strings.Repeat("x", annotationsSize)}
 	if i%4 == 2 {
 		return &criticalv2.Maintenance{ObjectMeta: meta, Spec: criticalv2.MaintenanceSpec{
-			Services: services, Message: strings.Repeat("x", criticalv2.MaxMaintenanceMessage), Restore: &criticalv2.WorkloadReplicas{Deployment: "none", Replicas: 1},
+			Services: services[:16], Message: strings.Repeat("x", criticalv2.MaxMaintenanceMessage), Restore: &criticalv2.WorkloadReplicas{Deployment: "none", Replicas: 1},
 		}}
 	}
 	return &criticalv2.ServiceFallback{ObjectMeta: meta, Spec: criticalv2.ServiceFallbackSpec{Services: services}}

@@ -65,11 +65,8 @@ func PageOfSlice(object client.Object) []string {
 	return nil
 }
 
-// IndexServicesOfMaintenance is the cache's index of maintenances by their Service, so
-// that those of other Services cost nothing.
-const IndexServicesOfMaintenance = "services"
-
-// ServicesOfMaintenance are the Services that a maintenance is about, as the index wants it.
+// ServicesOfMaintenance are the Services that a Maintenance is about, as the index wants
+// them.
 func ServicesOfMaintenance(object client.Object) []string {
 	if maintenance, isMaintenance := object.(*criticalv2.Maintenance); isMaintenance {
 		return maintenance.Spec.Services
@@ -317,7 +314,7 @@ func (o *Observer) readMaintenances(ctx context.Context, _ client.Reader, key ty
 	}
 	var all criticalv2.MaintenanceList
 	if err := o.Cached.List(ctx, &all, client.InNamespace(key.Namespace),
-		client.MatchingFields{IndexServicesOfMaintenance: key.Name}, client.UnsafeDisableDeepCopy); err != nil {
+		client.MatchingFields{protection.IndexServicesOfMaintenance: key.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return err
 	}
 	snap.Maintenances = slices.DeleteFunc(all.Items, func(m criticalv2.Maintenance) bool { return m.Status.Ended != nil })

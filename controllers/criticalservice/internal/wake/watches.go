@@ -20,6 +20,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 	"github.com/critical-service/operator/internal/controller/queue"
+	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/protection"
 )
 
@@ -122,10 +123,16 @@ func Tables(tables *queue.Waker) handler.EventHandler {
 	})
 }
 
-// ServicesOfMaintenance wakes the Services that a Maintenance is about, or was.
-func ServicesOfMaintenance(_ context.Context, object client.Object, q queue.Requests) {
-	for _, name := range observe.ServicesOfMaintenance(object) {
-		q.Add(Request(object.GetNamespace(), name))
+// ServicesOfMaintenance wakes the Services that a Maintenance is about, or was. Any user of
+// a namespace may name many that do not exist, which cost nothing.
+func ServicesOfMaintenance(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
+	return func(ctx context.Context, object client.Object, q queue.Requests) {
+		for _, name := range observe.ServicesOfMaintenance(object) {
+			request := Request(object.GetNamespace(), name)
+			if service, err := read.Existing[corev1.Service](ctx, reader, request.NamespacedName); err == nil && service != nil {
+				q.Add(request)
+			}
+		}
 	}
 }
 

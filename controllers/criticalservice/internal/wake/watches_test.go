@@ -19,16 +19,21 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
 )
 
-// It may be about other Services after a change: both follow.
+// It may be about other Services after a change: both follow. What does not exist costs
+// nothing, because any user of a namespace can name thousands.
 func TestAMaintenanceWakesTheServicesThatItIsAboutAndWas(t *testing.T) {
 	g := NewWithT(t)
+	service := func(name string) client.Object {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
+	}
+	_, cached := observetest.Of(t, service("web"), service("api"), service("cart"), service("other"))
 	about := func(services ...string) *criticalv2.Maintenance {
 		return &criticalv2.Maintenance{ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}, Spec: criticalv2.MaintenanceSpec{Services: services}}
 	}
 	services := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer services.ShutDown()
-	wake.EachState(wake.ServicesOfMaintenance).Update(t.Context(),
-		event.TypedUpdateEvent[client.Object]{ObjectOld: about("web", "api"), ObjectNew: about("web", "cart")}, services)
+	wake.EachState(wake.ServicesOfMaintenance(cached)).Update(t.Context(),
+		event.TypedUpdateEvent[client.Object]{ObjectOld: about("web", "api"), ObjectNew: about("web", "cart", "none")}, services)
 	var names []string
 	for services.Len() > 0 {
 		request, _ := services.Get()

@@ -17,6 +17,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // Of is an observer whose caches hold the given objects, and a client that changes
@@ -30,7 +31,7 @@ func Of(t testing.TB, objects ...client.Object) (observe.Observer, client.Client
 	}
 	cached := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
 		WithIndex(&corev1.ConfigMap{}, metav1.ObjectNameField, func(object client.Object) []string { return []string{object.GetName()} }).
-		WithIndex(&criticalv2.Maintenance{}, observe.IndexServicesOfMaintenance, observe.ServicesOfMaintenance).
+		WithIndex(&criticalv2.Maintenance{}, protection.IndexServicesOfMaintenance, observe.ServicesOfMaintenance).
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexServiceOfSlice, observe.ServiceOfSlice).
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice).
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexPageOfSlice, observe.PageOfSlice).
