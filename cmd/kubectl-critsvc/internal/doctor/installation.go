@@ -37,7 +37,12 @@ const (
 func (c *collector) installation(ctx context.Context, w *checkup.World) {
 	w.ServerVersion = c.serverVersion()
 	w.WindowsNodes = c.windowsNodes(ctx)
-	w.Definition = c.definition(ctx)
+	w.Definition = c.definition(ctx, installation.Definition)
+	for _, name := range teamDefinitions {
+		if c.definition(ctx, name).Missing {
+			w.Undefined = append(w.Undefined, name)
+		}
+	}
 	w.Operators = c.operators(ctx)
 	var hook admissionregistrationv1.ValidatingWebhookConfiguration
 	w.Webhook = reading(&hook, c.Get(ctx, client.ObjectKey{Name: webhookName}, &hook))
@@ -71,13 +76,15 @@ func (c *collector) windowsNodes(ctx context.Context) checkup.Reading[int] {
 	return reading(len(nodes.Items), err)
 }
 
-// definition reads the CustomResourceDefinition, of which the plugin's client has no
-// type.
-func (c *collector) definition(ctx context.Context) checkup.Reading[*apiextensionsv1.CustomResourceDefinition] {
+// teamDefinitions are the CustomResourceDefinitions of the kinds of teams.
+var teamDefinitions = []string{"servicefallbacks.mycrd.com", "maintenances.mycrd.com"}
+
+// definition reads a CustomResourceDefinition, of which the plugin's client has no type.
+func (c *collector) definition(ctx context.Context, name string) checkup.Reading[*apiextensionsv1.CustomResourceDefinition] {
 	var raw unstructured.Unstructured
 	raw.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	err := c.Get(ctx, client.ObjectKey{Name: installation.Definition}, &raw)
+	err := c.Get(ctx, client.ObjectKey{Name: name}, &raw)
 	if err == nil {
 		err = runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, crd)
 	}

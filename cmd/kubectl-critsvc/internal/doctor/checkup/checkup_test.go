@@ -96,6 +96,7 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		want   []finding
 	}{
 		"no CustomResourceDefinition":        {func(w *World) { w.Definition.Missing = true }, []finding{{checkDefinition, Problem, "does not exist"}}},
+		"no definition of Maintenances":      {func(w *World) { w.Undefined = []string{"maintenances.mycrd.com"} }, []finding{{checkDefinition, Problem, "maintenances.mycrd.com does not exist"}}},
 		"one that does not serve v2":         {func(w *World) { w.Definition.Value.Spec.Versions[1].Served = false }, []finding{{checkDefinition, Problem, "does not serve and store"}}},
 		"one that is not established":        {func(w *World) { w.Definition.Value.Status.Conditions = nil }, []finding{{checkDefinition, Problem, "not established"}}},
 		"objects that may be stored as v1":   {func(w *World) { w.Definition.Value.Status.StoredVersions = []string{"v1", "v2"} }, []finding{{checkDefinition, Warning, "v1 and v2"}}},

@@ -46,7 +46,7 @@ func services(w *World) []Finding {
 	}}
 }
 
-// definition checks the CustomResourceDefinition.
+// definition checks the CustomResourceDefinitions.
 func definition(w *World) []Finding {
 	crd := w.Definition
 	switch {
@@ -56,6 +56,12 @@ func definition(w *World) []Finding {
 		return []Finding{{
 			Check: checkDefinition, Severity: Problem, What: "the CustomResourceDefinition criticalservices.mycrd.com does not exist",
 			Why: "nothing can be declared critical", Fix: "install the operator: " + output.Docs + "install.md",
+		}}
+	}
+	if len(w.Undefined) > 0 {
+		return []Finding{{
+			Check: checkDefinition, Severity: Problem, What: "the CustomResourceDefinition " + strings.Join(w.Undefined, " and ") + " does not exist",
+			Why: "this version of the operator does not start without it", Fix: "install the CustomResourceDefinitions of the operator's version: " + output.Docs + "install.md",
 		}}
 	}
 	served := slices.ContainsFunc(crd.Value.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {

@@ -29,7 +29,10 @@ type World struct {
 	// WindowsNodes is how many nodes run Windows.
 	WindowsNodes Reading[int]
 
+	// Definition is that of CriticalServices.
 	Definition Reading[*apiextensionsv1.CustomResourceDefinition]
+	// Undefined are the CustomResourceDefinitions of the other kinds that do not exist.
+	Undefined []string
 	// Operators are the Deployments of the operator: one, where all is well.
 	Operators Reading[[]appsv1.Deployment]
 	// Settings are the operator's, by their variables, so far as they could be read.
