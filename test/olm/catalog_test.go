@@ -26,7 +26,7 @@ const namePrefix = "lifeboat"
 // in outage, and the end.
 func TestTheCatalogInstallsAndUpgrades(t *testing.T) {
 	w := newWorld(t, catalogHome, restricted)
-	var cart, storefront *service
+	var cart, storefront, team *service
 	var cartOnPod, storefrontOnPage *watch
 
 	w.stage("the previous version is installed where Pod Security is restricted", func() {
@@ -54,6 +54,10 @@ func TestTheCatalogInstallsAndUpgrades(t *testing.T) {
 		storefront.standsIn(thePage).recovers()
 		storefront.standsIn(thePage)
 	})
+	w.stage("a ServiceFallback protects", func() {
+		team = w.service("team").withTeam().becomes(criticalv2.StateArmed).answeredBy("team")
+		team.standsIn(thePage)
+	})
 	w.stage("each version can be read as the other", func() { w.bothVersionsOf(cart, storefront) })
 
 	w.stage("the channel upgrades in the middle of outages, without a failed request", func() {
@@ -67,6 +71,7 @@ func TestTheCatalogInstallsAndUpgrades(t *testing.T) {
 		w.sayMigration(conditions)
 		cart.becomes(criticalv2.StateCovered)
 		storefront.becomes(criticalv2.StateCovered)
+		team.becomes(criticalv2.StateCovered)
 	})
 	w.stage("each version can still be read as the other", func() { w.bothVersionsOf(cart, storefront) })
 	w.stage("OLM renews the certificate before it ends", func() {
@@ -86,15 +91,19 @@ func TestTheCatalogInstallsAndUpgrades(t *testing.T) {
 	w.stage("the outages end, and the next ones are answered", func() {
 		cart.recovers()
 		storefront.recovers()
+		team.recovers()
 		cart.standsIn(fallbackName)
 		storefront.standsIn(thePage)
+		team.standsIn(thePage)
 	})
 	w.stage("the documented uninstall leaves nothing", func() {
 		w.uninstall()
 		cart.isRefused()
 		storefront.isRefused()
+		team.isRefused()
 		cart.closes()
 		storefront.closes()
+		team.closes()
 		w.leavesNothing()
 	})
 }

@@ -39,8 +39,10 @@ type service struct {
 	*world
 	object     *corev1.Service
 	deployment *appsv1.Deployment
-	// policy is the name of the CriticalService by which it is critical.
+	// policy is the name of what protects it: a CriticalService, or, if its team does so, a
+	// ServiceFallback.
 	policy string
+	byTeam bool
 }
 
 // service makes a Service with a running application of one Pod, which answers with the Service's name.
@@ -104,6 +106,20 @@ func (s *service) withPage() *service {
 	return s
 }
 
+// withTeam lets a ServiceFallback protect the Service, with a page.
+func (s *service) withTeam() *service {
+	s.t.Helper()
+	s.byTeam = true
+	s.Expect(s.Create(s.ctx, &criticalv2.ServiceFallback{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.object.Namespace, Name: s.policy},
+		Spec: criticalv2.ServiceFallbackSpec{
+			Services:       []string{s.object.Name},
+			ProtectionSpec: criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{Message: pageSentence}}},
+		},
+	})).To(Succeed())
+	return s
+}
+
 // loses takes all Pods of the application away, and returns gives them back.
 func (s *service) loses() *service   { return s.scaled(0) }
 func (s *service) returns() *service { return s.scaled(1) }
@@ -119,16 +135,18 @@ func (s *service) scaled(replicas int32) *service {
 func (s *service) becomes(state criticalv2.ServiceState) *service {
 	s.t.Helper()
 	s.Eventually(func() criticalv2.ServiceStatus {
-		var policy criticalv2.CriticalService
-		if err := s.Get(s.ctx, client.ObjectKey{Name: s.policy}, &policy); err != nil {
+		var policy criticalv2.Policy = &criticalv2.CriticalService{}
+		key := client.ObjectKey{Name: s.policy}
+		if s.byTeam {
+			policy, key.Namespace = &criticalv2.ServiceFallback{}, s.object.Namespace
+		}
+		if err := s.Get(s.ctx, key, policy); err != nil {
 			return criticalv2.ServiceStatus{Message: err.Error()}
 		}
-		for _, detail := range policy.Status.Details {
-			if detail.Namespace == s.object.Namespace && detail.Name == s.object.Name {
-				return detail
-			}
+		if detail := policy.Observed().DetailOf(s.object.Namespace, s.object.Name); detail != nil {
+			return *detail
 		}
-		return criticalv2.ServiceStatus{Message: "the CriticalService does not know of it"}
+		return criticalv2.ServiceStatus{Message: "what protects it does not know of it"}
 	}).Should(HaveField("State", state), "status of Service %s", s.object.Name)
 	return s
 }
