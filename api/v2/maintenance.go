@@ -21,11 +21,18 @@ const (
 	// back what status.owed says. It is there only while something is owed.
 	FinalizerRestore = ReservedPrefix + "restore"
 
-	// VerbRestore is the verb that a Role gives the operator on one Maintenance, beside
-	// get and patch on the scale of its workload. No other right includes it, so that the
-	// permission of one Maintenance is not that of another.
+	// VerbRestore is the verb that a Role gives the operator on one Maintenance, for one
+	// workload (RestoreName), beside get and patch on the scale of that workload. No other
+	// right includes it, so that the permission of one Maintenance is not that of another.
 	VerbRestore = "restore"
 )
+
+// RestoreName is what a Role names in resourceNames for the verb restore, for example
+// storefront/deployments.apps/storefront: a Maintenance, and the workload that it may
+// restore.
+func RestoreName(maintenance string, w *WorkloadReplicas) string {
+	return maintenance + "/" + w.String()
+}
 
 // Announcement is what clients see of a maintenance.
 type Announcement struct {
@@ -63,8 +70,7 @@ func (m *Maintenance) HasBegun(now time.Time) bool {
 	if m.DeletionTimestamp != nil {
 		return false
 	}
-	return m.Spec.Recurring == nil ||
-		m.Status.ObservedGeneration == m.Generation && m.Status.Since != nil && m.Status.Until != nil && !now.Before(m.Status.Since.Time)
+	return m.Spec.Recurring == nil || m.Status.Since != nil && m.Status.Until != nil && !now.Before(m.Status.Since.Time)
 }
 
 // IsOver reports whether the maintenance, or its window, has reached its end. One

@@ -55,7 +55,8 @@ type MaintenanceSpec struct {
 	Services []string `json:"services"`
 
 	// purpose is Maintenance, or Drill for an outage that is a test: then nothing is
-	// announced, the Services keep their own fallback, and the history says Drill.
+	// announced, the Services keep their own fallback, and, where restore says what was
+	// taken away, the history says Drill.
 	// +optional
 	// +kubebuilder:default=Maintenance
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="purpose must not be changed: delete this Maintenance and make another"

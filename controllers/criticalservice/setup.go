@@ -189,7 +189,7 @@ func observerOf(mgr ctrl.Manager, options Options) (observe.Observer, error) {
 
 // index makes the indexes of the caches by which a Service is observed.
 func index(ctx context.Context, indexer client.FieldIndexer) error {
-	if err := indexer.IndexField(ctx, &discoveryv1.EndpointSlice{}, observe.IndexServiceOfSlice, observe.ServiceOfSlice); err != nil {
+	if err := indexer.IndexField(ctx, &discoveryv1.EndpointSlice{}, protection.IndexServiceOfSlice, observe.ServiceOfSlice); err != nil {
 		return fmt.Errorf("index EndpointSlices by Service: %w", err)
 	}
 	if err := indexer.IndexField(ctx, &discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice); err != nil {

@@ -3,6 +3,7 @@ package maintenance
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -68,11 +69,20 @@ func (r *Reconciler) record(ctx context.Context, snap *decide.Snapshot, plan *de
 	return nil
 }
 
-// finalize adds or removes the finalizer where that changes something.
+// finalize adds or removes the finalizer where that changes something. The cache does not
+// know the finalizers of others, so that the object is read as it is.
 func (r *Reconciler) finalize(ctx context.Context, m *criticalv2.Maintenance, change func(client.Object, string) bool) error {
-	before := m.DeepCopy()
-	if !change(m, criticalv2.FinalizerRestore) {
+	if !change(m.DeepCopy(), criticalv2.FinalizerRestore) {
 		return nil
 	}
+	seen := m.ResourceVersion
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(m), m); err != nil {
+		return err
+	}
+	if m.ResourceVersion != seen {
+		return apierrors.NewConflict(criticalv2.GroupVersion.WithResource("maintenances").GroupResource(), m.Name, errors.New("it has changed since it was read"))
+	}
+	before := m.DeepCopy()
+	change(m, criticalv2.FinalizerRestore)
 	return write.Patch(ctx, r.client, before, m)
 }

@@ -1,6 +1,8 @@
 package maintenance
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -9,7 +11,7 @@ import (
 )
 
 // CacheByObject says what is kept of the Maintenances of the watched namespaces (none is
-// all): what the schema bounds. Labels and annotations are not.
+// all): what the schema bounds. Labels, annotations and finalizers of others have no bound.
 func CacheByObject(watched []string) map[client.Object]cache.ByObject {
 	namespaces := map[string]cache.Config{}
 	for _, namespace := range watched {
@@ -23,10 +25,14 @@ func slim(object any) (any, error) {
 	if !isMaintenance {
 		return object, nil // A tombstone.
 	}
+	var ours []string
+	if slices.Contains(m.Finalizers, criticalv2.FinalizerRestore) {
+		ours = []string{criticalv2.FinalizerRestore}
+	}
 	return &criticalv2.Maintenance{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion, Generation: m.Generation,
-			CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp, Finalizers: m.Finalizers,
+			CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp, Finalizers: ours,
 		},
 		Spec: m.Spec, Status: m.Status,
 	}, nil

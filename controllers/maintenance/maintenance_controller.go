@@ -16,6 +16,8 @@ type Reconciler struct {
 	observer
 	events.Emitter
 	client client.Client
+	// live reads from the API server.
+	live client.Reader
 }
 
 // The permission to scale a workload comes with a Role of its own.

@@ -1,6 +1,7 @@
 package maintenance_test
 
 import (
+	"fmt"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -260,7 +261,8 @@ func TestAScheduleThatCannotBeReadIsReported(t *testing.T) {
 func TestAWindowThatRunsIsAnnouncedWithItsEnd(t *testing.T) {
 	w := newWorld(t)
 	w.start()
-	m := w.announce(recurring("* * * * *", "")) // One begins each minute, and lasts an hour.
+	now := time.Now().UTC()
+	m := w.announce(recurring(fmt.Sprintf("%d %d * * *", now.Minute(), now.Hour()), "")) // It began in this minute.
 	w.Eventually(w.active(m)).Should(Equal(criticalv2.MaintenanceAnnounced))
 	w.Expect(m.Announces(time.Now())).To(BeTrue())
 	w.Expect(m.Status.Until.Sub(m.Status.Since.Time)).To(Equal(time.Hour))

@@ -1,8 +1,10 @@
 package maintenance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -28,12 +30,12 @@ import (
 type observer struct {
 	// cached reads what the watches delivered.
 	cached client.Reader
-	// live asks the API server: who the operator is, what it may do, and the scale of a
-	// workload, which is not watched.
-	live  client.Client
+	// asked is asked who the operator is, what it may do, and for the scale of a workload,
+	// which is not watched.
+	asked client.Client
 	clock clock.PassiveClock
 	// name is the name by which the API server knows the operator, once it was asked.
-	name string
+	name atomic.Pointer[string]
 }
 
 // observe makes a Snapshot. What it takes to restore a workload is read only when it
@@ -58,18 +60,18 @@ func (o *observer) observe(ctx context.Context, key types.NamespacedName) (decid
 }
 
 // operator is the name by which the API server knows the operator; empty while that
-// cannot be found out. Only the one worker of this controller asks.
+// cannot be found out.
 func (o *observer) operator(ctx context.Context) string {
-	if o.name != "" {
-		return o.name
+	if name := o.name.Load(); name != nil {
+		return *name
 	}
 	review := &authenticationv1.SelfSubjectReview{}
-	if err := o.live.Create(ctx, review); err != nil {
+	if err := o.asked.Create(ctx, review); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "the API server did not say who the operator is: users cannot permit it to restore workloads")
 		return ""
 	}
-	o.name = review.Status.UserInfo.Username
-	return o.name
+	o.name.Store(&review.Status.UserInfo.Username)
+	return review.Status.UserInfo.Username
 }
 
 // answer reports whether the application of every Service answers: whether the Service has
@@ -92,7 +94,7 @@ func (o *observer) answer(ctx context.Context, m *criticalv2.Maintenance) (bool,
 		}
 		var slices discoveryv1.EndpointSliceList
 		if err := o.cached.List(ctx, &slices, client.InNamespace(m.Namespace),
-			client.MatchingLabels{discoveryv1.LabelServiceName: name}, client.UnsafeDisableDeepCopy); err != nil {
+			client.MatchingFields{protection.IndexServiceOfSlice: name}, client.UnsafeDisableDeepCopy); err != nil {
 			return false, err
 		}
 		if len(protection.OwnReady(service, slices.Items, ours)) == 0 {
@@ -105,13 +107,14 @@ func (o *observer) answer(ctx context.Context, m *criticalv2.Maintenance) (bool,
 // workload sees what is to be restored, if the operator is permitted to restore it for
 // this Maintenance: the right to scale the workload may be meant for another one.
 func (o *observer) workload(ctx context.Context, m *criticalv2.Maintenance) (decide.Workload, error) {
+	owed := cmp.Or(m.Status.Owed, m.Spec.Restore)
 	for _, right := range []authorizationv1.ResourceAttributes{
-		{Group: criticalv2.GroupVersion.Group, Resource: "maintenances", Verb: criticalv2.VerbRestore, Name: m.Name},
-		{Group: appsv1.GroupName, Resource: m.Spec.Restore.Resource(), Subresource: "scale", Verb: "patch", Name: m.Spec.Restore.Name()},
+		{Group: criticalv2.GroupVersion.Group, Resource: "maintenances", Verb: criticalv2.VerbRestore, Name: criticalv2.RestoreName(m.Name, owed)},
+		{Group: appsv1.GroupName, Resource: owed.Resource(), Subresource: "scale", Verb: "patch", Name: owed.Name()},
 	} {
 		right.Namespace = m.Namespace
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &right}}
-		if err := o.live.Create(ctx, review); err != nil {
+		if err := o.asked.Create(ctx, review); err != nil {
 			return refused(fmt.Errorf("ask the API server for the verb %s: %w", right.Verb, err))
 		}
 		if !review.Status.Allowed {
@@ -119,7 +122,7 @@ func (o *observer) workload(ctx context.Context, m *criticalv2.Maintenance) (dec
 		}
 	}
 	var scale autoscalingv1.Scale
-	err := o.live.SubResource("scale").Get(ctx, workload(m.Namespace, m.Spec.Restore), &scale)
+	err := o.asked.SubResource("scale").Get(ctx, workload(m.Namespace, owed), &scale)
 	if apierrors.IsNotFound(err) {
 		return decide.Workload{}, nil
 	}
@@ -132,7 +135,7 @@ func (o *observer) workload(ctx context.Context, m *criticalv2.Maintenance) (dec
 // refused takes an error that only a user can remove for a fact to decide on.
 func refused(err error) (decide.Workload, error) {
 	if fault.Of(err) == fault.UserMustAct {
-		return decide.Workload{Refused: err.Error()}, nil
+		return decide.Workload{Refused: fmt.Sprintf("%.500s", err.Error())}, nil
 	}
 	return decide.Workload{}, err
 }

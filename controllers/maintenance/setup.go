@@ -6,11 +6,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -28,6 +31,9 @@ type Options struct {
 	Registry prometheus.Registerer
 }
 
+// workers keep one slow answer about a workload from delaying the ends of all others.
+const workers = 4
+
 // Setup adds the controller of this kind to the manager. It reads what other kinds
 // keep in the caches: EndpointSlices, Services, fallback Pods, and the index of Maintenances
 // by Service.
@@ -41,20 +47,40 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	r := &Reconciler{
-		observer: observer{cached: mgr.GetClient(), live: mgr.GetClient(), clock: clock.RealClock{}},
+		observer: observer{cached: mgr.GetClient(), asked: mgr.GetClient(), clock: clock.RealClock{}},
 		Emitter:  events.Emitter{Recorder: recorder, Scheme: mgr.GetScheme()},
 		client:   writer,
+		live:     mgr.GetAPIReader(),
 	}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("maintenance").
-		For(&criticalv2.Maintenance{}).
+		For(&criticalv2.Maintenance{}, builder.WithPredicates(isNews)).
 		Watches(&discoveryv1.EndpointSlice{}, handler.EnqueueRequestsFromMapFunc(maintenancesOf(mgr.GetClient())), builder.WithPredicates(isOfOthers)).
-		WithOptions(queue.Options(1)).
+		WithOptions(queue.Options(workers)).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("set up the maintenance controller: %w", err)
 	}
 	return nil
+}
+
+// isNews admits what a decision may depend on: not what others write into the metadata, and
+// not a message or a time that this controller wrote itself, by which a refusal that never
+// reads the same would be tried again without a rest.
+var isNews = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	before, isMaintenance := e.ObjectOld.(*criticalv2.Maintenance)
+	now, isToo := e.ObjectNew.(*criticalv2.Maintenance)
+	return !isMaintenance || !isToo || !equality.Semantic.DeepEqual(essence(before), essence(now))
+}}
+
+// essence is a Maintenance without what no decision depends on.
+func essence(m *criticalv2.Maintenance) *criticalv2.Maintenance {
+	m = m.DeepCopy()
+	m.ResourceVersion = ""
+	for i := range m.Status.Conditions {
+		m.Status.Conditions[i] = metav1.Condition{Type: m.Status.Conditions[i].Type, Reason: m.Status.Conditions[i].Reason}
+	}
+	return m
 }
 
 // isOfOthers admits the slices from which it may be seen that an application is back.

@@ -77,6 +77,8 @@ func (w *world) start(interfere ...func(testenv.Request) testenv.Verdict) {
 	program := testenv.Program{
 		Cache: cache.Options{ByObject: byObject},
 		Setup: func(ctx context.Context, mgr ctrl.Manager) error {
+			slices := func(object client.Object) []string { return []string{object.GetLabels()[discoveryv1.LabelServiceName]} }
+			w.Expect(mgr.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, protection.IndexServiceOfSlice, slices)).To(Succeed())
 			err := mgr.GetFieldIndexer().IndexField(ctx, &criticalv2.Maintenance{}, protection.IndexServicesOfMaintenance,
 				func(object client.Object) []string { return object.(*criticalv2.Maintenance).Spec.Services })
 			w.Expect(err).NotTo(HaveOccurred())
@@ -155,7 +157,7 @@ func (w *world) permit() {
 	w.T.Helper()
 	w.Create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "shop"}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{"apps"}, Resources: []string{"deployments/scale"}, ResourceNames: []string{"shop"}, Verbs: []string{"get", "patch"}},
-		{APIGroups: []string{"mycrd.com"}, Resources: []string{"maintenances"}, ResourceNames: []string{"shop"}, Verbs: []string{criticalv2.VerbRestore}},
+		{APIGroups: []string{"mycrd.com"}, Resources: []string{"maintenances"}, ResourceNames: []string{"shop/deployments.apps/shop"}, Verbs: []string{criticalv2.VerbRestore}},
 	}})
 	w.Create(&rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "shop"},
@@ -222,7 +224,7 @@ func (w *world) revoke() {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: "system:serviceaccount:" + testenv.OperatorNamespace + ":critical-service-operator",
 			ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Group: "mycrd.com", Resource: "maintenances", Verb: criticalv2.VerbRestore, Namespace: w.Namespace, Name: "shop",
+				Group: "mycrd.com", Resource: "maintenances", Verb: criticalv2.VerbRestore, Namespace: w.Namespace, Name: "shop/deployments.apps/shop",
 			},
 		}}
 		w.Expect(w.Cluster.Client.Create(w.T.Context(), review)).To(Succeed())

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"testing"
@@ -181,7 +182,7 @@ func TestAUserWhoMayNotPermitIsRefused(t *testing.T) {
 	code, stderr = on("--scale-down", "--yes")
 	w.Expect(code).To(Equal(0), stderr)
 	shop.announces(moving, time.Time{})
-	code, _, stderr = w.runPlugin("--as="+jane, "maintenance", "off", "svc/shop")
+	code, _, stderr = w.runPlugin("--as="+jane, "maintenance", "off", "svc/shop", "--yes")
 	w.Expect(code).To(Equal(0), stderr)
 	shop.answeredBy("shop")
 	shop.nothingIsLeft()
@@ -204,12 +205,15 @@ func TestAMaintenanceFromAFile(t *testing.T) {
 	change(w, once, func(m *criticalv2.Maintenance) { m.Spec.Until = new(metav1.NewTime(time.Now().Add(-time.Hour))) })
 	shop.becomes(criticalv2.StateArmed, criticalv2.ReasonStandbyReady)
 
-	// A window begins each minute and lasts two: the one that ends first is announced.
+	// A window begins each day in this minute, and lasts an hour.
+	began := time.Now().UTC()
 	recurring := &criticalv2.Maintenance{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "recurring"},
 		Spec: criticalv2.MaintenanceSpec{
 			Services: []string{"shop"}, Message: moving,
-			Recurring: &criticalv2.Recurring{Schedule: "* * * * *", TimeZone: "Europe/Berlin", Duration: metav1.Duration{Duration: 2 * time.Minute}},
+			Recurring: &criticalv2.Recurring{
+				Schedule: fmt.Sprintf("%d %d * * *", began.Minute(), began.Hour()), TimeZone: "UTC", Duration: metav1.Duration{Duration: time.Hour},
+			},
 		},
 	}
 	w.create(recurring)

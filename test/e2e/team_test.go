@@ -193,7 +193,7 @@ func TestATeamDrillsAndMaintainsItsServiceByThePlugin(t *testing.T) {
 	shop.announces(moving, time.Time{})
 	w.Expect(run("maintenance", "list")).To(ContainSubstring(moving))
 	w.Expect(run("explain", "svc/shop")).To(ContainSubstring("maintenance"))
-	run("maintenance", "off", "svc/shop")
+	run("maintenance", "off", "svc/shop", "--yes")
 	shop.answeredBy("shop")
 	shop.nothingIsLeft()
 	w.Expect(w.replicas(application)).To(Equal(int32(1)))

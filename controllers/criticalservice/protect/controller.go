@@ -82,7 +82,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		Watches(&corev1.Pod{}, wake.LastState(wake.ServicesWithPage(r.Cached)), builder.WithPredicates(wake.OfResponder)).
 		Watches(&appsv1.Deployment{}, wake.LastState(wake.ServicesWithPage(r.Cached)), builder.WithPredicates(wake.ProblemChanged)).
 		Watches(&corev1.ConfigMap{}, wake.Tables(r.tables)).
-		Watches(&criticalv2.Maintenance{}, wake.EachState(wake.ServicesOfMaintenance(r.Cached))).
+		Watches(&criticalv2.Maintenance{}, wake.EachState(wake.ServicesOfMaintenance(r.Cached)), builder.WithPredicates(wake.AnnouncementChanged)).
 		WatchesMetadata(&corev1.ConfigMap{}, wake.LastState(wake.ServicesWithPage(r.Cached)), builder.WithPredicates(wake.ComesOrGoes)).
 		Watches(&corev1.Namespace{}, wake.EachState(wake.ServicesOfNamespace(r.Cached)), builder.WithPredicates(wake.LabelsChanged)).
 		Watches(&criticalv2.CriticalService{}, wake.EachState(wake.ServicesOfPolicy(r.Cached)), builder.WithPredicates(wake.SpecChanged)).

@@ -26,6 +26,7 @@ import (
 type ending struct {
 	to      *access.Access
 	wait    bool
+	yes     bool
 	timeout time.Duration
 }
 
@@ -46,6 +47,7 @@ of several Services, or one that recurs, stays.`,
 	}
 	flags := command.Flags()
 	flags.BoolVar(&e.wait, "wait", true, "Keep the page until the application answers")
+	flags.BoolVarP(&e.yes, "yes", "y", false, "Do not ask before giving back what only the Maintenance says, and not the operator")
 	flags.DurationVar(&e.timeout, "timeout", criticalv2.MaintenanceGrace, "How long to wait for the application; then the announcement goes all the same")
 	return command
 }
@@ -67,9 +69,12 @@ func (e *ending) perform(ctx context.Context, to client.Client, name types.Names
 	if err != nil {
 		return err
 	}
-	on := slices.DeleteFunc(slices.Clone(all), func(m criticalv2.Maintenance) bool { return m.Status.Ended != nil && m.Owes() == nil })
+	on := slices.DeleteFunc(all, func(m criticalv2.Maintenance) bool { return m.Status.Ended != nil && m.Owes() == nil })
 	own := slices.DeleteFunc(slices.Clone(on), func(m criticalv2.Maintenance) bool { return outage.IsShared(&m) })
 	if err := e.checkShared(name, on, len(own)); err != nil {
+		return err
+	}
+	if err := e.consent(ctx, to, own); err != nil {
 		return err
 	}
 	owed, err := e.restore(ctx, to, own)
@@ -81,11 +86,8 @@ func (e *ending) perform(ctx context.Context, to client.Client, name types.Names
 			return err
 		}
 	}
-	for i := range all {
-		if outage.IsShared(&all[i]) {
-			continue
-		}
-		if err := outage.Forget(ctx, to, &all[i]); err != nil {
+	for i := range own {
+		if err := outage.Forget(ctx, to, &own[i]); err != nil {
 			return err
 		}
 	}
@@ -116,6 +118,37 @@ func (e *ending) checkShared(name types.NamespacedName, on []criticalv2.Maintena
 		}
 		if outage.IsOn(m, time.Now()) {
 			fmt.Fprintf(e.to.ErrOut, "warning: %s\n", why)
+		}
+	}
+	return nil
+}
+
+// consent asks before a workload is scaled up because a Maintenance alone says so: users who
+// may not scale it may have written that. What the operator has seen is given back unasked.
+func (e *ending) consent(ctx context.Context, to client.Client, maintenances []criticalv2.Maintenance) error {
+	for i := range maintenances {
+		m := &maintenances[i]
+		owed := m.Owes()
+		if e.yes || owed == nil || m.Status.Owed != nil {
+			continue
+		}
+		away, err := outage.IsAway(ctx, to, m.Namespace, owed)
+		if err != nil {
+			return err
+		}
+		if !away {
+			continue
+		}
+		claim := fmt.Sprintf("Maintenance %q says that %s had %d replicas, which the operator has not seen", m.Name, owed, owed.Replicas)
+		if !isInteractive(e.to) {
+			return fmt.Errorf("%s: add --yes to give them back; nothing is deleted", claim)
+		}
+		wanted, err := confirm(e.to, claim+". Give them back now?")
+		if err != nil {
+			return err
+		}
+		if !wanted {
+			return errors.New("not confirmed: nothing is deleted")
 		}
 	}
 	return nil

@@ -45,10 +45,12 @@ type announcement struct {
 	// what is announced now.
 	existing, m *criticalv2.Maintenance
 	workload    *outage.Workload
-	// taken means that the application was scaled to zero before; scaled, that this run
-	// does so, or tried to.
-	taken, scaled bool
+	// taken means that the application was scaled to zero before.
+	taken bool
 }
+
+// scaled reports whether this run scaled the application to zero, or tried to.
+func (a *announcement) scaled() bool { return a.workload != nil && a.workload.WasScaled() }
 
 func onCommand(to *access.Access) *cobra.Command {
 	a := &announcement{to: to}
@@ -194,7 +196,6 @@ func (a *announcement) carryOut(ctx context.Context) error {
 	if wanted, err := a.wanted(); err != nil || !wanted {
 		return err
 	}
-	a.scaled = true
 	return outage.TakeAway(ctx, a.client, a.m, a.workload, a.alone)
 }
 
@@ -232,7 +233,7 @@ func (a *announcement) undo(ctx context.Context, why error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
 	outcome := "nothing was scaled"
-	if a.scaled {
+	if a.scaled() {
 		if err := outage.Restore(ctx, a.client, a.m); err != nil {
 			return fmt.Errorf("%w; %s may have no replicas now, and could not be given back: %w; Maintenance %q, which says what it is owed, is kept: "+
 				"`kubectl critsvc maintenance off svc/%s -n %s` gives it back", why, a.workload, err, a.m.Name, a.name.Name, a.name.Namespace)

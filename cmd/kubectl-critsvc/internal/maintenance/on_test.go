@@ -158,7 +158,7 @@ func TestWhoMayNotPermitTheOperatorEndsItAlone(t *testing.T) {
 			w.Expect(w.Replicas()).To(BeZero())
 			w.Expect(w.Maintenance().Spec.Restore).To(Equal(owedThree))
 			w.Expect(w.Maintenance().Status.Owed).To(BeNil())
-			w.Expect(w.off()).To(Succeed())
+			w.Expect(w.end(true)).To(Succeed())
 			w.Expect(w.Replicas()).To(BeEquivalentTo(3))
 			w.Expect(w.Maintenance()).To(BeNil())
 		})

@@ -11,7 +11,7 @@ import (
 func (a *announcement) report() error {
 	fmt.Fprintf(a.to.Out, "service/%s: a maintenance is announced%s.\n", a.name.Name, a.ending())
 	switch {
-	case a.scaled:
+	case a.scaled():
 		fmt.Fprintf(a.to.Out, "%s is scaled from %d to 0. The page answers as soon as its Pods are gone.\n", a.workload, a.workload.Replicas)
 	case a.taken:
 		owed := a.m.Owes()
@@ -25,7 +25,7 @@ func (a *announcement) report() error {
 	switch {
 	case a.m.Spec.Until == nil:
 		fmt.Fprintln(a.to.Out, "It has no end. To end it:")
-	case a.scaled, a.taken:
+	case a.scaled(), a.taken:
 		fmt.Fprintln(a.to.Out, "At its end the operator gives the application back, and shows the page until it answers. To end it sooner:")
 	default:
 		fmt.Fprintln(a.to.Out, "The announcement goes at its end. To end it sooner:")

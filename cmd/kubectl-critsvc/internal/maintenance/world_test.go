@@ -69,8 +69,10 @@ func (w *world) on(ctx context.Context, changes ...func(*announcement)) error {
 }
 
 // off runs `maintenance off`, and does not wait for the application.
-func (w *world) off() error {
-	return (&ending{to: w.access()}).perform(w.t.Context(), w, outagetest.Web)
+func (w *world) off() error { return w.end(false) }
+
+func (w *world) end(yes bool) error {
+	return (&ending{to: w.access(), yes: yes}).perform(w.t.Context(), w, outagetest.Web)
 }
 
 // unscaled is what a Maintenance is before anything is scaled.

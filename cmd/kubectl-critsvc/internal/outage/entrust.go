@@ -179,7 +179,7 @@ func roleFor(m *criticalv2.Maintenance, owed *criticalv2.WorkloadReplicas) *rbac
 			}},
 		},
 		Rules: []rbacv1.PolicyRule{
-			{APIGroups: []string{criticalv2.GroupVersion.Group}, Resources: []string{"maintenances"}, ResourceNames: []string{m.Name}, Verbs: []string{criticalv2.VerbRestore}},
+			{APIGroups: []string{criticalv2.GroupVersion.Group}, Resources: []string{"maintenances"}, ResourceNames: []string{criticalv2.RestoreName(m.Name, owed)}, Verbs: []string{criticalv2.VerbRestore}},
 			{APIGroups: []string{appsv1.GroupName}, Resources: []string{owed.Resource() + "/scale"}, ResourceNames: []string{owed.Name()}, Verbs: []string{"get", "patch"}},
 		},
 	}

@@ -46,7 +46,7 @@ func TestAnOutageBeginsAndEnds(t *testing.T) {
 	permission, binding := &rbacv1.Role{}, &rbacv1.RoleBinding{}
 	w.Expect(w.Get(t.Context(), role, permission)).To(Succeed())
 	w.Expect(permission.Rules).To(Equal([]rbacv1.PolicyRule{
-		{APIGroups: []string{"mycrd.com"}, Resources: []string{"maintenances"}, ResourceNames: []string{"web"}, Verbs: []string{"restore"}},
+		{APIGroups: []string{"mycrd.com"}, Resources: []string{"maintenances"}, ResourceNames: []string{"web/deployments.apps/web"}, Verbs: []string{"restore"}},
 		{APIGroups: []string{"apps"}, Resources: []string{"deployments/scale"}, ResourceNames: []string{"web"}, Verbs: []string{"get", "patch"}},
 	}), "exactly what it takes to end this")
 	uid := w.Maintenance().UID

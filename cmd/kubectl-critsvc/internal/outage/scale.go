@@ -39,6 +39,10 @@ func (w *Workload) ScaleDown(ctx context.Context, to client.Client) error {
 	return w.explain(err)
 }
 
+// WasScaled reports whether it was scaled down, or that was tried: a request that failed
+// without an answer may have been carried out.
+func (w *Workload) WasScaled() bool { return !w.scaled.IsZero() }
+
 func (w *Workload) explain(err error) error {
 	switch {
 	case err == nil:

@@ -185,7 +185,7 @@ func (s *shop) mayRestore(ctx context.Context, m *criticalv2.Maintenance) bool {
 		return admin.Create(ctx, review) == nil && review.Status.Allowed
 	}
 	return s.Eventually(func() bool {
-		return may(criticalv2.GroupVersion.Group, "maintenances", "", m.Name, criticalv2.VerbRestore) && may("apps", "deployments", "scale", m.Spec.Restore.Name(), "patch")
+		return may(criticalv2.GroupVersion.Group, "maintenances", "", criticalv2.RestoreName(m.Name, m.Spec.Restore), criticalv2.VerbRestore) && may("apps", "deployments", "scale", m.Spec.Restore.Name(), "patch")
 	}).Should(BeTrue())
 }
 
@@ -302,7 +302,7 @@ func TestATeamAnnouncesAMaintenanceAndEndsIt(t *testing.T) {
 	got = command("drill", "svc/web", "--live", "--yes", "--without-operator")
 	s.Expect(got.errOut).To(ContainSubstring("is on (Maintenance web)"))
 
-	got = command("maintenance", "off", "svc/web", "--wait=false")
+	got = command("maintenance", "off", "svc/web", "--wait=false", "--yes")
 	s.Expect(got.code).To(Equal(0), got.errOut)
 	s.Expect(got.out).To(And(ContainSubstring("deployments.apps/web has its 3 replicas back."), ContainSubstring("the maintenance is over")))
 	s.Expect(s.replicas(t.Context())).To(BeEquivalentTo(3))

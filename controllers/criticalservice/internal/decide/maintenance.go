@@ -17,10 +17,10 @@ func announced(all []criticalv2.Maintenance, now time.Time, up bool) *criticalv2
 	return nil
 }
 
-// drilled is the live drill that is under way.
+// drilled is the live drill that is under way: one that takes the application away.
 func drilled(all []criticalv2.Maintenance, now time.Time) *criticalv2.Maintenance {
 	for i := range all {
-		if m := &all[i]; m.IsDrill() && m.HasBegun(now) && !m.IsOver(now) {
+		if m := &all[i]; m.IsDrill() && m.Spec.Restore != nil && m.HasBegun(now) && !m.IsOver(now) {
 			return m
 		}
 	}

@@ -113,7 +113,7 @@ func TestMaintenance(t *testing.T) {
 			"Covered/FallbackServing, publish shop-standby-ipv4[page]",
 		},
 		"a drill changes nothing": {
-			snapshot(toPage(), responder(readyPod), maintained("drill", drilling), armed),
+			snapshot(toPage(), responder(readyPod), maintained("drill", drilling, takingAway), armed),
 			"Armed/StandbyReady",
 		},
 		"one that is about to be deleted changes nothing": {
@@ -124,9 +124,9 @@ func TestMaintenance(t *testing.T) {
 			snapshot(toPage(), responder(readyPod), maintained("plan", window(-time.Hour, time.Hour)), armed),
 			"Armed/Maintenance, recheck 1h0m0s",
 		},
-		"a window that was changed since is not announced": {
+		"a window whose message was just changed stays announced": {
 			snapshot(toPage(), responder(readyPod), maintained("plan", window(-time.Hour, time.Hour), func(m *criticalv2.Maintenance) { m.Generation = 2 }), armed),
-			"Armed/StandbyReady",
+			"Armed/Maintenance, recheck 1h0m0s",
 		},
 		"between two windows nothing is announced": {
 			snapshot(toPage(), responder(readyPod), maintained("plan", window(-3*time.Hour, -time.Hour)), armed),

@@ -120,10 +120,19 @@ type Table struct {
 // Parsed are the listeners of a version of a namespace's table. Each is parsed once, and
 // only who wants the same waits for it.
 func (t *Tables) Parsed(namespace, version string, parse func() map[string][]listener.Listener) map[string][]listener.Listener {
-	if last := t.Get(namespace); last != nil && last.Version == version {
+	known := func() *Table {
+		if last := t.Get(namespace); last != nil && last.Version == version {
+			return last
+		}
+		return nil
+	}
+	if last := known(); last != nil {
 		return last.Listeners
 	}
 	parsed, _, _ := t.parsing.Do(namespace+"/"+version, func() (any, error) {
+		if last := known(); last != nil { // Another worker was done a moment ago.
+			return last.Listeners, nil
+		}
 		listeners := parse()
 		t.Set(namespace, Table{Version: version, Listeners: listeners})
 		return listeners, nil

@@ -43,10 +43,6 @@ type Observer struct {
 	NoTenants bool
 }
 
-// IndexServiceOfSlice is the cache's index of EndpointSlices by their Service,
-// so that one Service is looked up without a walk over its whole namespace.
-const IndexServiceOfSlice = "service"
-
 // IndexBackupOfSlice is the cache's index of standby slices by the backup Service
 // that they publish.
 const IndexBackupOfSlice = "backup"
@@ -98,7 +94,7 @@ func ServiceOfSlice(object client.Object) []string {
 // shares memory with them.
 func (o *Observer) Observe(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
 	snap, err := o.snapshot(ctx, o.Cached, key,
-		client.MatchingFields{IndexServiceOfSlice: key.Name}, client.UnsafeDisableDeepCopy)
+		client.MatchingFields{protection.IndexServiceOfSlice: key.Name}, client.UnsafeDisableDeepCopy)
 	if err == nil {
 		err = o.lookUpNameConflict(ctx, &snap)
 	}
@@ -109,7 +105,7 @@ func (o *Observer) Observe(ctx context.Context, key types.NamespacedName) (decid
 // must not wait, or only report.
 func (o *Observer) ObserveCached(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
 	snap, err := o.snapshot(ctx, o.Cached, key,
-		client.MatchingFields{IndexServiceOfSlice: key.Name}, client.UnsafeDisableDeepCopy)
+		client.MatchingFields{protection.IndexServiceOfSlice: key.Name}, client.UnsafeDisableDeepCopy)
 	if known := o.Memory.Lookups.Get(key); known != nil {
 		snap.NameConflict = known.Conflict
 	}

@@ -17,8 +17,6 @@ func plannedCause(plan *decide.Plan) *criticalv2.OutageCause {
 	case m != nil:
 		return &criticalv2.OutageCause{Reason: criticalv2.CauseMaintenance,
 			Message: "The outage is planned: a maintenance is announced" + end(m, " until %s") + "."}
-	case plan.Drill != nil && plan.Drill.Spec.Restore == nil:
-		return &criticalv2.OutageCause{Reason: criticalv2.CauseDrill, Message: "The outage is a live drill" + end(plan.Drill, " until %s") + "."}
 	case plan.Drill != nil:
 		return &criticalv2.OutageCause{Reason: criticalv2.CauseDrill,
 			Message: fmt.Sprintf("The outage is a live drill: %s was scaled to 0, and gets its replicas back%s.",

@@ -202,6 +202,17 @@ var SpecChanged = predicate.Funcs{
 	},
 }
 
+// AnnouncementChanged lets pass what changes whether a Maintenance is announced, and what it
+// says: its spec, and the window in its status.
+var AnnouncementChanged = predicate.Or(SpecChanged, predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, isMaintenance := e.ObjectOld.(*criticalv2.Maintenance)
+		now, isToo := e.ObjectNew.(*criticalv2.Maintenance)
+		return isMaintenance && isToo && (!before.Status.Since.Equal(now.Status.Since) ||
+			!before.Status.Until.Equal(now.Status.Until) || (before.Status.Ended == nil) != (now.Status.Ended == nil))
+	},
+})
+
 // OfResponder lets pass those changes of the responder's Pods that decide whether they are
 // published: each concerns every Service with a page.
 var OfResponder = predicate.Funcs{

@@ -108,13 +108,19 @@ func Decide(s Snapshot) Plan {
 	return d.plan
 }
 
+// patience is how long a Maintenance that is deleted is kept while it is refused to give
+// back what it owes: a refusal may pass, and a namespace that ends cannot wait.
+const patience = 10 * time.Second
+
 // release plans the end of a Maintenance that is deleted: it gives back what it owes. Where
-// that is refused it goes all the same, because a namespace that ends cannot wait.
+// that is refused it goes all the same, after a while.
 func (s *Snapshot) release() Plan {
 	owed, seen := s.Maintenance.Status.Owed, s.Workload
 	switch {
 	case owed == nil || !hasFinalizer(s.Maintenance): // It was given back, and others keep the object.
 		return Plan{}
+	case seen.Refused != "" && s.Now.Before(s.Maintenance.DeletionTimestamp.Add(patience)):
+		return Plan{Finalizer: true, RecheckAfter: shortestRetry}
 	case seen.Refused != "":
 		return Plan{Lost: Unrestored(s.Maintenance, seen.Refused)}
 	case seen.Scale != nil && seen.Scale.Replicas == 0:
@@ -168,8 +174,9 @@ func (d *decision) announce(w *window) {
 			return
 		}
 		set(true, criticalv2.MaintenanceAnnounced, "A maintenance is announced"+ending(w)+".")
-	case !drill && !d.Answers && !w.isExpired(d.Now):
+	case !drill && d.status.Ended == nil && !d.Answers && !w.isExpired(d.Now):
 		d.recheckAt(w.until.Add(criticalv2.MaintenanceGrace))
+		d.recheckAt(w.next)
 		set(true, criticalv2.MaintenanceAwaitingApplication, "The maintenance was announced"+ending(w)+"; the page stays until the application answers, for "+
 			criticalv2.MaintenanceGrace.String()+" at the most.")
 	case !w.next.IsZero():
@@ -223,6 +230,8 @@ func (d *decision) restore(w *window) {
 	case m.Spec.Restore == nil || isSettled(m):
 	case d.status.Owed != nil && over:
 		d.giveBack(w.until)
+	case d.status.Owed != nil:
+		d.owe()
 	case d.status.Owed == nil && !over:
 		d.record()
 	case d.status.Owed == nil:
@@ -246,9 +255,14 @@ func (d *decision) record() {
 	default:
 		d.status.Owed = wanted.DeepCopy()
 		d.status.Owed.Replicas = min(wanted.Replicas, seen.Replicas)
-		d.conditions().Set(criticalv2.MaintenanceRestored, false, criticalv2.RestoreOwed,
-			fmt.Sprintf("At the end %s gets its %d replicas back, if it has none then.", wanted, d.status.Owed.Replicas))
+		d.owe()
 	}
+}
+
+func (d *decision) owe() {
+	owed := d.status.Owed
+	d.conditions().Set(criticalv2.MaintenanceRestored, false, criticalv2.RestoreOwed,
+		fmt.Sprintf("At the end %s gets its %d replicas back, if it has none then.", owed, owed.Replicas))
 }
 
 func (d *decision) giveBack(since time.Time) {
@@ -273,7 +287,7 @@ func (d *decision) giveBack(since time.Time) {
 
 // Failed is the plan where giving back what is owed was refused.
 func Failed(s Snapshot, why error) Plan {
-	s.Workload = Workload{Refused: why.Error()}
+	s.Workload = Workload{Refused: fmt.Sprintf("%.500s", why.Error())}
 	return Decide(s)
 }
 

@@ -57,8 +57,11 @@ func TestWindows(t *testing.T) {
 		"five minutes after its end": {
 			sundays, 2 * time.Hour, "2026-11-22 04:05", criticalv2.MaintenanceScheduled, "", "", "2026-11-29 02:00",
 		},
-		"of several that overlap, the one that ends first": {
-			"0 * * * *", 3 * time.Hour, "2026-11-22 12:30", criticalv2.MaintenanceAnnounced, "2026-11-22 10:00", "2026-11-22 13:00", "2026-11-22 13:00",
+		"of two that ended a moment ago, the later": {
+			"*/4 * * * *", time.Minute, "2026-11-22 12:09", criticalv2.MaintenanceAwaitingApplication, "2026-11-22 12:08", "2026-11-22 12:09", "2026-11-22 12:12",
+		},
+		"a window that begins while the application of the last is awaited": {
+			"*/12 * * * *", 10 * time.Minute, "2026-11-22 12:12", criticalv2.MaintenanceAnnounced, "2026-11-22 12:12", "2026-11-22 12:22", "2026-11-22 12:24",
 		},
 		"a window keeps its length where the clock is turned back meanwhile": {
 			"30 1 * * *", 3 * time.Hour, "2026-10-25 03:00", criticalv2.MaintenanceAnnounced, "2026-10-25 01:30", "2026-10-25 03:30", "2026-10-26 01:30",
@@ -107,6 +110,12 @@ func TestSchedulesThatAnnounceNothing(t *testing.T) {
 		"a date that no year has": {
 			func(r *criticalv2.Recurring) { r.Schedule = "0 2 30 2 *" }, `spec.recurring.schedule: "0 2 30 2 *" is at no time within the next five years`,
 		},
+		"windows that overlap": {
+			func(r *criticalv2.Recurring) { r.Schedule = "*/30 * * * *" }, "spec.recurring: a window of 1h0m0s that begins at 2026-11-22T01:30:00+01:00 does not end before the next one begins",
+		},
+		"windows that touch": {
+			func(r *criticalv2.Recurring) { r.Schedule = "0 * * * *" }, "spec.recurring: a window of 1h0m0s that begins at 2026-11-22T02:00:00+01:00 does not end before the next one begins",
+		},
 		"a zone that does not exist": {
 			func(r *criticalv2.Recurring) { r.TimeZone = "Europe/Atlantis" }, `spec.recurring.timeZone: "Europe/Atlantis" is not a zone`,
 		},
@@ -126,6 +135,44 @@ func TestSchedulesThatAnnounceNothing(t *testing.T) {
 			g.Expect(plan.Status.Since).To(BeNil())
 			g.Expect(plan.Status.Next).To(BeNil())
 		})
+	}
+}
+
+// Each write of the status wakes the controller: what it then decides must be what it has
+// written, in every state.
+func TestADecisionIsAFixedPoint(t *testing.T) {
+	now := at(t, "2026-11-22 02:30")
+	once := func(until time.Duration) *criticalv2.Maintenance {
+		m := owing(now)
+		m.Spec.Until = new(metav1.NewTime(now.Add(until)))
+		return m
+	}
+	drill := once(-time.Second)
+	drill.Spec.Purpose = criticalv2.PurposeDrill
+	for sentence, m := range map[string]*criticalv2.Maintenance{
+		"announced": once(time.Hour), "over a moment ago": once(-time.Second), "over long ago": once(-time.Hour), "a drill that is over": drill,
+		"a window that runs": recurring("0 2 * * SUN", time.Hour), "a window that is over": recurring("0 1 * * SUN", 85*time.Minute),
+		"a window to come": recurring("0 3 * * SUN", time.Hour), "a schedule that is invalid": recurring("0 * * * *", time.Hour),
+	} {
+		for _, answers := range []bool{true, false} {
+			for _, scale := range []int32{0, 3} {
+				g := NewWithT(t)
+				m, workload := m.DeepCopy(), decide.Workload{Scale: &decide.Scale{Replicas: scale}}
+				next := func() decide.Plan {
+					s := decide.Snapshot{Now: now, Maintenance: m}
+					needs := decide.NeedsOf(m, now)
+					if needs.Workload {
+						s.Workload = workload
+					}
+					s.Answers = needs.Answers && answers
+					return decide.Decide(s)
+				}
+				for range 2 { // What was given back, and whether the application answers, may come in two steps.
+					m.Status = next().Status
+				}
+				g.Expect(next().Status).To(Equal(m.Status), "%s; it answers: %v; it has %d", sentence, answers, scale)
+			}
+		}
 	}
 }
 
@@ -175,6 +222,12 @@ func TestADeletedMaintenanceGivesBackOnce(t *testing.T) {
 	now := at(t, "2026-11-22 12:00")
 	m := owing(now)
 	m.DeletionTimestamp = new(metav1.NewTime(now))
+	refused := decide.Decide(decide.Snapshot{Now: now, Maintenance: m, Workload: decide.Workload{Refused: "a moment only"}})
+	g.Expect(refused.Finalizer).To(BeTrue(), "a refusal may pass")
+	g.Expect(refused.RecheckAfter).To(BeNumerically(">", 0))
+	late := decide.Decide(decide.Snapshot{Now: now.Add(time.Minute), Maintenance: m, Workload: decide.Workload{Refused: "for good"}})
+	g.Expect(late.Finalizer).To(BeFalse(), "a namespace that ends cannot wait")
+	g.Expect(late.Lost).To(ContainSubstring("kubectl scale"))
 	away := decide.Workload{Scale: &decide.Scale{Replicas: 0}}
 	g.Expect(decide.NeedsOf(m, now).Workload).To(BeTrue())
 	g.Expect(decide.Decide(decide.Snapshot{Now: now, Maintenance: m, Workload: away}).GiveBack).To(Equal(m.Status.Owed))

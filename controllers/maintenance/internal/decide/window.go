@@ -44,8 +44,8 @@ func windowOf(m *criticalv2.Maintenance, now time.Time) (window, error) {
 var fields = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
 
 // recurring is the window that runs, or ended so short a time ago that the application is
-// still waited for, and the next one. Of windows that overlap, it is the one that ends
-// first.
+// still waited for, and the next one. Windows that touch or overlap are refused: what would
+// be announced has no end.
 func recurring(r *criticalv2.Recurring, now time.Time) (window, error) {
 	schedule, err := fields.Parse(r.Schedule)
 	if err != nil {
@@ -55,16 +55,20 @@ func recurring(r *criticalv2.Recurring, now time.Time) (window, error) {
 	if err != nil {
 		return window{}, fmt.Errorf("spec.recurring.timeZone: %q is not a zone of the IANA database, such as Europe/Berlin", r.TimeZone)
 	}
-	at, length := now.In(zone), r.Duration.Duration
-	w := window{next: schedule.Next(at)}
-	if w.next.IsZero() {
-		return window{}, fmt.Errorf("spec.recurring.schedule: %q is at no time within the next five years", r.Schedule)
-	}
-	for _, ago := range []time.Duration{length, length + criticalv2.MaintenanceGrace} {
-		if begin := schedule.Next(at.Add(-ago)); !begin.After(now) {
-			w.since, w.until = begin, begin.Add(length)
-			break
+	length := r.Duration.Duration
+	w := window{next: schedule.Next(now.In(zone).Add(-length - criticalv2.MaintenanceGrace))}
+	for {
+		if w.next.IsZero() && w.since.IsZero() {
+			return window{}, fmt.Errorf("spec.recurring.schedule: %q is at no time within the next five years", r.Schedule)
 		}
+		following := schedule.Next(w.next)
+		if end := w.next.Add(length); !following.IsZero() && !following.After(end) {
+			return window{}, fmt.Errorf("spec.recurring: a window of %s that begins at %s does not end before the next one begins: choose a shorter duration, or a schedule with more time between",
+				length, w.next.Format(time.RFC3339))
+		}
+		if w.next.IsZero() || w.next.After(now) {
+			return w, nil
+		}
+		w = window{since: w.next, until: w.next.Add(length), next: following}
 	}
-	return w, nil
 }

@@ -77,7 +77,7 @@ func (w *World) permitted(ctx context.Context, to client.Client, m *criticalv2.M
 		role := &rbacv1.Role{}
 		return to.Get(ctx, client.ObjectKey{Namespace: m.Namespace, Name: binding.RoleRef.Name}, role) == nil &&
 			slices.ContainsFunc(role.Rules, func(rule rbacv1.PolicyRule) bool {
-				return slices.Contains(rule.Verbs, criticalv2.VerbRestore) && slices.Contains(rule.ResourceNames, m.Name)
+				return slices.Contains(rule.Verbs, criticalv2.VerbRestore) && slices.Contains(rule.ResourceNames, criticalv2.RestoreName(m.Name, m.Spec.Restore))
 			})
 	})
 }

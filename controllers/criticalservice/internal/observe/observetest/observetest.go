@@ -32,7 +32,7 @@ func Of(t testing.TB, objects ...client.Object) (observe.Observer, client.Client
 	cached := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
 		WithIndex(&corev1.ConfigMap{}, metav1.ObjectNameField, func(object client.Object) []string { return []string{object.GetName()} }).
 		WithIndex(&criticalv2.Maintenance{}, protection.IndexServicesOfMaintenance, observe.ServicesOfMaintenance).
-		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexServiceOfSlice, observe.ServiceOfSlice).
+		WithIndex(&discoveryv1.EndpointSlice{}, protection.IndexServiceOfSlice, observe.ServiceOfSlice).
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexBackupOfSlice, observe.BackupOfSlice).
 		WithIndex(&discoveryv1.EndpointSlice{}, observe.IndexPageOfSlice, observe.PageOfSlice).
 		WithStatusSubresource(&criticalv2.CriticalService{}, &criticalv2.ServiceFallback{}).Build()
