@@ -32,14 +32,14 @@ func TestKeyOf(t *testing.T) {
 }
 
 func TestKubernetesVersionFlags(t *testing.T) {
-	const want = "-X k8s.io/component-base/version.gitVersion=v1.37.1" +
+	const want = "-X k8s.io/component-base/version.gitVersion=v1.37.2" +
 		" -X k8s.io/component-base/version.gitMajor=1" +
 		" -X k8s.io/component-base/version.gitMinor=37" +
 		" -X k8s.io/component-base/version.gitTreeState=clean" +
-		" -X k8s.io/client-go/pkg/version.gitVersion=v1.37.1" +
+		" -X k8s.io/client-go/pkg/version.gitVersion=v1.37.2" +
 		" -X k8s.io/client-go/pkg/version.gitMajor=1" +
 		" -X k8s.io/client-go/pkg/version.gitMinor=37"
-	if got := kubernetesVersionFlags("v1.37.1"); got != want {
+	if got := kubernetesVersionFlags("v1.37.2"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
