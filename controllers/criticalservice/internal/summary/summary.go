@@ -27,6 +27,15 @@ type Verdict struct {
 	Check *Check
 }
 
+// cause is why the Service is down, as far as that is known: an outage that is planned
+// needs no other explanation.
+func (v *Verdict) cause() *criticalv2.OutageCause {
+	if v.Planned != nil {
+		return v.Planned
+	}
+	return v.Cause
+}
+
 // Scope is what keeps the operator from looking at what a policy means.
 type Scope struct {
 	// Unwatched are the namespaces of the spec that the operator does not look at.
@@ -78,10 +87,7 @@ func detailOf(policy criticalv2.Policy, verdict *Verdict, was *criticalv2.Servic
 		override(&detail, verdict, protection.TierOf(policy, verdict.Service.Name))
 	}
 	if inOutage(detail) {
-		detail.Cause = verdict.Cause
-		if verdict.Planned != nil {
-			detail.Cause = verdict.Planned
-		}
+		detail.Cause = verdict.cause()
 	}
 	if was == nil {
 		detail.Failover = failoverOf(policy, verdict, nil)
@@ -123,8 +129,10 @@ var precedence = map[protection.Tier]string{
 }
 
 // inOutage reports whether a Service has no ready endpoint of its own.
-func inOutage(detail criticalv2.ServiceStatus) bool {
-	return detail.State == criticalv2.StateExposed || detail.State == criticalv2.StateCovered
+func inOutage(detail criticalv2.ServiceStatus) bool { return isOutage(detail.State) }
+
+func isOutage(state criticalv2.ServiceState) bool {
+	return state == criticalv2.StateExposed || state == criticalv2.StateCovered
 }
 
 func count(details []criticalv2.ServiceStatus) criticalv2.ServiceCounts {
