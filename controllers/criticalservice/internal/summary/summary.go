@@ -43,6 +43,8 @@ type Scope struct {
 	// Surplus is true of a ServiceFallback that does not count, because there are too many
 	// in its namespace.
 	Surplus bool
+	// TurnedOff is true of a ServiceFallback where the operator does not follow the kind.
+	TurnedOff bool
 }
 
 // Summarize makes the status of a policy from its Services. The old
@@ -161,6 +163,9 @@ func setReady(list condition.List, policy criticalv2.Policy, counts criticalv2.S
 	case policy.SelectorProblem() != nil:
 		list.Set(criticalv2.ConditionReady, false, criticalv2.ConditionReasonSelectorInvalid,
 			shorten(fmt.Sprintf("A selector of the spec matches nothing, because it is not valid: %v.", policy.SelectorProblem())))
+	case scope.TurnedOff:
+		list.Set(criticalv2.ConditionReady, false, criticalv2.ConditionReasonTurnedOff,
+			"The operator follows no ServiceFallbacks: its setting TENANTS is false. Ask an administrator to turn it on, or to protect the Service with a CriticalService.")
 	case scope.Surplus:
 		list.Set(criticalv2.ConditionReady, false, criticalv2.ConditionReasonTooMany, fmt.Sprintf(
 			"The namespace has more than %d ServiceFallbacks, of which the oldest count: put Services into one of those, by name or by label, or delete some.", protection.MaxFallbacks))
