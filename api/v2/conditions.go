@@ -61,6 +61,9 @@ const (
 	// ConditionReasonTooMany: the namespace has more ServiceFallbacks than count (100),
 	// and this one is among the youngest.
 	ConditionReasonTooMany = "TooMany"
+	// ConditionReasonTurnedOff: the operator follows no ServiceFallbacks (its setting
+	// TENANTS is false), and withdrew what this one had.
+	ConditionReasonTurnedOff = "TurnedOff"
 	// ConditionReasonNamespaceNotWatched: one of spec.namespaces is not among the
 	// namespaces that the operator is configured to watch.
 	ConditionReasonNamespaceNotWatched = "NamespaceNotWatched"

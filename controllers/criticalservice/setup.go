@@ -141,6 +141,12 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := statuses.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the status controller: %w", err)
 	}
+	if options.NoTenants {
+		off := &status.TurnedOff{Live: mgr.GetAPIReader(), Client: writer, Namespaces: options.Namespaces, Clock: observer.Clock}
+		if err := mgr.Add(off); err != nil {
+			return fmt.Errorf("set up the status of what is turned off: %w", err)
+		}
+	}
 	causes := &cause.Reconciler{Observer: observer, Emitter: emitter, Reader: evidence.Shared(explaining), Diagnoses: diagnoses, Wake: wakeStatus}
 	if err := causes.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the cause controller: %w", err)

@@ -6,8 +6,10 @@ import (
 	"errors"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -18,7 +20,8 @@ import (
 )
 
 // giveBack gives a workload its replicas back, provided that its scale is still as it was
-// read: 0. Of a workload that has gone meanwhile the plan is another.
+// read: 0. It reports that at once, since an attempt that comes after a failed write of the
+// status finds the replicas there. Of a workload that has gone meanwhile the plan is another.
 func (r *Reconciler) giveBack(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan) error {
 	if plan.GiveBack == nil {
 		return nil
@@ -36,6 +39,10 @@ func (r *Reconciler) giveBack(ctx context.Context, snap *decide.Snapshot, plan *
 		snap.Workload.Scale = nil
 		*plan = decide.Decide(*snap)
 		return nil
+	}
+	if err == nil {
+		ctrl.LoggerFrom(ctx).Info("restored the replicas of a workload", "workload", plan.GiveBack.String(), "replicas", plan.GiveBack.Replicas)
+		r.Emit(snap.Maintenance, nil, corev1.EventTypeNormal, eventWorkloadRestored, "RestoreWorkload", "Gave %s its %d replicas back", plan.GiveBack, plan.GiveBack.Replicas)
 	}
 	return err
 }

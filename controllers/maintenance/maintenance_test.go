@@ -130,6 +130,26 @@ func TestAnAnswerThatIsLostDoesNotGiveBackTwice(t *testing.T) {
 	w.Expect(w.replicas()).To(BeZero(), "what was given back once is not given back again")
 }
 
+func TestWhatWasGivenBackIsReportedAlthoughTheStatusWriteFails(t *testing.T) {
+	w := newWorld(t)
+	w.permit()
+	var given, lost atomic.Bool
+	w.start(func(r testenv.Request) testenv.Verdict {
+		switch {
+		case r.Method == http.MethodPatch && r.Resource() == "deployments/scale":
+			given.Store(true)
+		case r.Method == http.MethodPatch && r.Resource() == "maintenances/status" && given.Load() && lost.CompareAndSwap(false, true):
+			return testenv.Lose
+		}
+		return testenv.Pass
+	})
+	m := w.takenAway()
+	w.ends(m)
+	w.Eventually(w.restored(m)).ShouldNot(Or(BeEmpty(), Equal(criticalv2.RestoreOwed)))
+	w.Eventually(w.EventsOf(m, "WorkloadRestored")).Should(HaveLen(1))
+	w.Expect(lost.Load()).To(BeTrue())
+}
+
 func TestAWorkloadGetsBackNoMoreThanItHad(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		has, owed int32

@@ -29,13 +29,9 @@ var news = []struct {
 	}},
 }
 
-// report reports what was done, and what blocks the end.
+// report reports what was recorded, and what blocks the end.
 func (r *Reconciler) report(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan) {
 	log, m := ctrl.LoggerFrom(ctx), snap.Maintenance
-	if given := plan.GiveBack; given != nil {
-		log.Info("restored the replicas of a workload", "workload", given.String(), "replicas", given.Replicas)
-		r.Emit(m, nil, corev1.EventTypeNormal, eventWorkloadRestored, "RestoreWorkload", "Gave %s its %d replicas back", given, given.Replicas)
-	}
 	if plan.Lost != "" {
 		log.Info("a Maintenance was deleted, and what it owes could not be given back", "reason", plan.Lost)
 		r.Emit(m, nil, corev1.EventTypeWarning, eventRestoreFailed, "RestoreWorkload", "%.900s", plan.Lost)

@@ -50,10 +50,11 @@ func Title(policy criticalv2.Policy) string {
 }
 
 // Matching are the policies that match a Service, the one that governs it first. A
-// ServiceFallback that counts for nothing comes last.
+// ServiceFallback that counts for nothing comes last, and so does one that the operator has
+// not looked at: it is new, or the operator follows none.
 func Matching(policies []criticalv2.Policy, service *corev1.Service, namespaceLabels map[string]string) []criticalv2.Policy {
 	last := func(policy criticalv2.Policy) int {
-		if policy.GetNamespace() != "" && Misdirected(policy) != nil {
+		if policy.GetNamespace() != "" && (Misdirected(policy) != nil || policy.Observed().ObservedGeneration == 0) {
 			return 1
 		}
 		return 0

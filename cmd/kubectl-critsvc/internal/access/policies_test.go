@@ -143,6 +143,8 @@ func TestAServiceFallbackThatCountsForNothingGovernsLast(t *testing.T) {
 	cluster.Spec.ServiceSelector.MatchLabels = service.Labels
 	web := fallback("shop", "web")
 	web.Spec.Services = []string{"web"}
+	g.Expect(access.Title(access.Matching([]criticalv2.Policy{cluster, web}, service, nil)[0])).To(Equal("CriticalService all"), "the operator has not seen it, or follows none")
+	web.Status.ObservedGeneration = 1
 	first := func(reason string) string {
 		web.Status.Conditions = []metav1.Condition{{Type: criticalv2.ConditionReady, Status: metav1.ConditionFalse, Reason: reason}}
 		return access.Title(access.Matching([]criticalv2.Policy{cluster, web}, service, nil)[0])

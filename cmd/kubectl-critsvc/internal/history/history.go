@@ -12,6 +12,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // View is what the command found, as -o json prints it.
@@ -39,8 +40,8 @@ type Outage struct {
 	Fallback string `json:"fallback,omitempty"`
 	// Cause explains it, as far as it is known.
 	Cause *criticalv2.OutageCause `json:"cause,omitempty"`
-	// Governor has the record: it governed the Service. CriticalService is its name if it is
-	// one.
+	// Governor has the record: it governed the Service when the outage began. Its tier is by
+	// its spec of today. CriticalService is its name if it is one.
 	Governor        access.Governor `json:"governor"`
 	CriticalService string          `json:"criticalService,omitempty"`
 }
@@ -75,7 +76,9 @@ func outageOf(policy criticalv2.Policy, outage criticalv2.Outage, now time.Time)
 	result := Outage{
 		Namespace: outage.Namespace, Name: outage.Name, Began: outage.Began, Covered: outage.Covered, Ended: outage.Ended,
 		DurationSeconds: max(end.Sub(outage.Began.Time), 0).Seconds(), Fallback: outage.Fallback, Cause: outage.Cause,
-		Governor: access.Governor{Kind: policy.PolicyKind().Kind, Name: policy.GetName()},
+		Governor: access.Governor{
+			Kind: policy.PolicyKind().Kind, Name: policy.GetName(), Tier: protection.TierOf(policy, outage.Name).String(),
+		},
 	}
 	if policy.GetNamespace() == "" {
 		result.CriticalService = policy.GetName()
@@ -90,7 +93,7 @@ func outageOf(policy criticalv2.Policy, outage criticalv2.Outage, now time.Time)
 func columns(allNamespaces bool) []output.Column {
 	all := []output.Column{
 		{Name: "NAMESPACE"}, {Name: "NAME"}, {Name: "BEGAN"}, {Name: "AGE"}, {Name: "LASTED"}, {Name: "COVERED-AFTER"}, {Name: "FALLBACK"},
-		{Name: "GOVERNOR", Wide: true}, {Name: "REASON", Wide: true}, {Name: "CAUSE"},
+		{Name: "GOVERNOR", Wide: true}, {Name: "TIER", Wide: true}, {Name: "REASON", Wide: true}, {Name: "CAUSE"},
 	}
 	if !allNamespaces {
 		return all[1:]
@@ -108,7 +111,7 @@ func row(outage *Outage, allNamespaces bool, now time.Time) []string {
 	}
 	cells := []string{
 		outage.Namespace, outage.Name, outage.Began.UTC().Format(time.RFC3339), output.Age(outage.Began.Time, now),
-		lasted(outage), coveredAfter(outage), outage.Fallback, outage.Governor.String(), reason, text,
+		lasted(outage), coveredAfter(outage), outage.Fallback, outage.Governor.String(), outage.Governor.Tier, reason, text,
 	}
 	if !allNamespaces {
 		return cells[1:]

@@ -70,9 +70,9 @@ func TestATeamHasItsHistory(t *testing.T) {
 	view, err := look(t.Context(), golden.Team(t, objects), scope{namespace: "shop"}, night)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(view.Outages).To(HaveExactElements(And(
-		HaveField("Name", "pay"), HaveField("Governor", access.Governor{Kind: "ServiceFallback", Name: "ours"}), HaveField("CriticalService", ""),
+		HaveField("Name", "pay"), HaveField("Governor", access.Governor{Kind: "ServiceFallback", Name: "ours", Tier: "Selected"}), HaveField("CriticalService", ""),
 	)))
-	g.Expect(row(&view.Outages[0], false, night)).To(ContainElement("ServiceFallback/ours"))
+	g.Expect(row(&view.Outages[0], false, night)).To(ContainElements("ServiceFallback/ours", "Selected"))
 	g.Expect(view.Notices).To(HaveExactElements(HavePrefix("You may not list CriticalServices")))
 
 	everything := golden.Reader(t, objects, func(any, string) bool { return false })

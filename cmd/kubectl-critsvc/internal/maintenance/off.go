@@ -93,6 +93,9 @@ func (e *ending) perform(ctx context.Context, to client.Client, name types.Names
 	}
 	outcome := "the maintenance is over"
 	if len(own) == 0 {
+		if _, err := access.GetService(ctx, to, name); err != nil {
+			return err
+		}
 		outcome = "no maintenance is announced"
 	}
 	_, err = fmt.Fprintf(e.to.Out, "service/%s: %s.\n", name.Name, outcome)

@@ -163,7 +163,7 @@ func (s *shop) unprotected(t *testing.T, name string) {
 
 func TestAServiceThatDoesNotExistIsTheSameErrorOfEveryCommand(t *testing.T) {
 	s := newShop(t)
-	for _, command := range []string{"status", "explain", "history", "doctor", "drill", "maintenance on"} {
+	for _, command := range []string{"status", "explain", "history", "doctor", "drill", "maintenance on", "maintenance off"} {
 		t.Run(command, func(t *testing.T) {
 			g := NewWithT(t)
 			got := run(t.Context(), append(strings.Fields(command), "svc/none", "-n", s.namespace)...)

@@ -15,14 +15,17 @@ import (
 type observation struct {
 	detail   criticalv2.ServiceStatus
 	fallback string
+	// overridden is true where another policy governs the Service, which has the outages
+	// that begin now.
+	overridden bool
 }
 
 // recordOutages continues the list of outages: one begins when a Service that is not new
-// is first seen in outage, and ends when it is seen to answer by itself, or is no longer
-// governed. The latest come first, and the oldest are dropped.
+// is first seen in outage, and ends when it is seen to answer by itself, or no longer
+// matches. The latest come first, and the oldest are dropped.
 func recordOutages(policy criticalv2.Policy, details []criticalv2.ServiceStatus, verdicts []Verdict, now time.Time) []criticalv2.Outage {
 	moment := metav1.NewMicroTime(now)
-	seen := observe(details, verdicts)
+	seen := observe(policy, details, verdicts)
 
 	var outages []criticalv2.Outage
 	for _, outage := range policy.Observed().Outages {
@@ -43,15 +46,23 @@ func recordOutages(policy criticalv2.Policy, details []criticalv2.ServiceStatus,
 	return latest(append(outages, begun(policy, seen, outages, moment)...))
 }
 
-// observe joins what is known of each Service.
-func observe(details []criticalv2.ServiceStatus, verdicts []Verdict) map[types.NamespacedName]observation {
+// observe joins what is known of each Service. The detail of one that another policy
+// governs says nothing of it, so that its verdict counts: an outage goes on where the
+// governor changes.
+func observe(policy criticalv2.Policy, details []criticalv2.ServiceStatus, verdicts []Verdict) map[types.NamespacedName]observation {
 	seen := map[types.NamespacedName]observation{}
 	for _, detail := range details {
 		seen[types.NamespacedName{Namespace: detail.Namespace, Name: detail.Name}] = observation{detail: detail}
 	}
 	for i := range verdicts {
-		key := verdicts[i].Service
-		seen[key] = observation{detail: seen[key].detail, fallback: verdicts[i].Fallback}
+		verdict := &verdicts[i]
+		current := observation{
+			detail: seen[verdict.Service].detail, fallback: verdict.Fallback, overridden: !verdict.IsGovernedBy(KeyOf(policy)),
+		}
+		if current.overridden {
+			current.detail.State, current.detail.Reason, current.detail.Cause = verdict.State, verdict.Reason, verdict.cause()
+		}
+		seen[verdict.Service] = current
 	}
 	return seen
 }
@@ -68,7 +79,7 @@ func begun(policy criticalv2.Policy, seen map[types.NamespacedName]observation, 
 	var added []criticalv2.Outage
 	for key, current := range seen {
 		was := before[key]
-		if !inOutage(current.detail) || isNew(policy.Observed(), was, roomBefore) {
+		if current.overridden || !inOutage(current.detail) || isNew(policy.Observed(), was, roomBefore) {
 			continue
 		}
 		outage := criticalv2.Outage{Namespace: key.Namespace, Name: key.Name, Began: now}

@@ -153,9 +153,32 @@ func TestTheHistoryOfOutages(t *testing.T) {
 			},
 			want: []string{"x +0s ended +1m0s", "y +0s ended +1m0s"},
 		},
-		"a Service that another CriticalService takes over ends it here": {
-			happens: func(c *recorder) { c.see(0, coveredNow("x")); c.see(minute, governedBy("A", coveredNow("x"))) },
-			want:    []string{"x +0s covered +0s by page ended +1m0s"},
+		"an outage goes on in the history in which it began, also under another governor": {
+			happens: func(c *recorder) {
+				c.see(0, exposedNow("x"))
+				c.see(minute, governedBy("A", coveredNow("x")))
+				c.see(minute, governedBy("A", unknownNow("x")))
+				c.see(minute, governedBy("A", coveredNow("x")))
+			},
+			want: []string{"x +0s covered +1m0s by page"},
+		},
+		"an outage ends with the application's return, where another governs the Service by then": {
+			happens: func(c *recorder) {
+				c.see(0, coveredNow("x"))
+				c.see(minute, governedBy("A", coveredNow("x")))
+				c.see(minute, governedBy("A", armedNow("x")))
+				c.see(minute, governedBy("A", coveredNow("x")))
+			},
+			want: []string{"x +0s covered +0s by page ended +2m0s"},
+		},
+		"an outage is one, although the Service was another's for a while": {
+			happens: func(c *recorder) {
+				c.see(0, coveredNow("x"))
+				c.see(minute, governedBy("A", coveredNow("x")))
+				c.see(minute, coveredNow("x"))
+				c.see(minute, armedNow("x"))
+			},
+			want: []string{"x +0s covered +0s by page ended +3m0s"},
 		},
 		"an outage that began under another policy is in the history of that one": {
 			happens: func(c *recorder) { c.see(0, governedBy("A", coveredNow("x"))); c.see(minute, coveredNow("x")) },

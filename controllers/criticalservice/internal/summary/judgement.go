@@ -129,6 +129,10 @@ func (j *Judgement) Same(other *Judgement) bool {
 		samePlanned(j.Planned, other.Planned) && j.SameGovernor(other)
 }
 
+// Turns reports whether an outage that was under way is over, or is covered now, or not any
+// more.
+func (j *Judgement) Turns(last *Judgement) bool { return isOutage(last.State) && j.State != last.State }
+
 // samePlanned compares causes that plannedCause made.
 func samePlanned(a, b *criticalv2.OutageCause) bool {
 	if a == nil || b == nil {

@@ -27,6 +27,15 @@ type Verdict struct {
 	Check *Check
 }
 
+// cause is why the Service is down, as far as that is known: an outage that is planned
+// needs no other explanation.
+func (v *Verdict) cause() *criticalv2.OutageCause {
+	if v.Planned != nil {
+		return v.Planned
+	}
+	return v.Cause
+}
+
 // Scope is what keeps the operator from looking at what a policy means.
 type Scope struct {
 	// Unwatched are the namespaces of the spec that the operator does not look at.
@@ -34,6 +43,8 @@ type Scope struct {
 	// Surplus is true of a ServiceFallback that does not count, because there are too many
 	// in its namespace.
 	Surplus bool
+	// TurnedOff is true of a ServiceFallback where the operator does not follow the kind.
+	TurnedOff bool
 }
 
 // Summarize makes the status of a policy from its Services. The old
@@ -78,10 +89,7 @@ func detailOf(policy criticalv2.Policy, verdict *Verdict, was *criticalv2.Servic
 		override(&detail, verdict, protection.TierOf(policy, verdict.Service.Name))
 	}
 	if inOutage(detail) {
-		detail.Cause = verdict.Cause
-		if verdict.Planned != nil {
-			detail.Cause = verdict.Planned
-		}
+		detail.Cause = verdict.cause()
 	}
 	if was == nil {
 		detail.Failover = failoverOf(policy, verdict, nil)
@@ -123,8 +131,10 @@ var precedence = map[protection.Tier]string{
 }
 
 // inOutage reports whether a Service has no ready endpoint of its own.
-func inOutage(detail criticalv2.ServiceStatus) bool {
-	return detail.State == criticalv2.StateExposed || detail.State == criticalv2.StateCovered
+func inOutage(detail criticalv2.ServiceStatus) bool { return isOutage(detail.State) }
+
+func isOutage(state criticalv2.ServiceState) bool {
+	return state == criticalv2.StateExposed || state == criticalv2.StateCovered
 }
 
 func count(details []criticalv2.ServiceStatus) criticalv2.ServiceCounts {
@@ -153,6 +163,9 @@ func setReady(list condition.List, policy criticalv2.Policy, counts criticalv2.S
 	case policy.SelectorProblem() != nil:
 		list.Set(criticalv2.ConditionReady, false, criticalv2.ConditionReasonSelectorInvalid,
 			shorten(fmt.Sprintf("A selector of the spec matches nothing, because it is not valid: %v.", policy.SelectorProblem())))
+	case scope.TurnedOff:
+		list.Set(criticalv2.ConditionReady, false, criticalv2.ConditionReasonTurnedOff,
+			"The operator follows no ServiceFallbacks: its setting TENANTS is false. Ask an administrator to turn it on, or to protect the Service with a CriticalService.")
 	case scope.Surplus:
 		list.Set(criticalv2.ConditionReady, false, criticalv2.ConditionReasonTooMany, fmt.Sprintf(
 			"The namespace has more than %d ServiceFallbacks, of which the oldest count: put Services into one of those, by name or by label, or delete some.", protection.MaxFallbacks))

@@ -27,13 +27,14 @@ func NewStatus(known *memory.Memory) Status { return Status{queue.NewWaker(settl
 
 // Judged stores what was decided about a Service, and reports whether it is the last word
 // on it. If a status reports something else of it than before, that of every policy
-// concerned is woken: the policies that do not govern the Service say only which one does.
+// concerned is woken: the policies that do not govern the Service say only which one does,
+// and how an outage goes on that began under them.
 func (s Status) Judged(service types.NamespacedName, snap *decide.Snapshot, plan *decide.Plan) bool {
 	next := summary.Judge(snap, plan)
 	last, stored := s.known.Judgements.Replace(service, snap.Now, next)
 	switch {
 	case !stored || next.Same(last):
-	case next.SameGovernor(last):
+	case next.SameGovernor(last) && !next.Turns(last):
 		s.Wake(next.Governor())
 	default:
 		s.wake(last.Policies())

@@ -1,6 +1,7 @@
 package checkup
 
 import (
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -51,7 +52,7 @@ func TestWhatIsWrongWithAServiceFallbackIsFound(t *testing.T) {
 		"one of them that governs": {func(w *World, ours *criticalv2.ServiceFallback) {
 			w.Policies.Problem = "you may not list CriticalServices"
 			overridden(ours)
-		}, []finding{{checkServices, Warning, partly}, {checkProtected, Warning, "not checked: CriticalService pci governs the Service"}}},
+		}, []finding{{checkServices, Warning, partly}, {checkProtected, Warning, "not checked: CriticalService pci governs the Service, as the status of ServiceFallback ours says, and its own could not be read"}}},
 		"its PodTemplate": {func(w *World, ours *criticalv2.ServiceFallback) {
 			ours.Spec.Fallback = criticalv2.Fallback{PodTemplate: &criticalv2.PodTemplateFallback{Activation: criticalv2.ActivationStandby, Name: "spare"}}
 			w.Services[0].Template.Missing = true
@@ -63,11 +64,14 @@ func TestWhatIsWrongWithAServiceFallbackIsFound(t *testing.T) {
 			w.Policies.Value = []criticalv2.Policy{ours}
 			test.change(w, ours)
 			var wrong []Finding
+			problems := 0
 			for _, found := range Examine(w).Findings {
 				if found.Severity != OK {
 					wrong = append(wrong, found)
 				}
+				problems += strings.Count(found.What, "you may not list CriticalServices")
 			}
+			g.Expect(problems).To(BeNumerically("<=", 1), "it is said once")
 			g.Expect(wrong).To(HaveLen(len(test.want)), "%+v", wrong)
 			for _, want := range test.want {
 				g.Expect(wrong).To(ContainElement(want.matcher()))

@@ -75,9 +75,9 @@ func protected(w *World, s *Service) []Finding {
 // unseen is the finding of a Service that a policy may govern that could not be read.
 func unseen(w *World, overridden criticalv2.Policy, status *criticalv2.ServiceStatus) Finding {
 	what := w.Policies.Problem
-	if overridden != nil {
+	if overridden != nil { // Why it could not be read is in the finding of the Services.
 		governor := access.GovernorOf(overridden, status)
-		what = fmt.Sprintf("%s %s governs the Service, as the status of %s says, and its own could not be read: %s", governor.Kind, governor.Name, access.Title(overridden), what)
+		what = fmt.Sprintf("%s %s governs the Service, as the status of %s says, and its own could not be read", governor.Kind, governor.Name, access.Title(overridden))
 	}
 	return unchecked(checkProtected, what, "run it with the right to list criticalservices.mycrd.com and servicefallbacks.mycrd.com")[0]
 }
