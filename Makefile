@@ -127,13 +127,14 @@ test: bin/devcluster $(addprefix $(TOOLS)/,gotestsum kustomize helm operator-sdk
 	exit $$status
 
 .PHONY: lint
-lint: $(TOOLS)/golangci-lint $(TOOLS)/kustomize ## Check code, scripts and kustomizations.
+lint: $(addprefix $(TOOLS)/,actionlint golangci-lint kustomize) ## Check code, scripts, kustomizations and workflows.
 	@status=0; check() { echo "$$*"; "$$@" || status=1; }; \
 	check go vet -tags e2e ./...; \
 	check go -C hack/devcluster vet ./...; \
 	check $(TOOLS)/golangci-lint run; \
 	(cd hack/devcluster && check $(TOOLS)/golangci-lint run; exit $$status) || status=1; \
 	for dir in config/default config/certmanager config/samples config/scorecard config/manifests config/prometheus config/grafana; do check $(TOOLS)/kustomize build -o /dev/null "$$dir"; done; \
+	check $(TOOLS)/actionlint; \
 	if command -v shellcheck >/dev/null; then check shellcheck -x hack/*.sh test/*/*.sh .ci/run; \
 	else echo "note: shellcheck is not installed, the scripts were not checked"; fi; \
 	exit $$status
