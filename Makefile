@@ -21,6 +21,9 @@ TOOLS := $(CURDIR)/bin/tools
 BENCH_ARGS ?=
 # For example TEST_ARGS="-run TestDecide".
 TEST_ARGS ?=
+# How long each fuzz target looks, and for example FUZZ=FuzzDetect for one of them.
+FUZZTIME ?= 1m
+FUZZ ?= .
 
 # Static binaries, and one set of compiled packages for nearly everything.
 # The race detector of the unit tests needs a C compiler; without one they run without it.
@@ -142,6 +145,10 @@ lint: $(addprefix $(TOOLS)/,actionlint golangci-lint kustomize) ## Check code, s
 .PHONY: verify
 verify: $(addprefix $(TOOLS)/,controller-gen golangci-lint kustomize operator-sdk opm) ## Check that everything generated is up to date; says what to run if not.
 	hack/verify.sh
+
+.PHONY: fuzz
+fuzz: ## Let every fuzz target look for inputs that fail, FUZZTIME each.
+	hack/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
 .PHONY: vuln
 vuln: ## Look for known vulnerabilities in the code that is called (needs internet access).
