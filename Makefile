@@ -262,6 +262,10 @@ GIVEN_VERSION = '$(if $(filter command environment,$(firstword $(origin VERSION)
 release: $(addprefix $(TOOLS)/,crane helm kustomize operator-sdk opm) ## Make everything that is published of VERSION=vX.Y.Z, in dist/. Publishes nothing. See docs/release.md.
 	TOOLS=$(TOOLS) OPM_IMAGE=$(OPM_IMAGE) hack/release.sh $(GIVEN_VERSION)
 
+.PHONY: publish
+publish: $(TOOLS)/crane ## Publish what `make release` has made of VERSION=vX.Y.Z: images, and the page of the release.
+	TOOLS=$(TOOLS) hack/publish.sh $(GIVEN_VERSION)
+
 .PHONY: plugin-release
 plugin-release: ## Make the archives of the kubectl plugin of VERSION=vX.Y.Z, and its krew manifest, in dist/.
 	hack/plugin.sh $(GIVEN_VERSION)
