@@ -61,8 +61,8 @@ func publish(t *testing.T, dist, registry map[string]string, pushed string, argu
 			files["dist/SHA256SUMS"] = sums
 		}
 	}
-	for image, digest := range registry {
-		files["registry/"+filepath.Base(image)] = digest
+	for image, present := range registry {
+		files["registry/"+filepath.Base(image)] = present
 	}
 	for name, content := range files {
 		path := filepath.Join(folder, name)

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,7 +21,7 @@ func read(g Gomega, path string) string {
 }
 
 // phase is where .ci/run names one of its phases.
-var phase = regexp.MustCompile(`(?m)^  (?:tests|check) ([a-z0-9-]+) \d+ `)
+var phase = regexp.MustCompile(`(?m)^ {2}(?:tests|check) ([a-z0-9-]+) \d+ `)
 
 func names(pattern *regexp.Regexp, text string) []string {
 	var found []string
@@ -44,9 +45,7 @@ func runCI(t *testing.T, files map[string]string, arguments ...string) (output s
 	for _, client := range []string{"psql", "mariadb", "redis-cli"} {
 		tree["path/"+client] = "#!/bin/sh\n"
 	}
-	for name, content := range files {
-		tree[name] = content
-	}
+	maps.Copy(tree, files)
 	for name, content := range tree {
 		path := filepath.Join(folder, name)
 		g.Expect(os.MkdirAll(filepath.Dir(path), 0o755)).To(Succeed())

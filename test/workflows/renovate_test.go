@@ -11,7 +11,9 @@ import (
 )
 
 // tracked are the files of the repository whose names match a pattern of git.
-func tracked(g Gomega, t *testing.T, patterns ...string) []string {
+func tracked(t *testing.T, patterns ...string) []string {
+	t.Helper()
+	g := NewWithT(t)
 	list := exec.CommandContext(t.Context(), "git", append([]string{"ls-files", "--cached", "--others", "--exclude-standard", "--"}, patterns...)...)
 	list.Dir = root
 	output, err := list.Output()
@@ -33,7 +35,7 @@ func TestRenovateSeesEveryModuleFile(t *testing.T) {
 	for _, pattern := range config.Gomod.ManagerFilePatterns {
 		patterns = append(patterns, regexp.MustCompile(strings.Trim(pattern, "/")))
 	}
-	files := tracked(g, t, "*.mod")
+	files := tracked(t, "*.mod")
 	g.Expect(len(files)).To(BeNumerically(">", 15))
 	for _, file := range files {
 		isSeen := false
