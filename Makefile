@@ -21,6 +21,9 @@ TOOLS := $(CURDIR)/bin/tools
 BENCH_ARGS ?=
 # For example TEST_ARGS="-run TestDecide".
 TEST_ARGS ?=
+# How long each fuzz target looks, and for example FUZZ=FuzzDetect for one of them.
+FUZZTIME ?= 1m
+FUZZ ?= .
 
 # Static binaries, and one set of compiled packages for nearly everything.
 # The race detector of the unit tests needs a C compiler; without one they run without it.
@@ -127,13 +130,14 @@ test: bin/devcluster $(addprefix $(TOOLS)/,gotestsum kustomize helm operator-sdk
 	exit $$status
 
 .PHONY: lint
-lint: $(TOOLS)/golangci-lint $(TOOLS)/kustomize ## Check code, scripts and kustomizations.
+lint: $(addprefix $(TOOLS)/,actionlint golangci-lint kustomize) ## Check code, scripts, kustomizations and workflows.
 	@status=0; check() { echo "$$*"; "$$@" || status=1; }; \
 	check go vet -tags e2e ./...; \
 	check go -C hack/devcluster vet ./...; \
 	check $(TOOLS)/golangci-lint run; \
 	(cd hack/devcluster && check $(TOOLS)/golangci-lint run; exit $$status) || status=1; \
 	for dir in config/default config/certmanager config/samples config/scorecard config/manifests config/prometheus config/grafana; do check $(TOOLS)/kustomize build -o /dev/null "$$dir"; done; \
+	check $(TOOLS)/actionlint; \
 	if command -v shellcheck >/dev/null; then check shellcheck -x hack/*.sh test/*/*.sh .ci/run; \
 	else echo "note: shellcheck is not installed, the scripts were not checked"; fi; \
 	exit $$status
@@ -141,6 +145,10 @@ lint: $(TOOLS)/golangci-lint $(TOOLS)/kustomize ## Check code, scripts and kusto
 .PHONY: verify
 verify: $(addprefix $(TOOLS)/,controller-gen golangci-lint kustomize operator-sdk opm) ## Check that everything generated is up to date; says what to run if not.
 	hack/verify.sh
+
+.PHONY: fuzz
+fuzz: ## Let every fuzz target look for inputs that fail, FUZZTIME each.
+	hack/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
 .PHONY: vuln
 vuln: ## Look for known vulnerabilities in the code that is called (needs internet access).
@@ -253,6 +261,10 @@ GIVEN_VERSION = '$(if $(filter command environment,$(firstword $(origin VERSION)
 .PHONY: release
 release: $(addprefix $(TOOLS)/,crane helm kustomize operator-sdk opm) ## Make everything that is published of VERSION=vX.Y.Z, in dist/. Publishes nothing. See docs/release.md.
 	TOOLS=$(TOOLS) OPM_IMAGE=$(OPM_IMAGE) hack/release.sh $(GIVEN_VERSION)
+
+.PHONY: publish
+publish: $(TOOLS)/crane ## Publish what `make release` has made of VERSION=vX.Y.Z: images, and the page of the release.
+	TOOLS=$(TOOLS) hack/publish.sh $(GIVEN_VERSION)
 
 .PHONY: plugin-release
 plugin-release: ## Make the archives of the kubectl plugin of VERSION=vX.Y.Z, and its krew manifest, in dist/.

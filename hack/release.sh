@@ -16,7 +16,6 @@ readonly number=${version#v}
 readonly package=critical-service-operator
 readonly published=quay.io/critical-service
 readonly architectures=(amd64 arm64)
-readonly images=(operator operator-scorecard operator-bundle operator-catalog)
 readonly tools=${TOOLS:-$PWD/bin/tools}
 tool=${CONTAINER_TOOL:-$(hack/container-tool.sh)}
 readonly tool
@@ -132,15 +131,9 @@ next() {
   say "dist/ has everything of $version. Nothing is published yet. What you do now (docs/release.md says why):"
   echo
   [[ $(git tag --points-at HEAD --list "$version") ]] || echo "  git tag --sign --message 'Release $version' $version"
-  echo "  git push origin $version"
-  local name
-  for name in "${images[@]}"; do
-    echo "  bin/tools/crane push dist/images/$name $published/$name:$version"
-  done
   cat <<TEXT
-  diff <(for image in ${images[*]}; do bin/tools/crane digest $published/\$image:$version; done) <(sed 's/.*@//' dist/images.txt)
-  bin/tools/crane tag $published/operator-catalog:$version latest
-  Publish dist/install.yaml, dist/$package-$number.tgz, dist/kubectl-critsvc_*, dist/images.txt and dist/SHA256SUMS on the page of the release.
+  git push origin $version    # on GitHub the workflow "release" does the same from the tag, and publishes when a maintainer approves
+  make publish VERSION=$version    # instead of the workflow
   Offer dist/critsvc.yaml, the manifest of the kubectl plugin, to https://github.com/kubernetes-sigs/krew-index as plugins/critsvc.yaml.
   cp dist/catalog/$package/bundles/$version.yaml catalog/$package/bundles/    # and commit: what is released is named by digest from now on
 TEXT
@@ -167,8 +160,7 @@ if [[ $only == catalog ]]; then
   catalog_image
   checksums
   say "dist/ has the catalog. Nothing is published yet. What you do now:"
-  echo "  bin/tools/crane push dist/images/operator-catalog $published/operator-catalog:$version"
-  echo "  bin/tools/crane tag $published/operator-catalog:$version latest"
+  echo "  make publish VERSION=$version"
   exit
 fi
 

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Publishes what hack/release.sh has made in dist/: the images, then the page of the release with its files. It needs
+# a login to the registry (docker login quay.io) and gh with a token (GH_TOKEN). It can be repeated: what is published
+# already stays, and a version that is published with another content is refused. See docs/release.md.
+#
+#   hack/publish.sh vX.Y.Z
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly version=${1:-}
+readonly crane=${TOOLS:-$PWD/bin/tools}/crane
+
+refuse() {
+  echo "Not published: $*" >&2
+  exit 1
+}
+
+# check refuses what `make release` has not made, or has made of another version.
+check() {
+  [[ $version ]] || refuse "no version is given. Run for example: make publish VERSION=v1.0.0"
+  [[ -e dist/SHA256SUMS && -e dist/images.txt ]] ||
+    refuse "there is no release in dist/. Run 'make release VERSION=$version' first."
+  (cd dist && sha256sum --check --quiet SHA256SUMS) ||
+    refuse "dist/ is not what dist/SHA256SUMS says. Run 'make release VERSION=$version' again."
+  ! grep --invert-match --fixed-strings ":$version@sha256:" dist/images.txt >&2 ||
+    refuse "the images above are not of $version."
+}
+
+# published REFERENCE prints the digest of an image in its registry, or nothing if it is not there.
+published() {
+  local said
+  if said=$("$crane" digest "$1" 2>&1); then
+    echo "${said##*$'\n'}" # crane warns when it has to ask in another way.
+  elif [[ $said != *MANIFEST_UNKNOWN* && $said != *NAME_UNKNOWN* ]]; then
+    refuse "whether $1 is published already cannot be seen: $said"
+  fi
+}
+
+# image NAME:VERSION@DIGEST pushes an image of dist/images.
+image() {
+  local reference=${1%@*} digest=${1##*@} name present
+  name=${reference##*/} name=${name%:*}
+  present=$(published "$reference")
+  if [[ ! $present ]]; then
+    "$crane" push "dist/images/$name" "$reference" >/dev/null
+    present=$(published "$reference")
+  fi
+  [[ $present == "$digest" ]] ||
+    refuse "$reference is $present in the registry, and $digest in dist/. A version is published once: take the next one."
+  # OLM asks for the newest catalog by this name.
+  [[ $name != operator-catalog ]] || "$crane" tag "$reference" latest
+  echo "$1"
+}
+
+# page makes the page of the release on GitHub, with its section of the changelog and its files.
+page() {
+  local number=${version#v} kind=()
+  if gh release view "$version" >/dev/null 2>&1; then return; fi
+  [[ $version != *-* ]] || kind=(--prerelease)
+  awk -v heading="## [$number]" '/^## / {on = index($0, heading) == 1; next} on' CHANGELOG.md |
+    gh release create "$version" --verify-tag --title "$version" --notes-file - "${kind[@]}" dist/install.yaml \
+      dist/critical-service-operator-"$number".tgz dist/kubectl-critsvc_* dist/critsvc.yaml dist/images.txt dist/SHA256SUMS
+}
+
+check
+# In the order of the file: the catalog, which names the others, is the last.
+mapfile -t images < dist/images.txt
+for line in "${images[@]}"; do image "$line"; done
+# A release of the catalog alone has no page.
+[[ ! -e dist/install.yaml ]] || page

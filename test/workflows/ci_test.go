@@ -1,0 +1,113 @@
+package workflows
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+const root = "../.."
+
+func read(g Gomega, path string) string {
+	data, err := os.ReadFile(filepath.Join(root, path))
+	g.Expect(err).NotTo(HaveOccurred())
+	return string(data)
+}
+
+// phase is where .ci/run names one of its phases.
+var phase = regexp.MustCompile(`(?m)^ {2}(?:tests|check) ([a-z0-9-]+) \d+ `)
+
+func names(pattern *regexp.Regexp, text string) []string {
+	var found []string
+	for _, match := range pattern.FindAllStringSubmatch(text, -1) {
+		found = append(found, match[1])
+	}
+	return found
+}
+
+// runCI runs .ci/run where each phase only says its name, and is what it printed and whether it succeeded.
+func runCI(t *testing.T, files map[string]string, arguments ...string) (output string, isGreen bool) {
+	g := NewWithT(t)
+	folder := t.TempDir()
+	tree := map[string]string{
+		".ci/run":            read(g, ".ci/run"),
+		"Makefile":           "%:\n\t@echo ran $@\n",
+		"hack/vuln.sh":       "#!/bin/sh\necho ran vuln\n",
+		"hack/prometheus.sh": "#!/bin/sh\n",
+	}
+	// What prepare looks for: nothing is installed by this test.
+	for _, client := range []string{"psql", "mariadb", "redis-cli"} {
+		tree["path/"+client] = "#!/bin/sh\n"
+	}
+	maps.Copy(tree, files)
+	for name, content := range tree {
+		path := filepath.Join(folder, name)
+		g.Expect(os.MkdirAll(filepath.Dir(path), 0o755)).To(Succeed())
+		g.Expect(os.WriteFile(path, []byte(content), 0o755)).To(Succeed())
+	}
+	command := exec.CommandContext(t.Context(), ".ci/run", arguments...)
+	command.Dir = folder
+	command.Env = append(os.Environ(), "PATH="+filepath.Join(folder, "path")+":"+os.Getenv("PATH"), "CI_LIMIT=5100")
+	printed, err := command.CombinedOutput()
+	return string(printed), err == nil
+}
+
+// ran are the phases that ran.
+func ran(output string) (phases []string) {
+	for line := range strings.Lines(output) {
+		if name, isPhase := strings.CutPrefix(strings.TrimSpace(line), "ran "); isPhase {
+			phases = append(phases, name)
+		}
+	}
+	return phases
+}
+
+func TestOnlyThePhasesThatAreAskedForRun(t *testing.T) {
+	g := NewWithT(t)
+	output, isGreen := runCI(t, nil, "vuln", "lint")
+	g.Expect(ran(output)).To(Equal([]string{"lint", "vuln"}), output)
+	g.Expect(output).To(HaveSuffix("2 passed, 0 failed, 0 skipped\n"))
+	g.Expect(isGreen).To(BeTrue())
+}
+
+func TestWithoutAQuestionAllPhasesRun(t *testing.T) {
+	g := NewWithT(t)
+	output, isGreen := runCI(t, nil)
+	g.Expect(ran(output)).To(ConsistOf(names(phase, read(g, ".ci/run"))), output)
+	// Those that count tests, and found no report.
+	g.Expect(isGreen).To(BeFalse())
+}
+
+func TestAMachineCanBePreparedWithoutAPhase(t *testing.T) {
+	g := NewWithT(t)
+	output, isGreen := runCI(t, nil, "prepare")
+	g.Expect(ran(output)).To(BeEmpty(), output)
+	g.Expect(output).To(HaveSuffix("0 passed, 0 failed, 0 skipped\n"))
+	g.Expect(isGreen).To(BeTrue())
+}
+
+func TestAPhaseThatDoesNotExistFails(t *testing.T) {
+	g := NewWithT(t)
+	output, isGreen := runCI(t, nil, "lint", "lnit")
+	g.Expect(output).To(ContainSubstring("failed: there is no phase lnit, only: prepare test lint verify"))
+	g.Expect(output).To(HaveSuffix("1 passed, 1 failed, 0 skipped\n"))
+	g.Expect(isGreen).To(BeFalse())
+}
+
+func TestAClusterThatWasThereOutlivesSomePhases(t *testing.T) {
+	g := NewWithT(t)
+	const running = "#!/bin/sh\n[ $1 = status ] || echo ran devcluster $1\n"
+	const stopped = "#!/bin/sh\n[ $1 = status ] && exit 1\necho ran devcluster $1\n"
+	output, _ := runCI(t, map[string]string{"bin/devcluster": running}, "lint")
+	g.Expect(ran(output)).To(Equal([]string{"lint"}))
+	output, _ = runCI(t, map[string]string{"bin/devcluster": stopped}, "lint")
+	g.Expect(ran(output)).To(Equal([]string{"lint", "devcluster down"}))
+	output, _ = runCI(t, map[string]string{"bin/devcluster": running})
+	g.Expect(ran(output)).To(ContainElement("devcluster down"))
+}
