@@ -208,3 +208,9 @@ func TestTheSpecificationOfMaintenancesNamesEveryWord(t *testing.T) {
 		g.Expect(page).To(ContainSubstring("`"+word+"`"), "docs/spec/maintenance.md does not explain %s", word)
 	}
 }
+
+func TestThePolicyThatRestrictsTeamsIsTheSample(t *testing.T) {
+	g := NewWithT(t)
+	sample := "config/samples/admission/teams.yaml"
+	g.Expect(read(g, "docs/spec/servicefallback.md")).To(ContainSubstring("```yaml\n"+read(g, sample)+"```\n"), "the page shows %s as it is", sample)
+}
