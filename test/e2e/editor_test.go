@@ -31,24 +31,40 @@ func (w *world) team() client.Client {
 	config.Impersonate = rest.ImpersonationConfig{UserName: w.editor("team"), Groups: []string{"system:authenticated"}}
 	team, err := client.New(config, client.Options{Scheme: w.Scheme(), Mapper: w.RESTMapper()})
 	w.Expect(err).NotTo(HaveOccurred())
-	// The roles of the kind are aggregated to edit by a controller.
-	w.Eventually(func() error {
-		return team.List(w.ctx, &criticalv2.ServiceFallbackList{}, client.InNamespace(w.namespace))
-	}).Should(Succeed())
+	// The roles of the kinds are aggregated to edit by a controller.
+	for _, list := range []client.ObjectList{&criticalv2.ServiceFallbackList{}, &criticalv2.MaintenanceList{}} {
+		w.Eventually(func() error { return team.List(w.ctx, list, client.InNamespace(w.namespace)) }).Should(Succeed())
+	}
 	return team
+}
+
+// asTeam is the scenario in the hands of its team: what is made, changed, read and removed by it is so by an
+// editor of its namespace. It has one team.
+func (w *world) asTeam() *world {
+	w.t.Helper()
+	connection, own := *w.Cluster, *w
+	connection.Client = w.team()
+	own.Cluster = &connection
+	return &own
 }
 
 // withTeam declares the Service critical as its team does, by a ServiceFallback with a page.
 func (s *service) withTeam(team client.Client, message string) *service {
 	s.t.Helper()
-	fallback := &criticalv2.ServiceFallback{
+	return s.withTeamsFallback(team, criticalv2.Fallback{Page: &criticalv2.PageFallback{Message: message, Replicas: new(int32(1))}})
+}
+
+// withTeamsFallback does so with any fallback.
+func (s *service) withTeamsFallback(team client.Client, fallback criticalv2.Fallback) *service {
+	s.t.Helper()
+	policy := &criticalv2.ServiceFallback{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: s.object.Name},
-		Spec: criticalv2.ServiceFallbackSpec{Services: []string{s.object.Name}, ProtectionSpec: criticalv2.ProtectionSpec{
-			Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{Message: message, Replicas: new(int32(1))}},
-		}},
+		Spec: criticalv2.ServiceFallbackSpec{
+			Services: []string{s.object.Name}, ProtectionSpec: criticalv2.ProtectionSpec{Fallback: fallback},
+		},
 	}
-	s.Expect(team.Create(s.ctx, fallback)).To(Succeed())
-	s.t.Cleanup(func() { s.remove(fallback) })
-	s.policy = fallback
+	s.Expect(team.Create(s.ctx, policy)).To(Succeed())
+	s.t.Cleanup(func() { s.remove(policy) })
+	s.policy = policy
 	return s
 }

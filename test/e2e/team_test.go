@@ -7,8 +7,6 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -61,41 +59,6 @@ func TestAnAdministratorEnforcesAPageOverThatOfATeam(t *testing.T) {
 	shop.standsIn(thePage)
 	w.scale(application, 1)
 	shop.standsBy("shop")
-}
-
-// What an editor of one namespace tries to reach the rest of the cluster.
-func TestATeamGetsNowhereElse(t *testing.T) {
-	t.Parallel()
-	w, neighbour := newWorld(t), newWorld(t)
-	team := w.team()
-	neighbour.deployment("bank")
-	bank := neighbour.service("bank")
-	bank.answeredBy("bank")
-	attempt := func(namespace string, spec criticalv2.ServiceFallbackSpec) error {
-		return team.Create(w.ctx, &criticalv2.ServiceFallback{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "try-"}, Spec: spec})
-	}
-	naming := criticalv2.ServiceFallbackSpec{Services: []string{"bank"}}
-
-	w.Expect(apierrors.IsForbidden(attempt(neighbour.namespace, naming))).To(BeTrue(), "another namespace")
-	w.Expect(attempt(w.namespace, naming)).To(Succeed(), "a name that exists elsewhere only")
-	elsewhere := naming
-	elsewhere.Fallback.PodTemplate = &criticalv2.PodTemplateFallback{Name: "any", Namespace: neighbour.namespace}
-	w.Expect(attempt(w.namespace, elsewhere)).To(MatchError(ContainSubstring("leave namespace out")))
-
-	own := w.service("own")
-	own.withTeam(team, pageSentence)
-	w.Expect(apierrors.IsForbidden(team.Status().Patch(w.ctx, own.policy, client.RawPatch("application/merge-patch+json", []byte(`{"status":{"details":null}}`))))).To(
-		BeTrue(), "only the operator writes the status")
-	w.Expect(apierrors.IsForbidden(team.Create(w.ctx, &criticalv2.CriticalService{
-		ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, Spec: criticalv2.CriticalServiceSpec{ServiceSelector: metav1.LabelSelector{MatchLabels: labels{"a": "b"}}},
-	}))).To(BeTrue(), "a kind of the cluster")
-	w.Expect(apierrors.IsForbidden(team.Create(w.ctx, &corev1.PodTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "theirs"}}))).To(
-		BeTrue(), "PodTemplates are the administrator's to give")
-
-	// Its own page answers for its own Service alone.
-	own.standsIn(thePage)
-	bank.answeredBy("bank")
-	neighbour.Expect(bank.standbyEndpoints(neighbour)).To(BeEmpty())
 }
 
 // The Pods that answer belong to all policies that match: Kubernetes removes what only a deleted one owned.
