@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -44,21 +45,35 @@ func TestAnAdministratorEnforcesAPageOverThatOfATeam(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	application := w.deployment("shop")
-	const message = "The team says so."
-	shop := w.service("shop").withTeam(w.team(), message).ready()
+	shop := w.service("shop").withTeam(w.team(), contentSentence).ready()
 	theirs := shop.policy
 	w.scale(application, 0)
 	shop.becomes(criticalv2.StateCovered, criticalv2.ReasonFallbackServing)
-	shop.announces(message, time.Time{})
+	o := shop.watched()
+	o.answers(theContent)
 
 	shop.withPage()
 	change(w, shop.policy.(*criticalv2.CriticalService), func(p *criticalv2.CriticalService) { p.Spec.Precedence = criticalv2.PrecedenceEnforced })
 	shop.becomesBy(theirs, criticalv2.StateIgnored, criticalv2.ReasonOverridden, shop.policy.GetName(), "Enforced")
 	shop.conditionOf(theirs, criticalv2.ConditionOverridden, metav1.ConditionTrue, criticalv2.ConditionReasonPrecedence)
-	shop.announces(pageSentence, time.Time{})
+	o.answers(thePage)
+	results := o.end()
+	w.Expect(unanswered(results)).To(BeEmpty(), "requests that no one answered")
+	w.Expect(tally(results)).To(And(HaveLen(2), HaveKey(theContent), HaveKey(thePage)))
+
 	shop.standsIn(thePage)
+	w.Expect(shop.outages(theirs)).To(HaveLen(1), "the outage began under the team's")
+	w.Expect(shop.outages(shop.policy)).To(BeEmpty(), "and is not counted again")
 	w.scale(application, 1)
 	shop.standsBy("shop")
+}
+
+// outages are those of the Service in the history of a policy.
+func (s *service) outages(policy client.Object) []criticalv2.Outage {
+	s.t.Helper()
+	current := observed(policy)
+	s.Expect(s.Get(s.ctx, client.ObjectKeyFromObject(policy), current)).To(Succeed())
+	return slices.DeleteFunc(current.Observed().Outages, func(o criticalv2.Outage) bool { return o.Namespace != s.namespace || o.Name != s.object.Name })
 }
 
 // The Pods that answer belong to all policies that match: Kubernetes removes what only a deleted one owned.
