@@ -68,3 +68,16 @@ func (s *service) withTeamsFallback(team client.Client, fallback criticalv2.Fall
 	s.policy = policy
 	return s
 }
+
+// teamRuns runs a command of the plugin as the team.
+func (w *world) teamRuns(arguments ...string) (code int, stdout, stderr string) {
+	return w.runPlugin(append([]string{"--as=" + w.namespace + "-team", "--as-group=system:authenticated"}, arguments...)...)
+}
+
+// teamSucceeds does so, and expects that it succeeds.
+func (w *world) teamSucceeds(arguments ...string) (stdout string) {
+	w.t.Helper()
+	code, stdout, stderr := w.teamRuns(arguments...)
+	w.Expect(code).To(Equal(0), "%v\n%s%s", arguments, stdout, stderr)
+	return stdout
+}
