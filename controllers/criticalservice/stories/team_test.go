@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -71,12 +72,16 @@ func TestATeamProtectsAServiceOfItsNamespace(t *testing.T) {
 	w.Eventually(w.published(service)).Should(BeEmpty())
 }
 
-// The law of the tiers, and that what answers goes on answering.
+// The law of the tiers, and that what answers goes on answering: it is one outage, in the history of the policy under
+// which it began.
 func TestWhoGovernsChangesInMidOutage(t *testing.T) {
-	w := withResponder(t)
-	w.start(w.complete())
+	w, registry := withResponder(t), prometheus.NewRegistry()
+	w.start(w.complete(func(o *criticalservice.Options) { o.Registry = registry }))
 	baseline := w.policy("a", toPage)
 	service, real := w.armed(baseline, "web")
+	counted := func() float64 {
+		return sample(w, registry, "outages_total", map[string]string{"namespace": service.Namespace, "service": service.Name})
+	}
 	w.fail(service, real)
 	w.Eventually(w.stateOf(baseline, service)).Should(Equal("Covered/FallbackServing"))
 	answering := w.podSlice(service)
@@ -95,7 +100,16 @@ func TestWhoGovernsChangesInMidOutage(t *testing.T) {
 		now := w.podSlice(service)
 		w.Expect(now.UID).To(Equal(answering.UID), "the endpoint that answers stays")
 		w.Expect(w.published(service)()).To(HaveSuffix("promoted"))
+		for _, policy := range append(losers, governor) {
+			outages := 0
+			if policy.GetName() == baseline.Name {
+				outages = 1
+			}
+			w.Expect(w.statusOf(policy).Outages).To(HaveLen(outages), "the history of %s", policy.GetName())
+		}
+		w.Expect(counted()).To(Equal(1.0))
 	}
+	holds(baseline)
 	selecting := w.team("z-selects", w.selecting)
 	holds(selecting, baseline)
 	w.Eventually(w.conditionOf(baseline, "Overridden")).Should(Equal("True/Precedence"))
@@ -107,15 +121,19 @@ func TestWhoGovernsChangesInMidOutage(t *testing.T) {
 	enforced := w.policy("z", toPage, func(p *criticalv2.CriticalService) { p.Spec.Precedence = criticalv2.PrecedenceEnforced })
 	holds(enforced, first, named, selecting, baseline)
 
-	for _, governor := range []struct{ gone, next criticalv2.Policy }{{enforced, first}, {first, named}, {named, selecting}, {selecting, baseline}} {
-		w.Delete(governor.gone)
-		holds(governor.next)
+	inOrder := []criticalv2.Policy{enforced, first, named, selecting, baseline}
+	for len(inOrder) > 1 {
+		w.Delete(inOrder[0])
+		inOrder = inOrder[1:]
+		holds(inOrder[0], inOrder[1:]...)
 	}
-	outages := 0
-	for _, policy := range []criticalv2.Policy{baseline} {
-		outages += len(w.statusOf(policy).Outages)
-	}
-	w.Expect(outages).To(Equal(1), "it is one outage, under any governor")
+
+	// The next outage is another one.
+	real = w.recover(service)
+	w.Eventually(w.stateOf(baseline, service)).Should(Equal("Armed/StandbyReady"))
+	w.fail(service, real)
+	w.Eventually(func() []criticalv2.Outage { return w.statusOf(baseline).Outages }).Should(HaveLen(2))
+	w.Eventually(counted).Should(Equal(2.0))
 }
 
 func TestOptingOutBeatsATeamAndNotAnEnforcedPolicy(t *testing.T) {
