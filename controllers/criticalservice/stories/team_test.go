@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -227,4 +228,42 @@ func TestTheKindIsTurnedOff(t *testing.T) {
 	service, _ := w.armed(baseline, "web")
 	w.Expect(w.statusOf(team).Conditions).To(BeEmpty())
 	w.Eventually(w.stateOf(baseline, service)).Should(Equal("Armed/StandbyReady"))
+}
+
+// The setting is made, and the operator is restarted: what teams had goes, whatever they asked for before.
+func TestARestartWithoutTenantsTakesWhatTeamsHad(t *testing.T) {
+	for sentence, defaulted := range map[string]bool{"and nothing else protects the Service": false, "and a default protects the Service": true} {
+		t.Run(sentence, func(t *testing.T) {
+			w := withResponder(t)
+			w.start(w.complete())
+			team := w.team("web", naming("web"))
+			service, real := w.up("web")
+			w.responder("responder-1")
+			w.Eventually(w.stateOf(team, service)).Should(Equal("Armed/StandbyReady"))
+			var baseline *criticalv2.CriticalService
+			if defaulted {
+				baseline = w.policy("a", toPage)
+				w.Eventually(w.stateOf(baseline, service)).Should(Equal("Ignored/Overridden"))
+			}
+			w.fail(service, real)
+			w.Eventually(w.stateOf(team, service)).Should(Equal("Covered/FallbackServing"))
+			answering := w.podSlice(service)
+			w.stop()
+
+			w.start(w.complete(func(o *criticalservice.Options) { o.NoTenants = true }))
+			if defaulted {
+				w.Eventually(w.stateOf(baseline, service)).Should(Equal("Covered/FallbackServing"))
+				request := w.slice(service)
+				w.Eventually(func() bool { return w.Exists(request) && metav1.IsControlledBy(request, baseline) }).Should(BeTrue())
+				w.Expect(request.OwnerReferences).To(HaveLen(1), "the team's object owns nothing any more")
+				w.Expect(w.podSlice(service).UID).To(Equal(answering.UID), "the endpoint that answers stays")
+				return
+			}
+			w.Eventually(w.published(service)).Should(BeEmpty())
+			deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: criticalv2.ResponderName}}
+			w.Eventually(func() bool { return w.Exists(deployment) }).Should(BeFalse(), "the responder goes, too")
+			w.settle()
+			w.Expect(w.published(service)()).To(BeEmpty())
+		})
+	}
 }
