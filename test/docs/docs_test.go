@@ -6,9 +6,12 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +19,7 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/spf13/pflag"
 
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/operator/settings"
 	"github.com/critical-service/operator/internal/protection"
 )
@@ -137,29 +141,76 @@ func TestTheSpecificationNamesEveryAnnotationAndLabel(t *testing.T) {
 	}
 }
 
+// specified are, by page of the specification, the files whose fields it names.
+var specified = map[string][]string{
+	"docs/spec/criticalservice.md": {
+		"api/v1/criticalservice_types.go", "api/v2/criticalservice_types.go", "api/v2/protection_types.go", "api/v2/status_types.go", "api/v2/causes.go",
+	},
+	"docs/spec/servicefallback.md": {"api/v2/servicefallback_types.go"},
+	"docs/spec/maintenance.md":     {"api/v2/maintenance_types.go"},
+}
+
+// standard are the fields that every object has.
+var standard = []string{"items", "metadata", "spec", "status"}
+
+// fieldsOf are the fields of the types in some files, as users write them.
+func fieldsOf(g Gomega, files []string) []string {
+	var fields []string
+	for _, file := range files {
+		found := regexp.MustCompile(`json:"([a-zA-Z]+)`).FindAllStringSubmatch(read(g, file), -1)
+		g.Expect(found).NotTo(BeEmpty(), file)
+		for _, field := range found {
+			if !slices.Contains(standard, field[1]) {
+				fields = append(fields, field[1])
+			}
+		}
+	}
+	return fields
+}
+
 func TestTheSpecificationNamesEveryField(t *testing.T) {
 	g := NewWithT(t)
-	page := read(g, "docs/spec/criticalservice.md")
-	fields := regexp.MustCompile(`json:"([a-zA-Z]+)`).FindAllStringSubmatch(read(g, "api/v2/criticalservice_types.go")+read(g, "api/v2/status_types.go")+read(g, "api/v1/criticalservice_types.go"), -1)
-	g.Expect(len(fields)).To(BeNumerically(">", 30))
-	for _, field := range fields {
-		if field[1] != "items" && field[1] != "metadata" && field[1] != "spec" && field[1] != "status" {
-			g.Expect(page).To(MatchRegexp("`([a-zA-Z]+(\\[\\])?)?[.]?"+field[1]+"[`.\\[]"), "docs/spec/criticalservice.md does not explain %s", field[1])
+	files, err := filepath.Glob(filepath.Join(root, "api/*/*_types.go"))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(files).To(HaveLen(6), "a new file of types belongs to a page")
+	named := slices.Concat(slices.Collect(maps.Values(specified))...)
+	for _, file := range files {
+		g.Expect(named).To(ContainElement(strings.TrimPrefix(filepath.ToSlash(file), root+"/")))
+	}
+	for page, files := range specified {
+		text := read(g, page)
+		for _, field := range fieldsOf(g, files) {
+			g.Expect(text).To(MatchRegexp("`([a-zA-Z]+(\\[\\])?[.])*[.]?"+field+"[`.\\[]"), "%s does not explain %s", page, field)
 		}
 	}
 }
 
-func TestTheSpecificationOfMaintenancesNamesEveryFieldAndWord(t *testing.T) {
+// A ServiceFallback has the fields of a CriticalService besides its own, and its page has a row for each.
+func TestTheSpecificationOfServiceFallbacksHasARowForEveryField(t *testing.T) {
+	g := NewWithT(t)
+	page := read(g, "docs/spec/servicefallback.md")
+	fields := 0
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[criticalv2.ServiceFallbackSpec]()) {
+		if field.Anonymous {
+			continue
+		}
+		fields++
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		g.Expect(page).To(MatchRegexp("(?m)^\\|[^|]*`"+name+"`[^|]*\\|"), "docs/spec/servicefallback.md has no row for %s", name)
+	}
+	g.Expect(fields).To(BeNumerically(">=", 5))
+}
+
+func TestTheSpecificationOfMaintenancesNamesEveryWord(t *testing.T) {
 	g := NewWithT(t)
 	page := read(g, "docs/spec/maintenance.md")
-	fields := regexp.MustCompile(`json:"([a-zA-Z]+)`).FindAllStringSubmatch(read(g, "api/v2/maintenance_types.go"), -1)
-	g.Expect(len(fields)).To(BeNumerically(">", 20))
-	for _, field := range fields {
-		if field[1] != "items" && field[1] != "metadata" && field[1] != "spec" && field[1] != "status" {
-			g.Expect(page).To(ContainSubstring("`"+field[1]+"`"), "docs/spec/maintenance.md does not explain %s", field[1])
-		}
-	}
 	for _, word := range append(words(g, "api/v2", "Maintenance", "Restore", "Purpose"), words(g, "controllers/maintenance", "event")...) {
 		g.Expect(page).To(ContainSubstring("`"+word+"`"), "docs/spec/maintenance.md does not explain %s", word)
 	}
+}
+
+func TestThePolicyThatRestrictsTeamsIsTheSample(t *testing.T) {
+	g := NewWithT(t)
+	sample := "config/samples/admission/teams.yaml"
+	g.Expect(read(g, "docs/spec/servicefallback.md")).To(ContainSubstring("```yaml\n"+read(g, sample)+"```\n"), "the page shows %s as it is", sample)
 }

@@ -11,6 +11,7 @@
 //	application_test.go  a Service whose Pods can be lost in many ways
 //	watch_test.go        requests, one by one or at a fixed rate, and who answered them
 //	node_test.go         what is done on the node itself: to kill, to measure, to stop the API server
+//	editor_test.go       a user with the role edit in one namespace, and what is written as that user
 //	critsvc_test.go      the kubectl plugin as a program: its exit codes and documents
 //	operator_test.go     the operator's own Pod: stop, start, freeze, kill, change its image
 //	report_test.go       what is printed when a scenario fails

@@ -3,12 +3,16 @@
 package e2e
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/prober"
@@ -30,6 +34,68 @@ func TestACriticalServiceDeletedWhileTheOperatorIsDownLeavesNoOrphan(t *testing.
 
 	start()
 	shop.staysWithoutFallback()
+}
+
+// The responder of a namespace goes with the last that governs a Service there.
+func TestServiceFallbacksDeletedWhileTheOperatorIsDownLeaveNoOrphan(t *testing.T) {
+	w := newWorld(t)
+	team := w.asTeam()
+	shop, cart := team.service("shop").withTeam(team.Client, pageSentence), team.service("cart").withTeam(team.Client, pageSentence)
+	shop.standsIn(thePage)
+	cart.standsIn(thePage)
+	ownedBy := func(names ...string) map[string][]string {
+		return map[string][]string{"ConfigMap": names, "Deployment": names, "PodDisruptionBudget": names}
+	}
+	w.Eventually(w.responderOwners).Should(Equal(ownedBy("cart", "shop")))
+
+	start := w.stopOperator()
+	shop.answeredBy(thePage)
+	w.Expect(shop.ownedSlices(w)).NotTo(BeEmpty())
+	team.remove(shop.policy)
+	w.Eventually(shop.ownedSlices).Should(BeEmpty(), "slices of the ServiceFallback")
+	w.Eventually(w.responderOwners).Should(Equal(ownedBy("cart")))
+	cart.answeredBy(thePage)
+
+	team.remove(cart.policy)
+	w.Eventually(w.responderOwners).Should(BeEmpty(), "the objects of the responder")
+	w.Eventually(w.published).Should(BeEmpty(), "addresses")
+	shop.answeredByNoOne()
+	cart.answeredByNoOne()
+
+	start()
+	w.Consistently(func(g Gomega) {
+		g.Expect(w.responderOwners(g)).To(BeEmpty())
+		g.Expect(w.published(g)).To(BeEmpty())
+	}).Should(Succeed(), "the operator makes nothing again")
+}
+
+// responderOwners are the names of the owners of each object of the responder that there is, by kind.
+func (w *world) responderOwners(g Gomega) map[string][]string {
+	owners := map[string][]string{}
+	for kind, object := range map[string]client.Object{"ConfigMap": &corev1.ConfigMap{}, "Deployment": &appsv1.Deployment{}, "PodDisruptionBudget": &policyv1.PodDisruptionBudget{}} {
+		err := w.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: criticalv2.ResponderName}, object)
+		g.Expect(client.IgnoreNotFound(err)).To(Succeed())
+		if err != nil {
+			continue
+		}
+		owners[kind] = []string{}
+		for _, owner := range object.GetOwnerReferences() {
+			owners[kind] = append(owners[kind], owner.Name)
+		}
+		slices.Sort(owners[kind])
+	}
+	return owners
+}
+
+// ownedSlices are the names of the Service's slices that belong to a ServiceFallback.
+func (s *service) ownedSlices(g Gomega) []string {
+	var names []string
+	for _, slice := range s.slices(g) {
+		if owner := metav1.GetControllerOf(&slice); owner != nil && owner.Kind == criticalv2.ServiceFallbackKind.Kind {
+			names = append(names, slice.Name)
+		}
+	}
+	return names
 }
 
 func TestAnOperatorThatIsKilledInMidOutageFindsEverythingAsItWas(t *testing.T) {

@@ -3,60 +3,16 @@
 package e2e
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
-
-// editor is the name of a user with the role edit in the namespace of the scenario, and no other right.
-func (w *world) editor(name string) string {
-	w.t.Helper()
-	user := w.namespace + "-" + name
-	w.create(&rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
-	})
-	return user
-}
-
-// team is a client of an editor.
-func (w *world) team() client.Client {
-	w.t.Helper()
-	config := rest.CopyConfig(w.Config)
-	config.Impersonate = rest.ImpersonationConfig{UserName: w.editor("team"), Groups: []string{"system:authenticated"}}
-	team, err := client.New(config, client.Options{Scheme: w.Scheme(), Mapper: w.RESTMapper()})
-	w.Expect(err).NotTo(HaveOccurred())
-	// The roles of the kind are aggregated to edit by a controller.
-	w.Eventually(func() error {
-		return team.List(w.ctx, &criticalv2.ServiceFallbackList{}, client.InNamespace(w.namespace))
-	}).Should(Succeed())
-	return team
-}
-
-// withTeam declares the Service critical as its team does, by a ServiceFallback with a page.
-func (s *service) withTeam(team client.Client, message string) *service {
-	s.t.Helper()
-	fallback := &criticalv2.ServiceFallback{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: s.object.Name},
-		Spec: criticalv2.ServiceFallbackSpec{Services: []string{s.object.Name}, ProtectionSpec: criticalv2.ProtectionSpec{
-			Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{Message: message, Replicas: new(int32(1))}},
-		}},
-	}
-	s.Expect(team.Create(s.ctx, fallback)).To(Succeed())
-	s.t.Cleanup(func() { s.remove(fallback) })
-	s.policy = fallback
-	return s
-}
 
 func TestATeamProtectsItsServiceWithoutRightsOutsideOfItsNamespace(t *testing.T) {
 	t.Parallel()
@@ -89,56 +45,35 @@ func TestAnAdministratorEnforcesAPageOverThatOfATeam(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	application := w.deployment("shop")
-	const message = "The team says so."
-	shop := w.service("shop").withTeam(w.team(), message).ready()
+	shop := w.service("shop").withTeam(w.team(), contentSentence).ready()
 	theirs := shop.policy
 	w.scale(application, 0)
 	shop.becomes(criticalv2.StateCovered, criticalv2.ReasonFallbackServing)
-	shop.announces(message, time.Time{})
+	o := shop.watched()
+	o.answers(theContent)
 
 	shop.withPage()
 	change(w, shop.policy.(*criticalv2.CriticalService), func(p *criticalv2.CriticalService) { p.Spec.Precedence = criticalv2.PrecedenceEnforced })
 	shop.becomesBy(theirs, criticalv2.StateIgnored, criticalv2.ReasonOverridden, shop.policy.GetName(), "Enforced")
 	shop.conditionOf(theirs, criticalv2.ConditionOverridden, metav1.ConditionTrue, criticalv2.ConditionReasonPrecedence)
-	shop.announces(pageSentence, time.Time{})
+	o.answers(thePage)
+	results := o.end()
+	w.Expect(unanswered(results)).To(BeEmpty(), "requests that no one answered")
+	w.Expect(tally(results)).To(And(HaveLen(2), HaveKey(theContent), HaveKey(thePage)))
+
 	shop.standsIn(thePage)
+	w.Expect(shop.outages(theirs)).To(HaveLen(1), "the outage began under the team's")
+	w.Expect(shop.outages(shop.policy)).To(BeEmpty(), "and is not counted again")
 	w.scale(application, 1)
 	shop.standsBy("shop")
 }
 
-// What an editor of one namespace tries to reach the rest of the cluster.
-func TestATeamGetsNowhereElse(t *testing.T) {
-	t.Parallel()
-	w, neighbour := newWorld(t), newWorld(t)
-	team := w.team()
-	neighbour.deployment("bank")
-	bank := neighbour.service("bank")
-	bank.answeredBy("bank")
-	attempt := func(namespace string, spec criticalv2.ServiceFallbackSpec) error {
-		return team.Create(w.ctx, &criticalv2.ServiceFallback{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "try-"}, Spec: spec})
-	}
-	naming := criticalv2.ServiceFallbackSpec{Services: []string{"bank"}}
-
-	w.Expect(apierrors.IsForbidden(attempt(neighbour.namespace, naming))).To(BeTrue(), "another namespace")
-	w.Expect(attempt(w.namespace, naming)).To(Succeed(), "a name that exists elsewhere only")
-	elsewhere := naming
-	elsewhere.Fallback.PodTemplate = &criticalv2.PodTemplateFallback{Name: "any", Namespace: neighbour.namespace}
-	w.Expect(attempt(w.namespace, elsewhere)).To(MatchError(ContainSubstring("leave namespace out")))
-
-	own := w.service("own")
-	own.withTeam(team, pageSentence)
-	w.Expect(apierrors.IsForbidden(team.Status().Patch(w.ctx, own.policy, client.RawPatch("application/merge-patch+json", []byte(`{"status":{"details":null}}`))))).To(
-		BeTrue(), "only the operator writes the status")
-	w.Expect(apierrors.IsForbidden(team.Create(w.ctx, &criticalv2.CriticalService{
-		ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, Spec: criticalv2.CriticalServiceSpec{ServiceSelector: metav1.LabelSelector{MatchLabels: labels{"a": "b"}}},
-	}))).To(BeTrue(), "a kind of the cluster")
-	w.Expect(apierrors.IsForbidden(team.Create(w.ctx, &corev1.PodTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "theirs"}}))).To(
-		BeTrue(), "PodTemplates are the administrator's to give")
-
-	// Its own page answers for its own Service alone.
-	own.standsIn(thePage)
-	bank.answeredBy("bank")
-	neighbour.Expect(bank.standbyEndpoints(neighbour)).To(BeEmpty())
+// outages are those of the Service in the history of a policy.
+func (s *service) outages(policy client.Object) []criticalv2.Outage {
+	s.t.Helper()
+	current := observed(policy)
+	s.Expect(s.Get(s.ctx, client.ObjectKeyFromObject(policy), current)).To(Succeed())
+	return slices.DeleteFunc(current.Observed().Outages, func(o criticalv2.Outage) bool { return o.Namespace != s.namespace || o.Name != s.object.Name })
 }
 
 // The Pods that answer belong to all policies that match: Kubernetes removes what only a deleted one owned.
@@ -164,37 +99,4 @@ func TestADefaultTakesOverWhereATeamDeletesItsFallbackInMidOutage(t *testing.T) 
 	o.end()
 	w.scale(application, 1)
 	shop.standsBy("shop")
-}
-
-// All that a team wants of the plugin, as an editor of one namespace and nothing else.
-func TestATeamDrillsAndMaintainsItsServiceByThePlugin(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	application := w.deployment("shop")
-	shop := w.service("shop").withTeam(w.team(), pageSentence).ready()
-	team := w.namespace + "-team"
-	run := func(arguments ...string) string {
-		code, stdout, stderr := w.runPlugin(append([]string{"--as=" + team, "--as-group=system:authenticated", "-n", w.namespace}, arguments...)...)
-		w.Expect(code).To(Equal(0), "%v\n%s%s", arguments, stdout, stderr)
-		return stdout
-	}
-	w.Expect(run("status")).To(MatchRegexp(`shop\s+.*Armed`))
-	o := shop.watched()
-	o.answers("shop")
-	w.Expect(run("drill", "svc/shop", "--live", "--for=5s", "--yes", "--without-operator")).To(ContainSubstring("shop"))
-	o.answers("shop")
-	results := o.end()
-	w.Expect(unanswered(results)).To(BeEmpty())
-	w.Expect(tally(results)).To(HaveKey(thePage))
-	w.Expect(w.replicas(application)).To(Equal(int32(1)))
-	w.Eventually(func() string { return run("history") }).Should(ContainSubstring("live drill"))
-
-	run("maintenance", "on", "svc/shop", "--message", moving, "--scale-down", "--yes")
-	shop.announces(moving, time.Time{})
-	w.Expect(run("maintenance", "list")).To(ContainSubstring(moving))
-	w.Expect(run("explain", "svc/shop")).To(ContainSubstring("maintenance"))
-	run("maintenance", "off", "svc/shop", "--yes")
-	shop.answeredBy("shop")
-	shop.nothingIsLeft()
-	w.Expect(w.replicas(application)).To(Equal(int32(1)))
 }

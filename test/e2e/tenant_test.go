@@ -18,7 +18,7 @@ import (
 	"github.com/critical-service/operator/internal/contract/listener"
 )
 
-// What users of any namespace can write, where nothing is critical, must not end the operator of all.
+// What users of any namespace can write, as editors of it, must not end the operator of all.
 
 // configMapSize is nearly as much as a ConfigMap may have, 1 MiB.
 const configMapSize = 1<<20 - 4096
@@ -87,22 +87,22 @@ func TestTheOperatorOutlivesWhatTenantsWrite(t *testing.T) {
 
 	// Tables where nothing is critical. A Service beside them changes, so that the operator looks there.
 	for _, data := range []string{quadraticTable(), longTable()} {
-		tenant := newWorld(t)
+		tenant := newWorld(t).asTeam()
 		web := tenant.service("web")
 		tenant.foreignTable(data)
 		change(tenant, web.object, func(s *corev1.Service) { s.Labels["changed"] = "yes" })
 	}
 	// ConfigMaps with the label, Maintenances and ServiceFallbacks, as large as they may be. They go
 	// with their namespace.
-	tenant := newWorld(t)
+	tenant := newWorld(t).asTeam()
 	for i := range manyObjects {
-		w.Expect(w.Create(w.ctx, largeObject(tenant.namespace, i))).To(Succeed())
+		w.Expect(tenant.Create(w.ctx, largeObject(tenant.namespace, i))).To(Succeed())
 	}
 	// The table of a responder that there is: the operator puts it right, with the same port.
-	port := attacked.assignedPort(attacked)
+	port, editor := attacked.assignedPort(attacked), attacked.asTeam()
 	table := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: attacked.namespace, Name: criticalv2.ResponderName}}
 	for range attacks {
-		change(attacked.world, table, func(c *corev1.ConfigMap) { c.Data[listener.Key] = quadraticTable() })
+		change(editor, table, func(c *corev1.ConfigMap) { c.Data[listener.Key] = quadraticTable() })
 		attacked.Eventually(attacked.assignedPort).Should(Equal(port), "the port in the table")
 	}
 	w.logOperatorMemory()

@@ -26,8 +26,9 @@ const namePrefix = "lifeboat"
 // in outage, and the end.
 func TestTheCatalogInstallsAndUpgrades(t *testing.T) {
 	w := newWorld(t, catalogHome, restricted)
-	var cart, storefront, team *service
-	var cartOnPod, storefrontOnPage *watch
+	var cart, storefront, team, moved *service
+	var cartOnPod, storefrontOnPage, movedOnPage *watch
+	var move *criticalv2.Maintenance
 
 	w.stage("the previous version is installed where Pod Security is restricted", func() {
 		w.install(previous, map[string]any{"spec.config.env": []any{
@@ -58,11 +59,15 @@ func TestTheCatalogInstallsAndUpgrades(t *testing.T) {
 		team = w.service("team").withTeam().becomes(criticalv2.StateArmed).answeredBy("team")
 		team.standsIn(thePage)
 	})
+	w.stage("a Maintenance owes an application its replicas", func() {
+		moved = w.service("moved").withTeam().becomes(criticalv2.StateArmed).answeredBy("moved")
+		move = moved.maintained()
+	})
 	w.stage("each version can be read as the other", func() { w.bothVersionsOf(cart, storefront) })
 
 	w.stage("the channel upgrades in the middle of outages, without a failed request", func() {
 		conditions := w.followConditions()
-		cartOnPod, storefrontOnPage = cart.watched(), storefront.watched()
+		cartOnPod, storefrontOnPage, movedOnPage = cart.watched(), storefront.watched(), moved.watched()
 		w.offers(current)
 		w.succeeds(current)
 		w.respondersRun(current)
@@ -72,6 +77,8 @@ func TestTheCatalogInstallsAndUpgrades(t *testing.T) {
 		cart.becomes(criticalv2.StateCovered)
 		storefront.becomes(criticalv2.StateCovered)
 		team.becomes(criticalv2.StateCovered)
+		moved.becomes(criticalv2.StateCovered)
+		w.Expect(w.statusOf(move)(w)).To(HaveField("Owed", Equal(move.Spec.Restore)), "what is owed survives the upgrade")
 	})
 	w.stage("each version can still be read as the other", func() { w.bothVersionsOf(cart, storefront) })
 	w.stage("OLM renews the certificate before it ends", func() {
@@ -87,11 +94,13 @@ func TestTheCatalogInstallsAndUpgrades(t *testing.T) {
 		w.refuses()
 		cartOnPod.answeredOnlyBy(fallbackName)
 		storefrontOnPage.answeredOnlyBy(thePage)
+		movedOnPage.answeredOnlyBy(thePage)
 	})
 	w.stage("the outages end, and the next ones are answered", func() {
 		cart.recovers()
 		storefront.recovers()
 		team.recovers()
+		moved.isGivenBack(move)
 		cart.standsIn(fallbackName)
 		storefront.standsIn(thePage)
 		team.standsIn(thePage)
@@ -104,6 +113,7 @@ func TestTheCatalogInstallsAndUpgrades(t *testing.T) {
 		cart.closes()
 		storefront.closes()
 		team.closes()
+		moved.closes()
 		w.leavesNothing()
 	})
 }

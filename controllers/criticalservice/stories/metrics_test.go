@@ -181,3 +181,28 @@ func TestAServiceIsCountedOnce(t *testing.T) {
 	of := map[string]string{"namespace": w.Namespace, "service": ignored.Name}
 	w.Expect(sample(w, registry, "ready_endpoints", of)).To(Equal(-1.0), "its endpoints are not watched")
 }
+
+// An alert names who is to be asked: the kind of what governs comes with its name.
+func TestTheStateNamesTheKindOfWhatGoverns(t *testing.T) {
+	w, registry := withResponder(t), prometheus.NewRegistry()
+	w.start(w.complete(func(o *criticalservice.Options) { o.Registry = registry }))
+	team := w.team("web", naming("web"))
+	service, real := w.up("web")
+	w.responder("responder-1")
+	state := func(kind, governor, state string) func() float64 {
+		return func() float64 {
+			return sample(w, registry, "state", map[string]string{
+				"namespace": service.Namespace, "service": service.Name, "critical_service": governor, "governor_kind": kind, "fallback": "page", "state": state,
+			})
+		}
+	}
+	w.Eventually(state("ServiceFallback", team.Name, "Armed")).Should(Equal(1.0))
+	w.fail(service, real)
+	w.Eventually(state("ServiceFallback", team.Name, "Covered")).Should(Equal(1.0))
+
+	enforced := w.policy("z", toPage, func(p *criticalv2.CriticalService) { p.Spec.Precedence = criticalv2.PrecedenceEnforced })
+	w.Eventually(state("CriticalService", enforced.Name, "Covered")).Should(Equal(1.0))
+	w.Expect(state("ServiceFallback", team.Name, "Covered")()).To(Equal(-1.0), "a Service has one state")
+	w.Delete(enforced)
+	w.Eventually(state("ServiceFallback", team.Name, "Covered")).Should(Equal(1.0))
+}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -71,12 +73,16 @@ func TestATeamProtectsAServiceOfItsNamespace(t *testing.T) {
 	w.Eventually(w.published(service)).Should(BeEmpty())
 }
 
-// The law of the tiers, and that what answers goes on answering.
+// The law of the tiers, and that what answers goes on answering: it is one outage, in the history of the policy under
+// which it began.
 func TestWhoGovernsChangesInMidOutage(t *testing.T) {
-	w := withResponder(t)
-	w.start(w.complete())
+	w, registry := withResponder(t), prometheus.NewRegistry()
+	w.start(w.complete(func(o *criticalservice.Options) { o.Registry = registry }))
 	baseline := w.policy("a", toPage)
 	service, real := w.armed(baseline, "web")
+	counted := func() float64 {
+		return sample(w, registry, "outages_total", map[string]string{"namespace": service.Namespace, "service": service.Name})
+	}
 	w.fail(service, real)
 	w.Eventually(w.stateOf(baseline, service)).Should(Equal("Covered/FallbackServing"))
 	answering := w.podSlice(service)
@@ -95,7 +101,16 @@ func TestWhoGovernsChangesInMidOutage(t *testing.T) {
 		now := w.podSlice(service)
 		w.Expect(now.UID).To(Equal(answering.UID), "the endpoint that answers stays")
 		w.Expect(w.published(service)()).To(HaveSuffix("promoted"))
+		for _, policy := range append(losers, governor) {
+			outages := 0
+			if policy.GetName() == baseline.Name {
+				outages = 1
+			}
+			w.Expect(w.statusOf(policy).Outages).To(HaveLen(outages), "the history of %s", policy.GetName())
+		}
+		w.Expect(counted()).To(Equal(1.0))
 	}
+	holds(baseline)
 	selecting := w.team("z-selects", w.selecting)
 	holds(selecting, baseline)
 	w.Eventually(w.conditionOf(baseline, "Overridden")).Should(Equal("True/Precedence"))
@@ -107,15 +122,19 @@ func TestWhoGovernsChangesInMidOutage(t *testing.T) {
 	enforced := w.policy("z", toPage, func(p *criticalv2.CriticalService) { p.Spec.Precedence = criticalv2.PrecedenceEnforced })
 	holds(enforced, first, named, selecting, baseline)
 
-	for _, governor := range []struct{ gone, next criticalv2.Policy }{{enforced, first}, {first, named}, {named, selecting}, {selecting, baseline}} {
-		w.Delete(governor.gone)
-		holds(governor.next)
+	inOrder := []criticalv2.Policy{enforced, first, named, selecting, baseline}
+	for len(inOrder) > 1 {
+		w.Delete(inOrder[0])
+		inOrder = inOrder[1:]
+		holds(inOrder[0], inOrder[1:]...)
 	}
-	outages := 0
-	for _, policy := range []criticalv2.Policy{baseline} {
-		outages += len(w.statusOf(policy).Outages)
-	}
-	w.Expect(outages).To(Equal(1), "it is one outage, under any governor")
+
+	// The next outage is another one.
+	real = w.recover(service)
+	w.Eventually(w.stateOf(baseline, service)).Should(Equal("Armed/StandbyReady"))
+	w.fail(service, real)
+	w.Eventually(func() []criticalv2.Outage { return w.statusOf(baseline).Outages }).Should(HaveLen(2))
+	w.Eventually(counted).Should(Equal(2.0))
 }
 
 func TestOptingOutBeatsATeamAndNotAnEnforcedPolicy(t *testing.T) {
@@ -209,4 +228,42 @@ func TestTheKindIsTurnedOff(t *testing.T) {
 	service, _ := w.armed(baseline, "web")
 	w.Eventually(w.conditionOf(team, "Ready")).Should(Equal("False/TurnedOff"))
 	w.Eventually(w.stateOf(baseline, service)).Should(Equal("Armed/StandbyReady"))
+}
+
+// The setting is made, and the operator is restarted: what teams had goes, whatever they asked for before.
+func TestARestartWithoutTenantsTakesWhatTeamsHad(t *testing.T) {
+	for sentence, defaulted := range map[string]bool{"and nothing else protects the Service": false, "and a default protects the Service": true} {
+		t.Run(sentence, func(t *testing.T) {
+			w := withResponder(t)
+			w.start(w.complete())
+			team := w.team("web", naming("web"))
+			service, real := w.up("web")
+			w.responder("responder-1")
+			w.Eventually(w.stateOf(team, service)).Should(Equal("Armed/StandbyReady"))
+			var baseline *criticalv2.CriticalService
+			if defaulted {
+				baseline = w.policy("a", toPage)
+				w.Eventually(w.stateOf(baseline, service)).Should(Equal("Ignored/Overridden"))
+			}
+			w.fail(service, real)
+			w.Eventually(w.stateOf(team, service)).Should(Equal("Covered/FallbackServing"))
+			answering := w.podSlice(service)
+			w.stop()
+
+			w.start(w.complete(func(o *criticalservice.Options) { o.NoTenants = true }))
+			if defaulted {
+				w.Eventually(w.stateOf(baseline, service)).Should(Equal("Covered/FallbackServing"))
+				request := w.slice(service)
+				w.Eventually(func() bool { return w.Exists(request) && metav1.IsControlledBy(request, baseline) }).Should(BeTrue())
+				w.Expect(request.OwnerReferences).To(HaveLen(1), "the team's object owns nothing any more")
+				w.Expect(w.podSlice(service).UID).To(Equal(answering.UID), "the endpoint that answers stays")
+				return
+			}
+			w.Eventually(w.published(service)).Should(BeEmpty())
+			deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: criticalv2.ResponderName}}
+			w.Eventually(func() bool { return w.Exists(deployment) }).Should(BeFalse(), "the responder goes, too")
+			w.settle()
+			w.Expect(w.published(service)()).To(BeEmpty())
+		})
+	}
 }

@@ -30,7 +30,7 @@ var All = []Check{
 	{"outage", "A real outage is answered by the fallback.", outage},
 	{"recovery", "Recovery withdraws the fallback.", recovery},
 	{"deletion", "Deleting the CriticalService leaves nothing of the operator's.", deletion},
-	{"refusal", "CriticalServices that are not valid are refused, with the documented message.", refusal},
+	{"refusal", "Objects of the operator's kinds that are not valid are refused, with the documented message.", refusal},
 	{"conversion", "Both API versions convert, and every example of the bundle is accepted.", conversion},
 	{"restricted", "All that the operator makes conforms to Pod Security restricted.", restricted},
 }

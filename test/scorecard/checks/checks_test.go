@@ -38,7 +38,9 @@ func newWorld(t *testing.T, check Check) *world.World {
 
 const goodExamples = `[
 	{"apiVersion": "mycrd.com/v1", "kind": "CriticalService", "metadata": {"name": "a"}, "spec": {"matchLabels": [{"key": "a", "value": "b"}]}},
-	{"apiVersion": "mycrd.com/v2", "kind": "CriticalService", "metadata": {"name": "b"}, "spec": {"serviceSelector": {"matchLabels": {"a": "b"}}}}
+	{"apiVersion": "mycrd.com/v2", "kind": "CriticalService", "metadata": {"name": "b"}, "spec": {"serviceSelector": {"matchLabels": {"a": "b"}}}},
+	{"apiVersion": "mycrd.com/v2", "kind": "ServiceFallback", "metadata": {"namespace": "default", "name": "c"}, "spec": {"services": ["a"]}},
+	{"apiVersion": "mycrd.com/v2", "kind": "Maintenance", "metadata": {"namespace": "default", "name": "d"}, "spec": {"services": ["a"]}}
 ]`
 
 // newBundle writes a bundle that offers these examples.
@@ -330,7 +332,17 @@ func TestWhatNeedsNoWaitingFailsAtOnce(t *testing.T) {
 		"Every version has an example.": {
 			test: "conversion", state: v1alpha3.FailState,
 			bundle:  strings.Replace(goodExamples, "mycrd.com/v1", "mycrd.com/v2", 1),
-			problem: "the bundle has no example of mycrd.com/v1", suggestion: "config/samples",
+			problem: "the bundle has no example of a CriticalService of v1", suggestion: "config/samples",
+		},
+		"Every kind has an example.": {
+			test: "conversion", state: v1alpha3.FailState,
+			bundle:  strings.Replace(goodExamples, "Maintenance", "ServiceFallback", 1),
+			problem: "the bundle has no example of a Maintenance of v2", suggestion: "config/samples",
+		},
+		"An example of a team's is judged as well.": {
+			test: "conversion", state: v1alpha3.FailState,
+			bundle:  strings.Replace(goodExamples, `"services": ["a"]`, `"services": []`, 1),
+			problem: "should have at least 1 items", suggestion: "config/samples",
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {

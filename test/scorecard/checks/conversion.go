@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -155,10 +156,10 @@ func acceptExamples(ctx context.Context, w *world.World) error {
 		return err
 	}
 	var failed []error
-	var versions []string
+	var kinds []schema.GroupVersionKind
 	for _, example := range found {
 		called := fmt.Sprintf("%s %q of %s", example.GetKind(), example.GetName(), example.GetAPIVersion())
-		versions = append(versions, example.GetAPIVersion())
+		kinds = append(kinds, example.GroupVersionKind())
 		// By another name, because a user may have created the very example.
 		example.SetName(w.Namespace)
 		if err := w.Create(ctx, &example, client.DryRunAll, client.FieldValidation("Strict")); err != nil {
@@ -168,10 +169,10 @@ func acceptExamples(ctx context.Context, w *world.World) error {
 		}
 		w.Journal.Say("The bundle's example %s is accepted.", called)
 	}
-	for _, version := range []string{criticalv1.GroupVersion.String(), criticalv2.GroupVersion.String()} {
-		if !slices.Contains(versions, version) {
+	for _, kind := range []schema.GroupVersionKind{firstKind, secondKind, fallbackKind, maintenanceKind} {
+		if !slices.Contains(kinds, kind) {
 			failed = append(failed, verdict.Failed("Add a sample to config/samples/kustomization.yaml, and run `make bundle`.",
-				"the bundle has no example of %s", version))
+				"the bundle has no example of a %s", called(kind)))
 		}
 	}
 	return errors.Join(failed...)

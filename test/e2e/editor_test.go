@@ -1,0 +1,83 @@
+//go:build e2e
+
+package e2e
+
+import (
+	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+)
+
+// editor is the name of a user with the role edit in the namespace of the scenario, and no other right.
+func (w *world) editor(name string) string {
+	w.t.Helper()
+	user := w.namespace + "-" + name
+	w.create(&rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	})
+	return user
+}
+
+// team is a client of an editor.
+func (w *world) team() client.Client {
+	w.t.Helper()
+	config := rest.CopyConfig(w.Config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: w.editor("team"), Groups: []string{"system:authenticated"}}
+	team, err := client.New(config, client.Options{Scheme: w.Scheme(), Mapper: w.RESTMapper()})
+	w.Expect(err).NotTo(HaveOccurred())
+	// The roles of the kinds are aggregated to edit by a controller.
+	for _, list := range []client.ObjectList{&criticalv2.ServiceFallbackList{}, &criticalv2.MaintenanceList{}} {
+		w.Eventually(func() error { return team.List(w.ctx, list, client.InNamespace(w.namespace)) }).Should(Succeed())
+	}
+	return team
+}
+
+// asTeam is the scenario in the hands of its team: what is made, changed, read and removed by it is so by an
+// editor of its namespace. It has one team.
+func (w *world) asTeam() *world {
+	w.t.Helper()
+	connection, own := *w.Cluster, *w
+	connection.Client = w.team()
+	own.Cluster = &connection
+	return &own
+}
+
+// withTeam declares the Service critical as its team does, by a ServiceFallback with a page.
+func (s *service) withTeam(team client.Client, message string) *service {
+	s.t.Helper()
+	return s.withTeamsFallback(team, criticalv2.Fallback{Page: &criticalv2.PageFallback{Message: message, Replicas: new(int32(1))}})
+}
+
+// withTeamsFallback does so with any fallback.
+func (s *service) withTeamsFallback(team client.Client, fallback criticalv2.Fallback) *service {
+	s.t.Helper()
+	policy := &criticalv2.ServiceFallback{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: s.object.Name},
+		Spec: criticalv2.ServiceFallbackSpec{
+			Services: []string{s.object.Name}, ProtectionSpec: criticalv2.ProtectionSpec{Fallback: fallback},
+		},
+	}
+	s.Expect(team.Create(s.ctx, policy)).To(Succeed())
+	s.t.Cleanup(func() { s.remove(policy) })
+	s.policy = policy
+	return s
+}
+
+// teamRuns runs a command of the plugin as the team.
+func (w *world) teamRuns(arguments ...string) (code int, stdout, stderr string) {
+	return w.runPlugin(append([]string{"--as=" + w.namespace + "-team", "--as-group=system:authenticated"}, arguments...)...)
+}
+
+// teamSucceeds does so, and expects that it succeeds.
+func (w *world) teamSucceeds(arguments ...string) (stdout string) {
+	w.t.Helper()
+	code, stdout, stderr := w.teamRuns(arguments...)
+	w.Expect(code).To(Equal(0), "%v\n%s%s", arguments, stdout, stderr)
+	return stdout
+}
