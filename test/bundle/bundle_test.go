@@ -14,8 +14,13 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 	"sigs.k8s.io/yaml"
@@ -100,8 +105,8 @@ func TestTheBundleHasItsNameAndItsChannels(t *testing.T) {
 	g.Expect(bundle.CompressedSize).To(BeNumerically("<", 200<<10))
 }
 
-// OLM does not remove cluster-scoped objects of a bundle with the operator. The
-// Service goes with it, which owns it.
+// OLM does not remove cluster-scoped objects of a bundle with the operator. What is in its namespace goes with
+// the ClusterServiceVersion, which owns it.
 func TestTheBundleHoldsNothingButWhatBelongsThere(t *testing.T) {
 	g := NewWithT(t)
 	var objects []string
@@ -113,6 +118,7 @@ func TestTheBundleHoldsNothingButWhatBelongsThere(t *testing.T) {
 		"CustomResourceDefinition criticalservices.mycrd.com",
 		"CustomResourceDefinition maintenances.mycrd.com",
 		"CustomResourceDefinition servicefallbacks.mycrd.com",
+		"PodDisruptionBudget critical-service-operator",
 		"Service critical-service-operator-metrics",
 	))
 }
@@ -137,6 +143,38 @@ func TestTheDeploymentIsThatOfTheInstallWithoutOLM(t *testing.T) {
 	for _, result := range evaluator.EvaluatePod(restricted, &have.Spec.Template.ObjectMeta, &have.Spec.Template.Spec) {
 		g.Expect(result.Allowed).To(BeTrue(), "%s: %s", result.ForbiddenReason, result.ForbiddenDetail)
 	}
+}
+
+// A drain takes one replica at a time, and never waits for ever.
+func TestTheBudgetIsThatOfTheOperatorsPods(t *testing.T) {
+	g := NewWithT(t)
+	var budget policyv1.PodDisruptionBudget
+	for _, object := range load(g).Objects {
+		if object.GetKind() == "PodDisruptionBudget" {
+			g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &budget)).To(Succeed())
+		}
+	}
+	g.Expect(budget.Spec).To(Equal(document[policyv1.PodDisruptionBudget](g, "config/manager/pod_disruption_budget.yaml", "PodDisruptionBudget").Spec))
+	g.Expect(budget.Spec.MaxUnavailable).To(HaveValue(Equal(intstr.FromInt32(1))))
+	g.Expect(budget.Spec.MinAvailable).To(BeNil())
+	g.Expect(budget.Spec.UnhealthyPodEvictionPolicy).To(HaveValue(Equal(policyv1.AlwaysAllow)))
+
+	deployment := manager(g).Spec
+	g.Expect(deployment.Replicas).To(HaveValue(BeNumerically(">", 1)))
+	selects := func(selector *metav1.LabelSelector) bool {
+		parsed, err := metav1.LabelSelectorAsSelector(selector)
+		g.Expect(err).NotTo(HaveOccurred())
+		return !parsed.Empty() && parsed.Matches(labels.Set(deployment.Template.Labels))
+	}
+	g.Expect(selects(budget.Spec.Selector)).To(BeTrue())
+	var spread []string
+	for _, constraint := range deployment.Template.Spec.TopologySpreadConstraints {
+		g.Expect(selects(constraint.LabelSelector)).To(BeTrue())
+		g.Expect(constraint.WhenUnsatisfiable).To(Equal(corev1.ScheduleAnyway), "a cluster of one node has the operator too")
+		spread = append(spread, constraint.TopologyKey)
+	}
+	g.Expect(spread).To(ConsistOf(corev1.LabelHostname, corev1.LabelTopologyZone))
+	g.Expect(deployment.Template.Spec.Containers[0].TerminationMessagePolicy).To(Equal(corev1.TerminationMessageFallbackToLogsOnError))
 }
 
 func TestEveryImageIsOfThisVersion(t *testing.T) {
