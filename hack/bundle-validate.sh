@@ -14,9 +14,6 @@ readonly kubernetes=1.37
 
 # A warning that matches is known, and stays for the reason given.
 declare -rA explained=(
-  ['CSV contains permissions to create CRD']='the operator may create no CRD. The validator warns of "patch" as well,
-    which the operator may use on its own CRD alone (resourceNames): without OLM or cert-manager it publishes
-    there the authority of its conversion webhook.'
   ['Migrate the API\(s\) for ((events|horizontalpodautoscalers): \(\[[^,]*\]\),?)+"$']='what it found are permissions for events of
     events.k8s.io and for HorizontalPodAutoscalers, and a permission names no version. The operator uses v1 and v2; beta versions
     are what was removed.'
