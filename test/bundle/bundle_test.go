@@ -285,7 +285,7 @@ func TestWhatACatalogShows(t *testing.T) {
 	g.Expect(len(shown.Spec.Description)).To(And(BeNumerically(">", 2000), BeNumerically("<", 10000)))
 	// In the order in which the template of the pull request asks for them.
 	rest := shown.Spec.Description
-	for _, heading := range []string{"How it does that", "What answers", "Use it in 60 seconds", "Before you install", "Limits", "Uninstall"} {
+	for _, heading := range []string{"How it does that", "What answers", "Use it in 60 seconds", "Day 2", "Before you install", "Limits", "Uninstall"} {
 		_, after, found := strings.Cut(rest, "## "+heading+"\n")
 		g.Expect(found).To(BeTrue(), "%q is missing, or not in its place", heading)
 		rest = after
@@ -308,6 +308,7 @@ func TestWhatACatalogShows(t *testing.T) {
 	for _, annotation := range []string{"capabilities", "categories", "createdAt", "repository", "support"} {
 		g.Expect(shown.Annotations[annotation]).NotTo(BeEmpty(), annotation)
 	}
+	g.Expect(shown.Annotations["support"]).NotTo(ContainSubstring("://"), "catalogs show it as who supports the operator")
 	g.Expect(read(g, "docs/capabilities.md")).To(ContainSubstring("**"+shown.Annotations["capabilities"]+"**"),
 		"docs/capabilities.md justifies another level")
 }
@@ -324,17 +325,43 @@ func TestTheIconIsTheSourceAndIsSquare(t *testing.T) {
 	g.Expect(size[1]).To(Equal(size[2]))
 }
 
-// Links in the description and beside it are read in a catalog, far from this repository.
-func TestEveryLinkOfACatalogLeadsToADocument(t *testing.T) {
-	g := NewWithT(t)
-	text := csv(g).Spec.Description
-	for _, link := range csv(g).Spec.Links {
+// linksOf are the links to documents of this repository in what a catalog shows: tag, path and anchor.
+func linksOf(csv *v1alpha1.ClusterServiceVersion) [][]string {
+	text := csv.Spec.Description
+	for _, link := range csv.Spec.Links {
 		text += "\n" + link.URL
 	}
-	links := regexp.MustCompile(`https://github\.com/critical-service/operator/blob/main/([^#)\s]+)`).FindAllStringSubmatch(text, -1)
-	g.Expect(len(links)).To(BeNumerically(">", 4))
+	return regexp.MustCompile(`https://github\.com/critical-service/operator/blob/([^/]+)/([^#)\s]+)(?:#([^)\s]+))?`).FindAllStringSubmatch(text, -1)
+}
+
+// Links in the description and beside it are read in a catalog, far from this repository, and long after it has
+// changed: they lead to what was said of that version.
+func TestEveryLinkOfACatalogLeadsToADocumentOfTheVersion(t *testing.T) {
+	g := NewWithT(t)
+	links := linksOf(csv(g))
+	g.Expect(len(links)).To(BeNumerically(">", 15))
 	for _, link := range links {
-		_, err := os.Stat(filepath.Join(root, link[1]))
+		g.Expect(link[1]).To(Equal("v"+csv(g).Spec.Version.String()), link[0])
+		page, err := os.ReadFile(filepath.Join(root, link[2]))
 		g.Expect(err).NotTo(HaveOccurred(), link[0])
+		if link[3] != "" {
+			g.Expect(anchors(string(page))).To(ContainElement(link[3]), link[0])
+		}
 	}
+	// `make bundle` puts the tag in.
+	base := document[v1alpha1.ClusterServiceVersion](g, "config/manifests/bases/critical-service-operator.clusterserviceversion.yaml", "ClusterServiceVersion")
+	g.Expect(linksOf(&base)).To(HaveLen(len(links)))
+	for _, link := range linksOf(&base) {
+		g.Expect(link[1]).To(Equal("main"), link[0])
+	}
+}
+
+// anchors are those that GitHub gives to the headings of a page.
+func anchors(page string) []string {
+	var found []string
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(page, -1) {
+		words := regexp.MustCompile(`[^a-z0-9 _-]`).ReplaceAllString(strings.ToLower(heading[1]), "")
+		found = append(found, strings.ReplaceAll(words, " ", "-"))
+	}
+	return found
 }

@@ -1,7 +1,9 @@
 package bundle
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -82,4 +84,50 @@ func TestNoPermissionIsWiderThanItMustBe(t *testing.T) {
 		}
 	}
 	g.Expect(secrets).To(Equal(2), "this looks at the rules for Secrets")
+}
+
+// named are the resources of rules as kubectl writes them: with their group where another one has the name too.
+func named(rules []rbacv1.PolicyRule) []string {
+	groups := map[string][]string{}
+	for _, rule := range rules {
+		for _, resource := range rule.Resources {
+			groups[resource] = append(groups[resource], rule.APIGroups...)
+		}
+	}
+	var names []string
+	for resource, of := range groups {
+		slices.Sort(of)
+		of = slices.Compact(of)
+		for _, group := range of {
+			if len(of) > 1 && group != "" {
+				names = append(names, resource+"."+group)
+			} else {
+				names = append(names, resource)
+			}
+		}
+	}
+	return names
+}
+
+// saidToBeGranted are the resources that a text names where it says what the operator may do.
+func saidToBeGranted(g Gomega, text string) []string {
+	_, part, found := strings.Cut(text, "**What it may do**")
+	g.Expect(found).To(BeTrue())
+	part = regexp.MustCompile(`(?m)^(## |\*\*)`).Split(part, 2)[0]
+	var names []string
+	for _, word := range regexp.MustCompile("`([a-z]+(?:/[a-z]+)?(?:\\.[a-z0-9.]+)?)`").FindAllStringSubmatch(part, -1) {
+		names = append(names, word[1])
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Administrators read this before they install an operator for all namespaces.
+func TestWhatTheOperatorMayDoIsSaidInFull(t *testing.T) {
+	g := NewWithT(t)
+	strategy := csv(g).Spec.InstallStrategy.StrategySpec
+	g.Expect(saidToBeGranted(g, csv(g).Spec.Description)).To(ConsistOf(
+		named(slices.Concat(strategy.ClusterPermissions[0].Rules, strategy.Permissions[0].Rules))), "the description in a catalog")
+	everywhere, athome := granted(g)
+	g.Expect(saidToBeGranted(g, read(g, "docs/install.md"))).To(ConsistOf(named(slices.Concat(everywhere, athome))), "docs/install.md")
 }
