@@ -120,14 +120,15 @@ YAML
 # settle makes a generated CSV the same every time: created when its base says
 # so, and with every image that is used among its related images. There is one:
 # the responder's is the operator's own. A release, which is written elsewhere,
-# is as old as its commit.
+# is as old as its commit. Links lead to the documents of the version.
 settle() {
   local csv=$1 created
   created=$(sed -n 's/^    createdAt: //p' "$csv_base")
   if [[ $output && ${SOURCE_DATE_EPOCH:-} ]]; then
     created=$(TZ=UTC printf '"%(%Y-%m-%dT%H:%M:%SZ)T"' "$SOURCE_DATE_EPOCH")
   fi
-  awk -v created="$created" '
+  awk -v created="$created" -v documents="/critical-service/operator/blob/v$version/" '
+    { gsub("/critical-service/operator/blob/main/", documents) }
     /^    createdAt: / { print "    createdAt: " created; next }
     /^    containerImage: / { image = $2 }
     /^  version: / { print "  relatedImages:\n  - image: " image "\n    name: manager" }
@@ -152,6 +153,8 @@ if [[ ${USE_IMAGE_DIGESTS:-} == true ]] && grep --extended-regexp '^ *(- )?(imag
   echo "There is no bundle: it names the images above by tag, and what a tag means can change. Name them by digest (@sha256:...)." >&2
   exit 1
 fi
+# OpenShift 4.15 has Kubernetes 1.28, the minKubeVersion. Its catalogs ask for the range.
+printf '\n  # Versions of OpenShift: from here on.\n  com.redhat.openshift.versions: v4.15\n' >> "$work/bundle/metadata/annotations.yaml"
 # OLM makes a Service for the webhooks itself. This one only informs Operator SDK which Deployment serves them.
 rm "$work/bundle/manifests/critical-service-webhook_v1_service.yaml"
 

@@ -53,7 +53,7 @@ type CriticalServiceSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="each of namespaces must be a namespace's name: lower-case letters, digits and '-', for example 'shop'"
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Namespaces",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=2
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Namespaces",order=2
 	Namespaces []string `json:"namespaces,omitempty"`
 
 	// namespaceSelector restricts the selection to Services of namespaces that

@@ -51,7 +51,7 @@ type MaintenanceSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="each of services must be a Service's name: lower-case letters, digits and '-', for example 'storefront'"
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Services",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=10
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Services",order=10
 	Services []string `json:"services"`
 
 	// purpose is Maintenance, or Drill for an outage that is a test: then nothing is

@@ -126,7 +126,7 @@ type Probes struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=256
 	// +kubebuilder:validation:items:XValidation:rule="self.matches('^/[!-~]*$') && !self.contains('?') && !self.contains('#')",message="each of probes.paths must be the path of a URL that begins with '/', without query and fragment, for example '/healthz'"
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Paths of probes",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldGroup:fallback.page.probes","urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=17
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Paths of probes",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldGroup:fallback.page.probes","urn:alm:descriptor:com.tectonic.ui:advanced"},order=17
 	Paths []string `json:"paths,omitzero"`
 
 	// userAgents are what the User-Agent header of probes begins with. An empty
@@ -137,7 +137,7 @@ type Probes struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=128
 	// +kubebuilder:validation:items:XValidation:rule="self.matches('^[!-~]([ -~]*[!-~])?$')",message="each of probes.userAgents must be the printable beginning of a User-Agent header, for example 'kube-probe/'; an empty one would make every request a probe"
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="User agents of probes",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldGroup:fallback.page.probes","urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=18
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="User agents of probes",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:fieldGroup:fallback.page.probes","urn:alm:descriptor:com.tectonic.ui:advanced"},order=18
 	UserAgents []string `json:"userAgents,omitzero"`
 }
 

@@ -53,7 +53,7 @@ type ServiceFallbackSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="each of services must be a Service's name: lower-case letters, digits and '-', for example 'storefront'"
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Services",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=1
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Services",order=1
 	Services []string `json:"services,omitempty"`
 
 	// serviceSelector chooses Services by their own labels (not by those of

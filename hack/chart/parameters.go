@@ -12,6 +12,7 @@ const forCertManager = `eq .Values.certificates "cert-manager"`
 var conditions = map[string]string{
 	"CustomResourceDefinition": ".Values.crds.install",
 	"ResourceQuota":            ".Values.criticalPodsQuota",
+	"PodDisruptionBudget":      ".Values.podDisruptionBudget",
 }
 
 // extras are folders of their own, for clusters that have what they need.
@@ -53,7 +54,7 @@ func parametrizeDeployment(o object, text *texts) error {
 		`{{- toYaml . | nindent $0 }}`,
 		`{{- end }}`)
 	pod := o.field("spec", "template", "spec")
-	for _, key := range []string{"affinity", "nodeSelector", "tolerations"} {
+	for _, key := range []string{"affinity", "nodeSelector", "tolerations", "topologySpreadConstraints"} {
 		pod[key] = text.optional(key, ".Values."+key)
 	}
 	pod["priorityClassName"] = text.optionalWord("priorityClassName", ".Values.priorityClassName")

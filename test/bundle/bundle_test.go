@@ -14,9 +14,13 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 	"sigs.k8s.io/yaml"
@@ -101,8 +105,8 @@ func TestTheBundleHasItsNameAndItsChannels(t *testing.T) {
 	g.Expect(bundle.CompressedSize).To(BeNumerically("<", 200<<10))
 }
 
-// OLM does not remove cluster-scoped objects of a bundle with the operator. The
-// Service goes with it, which owns it.
+// OLM does not remove cluster-scoped objects of a bundle with the operator. What is in its namespace goes with
+// the ClusterServiceVersion, which owns it.
 func TestTheBundleHoldsNothingButWhatBelongsThere(t *testing.T) {
 	g := NewWithT(t)
 	var objects []string
@@ -114,35 +118,9 @@ func TestTheBundleHoldsNothingButWhatBelongsThere(t *testing.T) {
 		"CustomResourceDefinition criticalservices.mycrd.com",
 		"CustomResourceDefinition maintenances.mycrd.com",
 		"CustomResourceDefinition servicefallbacks.mycrd.com",
+		"PodDisruptionBudget critical-service-operator",
 		"Service critical-service-operator-metrics",
 	))
-}
-
-func TestTheOperatorsPermissionsAreThoseOfTheMarkers(t *testing.T) {
-	g := NewWithT(t)
-	strategy := csv(g).Spec.InstallStrategy.StrategySpec
-	g.Expect(strategy.ClusterPermissions).To(HaveLen(1))
-	g.Expect(strategy.Permissions).To(HaveLen(1))
-	account := manager(g).Spec.Template.Spec.ServiceAccountName
-	g.Expect(strategy.ClusterPermissions[0].ServiceAccountName).To(Equal(account))
-	g.Expect(strategy.Permissions[0].ServiceAccountName).To(Equal(account))
-	g.Expect(strategy.ClusterPermissions[0].Rules).To(Equal(document[rbacv1.ClusterRole](g, "config/rbac/role.yaml", "ClusterRole").Rules))
-	g.Expect(strategy.Permissions[0].Rules).To(Equal(document[rbacv1.Role](g, "config/rbac/role.yaml", "Role").Rules))
-	secrets := 0
-	for _, rule := range slices.Concat(strategy.ClusterPermissions[0].Rules, strategy.Permissions[0].Rules) {
-		for _, part := range [][]string{rule.APIGroups, rule.Resources, rule.Verbs, rule.ResourceNames, rule.NonResourceURLs} {
-			g.Expect(part).NotTo(ContainElement(ContainSubstring("*")))
-		}
-		if !slices.Contains(rule.Resources, "secrets") {
-			continue
-		}
-		secrets++
-		// What is to be made has no name yet, and is not read by making it.
-		if !slices.Equal(rule.Verbs, []string{"create"}) {
-			g.Expect(rule.ResourceNames).To(ConsistOf("critical-service-webhook-ca"), "%v", rule)
-		}
-	}
-	g.Expect(secrets).To(Equal(2), "this looks at the rules for Secrets")
 }
 
 func TestTheDeploymentIsThatOfTheInstallWithoutOLM(t *testing.T) {
@@ -165,6 +143,38 @@ func TestTheDeploymentIsThatOfTheInstallWithoutOLM(t *testing.T) {
 	for _, result := range evaluator.EvaluatePod(restricted, &have.Spec.Template.ObjectMeta, &have.Spec.Template.Spec) {
 		g.Expect(result.Allowed).To(BeTrue(), "%s: %s", result.ForbiddenReason, result.ForbiddenDetail)
 	}
+}
+
+// A drain takes one replica at a time, and never waits for ever.
+func TestTheBudgetIsThatOfTheOperatorsPods(t *testing.T) {
+	g := NewWithT(t)
+	var budget policyv1.PodDisruptionBudget
+	for _, object := range load(g).Objects {
+		if object.GetKind() == "PodDisruptionBudget" {
+			g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &budget)).To(Succeed())
+		}
+	}
+	g.Expect(budget.Spec).To(Equal(document[policyv1.PodDisruptionBudget](g, "config/manager/pod_disruption_budget.yaml", "PodDisruptionBudget").Spec))
+	g.Expect(budget.Spec.MaxUnavailable).To(HaveValue(Equal(intstr.FromInt32(1))))
+	g.Expect(budget.Spec.MinAvailable).To(BeNil())
+	g.Expect(budget.Spec.UnhealthyPodEvictionPolicy).To(HaveValue(Equal(policyv1.AlwaysAllow)))
+
+	deployment := manager(g).Spec
+	g.Expect(deployment.Replicas).To(HaveValue(BeNumerically(">", 1)))
+	selects := func(selector *metav1.LabelSelector) bool {
+		parsed, err := metav1.LabelSelectorAsSelector(selector)
+		g.Expect(err).NotTo(HaveOccurred())
+		return !parsed.Empty() && parsed.Matches(labels.Set(deployment.Template.Labels))
+	}
+	g.Expect(selects(budget.Spec.Selector)).To(BeTrue())
+	var spread []string
+	for _, constraint := range deployment.Template.Spec.TopologySpreadConstraints {
+		g.Expect(selects(constraint.LabelSelector)).To(BeTrue())
+		g.Expect(constraint.WhenUnsatisfiable).To(Equal(corev1.ScheduleAnyway), "a cluster of one node has the operator too")
+		spread = append(spread, constraint.TopologyKey)
+	}
+	g.Expect(spread).To(ConsistOf(corev1.LabelHostname, corev1.LabelTopologyZone))
+	g.Expect(deployment.Template.Spec.Containers[0].TerminationMessagePolicy).To(Equal(corev1.TerminationMessageFallbackToLogsOnError))
 }
 
 func TestEveryImageIsOfThisVersion(t *testing.T) {
@@ -275,7 +285,7 @@ func TestWhatACatalogShows(t *testing.T) {
 	g.Expect(len(shown.Spec.Description)).To(And(BeNumerically(">", 2000), BeNumerically("<", 10000)))
 	// In the order in which the template of the pull request asks for them.
 	rest := shown.Spec.Description
-	for _, heading := range []string{"How it does that", "What answers", "Use it in 60 seconds", "Before you install", "Limits", "Uninstall"} {
+	for _, heading := range []string{"How it does that", "What answers", "Use it in 60 seconds", "Day 2", "Before you install", "Limits", "Uninstall"} {
 		_, after, found := strings.Cut(rest, "## "+heading+"\n")
 		g.Expect(found).To(BeTrue(), "%q is missing, or not in its place", heading)
 		rest = after
@@ -298,6 +308,7 @@ func TestWhatACatalogShows(t *testing.T) {
 	for _, annotation := range []string{"capabilities", "categories", "createdAt", "repository", "support"} {
 		g.Expect(shown.Annotations[annotation]).NotTo(BeEmpty(), annotation)
 	}
+	g.Expect(shown.Annotations["support"]).NotTo(ContainSubstring("://"), "catalogs show it as who supports the operator")
 	g.Expect(read(g, "docs/capabilities.md")).To(ContainSubstring("**"+shown.Annotations["capabilities"]+"**"),
 		"docs/capabilities.md justifies another level")
 }
@@ -314,17 +325,43 @@ func TestTheIconIsTheSourceAndIsSquare(t *testing.T) {
 	g.Expect(size[1]).To(Equal(size[2]))
 }
 
-// Links in the description and beside it are read in a catalog, far from this repository.
-func TestEveryLinkOfACatalogLeadsToADocument(t *testing.T) {
-	g := NewWithT(t)
-	text := csv(g).Spec.Description
-	for _, link := range csv(g).Spec.Links {
+// linksOf are the links to documents of this repository in what a catalog shows: tag, path and anchor.
+func linksOf(csv *v1alpha1.ClusterServiceVersion) [][]string {
+	text := csv.Spec.Description
+	for _, link := range csv.Spec.Links {
 		text += "\n" + link.URL
 	}
-	links := regexp.MustCompile(`https://github\.com/critical-service/operator/blob/main/([^#)\s]+)`).FindAllStringSubmatch(text, -1)
-	g.Expect(len(links)).To(BeNumerically(">", 4))
+	return regexp.MustCompile(`https://github\.com/critical-service/operator/blob/([^/]+)/([^#)\s]+)(?:#([^)\s]+))?`).FindAllStringSubmatch(text, -1)
+}
+
+// Links in the description and beside it are read in a catalog, far from this repository, and long after it has
+// changed: they lead to what was said of that version.
+func TestEveryLinkOfACatalogLeadsToADocumentOfTheVersion(t *testing.T) {
+	g := NewWithT(t)
+	links := linksOf(csv(g))
+	g.Expect(len(links)).To(BeNumerically(">", 15))
 	for _, link := range links {
-		_, err := os.Stat(filepath.Join(root, link[1]))
+		g.Expect(link[1]).To(Equal("v"+csv(g).Spec.Version.String()), link[0])
+		page, err := os.ReadFile(filepath.Join(root, link[2]))
 		g.Expect(err).NotTo(HaveOccurred(), link[0])
+		if link[3] != "" {
+			g.Expect(anchors(string(page))).To(ContainElement(link[3]), link[0])
+		}
 	}
+	// `make bundle` puts the tag in.
+	base := document[v1alpha1.ClusterServiceVersion](g, "config/manifests/bases/critical-service-operator.clusterserviceversion.yaml", "ClusterServiceVersion")
+	g.Expect(linksOf(&base)).To(HaveLen(len(links)))
+	for _, link := range linksOf(&base) {
+		g.Expect(link[1]).To(Equal("main"), link[0])
+	}
+}
+
+// anchors are those that GitHub gives to the headings of a page.
+func anchors(page string) []string {
+	var found []string
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(page, -1) {
+		words := regexp.MustCompile(`[^a-z0-9 _-]`).ReplaceAllString(strings.ToLower(heading[1]), "")
+		found = append(found, strings.ReplaceAll(words, " ", "-"))
+	}
+	return found
 }

@@ -31,7 +31,10 @@ func fields(schema apiextensionsv1.JSONSchemaProps, prefix string) []string {
 }
 
 // descriptor is what spec and status descriptors have in common.
-type descriptor struct{ path, displayName, description string }
+type descriptor struct {
+	path, displayName, description string
+	forms                          []string
+}
 
 func TestEveryFieldHasADescriptor(t *testing.T) {
 	g := NewWithT(t)
@@ -42,10 +45,10 @@ func TestEveryFieldHasADescriptor(t *testing.T) {
 		g.Expect(owned.Description).NotTo(BeEmpty())
 		g.Expect(owned.Resources).NotTo(BeEmpty())
 		for _, d := range owned.SpecDescriptors {
-			described[owned.Kind+" "+owned.Version+" spec"] = append(described[owned.Kind+" "+owned.Version+" spec"], descriptor{d.Path, d.DisplayName, d.Description})
+			described[owned.Kind+" "+owned.Version+" spec"] = append(described[owned.Kind+" "+owned.Version+" spec"], descriptor{d.Path, d.DisplayName, d.Description, d.XDescriptors})
 		}
 		for _, d := range owned.StatusDescriptors {
-			described[owned.Kind+" "+owned.Version+" status"] = append(described[owned.Kind+" "+owned.Version+" status"], descriptor{d.Path, d.DisplayName, d.Description})
+			described[owned.Kind+" "+owned.Version+" status"] = append(described[owned.Kind+" "+owned.Version+" status"], descriptor{d.Path, d.DisplayName, d.Description, d.XDescriptors})
 		}
 	}
 	g.Expect(described).To(HaveLen(8))
@@ -53,14 +56,30 @@ func TestEveryFieldHasADescriptor(t *testing.T) {
 		for _, version := range crd.Spec.Versions {
 			for _, part := range []string{"spec", "status"} {
 				whole := crd.Spec.Names.Kind + " " + version.Name + " " + part
+				schema := version.Schema.OpenAPIV3Schema.Properties[part]
 				var paths []string
 				for _, d := range described[whole] {
+					if isList(schema, d.path) {
+						g.Expect(d.forms).NotTo(ContainElement("urn:alm:descriptor:com.tectonic.ui:text"), "%s %s: a console shows a list badly as a text", whole, d.path)
+					}
 					g.Expect(d.displayName).NotTo(BeEmpty(), d.path)
 					g.Expect(d.description).NotTo(BeEmpty(), d.path)
 					paths = append(paths, d.path)
 				}
-				g.Expect(paths).To(ConsistOf(fields(version.Schema.OpenAPIV3Schema.Properties[part], "")), whole)
+				g.Expect(paths).To(ConsistOf(fields(schema, "")), whole)
 			}
 		}
 	}
+}
+
+// isList reports whether the field at a path of descriptors is a list.
+func isList(schema apiextensionsv1.JSONSchemaProps, path string) bool {
+	for name := range strings.SplitSeq(path, ".") {
+		name, isElement := strings.CutSuffix(name, "[0]")
+		schema = schema.Properties[name]
+		if isElement {
+			schema = *schema.Items.Schema
+		}
+	}
+	return schema.Type == "array"
 }

@@ -123,6 +123,7 @@ func TestABundleTakesItsPlaceFromTheUpgradeGraph(t *testing.T) {
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(made.CSV.Name).To(Equal("critical-service-operator.v" + test.version))
 			g.Expect(made.CSV.Spec.Replaces).To(Equal(test.replaces))
+			g.Expect(linksOf(made.CSV)).To(HaveEach(ContainElement("v"+test.version)), "tags of links")
 			g.Expect(made.Channels).To(ConsistOf(test.channels))
 			// The default of the package is that of its newest bundle, candidates included.
 			g.Expect(made.DefaultChannel).To(Equal("stable-v1"))

@@ -234,7 +234,7 @@ func TestAnUpgradeTakesNothingAwayThatTheOperatorWrote(t *testing.T) {
 				version   string
 				arguments []string
 			}{
-				{current(t), []string{"upgrade", release, chart, "--set", "replicas=2"}},
+				{current(t), []string{"upgrade", release, chart, "--set", "replicas=3"}},
 				{before, []string{"rollback", release, "1"}},
 				{current(t), []string{"upgrade", release, chart}},
 			} {
@@ -283,8 +283,8 @@ func TestHelmTakesOverWhatKustomizeInstalled(t *testing.T) {
 	w.trusts(definition, validation)
 	w.Expect(w.version()).To(Equal(current(t)))
 	// kubectl goes on owning what it applied.
-	w.Expect(w.refused("upgrade", release, chart, "--set", "replicas=2")).To(ContainSubstring("conflict with \"kubectl\": .spec.replicas"))
-	w.helm("upgrade", release, chart, "--set", "replicas=2", "--force-conflicts")
+	w.Expect(w.refused("upgrade", release, chart, "--set", "replicas=3")).To(ContainSubstring("conflict with \"kubectl\": .spec.replicas"))
+	w.helm("upgrade", release, chart, "--set", "replicas=3", "--force-conflicts")
 }
 
 // freePort is a port on which nothing listens.

@@ -75,7 +75,7 @@ func (w *world) apply(objects map[string]*unstructured.Unstructured, flags ...st
 }
 
 func TestAnUpgradePutsBackWhatWasScaledByHand(t *testing.T) {
-	scale := []string{"scale", "--replicas=3", "-n", namespace, "deployment/critical-service-operator"}
+	scale := []string{"scale", "--replicas=1", "-n", namespace, "deployment/critical-service-operator"}
 	for sentence, way := range map[string]struct {
 		install, upgrade func(*world)
 		wanted           int
@@ -83,16 +83,16 @@ func TestAnUpgradePutsBackWhatWasScaledByHand(t *testing.T) {
 		"by Helm, if it is configured to": {
 			install: func(w *world) { w.helm("install", release, chart) },
 			upgrade: func(w *world) {
-				arguments := []string{"upgrade", release, chart, "--set", "replicas=2"}
+				arguments := []string{"upgrade", release, chart, "--set", "replicas=3"}
 				w.Expect(w.refused(arguments...)).To(ContainSubstring(`conflict with "kubectl"`))
 				w.helm(append(arguments, "--force-conflicts")...)
 			},
-			wanted: 2,
+			wanted: 3,
 		},
 		"by kubectl, as docs/install.md says": {
 			install: func(w *world) { w.apply(kustomized(w), documentedFlags(w)...) },
 			upgrade: func(w *world) { w.apply(kustomized(w), documentedFlags(w)...) },
-			wanted:  1,
+			wanted:  2,
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestAnUpgradePutsBackWhatWasScaledByHand(t *testing.T) {
 			way.install(w)
 			w.kubectl("", scale...)
 			w.read(w.deployment)
-			w.Expect(w.deployment.Spec.Replicas).To(HaveValue(BeEquivalentTo(3)))
+			w.Expect(w.deployment.Spec.Replicas).To(HaveValue(BeEquivalentTo(1)))
 			way.upgrade(w)
 			w.read(w.deployment)
 			w.Expect(w.deployment.Spec.Replicas).To(HaveValue(BeEquivalentTo(way.wanted)))

@@ -190,12 +190,13 @@ func TestAValueOfTheChartDecides(t *testing.T) {
 		},
 		"the pull policy":              {[]string{`image.pullPolicy="Always"`}, pod("containers", "imagePullPolicy"), `"Always"`},
 		"pull secrets":                 {[]string{`pullSecrets=[{"name":"registry"}]`}, pod("imagePullSecrets"), `[{"name":"registry"}]`},
-		"replicas":                     {[]string{`replicas=2`}, []string{"spec", "replicas"}, `2`},
+		"replicas":                     {[]string{`replicas=3`}, []string{"spec", "replicas"}, `3`},
 		"no replica":                   {[]string{`replicas=0`}, []string{"spec", "replicas"}, `0`},
 		"resources":                    {[]string{`resources={"limits":{"memory":"1Gi"}}`}, pod("containers", "resources", "limits"), `{"memory":"1Gi"}`},
 		"a node selector":              {[]string{`nodeSelector={"a/b":"true"}`}, pod("nodeSelector"), `{"a/b":"true","kubernetes.io/os":"linux"}`},
 		"tolerations":                  {[]string{`tolerations=[{"operator":"Exists"}]`}, pod("tolerations"), `[{"operator":"Exists"}]`},
-		"no affinity":                  {[]string{`affinity=null`}, pod("affinity"), `null`},
+		"an affinity":                  {[]string{`affinity={"nodeAffinity":{}}`}, pod("affinity"), `{"nodeAffinity":{}}`},
+		"no spread":                    {[]string{`topologySpreadConstraints=[]`}, pod("topologySpreadConstraints"), `null`},
 		"another priority class":       {[]string{`priorityClassName="mine"`}, pod("priorityClassName"), `"mine"`},
 		"no priority class":            {[]string{`priorityClassName=""`}, pod("priorityClassName"), `null`},
 		"annotations of the Pods":      {[]string{`podAnnotations={"a/b":"1"}`}, []string{"spec", "template", "metadata", "annotations", "a/b"}, `"1"`},
@@ -210,9 +211,10 @@ func TestAValueOfTheChartDecides(t *testing.T) {
 
 func TestWhatTheChartMayLeaveOut(t *testing.T) {
 	g := NewWithT(t)
-	found := rendered(t, `crds.install=false`, `criticalPodsQuota=false`)
+	found := rendered(t, `crds.install=false`, `criticalPodsQuota=false`, `podDisruptionBudget=false`)
 	g.Expect(found).NotTo(HaveKey(HavePrefix("CustomResourceDefinition")))
 	g.Expect(found).NotTo(HaveKey(HavePrefix("ResourceQuota")))
+	g.Expect(found).NotTo(HaveKey(HavePrefix("PodDisruptionBudget")))
 	g.Expect(found).NotTo(HaveKey(HavePrefix("ConfigMap")))
 	found = rendered(t, `crds.keep=false`)
 	g.Expect(found["CustomResourceDefinition criticalservices.mycrd.com"].GetAnnotations()).NotTo(HaveKey("helm.sh/resource-policy"))
@@ -268,6 +270,7 @@ func TestTheSchemaRefuses(t *testing.T) {
 		`pullSecrets=["registry"]`:                   "/pullSecrets/0",
 		`replicas="two"`:                             "/replicas",
 		`replica=2`:                                  "replica",
+		`podDisruptionBudget={"maxUnavailable":0}`:   "/podDisruptionBudget",
 		`crds={"install":"no"}`:                      "/crds/install",
 	} {
 		t.Run(value, func(t *testing.T) {

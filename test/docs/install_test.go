@@ -207,7 +207,7 @@ func TestTheInstallPageHasKustomizationsThatBuild(t *testing.T) {
 		if strings.Contains(kustomization, "imagePullSecrets") {
 			g.Expect(deployment.Spec.Template.Spec.ImagePullSecrets).To(ConsistOf(corev1.LocalObjectReference{Name: "registry"}))
 		} else {
-			g.Expect(deployment.Spec.Replicas).To(HaveValue(BeEquivalentTo(2)))
+			g.Expect(deployment.Spec.Replicas).To(HaveValue(BeEquivalentTo(3)))
 		}
 	}
 }

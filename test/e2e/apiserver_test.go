@@ -40,7 +40,7 @@ func TestTheOperatorOutlivesItsAPIServer(t *testing.T) {
 			kind := outages["scaled to zero"]
 			shop := w.application(kind)
 			shop.withPage().ready()
-			before := w.operatorProcess()
+			before := w.operatorProcesses()
 			o := shop.watched()
 			o.answers("shop")
 
@@ -48,7 +48,7 @@ func TestTheOperatorOutlivesItsAPIServer(t *testing.T) {
 			w.Expect(w.devcluster("up")).To(And(ContainSubstring("is up already"), Not(ContainSubstring("afresh"))),
 				"another cluster is without what the tests made")
 			w.Expect(operatorRuns(w.ctx)).To(Succeed())
-			w.Expect(w.operatorProcess()).To(Equal(before), "the operator has not ended")
+			w.Expect(w.operatorProcesses()).To(Equal(before), "no replica of the operator has ended")
 
 			kind.begin(shop)
 			o.answers(thePage)
@@ -57,7 +57,7 @@ func TestTheOperatorOutlivesItsAPIServer(t *testing.T) {
 			shop.isBack()
 			o.answers("shop")
 			shop.standsBy("shop")
-			w.Expect(w.operatorProcess()).To(Equal(before))
+			w.Expect(w.operatorProcesses()).To(Equal(before))
 			o.end()
 		})
 	}

@@ -21,10 +21,12 @@ import (
 func (w *world) stopOperator() (start func()) {
 	w.t.Helper()
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorName}}
+	before := w.replicas(deployment)
+	w.Expect(before).NotTo(BeZero(), "the operator is stopped already")
 	w.scale(deployment, 0)
 	start = func() {
 		w.t.Helper()
-		w.scale(deployment, 1)
+		w.scale(deployment, before)
 		w.Expect(operatorRuns(w.ctx)).To(Succeed())
 	}
 	w.t.Cleanup(start)
@@ -32,18 +34,23 @@ func (w *world) stopOperator() (start func()) {
 	return start
 }
 
-// killOperator ends the operator's process without a chance to say goodbye, and waits for the next one.
+// killOperator ends all processes of the operator without a chance to say goodbye, and waits for the next ones:
+// what another replica remembers must not help.
 func (w *world) killOperator() {
 	w.t.Helper()
 	old := w.operatorPods(w)
-	w.Expect(old).To(HaveLen(1))
-	w.Expect(w.Delete(w.ctx, &old[0], client.GracePeriodSeconds(0))).To(Succeed())
-	w.Eventually(w.operatorPods).ShouldNot(ContainElement(HaveField("UID", old[0].UID)))
+	w.Expect(old).NotTo(BeEmpty())
+	var uids []types.UID
+	for i := range old {
+		uids = append(uids, old[i].UID)
+		w.Expect(client.IgnoreNotFound(w.Delete(w.ctx, &old[i], client.GracePeriodSeconds(0)))).To(Succeed())
+	}
+	w.Eventually(w.operatorPods).ShouldNot(ContainElement(HaveField("UID", BeElementOf(uids))))
 	w.Expect(operatorRuns(w.ctx)).To(Succeed())
 }
 
-// freezeOperator stops the operator's process in the middle of what it does. It does not go on: what
-// follows is stopOperator, which ends it when its grace period is over.
+// freezeOperator stops the operator's processes in the middle of what they do. They do not go on: what
+// follows is stopOperator, which ends them when their grace period is over.
 func (w *world) freezeOperator() {
 	w.t.Helper()
 	for _, pod := range w.operatorPods(w) {
@@ -78,21 +85,21 @@ func changeImage(w *world, deployment *appsv1.Deployment, image string) {
 	change(w, deployment, func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = image })
 }
 
-// process says which process an operator is.
-type process struct {
-	pod      types.UID
-	restarts int32
-}
-
-// operatorProcess waits until the operator has one Pod: one that was replaced may be on its way out.
-func (w *world) operatorProcess() process {
+// operatorProcesses says which processes the operator is: how often the container of each of its Pods was
+// restarted. It waits until the operator has its replicas: one that was replaced may be on its way out.
+func (w *world) operatorProcesses() map[types.UID]int32 {
 	w.t.Helper()
-	var found process
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorName}}
+	wanted := int(w.replicas(deployment))
+	var found map[types.UID]int32
 	w.Eventually(func(g Gomega) {
+		found = map[types.UID]int32{}
 		pods := w.operatorPods(g)
-		g.Expect(pods).To(HaveLen(1))
-		g.Expect(pods[0].Status.ContainerStatuses).To(HaveLen(1))
-		found = process{pod: pods[0].UID, restarts: pods[0].Status.ContainerStatuses[0].RestartCount}
+		g.Expect(pods).To(HaveLen(wanted))
+		for _, pod := range pods {
+			g.Expect(pod.Status.ContainerStatuses).To(HaveLen(1))
+			found[pod.UID] = pod.Status.ContainerStatuses[0].RestartCount
+		}
 	}).Should(Succeed(), "Pods of the operator")
 	return found
 }

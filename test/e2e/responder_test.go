@@ -46,11 +46,13 @@ func TestTheOperatorIsUpgradedWhileItsResponderIsAllThatAnswers(t *testing.T) {
 	shop.standsIn(thePage)
 	before := w.respondersRun()
 	o := shop.watched()
-	operator := w.operatorPods(w)[0]
+	operators := w.operatorProcesses()
 
 	restore := w.changeOperator(next)
 	w.Expect(operatorRuns(w.ctx)).To(Succeed())
-	w.Eventually(w.operatorPods).Should(HaveExactElements(Not(HaveField("UID", operator.UID))))
+	for uid := range w.operatorProcesses() {
+		w.Expect(operators).NotTo(HaveKey(uid), "each replica is a new one")
+	}
 	w.areReplaced(before)
 	for _, pod := range w.respondersRun() {
 		w.Expect(pod.Spec.Containers[0].Image).To(Equal(next), "the responder's image is the operator's")

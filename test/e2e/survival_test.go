@@ -9,8 +9,10 @@ import (
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -155,4 +157,29 @@ func TestThePageStandsInForAPodTemplateThatIsMissing(t *testing.T) {
 		HaveField("Status.Phase", Or(Equal(corev1.PodPending), Equal(corev1.PodRunning)))))
 	shop.covered()
 	w.Expect(prober.Summarise(stop()).Faults).To(BeEmpty(), "requests that no one answered")
+}
+
+// TestADrainTakesOneReplicaOfTheOperatorAtATime begins with the one that leads.
+func TestADrainTakesOneReplicaOfTheOperatorAtATime(t *testing.T) {
+	w := newWorld(t)
+	app := w.deployment("shop")
+	shop := w.service("shop").withPage().ready()
+	pods := w.operatorPods(w)
+	w.Expect(pods).To(HaveLen(2), "the replicas that are shipped")
+	var lease coordinationv1.Lease
+	w.Expect(w.Get(w.ctx, client.ObjectKey{Namespace: operatorNamespace, Name: operatorName}, &lease)).To(Succeed())
+	leads := slices.IndexFunc(pods, func(pod corev1.Pod) bool { return pod.Name == *lease.Spec.HolderIdentity })
+	w.Expect(leads).NotTo(Equal(-1), "the leader is one of them")
+	first, second := &pods[leads], &pods[1-leads]
+
+	w.Eventually(w.evict).WithArguments(first).Should(Succeed())
+	w.Expect(w.evict(second)).To(Satisfy(apierrors.IsTooManyRequests), "the budget protects the other one")
+	w.scale(app, 0)
+	shop.standsIn(thePage) // The other one has taken over, and promotes.
+
+	w.Eventually(w.evict).WithArguments(second).Should(Succeed(), "the drain goes on when the first is replaced")
+	w.Eventually(w.operatorPods).ShouldNot(ContainElement(HaveField("UID", BeElementOf(first.UID, second.UID))))
+	w.Expect(operatorRuns(w.ctx)).To(Succeed())
+	w.scale(app, 1)
+	shop.standsBy("shop")
 }

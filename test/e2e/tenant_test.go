@@ -83,7 +83,7 @@ func TestTheOperatorOutlivesWhatTenantsWrite(t *testing.T) {
 	}
 	attacked, w := shops[0], shops[1].world
 	w.Expect(w.operatorMemoryLimit()).To(Equal("512Mi"), "the limit that is shipped")
-	before := w.operatorProcess()
+	before := w.operatorProcesses()
 
 	// Tables where nothing is critical. A Service beside them changes, so that the operator looks there.
 	for _, data := range []string{quadraticTable(), longTable()} {
@@ -106,18 +106,18 @@ func TestTheOperatorOutlivesWhatTenantsWrite(t *testing.T) {
 		attacked.Eventually(attacked.assignedPort).Should(Equal(port), "the port in the table")
 	}
 	w.logOperatorMemory()
-	w.Expect(w.operatorProcess()).To(Equal(before), "the operator has not ended")
+	w.Expect(w.operatorProcesses()).To(Equal(before), "the operator has not ended")
 
 	// With all of it in the cluster it starts, and fails over.
 	w.killOperator()
-	again := w.operatorProcess()
-	w.Expect(again.restarts).To(BeZero())
+	again := w.operatorProcesses()
+	w.Expect(again).To(HaveEach(BeZero()), "restarts of each replica")
 	for _, shop := range shops {
 		shop.scale(apps[shop], 0)
 		shop.standsIn(thePage)
 	}
 	w.logOperatorMemory()
-	w.Expect(w.operatorProcess()).To(Equal(again), "the operator has not ended")
+	w.Expect(w.operatorProcesses()).To(Equal(again), "the operator has not ended")
 }
 
 // largeObject is one of the kinds that an editor may write and the operator watches.

@@ -15,6 +15,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -37,7 +38,7 @@ func TestAnOutageAsPrometheusSeesIt(t *testing.T) {
 
 	token := s.token()
 	server := startPrometheus(t, token, s.clients(service), operatorNamespace, s.namespace)
-	s.Eventually(server.value(`count(up{job=~"pods-.*"} == 1)`)).Should(BeNumerically("==", 3), "the operator and two responders are scraped")
+	s.Eventually(server.value(`count(up{job=~"pods-.*"} == 1)`)).Should(BeNumerically("==", 4), "two replicas of the operator and two responders are scraped")
 	s.metricsAreClean(server, token)
 
 	// A calm day: the ledger has no fallback, and the standby of the storefront is tested.
@@ -107,13 +108,16 @@ func (s *shop) withoutOperator(server *server) {
 	s.Expect(server.alert("CriticalServiceOperatorAbsent", "")()).To(BeEmpty())
 	stopped := time.Now()
 	operator := client.ObjectKey{Namespace: operatorNamespace, Name: operatorName}
+	var deployment appsv1.Deployment
+	s.Expect(shared.Get(s.ctx, operator, &deployment)).To(Succeed())
+	before := *deployment.Spec.Replicas
 	s.t.Cleanup(func() {
-		s.Expect(scale(s.ctx, operator, 1)).To(Succeed())
+		s.Expect(scale(s.ctx, operator, before)).To(Succeed())
 		s.Expect(operatorRuns(s.ctx)).To(Succeed())
 	})
 	s.Expect(scale(s.ctx, operator, 0)).To(Succeed())
 	s.Eventually(server.alert("CriticalServiceOperatorAbsent", "")).Should(Equal(firing))
-	s.Expect(scale(s.ctx, operator, 1)).To(Succeed())
+	s.Expect(scale(s.ctx, operator, before)).To(Succeed())
 	s.Eventually(server.alert("CriticalServiceOperatorAbsent", "")).Should(BeEmpty())
 	s.Eventually(server.value(`critical_service_state{service="ledger",state="Arming"}`)).Should(BeNumerically("==", 1), "the new leader tells")
 

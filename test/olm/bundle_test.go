@@ -82,9 +82,12 @@ func (w *world) configure(set corev1.EnvVar) {
 		s.Spec.Config = &v1alpha1.SubscriptionConfig{Env: []corev1.EnvVar{set}}
 	})
 	w.Eventually(func(g Gomega) {
-		pods := w.operatorPods(g)
-		g.Expect(pods).To(HaveLen(1))
-		g.Expect(pods[0].Spec.Containers[0].Env).To(ContainElement(set))
-		g.Expect(cluster.PodReady(&pods[0])).To(BeTrue())
+		done, state, err := w.DeploymentAvailable(w.ctx, keyOf(w.operator, deploymentName))
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(done).To(BeTrue(), state)
+		for _, pod := range w.operatorPods(g) {
+			g.Expect(pod.Spec.Containers[0].Env).To(ContainElement(set))
+			g.Expect(cluster.PodReady(&pod)).To(BeTrue())
+		}
 	}).WithTimeout(installLimit).Should(Succeed(), "the operator has the setting %s=%s", set.Name, set.Value)
 }

@@ -38,6 +38,8 @@ type Lock struct {
 	held *resourcelock.LeaderElectionRecord
 	// isSilent reports whether the API server gave no answer to the last request.
 	isSilent bool
+	// isUnheard reports the same of the last read of a process that waits.
+	isUnheard bool
 }
 
 // Options say which Lease, and who takes it.
@@ -86,7 +88,8 @@ func identityOf(pod string) (string, error) {
 }
 
 // Get reads who holds the Lease. Without an answer that is still the process that
-// held it.
+// held it. When the answers come back, a process that waits begins to wait again:
+// the holder, which could not renew either, needs a moment to do so.
 func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
 	if l.keeps(err) {
@@ -96,6 +99,10 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	if apierrors.IsNotFound(err) || err == nil && record.HolderIdentity != l.Identity() {
 		l.held = nil
 	}
+	if err == nil && l.isUnheard {
+		raw = append(raw, ' ') // client-go takes a record that differs for one that was renewed.
+	}
+	l.isUnheard = undecided(err)
 	return record, raw, err
 }
 

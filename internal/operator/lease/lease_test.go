@@ -159,6 +159,35 @@ func TestOnlyAHolderKeepsALease(t *testing.T) {
 	}
 }
 
+// client-go counts the time of a lease from when it saw the record change last. While no
+// answer came, the holder could not change it.
+func TestAProcessThatWaitsTakesTheFirstAnswerAfterSilenceForARenewal(t *testing.T) {
+	g, server := NewWithT(t), &stored{record: new(by(another))}
+	lock := keeping(server)
+	read := func() []byte {
+		record, raw, err := lock.Get(t.Context())
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(*record).To(Equal(by(another)))
+		return raw
+	}
+	before := read()
+	g.Expect(read()).To(Equal(before), "a holder that renews nothing is followed")
+
+	server.err = broken(syscall.ECONNREFUSED)
+	_, _, err := lock.Get(t.Context())
+	g.Expect(err).To(MatchError(server.err))
+	server.err = nil
+	g.Expect(read()).NotTo(Equal(before))
+	g.Expect(read()).To(Equal(before))
+	g.Expect(read()).To(Equal(before), "one that renews nothing after that is followed as well")
+
+	server.err = conflict()
+	_, _, err = lock.Get(t.Context())
+	g.Expect(err).To(HaveOccurred())
+	server.err = nil
+	g.Expect(read()).To(Equal(before), "that was an answer")
+}
+
 // The library gives back what it believes to be its own, and has not looked since
 // the API server is back.
 func TestTheLeaseOfAnotherHolderIsNotGivenBack(t *testing.T) {

@@ -12,9 +12,13 @@ import (
 
 	servertls "github.com/cert-manager/cert-manager/pkg/server/tls"
 	"github.com/cert-manager/cert-manager/pkg/server/tls/authority"
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 const (
@@ -67,6 +71,19 @@ func selfMade(config *rest.Config, options Options) (*certificates, error) {
 	return &certificates{&servertls.DynamicSource{
 		DNSNames: names, Authority: signer, RetryInterval: pollInterval,
 	}}, nil
+}
+
+// reportDenial logs what an operator lacks that was given no certificate and may not
+// make one: the bundle for OLM, which mounts certificates, leaves that permission out.
+// The library itself only reports that a watch is denied. The operator goes on, as what
+// is stored as v2 needs no conversion.
+func reportDenial(ctx context.Context, live client.Reader, options Options) {
+	if err := live.Get(ctx, options.SecretKey(), &corev1.Secret{}); apierrors.IsForbidden(err) {
+		logr.FromContextOrDiscard(ctx).Error(err, "the webhook has no certificate: WEBHOOK_CERT_DIR holds none, and the operator may not "+
+			"keep the authority for certificates of its own. Mount tls.crt and tls.key there, as OLM and cert-manager do, or grant "+
+			"the permissions for Secrets of config/rbac/role.yaml. Until then CriticalServices cannot be read or written as v1",
+			"folder", options.CertDir, "secret", options.SecretKey())
+	}
 }
 
 // await makes a client that connects before there is a certificate wait for it. At

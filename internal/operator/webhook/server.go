@@ -143,7 +143,10 @@ func (s *Server) makeCertificates(definition cluster.Cluster, options Options) e
 		return err
 	}
 	s.tls.GetCertificate, s.certificate = certificates.await, certificates.newest
-	s.parts = append(s.parts, certificates, convert, validate)
+	s.parts = append(s.parts, certificates, convert, validate, manager.RunnableFunc(func(ctx context.Context) error {
+		reportDenial(ctx, definition.GetAPIReader(), options)
+		return nil
+	}))
 	return nil
 }
 

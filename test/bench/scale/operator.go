@@ -48,16 +48,23 @@ const (
 	startLimit        = 3 * time.Minute
 )
 
-// deployment is the operator that is installed in the cluster.
+// deployment is the operator that is installed in the cluster. One replica of it is measured: the one that acts.
 type deployment struct {
 	cluster *cluster.Cluster
 	token   string
-	made    []client.Object
+	// replicas is how many it had before.
+	replicas int32
+	made     []client.Object
 }
 
 // newDeployment gets the right to read the metrics.
 func newDeployment(ctx context.Context, connection *cluster.Cluster) (*deployment, error) {
 	d := &deployment{cluster: connection}
+	var installed appsv1.Deployment
+	if err := connection.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: operatorName}, &installed); err != nil {
+		return nil, err
+	}
+	d.replicas = *installed.Spec.Replicas
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: newID()}}
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: account.Name},
@@ -110,6 +117,9 @@ func (d *deployment) configure(ctx context.Context, world string, selfTest bool)
 	if err := d.apply(ctx, fmt.Sprintf(owned, operatorName, operatorNamespace, newID()+" "+world, fakeNodeLabel, variable)); err != nil {
 		return err
 	}
+	if err := d.start(ctx); err != nil {
+		return err
+	}
 	return d.running(ctx)
 }
 
@@ -120,7 +130,7 @@ func (d *deployment) restore(ctx context.Context) error {
 	for _, object := range d.made {
 		problems = append(problems, client.IgnoreNotFound(d.cluster.Delete(ctx, object)))
 	}
-	return errors.Join(append(problems, d.start(ctx))...)
+	return errors.Join(append(problems, d.scale(ctx, d.replicas))...)
 }
 
 func (d *deployment) apply(ctx context.Context, manifest string) error {

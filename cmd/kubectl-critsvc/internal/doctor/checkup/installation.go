@@ -127,7 +127,7 @@ func running(deployment *appsv1.Deployment, check, name, why string, down Severi
 	case wanted == 0:
 		return Finding{
 			Check: check, Severity: down, What: fmt.Sprintf("%s is stopped: %s is scaled to 0", name, place), Why: why,
-			Fix: fmt.Sprintf("kubectl scale deployment/%s -n %s --replicas=1", deployment.Name, deployment.Namespace),
+			Fix: fmt.Sprintf("kubectl scale deployment/%s -n %s --replicas=2", deployment.Name, deployment.Namespace),
 		}
 	case available == 0:
 		return Finding{Check: check, Severity: down, What: fmt.Sprintf("%s does not run: %s has 0 of %d Pods available", name, place, wanted), Why: why, Fix: describe}

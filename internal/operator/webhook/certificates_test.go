@@ -1,0 +1,48 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+func TestAnOperatorThatMayNotMakeACertificateSaysWhatItLacks(t *testing.T) {
+	secrets := corev1.Resource("secrets")
+	for sentence, test := range map[string]struct {
+		answer error
+		wanted []string
+	}{
+		"it may, and there is no authority yet": {apierrors.NewNotFound(secrets, secretName), nil},
+		"it may, and there is one":              {nil, nil},
+		"the API server gives no answer":        {errors.New("connection refused"), nil},
+		"it may not": {
+			apierrors.NewForbidden(secrets, secretName, errors.New("not granted")),
+			[]string{"WEBHOOK_CERT_DIR", "tls.crt", "config/rbac/role.yaml", "v1", "/certificates", secretName},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			answers := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+				Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+					return test.answer
+				},
+			}).Build()
+			logged := ""
+			logger := funcr.New(func(_, line string) { logged += line }, funcr.Options{})
+			reportDenial(logr.NewContext(t.Context(), logger), answers, Options{Namespace: "system", CertDir: "/certificates"})
+			g.Expect(logged == "").To(Equal(test.wanted == nil), logged)
+			for _, words := range test.wanted {
+				g.Expect(logged).To(ContainSubstring(words))
+			}
+		})
+	}
+}

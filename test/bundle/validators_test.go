@@ -1,0 +1,72 @@
+package bundle
+
+import (
+	"reflect"
+	"regexp"
+	"slices"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"github.com/operator-framework/api/pkg/manifests"
+	"github.com/operator-framework/api/pkg/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// problems are what the validators of the newest library find in a bundle, warnings included.
+func problems(bundle *manifests.Bundle) []string {
+	// It starts docker, to look for the images in their registry.
+	pulls := reflect.ValueOf(validation.MultipleArchitecturesValidator).Pointer()
+	objects := append(bundle.ObjectsToValidate(), map[string]string{"k8s-version": "1.37"})
+	var found []string
+	for _, validator := range validation.AllValidators {
+		if reflect.ValueOf(validator).Pointer() == pulls {
+			continue
+		}
+		for _, result := range validator.Validate(objects...) {
+			for _, problem := range slices.Concat(result.Errors, result.Warnings) {
+				found = append(found, problem.Error())
+			}
+		}
+	}
+	return found
+}
+
+// `make bundle-validate` runs the validators of the library that operator-sdk has, which is an older one.
+func TestTheNewestValidatorsFindNothing(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(problems(load(g))).To(BeEmpty())
+
+	broken := load(g)
+	broken.CSV.Spec.Provider.Name = ""
+	for _, object := range broken.Objects {
+		if object.GetKind() == "PodDisruptionBudget" {
+			g.Expect(unstructured.SetNestedField(object.Object, int64(0), "spec", "maxUnavailable")).To(Succeed())
+		}
+	}
+	g.Expect(problems(broken)).To(ContainElements(ContainSubstring("Provider"), ContainSubstring("maxUnavailable")), "they would find something")
+}
+
+// The catalog in OpenShift wants to know which of its versions have the Kubernetes that is needed: 4.N has 1.(N+13).
+func TestTheRangeOfOpenShiftIsThatOfKubernetes(t *testing.T) {
+	g := NewWithT(t)
+	var metadata struct{ Annotations map[string]string }
+	g.Expect(yaml.UnmarshalStrict([]byte(read(g, "bundle/metadata/annotations.yaml")), &metadata)).To(Succeed())
+	g.Expect(csv(g).Spec.MinKubeVersion).To(Equal("1.28.0"))
+	g.Expect(metadata.Annotations).To(HaveKeyWithValue("com.redhat.openshift.versions", "v4.15"))
+}
+
+// The catalog's own schema of ci.yaml wants a reviewer.
+func TestTheFileForTheCatalogNamesAReviewer(t *testing.T) {
+	g := NewWithT(t)
+	block := regexp.MustCompile("(?s)```yaml\n(   # Bundles name the version.*?)   ```").FindStringSubmatch(read(g, "docs/operatorhub.md"))
+	g.Expect(block).To(HaveLen(2))
+	var settings struct {
+		UpdateGraph  string
+		AddReviewers bool
+		Reviewers    []string
+	}
+	g.Expect(yaml.UnmarshalStrict([]byte(block[1]), &settings)).To(Succeed())
+	g.Expect(settings.UpdateGraph).To(Equal("replaces-mode"))
+	g.Expect(settings.Reviewers).NotTo(BeEmpty())
+}
