@@ -50,6 +50,9 @@ help: ## Explain every target.
 	  /^##@ / {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+.PHONY: all
+all: build ## The same as build.
+
 .PHONY: clean
 clean: ## Remove everything that was built (bin/ and dist/).
 	@if [[ -x bin/devcluster ]] && bin/devcluster status >/dev/null 2>&1; then \
@@ -113,6 +116,11 @@ dashboard: ## Generate the Grafana dashboard from hack/dashboard.
 fmt: $(TOOLS)/golangci-lint ## Format all Go code and sort its imports.
 	$(TOOLS)/golangci-lint fmt
 
+.PHONY: vet
+vet: ## Run go vet over all Go code.
+	go vet -tags e2e ./...
+	go -C hack/devcluster vet ./...
+
 .PHONY: tidy
 tidy: ## Tidy the module files of the operator, the devcluster and the tools.
 	@for mod in $$(find . -name go.mod -not -path './bin/*'); do \
@@ -136,14 +144,18 @@ test: bin/devcluster $(addprefix $(TOOLS)/,gotestsum kustomize helm operator-sdk
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint $(TOOLS)/kustomize ## Check code, scripts and kustomizations.
 	@status=0; check() { echo "$$*"; "$$@" || status=1; }; \
-	check go vet -tags e2e ./...; \
-	check go -C hack/devcluster vet ./...; \
+	check make --no-print-directory vet; \
 	check $(TOOLS)/golangci-lint run; \
 	(cd hack/devcluster && check $(TOOLS)/golangci-lint run; exit $$status) || status=1; \
 	for dir in config/default config/certmanager config/samples config/scorecard config/manifests config/prometheus config/grafana; do check $(TOOLS)/kustomize build -o /dev/null "$$dir"; done; \
 	if command -v shellcheck >/dev/null; then check shellcheck -x hack/*.sh test/*/*.sh .ci/run; \
 	else echo "note: shellcheck is not installed, the scripts were not checked"; fi; \
 	exit $$status
+
+.PHONY: lint-fix
+lint-fix: $(TOOLS)/golangci-lint ## Fix what golangci-lint can fix by itself.
+	$(TOOLS)/golangci-lint run --fix
+	cd hack/devcluster && $(TOOLS)/golangci-lint run --fix
 
 .PHONY: verify
 verify: $(addprefix $(TOOLS)/,controller-gen golangci-lint kustomize operator-sdk opm) ## Check that everything generated is up to date; says what to run if not.
@@ -156,6 +168,9 @@ vuln: ## Look for known vulnerabilities in the code that is called (needs intern
 .PHONY: e2e
 e2e: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## Run the end-to-end tests on the devcluster, or on the cluster of KUBECONFIG.
 	hack/e2e.sh $(TEST_ARGS)
+
+.PHONY: test-e2e
+test-e2e: e2e ## The same as e2e.
 
 .PHONY: observability
 observability: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## See an outage on the devcluster with a real Prometheus: metrics, alerts, every query of the dashboard.
@@ -183,6 +198,9 @@ bench-scale: bin/devcluster $(TOOLS)/kustomize ## Measure the operator with 1,00
 
 ##@ Image
 
+IMAGE_ARGS = --build-arg VERSION=$(BUILD_VERSION) --build-arg COMMIT=$(COMMIT) \
+  $(if $(PREBUILT),--target prebuilt --build-arg BASE=scratch) $(BUILD_ARGS)
+
 .PHONY: docker-build
 docker-build: $(if $(PREBUILT),binaries) ## Build the image IMG. PREBUILT=1 packs binaries compiled here on an empty base and needs no registry.
 	$(CONTAINER_TOOL) build --tag $(IMG) $(if $(PLATFORM),--platform $(PLATFORM)) \
@@ -192,14 +210,18 @@ docker-build: $(if $(PREBUILT),binaries) ## Build the image IMG. PREBUILT=1 pack
 docker-push: ## Push the image IMG.
 	$(CONTAINER_TOOL) push $(IMG)
 
+# For what `make docker-buildx` builds.
+PLATFORMS ?= linux/amd64,linux/arm64
+
+.PHONY: docker-buildx
+docker-buildx: ## Build the image IMG for all PLATFORMS and push it, as one. PREBUILT=1 as with docker-build.
+	PREBUILT=$(PREBUILT) CONTAINER_TOOL=$(CONTAINER_TOOL) hack/buildx.sh $(IMG) $(PLATFORMS) $(IMAGE_ARGS)
+
 .PHONY: binaries
 binaries: ## Compile operator, responder, demo workload and scorecard tests for an image into bin/linux-ARCH.
 	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/manager .
 	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/responder ./cmd/responder
 	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/workload ./test/workload
-IMAGE_ARGS = --build-arg VERSION=$(BUILD_VERSION) --build-arg COMMIT=$(COMMIT) \
-  $(if $(PREBUILT),--target prebuilt --build-arg BASE=scratch) $(BUILD_ARGS)
-
 	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/scorecard ./test/scorecard
 
 ##@ Bundle
@@ -248,6 +270,13 @@ catalog: $(TOOLS)/opm ## Render the bundle into the file-based catalog under cat
 catalog-validate: $(TOOLS)/opm ## Hold the catalog against opm's rules and those of its upgrade graph.
 	$(TOOLS)/opm validate catalog
 	go test ./test/catalog
+# Of the image of the bundle, if it is not that of the project; what it is otherwise follows from the bundle.
+GIVEN_BUNDLE_IMG = $(if $(call given,BUNDLE_IMG)$(call given,IMAGE_TAG_BASE),$(BUNDLE_IMG))
+# The scaffold adds bundles to an index image. A file-based catalog is a folder.
+refuse_index = $(if $(call given,BUNDLE_IMGS),$(error BUNDLE_IMGS is not supported, because a catalog is rendered from bundle/, one version at a time: run 'make catalog BUNDLE_IMG=...' for each))\
+  $(if $(call given,CATALOG_BASE_IMG),$(error CATALOG_BASE_IMG is not supported, because a catalog is made from the folder catalog/ and no other index: add earlier versions there, and give the image that has opm as OPM_IMAGE))
+$(if $(filter catalog catalog-build,$(MAKECMDGOALS)),$(refuse_index))
+
 
 .PHONY: catalog-build
 catalog-build: ## Build the image of the catalog, CATALOG_IMG.
@@ -260,6 +289,8 @@ catalog-push: ## Push the image of the catalog.
 
 # A release is of no version but a given one.
 GIVEN_VERSION = '$(if $(call given,VERSION),v$(NUMBER))'
+	@$(if $(GIVEN_BUNDLE_IMG),grep --quiet --line-regexp --fixed-strings 'image: $(GIVEN_BUNDLE_IMG)' catalog/*/bundles/*.yaml || \
+	  { echo "No bundle in catalog/ is the image $(GIVEN_BUNDLE_IMG): run 'make catalog' with the same variables first." >&2; exit 1; })
 # And it has the names that are published.
 refuse_names = $(foreach name,IMG IMAGE_TAG_BASE BUNDLE_IMG BUNDLE_IMGS CATALOG_IMG CATALOG_BASE_IMG CHANNELS DEFAULT_CHANNEL,$(if $(call given,$(name)),\
   $(error $(name) is not supported by a release, which is what this project publishes: names are those of hack/release.sh, channels those of catalog/critical-service-operator/channels.yaml)))
@@ -275,13 +306,6 @@ plugin-release: ## Make the archives of the kubectl plugin of VERSION=vX.Y.Z, an
 
 .PHONY: release-catalog
 release-catalog: $(addprefix $(TOOLS)/,crane opm) ## Make the image of the catalog alone, as VERSION=vX.Y.Z-WORD, when a channel has changed.
-# Of the image of the bundle, if it is not that of the project; what it is otherwise follows from the bundle.
-GIVEN_BUNDLE_IMG = $(if $(call given,BUNDLE_IMG)$(call given,IMAGE_TAG_BASE),$(BUNDLE_IMG))
-# The scaffold adds bundles to an index image. A file-based catalog is a folder.
-refuse_index = $(if $(call given,BUNDLE_IMGS),$(error BUNDLE_IMGS is not supported, because a catalog is rendered from bundle/, one version at a time: run 'make catalog BUNDLE_IMG=...' for each))\
-  $(if $(call given,CATALOG_BASE_IMG),$(error CATALOG_BASE_IMG is not supported, because a catalog is made from the folder catalog/ and no other index: add earlier versions there, and give the image that has opm as OPM_IMAGE))
-$(if $(filter catalog catalog-build,$(MAKECMDGOALS)),$(refuse_index))
-
 	TOOLS=$(TOOLS) OPM_IMAGE=$(OPM_IMAGE) hack/release.sh $(GIVEN_VERSION) catalog
 
 ##@ Install (into the current kubeconfig's cluster)
@@ -293,8 +317,6 @@ install: $(TOOLS)/kustomize ## Install the CRD only.
 .PHONY: uninstall
 uninstall: $(TOOLS)/kustomize ## Remove the CRD, and with it all CriticalServices and their fallbacks.
 	$(TOOLS)/kustomize build config/crd | $(KUBECTL) delete --ignore-not-found -f -
-	@$(if $(GIVEN_BUNDLE_IMG),grep --quiet --line-regexp --fixed-strings 'image: $(GIVEN_BUNDLE_IMG)' catalog/*/bundles/*.yaml || \
-	  { echo "No bundle in catalog/ is the image $(GIVEN_BUNDLE_IMG): run 'make catalog' with the same variables first." >&2; exit 1; })
 
 .PHONY: deploy
 deploy: $(TOOLS)/kustomize ## Install everything, with the image IMG.
@@ -311,8 +333,19 @@ build-installer: $(TOOLS)/kustomize ## Write dist/install.yaml: the whole instal
 	@echo "kubectl apply --server-side --force-conflicts -f dist/install.yaml"
 
 .PHONY: chart-package
-chart-package: $(TOOLS)/helm $(TOOLS)/kustomize ## Write dist/critical-service-operator-X.Y.Z.tgz: the Helm chart of the version CHART_VERSION.
-	hack/chart.sh $(CHART_VERSION)
+chart-package: $(TOOLS)/helm $(TOOLS)/kustomize ## Write dist/critical-service-operator-X.Y.Z.tgz: the Helm chart of VERSION.
+	hack/chart.sh $(NUMBER)
+
+# The tools, each a target as in the scaffold; the heading says which, for `make help`.
+##@ Tools, built from hack/tools into bin/tools: controller-gen crane golangci-lint gotestsum govulncheck helm kustomize operator-sdk opm
+
+TOOL_NAMES := $(filter-out go,$(basename $(notdir $(wildcard hack/tools/*.mod))))
+.PHONY: $(TOOL_NAMES)
+$(TOOL_NAMES): %: $(TOOLS)/%
+
+.PHONY: setup-envtest
+setup-envtest: bin/devcluster ## Build etcd and kube-apiserver for tests, and print where they are: KUBEBUILDER_ASSETS.
+	@bin/devcluster assets
 
 .PHONY: envtest
 envtest: setup-envtest ## The same as setup-envtest.
