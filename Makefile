@@ -255,11 +255,27 @@ scorecard-build: binaries ## Build the image of the scorecard tests, SCORECARD_I
 bundle-push: ## Push the image of the bundle.
 	$(CONTAINER_TOOL) push $(BUNDLE_IMG)
 
+.PHONY: run-bundle
+run-bundle: bin/devcluster $(addprefix $(TOOLS)/,kustomize operator-sdk) ## Build operator and bundle of this clone, and install them by `operator-sdk run bundle`. On the devcluster, or on the cluster of KUBECONFIG.
+	VERSION=$(NUMBER) IMG=$(BUNDLED_IMG) BUNDLE_IMG=$(BUNDLE_IMG) CHANNELS='$(CHANNELS)' DEFAULT_CHANNEL='$(DEFAULT_CHANNEL)' \
+	  SCORECARD_IMG=$(SCORECARD_IMG) hack/run-bundle.sh up
+
+.PHONY: cleanup-bundle
+cleanup-bundle: bin/devcluster $(TOOLS)/operator-sdk ## Remove what run-bundle installed, with all objects of the operator's kinds.
+	hack/run-bundle.sh down
+
 ##@ Catalog and release
 
 CATALOG_IMG ?= $(IMAGE_TAG_BASE)-catalog:v$(NUMBER)
 # What the image of the catalog is made from; without it, what catalog.Dockerfile says.
 OPM_IMAGE ?=
+
+# Of the image of the bundle, if it is not that of the project; what it is otherwise follows from the bundle.
+GIVEN_BUNDLE_IMG = $(if $(call given,BUNDLE_IMG)$(call given,IMAGE_TAG_BASE),$(BUNDLE_IMG))
+# The scaffold adds bundles to an index image. A file-based catalog is a folder.
+refuse_index = $(if $(call given,BUNDLE_IMGS),$(error BUNDLE_IMGS is not supported, because a catalog is rendered from bundle/, one version at a time: run 'make catalog BUNDLE_IMG=...' for each))\
+  $(if $(call given,CATALOG_BASE_IMG),$(error CATALOG_BASE_IMG is not supported, because a catalog is made from the folder catalog/ and no other index: add earlier versions there, and give the image that has opm as OPM_IMAGE))
+$(if $(filter catalog catalog-build,$(MAKECMDGOALS)),$(refuse_index))
 
 .PHONY: catalog
 catalog: $(TOOLS)/opm ## Render the bundle into the file-based catalog under catalog/, as the image BUNDLE_IMG.
@@ -270,16 +286,11 @@ catalog: $(TOOLS)/opm ## Render the bundle into the file-based catalog under cat
 catalog-validate: $(TOOLS)/opm ## Hold the catalog against opm's rules and those of its upgrade graph.
 	$(TOOLS)/opm validate catalog
 	go test ./test/catalog
-# Of the image of the bundle, if it is not that of the project; what it is otherwise follows from the bundle.
-GIVEN_BUNDLE_IMG = $(if $(call given,BUNDLE_IMG)$(call given,IMAGE_TAG_BASE),$(BUNDLE_IMG))
-# The scaffold adds bundles to an index image. A file-based catalog is a folder.
-refuse_index = $(if $(call given,BUNDLE_IMGS),$(error BUNDLE_IMGS is not supported, because a catalog is rendered from bundle/, one version at a time: run 'make catalog BUNDLE_IMG=...' for each))\
-  $(if $(call given,CATALOG_BASE_IMG),$(error CATALOG_BASE_IMG is not supported, because a catalog is made from the folder catalog/ and no other index: add earlier versions there, and give the image that has opm as OPM_IMAGE))
-$(if $(filter catalog catalog-build,$(MAKECMDGOALS)),$(refuse_index))
-
 
 .PHONY: catalog-build
 catalog-build: ## Build the image of the catalog, CATALOG_IMG.
+	@$(if $(GIVEN_BUNDLE_IMG),grep --quiet --line-regexp --fixed-strings 'image: $(GIVEN_BUNDLE_IMG)' catalog/*/bundles/*.yaml || \
+	  { echo "No bundle in catalog/ is the image $(GIVEN_BUNDLE_IMG): run 'make catalog' with the same variables first." >&2; exit 1; })
 	$(CONTAINER_TOOL) build --file catalog.Dockerfile --tag $(CATALOG_IMG) \
 	  $(if $(OPM_IMAGE),--build-arg OPM_IMAGE=$(OPM_IMAGE)) --build-arg VERSION=v$(NUMBER) .
 
@@ -289,8 +300,6 @@ catalog-push: ## Push the image of the catalog.
 
 # A release is of no version but a given one.
 GIVEN_VERSION = '$(if $(call given,VERSION),v$(NUMBER))'
-	@$(if $(GIVEN_BUNDLE_IMG),grep --quiet --line-regexp --fixed-strings 'image: $(GIVEN_BUNDLE_IMG)' catalog/*/bundles/*.yaml || \
-	  { echo "No bundle in catalog/ is the image $(GIVEN_BUNDLE_IMG): run 'make catalog' with the same variables first." >&2; exit 1; })
 # And it has the names that are published.
 refuse_names = $(foreach name,IMG IMAGE_TAG_BASE BUNDLE_IMG BUNDLE_IMGS CATALOG_IMG CATALOG_BASE_IMG CHANNELS DEFAULT_CHANNEL,$(if $(call given,$(name)),\
   $(error $(name) is not supported by a release, which is what this project publishes: names are those of hack/release.sh, channels those of catalog/critical-service-operator/channels.yaml)))
