@@ -4,11 +4,21 @@ SHELL := /usr/bin/env bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
+# given NAME is the value of a variable if the user set it, on the command line or in the environment.
+given = $(if $(filter command environment,$(firstword $(origin $1))),$($1))
+
+# The version of the bundle, the catalog and the chart: X.Y.Z, or vX.Y.Z. `make release` wants it given.
+VERSION ?= 1.0.0
+NUMBER = $(VERSION:v%=%)
+# What binaries and images say they are: the version if it is given, else what Git says.
+BUILD_VERSION = $(if $(call given,VERSION),$(if $(findstring .,$(VERSION)),v$(NUMBER),$(VERSION)),$(shell git describe --tags --always --dirty 2>/dev/null || echo dev))
+
+# The names of all images begin with this. A fork gives its own.
+IMAGE_TAG_BASE ?= quay.io/critical-service/operator
 # The operator's image. The demo and the end-to-end tests see it, and DEMO_IMG, only if the user
 # gives them, and choose names that follow from the content otherwise: see hack/cluster.sh.
-IMG ?= quay.io/critical-service/operator:dev
+IMG ?= $(IMAGE_TAG_BASE):$(if $(call given,VERSION)$(call given,IMAGE_TAG_BASE),v$(NUMBER),dev)
 
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 # The architecture of `make binaries` and of `make docker-build PREBUILT=1`.
 ARCH ?= $(shell go env GOARCH)
@@ -31,7 +41,7 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 export CGO_ENABLED = 0
 
 LDFLAGS := -s -w \
-  -X github.com/critical-service/operator/internal/version.Version=$(VERSION) \
+  -X github.com/critical-service/operator/internal/version.Version=$(BUILD_VERSION) \
   -X github.com/critical-service/operator/internal/version.Commit=$(COMMIT)
 GO_BUILD := go build -buildvcs=false -ldflags "$(LDFLAGS)"
 
@@ -42,6 +52,9 @@ help: ## Explain every target.
 	@awk 'BEGIN {FS = ":.*## "} \
 	  /^##@ / {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: all
+all: build ## The same as build.
 
 .PHONY: clean
 clean: ## Remove everything that was built (bin/ and dist/).
@@ -94,12 +107,9 @@ manifests: $(TOOLS)/controller-gen ## Generate the CRD, the webhook and the oper
 	$(TOOLS)/controller-gen webhook paths=./internal/operator/webhook/... output:webhook:dir=config/webhook
 	$(TOOLS)/controller-gen rbac:roleName=critical-service-operator paths=./controllers/... paths=./internal/... output:rbac:dir=config/rbac
 
-# The version of the chart, and of the operator that it installs.
-CHART_VERSION ?= $(BUNDLE_VERSION)
-
 .PHONY: chart
-chart: $(TOOLS)/kustomize ## Generate the templates of the Helm chart from config/default and config/certmanager, and set its version.
-	@go run ./hack/chart -kustomize $(TOOLS)/kustomize -version $(CHART_VERSION)
+chart: $(TOOLS)/kustomize ## Generate the templates of the Helm chart from config/default and config/certmanager, and set its version to VERSION.
+	@go run ./hack/chart -kustomize $(TOOLS)/kustomize -version $(NUMBER)
 
 .PHONY: dashboard
 dashboard: ## Generate the Grafana dashboard from hack/dashboard.
@@ -108,6 +118,11 @@ dashboard: ## Generate the Grafana dashboard from hack/dashboard.
 .PHONY: fmt
 fmt: $(TOOLS)/golangci-lint ## Format all Go code and sort its imports.
 	$(TOOLS)/golangci-lint fmt
+
+.PHONY: vet
+vet: ## Run go vet over all Go code.
+	go vet -tags e2e ./...
+	go -C hack/devcluster vet ./...
 
 .PHONY: tidy
 tidy: ## Tidy the module files of the operator, the devcluster and the tools.
@@ -120,7 +135,7 @@ tidy: ## Tidy the module files of the operator, the devcluster and the tools.
 ##@ Check
 
 .PHONY: test
-test: bin/devcluster $(addprefix $(TOOLS)/,gotestsum kustomize helm operator-sdk) ## Run the unit tests and the tests against a real API server. Needs only Go.
+test: bin/devcluster $(addprefix $(TOOLS)/,gotestsum controller-gen kustomize helm operator-sdk) ## Run the unit tests and the tests against a real API server. Needs only Go.
 	@hack/prometheus.sh >/dev/null || echo "note: without promtool the tests of the alerts are skipped"
 	@echo "building etcd and kube-apiserver (once; the first time takes minutes)"
 	@assets=$$(bin/devcluster assets); export FORMAT=pkgname-and-test-fails; status=0; \
@@ -132,8 +147,7 @@ test: bin/devcluster $(addprefix $(TOOLS)/,gotestsum kustomize helm operator-sdk
 .PHONY: lint
 lint: $(addprefix $(TOOLS)/,actionlint golangci-lint kustomize) ## Check code, scripts, kustomizations and workflows.
 	@status=0; check() { echo "$$*"; "$$@" || status=1; }; \
-	check go vet -tags e2e ./...; \
-	check go -C hack/devcluster vet ./...; \
+	check make --no-print-directory vet; \
 	check $(TOOLS)/golangci-lint run; \
 	(cd hack/devcluster && check $(TOOLS)/golangci-lint run; exit $$status) || status=1; \
 	for dir in config/default config/certmanager config/samples config/scorecard config/manifests config/prometheus config/grafana; do check $(TOOLS)/kustomize build -o /dev/null "$$dir"; done; \
@@ -141,6 +155,11 @@ lint: $(addprefix $(TOOLS)/,actionlint golangci-lint kustomize) ## Check code, s
 	if command -v shellcheck >/dev/null; then check shellcheck -x hack/*.sh test/*/*.sh .ci/run; \
 	else echo "note: shellcheck is not installed, the scripts were not checked"; fi; \
 	exit $$status
+
+.PHONY: lint-fix
+lint-fix: $(TOOLS)/golangci-lint ## Fix what golangci-lint can fix by itself.
+	$(TOOLS)/golangci-lint run --fix
+	cd hack/devcluster && $(TOOLS)/golangci-lint run --fix
 
 .PHONY: verify
 verify: $(addprefix $(TOOLS)/,controller-gen golangci-lint kustomize operator-sdk opm) ## Check that everything generated is up to date; says what to run if not.
@@ -157,6 +176,9 @@ vuln: ## Look for known vulnerabilities in the code that is called (needs intern
 .PHONY: e2e
 e2e: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## Run the end-to-end tests on the devcluster, or on the cluster of KUBECONFIG.
 	hack/e2e.sh $(TEST_ARGS)
+
+.PHONY: test-e2e
+test-e2e: e2e ## The same as e2e.
 
 .PHONY: observability
 observability: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## See an outage on the devcluster with a real Prometheus: metrics, alerts, every query of the dashboard.
@@ -184,15 +206,24 @@ bench-scale: bin/devcluster $(TOOLS)/kustomize ## Measure the operator with 1,00
 
 ##@ Image
 
+IMAGE_ARGS = --build-arg VERSION=$(BUILD_VERSION) --build-arg COMMIT=$(COMMIT) \
+  $(if $(PREBUILT),--target prebuilt --build-arg BASE=scratch) $(BUILD_ARGS)
+
 .PHONY: docker-build
 docker-build: $(if $(PREBUILT),binaries) ## Build the image IMG. PREBUILT=1 packs binaries compiled here on an empty base and needs no registry.
 	$(CONTAINER_TOOL) build --tag $(IMG) $(if $(PLATFORM),--platform $(PLATFORM)) \
-	  --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) \
-	  $(if $(PREBUILT),--target prebuilt --build-arg BASE=scratch) $(BUILD_ARGS) .
+	  $(IMAGE_ARGS) .
 
 .PHONY: docker-push
 docker-push: ## Push the image IMG.
 	$(CONTAINER_TOOL) push $(IMG)
+
+# For what `make docker-buildx` builds.
+PLATFORMS ?= linux/amd64,linux/arm64
+
+.PHONY: docker-buildx
+docker-buildx: ## Build the image IMG for all PLATFORMS and push it, as one. PREBUILT=1 as with docker-build.
+	PREBUILT=$(PREBUILT) CONTAINER_TOOL=$(CONTAINER_TOOL) hack/buildx.sh $(IMG) $(PLATFORMS) $(IMAGE_ARGS)
 
 .PHONY: binaries
 binaries: ## Compile operator, responder, demo workload and scorecard tests for an image into bin/linux-ARCH.
@@ -203,15 +234,18 @@ binaries: ## Compile operator, responder, demo workload and scorecard tests for 
 
 ##@ Bundle
 
-# The version of the bundle; `make release` gives that of the release.
-BUNDLE_VERSION ?= 1.0.0
-# The image that the bundle installs: that of the release, or one of your own to try.
-OPERATOR_IMG ?= quay.io/critical-service/operator:v$(BUNDLE_VERSION)
-BUNDLE_IMG ?= quay.io/critical-service/operator-bundle:v$(BUNDLE_VERSION)
+# The image that the bundle installs: that of the release, or one of your own.
+BUNDLED_IMG = $(or $(call given,IMG),$(IMAGE_TAG_BASE):v$(NUMBER))
+BUNDLE_IMG ?= $(IMAGE_TAG_BASE)-bundle:v$(NUMBER)
+SCORECARD_IMG ?= $(IMAGE_TAG_BASE)-scorecard:v$(NUMBER)
+# The channels of the bundle; without them, those of the upgrade graph (docs/release.md).
+CHANNELS ?=
+DEFAULT_CHANNEL ?=
 
 .PHONY: bundle
-bundle: $(TOOLS)/kustomize $(TOOLS)/operator-sdk $(if $(filter true,$(USE_IMAGE_DIGESTS)),$(TOOLS)/crane) ## Generate the OLM bundle of the image OPERATOR_IMG. USE_IMAGE_DIGESTS=true names it by digest.
-	TOOLS=$(TOOLS) hack/bundle.sh --version $(BUNDLE_VERSION) --image $(OPERATOR_IMG)
+bundle: $(TOOLS)/kustomize $(TOOLS)/operator-sdk $(if $(filter true,$(USE_IMAGE_DIGESTS)),$(TOOLS)/crane) ## Generate the OLM bundle of VERSION, IMG, CHANNELS and DEFAULT_CHANNEL. USE_IMAGE_DIGESTS=true names the image by digest.
+	TOOLS=$(TOOLS) hack/bundle.sh --version $(NUMBER) --image $(BUNDLED_IMG) --scorecard-image $(SCORECARD_IMG) \
+	  $(if $(CHANNELS),--channels '$(CHANNELS)') $(if $(DEFAULT_CHANNEL),--default-channel '$(DEFAULT_CHANNEL)')
 
 .PHONY: bundle-validate
 bundle-validate: $(TOOLS)/operator-sdk ## Hold the bundle against every validator that applies.
@@ -221,8 +255,6 @@ bundle-validate: $(TOOLS)/operator-sdk ## Hold the bundle against every validato
 bundle-build: ## Build the image of the bundle, BUNDLE_IMG.
 	$(CONTAINER_TOOL) build --file bundle.Dockerfile --tag $(BUNDLE_IMG) .
 
-SCORECARD_IMG ?= quay.io/critical-service/operator-scorecard:v$(BUNDLE_VERSION)
-
 .PHONY: scorecard-build
 scorecard-build: binaries ## Build the image of the scorecard tests, SCORECARD_IMG.
 	$(CONTAINER_TOOL) build --file test/scorecard/Dockerfile --tag $(SCORECARD_IMG) --platform linux/$(ARCH) bin/linux-$(ARCH)
@@ -231,15 +263,32 @@ scorecard-build: binaries ## Build the image of the scorecard tests, SCORECARD_I
 bundle-push: ## Push the image of the bundle.
 	$(CONTAINER_TOOL) push $(BUNDLE_IMG)
 
+.PHONY: run-bundle
+run-bundle: bin/devcluster $(addprefix $(TOOLS)/,kustomize operator-sdk) ## Build operator and bundle of this clone, and install them by `operator-sdk run bundle`. On the devcluster, or on the cluster of KUBECONFIG.
+	VERSION=$(NUMBER) IMG=$(BUNDLED_IMG) BUNDLE_IMG=$(BUNDLE_IMG) CHANNELS='$(CHANNELS)' DEFAULT_CHANNEL='$(DEFAULT_CHANNEL)' \
+	  SCORECARD_IMG=$(SCORECARD_IMG) hack/run-bundle.sh up
+
+.PHONY: cleanup-bundle
+cleanup-bundle: bin/devcluster $(TOOLS)/operator-sdk ## Remove what run-bundle installed, with all objects of the operator's kinds.
+	hack/run-bundle.sh down
+
 ##@ Catalog and release
 
-CATALOG_IMG ?= quay.io/critical-service/operator-catalog:v$(BUNDLE_VERSION)
+CATALOG_IMG ?= $(IMAGE_TAG_BASE)-catalog:v$(NUMBER)
 # What the image of the catalog is made from; without it, what catalog.Dockerfile says.
 OPM_IMAGE ?=
 
+# Of the image of the bundle, if it is not that of the project; what it is otherwise follows from the bundle.
+GIVEN_BUNDLE_IMG = $(if $(call given,BUNDLE_IMG)$(call given,IMAGE_TAG_BASE),$(BUNDLE_IMG))
+# The scaffold adds bundles to an index image. A file-based catalog is a folder.
+refuse_index = $(if $(call given,BUNDLE_IMGS),$(error BUNDLE_IMGS is not supported, because a catalog is rendered from bundle/, one version at a time: run 'make catalog BUNDLE_IMG=...' for each))\
+  $(if $(call given,CATALOG_BASE_IMG),$(error CATALOG_BASE_IMG is not supported, because a catalog is made from the folder catalog/ and no other index: add earlier versions there, and give the image that has opm as OPM_IMAGE))
+$(if $(filter catalog catalog-build,$(MAKECMDGOALS)),$(refuse_index))
+
 .PHONY: catalog
-catalog: $(TOOLS)/opm ## Render the bundle into the file-based catalog under catalog/.
-	TOOLS=$(TOOLS) hack/catalog.sh
+catalog: $(TOOLS)/opm ## Render the bundle into the file-based catalog under catalog/, as the image BUNDLE_IMG.
+	TOOLS=$(TOOLS) hack/catalog.sh $(if $(call given,VERSION),--version $(NUMBER)) \
+	  $(if $(GIVEN_BUNDLE_IMG),--bundle-image $(GIVEN_BUNDLE_IMG)) $(if $(DEFAULT_CHANNEL),--default-channel '$(DEFAULT_CHANNEL)')
 
 .PHONY: catalog-validate
 catalog-validate: $(TOOLS)/opm ## Hold the catalog against opm's rules and those of its upgrade graph.
@@ -248,15 +297,21 @@ catalog-validate: $(TOOLS)/opm ## Hold the catalog against opm's rules and those
 
 .PHONY: catalog-build
 catalog-build: ## Build the image of the catalog, CATALOG_IMG.
+	@$(if $(GIVEN_BUNDLE_IMG),grep --quiet --line-regexp --fixed-strings 'image: $(GIVEN_BUNDLE_IMG)' catalog/*/bundles/*.yaml || \
+	  { echo "No bundle in catalog/ is the image $(GIVEN_BUNDLE_IMG): run 'make catalog' with the same variables first." >&2; exit 1; })
 	$(CONTAINER_TOOL) build --file catalog.Dockerfile --tag $(CATALOG_IMG) \
-	  $(if $(OPM_IMAGE),--build-arg OPM_IMAGE=$(OPM_IMAGE)) --build-arg VERSION=v$(BUNDLE_VERSION) .
+	  $(if $(OPM_IMAGE),--build-arg OPM_IMAGE=$(OPM_IMAGE)) --build-arg VERSION=v$(NUMBER) .
 
 .PHONY: catalog-push
 catalog-push: ## Push the image of the catalog.
 	$(CONTAINER_TOOL) push $(CATALOG_IMG)
 
-# VERSION if the user set it, and not what git says.
-GIVEN_VERSION = '$(if $(filter command environment,$(firstword $(origin VERSION))),$(VERSION))'
+# A release is of no version but a given one.
+GIVEN_VERSION = '$(if $(call given,VERSION),v$(NUMBER))'
+# And it has the names that are published.
+refuse_names = $(foreach name,IMG IMAGE_TAG_BASE BUNDLE_IMG BUNDLE_IMGS CATALOG_IMG CATALOG_BASE_IMG CHANNELS DEFAULT_CHANNEL,$(if $(call given,$(name)),\
+  $(error $(name) is not supported by a release, which is what this project publishes: names are those of hack/release.sh, channels those of catalog/critical-service-operator/channels.yaml)))
+$(if $(filter release release-catalog,$(MAKECMDGOALS)),$(refuse_names))
 
 .PHONY: release
 release: $(addprefix $(TOOLS)/,crane helm kustomize operator-sdk opm) ## Make everything that is published of VERSION=vX.Y.Z, in dist/. Publishes nothing. See docs/release.md.
@@ -299,10 +354,22 @@ build-installer: $(TOOLS)/kustomize ## Write dist/install.yaml: the whole instal
 	@echo "kubectl apply --server-side --force-conflicts -f dist/install.yaml"
 
 .PHONY: chart-package
-chart-package: $(TOOLS)/helm $(TOOLS)/kustomize ## Write dist/critical-service-operator-X.Y.Z.tgz: the Helm chart of the version CHART_VERSION.
-	hack/chart.sh $(CHART_VERSION)
+chart-package: $(TOOLS)/helm $(TOOLS)/kustomize ## Write dist/critical-service-operator-X.Y.Z.tgz: the Helm chart of VERSION.
+	hack/chart.sh $(NUMBER)
 
-# What the targets above need.
+# The tools, each a target as in the scaffold; the heading says which, for `make help`.
+##@ Tools, built from hack/tools into bin/tools: controller-gen crane golangci-lint gotestsum govulncheck helm kustomize operator-sdk opm
+
+TOOL_NAMES := $(filter-out go,$(basename $(notdir $(wildcard hack/tools/*.mod))))
+.PHONY: $(TOOL_NAMES)
+$(TOOL_NAMES): %: $(TOOLS)/%
+
+.PHONY: setup-envtest
+setup-envtest: bin/devcluster ## Build etcd and kube-apiserver for tests, and print where they are: KUBEBUILDER_ASSETS.
+	@bin/devcluster assets
+
+.PHONY: envtest
+envtest: setup-envtest ## The same as setup-envtest.
 
 # What these need besides: libraries of containers without C, and their own version, which operator-sdk
 # writes into what it generates.

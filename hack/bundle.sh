@@ -3,9 +3,11 @@
 # bundle.Dockerfile. The same arguments give the same bytes.
 #
 #   hack/bundle.sh --version X.Y.Z --image REF [--scorecard-image REF] [--output DIR]
+#                  [--channels A,B] [--default-channel A]
 #
 # The channels of the bundle, and the version that it replaces, are those of the upgrade graph
 # (catalog/critical-service-operator/channels.yaml): catalogs in replaces-mode take both from the bundle.
+# --channels names others, for a catalog that is not this project's.
 #
 # Without --output it is the bundle of this repository: bundle/, and
 # bundle.Dockerfile beside it. With --output everything is in DIR, which is also
@@ -28,13 +30,15 @@ usage() {
   exit 2
 }
 
-version='' image='' scorecard_image='' output=''
+version='' image='' scorecard_image='' output='' given_channels='' default_channel=''
 while (($#)); do
   case $1 in
     --version) version=${2:?} ;;
     --image) image=${2:?} ;;
     --scorecard-image) scorecard_image=${2:?} ;;
     --output) output=${2:?} ;;
+    --channels) given_channels=${2:?} ;;
+    --default-channel) default_channel=${2:?} ;;
     *) usage ;;
   esac
   shift 2
@@ -66,13 +70,23 @@ while read -r channel replaced; do
   # Every version is a candidate, and what it replaces there is the one before it. In stable-v1 it may be an earlier one.
   [[ $channel != candidate-v1 ]] || replaces=$replaced
 done <<< "$entries"
+channels=${given_channels:-$channels}
 if [[ ! $channels ]]; then
   [[ $output ]] || {
-    echo "$graph has no entry of $package.v$version: add one to candidate-v1, and to stable-v1 if it goes there at once." >&2
+    echo "$graph has no entry of $package.v$version: add one to candidate-v1, and to stable-v1 if it goes there at once. For a catalog of your own, give its CHANNELS." >&2
     exit 1
   }
   # It is for a test, whose catalog has channels of its own.
   channels=stable-v1,candidate-v1
+fi
+# The default channel is that of the package, and a catalog takes it from its newest bundle: a candidate must not
+# make candidate-v1 the default. So it is stable-v1, which has had a version since the first release, in every bundle
+# of this project's channels.
+if [[ ! $default_channel ]]; then
+  case ,$channels, in
+    *,stable-v1,* | *,candidate-v1,*) default_channel=stable-v1 ;;
+    *) default_channel=${channels%%,*} ;;
+  esac
 fi
 
 mkdir -p bin
@@ -142,10 +156,8 @@ settle() {
 
 # In a folder of its own, because it writes bundle.Dockerfile where it runs.
 cp PROJECT "$work"
-# The default channel is that of the package, and a catalog takes it from its newest bundle: a candidate must not
-# make candidate-v1 the default. So it is stable-v1, which has had a version since the first release, in every bundle.
 overlay | (cd "$work" && "$tools/operator-sdk" generate bundle --quiet --package "$package" --version "$version" \
-  --channels "$channels" --default-channel stable-v1)
+  --channels "$channels" --default-channel "$default_channel")
 csv=$work/bundle/manifests/$package.clusterserviceversion.yaml
 settle "$csv"
 if [[ ${USE_IMAGE_DIGESTS:-} == true ]] && grep --extended-regexp '^ *(- )?(image|containerImage): ' "$csv" |

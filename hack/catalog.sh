@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Writes the file-based catalog (FBC) that OLM installs from.
 #
-#   hack/catalog.sh [--bundle DIR] [--catalog DIR] [--bundle-image REF]
+#   hack/catalog.sh [--bundle DIR] [--catalog DIR] [--bundle-image REF] [--version X.Y.Z] [--default-channel NAME]
 #     Renders bundle/ into catalog/: the package, and one file for this version. The files of earlier versions
 #     and the channels, which a person writes, stay as they are. So does the file of this version once it names its
-#     image by digest: it is released then. The same bundle gives the same bytes.
+#     image by digest: it is released then, and is refused another image. The same bundle gives the same bytes.
+#     With --version it refuses a bundle of another one.
 #
 #   hack/catalog.sh --output DIR [--bundle-image REF] BUNDLE_DIR...
 #     Writes DIR/catalog and DIR/catalog.Dockerfile with these bundles in both channels: the first is the oldest,
@@ -17,8 +18,8 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 readonly root
 readonly package=critical-service-operator
-readonly default_channel=stable-v1
-readonly channels=("$default_channel" candidate-v1)
+readonly published_image='quay.io/critical-service/operator-bundle:v{{.Version}}'
+readonly channels=(stable-v1 candidate-v1)
 readonly opm=${TOOLS:-$root/bin/tools}/opm
 
 usage() {
@@ -26,8 +27,7 @@ usage() {
   exit 2
 }
 
-output='' bundle=$root/bundle catalog=$root/catalog
-bundle_image='quay.io/critical-service/operator-bundle:v{{.Version}}'
+output='' bundle=$root/bundle catalog=$root/catalog version='' bundle_image='' default_channel=stable-v1
 bundles=()
 while (($#)); do
   case $1 in
@@ -35,10 +35,17 @@ while (($#)); do
     --bundle) bundle=${2:?}; shift 2 ;;
     --catalog) catalog=${2:?}; shift 2 ;;
     --bundle-image) bundle_image=${2:?}; shift 2 ;;
+    --version) version=${2:?}; shift 2 ;;
+    --default-channel) default_channel=${2:?}; shift 2 ;;
     -*) usage ;;
     *) bundles+=("$1"); shift ;;
   esac
 done
+
+refuse() {
+  echo "There is no catalog: $*" >&2
+  exit 1
+}
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -54,11 +61,17 @@ render_package() {
 render_bundle() {
   local name file
   "$opm" render "$1" --output yaml --migrate-level bundle-object-to-csv-metadata \
-    --alpha-image-ref-template "$bundle_image" > "$work/bundle.yaml"
+    --alpha-image-ref-template "${bundle_image:-$published_image}" > "$work/bundle.yaml"
   name=$(sed -n 's/^name: //p' "$work/bundle.yaml")
+  [[ -z $version || $name == "$package.v$version" ]] ||
+    refuse "$1 is the bundle $name, and not of version $version: run 'make bundle VERSION=$version' first."
   mkdir -p "$2/bundles"
   file=$2/bundles/${name#"$package".}.yaml
-  if ! grep --quiet '^image: .*@sha256:' "$file" 2>/dev/null; then cp "$work/bundle.yaml" "$file"; fi
+  if ! grep --quiet '^image: .*@sha256:' "$file" 2>/dev/null; then
+    cp "$work/bundle.yaml" "$file"
+  elif [[ $bundle_image ]] && ! grep --quiet --line-regexp --fixed-strings "image: $bundle_image" "$file"; then
+    refuse "$file is released, as $(sed -n 's/^image: //p' "$file"): another image must have another version."
+  fi
   echo "$name"
 }
 
@@ -81,10 +94,8 @@ if [[ -z $output ]]; then
   mkdir -p "$catalog/$package"
   render_package "$catalog/$package"
   name=$(render_bundle "$bundle" "$catalog/$package")
-  grep --quiet --line-regexp --fixed-strings -- "- name: $name" "$catalog/$package/channels.yaml" || {
-    echo "$catalog/$package/channels.yaml does not name $name: add an entry to a channel, which replaces the version before it." >&2
-    exit 1
-  }
+  grep --quiet --line-regexp --fixed-strings -- "- name: $name" "$catalog/$package/channels.yaml" ||
+    refuse "$catalog/$package/channels.yaml does not name $name: add an entry to a channel, which replaces the version before it."
   exit
 fi
 

@@ -2,7 +2,7 @@
 #
 # Without KUBECONFIG it is the devcluster, started if need be. With KUBECONFIG it is
 # that cluster: kind and minikube get the images loaded, others pull them from the
-# registry of IMG and DEMO_IMG.
+# registry of IMG (or IMAGE_TAG_BASE, which gets a tag) and DEMO_IMG.
 # shellcheck shell=bash
 
 say() { printf '\n==> %s\n' "$*"; }
@@ -55,7 +55,7 @@ deliver_images() {
   say "Building the binaries for linux/$arch"
   make --no-print-directory binaries ARCH="$arch"
 
-  IMG=$(tagged "${IMG:-quay.io/critical-service/operator}" "bin/linux-$arch/manager" "bin/linux-$arch/responder")
+  IMG=$(tagged "${IMG:-${IMAGE_TAG_BASE:-quay.io/critical-service/operator}}" "bin/linux-$arch/manager" "bin/linux-$arch/responder")
   DEMO_IMG=$(tagged "${DEMO_IMG:-quay.io/critical-service/demo}" "bin/linux-$arch/workload")
   export IMG DEMO_IMG
 

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -40,9 +42,11 @@ const (
 	secretOfAuthority = "critical-service-webhook-ca"
 )
 
-// definitionsOfTeams are those of ServiceFallbacks and Maintenances, which are there all
-// the time.
-var definitionsOfTeams = []string{"../../config/crd/bases/mycrd.com_servicefallbacks.yaml", "../../config/crd/bases/mycrd.com_maintenances.yaml"}
+// definitionsOfTeams are those of all other kinds, which are there all the time.
+var definitionsOfTeams = func() []string {
+	all, _ := filepath.Glob("../../config/crd/bases/*.yaml") // The pattern is valid.
+	return slices.DeleteFunc(all, func(path string) bool { return path == definitionOfBoth })
+}()
 
 // world is a cluster without the CustomResourceDefinition of CriticalServices. There is one
 // API server, so that tests run one after the other.

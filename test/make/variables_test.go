@@ -1,0 +1,270 @@
+// Package make_test holds the Makefile to what users of Operator SDK know: its variables and
+// targets have the meaning that they have in a project that `operator-sdk init` makes, or are
+// refused with a sentence.
+package make_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"github.com/operator-framework/api/pkg/manifests"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/critical-service/operator/test/internal/checkout"
+)
+
+const root = "../.."
+
+// repository is the repository itself, in which make only says what it would do.
+func repository() *checkout.Checkout {
+	return &checkout.Checkout{Root: root, Env: checkout.Environment()}
+}
+
+// planned is what make would run, or why it refuses.
+func planned(t *testing.T, arguments ...string) (string, error) {
+	t.Helper()
+	return repository().Run(t, "make", append([]string{"--dry-run", "CONTAINER_TOOL=docker"}, arguments...)...)
+}
+
+// variables are those of the scaffold, by the targets that read them there, and of ours by the
+// targets that ought to.
+var variables = map[string][]string{
+	"IMG": {
+		"docker-build", "docker-push", "docker-buildx", "build-installer", "deploy", "undeploy", "bundle", "run-bundle", "release",
+	},
+	"VERSION": {
+		"bundle", "bundle-build", "bundle-push", "catalog", "catalog-build", "catalog-push", "run-bundle", "docker-build", "docker-push",
+		"docker-buildx", "build", "binaries", "deploy", "build-installer", "chart", "chart-package", "release", "release-catalog", "plugin-release",
+	},
+	"CHANNELS":        {"bundle", "run-bundle", "release"},
+	"DEFAULT_CHANNEL": {"bundle", "run-bundle", "catalog", "release"},
+	"IMAGE_TAG_BASE": {
+		"bundle", "bundle-build", "bundle-push", "catalog", "catalog-build", "catalog-push", "run-bundle", "docker-build", "docker-push",
+		"docker-buildx", "deploy", "build-installer", "scorecard-build", "release", "release-catalog",
+	},
+	"BUNDLE_IMG":       {"bundle-build", "bundle-push", "catalog", "catalog-build", "run-bundle", "release"},
+	"BUNDLE_IMGS":      {"catalog", "catalog-build", "release", "release-catalog"},
+	"CATALOG_IMG":      {"catalog-build", "catalog-push", "release", "release-catalog"},
+	"CATALOG_BASE_IMG": {"catalog", "catalog-build", "release", "release-catalog"},
+	"PLATFORMS":        {"docker-buildx"},
+}
+
+// values are such as no default has.
+var values = map[string]string{
+	"VERSION": "9.8.7", "CHANNELS": "surprise,wonder", "DEFAULT_CHANNEL": "surprise", "PLATFORMS": "linux/s390x,linux/amd64",
+}
+
+func TestAVariableOfTheScaffoldIsNeverIgnored(t *testing.T) {
+	refusal := regexp.MustCompile(`(?m)^Makefile:\d+: \*\*\* ([A-Z_]+) is not supported\b.+\.  Stop\.$`)
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		value, isKnown := values[name]
+		if !isKnown {
+			value = "registry.example.com/surprise/" + strings.ToLower(name)
+		}
+		for _, target := range variables[name] {
+			t.Run(target+" "+name, func(t *testing.T) {
+				g := NewWithT(t)
+				said, err := planned(t, target, name+"="+value)
+				if err != nil {
+					g.Expect(refusal.FindStringSubmatch(said)).To(HaveExactElements(Not(BeEmpty()), Equal(name)), said)
+					return
+				}
+				g.Expect(said).To(ContainSubstring(value), "make %s ignores %s", target, name)
+			})
+		}
+	}
+}
+
+// In an environment they mean the same, as in CI systems.
+func TestAVariableOfTheEnvironmentCounts(t *testing.T) {
+	g := NewWithT(t)
+	c := repository()
+	c.Env = append(c.Env, "IMG=registry.example.com/me/op:v0.0.7", "VERSION=0.0.7")
+	said, err := c.Run(t, "make", "--dry-run", "bundle")
+	g.Expect(err).NotTo(HaveOccurred(), said)
+	g.Expect(said).To(And(ContainSubstring("--version 0.0.7"), ContainSubstring("--image registry.example.com/me/op:v0.0.7")))
+}
+
+func TestWhatVariablesMean(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		arguments []string
+		says      []string
+	}{
+		"without any, the bundle is that of the release": {
+			[]string{"bundle"},
+			[]string{"--image quay.io/critical-service/operator:v1.0.0 ", "--scorecard-image quay.io/critical-service/operator-scorecard:v1.0.0 "},
+		},
+		"without any, an image that is built is not that of the release": {
+			[]string{"docker-build"}, []string{"--tag quay.io/critical-service/operator:dev "},
+		},
+		"IMG is the image of the bundle, too": {
+			[]string{"bundle", "IMG=registry.example.com/me/op:v0.0.7"}, []string{"--image registry.example.com/me/op:v0.0.7 "},
+		},
+		"a fork's images begin with IMAGE_TAG_BASE": {
+			[]string{
+				"docker-build", "docker-push", "bundle", "bundle-build", "bundle-push", "catalog", "catalog-push", "scorecard-build",
+				"IMAGE_TAG_BASE=registry.example.com/me/op", "VERSION=0.0.7",
+			},
+			[]string{
+				"--tag registry.example.com/me/op:v0.0.7 ", "push registry.example.com/me/op:v0.0.7\n",
+				"--image registry.example.com/me/op:v0.0.7 ", "--scorecard-image registry.example.com/me/op-scorecard:v0.0.7 ",
+				"--tag registry.example.com/me/op-bundle:v0.0.7 ", "push registry.example.com/me/op-bundle:v0.0.7\n",
+				"--bundle-image registry.example.com/me/op-bundle:v0.0.7 ", "push registry.example.com/me/op-catalog:v0.0.7\n",
+				"--tag registry.example.com/me/op-scorecard:v0.0.7 ",
+			},
+		},
+		"what is built is what the bundle installs, without a VERSION as well": {
+			[]string{"docker-build", "bundle", "IMAGE_TAG_BASE=registry.example.com/me/op"},
+			[]string{"--tag registry.example.com/me/op:v1.0.0 ", "--image registry.example.com/me/op:v1.0.0 "},
+		},
+		"vX.Y.Z is the VERSION X.Y.Z": {
+			[]string{"bundle", "bundle-build", "VERSION=v0.0.7"}, []string{"--version 0.0.7 ", "operator-bundle:v0.0.7 "},
+		},
+		"the VERSION of a binary has its v": {
+			[]string{"build", "VERSION=0.0.7"}, []string{"version.Version=v0.0.7 "},
+		},
+		"and one that is a word is as it was given": {
+			[]string{"binaries", "VERSION=e2e-next"}, []string{"version.Version=e2e-next "},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			said, err := planned(t, c.arguments...)
+			g.Expect(err).NotTo(HaveOccurred(), said)
+			for _, words := range c.says {
+				g.Expect(said + "\n").To(ContainSubstring(words))
+			}
+		})
+	}
+}
+
+// What the page says is at least something that make would do, with the names that are given.
+func TestTheCommandsOfTheInstallPageArePlanned(t *testing.T) {
+	g := NewWithT(t)
+	commands := regexp.MustCompile(`(?m)^make (.*)$`).FindAllStringSubmatch(repository().Read(t, "docs/install.md"), -1)
+	g.Expect(len(commands)).To(BeNumerically(">", 1))
+	for _, command := range commands {
+		said, err := planned(t, strings.Fields(command[1])...)
+		g.Expect(err).NotTo(HaveOccurred(), said)
+		for _, image := range []string{"operator:v1.0.0", "operator-bundle:v1.0.0"} {
+			g.Expect(said).To(ContainSubstring("registry.example.com/you/"+image), command[0])
+		}
+	}
+}
+
+// These are bundles as the tutorials of Operator SDK make them.
+func TestMakeBundleOfATutorial(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		arguments            []string
+		version, image       string
+		channels             []string
+		defaultChannel, says string
+	}{
+		"with every variable": {
+			arguments: []string{"IMG=registry.example.com/me/op:v0.0.7", "VERSION=0.0.7", "CHANNELS=alpha,beta", "DEFAULT_CHANNEL=beta"},
+			version:   "0.0.7", image: "registry.example.com/me/op:v0.0.7", channels: []string{"alpha", "beta"}, defaultChannel: "beta",
+		},
+		"the first of CHANNELS is the default": {
+			arguments: []string{"IMAGE_TAG_BASE=registry.example.com/me/op", "VERSION=0.0.7", "CHANNELS=alpha,beta"},
+			version:   "0.0.7", image: "registry.example.com/me/op:v0.0.7", channels: []string{"alpha", "beta"}, defaultChannel: "alpha",
+		},
+		"of the project's channels, stable-v1 is the default": {
+			arguments: []string{"VERSION=1.0.0", "CHANNELS=candidate-v1"},
+			version:   "1.0.0", image: "quay.io/critical-service/operator:v1.0.0", channels: []string{"candidate-v1"}, defaultChannel: "stable-v1",
+		},
+		"a version that no channel has needs CHANNELS": {
+			arguments: []string{"VERSION=0.0.7"}, says: "For a catalog of your own, give its CHANNELS.",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			copied := checkout.New(t, root)
+			said, err := copied.Run(t, "make", append([]string{"bundle"}, c.arguments...)...)
+			if c.says != "" {
+				g.Expect(err).To(HaveOccurred())
+				g.Expect(said).To(ContainSubstring(c.says))
+				return
+			}
+			g.Expect(err).NotTo(HaveOccurred(), said)
+			bundle, err := manifests.GetBundleFromDir(copied.Path("bundle"))
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(bundle.CSV.Name).To(Equal("critical-service-operator.v" + c.version))
+			g.Expect(bundle.CSV.Spec.Version.String()).To(Equal(c.version))
+			g.Expect(bundle.CSV.Spec.RelatedImages).To(ConsistOf(v1alpha1.RelatedImage{Name: "manager", Image: c.image}))
+			g.Expect(bundle.CSV.Annotations).To(HaveKeyWithValue("containerImage", c.image))
+			g.Expect(bundle.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.Containers[0].Image).To(Equal(c.image))
+			g.Expect(bundle.Channels).To(ConsistOf(c.channels))
+			g.Expect(bundle.DefaultChannel).To(Equal(c.defaultChannel))
+			g.Expect(copied.Read(t, "bundle.Dockerfile")).To(ContainSubstring("channels.v1=" + strings.Join(c.channels, ",") + "\n"))
+		})
+	}
+}
+
+// opm is what hack/catalog.sh needs of opm: it renders a bundle under the image it is given.
+const opm = `#!/bin/sh
+case $1 in
+init) echo "defaultChannel: $*" ;;
+render) for image; do :; done; printf 'image: %s\nname: critical-service-operator.v1.0.0\n' "$image" ;;
+esac
+`
+
+func TestACatalogNamesTheBundleItIsGiven(t *testing.T) {
+	const fork = "registry.example.com/me/op-bundle:v1.0.0"
+	rendered := "catalog/critical-service-operator/bundles/v1.0.0.yaml"
+	for sentence, c := range map[string]struct {
+		released bool
+		steps    [][]string
+		says     string
+	}{
+		"as the image that the catalog is built with": {
+			steps: [][]string{{"catalog", "BUNDLE_IMG=" + fork, "DEFAULT_CHANNEL=alpha"}, {"catalog-build", "BUNDLE_IMG=" + fork}},
+		},
+		"by IMAGE_TAG_BASE": {
+			steps: [][]string{{"catalog", "IMAGE_TAG_BASE=registry.example.com/me/op"}, {"catalog-build", "IMAGE_TAG_BASE=registry.example.com/me/op"}},
+		},
+		"and is not built before it does": {
+			steps: [][]string{{"catalog-build", "BUNDLE_IMG=" + fork}},
+			says:  "No bundle in catalog/ is the image " + fork + ": run 'make catalog' with the same variables first.",
+		},
+		"but not of another version": {
+			steps: [][]string{{"catalog", "VERSION=0.0.7"}},
+			says:  "There is no catalog: " + "BUNDLE is the bundle critical-service-operator.v1.0.0, and not of version 0.0.7: run 'make bundle VERSION=0.0.7' first.",
+		},
+		"but not in place of one that is released": {
+			released: true, steps: [][]string{{"catalog", "BUNDLE_IMG=" + fork}},
+			says: "is released, as quay.io/critical-service/operator-bundle@sha256:0123: another image must have another version.",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			copied := checkout.New(t, root)
+			g.Expect(os.Remove(copied.Path("bin/tools"))).To(Succeed())
+			copied.Write(t, "bin/tools/opm", opm, 0o755)
+			if c.released {
+				copied.Write(t, rendered, "image: quay.io/critical-service/operator-bundle@sha256:0123\n", 0o600)
+			}
+			var said string
+			var err error
+			for _, step := range c.steps {
+				g.Expect(err).NotTo(HaveOccurred(), said)
+				said, err = copied.Run(t, "make", append(step, "CONTAINER_TOOL=true")...)
+			}
+			if c.says != "" {
+				g.Expect(err).To(HaveOccurred())
+				bundle, err := filepath.EvalSymlinks(copied.Path("bundle"))
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(said).To(ContainSubstring(strings.ReplaceAll(c.says, "BUNDLE", bundle)))
+				return
+			}
+			g.Expect(err).NotTo(HaveOccurred(), said)
+			// The stub's answer has the template in its first line.
+			g.Expect(copied.Read(t, rendered)).To(HavePrefix("image: " + fork + "\n"))
+		})
+	}
+}
