@@ -159,7 +159,7 @@ e2e-olm: bin/devcluster $(addprefix $(TOOLS)/,gotestsum kustomize operator-sdk o
 	hack/e2e-olm.sh $(TEST_ARGS)
 
 .PHONY: scorecard
-scorecard: bin/devcluster $(addprefix $(TOOLS)/,kustomize operator-sdk) ## Run scorecard, its own tests and ours, against the operator in the cluster (docs/scorecard.md).
+scorecard: bin/devcluster $(addprefix $(TOOLS)/,kustomize operator-sdk) ## Run scorecard, its own tests and ours, against the operator in the cluster (docs/maintainers/scorecard.md).
 	hack/scorecard.sh
 
 .PHONY: consumers
@@ -251,7 +251,7 @@ catalog-push: ## Push the image of the catalog.
 GIVEN_VERSION = '$(if $(filter command environment,$(firstword $(origin VERSION))),$(VERSION))'
 
 .PHONY: release
-release: $(addprefix $(TOOLS)/,crane helm kustomize operator-sdk opm) ## Make everything that is published of VERSION=vX.Y.Z, in dist/. Publishes nothing. See docs/release.md.
+release: $(addprefix $(TOOLS)/,crane helm kustomize operator-sdk opm) ## Make everything that is published of VERSION=vX.Y.Z, in dist/. Publishes nothing. See docs/maintainers/release.md.
 	TOOLS=$(TOOLS) OPM_IMAGE=$(OPM_IMAGE) hack/release.sh $(GIVEN_VERSION)
 
 .PHONY: plugin-release

@@ -298,8 +298,8 @@ func TestWhatACatalogShows(t *testing.T) {
 	for _, annotation := range []string{"capabilities", "categories", "createdAt", "repository", "support"} {
 		g.Expect(shown.Annotations[annotation]).NotTo(BeEmpty(), annotation)
 	}
-	g.Expect(read(g, "docs/capabilities.md")).To(ContainSubstring("**"+shown.Annotations["capabilities"]+"**"),
-		"docs/capabilities.md justifies another level")
+	g.Expect(read(g, "docs/maintainers/capabilities.md")).To(ContainSubstring("**"+shown.Annotations["capabilities"]+"**"),
+		"docs/maintainers/capabilities.md justifies another level")
 }
 
 func TestTheIconIsTheSourceAndIsSquare(t *testing.T) {
