@@ -91,6 +91,12 @@ manifests: $(TOOLS)/controller-gen ## Generate the CRD, the webhook and the oper
 	$(TOOLS)/controller-gen webhook paths=./internal/operator/webhook/... output:webhook:dir=config/webhook
 	$(TOOLS)/controller-gen rbac:roleName=critical-service-operator paths=./controllers/... paths=./internal/... output:rbac:dir=config/rbac
 
+.PHONY: api-docs
+api-docs: $(TOOLS)/crd-ref-docs ## Generate docs/reference/api.md from the Go types.
+	@mkdir -p docs/reference
+	@$(TOOLS)/crd-ref-docs --source-path=api --config=hack/api-docs/config.yaml --templates-dir=hack/api-docs \
+	  --renderer=markdown --output-path=docs/reference/api.md --log-level=ERROR
+
 # The version of the chart, and of the operator that it installs.
 CHART_VERSION ?= $(BUNDLE_VERSION)
 
@@ -139,7 +145,7 @@ lint: $(TOOLS)/golangci-lint $(TOOLS)/kustomize ## Check code, scripts and kusto
 	exit $$status
 
 .PHONY: verify
-verify: $(addprefix $(TOOLS)/,controller-gen golangci-lint kustomize operator-sdk opm) ## Check that everything generated is up to date; says what to run if not.
+verify: $(addprefix $(TOOLS)/,controller-gen crd-ref-docs golangci-lint kustomize operator-sdk opm) ## Check that everything generated is up to date; says what to run if not.
 	hack/verify.sh
 
 .PHONY: vuln
