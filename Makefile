@@ -108,6 +108,10 @@ chart: $(TOOLS)/kustomize ## Generate the templates of the Helm chart from confi
 dashboard: ## Generate the Grafana dashboard from hack/dashboard.
 	@go run ./hack/dashboard -out config/grafana/critical-service-operator.json
 
+.PHONY: pictures
+pictures: ## Generate docs/images/plugin.svg from what the plugin prints in its tests.
+	@go run ./hack/terminal -out docs/images/plugin.svg
+
 .PHONY: fmt
 fmt: $(TOOLS)/golangci-lint ## Format all Go code and sort its imports.
 	$(TOOLS)/golangci-lint fmt

@@ -17,7 +17,7 @@ tar --create --null --files-from="$copy/files" | tar --extract --directory="$cop
 tar --create --null --files-from="$copy/files" | tar --extract --directory="$copy/regenerated"
 
 # In this order: the chart and the bundle are made of the manifests and the dashboard, the catalog of the bundle.
-targets=(tidy generate manifests api-docs dashboard chart bundle catalog fmt)
+targets=(tidy generate manifests api-docs dashboard pictures chart bundle catalog fmt)
 make --no-print-directory --directory="$copy/regenerated" TOOLS="$PWD/bin/tools" "${targets[@]}" ||
   { echo "Nothing could be generated: run 'make ${targets[*]}' and fix what it reports." >&2; exit 1; }
 
