@@ -147,7 +147,7 @@ func TestTheInstallPageIsOfThisVersion(t *testing.T) {
 	g := NewWithT(t)
 	versions := regexp.MustCompile(`(?:\?ref=|releases/download/|/operator[a-z-]*:|critical-service/operator/|newTag: |hack/bundle\.sh --version |critical-service-operator-)v?(\d+\.\d+\.\d+)`)
 	for page, names := range map[string]bool{
-		installPage: true, "docs/maintainers/scorecard.md": true,
+		installPage: true, "docs/maintainers/scorecard.md": true, "README.md": true,
 		// It is packed with the chart of every version, and names none.
 		"config/chart/critical-service-operator/README.md": false,
 	} {
