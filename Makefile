@@ -152,6 +152,11 @@ lint: $(TOOLS)/golangci-lint $(TOOLS)/kustomize ## Check code, scripts and kusto
 verify: $(addprefix $(TOOLS)/,controller-gen crd-ref-docs golangci-lint kustomize operator-sdk opm) ## Check that everything generated is up to date; says what to run if not.
 	hack/verify.sh
 
+.PHONY: docs
+docs: ## Build the documents as a site in dist/site; a link or heading that is missing fails. Needs mkdocs-material.
+	@command -v mkdocs >/dev/null || { echo "missing: mkdocs and its theme (on Debian: apt-get install mkdocs-material)" >&2; exit 1; }
+	PYTHONDONTWRITEBYTECODE=1 mkdocs build --clean
+
 .PHONY: vuln
 vuln: ## Look for known vulnerabilities in the code that is called (needs internet access).
 	hack/vuln.sh
