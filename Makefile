@@ -202,10 +202,13 @@ docker-push: ## Push the image IMG.
 	$(CONTAINER_TOOL) push $(IMG)
 
 .PHONY: binaries
-binaries: ## Compile operator, responder, demo workload and scorecard tests for an image into bin/linux-ARCH.
+binaries: ## Compile operator, responder and demo workload for images into bin/linux-ARCH.
 	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/manager .
 	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/responder ./cmd/responder
 	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/workload ./test/workload
+
+.PHONY: scorecard-binary
+scorecard-binary: ## Compile the scorecard tests for their image into bin/linux-ARCH.
 	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/scorecard ./test/scorecard
 
 ##@ Bundle
@@ -231,7 +234,7 @@ bundle-build: ## Build the image of the bundle, BUNDLE_IMG.
 SCORECARD_IMG ?= quay.io/critical-service/operator-scorecard:v$(BUNDLE_VERSION)
 
 .PHONY: scorecard-build
-scorecard-build: binaries ## Build the image of the scorecard tests, SCORECARD_IMG.
+scorecard-build: scorecard-binary ## Build the image of the scorecard tests, SCORECARD_IMG.
 	$(CONTAINER_TOOL) build --file test/scorecard/Dockerfile --tag $(SCORECARD_IMG) --platform linux/$(ARCH) bin/linux-$(ARCH)
 
 .PHONY: bundle-push

@@ -173,7 +173,7 @@ if [[ $only == catalog ]]; then
 fi
 
 say "Binaries"
-for arch in "${architectures[@]}"; do make --no-print-directory binaries ARCH="$arch" VERSION="$version" COMMIT="$commit"; done
+for arch in "${architectures[@]}"; do make --no-print-directory binaries scorecard-binary ARCH="$arch" VERSION="$version" COMMIT="$commit"; done
 
 image operator --file Dockerfile --target prebuilt --build-arg BASE=scratch \
   --build-arg VERSION="$version" --build-arg COMMIT="$commit" .
