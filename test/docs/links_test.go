@@ -16,6 +16,7 @@ import (
 
 var (
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	picture = regexp.MustCompile(`\b(?:src|srcset)="([^"]+)"`)
 	fence   = regexp.MustCompile("(?ms)^[ ]*```.*?^[ ]*```$")
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 )
@@ -56,7 +57,7 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	g := NewWithT(t)
 	all, links, toHeadings := pages(g), 0, 0
 	for name, page := range all {
-		for _, match := range link.FindAllStringSubmatch(page, -1) {
+		for _, match := range append(link.FindAllStringSubmatch(page, -1), picture.FindAllStringSubmatch(page, -1)...) {
 			if strings.Contains(match[1], "://") {
 				continue
 			}
