@@ -107,6 +107,12 @@ manifests: $(TOOLS)/controller-gen ## Generate the CRD, the webhook and the oper
 	$(TOOLS)/controller-gen webhook paths=./internal/operator/webhook/... output:webhook:dir=config/webhook
 	$(TOOLS)/controller-gen rbac:roleName=critical-service-operator paths=./controllers/... paths=./internal/... output:rbac:dir=config/rbac
 
+.PHONY: api-docs
+api-docs: $(TOOLS)/crd-ref-docs ## Generate docs/reference/api.md from the Go types.
+	@mkdir -p docs/reference
+	@$(TOOLS)/crd-ref-docs --source-path=api --config=hack/api-docs/config.yaml --templates-dir=hack/api-docs \
+	  --renderer=markdown --output-path=docs/reference/api.md --log-level=ERROR
+
 .PHONY: chart
 chart: $(TOOLS)/kustomize ## Generate the templates of the Helm chart from config/default and config/certmanager, and set its version to VERSION.
 	@go run ./hack/chart -kustomize $(TOOLS)/kustomize -version $(NUMBER)
@@ -114,6 +120,10 @@ chart: $(TOOLS)/kustomize ## Generate the templates of the Helm chart from confi
 .PHONY: dashboard
 dashboard: ## Generate the Grafana dashboard from hack/dashboard.
 	@go run ./hack/dashboard -out config/grafana/critical-service-operator.json
+
+.PHONY: pictures
+pictures: ## Generate docs/images/plugin.svg from what the plugin prints in its tests.
+	@go run ./hack/terminal -out docs/images/plugin.svg
 
 .PHONY: fmt
 fmt: $(TOOLS)/golangci-lint ## Format all Go code and sort its imports.
@@ -162,12 +172,17 @@ lint-fix: $(TOOLS)/golangci-lint ## Fix what golangci-lint can fix by itself.
 	cd hack/devcluster && $(TOOLS)/golangci-lint run --fix
 
 .PHONY: verify
-verify: $(addprefix $(TOOLS)/,controller-gen golangci-lint kustomize operator-sdk opm) ## Check that everything generated is up to date; says what to run if not.
+verify: $(addprefix $(TOOLS)/,controller-gen crd-ref-docs golangci-lint kustomize operator-sdk opm) ## Check that everything generated is up to date; says what to run if not.
 	hack/verify.sh
 
 .PHONY: fuzz
 fuzz: ## Let every fuzz target look for inputs that fail, FUZZTIME each.
 	hack/fuzz.sh $(FUZZTIME) '$(FUZZ)'
+
+.PHONY: docs
+docs: ## Build the documents as a site in dist/site; a link or heading that is missing fails. Needs mkdocs-material.
+	@command -v mkdocs >/dev/null || { echo "missing: mkdocs and its theme (on Debian: apt-get install mkdocs-material)" >&2; exit 1; }
+	PYTHONDONTWRITEBYTECODE=1 mkdocs build --clean
 
 .PHONY: vuln
 vuln: ## Look for known vulnerabilities in the code that is called (needs internet access).
@@ -189,7 +204,7 @@ e2e-olm: bin/devcluster $(addprefix $(TOOLS)/,gotestsum kustomize operator-sdk o
 	hack/e2e-olm.sh $(TEST_ARGS)
 
 .PHONY: scorecard
-scorecard: bin/devcluster $(addprefix $(TOOLS)/,kustomize operator-sdk) ## Run scorecard, its own tests and ours, against the operator in the cluster (docs/scorecard.md).
+scorecard: bin/devcluster $(addprefix $(TOOLS)/,kustomize operator-sdk) ## Run scorecard, its own tests and ours, against the operator in the cluster (docs/maintainers/scorecard.md).
 	hack/scorecard.sh
 
 .PHONY: consumers
@@ -226,10 +241,13 @@ docker-buildx: ## Build the image IMG for all PLATFORMS and push it, as one. PRE
 	PREBUILT=$(PREBUILT) CONTAINER_TOOL=$(CONTAINER_TOOL) hack/buildx.sh $(IMG) $(PLATFORMS) $(IMAGE_ARGS)
 
 .PHONY: binaries
-binaries: ## Compile operator, responder, demo workload and scorecard tests for an image into bin/linux-ARCH.
+binaries: ## Compile operator, responder and demo workload for images into bin/linux-ARCH.
 	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/manager .
 	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/responder ./cmd/responder
 	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/workload ./test/workload
+
+.PHONY: scorecard-binary
+scorecard-binary: ## Compile the scorecard tests for their image into bin/linux-ARCH.
 	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/scorecard ./test/scorecard
 
 ##@ Bundle
@@ -256,7 +274,7 @@ bundle-build: ## Build the image of the bundle, BUNDLE_IMG.
 	$(CONTAINER_TOOL) build --file bundle.Dockerfile --tag $(BUNDLE_IMG) .
 
 .PHONY: scorecard-build
-scorecard-build: binaries ## Build the image of the scorecard tests, SCORECARD_IMG.
+scorecard-build: scorecard-binary ## Build the image of the scorecard tests, SCORECARD_IMG.
 	$(CONTAINER_TOOL) build --file test/scorecard/Dockerfile --tag $(SCORECARD_IMG) --platform linux/$(ARCH) bin/linux-$(ARCH)
 
 .PHONY: bundle-push
@@ -314,7 +332,7 @@ refuse_names = $(foreach name,IMG IMAGE_TAG_BASE BUNDLE_IMG BUNDLE_IMGS CATALOG_
 $(if $(filter release release-catalog,$(MAKECMDGOALS)),$(refuse_names))
 
 .PHONY: release
-release: $(addprefix $(TOOLS)/,crane helm kustomize operator-sdk opm) ## Make everything that is published of VERSION=vX.Y.Z, in dist/. Publishes nothing. See docs/release.md.
+release: $(addprefix $(TOOLS)/,crane helm kustomize operator-sdk opm) ## Make everything that is published of VERSION=vX.Y.Z, in dist/. Publishes nothing. See docs/maintainers/release.md.
 	TOOLS=$(TOOLS) OPM_IMAGE=$(OPM_IMAGE) hack/release.sh $(GIVEN_VERSION)
 
 .PHONY: publish

@@ -15,7 +15,7 @@ readonly registry=quay.io/critical-service work=bin/olm
 
 # deliver_operator VERSION builds the operator of a version, and whatever else has its version.
 deliver_operator() {
-  make --no-print-directory binaries ARCH="$arch" VERSION="v$1"
+  make --no-print-directory binaries scorecard-binary ARCH="$arch" VERSION="v$1"
   deliver "$registry/operator:v$1" --target prebuilt --build-arg BASE=scratch .
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes everything that is published of a version, in dist/: the images for every architecture, the bundle that
 # names them by digest, the catalog, dist/install.yaml, the Helm chart, and checksums. It publishes nothing; at its
-# end it says what a person does next. See docs/release.md.
+# end it says what a person does next. See docs/maintainers/release.md.
 #
 #   hack/release.sh vX.Y.Z
 #   hack/release.sh vX.Y.Z-WORD catalog    only the image of catalog/ as it is, when a channel has changed since
@@ -128,7 +128,7 @@ checksums() {
 
 # What a person does with what is in dist/.
 next() {
-  say "dist/ has everything of $version. Nothing is published yet. What you do now (docs/release.md says why):"
+  say "dist/ has everything of $version. Nothing is published yet. What you do now (docs/maintainers/release.md says why):"
   echo
   [[ $(git tag --points-at HEAD --list "$version") ]] || echo "  git tag --sign --message 'Release $version' $version"
   cat <<TEXT
@@ -165,7 +165,7 @@ if [[ $only == catalog ]]; then
 fi
 
 say "Binaries"
-for arch in "${architectures[@]}"; do make --no-print-directory binaries ARCH="$arch" VERSION="$version" COMMIT="$commit"; done
+for arch in "${architectures[@]}"; do make --no-print-directory binaries scorecard-binary ARCH="$arch" VERSION="$version" COMMIT="$commit"; done
 
 image operator --file Dockerfile --target prebuilt --build-arg BASE=scratch \
   --build-arg VERSION="$version" --build-arg COMMIT="$commit" .

@@ -33,7 +33,7 @@ docs/install.md has all ways."
 deliver_tests() {
   local arch
   arch=$("$kubectl" get nodes --output 'jsonpath={.items[0].status.nodeInfo.architecture}')
-  make --no-print-directory binaries ARCH="$arch"
+  make --no-print-directory scorecard-binary ARCH="$arch"
   SCORECARD_IMG=$(tagged "${SCORECARD_IMG:-quay.io/critical-service/operator-scorecard}" "bin/linux-$arch/scorecard")
   say "Building and delivering $SCORECARD_IMG"
   if [[ $provider != devcluster ]]; then tool=${CONTAINER_TOOL:-$(hack/container-tool.sh)}; fi

@@ -319,8 +319,8 @@ func TestWhatACatalogShows(t *testing.T) {
 		g.Expect(shown.Annotations[annotation]).NotTo(BeEmpty(), annotation)
 	}
 	g.Expect(shown.Annotations["support"]).NotTo(ContainSubstring("://"), "catalogs show it as who supports the operator")
-	g.Expect(read(g, "docs/capabilities.md")).To(ContainSubstring("**"+shown.Annotations["capabilities"]+"**"),
-		"docs/capabilities.md justifies another level")
+	g.Expect(read(g, "docs/maintainers/capabilities.md")).To(ContainSubstring("**"+shown.Annotations["capabilities"]+"**"),
+		"docs/maintainers/capabilities.md justifies another level")
 }
 
 func TestTheIconIsTheSourceAndIsSquare(t *testing.T) {

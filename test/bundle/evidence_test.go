@@ -28,7 +28,7 @@ func TestEveryTestThatIsNamedAsProofExists(t *testing.T) {
 		return nil
 	})
 	g.Expect(err).NotTo(HaveOccurred())
-	for _, page := range []string{"docs/capabilities.md", "docs/operatorhub.md"} {
+	for _, page := range []string{"docs/maintainers/capabilities.md", "docs/maintainers/operatorhub.md"} {
 		names := regexp.MustCompile(`\bTest[A-Z]\w+`).FindAllString(strings.ReplaceAll(read(g, page), "TestName", ""), -1)
 		g.Expect(len(names)).To(BeNumerically(">", 10), page)
 		for _, name := range names {
@@ -42,7 +42,7 @@ func TestEveryTestThatIsNamedAsProofExists(t *testing.T) {
 func TestEveryTargetThatIsNamedAsProofExists(t *testing.T) {
 	g := NewWithT(t)
 	makefile := read(g, "Makefile")
-	for _, page := range []string{"docs/capabilities.md", "docs/operatorhub.md"} {
+	for _, page := range []string{"docs/maintainers/capabilities.md", "docs/maintainers/operatorhub.md"} {
 		for _, target := range regexp.MustCompile("(?m)(?:`|^)make ([a-z][a-z0-9-]+)").FindAllStringSubmatch(read(g, page), -1) {
 			g.Expect(makefile).To(MatchRegexp(`(?m)^`+target[1]+`:`), "%s names make %s as a proof", page, target[1])
 		}

@@ -54,6 +54,14 @@ func TestAnExplanationReadsWell(t *testing.T) {
 	}
 }
 
+// hack/terminal draws it for docs/images/plugin.svg.
+func TestTheExplanationOfThePicture(t *testing.T) {
+	view := viewOf(factsOf(t, "picture.input.yaml"), night)
+	var text bytes.Buffer
+	NewWithT(t).Expect(view.print(&text, true, night)).To(Succeed())
+	golden.Compare(t, "picture.golden.txt", text.String())
+}
+
 func TestTheDocumentHasWhatIsPromised(t *testing.T) {
 	g := NewWithT(t)
 	text, err := json.MarshalIndent(viewOf(factsOf(t, "covered.input.yaml"), night), "", "  ")

@@ -59,6 +59,16 @@ func TestTheListReadsWell(t *testing.T) {
 	}
 }
 
+// hack/terminal draws it for docs/images/plugin.svg.
+func TestTheListOfThePicture(t *testing.T) {
+	g := NewWithT(t)
+	view := viewOf(factsOf(t, "picture.input.yaml"), scope{namespace: "shop"})
+	var text bytes.Buffer
+	g.Expect(printTable(output.NewTable(&text, true, false, columns(false)...), &view, false, night)).To(Succeed())
+	printSentences(&text, &view, true)
+	golden.Compare(t, "picture.golden.txt", text.String())
+}
+
 func TestTheDocumentHasWhatIsPromised(t *testing.T) {
 	g := NewWithT(t)
 	text, err := json.MarshalIndent(viewOf(factsOf(t, "shop.input.yaml"), scope{namespace: "shop"}), "", "  ")

@@ -1,0 +1,55 @@
+{{- /* Both versions have types of the same name: the version is part of headings and links. */ -}}
+{{- define "link" -}}
+{{- $package := .Package -}}
+{{- if not $package }}{{ with .UnderlyingType }}{{ $package = .Package }}{{ end }}{{ end -}}
+{{- $link := markdownRenderType . | replace "](#" (printf "](#%s-" (base $package)) -}}
+{{ regexReplaceAll "\\[([^]]+)\\]\\(https://kubernetes[^)]*\\)" $link "${1}" }}
+{{- end -}}
+
+{{- define "sentences" -}}
+{{ . | trim | replace "\n\n" "\r" | replace "\n" " " | replace "\r" "\n" | markdownRenderFieldDoc }}
+{{- end -}}
+
+{{- define "rules" -}}
+{{- range $index, $rule := . }}{{ if not (contains "XValidation" $rule) }}{{ if $index }}; {{ end }}{{ $rule | replace ": {}" "" | markdownRenderFieldDoc }}{{ end }}{{ end -}}
+{{- end -}}
+
+{{- define "type" -}}
+{{- if markdownShouldRenderType . }}
+### {{ base .Package }} {{ .Name }}
+
+{{ trim .Doc }}
+{{- if .IsAlias }}
+
+Type: {{ .UnderlyingType.Name }}
+{{- end }}
+{{- with .Validation }}
+
+Validation: {{ template "rules" . }}
+{{- end }}
+{{- with .SortedReferences }}
+
+Appears in:{{ range $index, $reference := . }}{{ if $index }},{{ end }} {{ base $reference.Package }} {{ template "link" $reference }}{{ end }}
+{{- end }}
+{{- if .Members }}
+
+| Field | Type | Description | Default | Validation |
+|---|---|---|---|---|
+{{- if .GVK }}
+| `apiVersion` | string | `{{ .GVK.Group }}/{{ .GVK.Version }}` | | |
+| `kind` | string | `{{ .GVK.Kind }}` | | |
+{{- end }}
+{{- range .Members }}
+| `{{ .Name }}` | {{ template "link" .Type }} | {{ template "type_members" . }} | {{ with .Default }}`{{ replace "map[]" "{}" . }}`{{ end }} | {{ template "rules" .Validation }} |
+{{- end }}
+{{- end }}
+{{- with .EnumValues }}
+
+| Value | Description |
+|---|---|
+{{- range . }}
+| `{{ .Name }}` | {{ template "sentences" .Doc }} |
+{{- end }}
+{{- end }}
+{{ end -}}
+{{- end -}}

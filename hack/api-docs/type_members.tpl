@@ -1,0 +1,7 @@
+{{- define "type_members" -}}
+{{- if eq .Name "metadata" -}}
+Standard object metadata.
+{{- else -}}
+{{ template "sentences" .Doc }}
+{{- end -}}
+{{- end -}}
