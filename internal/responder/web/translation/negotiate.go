@@ -1,0 +1,36 @@
+package translation
+
+import (
+	"strings"
+
+	"golang.org/x/text/language"
+)
+
+// longestHeader is how much of an Accept-Language header is read, in bytes. Browsers send
+// less than a hundred. Strangers may send all that a header may hold, and what it takes
+// to read a tag grows with its length.
+const longestHeader = 128
+
+var matcher = language.NewMatcher(tags())
+
+func tags() []language.Tag {
+	tags := make([]language.Tag, len(all))
+	for i, t := range all {
+		tags[i] = t.tag
+	}
+	return tags
+}
+
+// For is the translation for an Accept-Language header: English if it asks for no
+// language that there is, or cannot be read.
+func For(acceptLanguage string) *Translation {
+	if len(acceptLanguage) > longestHeader {
+		acceptLanguage = acceptLanguage[:longestHeader]
+		acceptLanguage = acceptLanguage[:max(0, strings.LastIndexByte(acceptLanguage, ','))]
+	}
+	if acceptLanguage == "" {
+		return all[0]
+	}
+	_, index := language.MatchStrings(matcher, acceptLanguage)
+	return all[index]
+}
