@@ -23,7 +23,7 @@ import (
 
 // Limits of the responder of 50 Services.
 const (
-	mostBinary = 13_000_000
+	mostBinary = 13_200_000
 	// mostOwn is the memory that a process has for itself alone (RssAnon).
 	mostOwn = 8 << 20
 	// mostResident is that and the pages of the executable that are mapped (VmRSS),

@@ -53,7 +53,7 @@ func (s *service) announces(message string, until time.Time) {
 			g.Expect(body).NotTo(ContainSubstring("Expected back"))
 			return
 		}
-		g.Expect(body).To(ContainSubstring("Expected back: " + until.UTC().Format("Monday, 2 January 2006, 15:04 UTC")))
+		g.Expect(body).To(ContainSubstring("Expected back in about "))
 		g.Expect(response.Header.Get("Retry-After")).To(Equal(until.UTC().Format(http.TimeFormat)))
 	}).Should(Succeed(), "the page of Service %s", s.object.Name)
 }
@@ -222,8 +222,9 @@ func TestAMaintenanceFromAFile(t *testing.T) {
 	shop.becomes(criticalv2.StateCovered, criticalv2.ReasonMaintenance)
 	w.Eventually(func(g Gomega) {
 		g.Expect(w.Get(w.ctx, client.ObjectKeyFromObject(recurring), recurring)).To(Succeed())
-		_, text := shop.page(g)
-		g.Expect(text).To(ContainSubstring("Expected back: " + recurring.Status.Until.UTC().Format("Monday, 2 January 2006, 15:04 UTC")))
+		response, text := shop.page(g)
+		g.Expect(text).To(ContainSubstring("Expected back in about "))
+		g.Expect(response.Header.Get("Retry-After")).To(Equal(recurring.Status.Until.UTC().Format(http.TimeFormat)))
 	}).Should(Succeed(), "the page says the end of the window that runs")
 	w.remove(recurring)
 	shop.becomes(criticalv2.StateCovered, criticalv2.ReasonFallbackServing)

@@ -1,17 +1,14 @@
 package web
 
 import (
-	_ "embed"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"html"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/elnormous/contenttype"
+
+	"github.com/critical-service/operator/internal/responder/web/translation"
 )
 
 const (
@@ -21,26 +18,12 @@ const (
 	problemType = "application/problem+json"
 )
 
-// builtInPolicy lets the built-in page load nothing: whatever is in the message,
-// it stays a text.
-const builtInPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-
-// shortestRefresh keeps open pages from becoming a load of their own.
-const shortestRefresh = 5 * time.Second
-
-//go:embed builtin.html
-var builtInSource string
-
 // form is the page in one media type.
 type form struct {
 	contentType, policy string
-	body                []byte
-}
-
-// forms are the page in the media types between which Accept decides.
-type forms struct {
-	html, json, text form
-	isProblem        bool
+	// language is that of a form that is there in several, else empty.
+	language string
+	body     []byte
 }
 
 // The offers, the first of which is taken where the client does not mind. They
@@ -52,158 +35,60 @@ var (
 
 func mediaType(name string) contenttype.MediaType { return contenttype.NewMediaType(name) }
 
-// accepted is the form for an Accept header. A client that accepts none of them
-// gets text, which any can show; one whose header cannot be read is treated as
+// accepted is the type of the form for an Accept header. A client that accepts none of
+// them gets text, which any can show; one whose header cannot be read is treated as
 // if it had none.
-func (f *forms) accepted(accept []string) form {
+func accepted(accept []string, isProblem bool) string {
 	if len(accept) == 0 {
-		return f.html
+		return htmlType
 	}
 	offered := offers
-	if !f.isProblem {
+	if !isProblem {
 		offered = offersNoProblem
 	}
 	chosen, _, err := contenttype.GetAcceptableMediaTypeFromHeader(strings.Join(accept, ","), offered)
 	switch {
 	case errors.Is(err, contenttype.ErrNoAcceptableTypeFound):
-		return f.text
+		return textType
 	case err != nil:
-		return f.html
+		return htmlType
 	case chosen.Subtype == "plain":
-		return f.text
+		return textType
 	case chosen.Subtype == "html":
-		return f.html
-	case chosen.MIME() == jsonType:
-		return form{contentType: jsonType, body: f.json.body}
+		return htmlType
+	case chosen.MIME() == jsonType || !isProblem:
+		return jsonType
 	default:
-		return f.json
+		return problemType
 	}
 }
 
-// render makes the forms: the team's own where there is one, else the built-in.
-// The ETA is zero if there is none ahead.
-func (s *Site) render(eta time.Time) *forms {
-	f := &forms{
-		html:      form{contentType: htmlType, body: s.content.HTML},
-		json:      form{contentType: jsonType, body: s.content.JSON},
-		text:      form{contentType: textType, body: s.content.Text},
-		isProblem: s.content.IsProblem,
+// form is the page for a request: the team's own where there is one, else the built-in
+// one, in the language of the visitor if it is for people.
+func (s *Site) form(r *http.Request, now time.Time) form {
+	own := s.content
+	chosen := form{contentType: accepted(r.Header.Values("Accept"), own.JSON == nil || own.IsProblem)}
+	given := own.JSON
+	switch chosen.contentType {
+	case htmlType:
+		given = own.HTML
+	case textType:
+		given = own.Text
 	}
-	if f.html.body == nil {
-		f.html.body, f.html.policy = s.builtInHTML(eta), builtInPolicy
+	if given != nil {
+		chosen.body = given
+		return chosen
 	}
-	if f.json.body == nil {
-		f.json.body, f.isProblem = s.builtInProblem(eta), true
+	if chosen.contentType != htmlType && chosen.contentType != textType {
+		chosen.body = s.builtInProblem(now)
+		return chosen
 	}
-	if f.isProblem {
-		f.json.contentType = problemType
+	words := translation.For(r.Header.Get("Accept-Language"))
+	chosen.language = words.Language
+	if chosen.contentType == textType {
+		chosen.body = s.builtInText(words, now)
+	} else {
+		chosen.policy, chosen.body = builtInPolicy, s.builtInHTML(words, now)
 	}
-	if f.text.body == nil {
-		f.text.body = s.builtInText(eta)
-	}
-	return f
-}
-
-const (
-	defaultHeading = "We’ll be right back"
-	defaultMessage = "This service is not available at the moment. It should be back soon."
-)
-
-// builtInHTML fills the built-in page. It is filled by a Replacer, and each value
-// escaped, since html/template would let the binary grow by 10 MB: it reaches
-// methods by reflection, which keeps the linker from leaving any out.
-func (s *Site) builtInHTML(eta time.Time) []byte {
-	heading := defaultHeading
-	if s.status != http.StatusServiceUnavailable {
-		heading = s.title()
-	}
-	var refresh, expected, again string
-	if s.retry > 0 {
-		wait := max(s.retry, shortestRefresh)
-		refresh = fmt.Sprintf("<meta http-equiv=\"refresh\" content=\"%d\">\n", int(wait/time.Second))
-		again = fmt.Sprintf("<p class=\"note\">This page tries again by itself in %s.</p>\n", inWords(wait))
-	}
-	if !eta.IsZero() {
-		expected = fmt.Sprintf("<p class=\"eta\"><strong>Expected back</strong> <time datetime=%q>%s</time></p>\n",
-			eta.Format(time.RFC3339), etaInWords(eta))
-	}
-	return []byte(strings.NewReplacer(
-		"{{status}}", strconv.Itoa(s.status),
-		"{{title}}", html.EscapeString(s.title()),
-		"{{heading}}", html.EscapeString(heading),
-		"{{message}}", html.EscapeString(s.sentence()),
-		"<!--refresh-->\n", refresh,
-		"<!--expected-->\n", expected,
-		"<!--again-->\n", again,
-	).Replace(builtInSource))
-}
-
-func (s *Site) builtInProblem(eta time.Time) []byte {
-	problem := struct {
-		Type              string     `json:"type"`
-		Title             string     `json:"title"`
-		Status            int        `json:"status"`
-		Detail            string     `json:"detail"`
-		RetryAfterSeconds int        `json:"retryAfterSeconds,omitempty"`
-		ExpectedBack      *time.Time `json:"expectedBack,omitempty"`
-	}{
-		Type: "about:blank", Title: s.title(), Status: s.status, Detail: s.sentence(),
-		RetryAfterSeconds: int(s.retry / time.Second),
-	}
-	if !eta.IsZero() { // It goes before the time to wait, as in Retry-After.
-		problem.ExpectedBack, problem.RetryAfterSeconds = &eta, 0
-	}
-	body, err := json.Marshal(problem)
-	if err != nil { // The year of the ETA does not fit RFC 3339.
-		problem.ExpectedBack = nil
-		body, _ = json.Marshal(problem)
-	}
-	return append(body, '\n')
-}
-
-func (s *Site) builtInText(eta time.Time) []byte {
-	text := &strings.Builder{}
-	fmt.Fprintf(text, "%d %s\n\n%s\n", s.status, s.title(), s.sentence())
-	if !eta.IsZero() {
-		fmt.Fprintf(text, "Expected back: %s\n", etaInWords(eta))
-	} else if s.retry > 0 {
-		fmt.Fprintf(text, "Please try again in %s.\n", inWords(s.retry))
-	}
-	return []byte(text.String())
-}
-
-func (s *Site) title() string {
-	if text := http.StatusText(s.status); text != "" {
-		return text
-	}
-	return "Not Available"
-}
-
-// sentence is the message for people; never empty.
-func (s *Site) sentence() string {
-	if s.message != "" {
-		return s.message
-	}
-	return defaultMessage
-}
-
-func etaInWords(eta time.Time) string {
-	if _, offset := eta.Zone(); offset == 0 {
-		return eta.Format("Monday, 2 January 2006, 15:04 UTC")
-	}
-	return eta.Format("Monday, 2 January 2006, 15:04 (UTC-07:00)")
-}
-
-func inWords(wait time.Duration) string {
-	count, unit := int(wait/time.Second), "second"
-	switch {
-	case wait >= 2*time.Hour:
-		count, unit = int(wait.Round(time.Hour)/time.Hour), "hour"
-	case wait >= 2*time.Minute:
-		count, unit = int(wait.Round(time.Minute)/time.Minute), "minute"
-	}
-	if count == 1 {
-		return "1 " + unit
-	}
-	return strconv.Itoa(count) + " " + unit + "s"
+	return chosen
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -19,9 +18,6 @@ type Site struct {
 	message string
 	probes  criticalv2.Probes
 	content *page.Content
-	// announced and plain are the page with and without the team's ETA; rendered
-	// when first asked for, as most Services are never in outage.
-	announced, plain func() *forms
 }
 
 // NewSite makes the site of a page and the team's content, which may be nil.
@@ -37,8 +33,6 @@ func NewSite(fallback criticalv2.PageFallback, content *page.Content) *Site {
 	if s.content == nil {
 		s.content = &page.Content{}
 	}
-	s.announced = sync.OnceValue(func() *forms { return s.render(s.content.ETA) })
-	s.plain = sync.OnceValue(func() *forms { return s.render(time.Time{}) })
 	return s
 }
 
@@ -99,18 +93,23 @@ func (s *Site) serveContent(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodOptions {
 		header.Set("Allow", "GET, HEAD, OPTIONS")
 	}
-	if after := s.retryAfter(); after != "" {
+	now := time.Now()
+	if after := s.retryAfter(now); after != "" {
 		header.Set("Retry-After", after)
 	}
 	if found {
 		send(w, s.status, file.ContentType, file.Body)
 		return
 	}
-	header.Add("Vary", "Accept")
-	forms := s.forms()
-	form := forms.accepted(r.Header.Values("Accept"))
+	form := s.form(r, now)
 	if form.policy != "" {
 		header.Set("Content-Security-Policy", form.policy)
+	}
+	if form.language == "" {
+		header.Add("Vary", "Accept")
+	} else {
+		header.Add("Vary", "Accept, Accept-Language")
+		header.Set("Content-Language", form.language)
 	}
 	send(w, s.status, form.contentType, form.body)
 }
@@ -150,25 +149,21 @@ func (s *Site) addHeaders(header http.Header) {
 	}
 }
 
-// etaIsAhead reports whether the team gave a date, and it has not passed.
-func (s *Site) etaIsAhead() bool { return s.content.ETA.After(time.Now()) }
+// eta is when the Service is expected back, and whether that is still ahead.
+func (s *Site) eta(now time.Time) (eta time.Time, ahead bool) {
+	return s.content.ETA, s.content.ETA.After(now)
+}
 
 // retryAfter is the value of Retry-After: a date if the team gave one.
-func (s *Site) retryAfter() string {
+func (s *Site) retryAfter(now time.Time) string {
+	eta, ahead := s.eta(now)
 	switch {
-	case s.etaIsAhead() && !s.content.WaitsLess:
-		return s.content.ETA.UTC().Format(http.TimeFormat)
+	case ahead && !s.content.WaitsLess:
+		return eta.UTC().Format(http.TimeFormat)
 	case s.retry > 0:
 		return strconv.Itoa(int(s.retry / time.Second))
 	}
 	return ""
-}
-
-func (s *Site) forms() *forms {
-	if s.etaIsAhead() {
-		return s.announced()
-	}
-	return s.plain()
 }
 
 // send sends a body as a whole. What is not written to a HEAD request still says
