@@ -256,7 +256,7 @@ scorecard-binary: ## Compile the scorecard tests for their image into bin/linux-
 BUNDLED_IMG = $(or $(call given,IMG),$(IMAGE_TAG_BASE):v$(NUMBER))
 BUNDLE_IMG ?= $(IMAGE_TAG_BASE)-bundle:v$(NUMBER)
 SCORECARD_IMG ?= $(IMAGE_TAG_BASE)-scorecard:v$(NUMBER)
-# The channels of the bundle; without them, those of the upgrade graph (docs/release.md).
+# The channels of the bundle; without them, those of the upgrade graph (docs/maintainers/release.md).
 CHANNELS ?=
 DEFAULT_CHANNEL ?=
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Publishes what hack/release.sh has made in dist/: the images, then the page of the release with its files. It needs
 # a login to the registry (docker login quay.io) and gh with a token (GH_TOKEN). It can be repeated: what is published
-# already stays, and a version that is published with another content is refused. See docs/release.md.
+# already stays, and a version that is published with another content is refused. See docs/maintainers/release.md.
 #
 #   hack/publish.sh vX.Y.Z
 set -euo pipefail

@@ -279,10 +279,10 @@ func TestNoTokenIsInAWorkflowButInARelease(t *testing.T) {
 			g.Expect(read(g, path)).NotTo(ContainSubstring("secrets."), path)
 		}
 	}
-	document := read(g, "docs/release.md")
+	document := read(g, "docs/maintainers/release.md")
 	secrets := regexp.MustCompile(`(?:secrets|vars)\.(\w+)`).FindAllStringSubmatch(read(g, ".github/workflows/release.yaml"), -1)
 	g.Expect(secrets).NotTo(BeEmpty())
 	for _, secret := range secrets {
-		g.Expect(document).To(ContainSubstring("`"+secret[1]+"`"), "docs/release.md does not explain %s", secret[1])
+		g.Expect(document).To(ContainSubstring("`"+secret[1]+"`"), "docs/maintainers/release.md does not explain %s", secret[1])
 	}
 }
