@@ -188,7 +188,8 @@ type MaintenanceStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed generation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=20
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions are Active and, where the spec says what to restore, Restored.
+	// conditions are Active and, where the spec says what to restore, Restored; and
+	// Stalled while a change is needed to begin, or to restore.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

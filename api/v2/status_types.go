@@ -15,7 +15,8 @@ type ProtectionStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed generation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=40
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions are Ready, FallbackReady, FailoverReady, Outage and Overridden.
+	// conditions are Ready, FallbackReady, FailoverReady, Outage and Overridden, and
+	// Stalled while no waiting makes Ready True.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
