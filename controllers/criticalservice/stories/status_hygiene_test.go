@@ -57,7 +57,7 @@ func (w *world) lint(policy criticalv2.Policy) {
 // lintStatus says what is wrong with the status of a policy.
 func lintStatus(policy criticalv2.Policy, known map[string][]string) []string {
 	status := policy.Observed()
-	if status.ObservedGeneration == 0 && len(status.Conditions) == 0 {
+	if status.ObservedGeneration == -1 && len(status.Conditions) == 0 {
 		return nil // No operator has looked at it yet.
 	}
 	wrong := testenv.LintConditions(policy.GetGeneration(), status.ObservedGeneration, status.Conditions, known)
