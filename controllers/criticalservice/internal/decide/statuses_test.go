@@ -30,7 +30,7 @@ type standing struct {
 // objects that follow from them are what test/gitops lets these tools judge.
 func standings() []standing {
 	up, down := endpoints(ready("shop-1")), endpoints(notReady("shop-1"))
-	failing := snapshot(toPod(criticalv2.ActivationStandby), down, slicePod(waiting("ImagePullBackOff", "no such image")), published)
+	refused := snapshot(toPage(), down, responder(starting), failing("exceeded quota"), published)
 	isHeadless := []option{toPage(), responder(readyPod), service(headless)}
 	return []standing{
 		{name: "no-services"},
@@ -47,7 +47,7 @@ func standings() []standing {
 			snapshot(append(isHeadless, up, service(func(s *corev1.Service) { s.Name = "till" }))...),
 		}},
 		{name: "exposed", services: []decide.Snapshot{snapshot(toPage(), down)}},
-		{name: "exposed-attention", services: []decide.Snapshot{failing}},
+		{name: "exposed-attention", services: []decide.Snapshot{refused}},
 		{name: "exposed-stalled", services: []decide.Snapshot{snapshot(append(isHeadless, down)...)}},
 		{name: "selector-invalid", labels: map[string]string{"role": "front end"}},
 	}
