@@ -376,7 +376,7 @@ chart-package: $(TOOLS)/helm $(TOOLS)/kustomize ## Write dist/critical-service-o
 	hack/chart.sh $(NUMBER)
 
 # The tools, each a target as in the scaffold; the heading says which, for `make help`.
-##@ Tools, built from hack/tools into bin/tools: controller-gen crane golangci-lint gotestsum govulncheck helm kustomize operator-sdk opm
+##@ Tools, built from hack/tools into bin/tools: actionlint controller-gen crane crd-ref-docs golangci-lint gotestsum govulncheck helm kustomize operator-sdk opm
 
 TOOL_NAMES := $(filter-out go,$(basename $(notdir $(wildcard hack/tools/*.mod))))
 .PHONY: $(TOOL_NAMES)

@@ -115,6 +115,13 @@ var rules = []rule{
 		},
 	},
 	{
+		sentence: "what judges objects as GitOps tools do is for tests: no program is built from it",
+		in:       func(string) bool { return true },
+		forbids: func(_, imported string) bool {
+			return anyOf("github.com/fluxcd", "github.com/yuin/gopher-lua")(imported)
+		},
+	},
+	{
 		sentence: "what several programs are built from imports none of them",
 		in:       func(folder string) bool { return isShared(module + folder) },
 		forbids: func(_, imported string) bool {
@@ -263,6 +270,7 @@ func TestTheRulesBite(t *testing.T) {
 		{"cmd/responder", "sigs.k8s.io/controller-runtime/pkg/log/zap"},
 		{"internal/protection", "k8s.io/client-go/kubernetes"},
 		{"internal/contract/page", module + "internal/probe"},
+		{".", "github.com/fluxcd/cli-utils/pkg/kstatus/status"},
 		{"internal/probe", module + "internal/responder/protocol"},
 	}
 	for i, offence := range offences {

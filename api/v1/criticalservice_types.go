@@ -39,6 +39,7 @@ type CriticalService struct {
 
 	// status is what the operator observed; only the operator writes it.
 	// +optional
+	// +kubebuilder:default={observedGeneration:-1}
 	Status criticalv2.ProtectionStatus `json:"status,omitempty,omitzero"`
 }
 

@@ -1,6 +1,7 @@
 package v2
 
-// Conditions of a CriticalService. Each lists its reasons per status value.
+// Conditions of a CriticalService and a ServiceFallback. Each lists its reasons per status
+// value.
 const (
 	// ConditionReady is True while every matched Service that can be protected
 	// has its fallback prepared or answering.
@@ -45,6 +46,18 @@ const (
 	//	False: NotOverridden
 	ConditionOverridden = "Overridden"
 )
+
+// ConditionStalled is True while Ready is False and no waiting makes it True: a person has
+// to change the object, something that it names, or a setting. Of a Maintenance it is True
+// while no waiting lets it begin, or give back what it owes. The reason is that of the
+// problem. It is there only while it is True, as kstatus has it, by which Flux, Helm and
+// others judge objects: they report a failure, and do not wait until their time is up.
+//
+//	True: SelectorInvalid, TooMany, NamespaceNotWatched, TemplateNotFound,
+//	      TemplateForbidden, NameTaken, BackupNotFound, BackupUnsuitable,
+//	      HeadlessUnsupported, FamilyMissing, SelectorOverlap, PortMismatch
+//	True, of a Maintenance: ScheduleInvalid, NotPermitted, RestoreFailed
+const ConditionStalled = "Stalled"
 
 // Reasons of ConditionReady.
 const (

@@ -38,6 +38,7 @@ type CriticalService struct {
 
 	// status is what the operator observed; only the operator writes it.
 	// +optional
+	// +kubebuilder:default={observedGeneration:-1}
 	Status ProtectionStatus `json:"status,omitempty,omitzero"`
 }
 

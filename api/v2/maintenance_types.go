@@ -34,6 +34,7 @@ type Maintenance struct {
 
 	// status is what the operator observed; only the operator writes it.
 	// +optional
+	// +kubebuilder:default={observedGeneration:-1}
 	Status MaintenanceStatus `json:"status,omitempty,omitzero"`
 }
 
@@ -182,13 +183,15 @@ type WorkloadReplicas struct {
 
 // MaintenanceStatus is the operator's last observation.
 type MaintenanceStatus struct {
-	// observedGeneration is the generation of the spec that this status is about.
+	// observedGeneration is the generation of the spec that this status is about; -1 until
+	// the operator has looked.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=-1
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed generation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=20
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions are Active and, where the spec says what to restore, Restored.
+	// conditions are Active and, where the spec says what to restore, Restored; and
+	// Stalled while a change is needed to begin, or to restore.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

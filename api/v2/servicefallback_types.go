@@ -37,6 +37,7 @@ type ServiceFallback struct {
 
 	// status is what the operator observed; only the operator writes it.
 	// +optional
+	// +kubebuilder:default={observedGeneration:-1}
 	Status ProtectionStatus `json:"status,omitempty,omitzero"`
 }
 

@@ -9,13 +9,15 @@ import (
 // ProtectionStatus is the operator's last observation. CriticalService and ServiceFallback
 // have it in common.
 type ProtectionStatus struct {
-	// observedGeneration is the generation of the spec that this status is about.
+	// observedGeneration is the generation of the spec that this status is about; -1 until
+	// the operator has looked.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=-1
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Observed generation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=40
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions are Ready, FallbackReady, FailoverReady, Outage and Overridden.
+	// conditions are Ready, FallbackReady, FailoverReady, Outage and Overridden, and
+	// Stalled while no waiting makes Ready True.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -84,6 +84,29 @@ func TestEveryReasonToActHasARunbook(t *testing.T) {
 	}
 }
 
+func TestTheSpecificationListsWhatNoWaitingEnds(t *testing.T) {
+	g := NewWithT(t)
+	row := regexp.MustCompile("(?m)^\\| `Stalled` \\| True \\| (.*?) \\|").FindStringSubmatch(read(g, "docs/spec/criticalservice.md"))
+	g.Expect(row).NotTo(BeNil())
+	var documented []string
+	for _, match := range regexp.MustCompile("`([A-Za-z]+)`").FindAllStringSubmatch(row[1], -1) {
+		documented = append(documented, match[1])
+	}
+	var listed []string
+	for _, reason := range append([]string{"SelectorInvalid", "TooMany", "NamespaceNotWatched"}, protection.ReasonsToAct...) {
+		// Content that is not valid leaves no Service without a fallback.
+		if protection.NeedsChange(reason) && reason != "PageContentInvalid" {
+			listed = append(listed, reason)
+		}
+	}
+	g.Expect(documented).To(Equal(listed))
+	for _, reason := range words(g, "api/v2", "Maintenance", "Restore") {
+		if protection.NeedsChange(reason) {
+			g.Expect(read(g, "docs/spec/maintenance.md")).To(MatchRegexp("(?m)^`Stalled` .*`"+reason+"`"), "docs/spec/maintenance.md does not say that %s is Stalled", reason)
+		}
+	}
+}
+
 func TestEverySettingIsDocumented(t *testing.T) {
 	g := NewWithT(t)
 	page := read(g, "docs/settings.md")

@@ -57,7 +57,7 @@ func (w *world) lint(policy criticalv2.Policy) {
 // lintStatus says what is wrong with the status of a policy.
 func lintStatus(policy criticalv2.Policy, known map[string][]string) []string {
 	status := policy.Observed()
-	if status.ObservedGeneration == 0 && len(status.Conditions) == 0 {
+	if status.ObservedGeneration == -1 && len(status.Conditions) == 0 {
 		return nil // No operator has looked at it yet.
 	}
 	wrong := testenv.LintConditions(policy.GetGeneration(), status.ObservedGeneration, status.Conditions, known)
@@ -128,6 +128,7 @@ func lintAgreement(status *criticalv2.ProtectionStatus) []string {
 	}{
 		{criticalv2.ConditionOutage, counts.Exposed+counts.Covered > 0},
 		{criticalv2.ConditionFallbackReady, !needsAction},
+		{criticalv2.ConditionStalled, waitingIsVain(status)},
 		{criticalv2.ConditionOverridden, slices.ContainsFunc(status.Details, func(d criticalv2.ServiceStatus) bool { return d.Reason == criticalv2.ReasonOverridden })},
 	} {
 		if counts.Total <= criticalv2.MaxDetails && apimeta.IsStatusConditionTrue(status.Conditions, rule.kind) != rule.holds {
@@ -145,6 +146,15 @@ func lintAgreement(status *criticalv2.ProtectionStatus) []string {
 		wrong = append(wrong, fmt.Sprintf("condition Ready is %s (%s) with %+v", ready.Status, ready.Reason, counts))
 	}
 	return wrong
+}
+
+// waitingIsVain reports whether no waiting makes Ready True, by its reason and the details.
+func waitingIsVain(status *criticalv2.ProtectionStatus) bool {
+	ready := apimeta.FindStatusCondition(status.Conditions, criticalv2.ConditionReady)
+	return ready != nil && protection.NeedsChange(ready.Reason) || slices.ContainsFunc(status.Details, func(d criticalv2.ServiceStatus) bool {
+		open := d.State == criticalv2.StateArming || d.State == criticalv2.StateExposed
+		return open && protection.NeedsChange(d.Reason)
+	})
 }
 
 // lintOutages holds the history against the states.
@@ -241,6 +251,10 @@ func TestTheLintFindsAStatusThatDoesNotAgreeWithItself(t *testing.T) {
 			s.Details[0].State = criticalv2.StateArming
 			s.Services = criticalv2.ServiceCounts{Total: 1, Arming: 1}
 		}, "condition Ready is True"},
+		"a Service that no waiting helps, and no condition that says so": {func(s *criticalv2.ProtectionStatus) {
+			s.Details[0].State, s.Details[0].Reason = criticalv2.StateArming, criticalv2.ReasonNameTaken
+			s.Services = criticalv2.ServiceCounts{Total: 1, Arming: 1}
+		}, "condition Stalled must be true"},
 		"a condition that is missing":                 {func(s *criticalv2.ProtectionStatus) { s.Conditions = s.Conditions[1:] }, "no condition Ready"},
 		"a Service without a result of the self-test": {func(s *criticalv2.ProtectionStatus) { s.Details[0].Failover = nil }, "failover <nil> in state Armed"},
 		"a failover that no condition tells": {func(s *criticalv2.ProtectionStatus) {

@@ -31,6 +31,9 @@ func (l List) SetUnknown(kind, reason, message string) {
 	l.set(kind, metav1.ConditionUnknown, reason, message)
 }
 
+// Remove removes one condition, if it is there.
+func (l List) Remove(kind string) { meta.RemoveStatusCondition(l.Conditions, kind) }
+
 func (l List) set(kind string, status metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(l.Conditions, metav1.Condition{
 		Type: kind, Status: status, Reason: reason, Message: message,

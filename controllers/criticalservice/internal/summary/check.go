@@ -70,7 +70,7 @@ const (
 
 func resultOf(policy criticalv2.Policy, verdict *Verdict) result {
 	check := verdict.Check
-	open := verdict.State == criticalv2.StateArming || verdict.State == criticalv2.StateExposed
+	open := isOpen(verdict.State)
 	switch {
 	case !verdict.IsGovernedBy(KeyOf(policy)) || verdict.State == criticalv2.StateIgnored:
 		return ungoverned

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -72,6 +73,7 @@ func Summarize(policy criticalv2.Policy, verdicts []Verdict, scope Scope, now ti
 	setFailoverReady(list, policy, verdicts)
 	setOutage(list, details)
 	setOverridden(list, policy, details, verdicts)
+	setStalled(list, details)
 	status.Details = capped(details)
 	status.Outages = recordOutages(policy, details, verdicts, now)
 	return status
@@ -223,6 +225,35 @@ func setOverridden(list condition.List, policy criticalv2.Policy, details []crit
 		}
 	}
 	list.Set(criticalv2.ConditionOverridden, true, reason, texts)
+}
+
+// setStalled says what no waiting ends while Ready is False. Where that is so of a Service,
+// others may still become protected; Ready stays False for all of them.
+func setStalled(list condition.List, details []criticalv2.ServiceStatus) {
+	ready := meta.FindStatusCondition(*list.Conditions, criticalv2.ConditionReady)
+	if ready.Status == metav1.ConditionTrue {
+		list.Remove(criticalv2.ConditionStalled)
+		return
+	}
+	if protection.NeedsChange(ready.Reason) {
+		list.Set(criticalv2.ConditionStalled, true, ready.Reason, ready.Message)
+		return
+	}
+	for _, reason := range protection.ReasonsToAct {
+		if !protection.NeedsChange(reason) {
+			continue
+		}
+		if texts := describe(details, func(d criticalv2.ServiceStatus) bool { return isOpen(d.State) && d.Reason == reason }); texts != "" {
+			list.Set(criticalv2.ConditionStalled, true, reason, texts)
+			return
+		}
+	}
+	list.Remove(criticalv2.ConditionStalled)
+}
+
+// isOpen reports whether a Service in a state is not protected, and should be.
+func isOpen(state criticalv2.ServiceState) bool {
+	return state == criticalv2.StateArming || state == criticalv2.StateExposed
 }
 
 // describe says what holds for the first of the chosen Services, and how many

@@ -55,6 +55,18 @@ func TestConditions(t *testing.T) {
 			},
 			want: "Ready=False/NotProtected FallbackReady=True/FallbackPrepared FailoverReady=Unknown/NotTested Outage=True/Exposed Overridden=False/NotOverridden",
 		},
+		"one Service that no waiting helps is enough: Ready stays False for all": {
+			verdicts: []summary.Verdict{
+				verdict("x", criticalv2.StateArmed, criticalv2.ReasonStandbyReady),
+				verdict("y", criticalv2.StateExposed, criticalv2.ReasonFallbackFailing),
+				verdict("z", criticalv2.StateExposed, criticalv2.ReasonHeadlessUnsupported),
+			},
+			want: "Ready=False/NotProtected FallbackReady=False/HeadlessUnsupported FailoverReady=False/NotProtected Outage=True/Exposed Overridden=False/NotOverridden Stalled=True/HeadlessUnsupported",
+		},
+		"a missing template that the page stands in for is nothing to wait for": {
+			verdicts: []summary.Verdict{verdict("x", criticalv2.StateArmed, criticalv2.ReasonTemplateNotFound)},
+			want:     "Ready=True/Protected FallbackReady=False/TemplateNotFound FailoverReady=Unknown/NotTested Outage=False/NoOutage Overridden=False/NotOverridden",
+		},
 		"a problem of a fallback is reported before the outage": {
 			verdicts: []summary.Verdict{verdict("x", criticalv2.StateArming, criticalv2.ReasonCreateDenied)},
 			want:     "Ready=False/NotProtected FallbackReady=False/CreateDenied FailoverReady=False/NotProtected Outage=False/NoOutage Overridden=False/NotOverridden",
@@ -64,7 +76,7 @@ func TestConditions(t *testing.T) {
 				verdict("x", criticalv2.StateArming, criticalv2.ReasonNameTaken),
 				verdict("y", criticalv2.StateArming, criticalv2.ReasonTemplateNotFound),
 			},
-			want: "Ready=False/NotProtected FallbackReady=False/TemplateNotFound FailoverReady=False/NotProtected Outage=False/NoOutage Overridden=False/NotOverridden",
+			want: "Ready=False/NotProtected FallbackReady=False/TemplateNotFound FailoverReady=False/NotProtected Outage=False/NoOutage Overridden=False/NotOverridden Stalled=True/TemplateNotFound",
 		},
 		"a fallback that answers on some ports only is a problem": {
 			verdicts: []summary.Verdict{verdict("x", criticalv2.StateCovered, criticalv2.ReasonPortMismatch)},
@@ -76,11 +88,11 @@ func TestConditions(t *testing.T) {
 		},
 		"a selector that cannot be read is said": {
 			selector: map[string]string{"role": "front end"},
-			want:     "Ready=False/SelectorInvalid FallbackReady=True/FallbackPrepared FailoverReady=Unknown/NotTested Outage=False/NoOutage Overridden=False/NotOverridden",
+			want:     "Ready=False/SelectorInvalid FallbackReady=True/FallbackPrepared FailoverReady=Unknown/NotTested Outage=False/NoOutage Overridden=False/NotOverridden Stalled=True/SelectorInvalid",
 		},
 		"a namespace that is not looked at is said": {
 			unwatched: []string{"elsewhere"},
-			want:      "Ready=False/NamespaceNotWatched FallbackReady=True/FallbackPrepared FailoverReady=Unknown/NotTested Outage=False/NoOutage Overridden=False/NotOverridden",
+			want:      "Ready=False/NamespaceNotWatched FallbackReady=True/FallbackPrepared FailoverReady=Unknown/NotTested Outage=False/NoOutage Overridden=False/NotOverridden Stalled=True/NamespaceNotWatched",
 		},
 	}
 	for name, test := range tests {
@@ -199,9 +211,38 @@ func TestSinceIsWhenTheStateBegan(t *testing.T) {
 func TestASummaryOfTheSameIsTheSame(t *testing.T) {
 	g := NewWithT(t)
 	p := policy("a")
-	verdicts := []summary.Verdict{verdict("x", criticalv2.StateArmed, "r"), verdict("y", criticalv2.StateExposed, "r")}
+	verdicts := []summary.Verdict{
+		verdict("x", criticalv2.StateArmed, "r"), verdict("y", criticalv2.StateExposed, "r"),
+		verdict("z", criticalv2.StateExposed, criticalv2.ReasonNameTaken),
+	}
 	p.Status = summary.Summarize(p, verdicts, summary.Scope{}, now)
 	g.Expect(summary.Summarize(p, verdicts, summary.Scope{}, now.Add(time.Hour))).To(Equal(p.Status))
+}
+
+// The condition goes as soon as waiting helps again, and its message is that of the first
+// Service concerned.
+func TestStalledIsThereOnlyWhileNoWaitingHelps(t *testing.T) {
+	g := NewWithT(t)
+	p := policy("a")
+	after := func(verdicts ...summary.Verdict) *metav1.Condition {
+		p.Status = summary.Summarize(p, verdicts, summary.Scope{}, now)
+		return meta.FindStatusCondition(p.Status.Conditions, criticalv2.ConditionStalled)
+	}
+	stalled := after(verdict("y", criticalv2.StateArming, criticalv2.ReasonPortMismatch), verdict("x", criticalv2.StateArming, criticalv2.ReasonPortMismatch))
+	g.Expect(stalled.Message).To(Equal("Service web/x: message of x (and 1 more)"))
+	g.Expect(after(verdict("x", criticalv2.StateCovered, criticalv2.ReasonPortMismatch))).To(BeNil(), "Ready is True")
+	g.Expect(after(verdict("x", criticalv2.StateArming, criticalv2.ReasonPortMismatch))).NotTo(BeNil())
+	g.Expect(after(verdict("x", criticalv2.StateArming, criticalv2.ReasonFallbackStarting))).To(BeNil(), "Ready is False, and may become True")
+	g.Expect(meta.IsStatusConditionFalse(p.Status.Conditions, criticalv2.ConditionReady)).To(BeTrue())
+}
+
+func TestOneOfTooManyIsStalled(t *testing.T) {
+	g := NewWithT(t)
+	p := &criticalv2.ServiceFallback{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "n"}, Spec: criticalv2.ServiceFallbackSpec{Services: []string{"x"}}}
+	status := summary.Summarize(p, nil, summary.Scope{Surplus: true}, now)
+	stalled := meta.FindStatusCondition(status.Conditions, criticalv2.ConditionStalled)
+	g.Expect(stalled.Reason).To(Equal(criticalv2.ConditionReasonTooMany))
+	g.Expect(stalled.Message).To(Equal(meta.FindStatusCondition(status.Conditions, criticalv2.ConditionReady).Message))
 }
 
 func TestLongMessagesFitTheSchema(t *testing.T) {

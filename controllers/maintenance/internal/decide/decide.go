@@ -11,6 +11,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/controller/condition"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // Snapshot is all that matters about one maintenance, at one moment.
@@ -96,14 +97,16 @@ func Decide(s Snapshot) Plan {
 	d.status.ObservedGeneration, d.status.Operator = m.Generation, cmp.Or(s.Operator, d.status.Operator)
 	w, err := windowOf(m, s.Now)
 	if err != nil {
-		d.status.Since, d.status.Until, d.status.Next = nil, nil, nil
+		d.status.Since, d.status.Until, d.status.Next, d.status.Ended = nil, nil, nil, nil
 		d.conditions().Set(criticalv2.MaintenanceActive, false, criticalv2.MaintenanceScheduleInvalid, err.Error()+".")
+		d.stall()
 		return d.plan
 	}
 	d.follow(&w)
 	d.restore(&w)
 	d.announce(&w)
 	d.end()
+	d.stall()
 	d.plan.Finalizer = d.status.Owed != nil
 	return d.plan
 }
@@ -211,6 +214,18 @@ func (d *decision) end() {
 		d.plan.Delete = !d.Now.Before(at)
 		d.recheckAt(at)
 	}
+}
+
+// stall says what no waiting ends. Of a Maintenance that has ended nothing is waited for.
+func (d *decision) stall() {
+	for _, kind := range []string{criticalv2.MaintenanceActive, criticalv2.MaintenanceRestored} {
+		found := meta.FindStatusCondition(d.status.Conditions, kind)
+		if d.status.Ended == nil && found != nil && protection.NeedsChange(found.Reason) {
+			d.conditions().Set(criticalv2.ConditionStalled, true, found.Reason, found.Message)
+			return
+		}
+	}
+	d.conditions().Remove(criticalv2.ConditionStalled)
 }
 
 // recheckAt checks again at a time, unless something is to be checked before.

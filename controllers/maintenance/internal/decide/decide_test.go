@@ -126,7 +126,7 @@ func TestSchedulesThatAnnounceNothing(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
 			m := recurring("0 2 * * SUN", time.Hour)
-			m.Status.Since, m.Status.Until = new(metav1.Now()), new(metav1.Now())
+			m.Status.Since, m.Status.Until, m.Status.Ended = new(metav1.Now()), new(metav1.Now()), new(metav1.Now())
 			c.change(m.Spec.Recurring)
 			plan := decide.Decide(decide.Snapshot{Now: at(t, "2026-11-22 02:30"), Maintenance: m})
 			active := meta.FindStatusCondition(plan.Status.Conditions, criticalv2.MaintenanceActive)
@@ -134,6 +134,10 @@ func TestSchedulesThatAnnounceNothing(t *testing.T) {
 			g.Expect(active.Message).To(HavePrefix(c.says))
 			g.Expect(plan.Status.Since).To(BeNil())
 			g.Expect(plan.Status.Next).To(BeNil())
+			g.Expect(plan.Status.Ended).To(BeNil())
+			stalled := meta.FindStatusCondition(plan.Status.Conditions, criticalv2.ConditionStalled)
+			g.Expect(stalled.Reason).To(Equal(criticalv2.MaintenanceScheduleInvalid))
+			g.Expect(stalled.Message).To(Equal(active.Message))
 		})
 	}
 }
@@ -190,6 +194,30 @@ func TestWhatIsRefusedIsTriedEverMoreSeldom(t *testing.T) {
 		plan := decide.Decide(decide.Snapshot{Now: now, Maintenance: m, Workload: decide.Workload{Refused: "no Role"}})
 		NewWithT(t).Expect(plan.RecheckAfter).To(Equal(want), "after %s", age)
 	}
+}
+
+// A permission that is missing is Stalled while it matters: before the end, and while
+// something is owed.
+func TestAPermissionThatIsMissingIsStalled(t *testing.T) {
+	g := NewWithT(t)
+	now := at(t, "2026-11-22 12:00")
+	m := owing(now)
+	owed := m.Status.Owed
+	m.Status.Owed = nil
+	m.Spec.Until = new(metav1.NewTime(now.Add(time.Hour)))
+	after := func(s decide.Snapshot) string {
+		s.Maintenance = m
+		plan := decide.Decide(s)
+		m.Status = plan.Status
+		return reasonOf(&plan, criticalv2.ConditionStalled)
+	}
+	refused := decide.Workload{Refused: "no Role"}
+	g.Expect(after(decide.Snapshot{Now: now, Workload: refused})).To(Equal(criticalv2.RestoreNotPermitted))
+	g.Expect(after(decide.Snapshot{Now: now, Workload: decide.Workload{Scale: &decide.Scale{Replicas: 3}}})).To(BeEmpty(), "it is permitted now")
+	g.Expect(m.Status.Owed).To(Equal(owed))
+	over := now.Add(2 * time.Hour)
+	g.Expect(after(decide.Snapshot{Now: over, Workload: refused})).To(Equal(criticalv2.RestoreFailed))
+	g.Expect(after(decide.Snapshot{Now: over, Workload: decide.Workload{Scale: &decide.Scale{Replicas: 3}}})).To(BeEmpty(), "another user scaled it up")
 }
 
 func TestWhatCannotBeGivenBackIsTriedAgainSoon(t *testing.T) {
@@ -249,4 +277,5 @@ func TestWhatWasNeverSeenIsNotGivenBack(t *testing.T) {
 	g.Expect(reasonOf(&plan, criticalv2.MaintenanceRestored)).To(Equal(criticalv2.RestoreNotPermitted))
 	g.Expect(meta.FindStatusCondition(plan.Status.Conditions, criticalv2.MaintenanceRestored).Message).To(ContainSubstring("ended before"))
 	g.Expect(plan.Status.Ended).NotTo(BeNil())
+	g.Expect(reasonOf(&plan, criticalv2.ConditionStalled)).To(BeEmpty(), "of what has ended nothing is waited for")
 }
