@@ -102,6 +102,10 @@ chart: $(TOOLS)/kustomize ## Generate the templates of the Helm chart from confi
 dashboard: ## Generate the Grafana dashboard from hack/dashboard.
 	@go run ./hack/dashboard -out config/grafana/critical-service-operator.json
 
+.PHONY: pictures
+pictures: ## Take the pictures of the built-in page in docs/images, with Debian's Chromium.
+	@go run ./hack/pictures -out docs/images
+
 .PHONY: fmt
 fmt: $(TOOLS)/golangci-lint ## Format all Go code and sort its imports.
 	$(TOOLS)/golangci-lint fmt
