@@ -122,8 +122,9 @@ dashboard: ## Generate the Grafana dashboard from hack/dashboard.
 	@go run ./hack/dashboard -out config/grafana/critical-service-operator.json
 
 .PHONY: pictures
-pictures: ## Generate docs/images/plugin.svg from what the plugin prints in its tests.
+pictures: ## Draw what the plugin prints in its tests, and take pictures of the built-in page with Debian's Chromium.
 	@go run ./hack/terminal -out docs/images/plugin.svg
+	@go run ./hack/pictures -out docs/images
 
 .PHONY: fmt
 fmt: $(TOOLS)/golangci-lint ## Format all Go code and sort its imports.

@@ -64,8 +64,8 @@ type View struct {
 
 // Page is an open tab.
 type Page struct {
-	// Context is for actions of chromedp.
-	Context context.Context //nolint:containedctx // This is how chromedp names a tab.
+	// Context is for actions of chromedp, which names a tab by it.
+	Context context.Context
 	// Close closes the tab.
 	Close func()
 

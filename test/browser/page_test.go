@@ -41,7 +41,7 @@ func chromium(t *testing.T) context.Context {
 }
 
 // open opens a page.
-func open(t *testing.T, chromium context.Context, url string, view browser.View) *browser.Page {
+func open(chromium context.Context, t *testing.T, url string, view browser.View) *browser.Page {
 	t.Helper()
 	opened, err := browser.Open(chromium, url, view)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -92,7 +92,7 @@ func TestTheBuiltInPageOnEveryScreen(t *testing.T) {
 		url := serve(t, site)
 		for screen, view := range screens {
 			t.Run(sentence+", "+screen, func(t *testing.T) {
-				isFine(t, open(t, chromium, url, view), url)
+				isFine(t, open(chromium, t, url, view), url)
 			})
 		}
 	}
@@ -113,7 +113,7 @@ func TestTheBuiltInPageInEveryLanguage(t *testing.T) {
 			g := NewWithT(t)
 			view := screens["narrow"]
 			view.Languages = language
-			opened := open(t, chromium, url, view)
+			opened := open(chromium, t, url, view)
 			isFine(t, opened, url)
 			root := "document.documentElement"
 			g.Expect(chromedp.Run(opened.Context, chromedp.Evaluate[string](root+".lang"))).To(Equal(language))
@@ -126,7 +126,7 @@ func TestTheBuiltInPageInEveryLanguage(t *testing.T) {
 func TestAMessageIsReadInItsOwnDirection(t *testing.T) {
 	g := NewWithT(t)
 	url := serve(t, web.NewSite(criticalv2.PageFallback{Message: "אנחנו עוברים דירה."}, nil))
-	opened := open(t, chromium(t), url, screens["light"])
+	opened := open(chromium(t), t, url, screens["light"])
 	g.Expect(chromedp.Run(opened.Context, chromedp.Evaluate[string](`getComputedStyle(document.querySelector('.message')).direction`))).To(Equal("rtl"))
 	g.Expect(chromedp.Run(opened.Context, chromedp.Evaluate[string](`getComputedStyle(document.querySelector('h1')).direction`))).To(Equal("ltr"))
 }
@@ -162,7 +162,7 @@ func TestTheSamplesOfATeamsPageOnEveryScreen(t *testing.T) {
 		url := serve(t, site)
 		for screen, view := range screens {
 			t.Run(name+", "+screen, func(t *testing.T) {
-				opened := open(t, chromium, url, view)
+				opened := open(chromium, t, url, view)
 				style, err := chromedp.Run(opened.Context, chromedp.Evaluate[string]("document.styleSheets[0].href"))
 				NewWithT(t).Expect(err).NotTo(HaveOccurred())
 				NewWithT(t).Expect(style).To(HavePrefix(url))
@@ -199,7 +199,7 @@ func TestAnOpenPageBecomesTheApplication(t *testing.T) {
 		t.Run(name+", by itself after 30 seconds", func(t *testing.T) {
 			g := NewWithT(t)
 			service.back.Store(false)
-			opened := open(t, chromium, url, screens["light"])
+			opened := open(chromium, t, url, screens["light"])
 			service.back.Store(true)
 			pass(g, opened, 29*time.Second)
 			g.Expect(chromedp.Run(opened.Context, chromedp.Title())).NotTo(Equal("The shop"))
@@ -209,7 +209,7 @@ func TestAnOpenPageBecomesTheApplication(t *testing.T) {
 		t.Run(name+", by its link", func(t *testing.T) {
 			g := NewWithT(t)
 			service.back.Store(false)
-			opened := open(t, chromium, url, screens["phone"])
+			opened := open(chromium, t, url, screens["phone"])
 			service.back.Store(true)
 			g.Expect(chromedp.Do(opened.Context, chromedp.Click(chromedp.CSS("main a")))).To(Succeed())
 			g.Eventually(func() (string, error) { return chromedp.Run(opened.Context, chromedp.Title()) }, "1m").Should(Equal("The shop"))
@@ -242,7 +242,7 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 				<img src="/picture.png" id="one"><svg id="one" width="9" height="9"></svg><a href=""></a><script src="/script.js"></script><script>none()</script>`))
 		}
 	}))
-	opened := open(t, chromium(t), url, screens["phone"])
+	opened := open(chromium(t), t, url, screens["phone"])
 	found, err := opened.Findings()
 	g.Expect(err).NotTo(HaveOccurred())
 	text := strings.Join(found, "\n")

@@ -11,7 +11,8 @@
 //	                        200, since the page is nothing without it; another HTML
 //	                        page gets the status code of the outage
 //	everything else         the page, with the status code of the outage, as HTML,
-//	                        problem+json or text by Accept
+//	                        problem+json or text by Accept; what is for people, in
+//	                        their language
 //
 // Every answer says Cache-Control: no-store, so that nothing of an outage lasts
 // longer than the outage, and Connection: close (for HTTP/2: GOAWAY), so that no

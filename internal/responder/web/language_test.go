@@ -47,8 +47,8 @@ func TestThePageSpeaksTheLanguageOfTheVisitor(t *testing.T) {
 }
 
 func TestAStatusThatDoesNotPromiseAReturn(t *testing.T) {
-	answer := ask(web.NewSite(criticalv2.PageFallback{StatusCode: 410}, nil), http.MethodGet, "/", "Accept-Language", "es")
-	NewWithT(t).Expect(textOf(answer)).To(And(ContainSubstring("<h1>No disponible en este momento</h1>"), ContainSubstring(">410 Gone</p>")))
+	answer := ask(web.NewSite(criticalv2.PageFallback{StatusCode: 410}, nil), http.MethodGet, "/", "Accept-Language", "fr")
+	NewWithT(t).Expect(textOf(answer)).To(And(ContainSubstring("<h1>Indisponible pour le moment</h1>"), ContainSubstring(">410 Gone</p>")))
 }
 
 func TestTheMessageOfATeamIsShownAsItIs(t *testing.T) {

@@ -107,7 +107,7 @@ func (t *Translation) Retry(when string) string {
 // In says that something is a time away: in seconds below two minutes, in minutes below
 // two hours, else in hours.
 func (t *Translation) In(wait time.Duration) string {
-	amount := ""
+	var amount string
 	switch {
 	case wait < 2*time.Minute:
 		amount = t.amount(t.Seconds, wait, time.Second)
@@ -122,8 +122,8 @@ func (t *Translation) In(wait time.Duration) string {
 // InAbout says the same in round numbers, and no less than a minute: people plan by it.
 // Minutes are rounded up, so that what is expected back is not missed.
 func (t *Translation) InAbout(wait time.Duration) string {
-	const step = 5 * time.Minute
-	amount := ""
+	const step, day = 5 * time.Minute, 24 * time.Hour
+	var amount string
 	switch {
 	case wait <= 2*step:
 		amount = t.amount(t.Minutes, max(up(wait, time.Minute), time.Minute), time.Minute)
@@ -132,7 +132,6 @@ func (t *Translation) InAbout(wait time.Duration) string {
 	case wait < 36*time.Hour:
 		amount = t.amount(t.Hours, wait.Round(time.Hour), time.Hour)
 	default:
-		const day = 24 * time.Hour
 		amount = t.amount(t.Days, wait.Round(day), day)
 	}
 	return strings.Replace(t.AboutAmount, "{amount}", amount, 1)
