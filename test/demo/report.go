@@ -220,7 +220,7 @@ func (d *demo) showCommands() {
 		{"Stop the operator, and start it again:", "kubectl scale -n " + operatorNamespace + " deployment/" + operatorName + " --replicas=0   # and then 2"},
 		{"See the standby and the Pods of the page, and what the operator thinks:", "kubectl get endpointslices,pods -n " + namespace + "; kubectl describe crisvc " + shop},
 		{"Change what the page says:", "kubectl edit crisvc " + shop},
-		{"Follow the operator's log:", "kubectl logs -n " + operatorNamespace + " deployment/" + operatorName + " -f"},
+		{"Follow the operator's log:", "kubectl logs -n " + operatorNamespace + " -l app.kubernetes.io/name=" + operatorName + " --prefix -f"},
 	} {
 		d.printf("\n  %s\n  %s\n", d.paint(dim, "# "+line[0]), line[1])
 	}
@@ -260,7 +260,7 @@ func (d *demo) diagnose(ctx context.Context, reason error) error {
 	if err := d.showEvents(ctx); err != nil {
 		d.printf("%v\n", err)
 	}
-	d.printf("\n$ %s\n", d.paint(bold, "kubectl logs -n "+operatorNamespace+" deployment/"+operatorName+" --tail=20"))
+	d.printf("\n$ %s\n", d.paint(bold, "kubectl logs -n "+operatorNamespace+" -l app.kubernetes.io/name="+operatorName+" --tail=20"))
 	var pods corev1.PodList
 	if err := d.cluster.List(ctx, &pods, client.InNamespace(operatorNamespace)); err != nil {
 		d.printf("%v\n", err)
