@@ -209,6 +209,36 @@ func TestProvidedCertificatesAreServedAsTheyAre(t *testing.T) {
 	w.Expect(apierrors.IsNotFound(err)).To(BeTrue(), "no authority was made")
 }
 
+// What the bundle for OLM leaves out is not missed by an operator that has OLM's certificates.
+func TestThePermissionsOfTheBundleSuffice(t *testing.T) {
+	w := newWorld(t)
+	w.installNew()
+	folder, address := t.TempDir(), freeAddress(w)
+	_, port, err := net.SplitHostPort(address)
+	w.Expect(err).NotTo(HaveOccurred())
+	w.provide(folder, address)
+	p := w.start("KUBECONFIG="+bundled, "LEADER_ELECT=true", "RESPONDER_IMAGE=example.com/responder:1",
+		"WEBHOOK_PORT="+port, "WEBHOOK_CERT_DIR="+folder, "WEBHOOK_URL=")
+	w.Eventually(p.ready).Should(Succeed())
+	w.Eventually(func() error { return w.converts("first") }).Should(Succeed())
+	w.Eventually(w.observed("first")).Should(BeTrue())
+	w.Eventually(func() []string { return w.definition().Status.StoredVersions }).Should(HaveExactElements("v2"))
+	p.stop()
+	w.Expect(p.log.String()).NotTo(ContainSubstring("forbidden"), "nothing is denied")
+}
+
+// Without the mount it can make no certificate with these permissions, and says so. It protects all the same.
+func TestAnOperatorWithoutCertificatesSaysWhatItLacksAndGoesOn(t *testing.T) {
+	w := newWorld(t)
+	w.installNew()
+	p := w.start("KUBECONFIG="+bundled, "RESPONDER_IMAGE=example.com/responder:1")
+	w.Eventually(p.log.String).Should(And(ContainSubstring("the webhook has no certificate"), ContainSubstring("WEBHOOK_CERT_DIR")))
+	w.Expect(admin.Create(t.Context(), selecting("unconverted", "frontend"))).To(Succeed())
+	w.Eventually(w.observed("unconverted")).Should(BeTrue())
+	w.Expect(p.ready()).NotTo(Succeed(), "v1 cannot be read or written")
+	p.stop()
+}
+
 // provide puts a new certificate into a folder, and makes the API server trust it.
 func (w *world) provide(folder, address string) []byte {
 	w.t.Helper()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	"github.com/spf13/pflag"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -20,11 +21,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/yaml"
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -43,8 +46,8 @@ var (
 	admin client.Client
 	// adminConfig is its configuration.
 	adminConfig *rest.Config
-	// kubeconfig is a file with the operator's permissions.
-	kubeconfig string
+	// kubeconfig is a file with the operator's permissions, and bundled one with those that the bundle for OLM asks for.
+	kubeconfig, bundled string
 )
 
 func TestMain(m *testing.M) {
@@ -114,8 +117,22 @@ func prepare(environment *envtest.Environment, config *rest.Config) error {
 			return fmt.Errorf("%s: %w", files[i], err)
 		}
 	}
+	account, err := grantAsOLM()
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "operator-test-")
+	if err != nil {
+		return err
+	}
+	kubeconfig, bundled = filepath.Join(folder, "kubeconfig"), filepath.Join(folder, "kubeconfig-of-olm")
+	return errors.Join(addAccount(environment, "critical-service-operator", kubeconfig), addAccount(environment, account, bundled))
+}
+
+// addAccount writes a kubeconfig of a ServiceAccount in the operator's namespace.
+func addAccount(environment *envtest.Environment, name, file string) error {
 	account := envtest.User{
-		Name:   "system:serviceaccount:" + operatorNamespace + ":critical-service-operator",
+		Name:   "system:serviceaccount:" + operatorNamespace + ":" + name,
 		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + operatorNamespace},
 	}
 	user, err := environment.AddUser(account, &rest.Config{})
@@ -126,10 +143,27 @@ func prepare(environment *envtest.Environment, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	folder, err := os.MkdirTemp("", "operator-test-")
+	return os.WriteFile(file, data, 0o600)
+}
+
+// grantAsOLM gives a ServiceAccount what the bundle asks for, all of it in every namespace, as OLM does.
+func grantAsOLM() (name string, err error) {
+	var bundle v1alpha1.ClusterServiceVersion
+	data, err := os.ReadFile("../../bundle/manifests/critical-service-operator.clusterserviceversion.yaml")
 	if err != nil {
-		return err
+		return "", err
 	}
-	kubeconfig = filepath.Join(folder, "kubeconfig")
-	return os.WriteFile(kubeconfig, data, 0o600)
+	if err := yaml.Unmarshal(data, &bundle); err != nil {
+		return "", err
+	}
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "installed-by-olm"}}
+	strategy := bundle.Spec.InstallStrategy.StrategySpec
+	for _, permissions := range append(strategy.ClusterPermissions, strategy.Permissions...) {
+		role.Rules = append(role.Rules, permissions.Rules...)
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: role.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: operatorNamespace, Name: role.Name}},
+	}
+	return role.Name, errors.Join(admin.Create(context.Background(), role), admin.Create(context.Background(), binding))
 }

@@ -32,7 +32,9 @@ func TestAnOperatorThatMayNotMakeACertificateSaysWhatItLacks(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
 			answers := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
-				Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error { return test.answer },
+				Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+					return test.answer
+				},
 			}).Build()
 			logged := ""
 			logger := funcr.New(func(_, line string) { logged += line }, funcr.Options{})
