@@ -121,9 +121,12 @@ chart: $(TOOLS)/kustomize ## Generate the templates of the Helm chart from confi
 dashboard: ## Generate the Grafana dashboard from hack/dashboard.
 	@go run ./hack/dashboard -out config/grafana/critical-service-operator.json
 
-.PHONY: pictures
-pictures: ## Draw what the plugin prints in its tests, and take pictures of the built-in page with Debian's Chromium.
+.PHONY: plugin-picture
+plugin-picture: ## Draw docs/images/plugin.svg from what the plugin prints in its tests.
 	@go run ./hack/terminal -out docs/images/plugin.svg
+
+.PHONY: pictures
+pictures: plugin-picture ## Take the pictures of the built-in page in docs/images, with Debian's Chromium; and draw the plugin's.
 	@go run ./hack/pictures -out docs/images
 
 .PHONY: fmt

@@ -19,7 +19,7 @@ tar --create --null --files-from="$copy/files" | tar --extract --directory="$cop
 # What is generated is what the repository says, whatever images or versions the user has set.
 unset MAKEFLAGS MAKEOVERRIDES VERSION IMAGE_TAG_BASE IMG BUNDLE_IMG SCORECARD_IMG CHANNELS DEFAULT_CHANNEL USE_IMAGE_DIGESTS
 # In this order: the chart and the bundle are made of the manifests and the dashboard, the catalog of the bundle.
-targets=(tidy generate manifests api-docs dashboard pictures chart bundle catalog fmt)
+targets=(tidy generate manifests api-docs dashboard plugin-picture chart bundle catalog fmt)
 make --no-print-directory --directory="$copy/regenerated" TOOLS="$PWD/bin/tools" "${targets[@]}" ||
   { echo "Nothing could be generated: run 'make ${targets[*]}' and fix what it reports." >&2; exit 1; }
 
