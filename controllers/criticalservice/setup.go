@@ -137,15 +137,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := provider.Setup(mgr); err != nil {
 		return fmt.Errorf("set up the provision controller: %w", err)
 	}
-	statuses := &status.Reconciler{Observer: observer, Emitter: emitter, Client: writer, Metrics: measured, Wake: wakeStatus, Untested: options.SelfTestInterval <= 0}
-	if err := statuses.Setup(mgr); err != nil {
+	if err := setUpStatuses(mgr, &options, &status.Reconciler{
+		Observer: observer, Emitter: emitter, Client: writer, Metrics: measured, Wake: wakeStatus, Untested: options.SelfTestInterval <= 0,
+	}); err != nil {
 		return fmt.Errorf("set up the status controller: %w", err)
-	}
-	if options.NoTenants {
-		off := &status.TurnedOff{Live: mgr.GetAPIReader(), Client: writer, Namespaces: options.Namespaces, Clock: observer.Clock}
-		if err := mgr.Add(off); err != nil {
-			return fmt.Errorf("set up the status of what is turned off: %w", err)
-		}
 	}
 	causes := &cause.Reconciler{Observer: observer, Emitter: emitter, Reader: evidence.Shared(explaining), Diagnoses: diagnoses, Wake: wakeStatus}
 	if err := causes.Setup(mgr); err != nil {
@@ -165,6 +160,15 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		return fmt.Errorf("set up the self-test: %w", err)
 	}
 	return nil
+}
+
+// setUpStatuses adds the controller that writes statuses, and what writes those of a kind
+// that is turned off.
+func setUpStatuses(mgr ctrl.Manager, options *Options, statuses *status.Reconciler) error {
+	if err := statuses.Setup(mgr); err != nil || !options.NoTenants {
+		return err
+	}
+	return mgr.Add(&status.TurnedOff{Live: mgr.GetAPIReader(), Client: statuses.Client, Namespaces: options.Namespaces, Clock: statuses.Clock})
 }
 
 // observerOf reads what the caches of the manager hold, and the API server.

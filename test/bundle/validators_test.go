@@ -59,7 +59,7 @@ func TestTheRangeOfOpenShiftIsThatOfKubernetes(t *testing.T) {
 // The catalog's own schema of ci.yaml wants a reviewer.
 func TestTheFileForTheCatalogNamesAReviewer(t *testing.T) {
 	g := NewWithT(t)
-	block := regexp.MustCompile("(?s)```yaml\n(   # Bundles name the version.*?)   ```").FindStringSubmatch(read(g, "docs/maintainers/operatorhub.md"))
+	block := regexp.MustCompile("(?s)```yaml\n( {3}# Bundles name the version.*?) {3}```").FindStringSubmatch(read(g, "docs/maintainers/operatorhub.md"))
 	g.Expect(block).To(HaveLen(2))
 	var settings struct {
 		UpdateGraph  string
