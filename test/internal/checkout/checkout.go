@@ -2,6 +2,7 @@
 package checkout
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -37,7 +38,7 @@ func New(t *testing.T, root string) *Checkout {
 	c := &Checkout{Root: t.TempDir(), Env: Environment()}
 	tools, err := filepath.Abs(filepath.Join(root, "bin/tools"))
 	if err == nil {
-		err = c.copyFrom(root)
+		err = c.copyFrom(t.Context(), root)
 	}
 	if err == nil {
 		err = os.Mkdir(filepath.Join(c.Root, "bin"), 0o755)
@@ -60,7 +61,7 @@ func Environment() []string {
 }
 
 // copyFrom copies with times, by which make knows what is out of date.
-func (c *Checkout) copyFrom(root string) error {
+func (c *Checkout) copyFrom(ctx context.Context, root string) error {
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		return err
@@ -71,7 +72,7 @@ func (c *Checkout) copyFrom(root string) error {
 			arguments = append(arguments, filepath.Join(root, entry.Name()))
 		}
 	}
-	output, err := exec.Command("cp", append(arguments, c.Root)...).CombinedOutput()
+	output, err := exec.CommandContext(ctx, "cp", append(arguments, c.Root)...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, output)
 	}
