@@ -15,7 +15,7 @@ const page = "docs/adding-a-kind.md"
 
 var (
 	// block is a block of code, and the line before it.
-	block = regexp.MustCompile("(?ms)^([^\n]*)\n\n```([a-z]+)\n(.*?\n)```$")
+	block = regexp.MustCompile("([^\n]*)\n\n```([a-z]+)\n((?s:.*?)\n)```\n")
 	// place is how that line names the file that the block is for.
 	place = regexp.MustCompile("\\b[Ii]n `([^` ]+)`[^`]*:$")
 	// separator is between two places of the same file.

@@ -54,7 +54,7 @@ func Title(policy criticalv2.Policy) string {
 // not looked at: it is new, or the operator follows none.
 func Matching(policies []criticalv2.Policy, service *corev1.Service, namespaceLabels map[string]string) []criticalv2.Policy {
 	last := func(policy criticalv2.Policy) int {
-		if policy.GetNamespace() != "" && (Misdirected(policy) != nil || policy.Observed().ObservedGeneration == 0) {
+		if policy.GetNamespace() != "" && (Misdirected(policy) != nil || policy.Observed().ObservedGeneration <= 0) {
 			return 1
 		}
 		return 0
