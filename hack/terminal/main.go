@@ -8,8 +8,9 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
 )
 
 // plugin is where the commands have their golden files.
@@ -24,7 +25,7 @@ var session = []struct{ command, printed string }{
 func main() {
 	out := flag.String("out", "docs/images/plugin.svg", "file to write")
 	flag.Parse()
-	picture, err := render(".")
+	picture, err := render(os.DirFS("."))
 	if err == nil {
 		err = os.WriteFile(*out, []byte(picture), 0o600)
 	}
@@ -35,10 +36,10 @@ func main() {
 }
 
 // render is the picture of the session, from the files of a checkout.
-func render(checkout string) (string, error) {
+func render(checkout fs.FS) (string, error) {
 	var lines []line
 	for _, step := range session {
-		printed, err := os.ReadFile(filepath.Join(checkout, plugin, step.printed))
+		printed, err := fs.ReadFile(checkout, path.Join(plugin, step.printed))
 		if err != nil {
 			return "", fmt.Errorf("%w (go test ./%s/... -update writes it)", err, plugin)
 		}

@@ -17,7 +17,7 @@ const root = "../.."
 
 func TestThePictureIsWhatThePluginPrints(t *testing.T) {
 	g := NewWithT(t)
-	picture, err := render(root)
+	picture, err := render(os.DirFS(root))
 	g.Expect(err).NotTo(HaveOccurred())
 	committed, err := os.ReadFile(filepath.Join(root, "docs/images/plugin.svg"))
 	g.Expect(err).NotTo(HaveOccurred())

@@ -17,7 +17,7 @@ import (
 var (
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	picture = regexp.MustCompile(`\b(?:src|srcset)="([^"]+)"`)
-	fence   = regexp.MustCompile("(?ms)^[ ]*```.*?^[ ]*```$")
+	fence   = regexp.MustCompile("(?s)```.*?```")
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	named   = regexp.MustCompile(`<a (?:id|name)="([^"]+)"`)
 	// A link as GitHub shows files, in what is read elsewhere: the catalog, alerts, forms for issues.

@@ -103,7 +103,7 @@ func TestTheIndexNamesEveryPage(t *testing.T) {
 func TestTheReadmeHasCommandsThatAreOne(t *testing.T) {
 	g := NewWithT(t)
 	makefile := read(g, "Makefile")
-	found := regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindAllStringSubmatch(read(g, "README.md"), -1)
+	found := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(read(g, "README.md"), -1)
 	g.Expect(len(found)).To(BeNumerically(">", 1))
 	for _, block := range found {
 		run(t, "bash", "-n", "-c", block[1])
