@@ -40,26 +40,24 @@ func documents(g Gomega) map[string]string {
 }
 
 var (
-	// aFence is a block of code, which may be part of a list.
-	aFence = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
 	// notProse begins a line that is a heading, a row of a table, a quotation or a comment.
-	notProse   = regexp.MustCompile(`^(#|\||>|<!--)`)
-	anItem     = regexp.MustCompile(`^([*-]|\d+\.) +`)
-	inlineCode = regexp.MustCompile("``.+?``|`[^`]+`")
-	inlineLink = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
-	theEnd     = regexp.MustCompile(`[.!?][")*]*\s+`)
-	aWord      = regexp.MustCompile(`\S*\w\S*`)
+	notProse    = regexp.MustCompile(`^(#|\||>|<!--)`)
+	listItem    = regexp.MustCompile(`^([*-]|\d+\.) +`)
+	inlineCode  = regexp.MustCompile("``.+?``|`[^`]+`")
+	inlineLink  = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
+	sentenceEnd = regexp.MustCompile(`[.!?][")*]*\s+`)
+	oneWord     = regexp.MustCompile(`\S*\w\S*`)
 )
 
 // prose are the paragraphs and the items of a page, with a word in the place of code and the text of links.
 func prose(page string) []string {
 	var paragraphs []string
-	for line := range strings.Lines(aFence.ReplaceAllString(page, "")) {
+	for line := range strings.Lines(fence.ReplaceAllString(page, "")) {
 		line = strings.TrimSpace(line)
 		if line == "" || notProse.MatchString(line) {
 			continue
 		}
-		line = inlineCode.ReplaceAllString(anItem.ReplaceAllString(line, ""), "code")
+		line = inlineCode.ReplaceAllString(listItem.ReplaceAllString(line, ""), "code")
 		paragraphs = append(paragraphs, inlineLink.ReplaceAllString(line, "$1"))
 	}
 	return paragraphs
@@ -69,8 +67,8 @@ func prose(page string) []string {
 func longSentences(page string) []string {
 	var long []string
 	for _, paragraph := range prose(page) {
-		for _, sentence := range theEnd.Split(paragraph, -1) {
-			if len(aWord.FindAllString(sentence, -1)) > mostWordsOfASentence {
+		for _, sentence := range sentenceEnd.Split(paragraph, -1) {
+			if len(oneWord.FindAllString(sentence, -1)) > mostWordsOfASentence {
 				long = append(long, sentence)
 			}
 		}
@@ -82,7 +80,7 @@ func longSentences(page string) []string {
 func wordsOf(page string) int {
 	count := 0
 	for _, paragraph := range prose(page) {
-		count += len(aWord.FindAllString(paragraph, -1))
+		count += len(oneWord.FindAllString(paragraph, -1))
 	}
 	return count
 }
