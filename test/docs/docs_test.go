@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -93,6 +94,39 @@ func TestEverySettingIsDocumented(t *testing.T) {
 		g.Expect(page).To(ContainSubstring(parts[1]), "docs/settings.md does not explain %s", parts[1])
 		g.Expect(page).To(ContainSubstring("`"+parts[2]+"`"), "docs/settings.md does not give the default of %s", parts[1])
 	})
+}
+
+var (
+	link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	// picture is one that is written in HTML.
+	picture = regexp.MustCompile(`\b(?:src|srcset)="([^"]+)"`)
+	fence   = regexp.MustCompile("(?s)```.*?```")
+)
+
+func TestEveryLinkLeadsSomewhere(t *testing.T) {
+	g := NewWithT(t)
+	links := 0
+	err := fs.WalkDir(os.DirFS(root), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && (path == "bin" || path == "dist" || path == ".git") {
+			return fs.SkipDir
+		}
+		if err != nil || filepath.Ext(path) != ".md" {
+			return err
+		}
+		page := fence.ReplaceAllString(read(g, path), "")
+		for _, match := range append(link.FindAllStringSubmatch(page, -1), picture.FindAllStringSubmatch(page, -1)...) {
+			target, _, _ := strings.Cut(match[1], "#")
+			if target == "" || strings.Contains(target, "://") {
+				continue
+			}
+			links++
+			_, err := os.Stat(filepath.Join(root, filepath.Dir(path), target))
+			g.Expect(err).NotTo(HaveOccurred(), "%s links to %s", path, match[1])
+		}
+		return nil
+	})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(links).To(BeNumerically(">", 20))
 }
 
 func TestTheSpecificationNamesEveryAnnotationAndLabel(t *testing.T) {
