@@ -63,7 +63,7 @@ func site() *web.Site {
 // source names the page that a visitor sees: a hash of its HTML and of the screen. The
 // only moment in the HTML, which is another each time, is left out.
 func (p picture) source() string {
-	request := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	request := httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/", http.NoBody)
 	request.Header.Set("Accept-Language", p.view.Languages)
 	recorder := httptest.NewRecorder()
 	site().ServeHTTP(recorder, request)
@@ -106,7 +106,7 @@ func check(folder string) error {
 	var errs []error
 	for _, p := range pictures {
 		name := filepath.Join(folder, p.name)
-		taken, err := os.ReadFile(name)
+		taken, err := os.ReadFile(name) //nolint:gosec // The folder is a flag of a developer.
 		if err == nil && signature(taken) != p.source() {
 			err = fmt.Errorf("%s is not of the page as it is now: run 'make pictures' and commit the result", name)
 		}

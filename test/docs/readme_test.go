@@ -86,7 +86,7 @@ func TestTheAlternativesAreExplained(t *testing.T) {
 func TestTheIndexNamesEveryPage(t *testing.T) {
 	g := NewWithT(t)
 	index := read(g, "docs/README.md")
-	for name := range pages(g) {
+	for name := range texts(g, ".md") {
 		folder := path.Dir(strings.TrimPrefix(name, "docs/"))
 		if !strings.HasPrefix(name, "docs/") || name == "docs/README.md" {
 			continue
