@@ -27,6 +27,7 @@ type ProtectionStatus struct {
 
 	// services counts the matched Services by state.
 	// +optional
+	// +kubebuilder:default={total:0,ignored:0,arming:0,armed:0,exposed:0,covered:0}
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Services by state",order=2
 	Services ServiceCounts `json:"services"`
 

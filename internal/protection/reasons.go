@@ -72,6 +72,7 @@ var ofServices = []remedy{
 var ofObjects = []remedy{
 	{criticalv2.ConditionReasonSelectorInvalid, Change},
 	{criticalv2.ConditionReasonTooMany, Change},
+	{criticalv2.ConditionReasonTurnedOff, Change},
 	{criticalv2.ConditionReasonNamespaceNotWatched, Change},
 	{criticalv2.ConditionReasonNotProtected, Time},
 	{criticalv2.ConditionReasonProtected, None},

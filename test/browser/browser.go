@@ -43,7 +43,12 @@ func Start(ctx context.Context) (browser context.Context, stop func(), err error
 	)
 	allocator, end := chromedp.NewExecAllocator(ctx, options...)
 	browser, closeBrowser := chromedp.NewContext(allocator)
-	stop = func() { closeBrowser(); end() }
+	stop = func() {
+		// A browser that is killed leaves its folders.
+		_ = chromedp.Cancel(browser)
+		closeBrowser()
+		end()
+	}
 	if err := chromedp.Do(browser); err != nil {
 		stop()
 		return nil, nil, err

@@ -34,7 +34,8 @@ func chromium(t *testing.T) context.Context {
 		}
 		t.Skipf(reason, browser.Program, browser.Package)
 	}
-	started, stop, err := browser.Start(t.Context())
+	// The test's own context ends before its cleanup, which closes the browser.
+	started, stop, err := browser.Start(context.WithoutCancel(t.Context()))
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(stop)
 	return started
