@@ -93,7 +93,7 @@ func TestTheSpecificationListsWhatNoWaitingEnds(t *testing.T) {
 		documented = append(documented, match[1])
 	}
 	var listed []string
-	for _, reason := range append([]string{"SelectorInvalid", "TooMany", "NamespaceNotWatched"}, protection.ReasonsToAct...) {
+	for _, reason := range append([]string{"SelectorInvalid", "TooMany", "TurnedOff", "NamespaceNotWatched"}, protection.ReasonsToAct...) {
 		// Content that is not valid leaves no Service without a fallback.
 		if protection.NeedsChange(reason) && reason != "PageContentInvalid" {
 			listed = append(listed, reason)

@@ -226,7 +226,7 @@ func TestTheKindIsTurnedOff(t *testing.T) {
 	team := w.team("web", naming("web"))
 	baseline := w.policy("a", toPage)
 	service, _ := w.armed(baseline, "web")
-	w.Eventually(w.conditionOf(team, "Ready")).Should(Equal("False/TurnedOff"))
+	w.Expect(w.statusOf(team).Conditions).To(BeEmpty())
 	w.Eventually(w.stateOf(baseline, service)).Should(Equal("Armed/StandbyReady"))
 }
 
