@@ -164,10 +164,10 @@ func TestTheSpecificationNamesEveryField(t *testing.T) {
 	g := NewWithT(t)
 	files, err := filepath.Glob(filepath.Join(root, "api/*/*_types.go"))
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(files).To(HaveLen(6), "a new file of types belongs to a page")
+	g.Expect(files).NotTo(BeEmpty())
 	named := slices.Concat(slices.Collect(maps.Values(specified))...)
 	for _, file := range files {
-		g.Expect(named).To(ContainElement(strings.TrimPrefix(filepath.ToSlash(file), root+"/")))
+		g.Expect(named).To(ContainElement(strings.TrimPrefix(filepath.ToSlash(file), root+"/")), "a file of types belongs to a page")
 	}
 	for page, files := range specified {
 		text := read(g, page)

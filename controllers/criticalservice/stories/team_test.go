@@ -222,11 +222,14 @@ func TestTheSchemaOfAServiceFallback(t *testing.T) {
 
 func TestTheKindIsTurnedOff(t *testing.T) {
 	w := withResponder(t)
-	w.start(w.complete(func(o *criticalservice.Options) { o.NoTenants = true }))
 	team := w.team("web", naming("web"))
+	w.start(w.complete(func(o *criticalservice.Options) { o.NoTenants = true }))
+	w.Eventually(func(g Gomega) {
+		g.Expect(w.statusOf(team).Conditions).To(ContainElement(And(
+			HaveField("Type", criticalv2.ConditionReady), HaveField("Reason", criticalv2.ConditionReasonTurnedOff))))
+	}).Should(Succeed())
 	baseline := w.policy("a", toPage)
 	service, _ := w.armed(baseline, "web")
-	w.Expect(w.statusOf(team).Conditions).To(BeEmpty())
 	w.Eventually(w.stateOf(baseline, service)).Should(Equal("Armed/StandbyReady"))
 }
 
