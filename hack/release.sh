@@ -56,7 +56,7 @@ check_version() {
   grep --quiet --fixed-strings "## [$number]" CHANGELOG.md ||
     refuse "CHANGELOG.md has no entry '## [$number]'. Say there what is new."
   grep --quiet --line-regexp --fixed-strings "  name: $package.$version" bundle/manifests/$package.clusterserviceversion.yaml ||
-    refuse "bundle/ is of another version. Set VERSION to $number in the Makefile, run 'make bundle catalog', and commit."
+    refuse "bundle/ is of another version. Set VERSION to $number in hack/project.mk, run 'make bundle catalog', and commit."
   grep --quiet --line-regexp --fixed-strings -- "- name: $package.$version" catalog/$package/channels.yaml ||
     refuse "no channel in catalog/$package/channels.yaml has $package.$version. Add an entry that replaces the version before."
 }

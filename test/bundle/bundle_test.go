@@ -195,7 +195,7 @@ func TestEveryImageIsOfThisVersion(t *testing.T) {
 	g.Expect(manager(g).Spec.Template.Spec.Containers[0].Image).To(Equal(image))
 	g.Expect(csv(g).Annotations).To(HaveKeyWithValue("containerImage", image))
 	g.Expect(csv(g).Spec.RelatedImages).To(ConsistOf(v1alpha1.RelatedImage{Name: "manager", Image: image}))
-	g.Expect(read(g, "Makefile")).To(ContainSubstring("\nVERSION ?= " + version + "\n"))
+	g.Expect(read(g, "hack/project.mk")).To(ContainSubstring("\nVERSION ?= " + version + "\n"))
 }
 
 func TestTheWebhooksAreServedWithCertificatesOfOLM(t *testing.T) {

@@ -82,7 +82,7 @@ func commands(g Gomega) [][]string {
 
 func TestTheInstallPageHasCommandsThatAreOne(t *testing.T) {
 	g := NewWithT(t)
-	makefile := read(g, "Makefile")
+	makefile := read(g, "Makefile") + read(g, "hack/project.mk")
 	for _, block := range blocks(g, "sh") {
 		run(t, "bash", "-n", "-c", block)
 	}

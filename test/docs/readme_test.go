@@ -102,7 +102,7 @@ func TestTheIndexNamesEveryPage(t *testing.T) {
 
 func TestTheReadmeHasCommandsThatAreOne(t *testing.T) {
 	g := NewWithT(t)
-	makefile := read(g, "Makefile")
+	makefile := read(g, "Makefile") + read(g, "hack/project.mk")
 	found := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(read(g, "README.md"), -1)
 	g.Expect(len(found)).To(BeNumerically(">", 1))
 	for _, block := range found {

@@ -216,7 +216,7 @@ func (w workflow) run(program string) (arguments [][]string) {
 func TestWorkflowsRunCommandsThatExist(t *testing.T) {
 	g := NewWithT(t)
 	phases := append(names(phase, read(g, ".ci/run")), "prepare")
-	targets := names(target, read(g, "Makefile"))
+	targets := names(target, read(g, "Makefile")+read(g, "hack/project.mk"))
 	g.Expect(len(phases)).To(BeNumerically(">", 8))
 	g.Expect(len(targets)).To(BeNumerically(">", 20))
 	calls := 0
