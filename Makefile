@@ -1,6 +1,24 @@
 # Critical Service Operator. `make help` lists the targets.
 
+ROOT :=
+PROJECT :=
+NAMESPACE := critical-service-system
+# The names of all images begin with this. A fork gives its own.
+IMAGE_TAG_BASE ?= quay.io/critical-service/operator
+PROGRAMS := manager=. responder=./cmd/responder
+IMAGE_PROGRAMS = $(PROGRAMS) workload=./test/workload
+WEBHOOKS := ./internal/operator/webhook/...
+RUN_SETTINGS = RESPONDER_IMAGE=$(IMG)
+MODULES := . hack/devcluster workloads
+LINT_ALSO := lint-scripts
+
 include hack/project.mk
+
+# For example BENCH_ARGS="--rounds=5".
+BENCH_ARGS ?=
+# How long each fuzz target looks, and for example FUZZ=FuzzDetect for one of them.
+FUZZTIME ?= 1m
+FUZZ ?= .
 
 ##@ General
 
@@ -61,11 +79,16 @@ tidy: ## Tidy the module files of the operator, the devcluster and the tools.
 .PHONY: test
 test: bin/devcluster $(addprefix $(TOOLS)/,gotestsum controller-gen kustomize helm operator-sdk) ## Run the unit tests and the tests against a real API server. Needs only Go.
 	@hack/prometheus.sh >/dev/null || echo "note: without promtool the tests of the alerts are skipped"
-	@echo "building etcd and kube-apiserver (once; the first time takes minutes)"
-	@assets=$$(bin/devcluster assets); export FORMAT=pkgname-and-test-fails; status=0; \
-	CGO_ENABLED=$(if $(RACE),1,0) KUBEBUILDER_ASSETS="$$assets" \
-	  hack/gotest.sh unit ./... $(RACE) -timeout 25m $(TEST_ARGS) || status=1; \
-	(cd hack/devcluster && ../gotest.sh devcluster ./... -timeout 25m $(TEST_ARGS)) || status=1; \
+	@status=0; { $(call unit_tests,unit); } || status=1; \
+	(cd hack/devcluster && FORMAT=pkgname-and-test-fails ../gotest.sh devcluster ./... -timeout 25m $(TEST_ARGS)) || status=1; \
+	exit $$status
+
+.PHONY: lint-scripts
+lint-scripts: $(TOOLS)/actionlint ## Check scripts and workflows.
+	@status=0; check() { echo "$$*"; "$$@" || status=1; }; \
+	check $(TOOLS)/actionlint; \
+	if command -v shellcheck >/dev/null; then check shellcheck -x hack/*.sh test/*/*.sh .ci/run; \
+	else echo "note: shellcheck is not installed, the scripts were not checked"; fi; \
 	exit $$status
 
 .PHONY: fuzz

@@ -1,4 +1,13 @@
-# What both projects of this repository have in common: the operator, and the sibling in workloads/.
+# What the two projects of this repository have in common: that of the root, and its sibling workloads/. Each is a project
+# of Operator SDK, in a Go module of its own. A Makefile that includes this says before:
+#
+#   ROOT          the way to the root of the repository: empty, or ../
+#   PROJECT       the folder of the project from there: empty, or workloads
+#   NAMESPACE     where the operator is installed
+#   PROGRAMS      what `make build` compiles, each as NAME=PACKAGE
+#   IMAGE_TAG_BASE, with which the names of all images begin
+#
+# and may say RUN_SETTINGS, WEBHOOKS, IMAGE_PROGRAMS, MODULES and LINT_ALSO, which are explained below.
 
 SHELL := /usr/bin/env bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -7,14 +16,14 @@ SHELL := /usr/bin/env bash
 # given NAME is the value of a variable if the user set it, on the command line or in the environment.
 given = $(if $(filter command environment,$(firstword $(origin $1))),$($1))
 
+# The name of the operator, of all objects that are its own, and of its package.
+NAME := $(shell sed -n 's/^projectName: //p' PROJECT)
 # The version of the bundle, the catalog and the chart: X.Y.Z, or vX.Y.Z. `make release` wants it given.
 VERSION ?= 1.0.0
 NUMBER = $(VERSION:v%=%)
 # What binaries and images say they are: the version if it is given, else what Git says.
 BUILD_VERSION = $(if $(call given,VERSION),$(if $(findstring .,$(VERSION)),v$(NUMBER),$(VERSION)),$(shell git describe --tags --always --dirty 2>/dev/null || echo dev))
 
-# The names of all images begin with this. A fork gives its own.
-IMAGE_TAG_BASE ?= quay.io/critical-service/operator
 # The operator's image. The demo and the end-to-end tests see it, and DEMO_IMG, only if the user
 # gives them, and choose names that follow from the content otherwise: see hack/cluster.sh.
 IMG ?= $(IMAGE_TAG_BASE):$(if $(call given,VERSION)$(call given,IMAGE_TAG_BASE),v$(NUMBER),dev)
@@ -23,17 +32,16 @@ COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 # The architecture of `make binaries` and of `make docker-build PREBUILT=1`.
 ARCH ?= $(shell go env GOARCH)
 # docker, podman or buildah: the first one that works.
-CONTAINER_TOOL ?= $(shell hack/container-tool.sh)
-KUBECTL ?= $(shell command -v kubectl || echo "$$(bin/devcluster assets)/kubectl")
+CONTAINER_TOOL ?= $(shell $(ROOT)hack/container-tool.sh)
+KUBECTL ?= $(shell command -v kubectl || echo "$$($(ROOT)bin/devcluster assets)/kubectl")
 
-TOOLS := $(CURDIR)/bin/tools
-# For example BENCH_ARGS="--rounds=5".
-BENCH_ARGS ?=
+TOOLS := $(abspath $(ROOT)bin/tools)
+# All that is built is in one folder at the root.
+BIN := $(ROOT)bin$(addprefix /,$(PROJECT))
 # For example TEST_ARGS="-run TestDecide".
 TEST_ARGS ?=
-# How long each fuzz target looks, and for example FUZZ=FuzzDetect for one of them.
-FUZZTIME ?= 1m
-FUZZ ?= .
+# The folders of the Go modules that are checked here.
+MODULES ?= .
 
 # Static binaries, and one set of compiled packages for nearly everything.
 # The race detector of the unit tests needs a C compiler; without one they run without it.
@@ -44,6 +52,18 @@ LDFLAGS := -s -w \
   -X github.com/critical-service/operator/internal/version.Version=$(BUILD_VERSION) \
   -X github.com/critical-service/operator/internal/version.Commit=$(COMMIT)
 GO_BUILD := go build -buildvcs=false -ldflags "$(LDFLAGS)"
+
+define newline
+
+
+endef
+# compile SETTINGS,FOLDER,PROGRAMS are the commands that compile programs into a folder.
+compile = $(foreach program,$3,$1$(GO_BUILD) -o $2/$(subst =, ,$(program))$(newline))
+
+# unit_tests NAME runs the tests of the module, with those against a real API server, for the report NAME.
+unit_tests = echo "building etcd and kube-apiserver (once; the first time takes minutes)"; assets=$$($(ROOT)bin/devcluster assets) && \
+  CGO_ENABLED=$(if $(RACE),1,0) KUBEBUILDER_ASSETS="$$assets" FORMAT=pkgname-and-test-fails \
+  $(ROOT)hack/gotest.sh $1 ./... $(RACE) -timeout 25m $(TEST_ARGS)
 
 ##@ General
 
@@ -60,33 +80,38 @@ all: build ## The same as build.
 ##@ Develop
 
 .PHONY: build
-build: ## Compile the operator into bin/manager and the responder into bin/responder.
-	$(GO_BUILD) -o bin/manager .
-	$(GO_BUILD) -o bin/responder ./cmd/responder
+build: ## Compile the programs of this project into bin/.
+	$(call compile,,$(BIN),$(PROGRAMS))
 
 # Where the API server reaches the conversion webhook of `make run`: an API server on this machine
 # (the devcluster) by this address; one in a container, for example, by https://host.docker.internal:9443.
 WEBHOOK_URL ?= https://127.0.0.1:9443
 
+# And what it is told besides.
+RUN_SETTINGS ?=
+
 .PHONY: run
 run: ## Run the operator on this machine against the current kubeconfig (first: make install).
 	$(KUBECTL) apply --server-side --force-conflicts -f config/manager/namespace.yaml
-	POD_NAMESPACE=critical-service-system LEADER_ELECT=false LOG_FORMAT=text \
-	  WEBHOOK_URL=$(WEBHOOK_URL) RESPONDER_IMAGE=$(IMG) go run -ldflags "$(LDFLAGS)" .
+	POD_NAMESPACE=$(NAMESPACE) LEADER_ELECT=false LOG_FORMAT=text \
+	  WEBHOOK_URL=$(WEBHOOK_URL) $(RUN_SETTINGS) go run -ldflags "$(LDFLAGS)" .
 
 .PHONY: generate
 generate: $(TOOLS)/controller-gen ## Generate the DeepCopy methods of the API types.
 	$(TOOLS)/controller-gen object paths=./api/...
 
+# The packages with webhooks that a configuration has to name. A conversion webhook is named by its CRD.
+WEBHOOKS ?=
+
 .PHONY: manifests
-manifests: $(TOOLS)/controller-gen ## Generate the CRD, the webhook and the operator's ClusterRole from the markers in the code.
+manifests: $(TOOLS)/controller-gen ## Generate the CRDs, the webhook and the operator's ClusterRole from the markers in the code.
 	$(TOOLS)/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
-	$(TOOLS)/controller-gen webhook paths=./internal/operator/webhook/... output:webhook:dir=config/webhook
-	$(TOOLS)/controller-gen rbac:roleName=critical-service-operator paths=./controllers/... paths=./internal/... output:rbac:dir=config/rbac
+	$(if $(WEBHOOKS),$(TOOLS)/controller-gen webhook paths=$(WEBHOOKS) output:webhook:dir=config/webhook)
+	$(TOOLS)/controller-gen rbac:roleName=$(NAME) paths=./controllers/... paths=./internal/... output:rbac:dir=config/rbac
 
 .PHONY: chart
 chart: $(TOOLS)/kustomize ## Generate the templates of the Helm chart from config/default and config/certmanager, and set its version to VERSION.
-	@go run ./hack/chart -kustomize $(TOOLS)/kustomize -version $(NUMBER)
+	@go $(if $(ROOT),-C $(ROOT) )run ./hack/chart $(addprefix -project ,$(PROJECT)) -kustomize $(TOOLS)/kustomize -version $(NUMBER)
 
 .PHONY: fmt
 fmt: $(TOOLS)/golangci-lint ## Format all Go code and sort its imports.
@@ -94,35 +119,33 @@ fmt: $(TOOLS)/golangci-lint ## Format all Go code and sort its imports.
 
 .PHONY: vet
 vet: ## Run go vet over all Go code.
-	go vet -tags e2e ./...
-	go -C hack/devcluster vet ./...
+	$(foreach module,$(MODULES),go -C $(module) vet -tags e2e ./...$(newline))
 
 ##@ Check
 
+# Targets that are checks as well.
+LINT_ALSO ?=
+
 .PHONY: lint
-lint: $(addprefix $(TOOLS)/,actionlint golangci-lint kustomize) ## Check code, scripts, kustomizations and workflows.
+lint: $(addprefix $(TOOLS)/,golangci-lint kustomize) ## Check code and kustomizations; at the root, also scripts and workflows.
 	@status=0; check() { echo "$$*"; "$$@" || status=1; }; \
 	check make --no-print-directory vet; \
-	check $(TOOLS)/golangci-lint run; \
-	(cd hack/devcluster && check $(TOOLS)/golangci-lint run; exit $$status) || status=1; \
-	for dir in config/default config/certmanager config/samples config/scorecard config/manifests config/prometheus config/grafana; do check $(TOOLS)/kustomize build -o /dev/null "$$dir"; done; \
-	check $(TOOLS)/actionlint; \
-	if command -v shellcheck >/dev/null; then check shellcheck -x hack/*.sh test/*/*.sh .ci/run; \
-	else echo "note: shellcheck is not installed, the scripts were not checked"; fi; \
+	for module in $(MODULES); do (cd "$$module" && check $(TOOLS)/golangci-lint run && exit $$status) || status=1; done; \
+	for dir in $(foreach module,$(MODULES),$(wildcard $(module)/config/*/kustomization.yaml)); do check $(TOOLS)/kustomize build -o /dev/null "$${dir%/*}"; done; \
+	for target in $(LINT_ALSO); do check make --no-print-directory "$$target"; done; \
 	exit $$status
 
 .PHONY: lint-fix
 lint-fix: $(TOOLS)/golangci-lint ## Fix what golangci-lint can fix by itself.
-	$(TOOLS)/golangci-lint run --fix
-	cd hack/devcluster && $(TOOLS)/golangci-lint run --fix
+	$(foreach module,$(MODULES),cd $(module) && $(TOOLS)/golangci-lint run --fix$(newline))
 
 .PHONY: verify
-verify: $(addprefix $(TOOLS)/,controller-gen crd-ref-docs golangci-lint kustomize operator-sdk opm) ## Check that everything generated is up to date; says what to run if not.
-	hack/verify.sh
+verify: $(addprefix $(TOOLS)/,controller-gen crd-ref-docs golangci-lint kustomize operator-sdk opm) ## Check that everything generated is up to date, in both projects; says what to run if not.
+	$(ROOT)hack/verify.sh
 
 .PHONY: vuln
-vuln: ## Look for known vulnerabilities in the code that is called (needs internet access).
-	hack/vuln.sh
+vuln: ## Look for known vulnerabilities in the code that both projects call (needs internet access).
+	$(ROOT)hack/vuln.sh
 
 ##@ Image
 
@@ -131,18 +154,19 @@ IMAGE_ARGS = --build-arg VERSION=$(BUILD_VERSION) --build-arg COMMIT=$(COMMIT) \
 
 .PHONY: docker-build
 docker-build: $(if $(PREBUILT),binaries) ## Build the image IMG. PREBUILT=1 packs binaries compiled here on an empty base and needs no registry.
-	$(CONTAINER_TOOL) build --tag $(IMG) $(if $(PLATFORM),--platform $(PLATFORM)) \
-	  $(IMAGE_ARGS) .
+	$(CONTAINER_TOOL) build --file Dockerfile --tag $(IMG) $(if $(PLATFORM),--platform $(PLATFORM)) \
+	  $(IMAGE_ARGS) $(or $(ROOT),.)
 
 .PHONY: docker-push
 docker-push: ## Push the image IMG.
 	$(CONTAINER_TOOL) push $(IMG)
 
+# What images are made of.
+IMAGE_PROGRAMS ?= $(PROGRAMS)
+
 .PHONY: binaries
-binaries: ## Compile operator, responder and demo workload for images into bin/linux-ARCH.
-	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/manager .
-	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/responder ./cmd/responder
-	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/workload ./test/workload
+binaries: ## Compile the programs of the images of this project into bin/linux-ARCH.
+	$(call compile,GOOS=linux GOARCH=$(ARCH) ,$(BIN)/linux-$(ARCH),$(IMAGE_PROGRAMS))
 
 ##@ Bundle
 
@@ -156,12 +180,12 @@ DEFAULT_CHANNEL ?=
 
 .PHONY: bundle
 bundle: $(TOOLS)/kustomize $(TOOLS)/operator-sdk $(if $(filter true,$(USE_IMAGE_DIGESTS)),$(TOOLS)/crane) ## Generate the OLM bundle of VERSION, IMG, CHANNELS and DEFAULT_CHANNEL. USE_IMAGE_DIGESTS=true names the image by digest.
-	TOOLS=$(TOOLS) hack/bundle.sh --version $(NUMBER) --image $(BUNDLED_IMG) --scorecard-image $(SCORECARD_IMG) \
+	TOOLS=$(TOOLS) $(ROOT)hack/bundle.sh $(addprefix --project ,$(PROJECT)) --version $(NUMBER) --image $(BUNDLED_IMG) --scorecard-image $(SCORECARD_IMG) \
 	  $(if $(CHANNELS),--channels '$(CHANNELS)') $(if $(DEFAULT_CHANNEL),--default-channel '$(DEFAULT_CHANNEL)')
 
 .PHONY: bundle-validate
 bundle-validate: $(TOOLS)/operator-sdk ## Hold the bundle against every validator that applies.
-	TOOLS=$(TOOLS) hack/bundle-validate.sh
+	TOOLS=$(TOOLS) $(ROOT)hack/bundle-validate.sh $(addsuffix /bundle,$(PROJECT))
 
 .PHONY: bundle-build
 bundle-build: ## Build the image of the bundle, BUNDLE_IMG.
@@ -179,48 +203,50 @@ refuse_index = $(if $(call given,BUNDLE_IMGS),$(error BUNDLE_IMGS is not support
 $(if $(filter catalog catalog-build,$(MAKECMDGOALS)),$(refuse_index))
 
 .PHONY: catalog
-catalog: $(TOOLS)/opm ## Render the bundle into the file-based catalog under catalog/, as the image BUNDLE_IMG.
-	TOOLS=$(TOOLS) hack/catalog.sh $(if $(call given,VERSION),--version $(NUMBER)) \
+catalog: $(TOOLS)/opm ## Render the bundle into the file-based catalog, catalog/ at the root, as the image BUNDLE_IMG.
+	TOOLS=$(TOOLS) $(ROOT)hack/catalog.sh $(addprefix --project ,$(PROJECT)) $(if $(call given,VERSION),--version $(NUMBER)) \
 	  $(if $(GIVEN_BUNDLE_IMG),--bundle-image $(GIVEN_BUNDLE_IMG)) $(if $(DEFAULT_CHANNEL),--default-channel '$(DEFAULT_CHANNEL)')
 
 ##@ Install (into the current kubeconfig's cluster)
 
 .PHONY: install
-install: $(TOOLS)/kustomize ## Install the CRD only.
+install: $(TOOLS)/kustomize ## Install the CRDs only.
 	$(TOOLS)/kustomize build config/crd | $(KUBECTL) apply --server-side --force-conflicts -f -
 
 .PHONY: uninstall
-uninstall: $(TOOLS)/kustomize ## Remove the CRD, and with it all CriticalServices and their fallbacks.
+uninstall: $(TOOLS)/kustomize ## Remove the CRDs, and with them all objects of their kinds.
 	$(TOOLS)/kustomize build config/crd | $(KUBECTL) delete --ignore-not-found -f -
 
 .PHONY: deploy
 deploy: $(TOOLS)/kustomize ## Install everything, with the image IMG.
-	hack/render.sh $(IMG) | $(KUBECTL) apply --server-side --force-conflicts -f -
+	$(ROOT)hack/render.sh $(IMG) $(PROJECT) | $(KUBECTL) apply --server-side --force-conflicts -f -
 
 .PHONY: undeploy
-undeploy: $(TOOLS)/kustomize ## Remove everything that deploy installed, CriticalServices included.
-	hack/render.sh $(IMG) | $(KUBECTL) delete --ignore-not-found -f -
+undeploy: $(TOOLS)/kustomize ## Remove everything that deploy installed, with all objects of its kinds.
+	$(ROOT)hack/render.sh $(IMG) $(PROJECT) | $(KUBECTL) delete --ignore-not-found -f -
+
+INSTALLER := $(ROOT)dist/install$(addprefix -,$(PROJECT)).yaml
 
 .PHONY: build-installer
-build-installer: $(TOOLS)/kustomize ## Write dist/install.yaml: the whole install in one file, with the image IMG.
-	@mkdir -p dist
-	hack/render.sh $(IMG) > dist/install.yaml
-	@echo "kubectl apply --server-side --force-conflicts -f dist/install.yaml"
+build-installer: $(TOOLS)/kustomize ## Write dist/install.yaml (of workloads: dist/install-workloads.yaml), the whole install in one file, with the image IMG.
+	@mkdir -p $(ROOT)dist
+	$(ROOT)hack/render.sh $(IMG) $(PROJECT) > $(INSTALLER)
+	@echo "kubectl apply --server-side --force-conflicts -f $(INSTALLER)"
 
 .PHONY: chart-package
-chart-package: $(TOOLS)/helm $(TOOLS)/kustomize ## Write dist/critical-service-operator-X.Y.Z.tgz: the Helm chart of VERSION.
-	hack/chart.sh $(NUMBER)
+chart-package: $(TOOLS)/helm $(TOOLS)/kustomize ## Write dist/NAME-X.Y.Z.tgz: the Helm chart of VERSION.
+	$(ROOT)hack/chart.sh $(NUMBER) $(PROJECT)
 
 # The tools, each a target as in the scaffold; the heading says which, for `make help`.
 ##@ Tools, built from hack/tools into bin/tools: actionlint controller-gen crane crd-ref-docs golangci-lint gotestsum govulncheck helm kustomize operator-sdk opm
 
-TOOL_NAMES := $(filter-out go,$(basename $(notdir $(wildcard hack/tools/*.mod))))
+TOOL_NAMES := $(filter-out go,$(basename $(notdir $(wildcard $(ROOT)hack/tools/*.mod))))
 .PHONY: $(TOOL_NAMES)
 $(TOOL_NAMES): %: $(TOOLS)/%
 
 .PHONY: setup-envtest
-setup-envtest: bin/devcluster ## Build etcd and kube-apiserver for tests, and print where they are: KUBEBUILDER_ASSETS.
-	@bin/devcluster assets
+setup-envtest: $(ROOT)bin/devcluster ## Build etcd and kube-apiserver for tests, and print where they are: KUBEBUILDER_ASSETS.
+	@$(ROOT)bin/devcluster assets
 
 .PHONY: envtest
 envtest: setup-envtest ## The same as setup-envtest.
@@ -228,19 +254,19 @@ envtest: setup-envtest ## The same as setup-envtest.
 # What these need besides: libraries of containers without C, and their own version, which operator-sdk
 # writes into what it generates.
 OLM_TAGS := containers_image_openpgp,exclude_graphdriver_btrfs,exclude_graphdriver_devicemapper
-SDK_VERSION := $(shell awk '$$1 == "github.com/operator-framework/operator-sdk" {print $$2}' hack/tools/operator-sdk.mod)
+SDK_VERSION := $(shell awk '$$1 == "github.com/operator-framework/operator-sdk" {print $$2}' $(ROOT)hack/tools/operator-sdk.mod)
 SDK_PACKAGE := github.com/operator-framework/operator-sdk/internal/version
 $(TOOLS)/operator-sdk: TOOL_FLAGS = -tags=$(OLM_TAGS) -ldflags="-s -w -X $(SDK_PACKAGE).Version=$(SDK_VERSION) \
   -X $(SDK_PACKAGE).GitVersion=$(SDK_VERSION) -X $(SDK_PACKAGE).ImageVersion=$(SDK_VERSION)"
 $(TOOLS)/opm: TOOL_FLAGS = -tags=$(OLM_TAGS),json1 -ldflags="-s -w"
 
 # Every tool is pinned by a module file of its own, and rebuilt when that file changes.
-$(TOOLS)/%: hack/tools/%.mod hack/tools/%.sum
+$(TOOLS)/%: $(ROOT)hack/tools/%.mod $(ROOT)hack/tools/%.sum
 	@echo "building $* (once)"
-	@cd hack/tools && go build -modfile=$*.mod $(TOOL_FLAGS) -o $@ tool
+	@cd $(ROOT)hack/tools && go build -modfile=$*.mod $(TOOL_FLAGS) -o $@ tool
 	@touch $@
 
 # Always asked, because Go knows best what has changed; it takes a second.
-.PHONY: bin/devcluster
-bin/devcluster:
-	@cd hack/devcluster && go build -buildvcs=false -o $(CURDIR)/$@ .
+.PHONY: $(ROOT)bin/devcluster
+$(ROOT)bin/devcluster:
+	@cd $(ROOT)hack/devcluster && go build -buildvcs=false -o $(abspath $(ROOT)bin/devcluster) .
