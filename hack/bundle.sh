@@ -2,14 +2,16 @@
 # Writes the OLM bundle of a version: manifests/, metadata/, tests/ and
 # bundle.Dockerfile. The same arguments give the same bytes.
 #
-#   hack/bundle.sh --version X.Y.Z --image REF [--scorecard-image REF] [--output DIR]
-#                  [--channels A,B] [--default-channel A]
+#   hack/bundle.sh [--project DIR] --version X.Y.Z --image REF [--scorecard-image REF]
+#                  [--output DIR] [--channels A,B] [--default-channel A]
+#
+# The project is that of the root, or --project workloads.
 #
 # The channels of the bundle, and the version that it replaces, are those of the upgrade graph
-# (catalog/critical-service-operator/channels.yaml): catalogs in replaces-mode take both from the bundle.
+# (catalog/PACKAGE/channels.yaml): catalogs in replaces-mode take both from the bundle.
 # --channels names others, for a catalog that is not this project's.
 #
-# Without --output it is the bundle of this repository: bundle/, and
+# Without --output it is the bundle of the project: bundle/, and
 # bundle.Dockerfile beside it. With --output everything is in DIR, which is also
 # the context to build the image from.
 #
@@ -19,10 +21,9 @@
 # asked.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=hack/project.sh
+source hack/project.sh
 
-readonly package=critical-service-operator
-readonly graph=catalog/$package/channels.yaml
-readonly csv_base=config/manifests/bases/$package.clusterserviceversion.yaml
 readonly tools=${TOOLS:-$PWD/bin/tools}
 
 usage() {
@@ -30,9 +31,10 @@ usage() {
   exit 2
 }
 
-version='' image='' scorecard_image='' output='' given_channels='' default_channel=''
+project='' version='' image='' scorecard_image='' output='' given_channels='' default_channel=''
 while (($#)); do
   case $1 in
+    --project) project=${2:?} ;;
     --version) version=${2:?} ;;
     --image) image=${2:?} ;;
     --scorecard-image) scorecard_image=${2:?} ;;
@@ -50,7 +52,10 @@ if [[ ${USE_IMAGE_DIGESTS:-} == true && $image != *@* ]]; then
   digest=$("$tools/crane" digest "$image")
   image=${image%:*}@$digest
 fi
-scorecard_image=${scorecard_image:-quay.io/critical-service/operator-scorecard:v$version}
+use_project "$project"
+readonly project package repository
+readonly graph=catalog/$package/channels.yaml csv_base=$project/config/manifests/bases/$package.clusterserviceversion.yaml
+scorecard_image=${scorecard_image:-$repository-scorecard:v$version}
 
 # in_graph prints a line for each channel that has this version: the channel, and the version replaced there.
 in_graph() {
@@ -101,7 +106,7 @@ overlay() {
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 resources:
-- ../../../config/manifests
+- ../../../$project/config/manifests
 replacements:
 - source:
     kind: Deployment
@@ -117,7 +122,7 @@ patches:
   patch: |
     - op: replace
       path: /spec/icon/0/base64data
-      value: $(base64 < config/manifests/icon.svg | tr -d '\n')
+      value: $(base64 < "$project/config/manifests/icon.svg" | tr -d '\n')
 YAML
   if [[ $replaces ]]; then
     cat >> "$work/overlay/kustomization.yaml" <<YAML
@@ -126,9 +131,9 @@ YAML
       value: $replaces
 YAML
   fi
-  (cd "$work/overlay" && "$tools/kustomize" edit set image "quay.io/critical-service/operator=$image")
+  (cd "$work/overlay" && "$tools/kustomize" edit set image "$repository=$image")
   "$tools/kustomize" build "$work/overlay" |
-    sed "s#quay.io/critical-service/operator-scorecard:.*#$scorecard_image#"
+    sed "s#$repository-scorecard:.*#$scorecard_image#"
 }
 
 # settle makes a generated CSV the same every time: created when its base says
@@ -152,10 +157,10 @@ settle() {
 }
 
 # The descriptors of the base come from the markers in api/.
-"$tools/operator-sdk" generate kustomize manifests --quiet --interactive=false --package "$package"
+(cd "$project" && "$tools/operator-sdk" generate kustomize manifests --quiet --interactive=false --package "$package")
 
 # In a folder of its own, because it writes bundle.Dockerfile where it runs.
-cp PROJECT "$work"
+cp "$project/PROJECT" "$work"
 overlay | (cd "$work" && "$tools/operator-sdk" generate bundle --quiet --package "$package" --version "$version" \
   --channels "$channels" --default-channel "$default_channel")
 csv=$work/bundle/manifests/$package.clusterserviceversion.yaml
@@ -168,13 +173,13 @@ fi
 # OpenShift 4.15 has Kubernetes 1.28, the minKubeVersion. Its catalogs ask for the range.
 printf '\n  # Versions of OpenShift: from here on.\n  com.redhat.openshift.versions: v4.15\n' >> "$work/bundle/metadata/annotations.yaml"
 # OLM makes a Service for the webhooks itself. This one only informs Operator SDK which Deployment serves them.
-rm "$work/bundle/manifests/critical-service-webhook_v1_service.yaml"
+rm "$work/bundle/manifests/"*-webhook_v1_service.yaml
 
 if [[ $output ]]; then
   sed 's#^COPY bundle/#COPY #' "$work/bundle.Dockerfile" > "$work/bundle/bundle.Dockerfile"
 else
-  output=bundle
-  cp "$work/bundle.Dockerfile" bundle.Dockerfile
+  output=$project/bundle
+  cp "$work/bundle.Dockerfile" "$project/bundle.Dockerfile"
 fi
 # What an earlier version had and this one has not must not stay.
 mkdir -p "$output"

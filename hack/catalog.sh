@@ -1,24 +1,25 @@
 #!/usr/bin/env bash
 # Writes the file-based catalog (FBC) that OLM installs from.
 #
-#   hack/catalog.sh [--bundle DIR] [--catalog DIR] [--bundle-image REF] [--version X.Y.Z] [--default-channel NAME]
+#   hack/catalog.sh [--project DIR] [--bundle DIR] [--catalog DIR] [--bundle-image REF] [--version X.Y.Z] [--default-channel NAME]
 #     Renders bundle/ into catalog/: the package, and one file for this version. The files of earlier versions
 #     and the channels, which a person writes, stay as they are. So does the file of this version once it names its
 #     image by digest: it is released then, and is refused another image. The same bundle gives the same bytes.
 #     With --version it refuses a bundle of another one.
 #
-#   hack/catalog.sh --output DIR [--bundle-image REF] BUNDLE_DIR...
+#   hack/catalog.sh [--project DIR] --output DIR [--bundle-image REF] BUNDLE_DIR...
 #     Writes DIR/catalog and DIR/catalog.Dockerfile with these bundles in both channels: the first is the oldest,
-#     and each of the others replaces the one before it. For tests.
+#     and each of the others replaces the one before it. Other packages in DIR/catalog stay. For tests.
 #
-# A bundle's image has the name that a release gives it, unless --bundle-image says otherwise; in it, opm puts
-# the version for {{.Version}}. No registry is asked.
+# The project is that of the root, or --project workloads: one catalog has both packages. A bundle's image has the name
+# that a release gives it, unless --bundle-image says otherwise; in it, opm puts the version for {{.Version}}. No registry
+# is asked.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 readonly root
-readonly package=critical-service-operator
-readonly published_image='quay.io/critical-service/operator-bundle:v{{.Version}}'
+# shellcheck source=hack/project.sh
+source "$root/hack/project.sh"
 readonly channels=(stable-v1 candidate-v1)
 readonly opm=${TOOLS:-$root/bin/tools}/opm
 
@@ -27,10 +28,11 @@ usage() {
   exit 2
 }
 
-output='' bundle=$root/bundle catalog=$root/catalog version='' bundle_image='' default_channel=stable-v1
+project='' output='' bundle='' catalog=$root/catalog version='' bundle_image='' default_channel=stable-v1
 bundles=()
 while (($#)); do
   case $1 in
+    --project) project=${2:?}; shift 2 ;;
     --output) output=${2:?}; shift 2 ;;
     --bundle) bundle=${2:?}; shift 2 ;;
     --catalog) catalog=${2:?}; shift 2 ;;
@@ -42,6 +44,11 @@ while (($#)); do
   esac
 done
 
+use_project "$root${project:+/$project}"
+readonly project package repository
+readonly published_image="$repository-bundle:v{{.Version}}"
+bundle=${bundle:-$project/bundle}
+
 refuse() {
   echo "There is no catalog: $*" >&2
   exit 1
@@ -50,11 +57,11 @@ refuse() {
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# render_package DIR writes what belongs to no version.
+# render_package DIR writes what belongs to no version. The sentence that describes it is that of the operator's image.
 render_package() {
   "$opm" init "$package" --output yaml --default-channel "$default_channel" \
-    --icon "$root/config/manifests/icon.svg" \
-    --description <(echo 'Makes sure that a critical Kubernetes Service always has something that answers.') > "$1/package.yaml"
+    --icon "$project/config/manifests/icon.svg" \
+    --description <(sed -n 's/.*image\.description="\(.*\)".*/\1./p' "$project/Dockerfile") > "$1/package.yaml"
 }
 
 # render_bundle BUNDLE_DIR DIR writes DIR/bundles/vX.Y.Z.yaml, if it is not released, and prints the version's name.
@@ -100,8 +107,8 @@ if [[ -z $output ]]; then
 fi
 
 ((${#bundles[@]})) || usage
-rm -rf "$output/catalog"
 catalog=$output/catalog/$package
+rm -rf "$catalog"
 mkdir -p "$catalog"
 render_package "$catalog"
 names=()

@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# Prints the whole install (config/default) with the given image of the
+# Prints the whole install (config/default) of a project, that of the root or workloads, with the given image of its
 # operator. The image goes into an overlay of its own, so that config/ stays as it is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=hack/project.sh
+source hack/project.sh
 
-image=${1:?usage: hack/render.sh IMAGE}
+image=${1:?usage: hack/render.sh IMAGE [PROJECT]}
+use_project "${2:-}"
 overlay=$(mktemp -d bin/install.XXXXXX)
 trap 'rm -rf "$overlay"' EXIT
 
@@ -12,7 +15,7 @@ cat > "$overlay/kustomization.yaml" <<EOF
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 resources:
-- ../../config/default
+- ../../$project/config/default
 EOF
-(cd "$overlay" && ../tools/kustomize edit set image "quay.io/critical-service/operator=$image")
+(cd "$overlay" && ../tools/kustomize edit set image "$repository=$image")
 bin/tools/kustomize build "$overlay"

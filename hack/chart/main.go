@@ -1,6 +1,7 @@
-// Command chart writes the templates of the Helm chart from what kustomize
-// builds, so that the chart and config/default cannot differ: all that is not in
-// the list of parameters (parameters.go) is taken over as it is.
+// Command chart writes the templates of the Helm chart of a project, that of the
+// root or workloads, from what kustomize builds, so that the chart and
+// config/default cannot differ: all that is not in the list of parameters
+// (parameters.go) is taken over as it is.
 //
 // What kustomize does not know is written by hand beside the generated folder:
 // the helpers, the ConfigMap of the settings, and the notes.
@@ -9,8 +10,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,21 +23,26 @@ import (
 
 func main() {
 	kustomize := flag.String("kustomize", "bin/tools/kustomize", "the kustomize to run")
-	config := flag.String("config", "config", "the folder of the kustomizations")
-	chart := flag.String("chart", "config/chart/critical-service-operator", "the folder of the chart; what is in its templates/generated is removed")
+	project := flag.String("project", ".", "the folder of the project; its config/ has the kustomizations")
+	folder := flag.String("chart", "", "the folder of the chart; what is in its templates/generated is removed; empty is config/chart/NAME of the project")
 	version := flag.String("version", "", "X.Y.Z of the chart and of the operator that it installs; empty leaves them")
 	flag.Parse()
-	err := run(context.Background(), *kustomize, *config, filepath.Join(*chart, "templates/generated"))
-	if err == nil && *version != "" {
-		err = stamp(filepath.Join(*chart, "Chart.yaml"), *version)
-	}
+	err := run(context.Background(), *kustomize, *project, *folder, *version)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "Error:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, kustomize, config, output string) error {
+func run(ctx context.Context, kustomize, project, folder, version string) error {
+	name, err := nameOf(project)
+	if err != nil {
+		return err
+	}
+	config := filepath.Join(project, "config")
+	if folder == "" {
+		folder = filepath.Join(config, "chart", name)
+	}
 	plain, err := build(ctx, kustomize, filepath.Join(config, "default"))
 	if err != nil {
 		return err
@@ -43,26 +51,56 @@ func run(ctx context.Context, kustomize, config, output string) error {
 	if err != nil {
 		return err
 	}
-	files, err := templates(plain, certManager)
+	namespace, err := namespaceIn(plain)
 	if err != nil {
+		return err
+	}
+	c := &chart{name: name, namespace: namespace, files: map[string]string{}}
+	if err := c.templates(plain, certManager); err != nil {
 		return fmt.Errorf("make templates of what kustomize builds: %w", err)
 	}
 	for _, extra := range extras {
+		if _, err := os.Stat(filepath.Join(config, extra.folder)); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		objects, err := build(ctx, kustomize, filepath.Join(config, extra.folder))
 		if err != nil {
 			return err
 		}
-		if err := add(files, objects, extra.condition); err != nil {
+		if err := c.add(objects, extra.condition); err != nil {
 			return fmt.Errorf("make templates of config/%s: %w", extra.folder, err)
 		}
 	}
+	if err := c.save(filepath.Join(folder, "templates/generated")); err != nil || version == "" {
+		return err
+	}
+	return stamp(filepath.Join(folder, "Chart.yaml"), version)
+}
+
+// projectName is the name of a project in its PROJECT: that of its operator and its chart.
+var projectName = regexp.MustCompile(`(?m)^projectName: (\S+)$`)
+
+func nameOf(project string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(project, "PROJECT"))
+	if err != nil {
+		return "", fmt.Errorf("read the name of the project: %w", err)
+	}
+	found := projectName.FindSubmatch(data)
+	if found == nil {
+		return "", fmt.Errorf("read the name of the project: %s/PROJECT has no projectName", project)
+	}
+	return string(found[1]), nil
+}
+
+// save writes the files of the chart, and nothing else is in their folder then.
+func (c *chart) save(output string) error {
 	if err := os.RemoveAll(output); err != nil {
 		return fmt.Errorf("remove the templates before these: %w", err)
 	}
 	if err := os.MkdirAll(output, 0o755); err != nil {
 		return fmt.Errorf("make the folder of the templates: %w", err)
 	}
-	for name, content := range files {
+	for name, content := range c.files {
 		if err := os.WriteFile(filepath.Join(output, name), []byte(content), 0o644); err != nil {
 			return fmt.Errorf("write a template: %w", err)
 		}
@@ -71,7 +109,7 @@ func run(ctx context.Context, kustomize, config, output string) error {
 }
 
 // versions are the places in Chart.yaml that have the version.
-var versions = regexp.MustCompile(`(?m)^((?:version|appVersion): |.*image: quay\.io/critical-service/operator:v).*$`)
+var versions = regexp.MustCompile(`(?m)^((?:version|appVersion): |.*image: quay\.io/critical-service/[a-z]+:v).*$`)
 
 // stamp sets the version of the chart.
 func stamp(path, version string) error {

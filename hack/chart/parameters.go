@@ -2,9 +2,6 @@ package main
 
 import "fmt"
 
-// namespace is that of config/default. In the chart it is the release's.
-const namespace = "critical-service-system"
-
 // forCertManager is the condition of what only config/certmanager has.
 const forCertManager = `eq .Values.certificates "cert-manager"`
 
@@ -15,7 +12,7 @@ var conditions = map[string]string{
 	"PodDisruptionBudget":      ".Values.podDisruptionBudget",
 }
 
-// extras are folders of their own, for clusters that have what they need.
+// extras are folders of their own, for clusters that have what they need. A project may have them.
 var extras = []struct{ folder, condition string }{
 	{"prometheus", ".Values.monitoring.prometheus"},
 	{"grafana", ".Values.monitoring.grafana"},
@@ -27,10 +24,10 @@ var leftOut = map[string]bool{"Namespace": true}
 
 // parametrize puts template text where a value of the chart decides. This is the
 // whole list of parameters; everything else is as kustomize builds it.
-func parametrize(o object, text *texts) error {
+func (c *chart) parametrize(o object, text *texts) error {
 	labels := o.field("metadata", "labels")
 	labels["app.kubernetes.io/managed-by"] = text.inline("{{ .Release.Service }}")
-	labels["helm.sh/chart"] = text.inline(`{{ include "critical-service-operator.chart" . }}`)
+	labels["helm.sh/chart"] = text.inline(c.include("chart", "."))
 	switch o.kind() {
 	case "CustomResourceDefinition":
 		o.field("metadata", "annotations")["helm.sh/resource-policy"] = text.block(
@@ -38,12 +35,17 @@ func parametrize(o object, text *texts) error {
 			`helm.sh/resource-policy: keep`,
 			`{{- end }}`)
 	case "Deployment":
-		return parametrizeDeployment(o, text)
+		return c.parametrizeDeployment(o, text)
 	}
 	return nil
 }
 
-func parametrizeDeployment(o object, text *texts) error {
+// include is the template text that includes a helper of the chart.
+func (c *chart) include(helper, argument string) string {
+	return fmt.Sprintf("{{ include %q %s }}", c.name+"."+helper, argument)
+}
+
+func (c *chart) parametrizeDeployment(o object, text *texts) error {
 	o.field("spec")["replicas"] = text.inline("{{ .Values.replicas }}")
 	// The settings are read at start: other settings are other Pods.
 	o.field("spec", "template", "metadata", "annotations")["podAnnotations"] = text.block(
@@ -65,14 +67,14 @@ func parametrizeDeployment(o object, text *texts) error {
 		return fmt.Errorf("the Deployment %s has %d containers; the chart knows one", o.name(), len(containers))
 	}
 	manager, _ := containers[0].(map[string]any)
-	manager["image"] = text.inline(`{{ include "critical-service-operator.image" . }}`)
+	manager["image"] = text.inline(c.include("image", "."))
 	manager["imagePullPolicy"] = text.optionalWord("imagePullPolicy", ".Values.image.pullPolicy")
 	manager["resources"] = text.optional("resources", ".Values.resources")
 	// Where the settings say that the operator listens elsewhere, the ports follow.
 	listens := map[any]string{
-		"metrics": `{{ include "critical-service-operator.port" (list . "METRICS_BIND_ADDRESS" 8443) }}`,
-		"probes":  `{{ include "critical-service-operator.port" (list . "HEALTH_PROBE_BIND_ADDRESS" 8081) }}`,
-		"webhook": `{{ include "critical-service-operator.port" (list . "WEBHOOK_PORT" 9443) }}`,
+		"metrics": c.include("port", `(list . "METRICS_BIND_ADDRESS" 8443)`),
+		"probes":  c.include("port", `(list . "HEALTH_PROBE_BIND_ADDRESS" 8081)`),
+		"webhook": c.include("port", `(list . "WEBHOOK_PORT" 9443)`),
 	}
 	ports, _ := manager["ports"].([]any)
 	for _, entry := range ports {

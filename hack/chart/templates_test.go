@@ -21,9 +21,14 @@ func parsed(g Gomega, documents string) []object {
 	return objects
 }
 
+func newChart() *chart {
+	return &chart{name: "critical-service-example", namespace: "critical-service-system", files: map[string]string{}}
+}
+
 func TestATemplateSaysWhatKustomizeSays(t *testing.T) {
 	g := NewWithT(t)
-	files, err := templates(parsed(g, plainConfig), parsed(g, `
+	c := newChart()
+	g.Expect(c.templates(parsed(g, plainConfig), parsed(g, `
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: example, namespace: critical-service-system, annotations: {from: critical-service-system/example}}
@@ -34,9 +39,8 @@ data:
 apiVersion: v1
 kind: Secret
 metadata: {name: only-there}
-`))
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(files).To(Equal(map[string]string{
+`))).To(Succeed())
+	g.Expect(c.files).To(Equal(map[string]string{
 		"configmap.yaml": header + `---
 apiVersion: v1
 data:
@@ -50,7 +54,7 @@ metadata:
   {{- end }}
   labels:
     app.kubernetes.io/managed-by: {{ .Release.Service }}
-    helm.sh/chart: {{ include "critical-service-operator.chart" . }}
+    helm.sh/chart: {{ include "critical-service-example.chart" . }}
   name: example
   namespace: '{{ .Release.Namespace }}'
 `,
@@ -61,7 +65,7 @@ kind: Secret
 metadata:
   labels:
     app.kubernetes.io/managed-by: {{ .Release.Service }}
-    helm.sh/chart: {{ include "critical-service-operator.chart" . }}
+    helm.sh/chart: {{ include "critical-service-example.chart" . }}
   name: only-there
 {{- end }}
 `,
@@ -92,7 +96,7 @@ func TestWhatAChartCannotExpressIsAnError(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			_, err := templates(parsed(g, test.plain), parsed(g, test.certManager))
+			err := newChart().templates(parsed(g, test.plain), parsed(g, test.certManager))
 			g.Expect(err).To(MatchError(ContainSubstring(test.complaint)))
 		})
 	}

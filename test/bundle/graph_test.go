@@ -81,7 +81,7 @@ func scratch(t *testing.T) string {
 		g.Expect(os.MkdirAll(filepath.Dir(path), 0o755)).To(Succeed())
 		g.Expect(os.WriteFile(path, []byte(content), 0o600)).To(Succeed())
 	}
-	for _, name := range []string{"hack/bundle.sh", "PROJECT", "go.mod", "go.sum"} {
+	for _, name := range []string{"hack/bundle.sh", "hack/project.sh", "PROJECT", "go.mod", "go.sum"} {
 		write(name, read(g, name))
 	}
 	write(graph, laterGraph)
