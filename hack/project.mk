@@ -154,7 +154,7 @@ IMAGE_ARGS = --build-arg VERSION=$(BUILD_VERSION) --build-arg COMMIT=$(COMMIT) \
 
 .PHONY: docker-build
 docker-build: $(if $(PREBUILT),binaries) ## Build the image IMG. PREBUILT=1 packs binaries compiled here on an empty base and needs no registry.
-	$(CONTAINER_TOOL) build --file Dockerfile --tag $(IMG) $(if $(PLATFORM),--platform $(PLATFORM)) \
+	$(CONTAINER_TOOL) build --file $(abspath Dockerfile) --tag $(IMG) $(if $(PLATFORM),--platform $(PLATFORM)) \
 	  $(IMAGE_ARGS) $(or $(ROOT),.)
 
 .PHONY: docker-push
@@ -189,7 +189,7 @@ bundle-validate: $(TOOLS)/operator-sdk ## Hold the bundle against every validato
 
 .PHONY: bundle-build
 bundle-build: ## Build the image of the bundle, BUNDLE_IMG.
-	$(CONTAINER_TOOL) build --file bundle.Dockerfile --tag $(BUNDLE_IMG) .
+	$(CONTAINER_TOOL) build --file $(abspath bundle.Dockerfile) --tag $(BUNDLE_IMG) .
 
 .PHONY: bundle-push
 bundle-push: ## Push the image of the bundle.
