@@ -107,7 +107,7 @@ WEBHOOKS ?=
 manifests: $(TOOLS)/controller-gen ## Generate the CRDs, the webhook and the operator's ClusterRole from the markers in the code.
 	$(TOOLS)/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
 	$(if $(WEBHOOKS),$(TOOLS)/controller-gen webhook paths=$(WEBHOOKS) output:webhook:dir=config/webhook)
-	$(TOOLS)/controller-gen rbac:roleName=$(NAME) paths=./controllers/... paths=./internal/... output:rbac:dir=config/rbac
+	$(TOOLS)/controller-gen rbac:roleName=$(NAME) $(patsubst %,paths=./%/...,$(wildcard controllers internal)) output:rbac:dir=config/rbac
 
 .PHONY: chart
 chart: $(TOOLS)/kustomize ## Generate the templates of the Helm chart from config/default and config/certmanager, and set its version to VERSION.
