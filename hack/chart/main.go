@@ -3,8 +3,9 @@
 // config/default cannot differ: all that is not in the list of parameters
 // (parameters.go) is taken over as it is.
 //
-// What kustomize does not know is written by hand beside the generated folder:
-// the helpers, the ConfigMap of the settings, and the notes.
+// What kustomize does not know is the same for both projects (shared: the helpers
+// and the ConfigMap of the settings), or is written by hand beside the generated
+// folder: the notes.
 package main
 
 import (
@@ -58,6 +59,9 @@ func run(ctx context.Context, kustomize, project, folder, version string) error 
 	c := &chart{name: name, namespace: namespace, files: map[string]string{}}
 	if err := c.templates(plain, certManager); err != nil {
 		return fmt.Errorf("make templates of what kustomize builds: %w", err)
+	}
+	if err := c.share(plain); err != nil {
+		return err
 	}
 	for _, extra := range extras {
 		if _, err := os.Stat(filepath.Join(config, extra.folder)); errors.Is(err, fs.ErrNotExist) {

@@ -101,3 +101,21 @@ func TestWhatAChartCannotExpressIsAnError(t *testing.T) {
 		})
 	}
 }
+
+const deployment = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: critical-service-example}
+spec: {template: {spec: {containers: [{name: manager, envFrom: [{secretRef: {name: secret}}, {configMapRef: {name: example-settings}}]}]}}}
+`
+
+func TestEveryChartHasItsHelpersAndItsSettings(t *testing.T) {
+	g := NewWithT(t)
+	c := newChart()
+	g.Expect(c.share(parsed(g, plainConfig+"---"+deployment))).To(Succeed())
+	g.Expect(c.files).To(HaveLen(2))
+	g.Expect(c.files["_helpers.tpl"]).To(ContainSubstring(`define "critical-service-example.image"`))
+	g.Expect(c.files["settings.yaml"]).To(And(
+		ContainSubstring("name: example-settings\n"), ContainSubstring("app.kubernetes.io/name: critical-service-example\n")))
+	g.Expect(newChart().share(parsed(g, plainConfig))).To(MatchError(ContainSubstring("takes its environment from a ConfigMap")))
+}
