@@ -58,8 +58,8 @@ page() {
   if gh release view "$version" >/dev/null 2>&1; then return; fi
   [[ $version != *-* ]] || kind=(--prerelease)
   awk -v heading="## [$number]" '/^## / {on = index($0, heading) == 1; next} on' CHANGELOG.md |
-    gh release create "$version" --verify-tag --title "$version" --notes-file - "${kind[@]}" dist/install.yaml \
-      dist/critical-service-operator-"$number".tgz dist/kubectl-critsvc_* dist/critsvc.yaml dist/images.txt dist/SHA256SUMS
+    gh release create "$version" --verify-tag --title "$version" --notes-file - "${kind[@]}" dist/install.yaml dist/install-workloads.yaml \
+      dist/critical-service-{operator,workloads}-"$number".tgz dist/kubectl-critsvc_* dist/critsvc.yaml dist/images.txt dist/SHA256SUMS
 }
 
 check

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes everything that is published of a version, in dist/: the images for every architecture, the bundle that
-# names them by digest, the catalog, dist/install.yaml, the Helm chart, and checksums. It publishes nothing; at its
-# end it says what a person does next. See docs/maintainers/release.md.
+# Makes everything that is published of a version of both operators, in dist/: the images for every architecture, the
+# bundles that name them by digest, the catalog, dist/install.yaml and dist/install-workloads.yaml, the Helm charts, and
+# checksums. It publishes nothing; at its end it says what a person does next. See docs/maintainers/release.md.
 #
 #   hack/release.sh vX.Y.Z
 #   hack/release.sh vX.Y.Z-WORD catalog    only the image of catalog/ as it is, when a channel has changed since
@@ -10,10 +10,13 @@
 # (host:port), and from there into dist/images as OCI layouts. OPM_IMAGE is what the catalog's image is made from.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=hack/project.sh
+source hack/project.sh
 
 readonly version=${1:-} only=${2:-}
 readonly number=${version#v}
-readonly package=critical-service-operator
+# The folders of the projects; that of the root is empty.
+readonly projects=('' workloads)
 readonly published=quay.io/critical-service
 readonly architectures=(amd64 arm64)
 readonly tools=${TOOLS:-$PWD/bin/tools}
@@ -40,8 +43,8 @@ check() {
 # check_catalog refuses a catalog that offers what is not published, and is not the version to release.
 check_catalog() {
   local unreleased
-  unreleased=$(grep --files-without-match '^image: .*@sha256:' catalog/$package/bundles/*.yaml |
-    grep --invert-match --line-regexp --fixed-strings "catalog/$package/bundles/$version.yaml" || true)
+  unreleased=$(grep --files-without-match '^image: .*@sha256:' catalog/*/bundles/*.yaml |
+    grep --invert-match "/bundles/$version.yaml\$" || true)
   [[ -z $unreleased ]] ||
     refuse "${unreleased//$'\n'/ } names its image by tag, as no released version does. Copy it from dist/catalog of its release."
 }
@@ -55,10 +58,14 @@ check_version() {
   [[ -z $others ]] || refuse "this commit has the tag ${others//$'\n'/ }, which is not $version."
   grep --quiet --fixed-strings "## [$number]" CHANGELOG.md ||
     refuse "CHANGELOG.md has no entry '## [$number]'. Say there what is new."
-  grep --quiet --line-regexp --fixed-strings "  name: $package.$version" bundle/manifests/$package.clusterserviceversion.yaml ||
-    refuse "bundle/ is of another version. Set VERSION to $number in hack/project.mk, run 'make bundle catalog', and commit."
-  grep --quiet --line-regexp --fixed-strings -- "- name: $package.$version" catalog/$package/channels.yaml ||
-    refuse "no channel in catalog/$package/channels.yaml has $package.$version. Add an entry that replaces the version before."
+  local folder
+  for folder in "${projects[@]}"; do
+    use_project "$folder"
+    grep --quiet --line-regexp --fixed-strings "  name: $package.$version" "$project/bundle/manifests/$package.clusterserviceversion.yaml" ||
+      refuse "${folder:+$folder/}bundle/ is of another version. Set VERSION to $number in hack/project.mk, run 'make -C $project bundle catalog', and commit."
+    grep --quiet --line-regexp --fixed-strings -- "- name: $package.$version" "catalog/$package/channels.yaml" ||
+      refuse "no channel in catalog/$package/channels.yaml has $package.$version. Add an entry that replaces the version before."
+  done
 }
 
 # use_registry sets registry: the given one, or one that ends with this script.
@@ -120,6 +127,30 @@ catalog_image() {
   image operator-catalog --file "$work/context/catalog.Dockerfile" --build-arg VERSION="$version" "${base[@]}" "$work/context"
 }
 
+# operator DIR makes what is published of a project: its images, its bundle, its version in dist/catalog, its install in
+# one file, and its chart.
+operator() {
+  local name bundle=dist/bundle${1:+-$1} scorecard=()
+  use_project "$1"
+  name=${repository##*/}
+  image "$name" --file "$project/Dockerfile" --target prebuilt --build-arg BASE=scratch \
+    --build-arg VERSION="$version" --build-arg COMMIT="$commit" .
+  if [[ -e $project/test/scorecard/Dockerfile ]]; then
+    image "$name-scorecard" --file "$project/test/scorecard/Dockerfile" "bin${1:+/$1}/linux-@ARCH@"
+    scorecard=(--scorecard-image "$repository-scorecard@${digest[$name-scorecard]}")
+  fi
+
+  TOOLS=$tools USE_IMAGE_DIGESTS=true hack/bundle.sh --project "$project" --version "$number" \
+    --image "$repository@${digest[$name]}" "${scorecard[@]}" --output "$bundle"
+  image "$name-bundle" --file "$bundle/bundle.Dockerfile" "$bundle"
+  TOOLS=$tools hack/catalog.sh --project "$project" --bundle "$bundle" --catalog dist/catalog \
+    --bundle-image "$repository-bundle@${digest[$name-bundle]}"
+
+  say "$package: the install in one file, and the Helm chart"
+  hack/render.sh "$repository:$version" "$project" > "dist/install${1:+-$1}.yaml"
+  hack/chart.sh "$number" "$project" > /dev/null
+}
+
 # checksums writes dist/SHA256SUMS.
 checksums() {
   (cd dist && find . -type f -print0 | LC_ALL=C sort --zero-terminated | xargs -0 sha256sum) > "$work/SHA256SUMS"
@@ -135,7 +166,7 @@ next() {
   git push origin $version    # on GitHub the workflow "release" does the same from the tag, and publishes when a maintainer approves
   make publish VERSION=$version    # instead of the workflow
   Offer dist/critsvc.yaml, the manifest of the kubectl plugin, to https://github.com/kubernetes-sigs/krew-index as plugins/critsvc.yaml.
-  cp dist/catalog/$package/bundles/$version.yaml catalog/$package/bundles/    # and commit: what is released is named by digest from now on
+  cp -R dist/catalog/. catalog/    # and commit: what is released is named by digest from now on
 TEXT
 }
 
@@ -165,24 +196,14 @@ if [[ $only == catalog ]]; then
 fi
 
 say "Binaries"
-for arch in "${architectures[@]}"; do make --no-print-directory binaries scorecard-binary ARCH="$arch" VERSION="$version" COMMIT="$commit"; done
-
-image operator --file Dockerfile --target prebuilt --build-arg BASE=scratch \
-  --build-arg VERSION="$version" --build-arg COMMIT="$commit" .
-image operator-scorecard --file test/scorecard/Dockerfile bin/linux-@ARCH@
-
-TOOLS=$tools USE_IMAGE_DIGESTS=true hack/bundle.sh --version "$number" --image "$published/operator@${digest[operator]}" \
-  --scorecard-image "$published/operator-scorecard@${digest[operator-scorecard]}" --output dist/bundle
-image operator-bundle --file dist/bundle/bundle.Dockerfile dist/bundle
+for arch in "${architectures[@]}"; do
+  make --no-print-directory binaries scorecard-binary ARCH="$arch" VERSION="$version" COMMIT="$commit"
+  make --no-print-directory --directory=workloads binaries ARCH="$arch" VERSION="$version" COMMIT="$commit"
+done
 
 cp -R catalog dist/catalog
-TOOLS=$tools hack/catalog.sh --bundle dist/bundle --catalog dist/catalog \
-  --bundle-image "$published/operator-bundle@${digest[operator-bundle]}"
+for folder in "${projects[@]}"; do operator "$folder"; done
 catalog_image
-
-say "dist/install.yaml and the Helm chart"
-hack/render.sh "$published/operator:$version" > dist/install.yaml
-hack/chart.sh "$number" > /dev/null
 
 say "The kubectl plugin"
 hack/plugin.sh "$version" "$commit"

@@ -20,15 +20,18 @@ tar --create --null --files-from="$copy/files" | tar --extract --directory="$cop
 unset MAKEFLAGS MAKEOVERRIDES VERSION IMAGE_TAG_BASE IMG BUNDLE_IMG SCORECARD_IMG CHANNELS DEFAULT_CHANNEL USE_IMAGE_DIGESTS
 # In this order: the chart and the bundle are made of the manifests and the dashboard, the catalog of the bundle.
 targets=(tidy generate manifests api-docs dashboard plugin-picture chart bundle catalog fmt)
-make --no-print-directory --directory="$copy/regenerated" TOOLS="$PWD/bin/tools" "${targets[@]}" ||
-  { echo "Nothing could be generated: run 'make ${targets[*]}' and fix what it reports." >&2; exit 1; }
+sibling=(generate manifests chart bundle catalog)
+commands="make ${targets[*]} && make -C workloads ${sibling[*]}"
+regenerate() { make --no-print-directory --directory="$copy/regenerated" TOOLS="$PWD/bin/tools" "$@"; }
+{ regenerate "${targets[@]}" && regenerate --directory=workloads "${sibling[@]}"; } ||
+  { echo "Nothing could be generated: run '$commands' and fix what it reports." >&2; exit 1; }
 
 if ! diff --unified --recursive --new-file --exclude=bin "$copy/tree" "$copy/regenerated" > "$copy/diff"; then
   sed -e "s#$copy/tree/#a/#; s#$copy/regenerated/#b/#" -e 100q "$copy/diff"
   echo
   echo "These files are not what their sources generate:"
   awk -F '\t' -v root="$copy/regenerated/" '/^\+\+\+ / {print "  " substr($1, length(root) + 5)}' "$copy/diff"
-  echo "Run 'make ${targets[*]}' and commit the result."
+  echo "Run '$commands' and commit the result."
   exit 1
 fi
 # Pictures differ by the fonts of a machine, so that they are not taken again.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,19 +55,39 @@ func TestTheCatalogCanBeUpgradedAlong(t *testing.T) {
 
 // Whether the file says what the bundle says is checked by `make verify`, until
 // the version is released.
-func TestTheCatalogHasTheVersionOfTheBundle(t *testing.T) {
+func TestTheCatalogHasTheVersionOfEachBundle(t *testing.T) {
 	g := NewWithT(t)
-	data, err := os.ReadFile(filepath.Join("../../bundle/manifests", packageName+".clusterserviceversion.yaml"))
-	g.Expect(err).NotTo(HaveOccurred())
-	var csv struct {
-		Metadata struct {
-			Name string `json:"name"`
-		} `json:"metadata"`
-	}
-	g.Expect(yaml.Unmarshal(data, &csv)).To(Succeed())
 	documents, err := load(folder)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(names(documents, "olm.bundle")).To(ContainElement(csv.Metadata.Name))
+	packages := map[string]string{"../..": packageName, "../../workloads": "critical-service-workloads"}
+	g.Expect(names(documents, "olm.package")).To(ConsistOf(slices.Collect(maps.Values(packages))))
+	for project, name := range packages {
+		data, err := os.ReadFile(filepath.Join(project, "bundle/manifests", name+".clusterserviceversion.yaml"))
+		g.Expect(err).NotTo(HaveOccurred())
+		var csv struct {
+			Metadata struct {
+				Name string `json:"name"`
+			} `json:"metadata"`
+		}
+		g.Expect(yaml.Unmarshal(data, &csv)).To(Succeed())
+		g.Expect(names(documents, "olm.bundle")).To(ContainElement(csv.Metadata.Name))
+	}
+}
+
+func TestEachPackageOfACatalogIsJudgedByItself(t *testing.T) {
+	g := NewWithT(t)
+	second := twoVersions()
+	for i := range second {
+		rename := func(name string) string { return strings.Replace(name, packageName, "critical-service-workloads", 1) }
+		second[i].Name, second[i].Package = rename(second[i].Name), rename(second[i].Package)
+		for j, this := range second[i].Entries {
+			second[i].Entries[j].Name, second[i].Entries[j].Replaces = rename(this.Name), rename(this.Replaces)
+		}
+	}
+	g.Expect(faults(slices.Concat(twoVersions(), second))).To(BeEmpty())
+	second[1].Entries[1].Replaces = "critical-service-operator.v1.0.0"
+	g.Expect(faults(slices.Concat(twoVersions(), second))).To(ContainElement(
+		"critical-service-workloads.v1.1.0 in channel stable-v1 replaces critical-service-operator.v1.0.0, which is not in the channel"))
 }
 
 func TestWhatIsWrongWithAGraphIsSaid(t *testing.T) {
@@ -169,6 +190,16 @@ func inStable(change func(channel *document)) func([]document) []document {
 // faults are what is wrong with a catalog, as sentences.
 func faults(documents []document) []string {
 	var found []string
+	for _, name := range names(documents, "olm.package") {
+		found = append(found, faultsOfPackage(slices.DeleteFunc(slices.Clone(documents), func(document document) bool {
+			return document.Name != name && document.Package != name
+		}))...)
+	}
+	return found
+}
+
+func faultsOfPackage(documents []document) []string {
+	var found []string
 	for _, document := range documents {
 		if document.Schema == "olm.package" && document.DefaultChannel != stable {
 			found = append(found, fmt.Sprintf("the default channel is %s, and has to be %s", document.DefaultChannel, stable))
@@ -258,8 +289,10 @@ func names(documents []document, schema string) []string {
 
 // isEarlier compares two names like critical-service-operator.v1.2.3.
 func isEarlier(name, than string) bool {
-	this, err := version.ParseSemantic(strings.TrimPrefix(name, packageName+"."))
-	other, otherErr := version.ParseSemantic(strings.TrimPrefix(than, packageName+"."))
+	_, name, _ = strings.Cut(name, ".")
+	_, than, _ = strings.Cut(than, ".")
+	this, err := version.ParseSemantic(name)
+	other, otherErr := version.ParseSemantic(than)
 	return err == nil && otherErr == nil && this.LessThan(other)
 }
 

@@ -97,8 +97,8 @@ func released() map[string]string {
 	}
 }
 
-const page = "gh release create v1.1.0 --verify-tag --title v1.1.0 --notes-file - dist/install.yaml " +
-	"dist/critical-service-operator-1.1.0.tgz dist/kubectl-critsvc_linux_amd64.tar.gz dist/critsvc.yaml dist/images.txt dist/SHA256SUMS"
+const page = "gh release create v1.1.0 --verify-tag --title v1.1.0 --notes-file - dist/install.yaml dist/install-workloads.yaml " +
+	"dist/critical-service-operator-1.1.0.tgz dist/critical-service-workloads-1.1.0.tgz dist/kubectl-critsvc_linux_amd64.tar.gz dist/critsvc.yaml dist/images.txt dist/SHA256SUMS"
 
 func TestAReleaseIsPublished(t *testing.T) {
 	g := NewWithT(t)

@@ -16,13 +16,17 @@ const (
 
 // release is a tree in which v1.1.0 is ready, and v1.0.0 is released.
 func release() map[string]string {
-	return map[string]string{
+	files := map[string]string{
 		"CHANGELOG.md": "## [1.1.0] - 2026-12-01\n",
-		"bundle/manifests/" + packageName + ".clusterserviceversion.yaml": "metadata:\n  name: " + packageName + ".v1.1.0\n",
-		"catalog/" + packageName + "/channels.yaml":                       "entries:\n- name: " + packageName + ".v1.0.0\n- name: " + packageName + ".v1.1.0\n",
-		firstVersion:  "image: quay.io/critical-service/operator-bundle@sha256:0123\n",
-		secondVersion: "image: quay.io/critical-service/operator-bundle:v1.1.0\n",
+		firstVersion:   "image: quay.io/critical-service/operator-bundle@sha256:0123\n",
+		secondVersion:  "image: quay.io/critical-service/operator-bundle:v1.1.0\n",
 	}
+	for folder, name := range map[string]string{"": packageName, "workloads/": "critical-service-workloads"} {
+		files[folder+"PROJECT"] = "projectName: " + name + "\n"
+		files[folder+"bundle/manifests/"+name+".clusterserviceversion.yaml"] = "metadata:\n  name: " + name + ".v1.1.0\n"
+		files["catalog/"+name+"/channels.yaml"] = "entries:\n- name: " + name + ".v1.0.0\n- name: " + name + ".v1.1.0\n"
+	}
+	return files
 }
 
 // tryRelease runs hack/release.sh in a repository of these files, and is what it
@@ -30,7 +34,7 @@ func release() map[string]string {
 func tryRelease(t *testing.T, files map[string]string, environment []string, arguments ...string) string {
 	g := NewWithT(t)
 	folder := t.TempDir()
-	for _, name := range []string{"hack/release.sh", "hack/container-tool.sh"} {
+	for _, name := range []string{"hack/release.sh", "hack/project.sh", "hack/container-tool.sh"} {
 		data, err := os.ReadFile(filepath.Join("../..", name))
 		g.Expect(err).NotTo(HaveOccurred())
 		files[name] = string(data)
@@ -81,6 +85,18 @@ func TestAReleaseIsRefused(t *testing.T) {
 			arguments: []string{"v1.0.0"},
 			change:    func(files map[string]string) { files["CHANGELOG.md"] = "## [1.0.0]\n" },
 			said:      "There is no release: bundle/ is of another version.",
+		},
+		"with the workloads' bundle of another version": {
+			arguments: []string{"v1.1.0"},
+			change: func(files map[string]string) {
+				files["workloads/bundle/manifests/critical-service-workloads.clusterserviceversion.yaml"] = "metadata:\n"
+			},
+			said: "There is no release: workloads/bundle/ is of another version. Set VERSION to 1.1.0 in hack/project.mk, run 'make -C workloads bundle catalog', and commit.",
+		},
+		"without the workloads in a channel": {
+			change:    func(files map[string]string) { files["catalog/critical-service-workloads/channels.yaml"] = "entries: []\n" },
+			arguments: []string{"v1.1.0"},
+			said:      "has critical-service-workloads.v1.1.0. Add an entry",
 		},
 		"in no channel": {
 			change:    func(files map[string]string) { files["catalog/"+packageName+"/channels.yaml"] = "entries: []\n" },
