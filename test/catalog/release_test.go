@@ -94,7 +94,9 @@ func TestAReleaseIsRefused(t *testing.T) {
 			said: "There is no release: workloads/bundle/ is of another version. Set VERSION to 1.1.0 in hack/project.mk, run 'make -C workloads bundle catalog', and commit.",
 		},
 		"without the workloads in a channel": {
-			change:    func(files map[string]string) { files["catalog/critical-service-workloads/channels.yaml"] = "entries: []\n" },
+			change: func(files map[string]string) {
+				files["catalog/critical-service-workloads/channels.yaml"] = "entries: []\n"
+			},
 			arguments: []string{"v1.1.0"},
 			said:      "has critical-service-workloads.v1.1.0. Add an entry",
 		},
