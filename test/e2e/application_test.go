@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/critical-service/operator/test/internal/cluster"
+	"github.com/critical-service/operator/test/cluster"
 )
 
 // application is a Service with two Pods that answer as "shop", and that can lose them in many ways.

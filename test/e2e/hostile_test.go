@@ -20,7 +20,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/contract/listener"
-	"github.com/critical-service/operator/test/internal/cluster"
+	"github.com/critical-service/operator/test/cluster"
 )
 
 // What an editor of one namespace writes there, to be led to what is elsewhere. All of it is written as that

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/critical-service/operator/test/internal/cluster"
+	"github.com/critical-service/operator/test/cluster"
 )
 
 // Scenarios that stop the operator disturb all others: they must not be parallel.

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/test/internal/cluster"
+	"github.com/critical-service/operator/test/cluster"
 	"github.com/critical-service/operator/test/prober"
 )
 

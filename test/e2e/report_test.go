@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/test/internal/cluster"
+	"github.com/critical-service/operator/test/cluster"
 )
 
 // operatorLines is how much of the operator's log is shown: its last lines about the scenario.

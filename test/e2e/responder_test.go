@@ -16,7 +16,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/contract/listener"
-	"github.com/critical-service/operator/test/internal/cluster"
+	"github.com/critical-service/operator/test/cluster"
 )
 
 func TestTheResponderIsRolledWhileItIsAllThatAnswers(t *testing.T) {

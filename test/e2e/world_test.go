@@ -23,7 +23,7 @@ import (
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/test/internal/cluster"
+	"github.com/critical-service/operator/test/cluster"
 )
 
 // fallbackName is what the fallback Pods of all scenarios answer with.

@@ -21,7 +21,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/operator/crdcache"
-	"github.com/critical-service/operator/test/internal/cluster"
+	"github.com/critical-service/operator/test/cluster"
 )
 
 // labels is short for what stories are full of.

@@ -35,7 +35,7 @@ import (
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/critical-service/operator/test/internal/cluster"
+	"github.com/critical-service/operator/test/cluster"
 	"github.com/critical-service/operator/test/internal/document"
 )
 
