@@ -83,6 +83,10 @@ test: bin/devcluster $(addprefix $(TOOLS)/,gotestsum controller-gen kustomize he
 	(cd hack/devcluster && FORMAT=pkgname-and-test-fails ../gotest.sh devcluster ./... -timeout 25m $(TEST_ARGS)) || status=1; \
 	exit $$status
 
+.PHONY: workloads
+workloads: ## Run the tests of the workloads operator: `make -C workloads help` lists all that it has.
+	@make --no-print-directory --directory=workloads test TEST_ARGS='$(TEST_ARGS)'
+
 .PHONY: lint-scripts
 lint-scripts: $(TOOLS)/actionlint ## Check scripts and workflows.
 	@status=0; check() { echo "$$*"; "$$@" || status=1; }; \
@@ -103,6 +107,10 @@ docs: ## Build the documents as a site in dist/site; a link or heading that is m
 .PHONY: e2e
 e2e: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## Run the end-to-end tests on the devcluster, or on the cluster of KUBECONFIG.
 	hack/e2e.sh $(TEST_ARGS)
+
+.PHONY: e2e-workloads
+e2e-workloads: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## Run the end-to-end tests of the workloads operator, with both operators, as e2e.
+	hack/e2e-workloads.sh $(TEST_ARGS)
 
 .PHONY: test-e2e
 test-e2e: e2e ## The same as e2e.

@@ -1,4 +1,4 @@
-# Sourced by demo.sh and e2e.sh: the cluster they use, and how the images get there.
+# Sourced by demo.sh, e2e.sh and others: the cluster they use, and how the images get there.
 #
 # Without KUBECONFIG it is the devcluster, started if need be. With KUBECONFIG it is
 # that cluster: kind and minikube get the images loaded, others pull them from the
@@ -68,6 +68,17 @@ deliver_images() {
   # The base is empty, because the binaries are static: no registry is needed to build.
   deliver "$IMG" --target prebuilt --build-arg BASE=scratch .
   deliver "$DEMO_IMG" --file test/workload/Dockerfile "bin/linux-$arch"
+}
+
+# deliver_workloads does the same with the workloads operator, and sets WORKLOADS_IMG.
+deliver_workloads() {
+  local arch
+  arch=$("$kubectl" get nodes --output 'jsonpath={.items[0].status.nodeInfo.architecture}')
+  make --no-print-directory --directory=workloads binaries ARCH="$arch"
+  WORKLOADS_IMG=$(tagged "${WORKLOADS_IMG:-quay.io/critical-service/workloads}" "bin/workloads/linux-$arch/manager")
+  export WORKLOADS_IMG
+  say "Building and delivering $WORKLOADS_IMG"
+  deliver "$WORKLOADS_IMG" --file workloads/Dockerfile --target prebuilt --build-arg BASE=scratch .
 }
 
 # tagged IMAGE BINARY...: an image without a tag gets one that follows from its content. So no node

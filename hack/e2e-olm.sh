@@ -54,7 +54,9 @@ use_cluster
 say "Installing OLM"
 bin/devcluster olm up
 # OLM must not meet an operator that was installed by other means.
-hack/render.sh "$registry/operator:dev" | "$kubectl" delete --ignore-not-found --wait -f - >/dev/null
+for project in workloads .; do
+  hack/render.sh "$registry/operator:dev" "$project" | "$kubectl" delete --ignore-not-found --wait -f - >/dev/null
+done
 
 say "Building and delivering the operator, its bundles and catalogs: v$previous and v$current"
 mkdir -p "$work"

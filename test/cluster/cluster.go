@@ -1,11 +1,14 @@
-// Package cluster is what the demo and the end-to-end tests both need of a Kubernetes cluster: to
+// Package cluster is what the demo, the benchmarks and the end-to-end tests need of a Kubernetes cluster: to
 // find it, to apply manifests as a user would, and to say what a workload is waiting for.
 package cluster
 
 import (
-	"errors"
+	"context"
 	"fmt"
+	"net"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -30,8 +33,9 @@ type Cluster struct {
 }
 
 // Connect finds the cluster as kubectl does: the file given, else $KUBECONFIG, else ~/.kube/config.
-// It asks for the server's version, so that a wrong address is known at once.
-func Connect(kubeconfig string) (*Cluster, error) {
+// It asks for the server's version, so that a wrong address is known at once. Its client knows the kinds of Kubernetes,
+// those of the core, and more of them.
+func Connect(kubeconfig string, more ...func(*runtime.Scheme) error) (*Cluster, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
@@ -42,10 +46,9 @@ func Connect(kubeconfig string) (*Cluster, error) {
 	config.QPS, config.Burst = 100, 200
 
 	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		return nil, err
-	}
-	if err := errors.Join(criticalv1.AddToScheme(scheme), criticalv2.AddToScheme(scheme)); err != nil {
+	known := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, criticalv1.AddToScheme, criticalv2.AddToScheme)
+	known.Register(more...)
+	if err := known.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
 	reader, err := client.New(config, client.Options{Scheme: scheme})
@@ -64,4 +67,19 @@ func Connect(kubeconfig string) (*Cluster, error) {
 		Client: reader, Clientset: clientset, Config: config,
 		Kubeconfig: kubeconfig, Version: version.GitVersion,
 	}, nil
+}
+
+// AddressesAreRouted finds out whether this machine can reach a ClusterIP, as scenarios that are clients of Services must.
+func (c *Cluster) AddressesAreRouted(ctx context.Context) error {
+	var service corev1.Service
+	if err := c.Get(ctx, client.ObjectKey{Namespace: "default", Name: "kubernetes"}, &service); err != nil {
+		return err
+	}
+	address := net.JoinHostPort(service.Spec.ClusterIP, "443")
+	connection, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("the ClusterIP %s cannot be reached from here (%w): run the tests on a node of the cluster, "+
+			"for example on the devcluster", address, err)
+	}
+	return connection.Close()
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"testing"
 	"time"
@@ -90,7 +89,7 @@ func prepare(ctx context.Context) error {
 	if shared, err = cluster.Connect(kubeconfig); err != nil {
 		return err
 	}
-	if err := addressesAreRouted(ctx); err != nil {
+	if err := shared.AddressesAreRouted(ctx); err != nil {
 		return err
 	}
 	if err := install(ctx, manifest); err != nil {
@@ -100,21 +99,6 @@ func prepare(ctx context.Context) error {
 		return err
 	}
 	return applyTemplate(ctx)
-}
-
-// addressesAreRouted finds out whether this machine can reach a ClusterIP, as all scenarios must.
-func addressesAreRouted(ctx context.Context) error {
-	var service corev1.Service
-	if err := shared.Get(ctx, client.ObjectKey{Namespace: "default", Name: "kubernetes"}, &service); err != nil {
-		return err
-	}
-	address := net.JoinHostPort(service.Spec.ClusterIP, "443")
-	connection, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return fmt.Errorf("the ClusterIP %s cannot be reached from here (%w): run the tests on a node of the cluster, "+
-			"for example on the devcluster", address, err)
-	}
-	return connection.Close()
 }
 
 func install(ctx context.Context, manifest string) error {

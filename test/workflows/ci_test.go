@@ -95,7 +95,7 @@ func TestAMachineCanBePreparedWithoutAPhase(t *testing.T) {
 func TestAPhaseThatDoesNotExistFails(t *testing.T) {
 	g := NewWithT(t)
 	output, isGreen := runCI(t, nil, "lint", "lnit")
-	g.Expect(output).To(ContainSubstring("failed: there is no phase lnit, only: prepare test lint verify"))
+	g.Expect(output).To(ContainSubstring("failed: there is no phase lnit, only: prepare test workloads lint verify"))
 	g.Expect(output).To(HaveSuffix("1 passed, 1 failed, 0 skipped\n"))
 	g.Expect(isGreen).To(BeFalse())
 }
