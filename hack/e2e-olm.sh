@@ -38,17 +38,26 @@ YAML
   rm "$bundle/kustomization.yaml"
 }
 
-# deliver_catalog VERSION BUNDLE... builds the catalog in which VERSION is the newest.
+# deliver_second_package builds the workloads operator and its bundle.
+deliver_second_package() {
+  make --no-print-directory --directory=workloads binaries ARCH="$arch" VERSION="v$current"
+  deliver "$registry/workloads:v$current" --file workloads/Dockerfile --target prebuilt --build-arg BASE=scratch .
+  deliver "$registry/workloads-bundle:v$current" --file workloads/bundle.Dockerfile workloads
+}
+
+# deliver_catalog VERSION BUNDLE... builds the catalog in which VERSION is the newest, with the second package.
 deliver_catalog() {
   local version=$1
   shift
   hack/catalog.sh --output "$work/catalog-v$version" "$@"
+  hack/catalog.sh --project workloads --output "$work/catalog-v$version" workloads/bundle
   deliver "$registry/operator-catalog:e2e-v$version" --file "$work/catalog-v$version/catalog.Dockerfile" "$work/catalog-v$version"
 }
 
 [[ -z ${KUBECONFIG:-} ]] || fail "these tests need the devcluster, with its registry under the images' real names: unset KUBECONFIG"
-say "Validating the bundle"
+say "Validating the bundles"
 make --no-print-directory bundle-validate
+make --no-print-directory --directory=workloads bundle-validate
 
 use_cluster
 say "Installing OLM"
@@ -69,6 +78,7 @@ deliver "$registry/operator-scorecard:v$current" --file test/scorecard/Dockerfil
 make_previous
 deliver "$registry/operator-bundle:v$previous" --file "$work/v$previous/bundle.Dockerfile" "$work/v$previous"
 deliver "$registry/operator-bundle:v$current" --file bundle.Dockerfile .
+deliver_second_package
 deliver_catalog "$previous" "$work/v$previous"
 deliver_catalog "$current" "$work/v$previous" bundle
 

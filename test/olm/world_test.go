@@ -128,6 +128,7 @@ const (
 	catalogHome  = guideNamespace
 	approvalHome = "olm-approval"
 	bundleHome   = "olm-bundle"
+	secondHome   = "olm-workloads"
 )
 
 // shopsOf is the namespace of the Services of a story.
@@ -143,7 +144,7 @@ func (w *world) sweep() {
 	if err := w.DeleteAllOf(w.ctx, everything); err != nil && !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) {
 		w.t.Logf("CriticalServices are deleted with their definition, as they cannot be deleted one by one: %v", err)
 	}
-	homes := []string{catalogHome, approvalHome, bundleHome}
+	homes := []string{catalogHome, approvalHome, bundleHome, secondHome}
 	for _, home := range homes {
 		for _, kind := range []client.Object{
 			&v1alpha1.Subscription{}, &v1alpha1.ClusterServiceVersion{}, &v1alpha1.InstallPlan{},
@@ -157,7 +158,9 @@ func (w *world) sweep() {
 		w.Eventually(func(g Gomega) []string { return w.installedIn(g, home) }).WithTimeout(installLimit).Should(
 			BeEmpty(), "OLM removes what it has installed in %s", home)
 	}
-	w.sweepDefinition()
+	for _, name := range []string{crdcache.Name, "appconfigs.mycrd.com", "databases.mycrd.com"} {
+		w.sweepDefinition(name)
+	}
 	for _, home := range homes {
 		for _, name := range []string{shopsOf(home), home} {
 			w.remove(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, installLimit)
@@ -168,11 +171,11 @@ func (w *world) sweep() {
 	}
 }
 
-// sweepDefinition removes the definition of CriticalServices, and so all of them. The
+// sweepDefinition removes the definition of a kind, and so all of its objects. The
 // conversion webhook may be gone already: a deletion does not need it.
-func (w *world) sweepDefinition() {
+func (w *world) sweepDefinition(name string) {
 	w.t.Helper()
-	crd := customResources()
+	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if w.gone(crd)() {
 		return
 	}
@@ -185,8 +188,11 @@ func (w *world) sweepDefinition() {
 // leftByManager is what OLM makes for an operator and does not remove: a list of all that belongs to it,
 // and a permission to read how the API server authenticates.
 func leftByManager(home string) []client.Object {
-	return []client.Object{
-		&operatorsv1.Operator{ObjectMeta: metav1.ObjectMeta{Name: packageName + "." + home}},
-		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: webhookService + "-auth-reader"}},
+	var left []client.Object
+	for _, name := range []string{packageName, secondPackage} {
+		left = append(left,
+			&operatorsv1.Operator{ObjectMeta: metav1.ObjectMeta{Name: name + "." + home}},
+			&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: name + "-service-auth-reader"}})
 	}
+	return left
 }
