@@ -30,6 +30,16 @@ const (
 	namespace = "critical-service-system"
 )
 
+// project is one of the two projects of the repository: its folder, and what the install of its operator is called.
+type project struct{ folder, name, namespace string }
+
+var (
+	operatorProject = project{".", release, namespace}
+	projects        = []project{operatorProject, {"workloads", "critical-service-workloads", "critical-service-workloads-system"}}
+)
+
+func (p project) chart() string { return filepath.Join(root, p.folder, "config/chart", p.name) }
+
 // tool runs a program of bin/tools, and is what it printed.
 func tool(t *testing.T, name string, arguments ...string) (string, error) {
 	t.Helper()
@@ -50,10 +60,15 @@ func tool(t *testing.T, name string, arguments ...string) (string, error) {
 	return string(output), err
 }
 
-// rendered is what the chart makes of values, in the namespace of config/default.
+// rendered is what the chart of the operator makes of values, in the namespace of config/default.
 func rendered(t *testing.T, values ...string) map[string]*unstructured.Unstructured {
 	t.Helper()
-	arguments := []string{"template", release, chart, "--namespace", namespace}
+	return operatorProject.rendered(t, values...)
+}
+
+func (p project) rendered(t *testing.T, values ...string) map[string]*unstructured.Unstructured {
+	t.Helper()
+	arguments := []string{"template", p.name, p.chart(), "--namespace", p.namespace}
 	for _, value := range values {
 		arguments = append(arguments, "--set-json", value)
 	}
@@ -92,25 +107,34 @@ func objects(t *testing.T, stream string) map[string]*unstructured.Unstructured 
 // to leave the CustomResourceDefinition, and the namespace, which Helm finds.
 func TestTheChartInstallsWhatKustomizeInstalls(t *testing.T) {
 	for sentence, test := range map[string]struct {
+		project project
 		folders []string
 		values  []string
 	}{
-		"config/default":     {folders: []string{"config/default"}},
-		"config/certmanager": {folders: []string{"config/certmanager"}, values: []string{`certificates="cert-manager"`}},
+		"config/default":     {project: projects[0], folders: []string{"config/default"}},
+		"config/certmanager": {project: projects[0], folders: []string{"config/certmanager"}, values: []string{`certificates="cert-manager"`}},
 		"config/default with what Prometheus and Grafana take": {
+			project: projects[0],
 			folders: []string{"config/default", "config/prometheus", "config/grafana"},
 			values:  []string{`monitoring={"prometheus":true,"grafana":true}`},
+		},
+		"workloads/config/default":     {project: projects[1], folders: []string{"config/default"}},
+		"workloads/config/certmanager": {project: projects[1], folders: []string{"config/certmanager"}, values: []string{`certificates="cert-manager"`}},
+		"workloads/config/default with what Prometheus takes": {
+			project: projects[1],
+			folders: []string{"config/default", "config/prometheus"},
+			values:  []string{`monitoring={"prometheus":true}`},
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
 			wanted := map[string]*unstructured.Unstructured{}
 			for _, folder := range test.folders {
-				maps.Copy(wanted, built(t, folder))
+				maps.Copy(wanted, built(t, filepath.Join(test.project.folder, folder)))
 			}
-			found := rendered(t, append(test.values, `image.tag="dev"`)...)
-			g.Expect(wanted).To(HaveKey("Namespace " + namespace))
-			delete(wanted, "Namespace "+namespace)
+			found := test.project.rendered(t, append(test.values, `image.tag="dev"`)...)
+			g.Expect(wanted).To(HaveKey("Namespace " + test.project.namespace))
+			delete(wanted, "Namespace "+test.project.namespace)
 			for key, object := range wanted {
 				g.Expect(found).To(HaveKey(key))
 				withoutLabels(object, "app.kubernetes.io/managed-by")
@@ -140,25 +164,34 @@ func withoutLabels(object *unstructured.Unstructured, names ...string) {
 }
 
 func TestTheChartInstallsIntoAnyNamespace(t *testing.T) {
-	g := NewWithT(t)
-	values := `certificates="cert-manager"`
-	usual, err := tool(t, "helm", "template", release, chart, "--namespace", namespace, "--set-json", values)
-	g.Expect(err).NotTo(HaveOccurred())
-	elsewhere, err := tool(t, "helm", "template", release, chart, "--namespace", "elsewhere", "--set-json", values)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(elsewhere).NotTo(ContainSubstring(namespace))
-	g.Expect(elsewhere).To(Equal(strings.ReplaceAll(usual, namespace, "elsewhere")))
+	for _, p := range projects {
+		g := NewWithT(t)
+		values := `certificates="cert-manager"`
+		usual, err := tool(t, "helm", "template", p.name, p.chart(), "--namespace", p.namespace, "--set-json", values)
+		g.Expect(err).NotTo(HaveOccurred())
+		elsewhere, err := tool(t, "helm", "template", p.name, p.chart(), "--namespace", "elsewhere", "--set-json", values)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(elsewhere).NotTo(ContainSubstring(p.namespace))
+		g.Expect(elsewhere).To(Equal(strings.ReplaceAll(usual, p.namespace, "elsewhere")))
+	}
 }
 
 func TestHelmFindsNothingToSayAboutTheChart(t *testing.T) {
-	output, err := tool(t, "helm", "lint", "--strict", chart)
-	NewWithT(t).Expect(err).NotTo(HaveOccurred(), output)
+	for _, p := range projects {
+		output, err := tool(t, "helm", "lint", "--strict", p.chart())
+		NewWithT(t).Expect(err).NotTo(HaveOccurred(), output)
+	}
 }
 
-// inDeployment is the JSON of a field of the rendered Deployment.
+// inDeployment is the JSON of a field of the one rendered Deployment.
 func inDeployment(t *testing.T, objects map[string]*unstructured.Unstructured, path ...string) string {
 	t.Helper()
-	var at any = objects["Deployment critical-service-operator"].Object
+	var at any
+	for key, object := range objects {
+		if strings.HasPrefix(key, "Deployment ") {
+			at = object.Object
+		}
+	}
 	for _, key := range path {
 		if list, isList := at.([]any); isList {
 			at = list[0]
@@ -289,7 +322,7 @@ func TestTheSchemaKnowsEverySetting(t *testing.T) {
 			Settings struct{ Properties map[string]any }
 		}
 	}
-	g.Expect(json.Unmarshal([]byte(file(t, "values.schema.json")), &schema)).To(Succeed())
+	g.Expect(json.Unmarshal([]byte(operatorProject.file(t, "values.schema.json")), &schema)).To(Succeed())
 	known := schema.Properties.Settings.Properties
 	flags := pflag.NewFlagSet("manager", pflag.ContinueOnError)
 	settings.Bind(flags, func(string) (string, bool) { return "", false })
@@ -306,42 +339,51 @@ func TestTheSchemaKnowsEverySetting(t *testing.T) {
 }
 
 func TestTheDefaultsMeetTheSchemaAndTheReadmeNamesThem(t *testing.T) {
-	g := NewWithT(t)
-	var values map[string]any
-	g.Expect(yaml.Unmarshal([]byte(file(t, "values.yaml")), &values)).To(Succeed())
-	readme := file(t, "README.md")
-	for key, value := range values {
-		inner, isMap := value.(map[string]any)
-		if !isMap || len(inner) == 0 || slices.Contains([]string{"affinity", "nodeSelector", "resources"}, key) {
-			g.Expect(readme).To(ContainSubstring("| `"+key+"` |"), "the README of the chart does not explain %s", key)
-			continue
-		}
-		for name := range inner {
-			g.Expect(readme).To(ContainSubstring("| `"+key+"."+name+"` |"), "the README of the chart does not explain %s.%s", key, name)
+	for _, p := range projects {
+		g := NewWithT(t)
+		var values map[string]any
+		g.Expect(yaml.Unmarshal([]byte(p.file(t, "values.yaml")), &values)).To(Succeed())
+		readme := p.file(t, "README.md")
+		for key, value := range values {
+			inner, isMap := value.(map[string]any)
+			if !isMap || len(inner) == 0 || slices.Contains([]string{"affinity", "nodeSelector", "resources"}, key) {
+				g.Expect(readme).To(ContainSubstring("| `"+key+"` |"), "the README of the chart does not explain %s", key)
+				continue
+			}
+			for name := range inner {
+				g.Expect(readme).To(ContainSubstring("| `"+key+"."+name+"` |"), "the README of the chart does not explain %s.%s", key, name)
+			}
 		}
 	}
 }
 
 func TestTheChartSaysWhichImageItInstalls(t *testing.T) {
-	g := NewWithT(t)
-	annotations := metadata(t)["annotations"].(map[string]any)
-	var images []struct{ Name, Image string }
-	g.Expect(yaml.Unmarshal([]byte(annotations["artifacthub.io/images"].(string)), &images)).To(Succeed())
-	g.Expect(images).To(HaveLen(1))
-	g.Expect(inDeployment(t, rendered(t), "spec", "template", "spec", "containers", "image")).To(Equal(`"` + images[0].Image + `"`))
-	g.Expect(metadata(t)["version"]).To(Equal(metadata(t)["appVersion"]))
+	for _, p := range projects {
+		g := NewWithT(t)
+		annotations := p.metadata(t)["annotations"].(map[string]any)
+		var images []struct{ Name, Image string }
+		g.Expect(yaml.Unmarshal([]byte(annotations["artifacthub.io/images"].(string)), &images)).To(Succeed())
+		g.Expect(images).To(HaveLen(1))
+		g.Expect(inDeployment(t, p.rendered(t), "spec", "template", "spec", "containers", "image")).To(Equal(`"` + images[0].Image + `"`))
+		g.Expect(p.metadata(t)["version"]).To(Equal(p.metadata(t)["appVersion"]))
+	}
 }
 
 func metadata(t *testing.T) map[string]any {
 	t.Helper()
+	return operatorProject.metadata(t)
+}
+
+func (p project) metadata(t *testing.T) map[string]any {
+	t.Helper()
 	var content map[string]any
-	NewWithT(t).Expect(yaml.Unmarshal([]byte(file(t, "Chart.yaml")), &content)).To(Succeed())
+	NewWithT(t).Expect(yaml.Unmarshal([]byte(p.file(t, "Chart.yaml")), &content)).To(Succeed())
 	return content
 }
 
-func file(t *testing.T, name string) string {
+func (p project) file(t *testing.T, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(chart, name))
+	data, err := os.ReadFile(filepath.Join(p.chart(), name))
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return string(data)
 }
