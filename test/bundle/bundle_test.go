@@ -68,8 +68,10 @@ func document[T any](g Gomega, path, kind string) T {
 	return found[0]
 }
 
-func load(g Gomega) *manifests.Bundle {
-	bundle, err := manifests.GetBundleFromDir(filepath.Join(root, "bundle"))
+func load(g Gomega) *manifests.Bundle { return loadFrom(g, "bundle") }
+
+func loadFrom(g Gomega, folder string) *manifests.Bundle {
+	bundle, err := manifests.GetBundleFromDir(filepath.Join(root, folder))
 	g.Expect(err).NotTo(HaveOccurred())
 	return bundle
 }
@@ -78,8 +80,12 @@ func csv(g Gomega) *v1alpha1.ClusterServiceVersion { return load(g).CSV }
 
 // definitions are the CustomResourceDefinitions that are generated from api/.
 func definitions(g Gomega) []apiextensionsv1.CustomResourceDefinition {
+	return definitionsIn(g, "config/crd/bases/*.yaml")
+}
+
+func definitionsIn(g Gomega, pattern string) []apiextensionsv1.CustomResourceDefinition {
 	var found []apiextensionsv1.CustomResourceDefinition
-	for _, text := range documents(g, "config/crd/bases/*.yaml") {
+	for _, text := range documents(g, pattern) {
 		var crd apiextensionsv1.CustomResourceDefinition
 		g.Expect(yaml.UnmarshalStrict([]byte(text), &crd)).To(Succeed())
 		found = append(found, crd)
