@@ -20,11 +20,16 @@ var needlessUnderOLM = map[string][]string{
 
 // underOLM are rules without what is needless there.
 func underOLM(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	return withoutVerbs(rules, needlessUnderOLM)
+}
+
+// withoutVerbs are rules without some verbs of some resources.
+func withoutVerbs(rules []rbacv1.PolicyRule, needless map[string][]string) []rbacv1.PolicyRule {
 	var kept []rbacv1.PolicyRule
 	for _, rule := range rules {
 		for _, resource := range rule.Resources {
 			rule.Verbs = slices.DeleteFunc(slices.Clone(rule.Verbs), func(verb string) bool {
-				return slices.Contains(needlessUnderOLM[resource], verb)
+				return slices.Contains(needless[resource], verb)
 			})
 		}
 		if len(rule.Verbs) > 0 {
