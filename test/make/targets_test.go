@@ -28,6 +28,30 @@ func TestTheScaffoldsTargetsAreThere(t *testing.T) {
 	}
 }
 
+// The sibling has the same verbs, for its own names and folders.
+func TestTheWorkloadsHaveTheSameTargets(t *testing.T) {
+	for target, says := range map[string]string{
+		"all": "-o ../bin/workloads/manager .", "build": "-o ../bin/workloads/manager .", "run": "POD_NAMESPACE=critical-service-workloads-system",
+		"generate": "paths=./api/...", "manifests": "rbac:roleName=critical-service-workloads ", "chart": "-project workloads ",
+		"fmt": "golangci-lint fmt", "vet": "go -C . vet -tags e2e ./...", "lint": "golangci-lint run", "lint-fix": "golangci-lint run --fix",
+		"verify": "../hack/verify.sh", "vuln": "../hack/vuln.sh", "test": "../hack/gotest.sh workloads ./...", "e2e": "--directory=../ e2e-workloads",
+		"binaries": "-o ../bin/workloads/linux-", "docker-build": "--tag quay.io/critical-service/workloads:dev ", "docker-push": "push quay.io/critical-service/workloads:dev",
+		"bundle":          "../hack/bundle.sh --project workloads --version 1.0.0 --image quay.io/critical-service/workloads:v1.0.0 ",
+		"bundle-validate": "../hack/bundle-validate.sh workloads/bundle", "bundle-build": "--tag quay.io/critical-service/workloads-bundle:v1.0.0 .",
+		"bundle-push": "push quay.io/critical-service/workloads-bundle:v1.0.0", "catalog": "../hack/catalog.sh --project workloads ",
+		"install": "kustomize build config/crd", "uninstall": "kustomize build config/crd",
+		"deploy": "../hack/render.sh quay.io/critical-service/workloads:dev workloads ", "undeploy": "../hack/render.sh quay.io/critical-service/workloads:dev workloads ",
+		"build-installer": "> ../dist/install-workloads.yaml", "chart-package": "../hack/chart.sh 1.0.0 workloads", "help": "awk",
+	} {
+		t.Run(target, func(t *testing.T) {
+			g := NewWithT(t)
+			said, err := planned(t, "--directory=workloads", "ARCH=amd64", target)
+			g.Expect(err).NotTo(HaveOccurred(), said)
+			g.Expect(said).To(ContainSubstring(says))
+		})
+	}
+}
+
 func TestATargetThatIsTheSameDoesTheSame(t *testing.T) {
 	for alias, target := range map[string]string{"all": "build", "test-e2e": "e2e", "envtest": "setup-envtest"} {
 		g := NewWithT(t)
