@@ -19,7 +19,8 @@ fi
 failed=()
 while read -r folder name; do
   printf '\n==> %s in %s, for %s\n' "$name" "$folder" "$time"
-  go test "./$folder" -run '^$' -fuzz "^$name\$" -fuzztime "$time" </dev/null || failed+=("$folder: $name")
+  # In the folder, because it may be of another module.
+  go -C "$folder" test . -run '^$' -fuzz "^$name\$" -fuzztime "$time" </dev/null || failed+=("$folder: $name")
 done <<<"$targets"
 
 printf '\n%d targets, %d failed\n' "$(wc -l <<<"$targets")" "${#failed[@]}"
