@@ -122,6 +122,10 @@ func (w *world) migrationManager(user *rest.Config) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	mgr.GetWebhookServer() // Asking for it adds it.
+	conversion, err := webhook.Conversion()
+	if err != nil {
+		return nil, err
+	}
+	mgr.GetWebhookServer().Register(webhook.Path, conversion)
 	return mgr, storageversion.Setup(mgr, watched, func(context.Context) error { return nil })
 }

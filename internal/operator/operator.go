@@ -181,6 +181,11 @@ func setup(ctx context.Context, mgr ctrl.Manager, options controllers.Options) e
 	if err := controllers.Setup(ctx, mgr, options); err != nil {
 		return err
 	}
+	conversion, err := webhook.Conversion()
+	if err != nil {
+		return err
+	}
+	mgr.GetWebhookServer().Register(webhook.Path, conversion)
 	if err := webhook.ServeValidation(mgr, webhook.Settings{
 		Namespaces:        options.CriticalService.Namespaces,
 		Template:          options.CriticalService.Template,

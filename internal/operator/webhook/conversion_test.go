@@ -10,8 +10,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-
-	"github.com/critical-service/operator/internal/operator/serving"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
 const mebibyte = 1 << 20
@@ -31,7 +30,9 @@ func (endless) Read(into []byte) (int, error) {
 func TestLargeRequestsOfAnyClient(t *testing.T) {
 	handler, err := Conversion()
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	server := httptest.NewServer(serving.Bounded(conversionLimits, handler))
+	webhooks := &Server{Server: webhook.NewServer(webhook.Options{})}
+	webhooks.Register(Path, handler)
+	server := httptest.NewServer(webhooks.WebhookMux())
 	t.Cleanup(server.Close)
 	objects := func(of string, bytes int) string {
 		return `{"request":{"desiredAPIVersion":"mycrd.com/v2","objects":[` + strings.Repeat(of+",", bytes/len(of)) + of + `]}}`
@@ -47,7 +48,7 @@ func TestLargeRequestsOfAnyClient(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, test.body)
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+Path, test.body)
 			g.Expect(err).NotTo(HaveOccurred())
 			request.ContentLength = test.length
 			var before, after runtime.MemStats

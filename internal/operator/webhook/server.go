@@ -84,10 +84,6 @@ type Server struct {
 
 // NewServer makes a server. Nothing is asked of the API server before it starts.
 func NewServer(definition cluster.Cluster, options Options) (*Server, error) {
-	handler, err := Conversion()
-	if err != nil {
-		return nil, err
-	}
 	provided, err := holdsCertificate(options.CertDir)
 	if err != nil {
 		return nil, err
@@ -107,9 +103,17 @@ func NewServer(definition cluster.Cluster, options Options) (*Server, error) {
 		return nil, err
 	}
 	ctrl.Log.WithName("webhook").Info("certificates", "provided", provided, "folder", options.CertDir)
-	server.Register(Path, serving.Bounded(conversionLimits, handler))
 	server.parts = append(server.parts, manager.RunnableFunc(server.serve))
 	return server, nil
+}
+
+// Register serves a path within limits: every Pod of the cluster can ask.
+func (s *Server) Register(path string, handler http.Handler) {
+	limits := validationLimits
+	if path == Path {
+		limits = conversionLimits
+	}
+	s.Server.Register(path, serving.Bounded(limits, handler))
 }
 
 // takeCertificates serves those that a folder holds, which their provider renews.

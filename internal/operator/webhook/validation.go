@@ -15,7 +15,6 @@ import (
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/operator/serving"
 	"github.com/critical-service/operator/internal/operator/webhook/crdschema"
 )
 
@@ -41,7 +40,7 @@ func ServeValidation(mgr ctrl.Manager, settings Settings) error {
 		return err
 	}
 	advice := newAdviser(mgr.GetCache(), synced(mgr.GetCache()), settings)
-	mgr.GetWebhookServer().Register(ValidationPath, serving.Bounded(validationLimits, hookOf(&validator{schema: schema, advise: advice.advise})))
+	mgr.GetWebhookServer().Register(ValidationPath, hookOf(&validator{schema: schema, advise: advice.advise}))
 	return nil
 }
 
