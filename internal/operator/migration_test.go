@@ -106,8 +106,9 @@ func (w *world) migrationManager(user *rest.Config) (ctrl.Manager, error) {
 	w.Expect(err).NotTo(HaveOccurred())
 	port, err := strconv.Atoi(text)
 	w.Expect(err).NotTo(HaveOccurred())
-	options := webhook.Options{Port: port, CertDir: w.t.TempDir(), URL: "https://" + address, Namespace: operatorNamespace}
-	watched, err := crdcache.New(user, options.SecretKey())
+	options := webhook.ForCriticalServices
+	options.Port, options.CertDir, options.URL, options.Namespace = port, w.t.TempDir(), "https://"+address, operatorNamespace
+	watched, err := crdcache.New(user, options.Kind, options.Service, options.SecretKey())
 	if err != nil {
 		return nil, err
 	}
@@ -127,5 +128,5 @@ func (w *world) migrationManager(user *rest.Config) (ctrl.Manager, error) {
 		return nil, err
 	}
 	mgr.GetWebhookServer().Register(webhook.Path, conversion)
-	return mgr, storageversion.Setup(mgr, watched, func(context.Context) error { return nil })
+	return mgr, storageversion.Setup(mgr, watched, options.Kind, func(context.Context) error { return nil })
 }

@@ -112,8 +112,9 @@ func newManager(ctx context.Context, config *rest.Config, s *settings.Settings, 
 	if err != nil {
 		return nil, err
 	}
-	served := webhook.Options{Port: s.WebhookPort, CertDir: s.WebhookCertDir, URL: s.WebhookURL, Namespace: s.OperatorNamespace}
-	watched, err := crdcache.New(config, served.SecretKey())
+	served := webhook.ForCriticalServices
+	served.Port, served.CertDir, served.URL, served.Namespace = s.WebhookPort, s.WebhookCertDir, s.WebhookURL, s.OperatorNamespace
+	watched, err := crdcache.New(config, served.Kind, served.Service, served.SecretKey())
 	if err != nil {
 		return nil, err
 	}
@@ -153,11 +154,11 @@ func newManager(ctx context.Context, config *rest.Config, s *settings.Settings, 
 		return nil, err
 	}
 	condition := types.NamespacedName{Namespace: s.OperatorNamespace, Name: os.Getenv(olm.Variable)}
-	announce, err := olm.Setup(mgr, watched, condition)
+	announce, err := olm.Setup(mgr, watched, served.Kind, condition)
 	if err != nil {
 		return nil, err
 	}
-	if err := storageversion.Setup(mgr, watched, announce); err != nil {
+	if err := storageversion.Setup(mgr, watched, served.Kind, announce); err != nil {
 		return nil, err
 	}
 	return mgr, setup(ctx, mgr, options)

@@ -19,7 +19,6 @@ import (
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/operator/crdcache"
 	"github.com/critical-service/operator/internal/operator/webhook"
 )
 
@@ -44,7 +43,7 @@ func (w *world) installValidation() {
 func (w *world) configuration() *admissionregistrationv1.ValidatingWebhookConfiguration {
 	w.t.Helper()
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	w.Expect(admin.Get(w.t.Context(), types.NamespacedName{Name: crdcache.WebhookConfiguration}, configuration)).To(Succeed())
+	w.Expect(admin.Get(w.t.Context(), types.NamespacedName{Name: webhook.Service}, configuration)).To(Succeed())
 	return configuration
 }
 

@@ -19,11 +19,16 @@ import (
 )
 
 const (
+	// Service is the Service by which the API server reaches the webhook.
+	Service = "critical-service-webhook"
 	// ValidationPath is where validation is served.
 	ValidationPath = "/validate-mycrd-com-v2-criticalservice"
-	// validation is the name of the webhook in its configuration.
-	validation = "validate.criticalservices.mycrd.com"
 )
+
+// ForCriticalServices are the options of a webhook that converts and validates them.
+var ForCriticalServices = Options{
+	Service: Service, Kind: Kind, Validation: Validation{Name: "validate.criticalservices.mycrd.com", Path: ValidationPath},
+}
 
 // The API server asks in the version in which an object is written, so that it
 // converts nothing for the question. It does not wait for an operator that is

@@ -21,8 +21,17 @@ import (
 	"sigs.k8s.io/yaml"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/operator/crdcache"
-)
+	)
+
+// authorityName is the subject of the certificate of our authority.
+var authorityName = ForCriticalServices.authority()
+
+// at are the options of an operator in a namespace.
+func at(namespace string) Options {
+	options := ForCriticalServices
+	options.Namespace = namespace
+	return options
+}
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
@@ -67,13 +76,13 @@ func TestWhoTheAPIServerTrusts(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			got, err := bundle(current, test.found, noon)
+			got, err := ForCriticalServices.bundle(current, test.found, noon)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(string(got)).To(Equal(string(test.want)))
 		})
 	}
 	t.Run("not an authority that cannot be read", func(t *testing.T) {
-		_, err := bundle([]byte("nonsense"), current, noon)
+		_, err := ForCriticalServices.bundle([]byte("nonsense"), current, noon)
 		NewWithT(t).Expect(err).To(HaveOccurred())
 	})
 }
@@ -138,20 +147,20 @@ func TestTheManifestsAgree(t *testing.T) {
 
 	var crd apiextensionsv1.CustomResourceDefinition
 	manifest("crd/patches/conversion.yaml", &crd)
-	g.Expect(crd.Name).To(Equal(crdcache.Name))
+	g.Expect(crd.Name).To(Equal(Kind.Definition()))
 	wanted := crd.DeepCopy()
-	pointAtConversion(wanted, Options{Namespace: service.Namespace}, "", nil)
+	pointAtConversion(wanted, at(service.Namespace), "", nil)
 	g.Expect(&crd).To(Equal(wanted), "the operator has nothing to change but the caBundle")
 
 	var configuration admissionregistrationv1.ValidatingWebhookConfiguration
 	manifest("webhook/manifests.yaml", &configuration)
-	g.Expect(configuration.Name).To(Equal(crdcache.WebhookConfiguration))
+	g.Expect(configuration.Name).To(Equal(Service))
 	g.Expect(configuration.Webhooks).To(HaveLen(1))
 	found := configuration.DeepCopy()
-	pointAtValidation(found, Options{Namespace: service.Namespace}, "", nil)
+	pointAtValidation(found, at(service.Namespace), "", nil)
 	g.Expect(found).To(Equal(&configuration), "the operator has nothing to change but the caBundle")
-	pointAtValidation(found, Options{Namespace: service.Namespace}, "", []byte("authority"))
-	g.Expect(trustedToValidate(found)).To(Equal([]byte("authority")), "the operator finds its webhook there")
+	pointAtValidation(found, at(service.Namespace), "", []byte("authority"))
+	g.Expect(trustedToValidate(found, ForCriticalServices.Validation)).To(Equal([]byte("authority")), "the operator finds its webhook there")
 }
 
 // An operator that is down blocks no write, and is not asked about other kinds.
@@ -175,17 +184,17 @@ func TestTheValidationFailsOpen(t *testing.T) {
 func TestWhereTheValidationIs(t *testing.T) {
 	g := NewWithT(t)
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{Webhooks: []admissionregistrationv1.ValidatingWebhook{
-		{Name: "another.example.com"}, {Name: validation, TimeoutSeconds: new(int32(1))},
+		{Name: "another.example.com"}, {Name: ForCriticalServices.Validation.Name, TimeoutSeconds: new(int32(1))},
 	}}
 	before := configuration.DeepCopy()
-	pointAtValidation(configuration, Options{Namespace: "here"}, "https://127.0.0.1:9443", []byte("authority"))
+	pointAtValidation(configuration, at("here"), "https://127.0.0.1:9443", []byte("authority"))
 	g.Expect(configuration.Webhooks[0]).To(Equal(before.Webhooks[0]), "others are left alone")
 	g.Expect(configuration.Webhooks[1]).To(Equal(admissionregistrationv1.ValidatingWebhook{
-		Name: validation, TimeoutSeconds: new(int32(1)),
+		Name: ForCriticalServices.Validation.Name, TimeoutSeconds: new(int32(1)),
 		ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: new("https://127.0.0.1:9443" + ValidationPath), CABundle: []byte("authority")},
 	}))
 	configuration.Webhooks = configuration.Webhooks[:1]
-	pointAtValidation(configuration, Options{}, "", []byte("authority"))
+	pointAtValidation(configuration, ForCriticalServices, "", []byte("authority"))
 	g.Expect(configuration.Webhooks).To(Equal(before.Webhooks[:1]), "and where it is not, nothing is added")
-	g.Expect(trustedToValidate(configuration)).To(BeNil())
+	g.Expect(trustedToValidate(configuration, ForCriticalServices.Validation)).To(BeNil())
 }
