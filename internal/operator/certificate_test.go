@@ -26,6 +26,7 @@ import (
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	"github.com/critical-service/operator/internal/operator/webhook"
+	"github.com/critical-service/operator/internal/operator/webhook/policy"
 )
 
 // handshake connects as the API server does.
@@ -118,7 +119,7 @@ func TestBothWebhooksRefuseLargeBodies(t *testing.T) {
 	w.installNew()
 	p := w.start()
 	w.Eventually(p.ready).Should(Succeed())
-	for _, path := range []string{webhook.Path, webhook.ValidationPath} {
+	for _, path := range []string{webhook.Path, policy.ValidationPath} {
 		connection, err := tls.Dial("tcp", p.webhook, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // What it answers matters, and not who.
 		w.Expect(err).NotTo(HaveOccurred())
 		_, err = fmt.Fprintf(connection, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n{", path, 400<<20)

@@ -23,6 +23,7 @@ import (
 	"github.com/critical-service/operator/internal/operator/storageversion"
 	"github.com/critical-service/operator/internal/operator/webhook"
 	"github.com/critical-service/operator/internal/operator/webhook/crdschema"
+	"github.com/critical-service/operator/internal/operator/webhook/policy"
 )
 
 // severalPages is more than the migration lists at once.
@@ -106,7 +107,7 @@ func (w *world) migrationManager(user *rest.Config) (ctrl.Manager, error) {
 	w.Expect(err).NotTo(HaveOccurred())
 	port, err := strconv.Atoi(text)
 	w.Expect(err).NotTo(HaveOccurred())
-	options := webhook.ForCriticalServices
+	options := policy.Options
 	options.Port, options.CertDir, options.URL, options.Namespace = port, w.t.TempDir(), "https://"+address, operatorNamespace
 	watched, err := crdcache.New(user, options.Kind, options.Service, options.SecretKey())
 	if err != nil {
@@ -123,7 +124,7 @@ func (w *world) migrationManager(user *rest.Config) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	conversion, err := webhook.Conversion()
+	conversion, err := policy.Conversion()
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/critical-service/operator/internal/operator/settings"
 	"github.com/critical-service/operator/internal/operator/storageversion"
 	"github.com/critical-service/operator/internal/operator/webhook"
+	"github.com/critical-service/operator/internal/operator/webhook/policy"
 	"github.com/critical-service/operator/internal/version"
 )
 
@@ -112,7 +113,7 @@ func newManager(ctx context.Context, config *rest.Config, s *settings.Settings, 
 	if err != nil {
 		return nil, err
 	}
-	served := webhook.ForCriticalServices
+	served := policy.Options
 	served.Port, served.CertDir, served.URL, served.Namespace = s.WebhookPort, s.WebhookCertDir, s.WebhookURL, s.OperatorNamespace
 	watched, err := crdcache.New(config, served.Kind, served.Service, served.SecretKey())
 	if err != nil {
@@ -182,12 +183,12 @@ func setup(ctx context.Context, mgr ctrl.Manager, options controllers.Options) e
 	if err := controllers.Setup(ctx, mgr, options); err != nil {
 		return err
 	}
-	conversion, err := webhook.Conversion()
+	conversion, err := policy.Conversion()
 	if err != nil {
 		return err
 	}
 	mgr.GetWebhookServer().Register(webhook.Path, conversion)
-	if err := webhook.ServeValidation(mgr, webhook.Settings{
+	if err := policy.ServeValidation(mgr, policy.Settings{
 		Namespaces:        options.CriticalService.Namespaces,
 		Template:          options.CriticalService.Template,
 		OperatorNamespace: options.CriticalService.OperatorNamespace,

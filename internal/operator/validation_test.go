@@ -19,7 +19,7 @@ import (
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/operator/webhook"
+	"github.com/critical-service/operator/internal/operator/webhook/policy"
 )
 
 const (
@@ -43,7 +43,7 @@ func (w *world) installValidation() {
 func (w *world) configuration() *admissionregistrationv1.ValidatingWebhookConfiguration {
 	w.t.Helper()
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	w.Expect(admin.Get(w.t.Context(), types.NamespacedName{Name: webhook.Service}, configuration)).To(Succeed())
+	w.Expect(admin.Get(w.t.Context(), types.NamespacedName{Name: policy.Service}, configuration)).To(Succeed())
 	return configuration
 }
 
@@ -129,7 +129,7 @@ func TestABrokenSelectorIsRefusedInBothVersions(t *testing.T) {
 	w.installValidation()
 	p := w.start()
 	w.awaitValidation()
-	w.Expect(w.validation().URL).To(Equal(new("https://" + p.webhook + webhook.ValidationPath)))
+	w.Expect(w.validation().URL).To(Equal(new("https://" + p.webhook + policy.ValidationPath)))
 
 	inAnnotation := shopV1()
 	inAnnotation.Annotations = map[string]string{criticalv1.AnnotationV2Spec: `{"serviceSelector": {"matchLabels": {"role": "frontend"},
@@ -155,7 +155,7 @@ func TestABrokenSelectorIsRefusedInBothVersions(t *testing.T) {
 	// A URL goes with its process, so that config/webhook can be applied again.
 	p.stop()
 	w.Expect(w.validation().URL).To(BeNil())
-	w.Expect(ptr.Deref(w.validation().Service.Path, "")).To(Equal(webhook.ValidationPath))
+	w.Expect(ptr.Deref(w.validation().Service.Path, "")).To(Equal(policy.ValidationPath))
 }
 
 // The operator is down when a user stores what it would have refused. That write is
@@ -248,7 +248,7 @@ func TestWithProvidedCertificatesTheConfigurationIsLeftAlone(t *testing.T) {
 	certificate := w.provide(folder, address)
 	change(w, w.configuration(), func(configuration *admissionregistrationv1.ValidatingWebhookConfiguration) {
 		configuration.Webhooks[0].ClientConfig = admissionregistrationv1.WebhookClientConfig{
-			URL: new("https://" + address + webhook.ValidationPath), CABundle: certificate,
+			URL: new("https://" + address + policy.ValidationPath), CABundle: certificate,
 		}
 	})
 	before := w.configuration()

@@ -29,7 +29,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
-	"github.com/critical-service/operator/internal/operator/webhook"
+	"github.com/critical-service/operator/internal/operator/webhook/policy"
 )
 
 const (
@@ -60,7 +60,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{WithT: NewWithT(t), t: t}
 	w.SetDefaultEventuallyTimeout(waitTimeout)
 	w.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
-	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: webhook.Kind.Definition()}}
+	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: policy.Kind.Definition()}}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: secretOfAuthority}}
 	// The API server deletes what is stored, and must not wait for the webhook of an operator that has gone.
 	unconverted := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`))
@@ -139,7 +139,7 @@ func (w *world) install(crd *apiextensionsv1.CustomResourceDefinition) {
 func (w *world) definition() *apiextensionsv1.CustomResourceDefinition {
 	w.t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	w.Expect(admin.Get(w.t.Context(), types.NamespacedName{Name: webhook.Kind.Definition()}, crd)).To(Succeed())
+	w.Expect(admin.Get(w.t.Context(), types.NamespacedName{Name: policy.Kind.Definition()}, crd)).To(Succeed())
 	return crd
 }
 

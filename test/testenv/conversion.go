@@ -12,13 +12,13 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/critical-service/operator/internal/operator/webhook"
+	"github.com/critical-service/operator/internal/operator/webhook/policy"
 )
 
 // serveConversion serves the conversion of CriticalServices as the operator does,
 // for all tests of a package, where envtest has pointed the API server.
 func serveConversion(options envtest.WebhookInstallOptions) error {
-	handler, err := webhook.Conversion()
+	handler, err := policy.Conversion()
 	if err != nil {
 		return err
 	}

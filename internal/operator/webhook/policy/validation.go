@@ -1,4 +1,4 @@
-package webhook
+package policy
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/operator/webhook"
 	"github.com/critical-service/operator/internal/operator/webhook/crdschema"
 )
 
@@ -25,9 +26,9 @@ const (
 	ValidationPath = "/validate-mycrd-com-v2-criticalservice"
 )
 
-// ForCriticalServices are the options of a webhook that converts and validates them.
-var ForCriticalServices = Options{
-	Service: Service, Kind: Kind, Validation: Validation{Name: "validate.criticalservices.mycrd.com", Path: ValidationPath},
+// Options are those of a webhook that converts and validates CriticalServices.
+var Options = webhook.Options{
+	Service: Service, Kind: Kind, Validation: webhook.Validation{Name: "validate.criticalservices.mycrd.com", Path: ValidationPath},
 }
 
 // The API server asks in the version in which an object is written, so that it

@@ -1,4 +1,4 @@
-package webhook
+package policy
 
 import (
 	"encoding/json"
@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	"sigs.k8s.io/controller-runtime/pkg/webhook"
+	library "sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/critical-service/operator/internal/operator/webhook"
 )
 
 const mebibyte = 1 << 20
@@ -30,8 +32,8 @@ func (endless) Read(into []byte) (int, error) {
 func TestLargeRequestsOfAnyClient(t *testing.T) {
 	handler, err := Conversion()
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	webhooks := &Server{Server: webhook.NewServer(webhook.Options{})}
-	webhooks.Register(Path, handler)
+	webhooks := &webhook.Server{Server: library.NewServer(library.Options{})}
+	webhooks.Register(webhook.Path, handler)
 	server := httptest.NewServer(webhooks.WebhookMux())
 	t.Cleanup(server.Close)
 	objects := func(of string, bytes int) string {
@@ -48,7 +50,7 @@ func TestLargeRequestsOfAnyClient(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+Path, test.body)
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+webhook.Path, test.body)
 			g.Expect(err).NotTo(HaveOccurred())
 			request.ContentLength = test.length
 			var before, after runtime.MemStats
