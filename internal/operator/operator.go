@@ -23,6 +23,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice"
 	"github.com/critical-service/operator/controllers/responder"
 	"github.com/critical-service/operator/internal/controller/read"
+	"github.com/critical-service/operator/internal/operator/await"
 	"github.com/critical-service/operator/internal/operator/crdcache"
 	"github.com/critical-service/operator/internal/operator/lease"
 	"github.com/critical-service/operator/internal/operator/olm"
@@ -66,7 +67,7 @@ func Run(ctx context.Context, s *settings.Settings) error {
 	}
 	config.QPS, config.Burst = s.KubeAPIQPS, s.KubeAPIBurst
 	config.UserAgent = "critical-service-operator/" + version.Version
-	if err := awaitAPIServer(ctx, config); err != nil {
+	if err := await.APIServer(ctx, config); err != nil {
 		return err
 	}
 	image, err := responderImage(ctx, config, s)
