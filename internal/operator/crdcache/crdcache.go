@@ -36,9 +36,6 @@ type Kind struct {
 // Definition is the name of its CustomResourceDefinition.
 func (k Kind) Definition() string { return k.Plural + "." + k.Group }
 
-// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=criticalservices.mycrd.com,verbs=get;list;watch
-// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=critical-service-webhook,verbs=get;list;watch
-
 // New makes a client and a cache that hold the one CustomResourceDefinition, and,
 // if they are read, the one ValidatingWebhookConfiguration and the one
 // Secret that are named.

@@ -37,12 +37,6 @@ const (
 	lastRetry = 5 * time.Second
 )
 
-// Objects are rewritten through their status, which rewrites all of them: so the
-// operator needs no permission to change a spec.
-// +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices,verbs=list
-// +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices/status,verbs=patch
-// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions/status,resourceNames=criticalservices.mycrd.com,verbs=patch
-
 // migrator rewrites what is stored in an earlier version, whenever something is.
 type migrator struct {
 	kind   crdcache.Kind

@@ -32,10 +32,6 @@ const (
 	longestWait  = 20 * time.Second
 )
 
-// The name of what is to be created is not known to the authorization of a create.
-// +kubebuilder:rbac:groups="",namespace=critical-service-system,resources=secrets,verbs=create
-// +kubebuilder:rbac:groups="",namespace=critical-service-system,resources=secrets,resourceNames=critical-service-webhook-ca,verbs=get;list;watch;update
-
 // certificates are self-made. They are those that cert-manager's own webhook
 // lives on: see docs/decisions/0014-self-made-certificates.md.
 type certificates struct {
