@@ -24,6 +24,7 @@ import (
 	"github.com/critical-service/operator/internal/operator/webhook"
 	"github.com/critical-service/operator/internal/operator/webhook/crdschema"
 	"github.com/critical-service/operator/internal/operator/webhook/policy"
+	"github.com/critical-service/operator/test/process"
 )
 
 // severalPages is more than the migration lists at once.
@@ -102,7 +103,7 @@ func (w *world) startMigration() (stop func()) {
 }
 
 func (w *world) migrationManager(user *rest.Config) (ctrl.Manager, error) {
-	address := freeAddress(w)
+	address := process.FreeAddress(w.t)
 	_, text, err := net.SplitHostPort(address)
 	w.Expect(err).NotTo(HaveOccurred())
 	port, err := strconv.Atoi(text)
