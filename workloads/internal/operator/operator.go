@@ -15,8 +15,12 @@ import (
 	"github.com/critical-service/operator/workloads/internal/settings"
 )
 
-// Name is that of the operator: of its Lease, Deployment and ServiceAccount.
-const Name = "critical-service-workloads"
+const (
+	// Name is that of the operator: of its Lease, Deployment and ServiceAccount.
+	Name = "critical-service-workloads"
+	// Namespace is where config/ installs it.
+	Namespace = settings.DefaultNamespace
+)
 
 // Webhook are the options of the webhook, which converts AppConfigs.
 var Webhook = webhook.Options{

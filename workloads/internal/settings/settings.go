@@ -7,8 +7,8 @@ import (
 	"github.com/critical-service/operator/internal/operator/setting"
 )
 
-// defaultNamespace is where config/ installs the operator.
-const defaultNamespace = "critical-service-workloads-system"
+// DefaultNamespace is where config/ installs the operator.
+const DefaultNamespace = "critical-service-workloads-system"
 
 // Settings are the operator's settings.
 type Settings struct {
@@ -22,7 +22,7 @@ type Settings struct {
 // environment, once the flags are parsed.
 func Bind(flags *pflag.FlagSet, environment setting.Environment) func() (*Settings, error) {
 	s := &Settings{}
-	read := setting.Bind(flags, environment, &s.Manager, defaultNamespace, own(s))
+	read := setting.Bind(flags, environment, &s.Manager, DefaultNamespace, own(s))
 	return func() (*Settings, error) {
 		if err := read(); err != nil {
 			return nil, err
