@@ -26,6 +26,8 @@ import (
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	"github.com/critical-service/operator/internal/operator/webhook"
+	"github.com/critical-service/operator/internal/operator/webhook/policy"
+	"github.com/critical-service/operator/test/process"
 )
 
 // handshake connects as the API server does.
@@ -72,23 +74,23 @@ func TestALostAuthorityIsReplacedWithoutARestart(t *testing.T) {
 		return second, err
 	}).ShouldNot(Or(BeEmpty(), Equal(first)))
 	w.Eventually(func() []byte { return w.clientConfig().CABundle }).Should(HavePrefix(string(second)))
-	w.Eventually(func() error { return handshake(p.webhook, second, "127.0.0.1") }).Should(Succeed(), "it shows a new certificate")
+	w.Eventually(func() error { return handshake(p.Webhook, second, "127.0.0.1") }).Should(Succeed(), "it shows a new certificate")
 	w.Eventually(func() error { return w.converts("after") }).Should(Succeed())
 
 	// A replica that has not followed yet is still trusted.
 	bundle, err := cert.ParseCertsPEM(w.clientConfig().CABundle)
 	w.Expect(err).NotTo(HaveOccurred())
 	w.Expect(bundle).To(HaveLen(2))
-	w.Expect(handshake(p.webhook, first, "127.0.0.1")).NotTo(Succeed(), "by itself the first authority is of no use any more")
+	w.Expect(handshake(p.Webhook, first, "127.0.0.1")).NotTo(Succeed(), "by itself the first authority is of no use any more")
 }
 
 func TestBothServersSpeakHTTP1OverTLS12OrLater(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
-	metrics := freeAddress(w)
+	metrics := process.FreeAddress(w.t)
 	p := w.start("METRICS_BIND_ADDRESS=" + metrics)
-	w.Eventually(p.ready).Should(Succeed())
-	for what, address := range map[string]string{"webhook": p.webhook, "metrics": metrics} {
+	w.Eventually(p.Ready).Should(Succeed())
+	for what, address := range map[string]string{"webhook": p.Webhook, "metrics": metrics} {
 		speak := func(versions *tls.Config) (tls.ConnectionState, error) {
 			versions.InsecureSkipVerify = true
 			versions.NextProtos = []string{"h2", "http/1.1"}
@@ -117,9 +119,9 @@ func TestBothWebhooksRefuseLargeBodies(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
 	p := w.start()
-	w.Eventually(p.ready).Should(Succeed())
-	for _, path := range []string{webhook.Path, webhook.ValidationPath} {
-		connection, err := tls.Dial("tcp", p.webhook, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // What it answers matters, and not who.
+	w.Eventually(p.Ready).Should(Succeed())
+	for _, path := range []string{webhook.Path, policy.ValidationPath} {
+		connection, err := tls.Dial("tcp", p.Webhook, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // What it answers matters, and not who.
 		w.Expect(err).NotTo(HaveOccurred())
 		_, err = fmt.Fprintf(connection, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n{", path, 400<<20)
 		w.Expect(err).NotTo(HaveOccurred())
@@ -135,19 +137,19 @@ func TestBothWebhooksRefuseLargeBodies(t *testing.T) {
 func TestReplicasShareOneAuthority(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
-	door := freeAddress(w)
+	door := process.FreeAddress(w.t)
 	one := w.start("LEADER_ELECT=true", "WEBHOOK_URL=https://"+door)
 	two := w.start("LEADER_ELECT=true", "WEBHOOK_URL=https://"+door)
-	for _, p := range []*process{one, two} {
-		w.Eventually(p.ready).Should(Succeed())
+	for _, p := range []*process.Process{one, two} {
+		w.Eventually(p.Ready).Should(Succeed())
 	}
 	secret, err := w.authority()
 	w.Expect(err).NotTo(HaveOccurred())
 	authority := secret.Data["ca.crt"]
 	w.Eventually(func() []byte { return w.clientConfig().CABundle }).Should(Equal(authority))
-	for _, p := range []*process{one, two} {
-		w.Eventually(func() error { return handshake(p.webhook, authority, "127.0.0.1") }).Should(Succeed())
-		w.Expect(convert(p.webhook, authority)).To(Equal("mycrd.com/v2"))
+	for _, p := range []*process.Process{one, two} {
+		w.Eventually(func() error { return handshake(p.Webhook, authority, "127.0.0.1") }).Should(Succeed())
+		w.Expect(convert(p.Webhook, authority)).To(Equal("mycrd.com/v2"))
 	}
 	version := w.definition().ResourceVersion
 	w.Consistently(func() string { return w.definition().ResourceVersion }, time.Second).Should(Equal(version), "they want the same")
@@ -192,13 +194,13 @@ func TestProvidedCertificatesAreServedAsTheyAre(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
 	folder := t.TempDir()
-	address := freeAddress(w)
+	address := process.FreeAddress(w.t)
 	_, port, err := net.SplitHostPort(address)
 	w.Expect(err).NotTo(HaveOccurred())
 	first := w.provide(folder, address)
 	before := w.definition()
 	p := w.start("WEBHOOK_PORT="+port, "WEBHOOK_CERT_DIR="+folder, "WEBHOOK_URL=")
-	w.Eventually(p.ready).Should(Succeed())
+	w.Eventually(p.Ready).Should(Succeed())
 	w.Eventually(func() error { return w.converts("first") }).Should(Succeed())
 	w.Expect(w.definition().Spec.Conversion).To(Equal(before.Spec.Conversion))
 
@@ -213,18 +215,18 @@ func TestProvidedCertificatesAreServedAsTheyAre(t *testing.T) {
 func TestThePermissionsOfTheBundleSuffice(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
-	folder, address := t.TempDir(), freeAddress(w)
+	folder, address := t.TempDir(), process.FreeAddress(w.t)
 	_, port, err := net.SplitHostPort(address)
 	w.Expect(err).NotTo(HaveOccurred())
 	w.provide(folder, address)
 	p := w.start("KUBECONFIG="+bundled, "LEADER_ELECT=true", "RESPONDER_IMAGE=example.com/responder:1",
 		"WEBHOOK_PORT="+port, "WEBHOOK_CERT_DIR="+folder, "WEBHOOK_URL=")
-	w.Eventually(p.ready).Should(Succeed())
+	w.Eventually(p.Ready).Should(Succeed())
 	w.Eventually(func() error { return w.converts("first") }).Should(Succeed())
 	w.Eventually(w.observed("first")).Should(BeTrue())
 	w.Eventually(func() []string { return w.definition().Status.StoredVersions }).Should(HaveExactElements("v2"))
-	p.stop()
-	w.Expect(p.log.String()).NotTo(ContainSubstring("forbidden"), "nothing is denied")
+	p.Stop()
+	w.Expect(p.Log.String()).NotTo(ContainSubstring("forbidden"), "nothing is denied")
 }
 
 // Without the mount it can make no certificate with these permissions, and says so. It protects all the same.
@@ -232,11 +234,11 @@ func TestAnOperatorWithoutCertificatesSaysWhatItLacksAndGoesOn(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
 	p := w.start("KUBECONFIG="+bundled, "RESPONDER_IMAGE=example.com/responder:1")
-	w.Eventually(p.log.String).Should(And(ContainSubstring("the webhook has no certificate"), ContainSubstring("WEBHOOK_CERT_DIR")))
+	w.Eventually(p.Log.String).Should(And(ContainSubstring("the webhook has no certificate"), ContainSubstring("WEBHOOK_CERT_DIR")))
 	w.Expect(admin.Create(t.Context(), selecting("unconverted", "frontend"))).To(Succeed())
 	w.Eventually(w.observed("unconverted")).Should(BeTrue())
-	w.Expect(p.ready()).NotTo(Succeed(), "v1 cannot be read or written")
-	p.stop()
+	w.Expect(p.Ready()).NotTo(Succeed(), "v1 cannot be read or written")
+	p.Stop()
 }
 
 // provide puts a new certificate into a folder, and makes the API server trust it.

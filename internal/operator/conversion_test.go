@@ -14,6 +14,7 @@ import (
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/test/process"
 )
 
 func shopV1() *criticalv1.CriticalService {
@@ -61,8 +62,8 @@ func TestBothVersionsAreServed(t *testing.T) {
 	w.Expect(page.Spec.Fallback.Page.Message).To(Equal("Back soon."), "what v1 cannot say is kept")
 
 	// A URL goes with its process, so that config/crd can be applied again.
-	w.Expect(ptr.Deref(w.clientConfig().URL, "")).To(Equal("https://" + p.webhook + "/convert"))
-	p.stop()
+	w.Expect(ptr.Deref(w.clientConfig().URL, "")).To(Equal("https://" + p.Webhook + "/convert"))
+	p.Stop()
 	w.Expect(w.clientConfig().URL).To(BeNil())
 	w.Expect(w.clientConfig().Service).NotTo(BeNil())
 }
@@ -75,18 +76,18 @@ func TestTheOperatorWaitsForAWebhookThatIsNotReached(t *testing.T) {
 	w.Expect(admin.Create(t.Context(), shopV1())).To(Succeed())
 	w.installNew()
 
-	door := freeAddress(w)
+	door := process.FreeAddress(w.t)
 	p := w.start("WEBHOOK_URL=https://" + door)
-	w.Eventually(p.ready).Should(Succeed(), "the Pod is ready: only then some reach its webhook")
-	w.Eventually(p.log.String).Should(ContainSubstring("conversion webhook"), "it says what it waits for")
+	w.Eventually(p.Ready).Should(Succeed(), "the Pod is ready: only then some reach its webhook")
+	w.Eventually(p.Log.String).Should(ContainSubstring("conversion webhook"), "it says what it waits for")
 	w.Expect(w.definition().Status.StoredVersions).To(Equal([]string{"v1", "v2"}))
 
-	closeDoor := openDoor(w, door, p.webhook)
+	closeDoor := openDoor(w, door, p.Webhook)
 	w.Eventually(func() []string { return w.definition().Status.StoredVersions }).Should(Equal([]string{"v2"}))
 	w.Eventually(w.observed("shop")).Should(BeTrue(), "the controllers run")
 
 	// What is stored as v2 needs no webhook, also at a start.
-	p.stop()
+	p.Stop()
 	closeDoor()
 	w.start("WEBHOOK_URL=https://" + door)
 	page := &criticalv2.CriticalService{
@@ -146,11 +147,11 @@ func TestTheServiceIsTheWayIn(t *testing.T) {
 	crd := definitionOf(w, definitionOfBoth) // As a user may have applied it, without config/crd.
 	w.install(crd)
 	p := w.start("WEBHOOK_URL=")
-	w.Eventually(p.ready).Should(Succeed())
+	w.Eventually(p.Ready).Should(Succeed())
 	w.Eventually(func() apiextensionsv1.ConversionStrategyType { return w.definition().Spec.Conversion.Strategy }).
 		Should(Equal(apiextensionsv1.WebhookConverter))
 
 	wanted := definitionOf(w, conversionOfBoth).Spec.Conversion.Webhook.ClientConfig.Service
 	w.Expect(w.clientConfig().Service).To(Equal(wanted), "the same as in config/crd")
-	w.Expect(handshake(p.webhook, w.clientConfig().CABundle, wanted.Name+"."+wanted.Namespace+".svc")).To(Succeed())
+	w.Expect(handshake(p.Webhook, w.clientConfig().CABundle, wanted.Name+"."+wanted.Namespace+".svc")).To(Succeed())
 }

@@ -1,7 +1,4 @@
 package operator
 
-// Names for tests.
-var (
-	Authorized     = authorized
-	ResponderImage = responderImage
-)
+// ResponderImage is for tests.
+var ResponderImage = responderImage

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/operator/await"
 	"github.com/critical-service/operator/internal/operator/settings"
 )
 
@@ -35,13 +36,13 @@ func responderImage(ctx context.Context, config *rest.Config, s *settings.Settin
 		ctrl.Log.Info("no page fallbacks outside of a Pod: " + imageUnknown)
 		return "", nil
 	}
-	reader, err := client.New(withTimeout(config), client.Options{})
+	reader, err := client.New(await.WithTimeout(config), client.Options{})
 	if err != nil {
 		return "", fmt.Errorf("make a client to read the operator's own Pod: %w", err)
 	}
 	key := types.NamespacedName{Namespace: s.OperatorNamespace, Name: s.PodName}
 	var pod corev1.Pod
-	err = untilAnswered(ctx, config.Host, func() error {
+	err = await.Answer(ctx, config, func() error {
 		err := reader.Get(ctx, key, &pod)
 		if !fault.IsDecided(err) {
 			return err

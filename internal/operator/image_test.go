@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/critical-service/operator/internal/operator"
+	"github.com/critical-service/operator/internal/operator/setting"
 	"github.com/critical-service/operator/internal/operator/settings"
 )
 
@@ -41,11 +42,11 @@ func TestTheImageOfResponders(t *testing.T) {
 		given settings.Settings
 		want  string
 	}{
-		"is the operator's own":                {settings.Settings{PodName: "operator-abc"}, "quay.io/critical-service/operator:dev"},
-		"or the one that is set":               {settings.Settings{PodName: "operator-abc", ResponderImage: "example.com/own:1"}, "example.com/own:1"},
+		"is the operator's own":                {settings.Settings{Manager: setting.Manager{PodName: "operator-abc"}}, "quay.io/critical-service/operator:dev"},
+		"or the one that is set":               {settings.Settings{Manager: setting.Manager{PodName: "operator-abc"}, ResponderImage: "example.com/own:1"}, "example.com/own:1"},
 		"is not known outside of a cluster":    {settings.Settings{}, ""},
-		"is not known if the Pod is not there": {settings.Settings{PodName: "missing"}, ""},
-		"is not known of another container":    {settings.Settings{PodName: "renamed"}, ""},
+		"is not known if the Pod is not there": {settings.Settings{Manager: setting.Manager{PodName: "missing"}}, ""},
+		"is not known of another container":    {settings.Settings{Manager: setting.Manager{PodName: "renamed"}}, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
@@ -81,7 +82,7 @@ func TestTheImageIsAwaited(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	image, err := operator.ResponderImage(t.Context(), &rest.Config{Host: server.URL},
-		&settings.Settings{OperatorNamespace: operatorNamespace, PodName: pod.Name})
+		&settings.Settings{Manager: setting.Manager{OperatorNamespace: operatorNamespace, PodName: pod.Name}})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(image).To(Equal("example.com/operator:1"))
 }

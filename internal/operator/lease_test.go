@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/test/process"
 )
 
 // longAway is longer than a lease lasts and than its holder tries to renew it, both
@@ -36,11 +38,11 @@ func (w *world) renewed() time.Duration { return time.Since(w.lease().Spec.Renew
 
 // elects starts an operator that leads, as a Pod, and comes to the API server by a
 // door.
-func (w *world) elects(pod string) (p *process, closeDoor func(), door string) {
+func (w *world) elects(pod string) (p *process.Process, closeDoor func(), door string) {
 	w.t.Helper()
 	lease, ctx := w.lease(), context.WithoutCancel(w.t.Context())
 	w.t.Cleanup(func() { w.Expect(client.IgnoreNotFound(admin.Delete(ctx, lease))).To(Succeed()) })
-	door = freeAddress(w)
+	door = process.FreeAddress(w.t)
 	closeDoor = openDoor(w, door, w.server())
 	config, err := clientcmd.LoadFromFile(kubeconfig)
 	w.Expect(err).NotTo(HaveOccurred())
@@ -95,15 +97,15 @@ func TestALeaderOutlivesAnAPIServerThatIsAway(t *testing.T) {
 			w.installNew()
 			p, closeDoor, door := w.elects("operator-1")
 			before := w.lease()
-			w.Eventually(p.ready).Should(Succeed(), "what it leads with is read")
+			w.Eventually(p.Ready).Should(Succeed(), "what it leads with is read")
 
 			closeDoor()
 			end := begin(w, door)
 			w.Eventually(w.renewed).Should(BeNumerically(">", longAway))
-			w.Expect(p.ended).NotTo(Receive(), "it waits")
-			w.Expect(get("http://"+p.health+"/healthz")).To(Succeed(), "the kubelet restarts nothing")
-			w.Expect(p.ready()).To(Succeed())
-			w.Expect(p.log.String()).To(ContainSubstring("leading on"))
+			w.Expect(p.Ended).NotTo(Receive(), "it waits")
+			w.Expect(p.Live()).To(Succeed(), "the kubelet restarts nothing")
+			w.Expect(p.Ready()).To(Succeed())
+			w.Expect(p.Log.String()).To(ContainSubstring("leading on"))
 
 			end()
 			openDoor(w, door, w.server())
@@ -112,7 +114,7 @@ func TestALeaderOutlivesAnAPIServerThatIsAway(t *testing.T) {
 			w.Expect(w.holder()).To(Equal("operator-1"))
 			w.Expect(admin.Create(t.Context(), selecting("later", "frontend"))).To(Succeed())
 			w.Eventually(w.observed("later")).Should(BeTrue(), "the controllers go on")
-			p.die() // A stop would wait for watches that have not come back yet.
+			p.Die() // A stop would wait for watches that have not come back yet.
 		})
 	}
 }
@@ -132,12 +134,12 @@ func TestALeaderEndsIfAnotherOneHasFollowedMeanwhile(t *testing.T) {
 	p, closeDoor, door := w.elects("operator-1")
 
 	closeDoor()
-	w.Eventually(p.log.String).Should(ContainSubstring("leading on"))
+	w.Eventually(p.Log.String).Should(ContainSubstring("leading on"))
 	w.takeLease("operator-2", 3600)
 	openDoor(w, door, w.server())
-	w.Eventually(p.ended).Should(Receive(HaveOccurred()))
-	p.kill = nil
-	w.Expect(p.log.String()).To(ContainSubstring("leader election lost"))
+	w.Eventually(p.Ended).Should(Receive(HaveOccurred()))
+	p.Kill = nil
+	w.Expect(p.Log.String()).To(ContainSubstring("leader election lost"))
 	w.Expect(w.holder()).To(Equal("operator-2"), "nothing is taken from the one that leads")
 }
 
@@ -147,9 +149,9 @@ func TestARestartedContainerLeadsAtOnce(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
 	first, _, _ := w.elects("operator-1")
-	w.Expect(first.kill(syscall.SIGKILL)).To(Succeed())
-	w.Eventually(first.ended).Should(Receive(HaveOccurred()))
-	first.kill = nil
+	w.Expect(first.Kill(syscall.SIGKILL)).To(Succeed())
+	w.Eventually(first.Ended).Should(Receive(HaveOccurred()))
+	first.Kill = nil
 	w.takeLease("operator-1", 3600)
 	before := w.lease()
 

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
@@ -33,11 +31,8 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/operator"
 	"github.com/critical-service/operator/internal/operator/settings"
+	"github.com/critical-service/operator/test/process"
 )
-
-// asOperator in the environment makes this test program the operator: each
-// operator of a test is a process of its own, as in production.
-const asOperator = "TEST_RUNS_OPERATOR"
 
 const operatorNamespace = "critical-service-system"
 
@@ -50,25 +45,17 @@ var (
 	kubeconfig, bundled string
 )
 
+// TestMain lets each operator of a test be a process of its own, as in production.
 func TestMain(m *testing.M) {
-	if _, isOperator := os.LookupEnv(asOperator); isOperator {
-		os.Exit(runOperator())
-	}
-	os.Exit(runTests(m))
+	process.Main(runOperator, func() int { return runTests(m) })
 }
 
-func runOperator() int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
+func runOperator(ctx context.Context) error {
 	s, err := settings.Bind(pflag.NewFlagSet("manager", pflag.ContinueOnError), os.LookupEnv)()
-	if err == nil {
-		err = operator.Run(ctx, s)
-	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "Error:", err)
-		return 1
+		return err
 	}
-	return 0
+	return operator.Run(ctx, s)
 }
 
 func runTests(m *testing.M) int {

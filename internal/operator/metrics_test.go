@@ -2,8 +2,6 @@ package operator_test
 
 import (
 	"context"
-	"crypto/tls"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -13,58 +11,32 @@ import (
 
 	. "github.com/onsi/gomega"
 	dto "github.com/prometheus/client_model/go"
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/cert"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/metrictable"
+	"github.com/critical-service/operator/test/process"
 )
-
-// scrape asks for metrics, with a token if there is one.
-func scrape(w *world, url, token string) (status int, body string) {
-	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, url, http.NoBody)
-	w.Expect(err).NotTo(HaveOccurred())
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	// The certificate is made for no particular name, so that it cannot be verified.
-	client := &http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // See above.
-	}}
-	answer, err := client.Do(request)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	w.Expect(err).NotTo(HaveOccurred())
-	return answer.StatusCode, string(text)
-}
 
 // tokenOf makes a ServiceAccount, and a token of it.
 func (w *world) tokenOf(name string) string {
 	w.t.Helper()
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: name}}
-	w.Expect(admin.Create(w.t.Context(), account)).To(Succeed())
-	clients, err := kubernetes.NewForConfig(adminConfig)
+	token, err := process.TokenOf(w.t.Context(), adminConfig, operatorNamespace, name)
 	w.Expect(err).NotTo(HaveOccurred())
-	granted, err := clients.CoreV1().ServiceAccounts(operatorNamespace).CreateToken(w.t.Context(), name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	w.Expect(err).NotTo(HaveOccurred())
-	return granted.Status.Token
+	return token
 }
 
 func TestMetricsAreServedToThoseWhoMayReadThem(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
-	address := freeAddress(w)
+	address := process.FreeAddress(w.t)
 	w.start("METRICS_BIND_ADDRESS=" + address)
 	url := "https://" + address + "/metrics"
 	status := func(token string) func() int {
-		return func() int { status, _ := scrape(w, url, token); return status }
+		return func() int { status, _ := process.Scrape(url, token); return status }
 	}
 	w.Eventually(status("")).Should(Equal(http.StatusUnauthorized), "without a token")
 	w.Expect(status("made-up")()).To(Equal(http.StatusUnauthorized), "with an invalid one")
@@ -81,7 +53,7 @@ func TestMetricsAreServedToThoseWhoMayReadThem(t *testing.T) {
 	})).To(Succeed())
 	w.Eventually(status(token)).Should(Equal(http.StatusOK), "with the right")
 
-	served := func() string { _, body := scrape(w, url, token); return body }
+	served := func() string { _, body := process.Scrape(url, token); return body }
 	w.Eventually(served).Should(ContainSubstring("critical_service_webhook_certificate_expiry_timestamp_seconds"), "once it has a certificate")
 	w.Eventually(served).Should(ContainSubstring("critical_service_operator_leader 1\n"), "no other replica acts")
 	families := metrictable.Parse(w, []byte(served()))
@@ -98,9 +70,9 @@ func TestMetricsAreServedToThoseWhoMayReadThem(t *testing.T) {
 func TestMetricsMayBeServedToEverybody(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
-	address := freeAddress(w)
+	address := process.FreeAddress(w.t)
 	w.start("METRICS_BIND_ADDRESS="+address, "METRICS_SECURE=false")
-	w.Eventually(func() string { _, body := scrape(w, "http://"+address+"/metrics", ""); return body }).
+	w.Eventually(func() string { _, body := process.Scrape("http://"+address+"/metrics", ""); return body }).
 		Should(ContainSubstring("critical_service_operator_build_info{"))
 }
 
@@ -109,13 +81,13 @@ func TestMetricsAreServedWithTheCertificateThatIsGiven(t *testing.T) {
 	w.installNew()
 	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
 	w.Expect(err).NotTo(HaveOccurred())
-	folder, address := w.t.TempDir(), freeAddress(w)
+	folder, address := w.t.TempDir(), process.FreeAddress(w.t)
 	w.Expect(os.WriteFile(filepath.Join(folder, "tls.crt"), certificate, 0o600)).To(Succeed())
 
 	p := w.start("METRICS_BIND_ADDRESS="+address, "METRICS_CERT_DIR="+folder)
-	w.Eventually(p.ended).Should(Receive(HaveOccurred()), "half of it is no certificate")
-	p.kill = nil
-	w.Expect(p.log.String()).To(And(ContainSubstring("METRICS_CERT_DIR"), ContainSubstring("tls.key")))
+	w.Eventually(p.Ended).Should(Receive(HaveOccurred()), "half of it is no certificate")
+	p.Kill = nil
+	w.Expect(p.Log.String()).To(And(ContainSubstring("METRICS_CERT_DIR"), ContainSubstring("tls.key")))
 
 	w.Expect(os.WriteFile(filepath.Join(folder, "tls.key"), key, 0o600)).To(Succeed())
 	w.start("METRICS_BIND_ADDRESS="+address, "METRICS_CERT_DIR="+folder)
@@ -126,9 +98,9 @@ func TestMetricsAreServedWithTheCertificateThatIsGiven(t *testing.T) {
 func TestOneReplicaReportsServices(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
-	replicas, webhook := map[string]*process{}, "https://"+freeAddress(w)
+	replicas, webhook := map[string]*process.Process{}, "https://"+process.FreeAddress(w.t)
 	for range 2 {
-		address := freeAddress(w)
+		address := process.FreeAddress(w.t)
 		// One URL for both, as they have one Service in a cluster: neither must correct the other.
 		replicas[address] = w.start("METRICS_BIND_ADDRESS="+address, "METRICS_SECURE=false", "LEADER_ELECT=true", "WEBHOOK_URL="+webhook)
 	}
@@ -153,7 +125,7 @@ func TestOneReplicaReportsServices(t *testing.T) {
 		return func() []string {
 			var found []string
 			for address := range replicas {
-				if _, body := scrape(w, "http://"+address+"/metrics", ""); strings.Contains(body, of) {
+				if _, body := process.Scrape("http://"+address+"/metrics", ""); strings.Contains(body, of) {
 					found = append(found, address)
 				}
 			}
@@ -166,9 +138,9 @@ func TestOneReplicaReportsServices(t *testing.T) {
 	first := leaders()[0]
 	w.Eventually(tellers).Should(ConsistOf(first))
 
-	w.Expect(replicas[first].kill(syscall.SIGTERM)).To(Succeed())
-	w.Eventually(replicas[first].ended).Should(Receive(Not(HaveOccurred())))
-	replicas[first].kill = nil
+	w.Expect(replicas[first].Kill(syscall.SIGTERM)).To(Succeed())
+	w.Eventually(replicas[first].Ended).Should(Receive(Not(HaveOccurred())))
+	replicas[first].Kill = nil
 	w.Eventually(leaders).Should(And(HaveLen(1), Not(ContainElement(first))))
 	w.Eventually(tellers).Should(And(HaveLen(1), Not(ContainElement(first))))
 }

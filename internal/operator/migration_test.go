@@ -23,6 +23,8 @@ import (
 	"github.com/critical-service/operator/internal/operator/storageversion"
 	"github.com/critical-service/operator/internal/operator/webhook"
 	"github.com/critical-service/operator/internal/operator/webhook/crdschema"
+	"github.com/critical-service/operator/internal/operator/webhook/policy"
+	"github.com/critical-service/operator/test/process"
 )
 
 // severalPages is more than the migration lists at once.
@@ -101,13 +103,14 @@ func (w *world) startMigration() (stop func()) {
 }
 
 func (w *world) migrationManager(user *rest.Config) (ctrl.Manager, error) {
-	address := freeAddress(w)
+	address := process.FreeAddress(w.t)
 	_, text, err := net.SplitHostPort(address)
 	w.Expect(err).NotTo(HaveOccurred())
 	port, err := strconv.Atoi(text)
 	w.Expect(err).NotTo(HaveOccurred())
-	options := webhook.Options{Port: port, CertDir: w.t.TempDir(), URL: "https://" + address, Namespace: operatorNamespace}
-	watched, err := crdcache.New(user, options.SecretKey())
+	options := policy.Options
+	options.Port, options.CertDir, options.URL, options.Namespace = port, w.t.TempDir(), "https://"+address, operatorNamespace
+	watched, err := crdcache.New(user, options.Kind, options.Service, options.SecretKey())
 	if err != nil {
 		return nil, err
 	}
@@ -122,6 +125,10 @@ func (w *world) migrationManager(user *rest.Config) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	mgr.GetWebhookServer() // Asking for it adds it.
-	return mgr, storageversion.Setup(mgr, watched, func(context.Context) error { return nil })
+	conversion, err := policy.Conversion()
+	if err != nil {
+		return nil, err
+	}
+	mgr.GetWebhookServer().Register(webhook.Path, conversion)
+	return mgr, storageversion.Setup(mgr, watched, options.Kind, func(context.Context) error { return nil })
 }

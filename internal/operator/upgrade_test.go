@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -23,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/internal/operator/olm"
+	"github.com/critical-service/operator/test/process"
 )
 
 const (
@@ -39,16 +39,16 @@ func TestOLMWaitsWhileStoredObjectsAreRewritten(t *testing.T) {
 	w.installOld()
 	w.Expect(admin.Create(t.Context(), shopV1())).To(Succeed())
 	w.installNew()
-	door := freeAddress(w)
+	door := process.FreeAddress(w.t)
 	p := w.start(underOLM, "WEBHOOK_URL=https://"+door)
 
 	w.Eventually(w.lastReported).Should(Equal(metav1.ConditionFalse))
 	reported := w.operatorCondition().Spec
 	w.Expect(reported.Conditions[0].Reason).To(Equal(olm.ReasonMigration))
 	w.Expect(reported.Conditions[0].Message).NotTo(BeEmpty())
-	w.Eventually(p.ready).Should(Succeed(), "only OLM waits")
+	w.Eventually(p.Ready).Should(Succeed(), "only OLM waits")
 
-	openDoor(w, door, p.webhook)
+	openDoor(w, door, p.Webhook)
 	w.Eventually(w.lastReported).Should(Equal(metav1.ConditionTrue))
 	w.Expect(w.definition().Status.StoredVersions).To(Equal([]string{"v2"}))
 	reported = w.operatorCondition().Spec
@@ -64,10 +64,10 @@ func TestTheNextLeaderCorrectsWhatAKilledOneReported(t *testing.T) {
 	w.installOld()
 	w.Expect(admin.Create(t.Context(), shopV1())).To(Succeed())
 	w.installNew()
-	p := w.start(underOLM, "WEBHOOK_URL=https://"+freeAddress(w)) // Where nothing listens, so that the migration does not end.
+	p := w.start(underOLM, "WEBHOOK_URL=https://"+process.FreeAddress(w.t)) // Where nothing listens, so that the migration does not end.
 	w.Eventually(w.lastReported).Should(Equal(metav1.ConditionFalse))
 
-	p.die()
+	p.Die()
 	stop := w.startMigration()
 	w.Eventually(func() []string { return w.definition().Status.StoredVersions }).Should(Equal([]string{"v2"}))
 	stop()
@@ -90,8 +90,8 @@ func TestAnOperatorConditionThatCannotBeWrittenBlocksNothing(t *testing.T) {
 			}
 			w.installNew()
 			p := w.start(underOLM)
-			w.Eventually(p.log.String).Should(ContainSubstring("read OperatorCondition " + operatorNamespace + "/" + installed))
-			w.Eventually(p.ready).Should(Succeed())
+			w.Eventually(p.Log.String).Should(ContainSubstring("read OperatorCondition " + operatorNamespace + "/" + installed))
+			w.Eventually(p.Ready).Should(Succeed())
 			w.Eventually(func() error { return admin.Create(t.Context(), shopV1()) }).Should(Succeed())
 			w.Eventually(w.observed("shop")).Should(BeTrue(), "the controllers run")
 
@@ -126,7 +126,7 @@ func TestOnlyOLMMakesTheOperatorAskForAnOperatorCondition(t *testing.T) {
 				w.Eventually(asked).Should(ContainElement(ContainSubstring("/operatorconditions/" + installed)))
 				w.Eventually(w.lastReported).Should(Equal(metav1.ConditionTrue))
 			}
-			p.stop()
+			p.Stop()
 			w.Expect(asked()).To(ContainElement(ContainSubstring("/criticalservices")), "nothing is overheard otherwise")
 			if !test.asks {
 				w.Expect(asked()).NotTo(ContainElement(ContainSubstring(operatorsv2.GroupVersion.Group)))
@@ -192,14 +192,6 @@ func (w *world) lastReported() metav1.ConditionStatus {
 		return found.Status
 	}
 	return ""
-}
-
-// die ends the operator as a machine does that loses its power.
-func (p *process) die() {
-	p.w.t.Helper()
-	p.w.Expect(p.kill(syscall.SIGKILL)).To(Succeed())
-	p.kill = nil
-	p.w.Eventually(p.ended).Should(Receive(HaveOccurred()))
 }
 
 // eavesdrop stands between an operator and the API server, and notes what the

@@ -19,8 +19,8 @@ import (
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/operator/crdcache"
-	"github.com/critical-service/operator/internal/operator/webhook"
+	"github.com/critical-service/operator/internal/operator/webhook/policy"
+	"github.com/critical-service/operator/test/process"
 )
 
 const (
@@ -44,7 +44,7 @@ func (w *world) installValidation() {
 func (w *world) configuration() *admissionregistrationv1.ValidatingWebhookConfiguration {
 	w.t.Helper()
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	w.Expect(admin.Get(w.t.Context(), types.NamespacedName{Name: crdcache.WebhookConfiguration}, configuration)).To(Succeed())
+	w.Expect(admin.Get(w.t.Context(), types.NamespacedName{Name: policy.Service}, configuration)).To(Succeed())
 	return configuration
 }
 
@@ -130,7 +130,7 @@ func TestABrokenSelectorIsRefusedInBothVersions(t *testing.T) {
 	w.installValidation()
 	p := w.start()
 	w.awaitValidation()
-	w.Expect(w.validation().URL).To(Equal(new("https://" + p.webhook + webhook.ValidationPath)))
+	w.Expect(w.validation().URL).To(Equal(new("https://" + p.Webhook + policy.ValidationPath)))
 
 	inAnnotation := shopV1()
 	inAnnotation.Annotations = map[string]string{criticalv1.AnnotationV2Spec: `{"serviceSelector": {"matchLabels": {"role": "frontend"},
@@ -154,9 +154,9 @@ func TestABrokenSelectorIsRefusedInBothVersions(t *testing.T) {
 	change(w, selecting("broken", ""), func(object *criticalv2.CriticalService) { object.Spec.ServiceSelector.MatchLabels["role"] = "backend" })
 
 	// A URL goes with its process, so that config/webhook can be applied again.
-	p.stop()
+	p.Stop()
 	w.Expect(w.validation().URL).To(BeNil())
-	w.Expect(ptr.Deref(w.validation().Service.Path, "")).To(Equal(webhook.ValidationPath))
+	w.Expect(ptr.Deref(w.validation().Service.Path, "")).To(Equal(policy.ValidationPath))
 }
 
 // The operator is down when a user stores what it would have refused. That write is
@@ -217,7 +217,7 @@ func TestTheConfigurationOfTheValidationIsKeptRight(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
 	p := w.start()
-	w.Eventually(p.ready).Should(Succeed())
+	w.Eventually(p.Ready).Should(Succeed())
 	w.Eventually(func() error { return w.converts("without-it") }).Should(Succeed())
 
 	w.installValidation()
@@ -243,13 +243,13 @@ func TestWithProvidedCertificatesTheConfigurationIsLeftAlone(t *testing.T) {
 	w.installNew()
 	w.installValidation()
 	folder := t.TempDir()
-	address := freeAddress(w)
+	address := process.FreeAddress(w.t)
 	_, port, err := net.SplitHostPort(address)
 	w.Expect(err).NotTo(HaveOccurred())
 	certificate := w.provide(folder, address)
 	change(w, w.configuration(), func(configuration *admissionregistrationv1.ValidatingWebhookConfiguration) {
 		configuration.Webhooks[0].ClientConfig = admissionregistrationv1.WebhookClientConfig{
-			URL: new("https://" + address + webhook.ValidationPath), CABundle: certificate,
+			URL: new("https://" + address + policy.ValidationPath), CABundle: certificate,
 		}
 	})
 	before := w.configuration()

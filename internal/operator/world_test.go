@@ -3,18 +3,10 @@ package operator_test
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -29,7 +21,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
-	"github.com/critical-service/operator/internal/operator/crdcache"
+	"github.com/critical-service/operator/internal/operator/webhook/policy"
+	"github.com/critical-service/operator/test/process"
 )
 
 const (
@@ -60,7 +53,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{WithT: NewWithT(t), t: t}
 	w.SetDefaultEventuallyTimeout(waitTimeout)
 	w.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
-	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crdcache.Name}}
+	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: policy.Kind.Definition()}}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: secretOfAuthority}}
 	// The API server deletes what is stored, and must not wait for the webhook of an operator that has gone.
 	unconverted := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`))
@@ -139,7 +132,7 @@ func (w *world) install(crd *apiextensionsv1.CustomResourceDefinition) {
 func (w *world) definition() *apiextensionsv1.CustomResourceDefinition {
 	w.t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	w.Expect(admin.Get(w.t.Context(), types.NamespacedName{Name: crdcache.Name}, crd)).To(Succeed())
+	w.Expect(admin.Get(w.t.Context(), types.NamespacedName{Name: policy.Kind.Definition()}, crd)).To(Succeed())
 	return crd
 }
 
@@ -148,101 +141,8 @@ func (w *world) clientConfig() apiextensionsv1.WebhookClientConfig {
 	return *w.definition().Spec.Conversion.Webhook.ClientConfig
 }
 
-// process is an operator that runs.
-type process struct {
-	w     *world
-	ended chan error
-	kill  func(os.Signal) error
-	log   *journal
-	// health is where it serves its probes, webhook where it serves conversion.
-	health, webhook string
-}
-
 // start starts an operator with variables. It stops with the test, and well.
-func (w *world) start(variables ...string) *process {
+func (w *world) start(variables ...string) *process.Process {
 	w.t.Helper()
-	p := &process{w: w, ended: make(chan error, 1), log: &journal{}, health: freeAddress(w), webhook: freeAddress(w)}
-	_, port, err := net.SplitHostPort(p.webhook)
-	w.Expect(err).NotTo(HaveOccurred())
-	command := exec.Command(os.Args[0])
-	command.Env = append(os.Environ(), asOperator+"=1", "KUBECONFIG="+kubeconfig, "POD_NAMESPACE="+operatorNamespace,
-		"LEADER_ELECT=false", "METRICS_BIND_ADDRESS=0", "LOG_FORMAT=text", "HEALTH_PROBE_BIND_ADDRESS="+p.health,
-		"WEBHOOK_PORT="+port, "WEBHOOK_URL=https://"+p.webhook, "WEBHOOK_CERT_DIR="+w.t.TempDir())
-	command.Env = append(command.Env, variables...)
-	command.Stdout, command.Stderr = p.log, p.log
-	w.Expect(command.Start()).To(Succeed())
-	go func() { p.ended <- command.Wait() }()
-	p.kill = command.Process.Signal
-	w.t.Cleanup(func() {
-		p.stop()
-		if w.t.Failed() {
-			w.t.Logf("the operator's log:\n%s", p.log)
-		}
-	})
-	return p
-}
-
-// stop ends the operator, once, and wants it to end well.
-func (p *process) stop() {
-	p.w.t.Helper()
-	if p.kill == nil {
-		return
-	}
-	_ = p.kill(syscall.SIGTERM) // If it has ended by itself, the error is reported below.
-	p.kill = nil
-	select {
-	case err := <-p.ended:
-		if err != nil {
-			p.w.t.Errorf("the operator ended with an error: %v", err)
-		}
-	case <-time.After(waitTimeout):
-		p.w.t.Errorf("the operator does not end")
-	}
-}
-
-// ready reports whether the operator says that it is.
-func (p *process) ready() error { return get("http://" + p.health + "/readyz") }
-
-func get(url string) error {
-	request, err := http.NewRequest(http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if body, err := io.ReadAll(response.Body); err != nil || response.StatusCode != http.StatusOK {
-		return errors.Join(err, fmt.Errorf("%s: %s: %s", url, response.Status, body))
-	}
-	return nil
-}
-
-func freeAddress(w *world) string {
-	w.t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	w.Expect(err).NotTo(HaveOccurred())
-	defer listener.Close()
-	return listener.Addr().String()
-}
-
-// journal is what a process wrote.
-type journal struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-// Write keeps a piece of text.
-func (j *journal) Write(data []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(data)
-}
-
-// String is all that was written.
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
+	return process.Start(w.t, kubeconfig, operatorNamespace, variables...)
 }

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/operator/crdcache"
+	"github.com/critical-service/operator/internal/operator/webhook/policy"
 )
 
 // What OLM makes for a Deployment that serves a webhook, and how it names it.
@@ -36,7 +36,7 @@ func (w *world) certificateInUse(fits ...func(g Gomega, used *x509.Certificate))
 		var secret corev1.Secret
 		g.Expect(w.Get(w.ctx, keyOf(w.operator, webhookSecret), &secret)).To(Succeed())
 		var crd apiextensionsv1.CustomResourceDefinition
-		g.Expect(w.Get(w.ctx, client.ObjectKey{Name: crdcache.Name}, &crd)).To(Succeed())
+		g.Expect(w.Get(w.ctx, client.ObjectKey{Name: policy.Kind.Definition()}, &crd)).To(Succeed())
 		g.Expect(crd.Spec.Conversion.Strategy).To(Equal(apiextensionsv1.WebhookConverter))
 		asked := crd.Spec.Conversion.Webhook.ClientConfig
 		g.Expect(asked.Service.Namespace + "/" + asked.Service.Name).To(Equal(w.operator + "/" + webhookService))

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/operator/crdcache"
+	"github.com/critical-service/operator/internal/operator/webhook/policy"
 	"github.com/critical-service/operator/test/cluster"
 )
 
@@ -120,7 +120,7 @@ func (w *world) remove(object client.Object, limit time.Duration) {
 
 // customResources is the definition of CriticalServices.
 func customResources() *apiextensionsv1.CustomResourceDefinition {
-	return &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crdcache.Name}}
+	return &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: policy.Kind.Definition()}}
 }
 
 // The namespaces in which stories install the operator.

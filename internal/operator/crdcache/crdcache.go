@@ -1,10 +1,10 @@
-// Package crdcache watches the CustomResourceDefinition of CriticalService: how
-// its versions are converted, and in which of them objects are stored; and the
+// Package crdcache watches the CustomResourceDefinition of a kind of several versions: how
+// they are converted, and in which of them objects are stored; and the
 // ValidatingWebhookConfiguration beside it.
 //
-// It has a cache of its own, apart from the manager's. That one holds
-// CriticalServices, and is not filled before the conversion works; what makes
-// the conversion work must not wait for it.
+// It has a cache of its own, apart from the manager's. That one holds objects of the
+// kind, and is not filled before the conversion works; what makes the conversion work
+// must not wait for it.
 package crdcache
 
 import (
@@ -17,39 +17,39 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
-
-	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
-const (
-	// Name is the name of the CustomResourceDefinition.
-	Name = "criticalservices.mycrd.com"
-	// WebhookConfiguration is the name of the ValidatingWebhookConfiguration.
-	WebhookConfiguration = "critical-service-webhook"
-)
+// Kind is a kind of several versions, which a webhook converts.
+type Kind struct {
+	// GroupVersionKind has the version in which everything is to be stored.
+	schema.GroupVersionKind
+	// Plural is the name of the kind in URLs.
+	Plural string
+}
 
-// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=criticalservices.mycrd.com,verbs=get;list;watch
-// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=critical-service-webhook,verbs=get;list;watch
+// Definition is the name of its CustomResourceDefinition.
+func (k Kind) Definition() string { return k.Plural + "." + k.Group }
 
 // New makes a client and a cache that hold the one CustomResourceDefinition, and,
 // if they are read, the one ValidatingWebhookConfiguration and the one
-// Secret that is named.
-func New(config *rest.Config, secret types.NamespacedName) (cluster.Cluster, error) {
+// Secret that are named.
+func New(config *rest.Config, kind Kind, configuration string, secret types.NamespacedName) (cluster.Cluster, error) {
 	scheme := runtime.NewScheme()
-	known := runtime.NewSchemeBuilder(apiextensionsv1.AddToScheme, admissionregistrationv1.AddToScheme, corev1.AddToScheme, criticalv2.AddToScheme)
+	known := runtime.NewSchemeBuilder(apiextensionsv1.AddToScheme, admissionregistrationv1.AddToScheme, corev1.AddToScheme)
 	if err := known.AddToScheme(scheme); err != nil {
-		return nil, fmt.Errorf("list the kinds around the CustomResourceDefinition %s: %w", Name, err)
+		return nil, fmt.Errorf("list the kinds around the CustomResourceDefinition %s: %w", kind.Definition(), err)
 	}
 	return cluster.New(config, func(options *cluster.Options) {
 		options.Scheme = scheme
 		options.Cache.ByObject = map[client.Object]cache.ByObject{
-			&apiextensionsv1.CustomResourceDefinition{}:               {Field: named(Name)},
-			&admissionregistrationv1.ValidatingWebhookConfiguration{}: {Field: named(WebhookConfiguration)},
+			&apiextensionsv1.CustomResourceDefinition{}:               {Field: named(kind.Definition())},
+			&admissionregistrationv1.ValidatingWebhookConfiguration{}: {Field: named(configuration)},
 			&corev1.Secret{}: {
 				Namespaces: map[string]cache.Config{secret.Namespace: {}},
 				Field:      named(secret.Name),

@@ -57,6 +57,8 @@ const (
 type reporter struct {
 	definitions client.Reader
 	conditions  client.Client
+	// kind is what is rewritten.
+	kind crdcache.Kind
 	// name is that of the OperatorCondition.
 	name types.NamespacedName
 }
@@ -67,7 +69,7 @@ type reporter struct {
 //
 // The function that it returns reports to OLM at once, for a migration that is about
 // to begin: a short one would otherwise be over before OLM knows of it.
-func Setup(mgr ctrl.Manager, definitions cluster.Cluster, name types.NamespacedName) (func(context.Context) error, error) {
+func Setup(mgr ctrl.Manager, definitions cluster.Cluster, kind crdcache.Kind, name types.NamespacedName) (func(context.Context) error, error) {
 	if name.Name == "" {
 		return func(context.Context) error { return nil }, nil
 	}
@@ -80,7 +82,7 @@ func Setup(mgr ctrl.Manager, definitions cluster.Cluster, name types.NamespacedN
 	if err != nil {
 		return nil, fmt.Errorf("make a client for OperatorCondition %s: %w", name, err)
 	}
-	r := &reporter{definitions: definitions.GetAPIReader(), conditions: conditions, name: name}
+	r := &reporter{definitions: definitions.GetAPIReader(), conditions: conditions, kind: kind, name: name}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("upgradeable").
 		WatchesRawSource(source.Kind(definitions.GetCache(), &apiextensionsv1.CustomResourceDefinition{},
@@ -105,11 +107,11 @@ func (r *reporter) report(ctx context.Context) error {
 	// Read after the OperatorCondition, so that the write conflicts if another replica
 	// has written something newer meanwhile.
 	var crd apiextensionsv1.CustomResourceDefinition
-	if err := client.IgnoreNotFound(r.definitions.Get(ctx, types.NamespacedName{Name: crdcache.Name}, &crd)); err != nil {
-		return fmt.Errorf("read CustomResourceDefinition %s: %w", crdcache.Name, err)
+	if err := client.IgnoreNotFound(r.definitions.Get(ctx, types.NamespacedName{Name: r.kind.Definition()}, &crd)); err != nil {
+		return fmt.Errorf("read CustomResourceDefinition %s: %w", r.kind.Definition(), err)
 	}
 	change := client.MergeFromWithOptions(condition.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	wanted := upgradeable(&crd)
+	wanted := upgradeable(&crd, r.kind)
 	if !meta.SetStatusCondition(&condition.Spec.Conditions, wanted) {
 		return nil
 	}
@@ -122,16 +124,16 @@ func (r *reporter) report(ctx context.Context) error {
 
 // upgradeable is the condition as the definition wants it. An outage does not block
 // an upgrade: a standby answers without the operator.
-func upgradeable(crd *apiextensionsv1.CustomResourceDefinition) metav1.Condition {
-	if storageversion.Runs(crd) {
+func upgradeable(crd *apiextensionsv1.CustomResourceDefinition, kind crdcache.Kind) metav1.Condition {
+	if storageversion.Runs(crd, kind) {
 		return metav1.Condition{
 			Type: operatorsv2.Upgradeable, Status: metav1.ConditionFalse, Reason: ReasonMigration,
-			Message: "CriticalServices that may be stored in an earlier version are being rewritten. This ends by itself, " +
+			Message: kind.Kind + "s that may be stored in an earlier version are being rewritten. This ends by itself, " +
 				"usually within seconds; if it does not, the operator's log says why.",
 		}
 	}
 	return metav1.Condition{
 		Type: operatorsv2.Upgradeable, Status: metav1.ConditionTrue, Reason: ReasonNoMigration,
-		Message: "No CriticalService is being rewritten in storage. Services in an outage stay covered during an upgrade.",
+		Message: "No " + kind.Kind + " is being rewritten in storage. Services in an outage stay covered during an upgrade.",
 	}
 }

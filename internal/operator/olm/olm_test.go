@@ -7,6 +7,9 @@ import (
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/operator/crdcache"
 )
 
 func TestOLMWaitsForAMigrationAndForNothingElse(t *testing.T) {
@@ -60,7 +63,7 @@ func TestOLMWaitsForAMigrationAndForNothingElse(t *testing.T) {
 				Status: apiextensionsv1.CustomResourceDefinitionStatus{StoredVersions: []string{"v1", "v2"}},
 			}
 			test.change(crd)
-			got := upgradeable(crd)
+			got := upgradeable(crd, crdcache.Kind{GroupVersionKind: criticalv2.CriticalServiceKind, Plural: "criticalservices"})
 			g.Expect(got.Type).To(Equal(operatorsv2.Upgradeable))
 			g.Expect(got.Status).To(Equal(test.status))
 			g.Expect(got.Reason).To(Equal(test.reason))

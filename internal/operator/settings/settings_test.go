@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/spf13/pflag"
 
+	"github.com/critical-service/operator/internal/operator/setting"
 	"github.com/critical-service/operator/internal/operator/settings"
 )
 
@@ -28,13 +29,15 @@ func TestDefaults(t *testing.T) {
 	s, err := read(nil, nil)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(*s).To(Equal(settings.Settings{
-		LogLevel: "info", LogFormat: "json", Tenants: true,
+		Manager: setting.Manager{
+			LogLevel: "info", LogFormat: "json", OperatorNamespace: "critical-service-system",
+			MetricsBindAddress: ":8443", MetricsSecure: true, HealthProbeBindAddress: ":8081",
+			LeaderElect: true, KubeAPIQPS: -1, KubeAPIBurst: 100,
+			WebhookPort: 9443, WebhookCertDir: "/tmp/k8s-webhook-server/serving-certs",
+		},
+		Tenants:     true,
 		PodTemplate: "critical-service-pod-template", PodTemplateNamespace: "critical-service-system",
-		PodNamePrefix: "service-watcher", OperatorNamespace: "critical-service-system",
-		MetricsBindAddress: ":8443", MetricsSecure: true, HealthProbeBindAddress: ":8081",
-		SelfTestInterval: time.Minute,
-		LeaderElect:      true, KubeAPIQPS: -1, KubeAPIBurst: 100,
-		WebhookPort: 9443, WebhookCertDir: "/tmp/k8s-webhook-server/serving-certs",
+		PodNamePrefix: "service-watcher", SelfTestInterval: time.Minute,
 	}))
 }
 

@@ -1,4 +1,4 @@
-// Package storageversion rewrites the CriticalServices that are stored in an earlier
+// Package storageversion rewrites the objects of a kind that are stored in an earlier
 // version, so that reading them needs no conversion any more, and so that the
 // earlier version can one day be dropped.
 //
@@ -27,13 +27,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/operator/crdcache"
 )
-
-// wanted is the version in which everything is to be stored.
-var wanted = criticalv2.GroupVersion.Version
 
 const (
 	// pageSize is how many objects are listed, and so converted, at once.
@@ -41,14 +37,9 @@ const (
 	lastRetry = 5 * time.Second
 )
 
-// Objects are rewritten through their status, which rewrites all of them: so the
-// operator needs no permission to change a spec.
-// +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices,verbs=list
-// +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices/status,verbs=patch
-// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions/status,resourceNames=criticalservices.mycrd.com,verbs=patch
-
 // migrator rewrites what is stored in an earlier version, whenever something is.
 type migrator struct {
+	kind   crdcache.Kind
 	client client.Client
 	live   client.Reader
 	// announce reports that objects are about to be rewritten.
@@ -57,8 +48,8 @@ type migrator struct {
 
 // Setup lets the leader migrate, and announce it beforehand. What fails, because
 // the webhook does not answer yet for instance, is tried again.
-func Setup(mgr ctrl.Manager, cluster cluster.Cluster, announce func(context.Context) error) error {
-	m := &migrator{client: cluster.GetClient(), live: cluster.GetAPIReader(), announce: announce}
+func Setup(mgr ctrl.Manager, cluster cluster.Cluster, kind crdcache.Kind, announce func(context.Context) error) error {
+	m := &migrator{kind: kind, client: cluster.GetClient(), live: cluster.GetAPIReader(), announce: announce}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("storage-version").
 		WatchesRawSource(source.Kind(cluster.GetCache(), &apiextensionsv1.CustomResourceDefinition{},
@@ -68,7 +59,7 @@ func Setup(mgr ctrl.Manager, cluster cluster.Cluster, announce func(context.Cont
 		}).
 		Complete(reconcile.Func(m.reconcile))
 	if err != nil {
-		return fmt.Errorf("set up the migration of stored CriticalServices: %w", err)
+		return fmt.Errorf("set up the migration of stored %ss: %w", kind.Kind, err)
 	}
 	return nil
 }
@@ -78,17 +69,17 @@ func (m *migrator) reconcile(ctx context.Context, request reconcile.Request) (re
 	if err := m.live.Get(ctx, request.NamespacedName, &crd); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	if current(&crd) {
+	if current(&crd, m.kind) {
 		return reconcile.Result{}, nil
 	}
 	logger := log.FromContext(ctx)
-	if !converts(&crd) {
+	if !converts(&crd, m.kind) {
 		// A fix of the CustomResourceDefinition wakes us.
-		logger.Info("skipping the migration of stored CriticalServices: their CustomResourceDefinition must store v2, " +
-			"and convert by a webhook whose authority it knows (caBundle)")
+		logger.Info("skipping the migration of stored objects: their CustomResourceDefinition must store the current version, "+
+			"and convert by a webhook whose authority it knows (caBundle)", "kind", m.kind.Kind, "version", m.kind.Version)
 		return reconcile.Result{}, nil
 	}
-	logger.Info("rewriting CriticalServices that may be stored in an earlier version", "storedVersions", crd.Status.StoredVersions)
+	logger.Info("rewriting objects that may be stored in an earlier version", "kind", m.kind.Kind, "storedVersions", crd.Status.StoredVersions)
 	if err := m.announce(ctx); err != nil {
 		logger.Info("migrating although OLM could not be informed", "error", err.Error())
 	}
@@ -99,37 +90,39 @@ func (m *migrator) reconcile(ctx context.Context, request reconcile.Request) (re
 	// If another version has come into use meanwhile, this is a conflict, and all
 	// begins again.
 	change := client.MergeFromWithOptions(crd.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	crd.Status.StoredVersions = []string{wanted}
+	crd.Status.StoredVersions = []string{m.kind.Version}
 	if err := m.client.Status().Patch(ctx, &crd, change); err != nil {
 		return reconcile.Result{}, fmt.Errorf("set status.storedVersions of CustomResourceDefinition %s to %s: %w",
-			crdcache.Name, wanted, err)
+			m.kind.Definition(), m.kind.Version, err)
 	}
-	logger.Info("all CriticalServices are stored in the current version", "rewritten", count, "storedVersions", crd.Status.StoredVersions)
+	logger.Info("all objects are stored in the current version", "kind", m.kind.Kind, "rewritten", count, "storedVersions", crd.Status.StoredVersions)
 	return reconcile.Result{}, nil
 }
 
 // Runs reports whether the leader rewrites objects, or tries to, for as long as the
 // definition is like this.
-func Runs(crd *apiextensionsv1.CustomResourceDefinition) bool { return !current(crd) && converts(crd) }
-
-// current reports whether nothing is stored in an earlier version.
-func current(crd *apiextensionsv1.CustomResourceDefinition) bool {
-	return slices.Equal(crd.Status.StoredVersions, []string{wanted})
+func Runs(crd *apiextensionsv1.CustomResourceDefinition, kind crdcache.Kind) bool {
+	return !current(crd, kind) && converts(crd, kind)
 }
 
-// converts reports whether objects are stored as v2, and the API server can reach
+// current reports whether nothing is stored in an earlier version.
+func current(crd *apiextensionsv1.CustomResourceDefinition, kind crdcache.Kind) bool {
+	return slices.Equal(crd.Status.StoredVersions, []string{kind.Version})
+}
+
+// converts reports whether objects are stored in the current version, and the API server can reach
 // the webhook that converts them. One that is not converted would be read without
 // its spec.
 //
 // At an upgrade OLM replaces the definition, its caBundle included, and puts one
 // back when it installs the new version. In between nothing can be rewritten, and
 // to report a running migration would keep OLM from ever installing it.
-func converts(crd *apiextensionsv1.CustomResourceDefinition) bool {
+func converts(crd *apiextensionsv1.CustomResourceDefinition, kind crdcache.Kind) bool {
 	conversion := crd.Spec.Conversion
 	return conversion != nil && conversion.Strategy == apiextensionsv1.WebhookConverter &&
 		conversion.Webhook != nil && conversion.Webhook.ClientConfig != nil && len(conversion.Webhook.ClientConfig.CABundle) > 0 &&
 		slices.ContainsFunc(crd.Spec.Versions, func(version apiextensionsv1.CustomResourceDefinitionVersion) bool {
-			return version.Storage && version.Name == wanted
+			return version.Storage && version.Name == kind.Version
 		})
 }
 
@@ -138,9 +131,9 @@ func (m *migrator) rewriteAll(ctx context.Context) (int, error) {
 	count := 0
 	for token := ""; ; {
 		var page metav1.PartialObjectMetadataList
-		page.SetGroupVersionKind(criticalv2.GroupVersion.WithKind("CriticalServiceList"))
+		page.SetGroupVersionKind(m.kind.GroupVersion().WithKind(m.kind.Kind + "List"))
 		if err := m.live.List(ctx, &page, client.Limit(pageSize), client.Continue(token)); err != nil {
-			return 0, fmt.Errorf("list the stored CriticalServices, which the conversion webhook must answer for: %w", err)
+			return 0, fmt.Errorf("list the stored %ss, which the conversion webhook must answer for: %w", m.kind.Kind, err)
 		}
 		for i := range page.Items {
 			if err := m.rewrite(ctx, page.Items[i].Name); err != nil {
@@ -151,14 +144,14 @@ func (m *migrator) rewriteAll(ctx context.Context) (int, error) {
 		if token = page.Continue; token == "" {
 			return count, nil
 		}
-		log.FromContext(ctx).Info("rewriting CriticalServices", "done", count, "left", page.RemainingItemCount)
+		log.FromContext(ctx).Info("rewriting objects", "kind", m.kind.Kind, "done", count, "left", page.RemainingItemCount)
 	}
 }
 
 // rewrite has the API server store an object again, without a change.
 func (m *migrator) rewrite(ctx context.Context, name string) error {
 	object := &metav1.PartialObjectMetadata{}
-	object.SetGroupVersionKind(criticalv2.CriticalServiceKind)
+	object.SetGroupVersionKind(m.kind.GroupVersionKind)
 	object.SetName(name)
 	err := m.client.Status().Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte("{}")))
 	// An object that is gone needs nothing, and one that another client wrote in
@@ -167,7 +160,7 @@ func (m *migrator) rewrite(ctx context.Context, name string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("rewrite CriticalService %q: %w", name, err)
+		return fmt.Errorf("rewrite %s %q: %w", m.kind.Kind, name, err)
 	}
 	return nil
 }

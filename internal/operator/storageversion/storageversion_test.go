@@ -23,6 +23,9 @@ import (
 	"github.com/critical-service/operator/internal/operator/crdcache"
 )
 
+// kind is what is migrated here.
+var kind = crdcache.Kind{GroupVersionKind: criticalv2.CriticalServiceKind, Plural: "criticalservices"}
+
 // apiServer is a pretended API server. It lists objects in pages of its own, and
 // notes what is written.
 type apiServer struct {
@@ -41,7 +44,7 @@ type apiServer struct {
 
 func definitionThatStores(stored ...string) *apiextensionsv1.CustomResourceDefinition {
 	return &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: crdcache.Name},
+		ObjectMeta: metav1.ObjectMeta{Name: kind.Definition()},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1"}, {Name: "v2", Storage: true}},
 			Conversion: &apiextensionsv1.CustomResourceConversion{
@@ -66,14 +69,14 @@ func (c *apiServer) migrator(g *WithT) *migrator {
 		},
 		SubResourcePatch: func(ctx context.Context, _ client.Client, resource string, object client.Object, patch client.Patch, _ ...client.SubResourcePatchOption) error {
 			g.Expect(resource).To(Equal("status"), "the operator may write nothing else")
-			if object.GetName() == crdcache.Name {
+			if object.GetName() == kind.Definition() {
 				c.noted = object.(*apiextensionsv1.CustomResourceDefinition).Status.StoredVersions
 				return definitions.Status().Patch(ctx, object, patch)
 			}
 			return c.rewrite(ctx, g, definitions, object, patch)
 		},
 	})
-	return &migrator{client: served, live: served, announce: func(context.Context) error {
+	return &migrator{kind: kind, client: served, live: served, announce: func(context.Context) error {
 		g.Expect(c.rewritten).To(BeEmpty(), "it is announced before anything is rewritten")
 		c.announced++
 		return errors.New("OLM does not answer, which blocks nothing")
@@ -182,7 +185,7 @@ func TestMigration(t *testing.T) {
 				crd: definitionThatStores("v1", "v2"), pages: [][]string{{"a"}},
 				meanwhile: func(ctx context.Context, definitions client.Client) error {
 					var crd apiextensionsv1.CustomResourceDefinition
-					if err := definitions.Get(ctx, types.NamespacedName{Name: crdcache.Name}, &crd); err != nil {
+					if err := definitions.Get(ctx, types.NamespacedName{Name: kind.Definition()}, &crd); err != nil {
 						return err
 					}
 					crd.Labels = map[string]string{"changed": "yes"}
@@ -196,7 +199,7 @@ func TestMigration(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			m := test.server.migrator(g)
-			_, err := m.reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Name: crdcache.Name}})
+			_, err := m.reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Name: kind.Definition()}})
 			g.Expect(fmt.Sprint(err)).To(ContainSubstring(test.err))
 			g.Expect(err != nil).To(Equal(test.err != ""))
 			g.Expect(test.server.rewritten).To(Equal(test.rewritten))
@@ -205,7 +208,7 @@ func TestMigration(t *testing.T) {
 			g.Expect(test.server.announced).To(Equal(map[bool]int{true: 1}[runs]), "only what runs is announced")
 
 			var crd apiextensionsv1.CustomResourceDefinition
-			g.Expect(m.live.Get(t.Context(), types.NamespacedName{Name: crdcache.Name}, &crd)).To(Succeed())
+			g.Expect(m.live.Get(t.Context(), types.NamespacedName{Name: kind.Definition()}, &crd)).To(Succeed())
 			if test.noted != nil && test.err == "" {
 				g.Expect(crd.Status.StoredVersions).To(Equal([]string{"v2"}))
 			} else {

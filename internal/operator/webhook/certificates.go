@@ -22,11 +22,6 @@ import (
 )
 
 const (
-	// secretName is the Secret that holds the authority.
-	secretName = "critical-service-webhook-ca"
-	// authorityName is the subject of the authority's certificate.
-	authorityName = "critical-service-webhook-ca"
-
 	// Both are renewed when a third of their time is left.
 	authorityLifetime   = 365 * 24 * time.Hour
 	certificateLifetime = 7 * 24 * time.Hour
@@ -37,10 +32,6 @@ const (
 	longestWait  = 20 * time.Second
 )
 
-// The name of what is to be created is not known to the authorization of a create.
-// +kubebuilder:rbac:groups="",namespace=critical-service-system,resources=secrets,verbs=create
-// +kubebuilder:rbac:groups="",namespace=critical-service-system,resources=secrets,resourceNames=critical-service-webhook-ca,verbs=get;list;watch;update
-
 // certificates are self-made. They are those that cert-manager's own webhook
 // lives on: see docs/decisions/0014-self-made-certificates.md.
 type certificates struct {
@@ -50,13 +41,13 @@ type certificates struct {
 func selfMade(config *rest.Config, options Options) (*certificates, error) {
 	signer := &addressSigner{Authority: &authority.DynamicAuthority{
 		SecretNamespace: options.Namespace,
-		SecretName:      secretName,
+		SecretName:      options.authority(),
 		RESTConfig:      config,
-		CommonName:      authorityName,
+		CommonName:      options.authority(),
 		CADuration:      authorityLifetime,
 		LeafDuration:    certificateLifetime,
 	}}
-	names := []string{Service + "." + options.Namespace + ".svc"}
+	names := []string{options.Service + "." + options.Namespace + ".svc"}
 	if options.URL != "" {
 		target, err := url.Parse(options.URL)
 		if err != nil {
@@ -81,7 +72,8 @@ func reportDenial(ctx context.Context, live client.Reader, options Options) {
 	if err := live.Get(ctx, options.SecretKey(), &corev1.Secret{}); apierrors.IsForbidden(err) {
 		logr.FromContextOrDiscard(ctx).Error(err, "the webhook has no certificate: WEBHOOK_CERT_DIR holds none, and the operator may not "+
 			"keep the authority for certificates of its own. Mount tls.crt and tls.key there, as OLM and cert-manager do, or grant "+
-			"the permissions for Secrets of config/rbac/role.yaml. Until then CriticalServices cannot be read or written as v1",
+			"the permissions for Secrets of config/rbac/role.yaml. Until then the only version of "+options.Kind.Kind+" that can be read or "+
+			"written is "+options.Kind.Version,
 			"folder", options.CertDir, "secret", options.SecretKey())
 	}
 }

@@ -21,12 +21,12 @@ func TestAnOperatorThatMayNotMakeACertificateSaysWhatItLacks(t *testing.T) {
 		answer error
 		wanted []string
 	}{
-		"it may, and there is no authority yet": {apierrors.NewNotFound(secrets, secretName), nil},
+		"it may, and there is no authority yet": {apierrors.NewNotFound(secrets, authorityName), nil},
 		"it may, and there is one":              {nil, nil},
 		"the API server gives no answer":        {errors.New("connection refused"), nil},
 		"it may not": {
-			apierrors.NewForbidden(secrets, secretName, errors.New("not granted")),
-			[]string{"WEBHOOK_CERT_DIR", "tls.crt", "config/rbac/role.yaml", "v1", "/certificates", secretName},
+			apierrors.NewForbidden(secrets, authorityName, errors.New("not granted")),
+			[]string{"WEBHOOK_CERT_DIR", "tls.crt", "config/rbac/role.yaml", "only version of CriticalService", "is v2", "/certificates", authorityName},
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -36,9 +36,11 @@ func TestAnOperatorThatMayNotMakeACertificateSaysWhatItLacks(t *testing.T) {
 					return test.answer
 				},
 			}).Build()
+			options := at("system")
+			options.CertDir = "/certificates"
 			logged := ""
 			logger := funcr.New(func(_, line string) { logged += line }, funcr.Options{})
-			reportDenial(logr.NewContext(t.Context(), logger), answers, Options{Namespace: "system", CertDir: "/certificates"})
+			reportDenial(logr.NewContext(t.Context(), logger), answers, options)
 			if test.wanted == nil {
 				g.Expect(logged).To(BeEmpty())
 			}

@@ -11,25 +11,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-
-	"github.com/critical-service/operator/internal/operator/crdcache"
 )
-
-// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=criticalservices.mycrd.com,verbs=patch
-// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=critical-service-webhook,verbs=patch
 
 func updateConversion(ctx context.Context, c client.Client, options Options, url string, authority []byte) error {
 	found := &apiextensionsv1.CustomResourceDefinition{}
-	if err := c.Get(ctx, types.NamespacedName{Name: crdcache.Name}, found); err != nil {
+	if err := c.Get(ctx, types.NamespacedName{Name: options.Kind.Definition()}, found); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	trusted, err := bundle(authority, trustedToConvert(found), time.Now())
+	trusted, err := options.bundle(authority, trustedToConvert(found), time.Now())
 	if err != nil {
 		return err
 	}
 	wanted := found.DeepCopy()
 	pointAtConversion(wanted, options, url, trusted)
-	return patch(ctx, c, found, wanted, "conversion webhook client config of CRD "+crdcache.Name)
+	return patch(ctx, c, found, wanted, "conversion webhook client config of CRD "+options.Kind.Definition())
 }
 
 func trustedToConvert(crd *apiextensionsv1.CustomResourceDefinition) []byte {
@@ -45,7 +40,7 @@ func pointAtConversion(crd *apiextensionsv1.CustomResourceDefinition, options Op
 		config.URL = new(url + Path)
 	} else {
 		config.Service = &apiextensionsv1.ServiceReference{
-			Namespace: options.Namespace, Name: Service, Path: new(Path), Port: new(int32(servicePort)),
+			Namespace: options.Namespace, Name: options.Service, Path: new(Path), Port: new(int32(servicePort)),
 		}
 	}
 	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{
@@ -58,20 +53,20 @@ func pointAtConversion(crd *apiextensionsv1.CustomResourceDefinition, options Op
 // had none, and OLM makes one under a name of its own.
 func updateValidation(ctx context.Context, c client.Client, options Options, url string, authority []byte) error {
 	found := &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	if err := c.Get(ctx, types.NamespacedName{Name: crdcache.WebhookConfiguration}, found); err != nil {
+	if err := c.Get(ctx, types.NamespacedName{Name: options.Service}, found); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	trusted, err := bundle(authority, trustedToValidate(found), time.Now())
+	trusted, err := options.bundle(authority, trustedToValidate(found, options.Validation), time.Now())
 	if err != nil {
 		return err
 	}
 	wanted := found.DeepCopy()
 	pointAtValidation(wanted, options, url, trusted)
-	return patch(ctx, c, found, wanted, "client config of ValidatingWebhookConfiguration "+crdcache.WebhookConfiguration)
+	return patch(ctx, c, found, wanted, "client config of ValidatingWebhookConfiguration "+options.Service)
 }
 
-func trustedToValidate(configuration *admissionregistrationv1.ValidatingWebhookConfiguration) []byte {
-	if ours := ourWebhook(configuration); ours != nil {
+func trustedToValidate(configuration *admissionregistrationv1.ValidatingWebhookConfiguration, validation Validation) []byte {
+	if ours := webhookOf(configuration, validation); ours != nil {
 		return ours.ClientConfig.CABundle
 	}
 	return nil
@@ -80,23 +75,23 @@ func trustedToValidate(configuration *admissionregistrationv1.ValidatingWebhookC
 // pointAtValidation changes where the webhook is. Its rules and its failure policy
 // are those of the installation.
 func pointAtValidation(configuration *admissionregistrationv1.ValidatingWebhookConfiguration, options Options, url string, trusted []byte) {
-	ours := ourWebhook(configuration)
+	ours := webhookOf(configuration, options.Validation)
 	if ours == nil {
 		return
 	}
 	ours.ClientConfig = admissionregistrationv1.WebhookClientConfig{CABundle: trusted}
 	if url != "" {
-		ours.ClientConfig.URL = new(url + ValidationPath)
+		ours.ClientConfig.URL = new(url + options.Validation.Path)
 		return
 	}
 	ours.ClientConfig.Service = &admissionregistrationv1.ServiceReference{
-		Namespace: options.Namespace, Name: Service, Path: new(ValidationPath), Port: new(int32(servicePort)),
+		Namespace: options.Namespace, Name: options.Service, Path: new(options.Validation.Path), Port: new(int32(servicePort)),
 	}
 }
 
-func ourWebhook(configuration *admissionregistrationv1.ValidatingWebhookConfiguration) *admissionregistrationv1.ValidatingWebhook {
+func webhookOf(configuration *admissionregistrationv1.ValidatingWebhookConfiguration, validation Validation) *admissionregistrationv1.ValidatingWebhook {
 	for i := range configuration.Webhooks {
-		if configuration.Webhooks[i].Name == validation {
+		if configuration.Webhooks[i].Name == validation.Name {
 			return &configuration.Webhooks[i]
 		}
 	}

@@ -1,5 +1,6 @@
-// Package webhook serves the conversion of CriticalServices between v1 and v2 and
-// their validation to the API server, and makes the certificates that this needs.
+// Package webhook serves to the API server the conversion of a kind between its versions,
+// and validation, and makes the certificates that this needs. The names in the picture are
+// those of the core.
 //
 //	API server ── https ──▶ Service critical-service-webhook ──▶ every replica: /convert, /validate-…
 //	     ▲                                                            │ its own certificate,
@@ -21,15 +22,9 @@
 //
 // # Who waits for whom
 //
-// The operator reads CriticalServices in v2. Those that are still stored as v1
-// must be converted first, by this very process. So nothing here waits for the
+// The operator reads objects in their current version. Those that are still stored in
+// an earlier one must be converted first, by this very process. So nothing here waits for the
 // caches of the controllers: the server, the authority and the trust run before
 // them, in every replica, also in those that do not lead. Only the warnings of the
 // validation are read from these caches, and left out while they are not filled.
-//
-// # What the validation may do
-//
-// It rejects what the schema cannot express, by the rules of api/v2, and warns of
-// what is valid and will not do what users expect. It fails open: see
-// docs/decisions/0024-validating-webhook-fails-open.md.
 package webhook

@@ -27,12 +27,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
+	"github.com/critical-service/operator/internal/operator/crdcache"
 	"github.com/critical-service/operator/internal/operator/serving"
 )
 
 const (
-	// Service is the Service by which the API server reaches the webhook.
-	Service = "critical-service-webhook"
 	// Path is where conversion is served.
 	Path = "/convert"
 	// servicePort is the port of the Service.
@@ -44,8 +43,16 @@ const (
 	dialTimeout = 10 * time.Second
 )
 
-// Options say where the webhook listens, and how the API server finds it.
+// Options say what the webhook is for, where it listens, and how the API server finds it.
 type Options struct {
+	// Service is the name of the Service by which the API server reaches the webhook. The
+	// ValidatingWebhookConfiguration has the same, and the authority has it with -ca.
+	Service string
+	// Kind is what the webhook converts.
+	Kind crdcache.Kind
+	// Validation is what the ValidatingWebhookConfiguration says of it; empty is that there
+	// is none.
+	Validation Validation
 	// Port is where the webhook listens, on every address.
 	Port int
 	// CertDir may hold tls.crt and tls.key, which are then served as they are.
@@ -57,10 +64,19 @@ type Options struct {
 	Namespace string
 }
 
+// Validation is a webhook that validates.
+type Validation struct {
+	// Name is that of the webhook in its configuration, and Path where it is served.
+	Name, Path string
+}
+
 // SecretKey names the Secret that holds the authority.
 func (o Options) SecretKey() types.NamespacedName {
-	return types.NamespacedName{Namespace: o.Namespace, Name: secretName}
+	return types.NamespacedName{Namespace: o.Namespace, Name: o.authority()}
 }
+
+// authority is the subject of the authority's certificate, and the name of its Secret.
+func (o Options) authority() string { return o.Service + "-ca" }
 
 // The API server takes no write of more than 3 MiB, and asks to convert one object.
 // For a validation it sends that which is stored, too.
@@ -84,10 +100,6 @@ type Server struct {
 
 // NewServer makes a server. Nothing is asked of the API server before it starts.
 func NewServer(definition cluster.Cluster, options Options) (*Server, error) {
-	handler, err := Conversion()
-	if err != nil {
-		return nil, err
-	}
 	provided, err := holdsCertificate(options.CertDir)
 	if err != nil {
 		return nil, err
@@ -107,9 +119,17 @@ func NewServer(definition cluster.Cluster, options Options) (*Server, error) {
 		return nil, err
 	}
 	ctrl.Log.WithName("webhook").Info("certificates", "provided", provided, "folder", options.CertDir)
-	server.Register(Path, serving.Bounded(conversionLimits, handler))
 	server.parts = append(server.parts, manager.RunnableFunc(server.serve))
 	return server, nil
+}
+
+// Register serves a path within limits: every Pod of the cluster can ask.
+func (s *Server) Register(path string, handler http.Handler) {
+	limits := validationLimits
+	if path == Path {
+		limits = conversionLimits
+	}
+	s.Server.Register(path, serving.Bounded(limits, handler))
 }
 
 // takeCertificates serves those that a folder holds, which their provider renews.
@@ -138,16 +158,17 @@ func (s *Server) makeCertificates(definition cluster.Cluster, options Options) e
 	if err != nil {
 		return err
 	}
-	validate, err := newTrust(definition, options, "validation-trust", &admissionregistrationv1.ValidatingWebhookConfiguration{}, updateValidation)
-	if err != nil {
-		return err
-	}
 	s.tls.GetCertificate, s.certificate = certificates.await, certificates.newest
-	s.parts = append(s.parts, certificates, convert, validate, manager.RunnableFunc(func(ctx context.Context) error {
+	s.parts = append(s.parts, certificates, convert, manager.RunnableFunc(func(ctx context.Context) error {
 		reportDenial(ctx, definition.GetAPIReader(), options)
 		return nil
 	}))
-	return nil
+	if options.Validation == (Validation{}) {
+		return nil
+	}
+	validate, err := newTrust(definition, options, "validation-trust", &admissionregistrationv1.ValidatingWebhookConfiguration{}, updateValidation)
+	s.parts = append(s.parts, validate)
+	return err
 }
 
 // Expiry is when the certificate that is served ceases to be valid.

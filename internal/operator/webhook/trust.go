@@ -99,16 +99,16 @@ func (t *trust) write(ctx context.Context, url string) error {
 
 // bundle is the current authority and, while it is valid, the newest of ours
 // before it: other replicas may still show certificates that it signed.
-func bundle(current, found []byte, now time.Time) ([]byte, error) {
+func (o Options) bundle(current, found []byte, now time.Time) ([]byte, error) {
 	authorities, err := cert.ParseCertsPEM(current)
 	if err != nil {
-		return nil, fmt.Errorf("read the authority in Secret %s: %w", secretName, err)
+		return nil, fmt.Errorf("read the authority in Secret %s: %w", o.authority(), err)
 	}
 	// What cannot be read is not kept; the API server may have been given anything.
 	others, _ := cert.ParseCertsPEM(found)
 	var previous *x509.Certificate
 	for _, other := range others {
-		ours := other.Subject.CommonName == authorityName && !bytes.Equal(other.Raw, authorities[0].Raw)
+		ours := other.Subject.CommonName == o.authority() && !bytes.Equal(other.Raw, authorities[0].Raw)
 		if ours && now.Before(other.NotAfter) && (previous == nil || previous.NotBefore.Before(other.NotBefore)) {
 			previous = other
 		}

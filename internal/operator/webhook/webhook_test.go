@@ -24,6 +24,23 @@ import (
 	"github.com/critical-service/operator/internal/operator/crdcache"
 )
 
+// ofCore are the options of the core, whose manifests are compared with what is written.
+var ofCore = Options{
+	Service:    "critical-service-webhook",
+	Kind:       crdcache.Kind{GroupVersionKind: criticalv2.CriticalServiceKind, Plural: "criticalservices"},
+	Validation: Validation{Name: "validate.criticalservices.mycrd.com", Path: "/validate-mycrd-com-v2-criticalservice"},
+}
+
+// authorityName is the subject of the certificate of our authority.
+var authorityName = ofCore.authority()
+
+// at are the options of an operator in a namespace.
+func at(namespace string) Options {
+	options := ofCore
+	options.Namespace = namespace
+	return options
+}
+
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // anAuthority makes an authority that is valid for a time from a moment on.
@@ -67,13 +84,13 @@ func TestWhoTheAPIServerTrusts(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			got, err := bundle(current, test.found, noon)
+			got, err := ofCore.bundle(current, test.found, noon)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(string(got)).To(Equal(string(test.want)))
 		})
 	}
 	t.Run("not an authority that cannot be read", func(t *testing.T) {
-		_, err := bundle([]byte("nonsense"), current, noon)
+		_, err := ofCore.bundle([]byte("nonsense"), current, noon)
 		NewWithT(t).Expect(err).To(HaveOccurred())
 	})
 }
@@ -124,7 +141,7 @@ func TestTheManifestsAgree(t *testing.T) {
 	}
 	var service corev1.Service
 	manifest("webhook/service.yaml", &service)
-	g.Expect(service.Name).To(Equal(Service))
+	g.Expect(service.Name).To(Equal(ofCore.Service))
 	g.Expect(service.Spec.Ports[0].Port).To(BeEquivalentTo(servicePort))
 	g.Expect(service.Spec.PublishNotReadyAddresses).To(BeFalse(), "a Pod that ends must not be asked any more")
 
@@ -138,54 +155,36 @@ func TestTheManifestsAgree(t *testing.T) {
 
 	var crd apiextensionsv1.CustomResourceDefinition
 	manifest("crd/patches/conversion.yaml", &crd)
-	g.Expect(crd.Name).To(Equal(crdcache.Name))
+	g.Expect(crd.Name).To(Equal(ofCore.Kind.Definition()))
 	wanted := crd.DeepCopy()
-	pointAtConversion(wanted, Options{Namespace: service.Namespace}, "", nil)
+	pointAtConversion(wanted, at(service.Namespace), "", nil)
 	g.Expect(&crd).To(Equal(wanted), "the operator has nothing to change but the caBundle")
 
 	var configuration admissionregistrationv1.ValidatingWebhookConfiguration
 	manifest("webhook/manifests.yaml", &configuration)
-	g.Expect(configuration.Name).To(Equal(crdcache.WebhookConfiguration))
+	g.Expect(configuration.Name).To(Equal(ofCore.Service))
 	g.Expect(configuration.Webhooks).To(HaveLen(1))
 	found := configuration.DeepCopy()
-	pointAtValidation(found, Options{Namespace: service.Namespace}, "", nil)
+	pointAtValidation(found, at(service.Namespace), "", nil)
 	g.Expect(found).To(Equal(&configuration), "the operator has nothing to change but the caBundle")
-	pointAtValidation(found, Options{Namespace: service.Namespace}, "", []byte("authority"))
-	g.Expect(trustedToValidate(found)).To(Equal([]byte("authority")), "the operator finds its webhook there")
-}
-
-// An operator that is down blocks no write, and is not asked about other kinds.
-func TestTheValidationFailsOpen(t *testing.T) {
-	g := NewWithT(t)
-	data, err := os.ReadFile("../../../config/webhook/manifests.yaml")
-	g.Expect(err).NotTo(HaveOccurred())
-	var configuration admissionregistrationv1.ValidatingWebhookConfiguration
-	g.Expect(yaml.Unmarshal(data, &configuration)).To(Succeed())
-	asked := configuration.Webhooks[0]
-	g.Expect(*asked.FailurePolicy).To(Equal(admissionregistrationv1.Ignore))
-	g.Expect(*asked.SideEffects).To(Equal(admissionregistrationv1.SideEffectClassNone))
-	g.Expect(time.Duration(*asked.TimeoutSeconds) * time.Second).To(BeNumerically(">", 2*(budget+settle)))
-	g.Expect(asked.Rules).To(HaveLen(1))
-	g.Expect(asked.Rules[0].APIGroups).To(Equal([]string{criticalv2.GroupVersion.Group}))
-	g.Expect(asked.Rules[0].APIVersions).To(ConsistOf("v1", "v2"))
-	g.Expect(asked.Rules[0].Resources).To(Equal([]string{"criticalservices"}), "the operator's own writes of the status are not asked about")
-	g.Expect(asked.Rules[0].Operations).To(ConsistOf(admissionregistrationv1.Create, admissionregistrationv1.Update), "what is there can always be deleted")
+	pointAtValidation(found, at(service.Namespace), "", []byte("authority"))
+	g.Expect(trustedToValidate(found, ofCore.Validation)).To(Equal([]byte("authority")), "the operator finds its webhook there")
 }
 
 func TestWhereTheValidationIs(t *testing.T) {
 	g := NewWithT(t)
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{Webhooks: []admissionregistrationv1.ValidatingWebhook{
-		{Name: "another.example.com"}, {Name: validation, TimeoutSeconds: new(int32(1))},
+		{Name: "another.example.com"}, {Name: ofCore.Validation.Name, TimeoutSeconds: new(int32(1))},
 	}}
 	before := configuration.DeepCopy()
-	pointAtValidation(configuration, Options{Namespace: "here"}, "https://127.0.0.1:9443", []byte("authority"))
+	pointAtValidation(configuration, at("here"), "https://127.0.0.1:9443", []byte("authority"))
 	g.Expect(configuration.Webhooks[0]).To(Equal(before.Webhooks[0]), "others are left alone")
 	g.Expect(configuration.Webhooks[1]).To(Equal(admissionregistrationv1.ValidatingWebhook{
-		Name: validation, TimeoutSeconds: new(int32(1)),
-		ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: new("https://127.0.0.1:9443" + ValidationPath), CABundle: []byte("authority")},
+		Name: ofCore.Validation.Name, TimeoutSeconds: new(int32(1)),
+		ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: new("https://127.0.0.1:9443" + ofCore.Validation.Path), CABundle: []byte("authority")},
 	}))
 	configuration.Webhooks = configuration.Webhooks[:1]
-	pointAtValidation(configuration, Options{}, "", []byte("authority"))
+	pointAtValidation(configuration, ofCore, "", []byte("authority"))
 	g.Expect(configuration.Webhooks).To(Equal(before.Webhooks[:1]), "and where it is not, nothing is added")
-	g.Expect(trustedToValidate(configuration)).To(BeNil())
+	g.Expect(trustedToValidate(configuration, ofCore.Validation)).To(BeNil())
 }

@@ -29,7 +29,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/operator/webhook"
+	"github.com/critical-service/operator/internal/operator/webhook/policy"
 	"github.com/critical-service/operator/test/scorecard/world"
 )
 
@@ -137,7 +137,7 @@ func grant(ctx context.Context) error {
 // serveWebhooks serves the conversion as the operator does, and a validation that refuses what the operator's does and
 // never warns, where envtest has pointed the API server.
 func serveWebhooks(options *envtest.WebhookInstallOptions) error {
-	handler, err := webhook.Conversion()
+	handler, err := policy.Conversion()
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func serveWebhooks(options *envtest.WebhookInstallOptions) error {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/convert", handler)
-	mux.Handle(webhook.ValidationPath, &admission.Webhook{Handler: admission.HandlerFunc(validate)})
+	mux.Handle(policy.ValidationPath, &admission.Webhook{Handler: admission.HandlerFunc(validate)})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	go func() {
 		folder := options.LocalServingCertDir

@@ -1,27 +1,28 @@
-package operator
+package manager
 
 import (
 	"fmt"
 	"net/http"
 	"reflect"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-
-	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
 // synced reports whether the caches hold the cluster, so that a rollout does not
 // end the old operator before the new one can act.
 //
-// The kinds that may need conversion do not count. They are read through the
-// webhook of this process, which the API server may reach only once the Pod is
-// ready: a Pod that waited for them would wait for itself.
-func synced(caches cache.Cache, kinds map[client.Object]cache.ByObject) healthz.Checker {
+// The kind that may need conversion does not count. It is read through the webhook of
+// this process, which the API server may reach only once the Pod is ready: a Pod that
+// waited for it would wait for itself.
+func synced(caches cache.Cache, kinds map[client.Object]cache.ByObject, isConverted func(client.Object) bool) healthz.Checker {
 	return func(request *http.Request) error {
 		for kind := range kinds {
-			if converted(kind) {
+			if isConverted(kind) {
 				continue
 			}
 			informer, err := caches.GetInformer(request.Context(), kind, cache.BlockUntilSynced(false))
@@ -36,9 +37,12 @@ func synced(caches cache.Cache, kinds map[client.Object]cache.ByObject) healthz.
 	}
 }
 
-func converted(kind client.Object) bool {
-	_, isOurs := kind.(*criticalv2.CriticalService)
-	return isOurs
+// among reports whether an object is of a kind.
+func among(kind schema.GroupKind, scheme *runtime.Scheme) func(client.Object) bool {
+	return func(object client.Object) bool {
+		found, err := apiutil.GVKForObject(object, scheme)
+		return err == nil && found.GroupKind() == kind
+	}
 }
 
 func nameOf(kind client.Object) string { return reflect.TypeOf(kind).Elem().Name() }

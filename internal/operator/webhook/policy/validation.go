@@ -1,4 +1,4 @@
-package webhook
+package policy
 
 import (
 	"context"
@@ -15,16 +15,21 @@ import (
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/internal/operator/serving"
+	"github.com/critical-service/operator/internal/operator/webhook"
 	"github.com/critical-service/operator/internal/operator/webhook/crdschema"
 )
 
 const (
+	// Service is the Service by which the API server reaches the webhook.
+	Service = "critical-service-webhook"
 	// ValidationPath is where validation is served.
 	ValidationPath = "/validate-mycrd-com-v2-criticalservice"
-	// validation is the name of the webhook in its configuration.
-	validation = "validate.criticalservices.mycrd.com"
 )
+
+// Options are those of a webhook that converts and validates CriticalServices.
+var Options = webhook.Options{
+	Service: Service, Kind: Kind, Validation: webhook.Validation{Name: "validate.criticalservices.mycrd.com", Path: ValidationPath},
+}
 
 // The API server asks in the version in which an object is written, so that it
 // converts nothing for the question. It does not wait for an operator that is
@@ -41,7 +46,7 @@ func ServeValidation(mgr ctrl.Manager, settings Settings) error {
 		return err
 	}
 	advice := newAdviser(mgr.GetCache(), synced(mgr.GetCache()), settings)
-	mgr.GetWebhookServer().Register(ValidationPath, serving.Bounded(validationLimits, hookOf(&validator{schema: schema, advise: advice.advise})))
+	mgr.GetWebhookServer().Register(ValidationPath, hookOf(&validator{schema: schema, advise: advice.advise}))
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package settings
+package setting
 
 import (
 	"github.com/go-logr/logr"
@@ -10,7 +10,7 @@ import (
 // Logger writes to standard error at the level and in the format of the
 // settings. Times are ISO 8601; stack traces come with panics only, because an
 // error of the API server has no use for one.
-func (s *Settings) Logger() logr.Logger {
+func (s *Manager) Logger() logr.Logger {
 	level, err := zapcore.ParseLevel(s.LogLevel)
 	if err != nil {
 		level = zapcore.InfoLevel // The level was checked when it was read.

@@ -1,4 +1,4 @@
-package webhook
+package policy
 
 import (
 	"encoding/json"
@@ -10,8 +10,9 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	library "sigs.k8s.io/controller-runtime/pkg/webhook"
 
-	"github.com/critical-service/operator/internal/operator/serving"
+	"github.com/critical-service/operator/internal/operator/webhook"
 )
 
 const mebibyte = 1 << 20
@@ -31,7 +32,9 @@ func (endless) Read(into []byte) (int, error) {
 func TestLargeRequestsOfAnyClient(t *testing.T) {
 	handler, err := Conversion()
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	server := httptest.NewServer(serving.Bounded(conversionLimits, handler))
+	webhooks := &webhook.Server{Server: library.NewServer(library.Options{})}
+	webhooks.Register(webhook.Path, handler)
+	server := httptest.NewServer(webhooks.WebhookMux())
 	t.Cleanup(server.Close)
 	objects := func(of string, bytes int) string {
 		return `{"request":{"desiredAPIVersion":"mycrd.com/v2","objects":[` + strings.Repeat(of+",", bytes/len(of)) + of + `]}}`
@@ -47,7 +50,7 @@ func TestLargeRequestsOfAnyClient(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, test.body)
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+webhook.Path, test.body)
 			g.Expect(err).NotTo(HaveOccurred())
 			request.ContentLength = test.length
 			var before, after runtime.MemStats

@@ -1,4 +1,4 @@
-package operator_test
+package manager_test
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/critical-service/operator/internal/operator"
+	"github.com/critical-service/operator/internal/operator/manager"
 )
 
 // guarded is a handler behind the filter of the metrics, and the number of
@@ -37,7 +37,7 @@ func guarded(t *testing.T, api func(kind string, body []byte) any) (http.Handler
 	}))
 	t.Cleanup(server.Close)
 	config := &rest.Config{Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
-	filter, err := operator.Authorized(config, server.Client())
+	filter, err := manager.Authorized(config, server.Client())
 	g.Expect(err).NotTo(HaveOccurred())
 	handler, err := filter(logr.Discard(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("broken") {

@@ -1,4 +1,4 @@
-package operator
+package manager
 
 import (
 	"crypto/tls"
@@ -11,26 +11,19 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/critical-service/operator/internal/operator/serving"
-	"github.com/critical-service/operator/internal/operator/settings"
+	"github.com/critical-service/operator/internal/operator/setting"
 	"github.com/critical-service/operator/internal/version"
 )
 
 // scrapesAtOnce is how many scrapes are answered at the same time.
 const scrapesAtOnce = 4
 
-// A client that scrapes sends a token, and the API server says whose it is and
-// whether that user may.
-//
-// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
-// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
-
 // metricsOptions say how metrics are served.
-func metricsOptions(s *settings.Settings) (metricsserver.Options, error) {
+func metricsOptions(s *setting.Manager) (metricsserver.Options, error) {
 	options := metricsserver.Options{
 		BindAddress: s.MetricsBindAddress,
 		HandlerOpts: []func(*promhttp.HandlerOpts){func(options *promhttp.HandlerOpts) {
@@ -62,14 +55,11 @@ type expiring interface {
 	Expiry() (time.Time, error)
 }
 
-// registerMetrics registers the metrics of this process.
-func registerMetrics(mgr ctrl.Manager, webhook expiring) error {
-	return registerIn(metrics.Registry, mgr.Elected(), webhook)
-}
-
-func registerIn(registry prometheus.Registerer, elected <-chan struct{}, webhook expiring) error {
+// registerMetrics registers the metrics of this process, whose names begin with a prefix.
+func registerMetrics(prefix string, elected <-chan struct{}, webhook expiring) error {
+	registry := metrics.Registry
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "critical_service_operator_build_info",
+		Name: prefix + "_build_info",
 		Help: "The build of the operator that is running; always 1.",
 		ConstLabels: prometheus.Labels{
 			"version": version.Version, "revision": version.Commit, "goversion": runtime.Version(),
@@ -77,7 +67,7 @@ func registerIn(registry prometheus.Registerer, elected <-chan struct{}, webhook
 	})
 	build.Set(1)
 	leader := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "critical_service_operator_leader",
+		Name: prefix + "_leader",
 		Help: "1 if this replica is the one that acts, else 0.",
 	}, func() float64 {
 		select {

@@ -1,4 +1,4 @@
-package webhook
+package policy
 
 import (
 	"context"
@@ -11,8 +11,12 @@ import (
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/operator/crdcache"
 	"github.com/critical-service/operator/internal/operator/webhook/crdschema"
 )
+
+// Kind is what is converted: CriticalServices.
+var Kind = crdcache.Kind{GroupVersionKind: criticalv2.CriticalServiceKind, Plural: "criticalservices"}
 
 // Conversion answers the API server's requests to convert CriticalServices.
 func Conversion() (http.Handler, error) {

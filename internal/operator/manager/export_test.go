@@ -1,0 +1,4 @@
+package manager
+
+// Authorized is for tests.
+var Authorized = authorized

@@ -1,0 +1,143 @@
+// Package process runs an operator in a process of its own, as in production, for tests: a
+// test program starts itself once more, as the operator.
+package process
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/onsi/gomega"
+)
+
+const (
+	// asOperator in the environment makes a test program the operator.
+	asOperator = "TEST_RUNS_OPERATOR"
+	// waitTimeout is far more than an operator needs to end.
+	waitTimeout = time.Minute
+)
+
+// Main runs the tests of a package, or, in a process that a test has started, the operator.
+// It is all that a TestMain does.
+func Main(operator func(context.Context) error, tests func() int) {
+	if _, isOperator := os.LookupEnv(asOperator); !isOperator {
+		os.Exit(tests())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	err := operator(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "Error:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// Process is an operator that runs.
+type Process struct {
+	// Ended gets the error with which it has ended.
+	Ended chan error
+	// Kill sends it a signal; nil says that it has ended, or is about to.
+	Kill func(os.Signal) error
+	// Log is what it wrote.
+	Log *Journal
+	// Health is where it serves its probes, Webhook where it serves conversion.
+	Health, Webhook string
+
+	t *testing.T
+}
+
+// Start starts an operator with a kubeconfig, in a namespace, and with variables. It stops
+// with the test, and well.
+func Start(t *testing.T, kubeconfig, namespace string, variables ...string) *Process {
+	t.Helper()
+	p := &Process{t: t, Ended: make(chan error, 1), Log: &Journal{}, Health: FreeAddress(t), Webhook: FreeAddress(t)}
+	_, port, err := net.SplitHostPort(p.Webhook)
+	gomega.NewWithT(t).Expect(err).NotTo(gomega.HaveOccurred())
+	command := exec.Command(os.Args[0])
+	command.Env = append(os.Environ(), asOperator+"=1", "KUBECONFIG="+kubeconfig, "POD_NAMESPACE="+namespace,
+		"LEADER_ELECT=false", "METRICS_BIND_ADDRESS=0", "LOG_FORMAT=text", "HEALTH_PROBE_BIND_ADDRESS="+p.Health,
+		"WEBHOOK_PORT="+port, "WEBHOOK_URL=https://"+p.Webhook, "WEBHOOK_CERT_DIR="+t.TempDir())
+	command.Env = append(command.Env, variables...)
+	command.Stdout, command.Stderr = p.Log, p.Log
+	gomega.NewWithT(t).Expect(command.Start()).To(gomega.Succeed())
+	go func() { p.Ended <- command.Wait() }()
+	p.Kill = command.Process.Signal
+	t.Cleanup(func() {
+		p.Stop()
+		if t.Failed() {
+			t.Logf("the operator's log:\n%s", p.Log)
+		}
+	})
+	return p
+}
+
+// Stop ends the operator, once, and wants it to end well.
+func (p *Process) Stop() {
+	p.t.Helper()
+	if p.Kill == nil {
+		return
+	}
+	_ = p.Kill(syscall.SIGTERM) // If it has ended by itself, the error is reported below.
+	p.Kill = nil
+	select {
+	case err := <-p.Ended:
+		if err != nil {
+			p.t.Errorf("the operator ended with an error: %v", err)
+		}
+	case <-time.After(waitTimeout):
+		p.t.Errorf("the operator does not end")
+	}
+}
+
+// Die ends the operator without a chance to do anything.
+func (p *Process) Die() {
+	p.t.Helper()
+	g := gomega.NewWithT(p.t)
+	g.Expect(p.Kill(syscall.SIGKILL)).To(gomega.Succeed())
+	p.Kill = nil
+	g.Eventually(p.Ended).WithTimeout(waitTimeout).Should(gomega.Receive(gomega.HaveOccurred()))
+}
+
+// Ready reports whether the operator says that it is.
+func (p *Process) Ready() error { return Get("http://" + p.Health + "/readyz") }
+
+// Live reports whether the kubelet would leave it running.
+func (p *Process) Live() error { return Get("http://" + p.Health + "/healthz") }
+
+// FreeAddress is an address of this machine on which nothing listens.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	gomega.NewWithT(t).Expect(err).NotTo(gomega.HaveOccurred())
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// Journal is what a process wrote.
+type Journal struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write keeps a piece of text.
+func (j *Journal) Write(data []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(data)
+}
+
+// String is all that was written.
+func (j *Journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}

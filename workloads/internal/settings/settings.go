@@ -1,0 +1,53 @@
+// Package settings are those of the workloads operator.
+package settings
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/critical-service/operator/internal/operator/setting"
+)
+
+// DefaultNamespace is where config/ installs the operator.
+const DefaultNamespace = "critical-service-workloads-system"
+
+// Settings are the operator's settings.
+type Settings struct {
+	setting.Manager
+	// DatabaseImageMongo, DatabaseImageMySQL and DatabaseImagePostgres are the images of
+	// Databases that name none, by their type.
+	DatabaseImageMongo, DatabaseImageMySQL, DatabaseImagePostgres string
+}
+
+// Bind adds a flag for every setting. The returned function reads them, with the
+// environment, once the flags are parsed.
+func Bind(flags *pflag.FlagSet, environment setting.Environment) func() (*Settings, error) {
+	s := &Settings{}
+	read := setting.Bind(flags, environment, &s.Manager, DefaultNamespace, own(s))
+	return func() (*Settings, error) {
+		if err := read(); err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+}
+
+// own lists the settings that only this operator has.
+func own(s *Settings) []setting.Setting {
+	return []setting.Setting{
+		{
+			Flag: "database-image-mongo", Variable: "DATABASE_IMAGE_MONGO", Preset: "mongo:4.0",
+			Usage: "the image of Databases of type mongo that name none", Allowed: "the reference of an image",
+			Parse: setting.Image(&s.DatabaseImageMongo),
+		},
+		{
+			Flag: "database-image-mysql", Variable: "DATABASE_IMAGE_MYSQL", Preset: "mysql:8.0",
+			Usage: "the image of Databases of type mysql that name none", Allowed: "the reference of an image",
+			Parse: setting.Image(&s.DatabaseImageMySQL),
+		},
+		{
+			Flag: "database-image-postgres", Variable: "DATABASE_IMAGE_POSTGRES", Preset: "postgres:16",
+			Usage: "the image of Databases of type postgres that name none", Allowed: "the reference of an image",
+			Parse: setting.Image(&s.DatabaseImagePostgres),
+		},
+	}
+}

@@ -1,0 +1,19 @@
+// Command manager is the Critical Service Workloads operator.
+package main
+
+import (
+	"os"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/critical-service/operator/internal/operator/manager"
+	"github.com/critical-service/operator/workloads/internal/operator"
+	"github.com/critical-service/operator/workloads/internal/settings"
+)
+
+func main() {
+	command := manager.Command("Run the usual parts of a critical application, born protected", settings.Bind, operator.Run)
+	if err := command.ExecuteContext(ctrl.SetupSignalHandler()); err != nil {
+		os.Exit(1)
+	}
+}
