@@ -18,6 +18,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/responder/internal/decide"
 	"github.com/critical-service/operator/controllers/responder/internal/render"
+	"github.com/critical-service/operator/internal/controller/drift"
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/controller/write"
@@ -134,7 +135,7 @@ func put[T any, P read.Object[T]](ctx context.Context, r *Reconciler, cached, wa
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(result.Object, stored); err != nil {
 		return fault.BugFrom(err)
 	}
-	r.digests.Set(ownObject{stored.GetNamespace(), fmt.Sprintf("%T", stored)}, digest{stored.GetUID(), decide.Digest(wanted, asCached(stored))})
+	r.digests.Set(ownObject{stored.GetNamespace(), fmt.Sprintf("%T", stored)}, digest{stored.GetUID(), drift.Digest(wanted, asCached(stored))})
 	if existing == nil {
 		done.created = append(done.created, stored)
 	} else {
