@@ -171,7 +171,7 @@ const (
 
 // DatabaseCredentials name the Secret with the administrator's name and password.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.secretName) ? self.secretName : ”) == (has(oldSelf.secretName) ? oldSelf.secretName : ”)",message="credentials.secretName must not be changed, because the engine took the password into its data: change the password in the engine and in the Secret, or create another Database"
+// +kubebuilder:validation:XValidation:rule="(has(self.secretName) && size(self.secretName) > 0) == (has(oldSelf.secretName) && size(oldSelf.secretName) > 0) && (!has(self.secretName) || size(self.secretName) == 0 || self.secretName == oldSelf.secretName)",message="credentials.secretName must not be changed, because the engine took the password into its data: change the password in the engine and in the Secret, or create another Database"
 type DatabaseCredentials struct {
 	// secretName names a Secret of the namespace with the key password, and, unless the
 	// administrator has the engine's usual name, username. Empty means that the operator
