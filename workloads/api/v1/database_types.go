@@ -173,10 +173,10 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.secretName) && size(self.secretName) > 0) == (has(oldSelf.secretName) && size(oldSelf.secretName) > 0) && (!has(self.secretName) || size(self.secretName) == 0 || self.secretName == oldSelf.secretName)",message="credentials.secretName must not be changed, because the engine took the password into its data: change the password in the engine and in the Secret, or create another Database"
 type DatabaseCredentials struct {
-	// secretName names a Secret of the namespace with the key password, and, unless the
-	// administrator has the engine's usual name, username. Empty means that the operator
-	// generates one, NAME-credentials, with the keys username, password and uri. It cannot
-	// be changed: the engine takes the password into its data when it first starts.
+	// secretName names a Secret of the namespace with the keys password and, but for mysql,
+	// whose administrator is root, username. Empty means that the operator generates one,
+	// NAME-credentials, with the keys username, password and uri. It cannot be changed: the
+	// engine takes the password into its data when it first starts.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="secretName must be a Secret's name: lower-case letters, digits, '-' and '.', for example 'orders-admin'"
