@@ -83,6 +83,14 @@ func run(command ...string) corev1.ProbeHandler {
 // Of is the engine of a type. The schema admits those that it knows.
 func Of(kind workloadsv1.DatabaseType) *Engine { return engines[kind] }
 
+// Keys are those that a Secret with the credentials must have.
+func (e *Engine) Keys() []string {
+	if e.UsernameVariable == "" {
+		return []string{KeyPassword}
+	}
+	return []string{KeyUsername, KeyPassword}
+}
+
 // URI is by which a client connects to the engine at a host name.
 func (e *Engine) URI(host, username, password string) string {
 	uri := url.URL{Scheme: e.scheme, User: url.UserPassword(username, password), Host: host, Path: e.path, RawQuery: e.query}
