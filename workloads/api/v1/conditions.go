@@ -2,14 +2,13 @@ package v1
 
 // Conditions of the kinds that run something. Each lists its reasons per status value.
 const (
-	// ConditionReady is True while the workload answers and is as its spec says. Where a
-	// change is refused it is False although the workload goes on answering; the message
-	// says so, and what to do.
+	// ConditionReady is True while the workload answers, and is as its spec says but for
+	// what its storage class does not allow. Where another change is refused it is False
+	// although the workload goes on answering; the message says so, and what to do.
 	//
-	//	True:  Running
-	//	False: Starting, Replacing, Suspended, CreateDenied, ResizeDenied, NameTaken,
-	//	       SecretInvalid, ImagePullFailing, PodFailing, Unschedulable, StoragePending,
-	//	       NodeLost
+	//	True:  Running, StorageDenied
+	//	False: Starting, Replacing, Suspended, CreateDenied, NameTaken, SecretInvalid,
+	//	       ImagePullFailing, PodFailing, Unschedulable, StoragePending, NodeLost
 	ConditionReady = "Ready"
 
 	// ConditionProtected is True while a fallback answers, or would at once, for the
@@ -35,9 +34,9 @@ const (
 	// ReasonCreateDenied: the API server refuses an object: quota, limit range, Pod
 	// Security, admission, a permission, or an invalid field.
 	ReasonCreateDenied = "CreateDenied"
-	// ReasonResizeDenied: the API server refuses to let the claim grow, or to change what
-	// becomes of it.
-	ReasonResizeDenied = "ResizeDenied"
+	// ReasonStorageDenied: the workload answers, and the API server refuses to let its claim
+	// grow, or to change what becomes of it.
+	ReasonStorageDenied = "StorageDenied"
 	// ReasonNameTaken: an object that is not the operator's has the name of one that it
 	// would make. It is left alone.
 	ReasonNameTaken = "NameTaken"

@@ -114,7 +114,10 @@ func (r *Reconciler) changeClaim(ctx context.Context, _ *decide.Snapshot, plan *
 	var failures []error
 	for _, change := range plan.ChangeClaim {
 		err := write.Patch(ctx, r.client, change.From, change.To.DeepCopy())
-		failures = append(failures, done.refused(workloadsv1.ReasonResizeDenied, fmt.Sprintf("%s of PersistentVolumeClaim %q", change.What, change.To.Name), err))
+		if fault.IsRefusal(err) {
+			err = fmt.Errorf("%w. %s", err, change.Remedy)
+		}
+		failures = append(failures, done.refused(workloadsv1.ReasonStorageDenied, fmt.Sprintf("%s of PersistentVolumeClaim %q", change.What, change.To.Name), err))
 	}
 	return fault.Join(failures...)
 }

@@ -77,8 +77,8 @@ type Plan struct {
 // Change is an object as it is, and as it is to be.
 type Change[T any] struct {
 	From, To T
-	// What says what changes.
-	What string
+	// What says what changes, and Remedy what to do where that is refused.
+	What, Remedy string
 }
 
 // Removal takes a Pod away.

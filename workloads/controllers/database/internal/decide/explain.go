@@ -21,6 +21,8 @@ type rule struct {
 	when    func(*decision) bool
 	reason  string
 	message func(*decision) string
+	// answers: the Database is ready.
+	answers bool
 	// unwatched: no watch reports when the rule ceases to apply.
 	unwatched bool
 	// running adds, where the Pod answers, that it goes on.
@@ -76,10 +78,10 @@ var rules = []rule{
 	},
 	{
 		when:   func(d *decision) bool { return d.Refusal != nil && isReady(d.Pod) },
-		reason: workloadsv1.ReasonResizeDenied, message: refusal, unwatched: true, running: true,
+		reason: workloadsv1.ReasonStorageDenied, message: refusal, unwatched: true, answers: true,
 	},
 	{
-		when: func(d *decision) bool { return isReady(d.Pod) }, reason: workloadsv1.ReasonRunning,
+		when: func(d *decision) bool { return isReady(d.Pod) }, reason: workloadsv1.ReasonRunning, answers: true,
 		message: func(d *decision) string {
 			return fmt.Sprintf("The database answers at %s.", render.Address(d.Database))
 		},
@@ -142,7 +144,7 @@ func (d *decision) explain() {
 		if pod := d.ours(); rule.running && pod != nil && pod.DeletionTimestamp == nil && isReady(pod) {
 			message = text.Shorten(message, maxMessage-len(goesOn)) + goesOn
 		}
-		d.conditions().Set(workloadsv1.ConditionReady, rule.reason == workloadsv1.ReasonRunning, rule.reason, bounded(message))
+		d.conditions().Set(workloadsv1.ConditionReady, rule.answers, rule.reason, bounded(message))
 		if rule.unwatched {
 			d.lookAgain()
 		}

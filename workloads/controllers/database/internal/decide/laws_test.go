@@ -76,7 +76,7 @@ func randomWorld(r *rand.Rand) decide.Snapshot {
 		s.Fallback.Object = made
 	}
 	if r.IntN(10) == 0 {
-		s.Refusal = &decide.Refusal{Reason: one(r, workloadsv1.ReasonCreateDenied, workloadsv1.ReasonResizeDenied), Message: "quota"}
+		s.Refusal = &decide.Refusal{Reason: one(r, workloadsv1.ReasonCreateDenied, workloadsv1.ReasonStorageDenied), Message: "quota"}
 	}
 	return s
 }
@@ -269,7 +269,7 @@ func TestWhatIsAnothersIsLeftAlone(t *testing.T) {
 func TestWhatNoWatchReportsIsLookedForAgain(t *testing.T) {
 	eachWorld(t, func(g Gomega, _ *decide.Snapshot, plan *decide.Plan) {
 		switch meta.FindStatusCondition(plan.Status.Conditions, workloadsv1.ConditionReady).Reason {
-		case workloadsv1.ReasonNameTaken, workloadsv1.ReasonSecretInvalid, workloadsv1.ReasonCreateDenied, workloadsv1.ReasonResizeDenied:
+		case workloadsv1.ReasonNameTaken, workloadsv1.ReasonSecretInvalid, workloadsv1.ReasonCreateDenied, workloadsv1.ReasonStorageDenied:
 			g.Expect(plan.RecheckAfter).To(And(BeNumerically(">", 0), BeNumerically("<=", 8*time.Minute)))
 		}
 	})

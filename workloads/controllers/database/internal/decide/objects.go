@@ -115,7 +115,10 @@ func (d *decision) changeClaim() {
 	if size.Cmp(has) > 0 && d.Claim.Status.Phase == corev1.ClaimBound {
 		grown := d.Claim.DeepCopy()
 		grown.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: size}
-		d.plan.ChangeClaim = append(d.plan.ChangeClaim, Change[*corev1.PersistentVolumeClaim]{d.Claim, grown, "growth to " + size.String()})
+		d.plan.ChangeClaim = append(d.plan.ChangeClaim, Change[*corev1.PersistentVolumeClaim]{
+			From: d.Claim, To: grown, What: "growth to " + size.String(),
+			Remedy: "Set allowVolumeExpansion of the StorageClass; if its driver cannot do that, create another Database with more storage, and copy the data there.",
+		})
 	}
 	owners := slices.DeleteFunc(slices.Clone(d.Claim.OwnerReferences), func(owner metav1.OwnerReference) bool {
 		return owner.Kind == workloadsv1.DatabaseKind.Kind && owner.Name == d.Database.Name
@@ -124,7 +127,10 @@ func (d *decision) changeClaim() {
 	if !equality.Semantic.DeepEqual(owners, d.Claim.OwnerReferences) {
 		owned := d.Claim.DeepCopy()
 		owned.OwnerReferences = owners
-		d.plan.ChangeClaim = append(d.plan.ChangeClaim, Change[*corev1.PersistentVolumeClaim]{d.Claim, owned, "a change of the owner, by spec.storage.deletionPolicy"})
+		d.plan.ChangeClaim = append(d.plan.ChangeClaim, Change[*corev1.PersistentVolumeClaim]{
+			From: d.Claim, To: owned, What: "the owner that spec.storage.deletionPolicy gives",
+			Remedy: "This cluster lets only those change owners who may delete, and the operator may not delete claims: change metadata.ownerReferences of the claim yourself.",
+		})
 	}
 }
 

@@ -110,5 +110,5 @@ func (d *decision) keep(pod *corev1.Pod) {
 	kept.OwnerReferences = append(slices.DeleteFunc(kept.OwnerReferences, func(owner metav1.OwnerReference) bool {
 		return owner.UID == d.Database.UID
 	}), wanted.OwnerReferences...)
-	d.plan.ChangePod = &Change[*corev1.Pod]{pod, kept, "labels and owner"}
+	d.plan.ChangePod = &Change[*corev1.Pod]{From: pod, To: kept}
 }

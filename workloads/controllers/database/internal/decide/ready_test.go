@@ -136,17 +136,17 @@ func TestHowADatabaseStands(t *testing.T) {
 			refused(workloadsv1.ReasonCreateDenied), workloadsv1.ReasonCreateDenied, []string{goesOn},
 		},
 		"a claim that may not grow, of one that runs": {
-			refused(workloadsv1.ReasonResizeDenied), workloadsv1.ReasonResizeDenied, []string{goesOn},
+			refused(workloadsv1.ReasonStorageDenied), workloadsv1.ReasonStorageDenied, []string{"refuses it: no."},
 		},
 		"a claim that may not grow, of one that starts": {
-			func(s *decide.Snapshot) { refused(workloadsv1.ReasonResizeDenied)(s); waiting("ContainerCreating")(s) }, workloadsv1.ReasonStarting, nil,
+			func(s *decide.Snapshot) { refused(workloadsv1.ReasonStorageDenied)(s); waiting("ContainerCreating")(s) }, workloadsv1.ReasonStarting, nil,
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
 			got := ready(t, running(c.change))
 			g.Expect(got.Reason).To(Equal(c.reason), got.Message)
-			g.Expect(got.Status == metav1.ConditionTrue).To(Equal(c.reason == workloadsv1.ReasonRunning))
+			g.Expect(got.Status == metav1.ConditionTrue).To(Equal(c.reason == workloadsv1.ReasonRunning || c.reason == workloadsv1.ReasonStorageDenied))
 			for _, text := range c.says {
 				g.Expect(got.Message).To(ContainSubstring(text))
 			}
