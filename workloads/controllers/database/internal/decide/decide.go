@@ -21,7 +21,7 @@ import (
 )
 
 // Snapshot is all that matters about one Database, at one moment. Objects are those that
-// have the names which it needs, whoever made them; nil where there is none.
+// have the names which it needs, also those that another user made; nil where there is none.
 type Snapshot struct {
 	Now      time.Time
 	Database *workloadsv1.Database

@@ -64,7 +64,7 @@ func TestHowTheServiceIsProtected(t *testing.T) {
 			s.Fallback.Object = s.Fallback.Object.DeepCopy()
 			c.change(&s)
 			got := protected(t, s)
-			g.Expect(got.Status == metav1.ConditionTrue).To(Equal(c.is), got.Message)
+			g.Expect(got.Status).To(Equal(map[bool]metav1.ConditionStatus{true: metav1.ConditionTrue, false: metav1.ConditionFalse}[c.is]), got.Message)
 			g.Expect(got.Reason).To(Equal(c.reason))
 			g.Expect(got.Message).To(ContainSubstring(c.says))
 			g.Expect(ready(t, s).Reason).To(Equal(workloadsv1.ReasonRunning), "the database runs without")

@@ -146,7 +146,11 @@ func TestHowADatabaseStands(t *testing.T) {
 			g := NewWithT(t)
 			got := ready(t, running(c.change))
 			g.Expect(got.Reason).To(Equal(c.reason), got.Message)
-			g.Expect(got.Status == metav1.ConditionTrue).To(Equal(c.reason == workloadsv1.ReasonRunning || c.reason == workloadsv1.ReasonStorageDenied))
+			want := metav1.ConditionFalse
+			if c.reason == workloadsv1.ReasonRunning || c.reason == workloadsv1.ReasonStorageDenied {
+				want = metav1.ConditionTrue
+			}
+			g.Expect(got.Status).To(Equal(want))
 			for _, text := range c.says {
 				g.Expect(got.Message).To(ContainSubstring(text))
 			}

@@ -49,6 +49,8 @@ type Engine struct {
 // A probe by TCP fills the log of MySQL, and counts as an aborted connection; so does one
 // of PostgreSQL. Both programs ask through TCP, since the server that an image starts to
 // prepare an empty volume listens on a socket only.
+//
+//nolint:gosec // These are names of variables, and no passwords.
 var engines = map[workloadsv1.DatabaseType]*Engine{
 	workloadsv1.DatabaseMongo: {
 		Port: 27017, AppProtocol: "mongodb",
