@@ -34,7 +34,7 @@ func (r *Reconciler) giveBack(ctx context.Context, snap *decide.Snapshot, plan *
 		return fault.BugFrom(err)
 	}
 	err = r.client.SubResource("scale").Patch(ctx, workload(snap.Maintenance.Namespace, plan.GiveBack), client.RawPatch(types.MergePatchType, patch),
-		client.FieldOwner(write.FieldManager), client.WithSubResourceBody(&autoscalingv1.Scale{}))
+		client.WithSubResourceBody(&autoscalingv1.Scale{}))
 	if apierrors.IsNotFound(err) {
 		snap.Workload.Scale = nil
 		*plan = decide.Decide(*snap)

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,6 +17,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/responder/internal/decide"
 	"github.com/critical-service/operator/controllers/responder/internal/render"
+	"github.com/critical-service/operator/internal/controller/drift"
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/controller/write"
@@ -96,7 +96,7 @@ func (r *Reconciler) openGates(ctx context.Context, pods []*corev1.Pod, done *ou
 			continue
 		}
 		target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
-		err = r.client.Status().Patch(ctx, target, client.RawPatch(types.StrategicMergePatchType, data), client.FieldOwner(write.FieldManager))
+		err = r.client.Status().Patch(ctx, target, client.RawPatch(types.StrategicMergePatchType, data))
 		if err == nil {
 			done.opened = append(done.opened, pod)
 		}
@@ -126,7 +126,7 @@ func put[T any, P read.Object[T]](ctx context.Context, r *Reconciler, cached, wa
 			return fault.WaitFor(cacheBehind, fmt.Sprintf("%T %q is not in the cache yet", wanted, wanted.GetName()))
 		}
 	}
-	result, err := r.applyOne(ctx, wanted, uidOf(existing))
+	result, err := write.Apply(ctx, r.client, wanted, uidOf(existing))
 	if err != nil {
 		return err
 	}
@@ -134,32 +134,13 @@ func put[T any, P read.Object[T]](ctx context.Context, r *Reconciler, cached, wa
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(result.Object, stored); err != nil {
 		return fault.BugFrom(err)
 	}
-	r.digests.Set(ownObject{stored.GetNamespace(), fmt.Sprintf("%T", stored)}, digest{stored.GetUID(), decide.Digest(wanted, asCached(stored))})
+	r.digests.Set(ownObject{stored.GetNamespace(), fmt.Sprintf("%T", stored)}, digest{stored.GetUID(), drift.Digest(wanted, asCached(stored))})
 	if existing == nil {
 		done.created = append(done.created, stored)
 	} else {
 		done.updated = append(done.updated, stored)
 	}
 	return nil
-}
-
-// applyOne applies an object: the one with the UID, or, if that is empty, one
-// that does not exist. In the latter case conflicts are not forced, so that an
-// object which another user created in the same instant is not taken over.
-func (r *Reconciler) applyOne(ctx context.Context, wanted client.Object, uid types.UID) (*unstructured.Unstructured, error) {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(wanted)
-	if err != nil {
-		return nil, fault.BugFrom(err)
-	}
-	object := &unstructured.Unstructured{Object: content}
-	unstructured.RemoveNestedField(object.Object, "status")
-	options := []client.ApplyOption{client.FieldOwner(write.FieldManager)}
-	if uid != "" {
-		object.SetUID(uid)
-		options = append(options, client.ForceOwnership)
-	}
-	err = r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), options...)
-	return object, err
 }
 
 // remove deletes the responder. The caches may be behind, so the API server is read

@@ -140,6 +140,9 @@ var specified = map[string][]string{
 	},
 	"docs/spec/servicefallback.md": {"api/v2/servicefallback_types.go"},
 	"docs/spec/maintenance.md":     {"api/v2/maintenance_types.go"},
+	"docs/spec/database.md": {
+		"workloads/api/v1/database_types.go", "workloads/api/v1/pod_types.go", "workloads/api/v1/protection_types.go",
+	},
 }
 
 // standard are the fields that every object has.
@@ -198,6 +201,14 @@ func TestTheSpecificationOfMaintenancesNamesEveryWord(t *testing.T) {
 	page := read(g, "docs/spec/maintenance.md")
 	for _, word := range append(words(g, "api/v2", "Maintenance", "Restore", "Purpose"), words(g, "controllers/maintenance", "event")...) {
 		g.Expect(page).To(ContainSubstring("`"+word+"`"), "docs/spec/maintenance.md does not explain %s", word)
+	}
+}
+
+func TestTheSpecificationOfDatabasesNamesEveryWord(t *testing.T) {
+	g := NewWithT(t)
+	page := read(g, "docs/spec/database.md")
+	for _, word := range append(words(g, "workloads/api/v1", "Condition", "Reason", "Database", "Deletion"), words(g, "workloads/controllers/database", "event")...) {
+		g.Expect(page).To(ContainSubstring("`"+word+"`"), "docs/spec/database.md does not explain %s", word)
 	}
 }
 

@@ -10,6 +10,9 @@ var (
 	// GroupVersion is the group and version of the kinds of this package.
 	GroupVersion = schema.GroupVersion{Group: "mycrd.com", Version: "v1"}
 
+	// DatabaseKind is the kind named in owner references and events.
+	DatabaseKind = GroupVersion.WithKind("Database")
+
 	schemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
 
 	// AddToScheme makes the kinds of this package known to a scheme.
@@ -17,6 +20,7 @@ var (
 )
 
 func addKnownTypes(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(GroupVersion, &Database{}, &DatabaseList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

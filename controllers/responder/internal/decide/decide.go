@@ -11,6 +11,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/responder/internal/render"
 	"github.com/critical-service/operator/internal/contract/listener"
+	"github.com/critical-service/operator/internal/controller/drift"
 	"github.com/critical-service/operator/internal/protection"
 )
 
@@ -96,7 +97,7 @@ func (s *Snapshot) mountRefreshes(contents []*metav1.PartialObjectMetadata) []Mo
 	for _, content := range contents {
 		parts = append(parts, content.Name, string(content.UID), content.ResourceVersion)
 	}
-	version := render.Hash(parts)
+	version := drift.Hash(parts)
 	var refreshes []MountRefresh
 	for i := range s.Pods {
 		pod := &s.Pods[i]
@@ -120,9 +121,9 @@ func due[T any, P interface {
 	switch {
 	case existing == nil:
 		return wanted
-	case existing.GetAnnotations()[render.AnnotationApplied] == wanted.GetAnnotations()[render.AnnotationApplied] && covers(existing, wanted):
+	case existing.GetAnnotations()[render.AnnotationApplied] == wanted.GetAnnotations()[render.AnnotationApplied] && drift.Covers(existing, wanted):
 		return nil
-	case s.Answers[existing.GetUID()] == Digest(wanted, existing):
+	case s.Answers[existing.GetUID()] == drift.Digest(wanted, existing):
 		return nil
 	default:
 		return wanted

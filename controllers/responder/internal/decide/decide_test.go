@@ -14,6 +14,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/responder/internal/decide"
 	"github.com/critical-service/operator/internal/contract/listener"
+	"github.com/critical-service/operator/internal/controller/drift"
 )
 
 func TestTheResponder(t *testing.T) {
@@ -223,7 +224,7 @@ func TestWhatIsThere(t *testing.T) {
 				without.Deployment = nil
 				wanted := decide.Decide(without).Deployment
 				s.Deployment.Spec.Template.Spec.Containers[0].Image = "mirror.example.com/operator:1"
-				s.Answers = map[types.UID]string{s.Deployment.UID: decide.Digest(wanted, s.Deployment)}
+				s.Answers = map[types.UID]string{s.Deployment.UID: drift.Digest(wanted, s.Deployment)}
 			}),
 		},
 		"a new owner": {

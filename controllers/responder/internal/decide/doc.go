@@ -6,6 +6,6 @@
 // decide.go has the order of the decisions, table.go which port stands in for which
 // port of a Service, range.go on
 // which ports it listens, pages.go what the slices ask for, rollout.go
-// when a new version comes, nudge.go when denied Pods are tried again, gates.go which Pods count as
-// ready, and drift.go whether an object is as wanted.
+// when a new version comes, nudge.go when denied Pods are tried again, and gates.go which Pods
+// count as ready.
 package decide

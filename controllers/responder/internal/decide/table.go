@@ -13,6 +13,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/responder/internal/render"
 	"github.com/critical-service/operator/internal/contract/listener"
+	"github.com/critical-service/operator/internal/controller/drift"
 )
 
 // maxTable is how many bytes a table may have. A ConfigMap takes 1 MiB.
@@ -114,7 +115,7 @@ func (s *Snapshot) recorded() (table *listener.Table, trusted bool) {
 	if err != nil {
 		return &listener.Table{}, false
 	}
-	return table, s.Table.Annotations[render.AnnotationTable] == render.Hash(data)
+	return table, s.Table.Annotations[render.AnnotationTable] == drift.Hash(data)
 }
 
 func claimsOf(table *listener.Table) []claim {

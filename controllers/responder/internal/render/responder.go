@@ -1,9 +1,6 @@
 package render
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"maps"
 
@@ -14,6 +11,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/contract/listener"
+	"github.com/critical-service/operator/internal/controller/drift"
 )
 
 const (
@@ -64,7 +62,7 @@ type Responder struct {
 // Version identifies all that the operator, and not the namespace, decides of the Pods.
 func (r *Responder) Version() string {
 	neutral := Responder{Image: r.Image, ImagePullSecrets: r.ImagePullSecrets, PriorityClass: r.PriorityClass}
-	return Hash(neutral.template())
+	return drift.Hash(neutral.template())
 }
 
 // ConfigMap holds a table of listeners, as the responder reads it.
@@ -76,7 +74,7 @@ func (r *Responder) ConfigMap(table *listener.Table) *corev1.ConfigMap {
 		ObjectMeta: r.meta(criticalv2.ResponderListeners),
 		Data:       map[string]string{listener.Key: string(data)},
 	}
-	made.Annotations = map[string]string{AnnotationTable: Hash(string(data))}
+	made.Annotations = map[string]string{AnnotationTable: drift.Hash(string(data))}
 	seal(&made.ObjectMeta, made)
 	return made
 }
@@ -131,7 +129,7 @@ func seal(meta *metav1.ObjectMeta, object any) {
 	if sealed == nil {
 		sealed = map[string]string{}
 	}
-	sealed[AnnotationApplied] = Hash(object)
+	sealed[AnnotationApplied] = drift.Hash(object)
 	meta.Annotations = sealed
 }
 
@@ -152,14 +150,6 @@ func ImageOf(pod *corev1.PodSpec) string {
 	return ""
 }
 
-// Hash identifies a value by its JSON form.
-func Hash(value any) string {
-	// The values hashed here are API types and texts, which always marshal.
-	data, _ := json.Marshal(value)
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:8])
-}
-
 // volumeName is the name of the volume of a team's ConfigMap, whose own name may
 // be longer than a volume's, and have dots.
-func volumeName(configMap string) string { return fmt.Sprintf("content-%s", Hash(configMap)) }
+func volumeName(configMap string) string { return fmt.Sprintf("content-%s", drift.Hash(configMap)) }

@@ -1,18 +1,20 @@
-package decide
+// Package drift compares objects with what is wanted of them. It is pure.
+package drift
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
-
-	"github.com/critical-service/operator/controllers/responder/internal/render"
 )
 
-// covers reports whether an object has all that is wanted of it. What it has
+// Covers reports whether an object has all that is wanted of it. What it has
 // besides, such as defaults, does not count: fields that must go are found by the
 // hash of what was applied.
-func covers(existing, wanted any) bool {
+func Covers(existing, wanted any) bool {
 	return hasAll(fields(existing), fields(wanted))
 }
 
@@ -70,5 +72,13 @@ func fields(object any) map[string]any {
 
 // Digest identifies what was wanted together with what the API server stored.
 func Digest(wanted, existing any) string {
-	return render.Hash([]any{fields(wanted), fields(existing)})
+	return Hash([]any{fields(wanted), fields(existing)})
+}
+
+// Hash identifies a value by its JSON form.
+func Hash(value any) string {
+	// The values hashed here are API types and texts, which always marshal.
+	data, _ := json.Marshal(value)
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8])
 }

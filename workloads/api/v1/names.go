@@ -1,0 +1,29 @@
+package v1
+
+// Names that the operator reads or writes on objects of other kinds.
+//
+// They are not below mycrd.com/, which the core reserves for its fallbacks: it does not
+// protect a Service whose selector has a label from there.
+const (
+	// Prefix begins the keys of this operator's labels and annotations.
+	Prefix = "workloads.mycrd.com/"
+
+	// LabelDatabase names, on all objects of a Database, the Database. Its Service selects
+	// by it.
+	LabelDatabase = Prefix + "database"
+	// LabelApp is on the Pod and the Service of every Database, with the value AppDatabase.
+	LabelApp = "app"
+	// AppDatabase is the value of LabelApp.
+	AppDatabase = "db"
+
+	// LabelManagedBy is on every object that the operator makes, with the value ManagedBy.
+	LabelManagedBy = "app.kubernetes.io/managed-by"
+	// ManagedBy is the operator's name.
+	ManagedBy = "critical-service-workloads"
+
+	// AnnotationSpec holds, on a Pod, a hash of what the spec said when it was made. It is
+	// of the spec alone, so that another version of the operator replaces no Pod.
+	AnnotationSpec = Prefix + "spec-hash"
+	// AnnotationEngine holds, on a claim, the engine whose data it has.
+	AnnotationEngine = Prefix + "engine"
+)

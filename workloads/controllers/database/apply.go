@@ -1,0 +1,189 @@
+package database
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/write"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	"github.com/critical-service/operator/workloads/controllers/database/internal/decide"
+	"github.com/critical-service/operator/workloads/controllers/database/internal/render"
+)
+
+// outcome is the result of a Plan. It lists only what really happened.
+type outcome struct {
+	// created and removed are Pods.
+	created, removed *corev1.Pod
+	// generated is a Secret with a new password.
+	generated *corev1.Secret
+	// refusal is what the API server did not accept, and fallbackRefused why it did not
+	// accept the ServiceFallback.
+	refusal         *decide.Refusal
+	fallbackRefused string
+}
+
+// wasRefused reports whether the status has to say something else than planned.
+func (o *outcome) wasRefused() bool { return o.refusal != nil || o.fallbackRefused != "" }
+
+// refused takes an error that only a person can remove for a fact to decide on. The first
+// one is the cause of the others.
+func (o *outcome) refused(reason, what string, err error) error {
+	if !fault.IsRefusal(err) {
+		return err
+	}
+	if o.refusal == nil {
+		o.refusal = &decide.Refusal{Reason: reason, Message: fmt.Sprintf("The API server refuses %s: %s", what, err.Error())}
+	}
+	return nil
+}
+
+// apply carries a Plan out. What protects and exposes the Database does not wait for the
+// rest, and the failure of one does not block the other.
+func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan) (outcome, error) {
+	var done outcome
+	failures := []error{r.protect(ctx, snap, plan, &done)}
+	if plan.Service != nil {
+		_, err := write.Apply(ctx, r.client, plan.Service, uidOf(snap.Service))
+		failures = append(failures, done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("Service %q", plan.Service.Name), err))
+	}
+	failures = append(failures, r.run(ctx, snap, plan, &done))
+	return done, fault.Join(failures...)
+}
+
+// protect writes the ServiceFallback.
+func (r *Reconciler) protect(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan, done *outcome) error {
+	var err error
+	switch change := plan.Fallback; {
+	case change.Apply != nil && snap.Fallback.Object != nil:
+		_, err = write.Apply(ctx, r.client, change.Apply, snap.Fallback.Object.UID)
+	case change.Apply != nil:
+		_, err = write.Apply(ctx, r.client, change.Apply, "")
+	case change.Remove != nil:
+		err = write.Delete(ctx, r.client, change.Remove)
+	}
+	if fault.IsRefusal(err) {
+		done.fallbackRefused = fmt.Sprintf("%.900s", err.Error())
+		return nil
+	}
+	return err
+}
+
+// run writes what the engine needs, each only after what it depends on: a claim without
+// the Secret that opens its data would be of no use. What changes a claim may be refused, and
+// nothing waits for it.
+func (r *Reconciler) run(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan, done *outcome) error {
+	for _, step := range []func(context.Context, *decide.Snapshot, *decide.Plan, *outcome) error{r.generate, r.createClaim, r.pod, r.changeClaim} {
+		if err := step(ctx, snap, plan, done); err != nil || done.refusal != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// generate makes a password, which is never seen again but in its Secret. A Secret that
+// exists is never changed: the create fails.
+func (r *Reconciler) generate(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan, done *outcome) error {
+	if !plan.Generate {
+		return nil
+	}
+	secret := render.Secret(snap.Database, rand.Text())
+	err := write.Create(ctx, r.client, secret)
+	if err == nil {
+		done.generated = secret
+	}
+	return done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("Secret %q", secret.Name), err)
+}
+
+func (r *Reconciler) createClaim(ctx context.Context, _ *decide.Snapshot, plan *decide.Plan, done *outcome) error {
+	if plan.CreateClaim == nil {
+		return nil
+	}
+	err := write.Create(ctx, r.client, plan.CreateClaim)
+	return done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("PersistentVolumeClaim %q", plan.CreateClaim.Name), err)
+}
+
+func (r *Reconciler) changeClaim(ctx context.Context, _ *decide.Snapshot, plan *decide.Plan, done *outcome) error {
+	var failures []error
+	for _, change := range plan.ChangeClaim {
+		err := write.Patch(ctx, r.client, change.From, change.To.DeepCopy())
+		if fault.IsRefusal(err) {
+			err = fmt.Errorf("%w. %s", err, change.Remedy)
+		}
+		failures = append(failures, done.refused(workloadsv1.ReasonStorageDenied, fmt.Sprintf("%s of PersistentVolumeClaim %q", change.What, change.To.Name), err))
+	}
+	return fault.Join(failures...)
+}
+
+func (r *Reconciler) pod(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan, done *outcome) error {
+	what := fmt.Sprintf("Pod %q", snap.Database.Name)
+	switch {
+	case plan.CreatePod != nil:
+		err := write.Create(ctx, r.client, plan.CreatePod)
+		if err == nil {
+			done.created = plan.CreatePod
+		}
+		return done.refused(workloadsv1.ReasonCreateDenied, what, err)
+	case plan.ChangePod != nil:
+		return done.refused(workloadsv1.ReasonCreateDenied, "a change of "+what, write.Patch(ctx, r.client, plan.ChangePod.From, plan.ChangePod.To))
+	case plan.RemovePod != nil:
+		return r.remove(ctx, snap, plan.RemovePod, done)
+	default:
+		return nil
+	}
+}
+
+// remove takes a Pod away, after a live read: the spec may have changed back. A Pod that
+// runs stays until the API server says that it would accept the next one.
+func (r *Reconciler) remove(ctx context.Context, snap *decide.Snapshot, removal *decide.Removal, done *outcome) error {
+	var now workloadsv1.Database
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(snap.Database), &now); err != nil {
+		return err
+	}
+	if now.UID != snap.Database.UID || now.Generation != snap.Database.Generation {
+		return apierrors.NewConflict(workloadsv1.GroupVersion.WithResource("databases").GroupResource(), now.Name, errors.New("it has changed since it was read"))
+	}
+	if removal.Successor != nil {
+		err := r.accepts(ctx, removal.Successor)
+		if fault.IsRefusal(err) {
+			what := fmt.Sprintf("Pod %q as the spec says now, so that the one that runs is kept (where only a quota is too small for both, delete it)", removal.Pod.Name)
+			return done.refused(workloadsv1.ReasonCreateDenied, what, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	remove := write.Delete
+	if removal.Force {
+		remove = write.DeleteNow
+	}
+	err := remove(ctx, r.client, removal.Pod)
+	if err == nil {
+		done.removed = removal.Pod
+	}
+	return done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("the deletion of Pod %q", removal.Pod.Name), err)
+}
+
+// accepts asks the API server whether it would create a Pod in the place of the one that
+// runs: that the name is in use is what it says last.
+func (r *Reconciler) accepts(ctx context.Context, pod *corev1.Pod) error {
+	err := write.DryRun(ctx, r.client, pod.DeepCopy())
+	if apierrors.IsAlreadyExists(err) || fault.IsDryRunUnsupported(err) {
+		return nil
+	}
+	return err
+}
+
+func uidOf(service *corev1.Service) types.UID {
+	if service == nil {
+		return ""
+	}
+	return service.UID
+}

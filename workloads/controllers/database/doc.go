@@ -1,0 +1,34 @@
+// Package database runs Databases: a Pod and a Service of the name of each.
+//
+// # Terms
+//
+// A Database (api/v1) names an engine. What there is to know of one is a row of a table
+// (internal/engine). Its claim holds the data, and its Secret the administrator's password.
+//
+// # Who wakes whom
+//
+//	Database ─────────────────┐                         ServiceFallback ──▶ the core
+//	Pod, Service, claim ──────┼──▶ database ──────────▶ Service, Secret, claim, Pod
+//	ServiceFallback ──────────┤    controller           Database (status)
+//	the clock (what is not ───┘    key: the Database    event on the Database
+//	 watched: Secrets, quotas)
+//
+// The four verbs are those of every kind:
+//
+//	observe   read everything that matters into a Snapshot
+//	decide    turn the Snapshot into a Plan (pure, internal/decide)
+//	apply     write what the Plan says
+//	report    status, events, logs
+//
+// # What is never done
+//
+// Claims are not deleted: the operator has no permission to. Secrets are read by name, and
+// never listed or changed. A Pod with a volume is not forced. What has the name of an object
+// of a Database, and is not the Database's, is left alone.
+//
+// # State
+//
+// There is none but the objects: the hash of the spec on the Pod says what it was made from,
+// and the engine on the claim whose data it holds. A password is generated only while there
+// is neither a claim nor a Pod, which would have another one.
+package database

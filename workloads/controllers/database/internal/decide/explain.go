@@ -1,0 +1,156 @@
+package decide
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/critical-service/operator/internal/text"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	"github.com/critical-service/operator/workloads/controllers/database/internal/render"
+)
+
+// maxMessage keeps messages, of which others write parts, far below what a condition takes.
+const maxMessage = 1024
+
+func bounded(message string) string { return text.Shorten(strings.TrimSpace(message), maxMessage) }
+
+// rule says how a Database stands where it applies.
+type rule struct {
+	when    func(*decision) bool
+	reason  string
+	message func(*decision) string
+	// answers: the Database is ready.
+	answers bool
+	// unwatched: no watch reports when the rule ceases to apply.
+	unwatched bool
+	// running adds, where the Pod answers, that it goes on.
+	running bool
+}
+
+// rules are in order: the first that applies is what Ready says. The last one always does.
+var rules = []rule{
+	{
+		when: func(d *decision) bool { return d.conflict != "" }, reason: workloadsv1.ReasonNameTaken,
+		message: func(d *decision) string { return d.conflict }, unwatched: true, running: true,
+	},
+	{
+		when: func(d *decision) bool { return d.secretProblem != "" }, reason: workloadsv1.ReasonSecretInvalid,
+		message: func(d *decision) string { return d.secretProblem }, unwatched: true, running: true,
+	},
+	{
+		when:   func(d *decision) bool { return d.Refusal != nil && d.Refusal.Reason == workloadsv1.ReasonCreateDenied },
+		reason: workloadsv1.ReasonCreateDenied, message: refusal, unwatched: true, running: true,
+	},
+	{
+		when: func(d *decision) bool { return d.ours() == nil && d.Database.Spec.Suspend }, reason: workloadsv1.ReasonSuspended,
+		message: says("The Database is suspended: set spec.suspend to false to run it."),
+	},
+	{
+		when: func(d *decision) bool { return d.ours() == nil }, reason: workloadsv1.ReasonStarting,
+		message: func(d *decision) string { return fmt.Sprintf("Pod %q is being made.", d.Database.Name) },
+	},
+	{
+		when: func(d *decision) bool { return d.isStuck() && len(d.Pod.Finalizers) > 0 }, reason: workloadsv1.ReasonReplacing,
+		message: func(d *decision) string {
+			return fmt.Sprintf("Pod %q cannot be deleted because of its finalizers %s: let their owner finish, or remove them.",
+				d.Pod.Name, strings.Join(d.Pod.Finalizers, ", "))
+		},
+	},
+	{
+		when: (*decision).isStuck, reason: workloadsv1.ReasonNodeLost,
+		message: func(d *decision) string {
+			return fmt.Sprintf("Pod %q should have ended, and node %q does not answer. It may still write to its volume, so that it is not forced. "+
+				"Repair the node; or, once it is certainly off, `kubectl taint nodes %s node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`.",
+				d.Pod.Name, d.Pod.Spec.NodeName, d.Pod.Spec.NodeName)
+		},
+	},
+	{
+		when: func(d *decision) bool { return d.Pod.DeletionTimestamp != nil }, reason: workloadsv1.ReasonReplacing,
+		message: func(d *decision) string { return fmt.Sprintf("Pod %q is ending.", d.Pod.Name) },
+	},
+	{
+		when: func(d *decision) bool { return d.plan.RemovePod != nil || hasEnded(d.Pod) }, reason: workloadsv1.ReasonReplacing,
+		message: func(d *decision) string {
+			return fmt.Sprintf("Pod %q is being replaced or taken away.", d.Pod.Name)
+		},
+	},
+	{
+		when:   func(d *decision) bool { return d.Refusal != nil && isReady(d.Pod) },
+		reason: workloadsv1.ReasonStorageDenied, message: refusal, unwatched: true, answers: true,
+	},
+	{
+		when: func(d *decision) bool { return isReady(d.Pod) }, reason: workloadsv1.ReasonRunning, answers: true,
+		message: func(d *decision) string {
+			return fmt.Sprintf("The database answers at %s.", render.Address(d.Database))
+		},
+	},
+	{
+		when: func(d *decision) bool {
+			return unscheduled(d.Pod) != "" && d.Claim != nil && d.Claim.Status.Phase != corev1.ClaimBound
+		},
+		reason: workloadsv1.ReasonStoragePending,
+		message: func(d *decision) string {
+			return fmt.Sprintf("PersistentVolumeClaim %q has no volume yet (%s). If it stays so, `kubectl describe pvc %s` says why: "+
+				"the cluster may have no default StorageClass, and then spec.storage.storageClassName of a new Database must name one.",
+				d.Claim.Name, unscheduled(d.Pod), d.Claim.Name)
+		},
+	},
+	{
+		when: func(d *decision) bool { return unscheduled(d.Pod) != "" }, reason: workloadsv1.ReasonUnschedulable,
+		message: func(d *decision) string {
+			return fmt.Sprintf("No node takes Pod %q (%s): change spec.pod, or make room.", d.Pod.Name, unscheduled(d.Pod))
+		},
+	},
+	{
+		when: func(d *decision) bool { return imageProblem(d.Pod) != "" }, reason: workloadsv1.ReasonImagePullFailing,
+		message: func(d *decision) string {
+			return fmt.Sprintf("Image %q cannot be pulled (%s): correct spec.image, or name the registry's Secret in spec.pod.imagePullSecrets.",
+				render.ImageOf(d.Database, d.Pod), imageProblem(d.Pod))
+		},
+	},
+	{
+		when: func(d *decision) bool { return containerProblem(d.Pod) != "" }, reason: workloadsv1.ReasonPodFailing,
+		message: func(d *decision) string {
+			return fmt.Sprintf("%s: `kubectl logs %s` says why.", containerProblem(d.Pod), d.Pod.Name)
+		},
+	},
+	{
+		when: always, reason: workloadsv1.ReasonStarting,
+		message: func(d *decision) string { return fmt.Sprintf("Pod %q is starting.", d.Pod.Name) },
+	},
+}
+
+func always(*decision) bool { return true }
+
+func refusal(d *decision) string { return d.Refusal.Message }
+
+func says(message string) func(*decision) string { return func(*decision) string { return message } }
+
+// isStuck reports whether a Pod should have ended.
+func (d *decision) isStuck() bool {
+	return d.Pod.DeletionTimestamp != nil && overdueIn(d.Pod, d.Now) <= 0 && d.plan.RemovePod == nil
+}
+
+// explain says how the Database stands. It is the only writer of Ready.
+func (d *decision) explain() {
+	for i := range rules {
+		rule := &rules[i]
+		if !rule.when(d) {
+			continue
+		}
+		message := rule.message(d)
+		if pod := d.ours(); rule.running && pod != nil && pod.DeletionTimestamp == nil && isReady(pod) {
+			message = text.Shorten(message, maxMessage-len(goesOn)) + goesOn
+		}
+		d.conditions().Set(workloadsv1.ConditionReady, rule.answers, rule.reason, bounded(message))
+		if rule.unwatched {
+			d.lookAgain()
+		}
+		return
+	}
+}
+
+// goesOn is added to a problem that takes nothing away.
+const goesOn = " Until then, the database answers as it did."

@@ -1,0 +1,286 @@
+package decide_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	"github.com/critical-service/operator/workloads/controllers/database/internal/decide"
+	"github.com/critical-service/operator/workloads/controllers/database/internal/render"
+	"github.com/critical-service/operator/workloads/internal/fallback"
+)
+
+// worlds is how many random Snapshots each law is held against.
+const worlds = 5_000
+
+// eachWorld holds a law against Snapshots that a seed repeats.
+func eachWorld(t *testing.T, law func(g Gomega, s *decide.Snapshot, plan *decide.Plan)) {
+	t.Helper()
+	for seed := range uint64(worlds) {
+		s := randomWorld(rand.New(rand.NewPCG(seed, 0)))
+		plan := decide.Decide(s)
+		g := NewGomega(func(message string, _ ...int) { t.Fatalf("seed %d: %s", seed, message) })
+		law(g, &s, &plan)
+	}
+}
+
+func one[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
+
+// randomWorld is a Database at any moment: what exists may be its own, of an earlier spec,
+// ending, or of another.
+func randomWorld(r *rand.Rand) decide.Snapshot {
+	d := database(func(d *workloadsv1.Database) {
+		d.Spec.Type = one(r, workloadsv1.DatabaseMongo, workloadsv1.DatabaseMySQL, workloadsv1.DatabasePostgres)
+		d.Spec.Image = one(r, "", "mongo:7.0")
+		d.Spec.Suspend = r.IntN(5) == 0
+		d.Spec.Credentials.SecretName = one(r, "", "", "mine")
+		d.Spec.Fallback = one(r, nil, nil, &workloadsv1.ServiceProtection{None: &workloadsv1.NoFallback{}},
+			&workloadsv1.ServiceProtection{Service: &criticalv2.BackupFallback{Name: "replica"}})
+		if r.IntN(3) == 0 {
+			d.Spec.Storage = nil
+		} else {
+			d.Spec.Storage.Size = one(r, "1Gi", "2Gi")
+			d.Spec.Storage.DeletionPolicy = one(r, workloadsv1.DeletionRetain, workloadsv1.DeletionDelete)
+		}
+	})
+	s := decide.Snapshot{Now: now, Database: d, Image: image}
+	if r.IntN(3) > 0 {
+		s.Pod = randomPod(r, d)
+	}
+	if r.IntN(3) > 0 {
+		s.Service = randomService(r, d)
+	}
+	if d.Spec.Storage != nil && r.IntN(3) > 0 {
+		s.Claim = randomClaim(r, d)
+	}
+	if r.IntN(3) > 0 {
+		s.Secret = decide.Secret{Found: true, Ours: r.IntN(5) > 0, Missing: one(r, nil, nil, nil, []string{"password"})}
+	}
+	s.Fallback = fallback.Seen{Served: r.IntN(4) > 0, Pending: r.IntN(5) == 0}
+	if s.Fallback.Served && r.IntN(2) == 0 {
+		made := &criticalv2.ServiceFallback{ObjectMeta: foreign(d.Name)}
+		if r.IntN(4) > 0 {
+			made.OwnerReferences = []metav1.OwnerReference{render.Controller(d)}
+		}
+		s.Fallback.Object = made
+	}
+	if r.IntN(10) == 0 {
+		s.Refusal = &decide.Refusal{Reason: one(r, workloadsv1.ReasonCreateDenied, workloadsv1.ReasonStorageDenied), Message: "quota"}
+	}
+	return s
+}
+
+func randomPod(r *rand.Rand, d *workloadsv1.Database) *corev1.Pod {
+	pod := render.Pod(d, one(r, "mongo:7.0", image))
+	pod.CreationTimestamp, pod.UID = metav1.NewTime(now.Add(-one(r, time.Second, time.Hour))), "of-pod"
+	pod.Status.Phase = one(r, corev1.PodPending, corev1.PodRunning, corev1.PodRunning, corev1.PodFailed)
+	if pod.Status.Phase == corev1.PodRunning && r.IntN(2) == 0 {
+		makeReady(pod)
+	}
+	switch r.IntN(8) {
+	case 0:
+		pod.ObjectMeta = foreign(d.Name)
+	case 1:
+		pod.OwnerReferences = nil
+	case 2:
+		delete(pod.Labels, workloadsv1.LabelDatabase)
+	case 3:
+		ending(pod, one(r, -time.Minute, time.Second, time.Hour))
+		pod.Finalizers = one(r, nil, nil, []string{"example.com/wait"})
+	}
+	return pod
+}
+
+func randomService(r *rand.Rand, d *workloadsv1.Database) *corev1.Service {
+	service := render.Service(d)
+	switch r.IntN(5) {
+	case 0:
+		service.ObjectMeta = foreign(d.Name)
+	case 1:
+		service.Spec.Selector = one(r, nil, map[string]string{workloadsv1.LabelApp: workloadsv1.AppDatabase},
+			map[string]string{workloadsv1.LabelDatabase: "other"}, map[string]string{workloadsv1.LabelDatabase: d.Name, "role": "primary"})
+	}
+	return service
+}
+
+func randomClaim(r *rand.Rand, d *workloadsv1.Database) *corev1.PersistentVolumeClaim {
+	claim := render.Claim(d)
+	claim.Status.Phase = one(r, corev1.ClaimBound, corev1.ClaimPending)
+	claim.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse(one(r, "1Gi", "2Gi", "3Gi"))
+	switch r.IntN(6) {
+	case 0:
+		claim.ObjectMeta = foreign(d.ClaimName())
+	case 1:
+		claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "mycrd.com/v1", Kind: "Database", Name: d.Name, UID: "of-an-earlier-one"}}
+	case 2:
+		claim.Annotations[workloadsv1.AnnotationEngine] = "postgres"
+	}
+	return claim
+}
+
+func TestADecisionLeavesTheSnapshotAsItIs(t *testing.T) {
+	for seed := range uint64(worlds) {
+		s, same := randomWorld(rand.New(rand.NewPCG(seed, 0))), randomWorld(rand.New(rand.NewPCG(seed, 0)))
+		decide.Decide(s)
+		if !reflect.DeepEqual(s, same) {
+			t.Fatalf("seed %d: the Snapshot was changed", seed)
+		}
+	}
+}
+
+func TestThereIsAtMostOnePod(t *testing.T) {
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+		if plan.CreatePod != nil {
+			g.Expect(s.Pod).To(BeNil(), "the next one is made when the last is gone")
+			g.Expect(plan.CreatePod.Name).To(Equal(s.Database.Name), "two cannot have one name")
+		}
+	})
+}
+
+func TestAPodWithAVolumeIsNeverForced(t *testing.T) {
+	forced := 0
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+		if plan.RemovePod != nil && plan.RemovePod.Force {
+			forced++
+			g.Expect(render.HasVolume(s.Pod)).To(BeFalse())
+			g.Expect(s.Pod.DeletionTimestamp).NotTo(BeNil())
+		}
+	})
+	NewWithT(t).Expect(forced).To(BeNumerically(">", 0), "one without is")
+}
+
+// The engine took its password into its data: another one would not open it.
+func TestAPasswordIsGeneratedOnlyWhereNoDataKnowsAnother(t *testing.T) {
+	generated := 0
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+		if plan.Generate {
+			generated++
+			g.Expect(s.Secret.Found).To(BeFalse(), "it would be overwritten")
+			g.Expect(s.Claim).To(BeNil())
+			g.Expect(s.Pod).To(BeNil())
+			g.Expect(s.Database.OwnsSecret()).To(BeTrue())
+		}
+	})
+	NewWithT(t).Expect(generated).To(BeNumerically(">", 0))
+}
+
+// No Plan can delete a claim: it has no field for it. A change keeps all that holds data.
+func TestAClaimIsNeverDeletedAndNeverShrinks(t *testing.T) {
+	eachWorld(t, func(g Gomega, _ *decide.Snapshot, plan *decide.Plan) {
+		for _, change := range plan.ChangeClaim {
+			has, wants := change.From.Spec.Resources.Requests[corev1.ResourceStorage], change.To.Spec.Resources.Requests[corev1.ResourceStorage]
+			g.Expect(wants.Cmp(has)).To(BeNumerically(">=", 0))
+			g.Expect(change.To.DeletionTimestamp).To(Equal(change.From.DeletionTimestamp))
+			g.Expect(change.To.Name).To(Equal(change.From.Name))
+		}
+	})
+}
+
+func TestAfterAllIsWrittenNothingIsLeftToWrite(t *testing.T) {
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, _ *decide.Plan) {
+		settled := settle(*s)
+		plan := decide.Decide(settled)
+		g.Expect(plan.IsEmpty()).To(BeTrue(), "%+v", plan)
+		settled.Database = settled.Database.DeepCopy()
+		settled.Database.Status = plan.Status
+		again := decide.Decide(settled)
+		g.Expect(again.Status).To(Equal(plan.Status), "the status wakes nothing, and says the same")
+	})
+}
+
+func TestAServiceSelectsItsOwnPodAndNoOther(t *testing.T) {
+	g := NewWithT(t)
+	for _, name := range []string{"orders", "orders-2", "a", "carts"} {
+		for _, other := range []string{"orders", "orders-2", "a", "carts"} {
+			selector := labels.SelectorFromSet(render.Service(another(name)).Spec.Selector)
+			g.Expect(selector.Matches(labels.Set(podOf(another(other)).Labels))).To(Equal(name == other), "%s and %s", name, other)
+		}
+	}
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+		wanted := map[string]string{workloadsv1.LabelDatabase: s.Database.Name}
+		switch {
+		case plan.Service != nil:
+			g.Expect(plan.Service.Spec.Selector).To(Equal(wanted))
+		case s.Service != nil && render.IsOurs(s.Database, s.Service):
+			g.Expect(s.Service.Spec.Selector).To(Equal(wanted), "a user's change is not left")
+		}
+	})
+}
+
+// The core does not protect a Service that selects by a label of its own.
+func TestTheCoreProtectsWhatTheServiceSelectsBy(t *testing.T) {
+	for key := range render.Service(database()).Spec.Selector {
+		NewWithT(t).Expect(key).NotTo(HavePrefix(criticalv2.ReservedPrefix))
+	}
+}
+
+func TestBadInputNeverTakesAwayWhatRuns(t *testing.T) {
+	kept := 0
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+		reason := meta.FindStatusCondition(plan.Status.Conditions, workloadsv1.ConditionReady).Reason
+		runs := s.Pod != nil && s.Pod.Status.Phase == corev1.PodRunning && s.Pod.DeletionTimestamp == nil
+		if !runs || s.Database.Spec.Suspend {
+			return
+		}
+		if reason == workloadsv1.ReasonNameTaken || reason == workloadsv1.ReasonSecretInvalid {
+			kept++
+			g.Expect(plan.RemovePod).To(BeNil(), reason)
+		}
+		if plan.RemovePod != nil {
+			g.Expect(plan.RemovePod.Successor).NotTo(BeNil(), "the API server is asked before it goes")
+		}
+	})
+	NewWithT(t).Expect(kept).To(BeNumerically(">", 0))
+}
+
+func TestWhatIsAnothersIsLeftAlone(t *testing.T) {
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+		isForeign := func(object metav1.Object) bool { return !render.IsOurs(s.Database, object) }
+		if s.Service != nil && isForeign(s.Service) {
+			g.Expect(plan.Service).To(BeNil())
+			g.Expect(plan.Status.Address).To(BeEmpty())
+		}
+		if s.Pod != nil && isForeign(s.Pod) {
+			g.Expect([]any{plan.CreatePod, plan.ChangePod, plan.RemovePod}).To(HaveEach(BeNil()))
+			g.Expect(plan.Status.PodName).To(BeEmpty())
+		}
+		if s.Claim != nil && isForeign(s.Claim) {
+			g.Expect(plan.ChangeClaim).To(BeEmpty())
+			g.Expect(plan.CreatePod).To(BeNil(), "it would write into another's volume")
+		}
+		if controller := s.Fallback.Object; controller != nil && isForeign(controller) {
+			g.Expect(plan.Fallback).To(Equal(fallback.Change{}))
+		}
+	})
+}
+
+// What no watch reports is looked for again: ever more seldom, and never not at all.
+func TestWhatNoWatchReportsIsLookedForAgain(t *testing.T) {
+	eachWorld(t, func(g Gomega, _ *decide.Snapshot, plan *decide.Plan) {
+		switch meta.FindStatusCondition(plan.Status.Conditions, workloadsv1.ConditionReady).Reason {
+		case workloadsv1.ReasonNameTaken, workloadsv1.ReasonSecretInvalid, workloadsv1.ReasonCreateDenied, workloadsv1.ReasonStorageDenied:
+			g.Expect(plan.RecheckAfter).To(And(BeNumerically(">", 0), BeNumerically("<=", 8*time.Minute)))
+		}
+	})
+}
+
+func TestMessagesAreBounded(t *testing.T) {
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, _ *decide.Plan) {
+		s.Refusal = &decide.Refusal{Reason: workloadsv1.ReasonCreateDenied, Message: fmt.Sprintf("%2000d", 1)}
+		for _, condition := range decide.Decide(*s).Status.Conditions {
+			g.Expect(condition.Message).NotTo(BeEmpty())
+			g.Expect(len(condition.Message)).To(BeNumerically("<=", 1100))
+		}
+	})
+}

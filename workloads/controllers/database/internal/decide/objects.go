@@ -1,0 +1,157 @@
+package decide
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/critical-service/operator/internal/controller/drift"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	"github.com/critical-service/operator/workloads/controllers/database/internal/render"
+	"github.com/critical-service/operator/workloads/internal/fallback"
+)
+
+// findConflict finds an object of another that has a name which the Database needs. It is
+// left alone.
+func (d *decision) findConflict() {
+	db := d.Database
+	taken := func(kind string, object metav1.Object) {
+		if d.conflict == "" && !render.IsOurs(db, object) {
+			d.conflict = fmt.Sprintf("%s %q exists and does not belong to this Database, so that it is left alone: delete or rename it, or create a Database of another name.",
+				kind, object.GetName())
+		}
+	}
+	if d.Service != nil {
+		taken("Service", d.Service)
+	}
+	if d.Pod != nil {
+		taken("Pod", d.Pod)
+	}
+	if db.Spec.Storage != nil && d.Claim != nil {
+		taken("PersistentVolumeClaim", d.Claim)
+		if holds := d.Claim.Annotations[workloadsv1.AnnotationEngine]; d.conflict == "" && holds != "" && holds != string(db.Spec.Type) {
+			d.conflict = fmt.Sprintf("PersistentVolumeClaim %q holds the data of an earlier Database of type %.20q: create a Database of that type or of another name, or delete the claim if its data is not needed.",
+				d.Claim.Name, holds)
+		}
+	}
+	if d.Secret.Found && db.OwnsSecret() && !d.Secret.Ours && d.conflict == "" {
+		d.conflict = fmt.Sprintf("Secret %q exists and was not generated for this Database, so that it is left alone: delete it, or create a Database whose spec.credentials.secretName names it.",
+			db.SecretName())
+	}
+}
+
+// protect lets the core answer while the Database does not. It comes before the Service, so
+// that this is protected from its first moment.
+func (d *decision) protect() {
+	if d.Fallback.Pending {
+		return
+	}
+	service, owner := render.Service(d.Database), render.Controller(d.Database)
+	wanted := fallback.For(service, owner, d.Database.Spec.Fallback)
+	d.plan.Fallback = d.Fallback.ChangeOf(wanted, owner)
+	said := d.Fallback.Protected(service, wanted, owner)
+	d.conditions().Set(workloadsv1.ConditionProtected, said.Is, said.Reason, bounded(said.Message))
+	if said.Reason == workloadsv1.ReasonNameTaken || d.Fallback.Refused != "" {
+		d.lookAgain()
+	}
+}
+
+// expose keeps the Service as it is to be: of its own Pod, and of no other.
+func (d *decision) expose() {
+	wanted := render.Service(d.Database)
+	switch {
+	case d.Service == nil:
+	case !render.IsOurs(d.Database, d.Service), d.Service.DeletionTimestamp != nil:
+		return
+	case drift.Covers(d.Service, wanted) && equality.Semantic.DeepEqual(d.Service.Spec.Selector, wanted.Spec.Selector):
+		return
+	}
+	d.plan.Service = wanted
+}
+
+// store keeps what the engine cannot do without: credentials, and a volume. A password is
+// generated only where no data can know another one.
+func (d *decision) store() {
+	db := d.Database
+	switch {
+	case d.conflict != "":
+		return
+	case d.Secret.Found && len(d.Secret.Missing) > 0:
+		d.secretProblem = fmt.Sprintf("Secret %q lacks the key %s: add what is missing.", db.SecretName(), strings.Join(d.Secret.Missing, ", "))
+	case d.Secret.Found:
+	case !db.OwnsSecret():
+		d.secretProblem = fmt.Sprintf("Secret %q does not exist: create it, with the keys that the documentation of Databases names.", db.SecretName())
+	case d.Claim != nil && db.Spec.Storage != nil:
+		d.secretProblem = fmt.Sprintf("Secret %q is gone, and only its password opens the data in PersistentVolumeClaim %q: restore the Secret, or delete the claim to begin without data.",
+			db.SecretName(), d.Claim.Name)
+	case d.Pod != nil:
+		d.secretProblem = fmt.Sprintf("Secret %q is gone, and Pod %q has its password: restore the Secret, or delete the Pod to begin without data.",
+			db.SecretName(), d.Pod.Name)
+	default:
+		d.plan.Generate = true
+	}
+	if db.Spec.Storage == nil {
+		return
+	}
+	switch {
+	case d.Claim != nil:
+		d.changeClaim()
+	case d.secretProblem == "":
+		d.plan.CreateClaim = render.Claim(db)
+	}
+}
+
+// changeClaim lets a claim grow, and gives it the owner that the deletion policy says. It
+// never shrinks, and is never deleted.
+func (d *decision) changeClaim() {
+	if d.Claim.DeletionTimestamp != nil {
+		return
+	}
+	size, has := render.Size(d.Database), d.Claim.Spec.Resources.Requests[corev1.ResourceStorage]
+	if size.Cmp(has) > 0 && d.Claim.Status.Phase == corev1.ClaimBound {
+		grown := d.Claim.DeepCopy()
+		grown.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: size}
+		d.plan.ChangeClaim = append(d.plan.ChangeClaim, Change[*corev1.PersistentVolumeClaim]{
+			From: d.Claim, To: grown, What: "growth to " + size.String(),
+			Remedy: "Set allowVolumeExpansion of the StorageClass; if its driver cannot do that, create another Database with more storage, and copy the data there.",
+		})
+	}
+	owners := slices.DeleteFunc(slices.Clone(d.Claim.OwnerReferences), func(owner metav1.OwnerReference) bool {
+		return owner.Kind == workloadsv1.DatabaseKind.Kind && owner.Name == d.Database.Name
+	})
+	owners = append(owners, render.ClaimOwners(d.Database)...)
+	if !equality.Semantic.DeepEqual(owners, d.Claim.OwnerReferences) {
+		owned := d.Claim.DeepCopy()
+		owned.OwnerReferences = owners
+		d.plan.ChangeClaim = append(d.plan.ChangeClaim, Change[*corev1.PersistentVolumeClaim]{
+			From: d.Claim, To: owned, What: "the owner that spec.storage.deletionPolicy gives",
+			Remedy: "This cluster lets only those change owners who may delete, and the operator may not delete claims: change metadata.ownerReferences of the claim yourself.",
+		})
+	}
+}
+
+// describe says what there is.
+func (d *decision) describe() {
+	db := d.Database
+	d.status.PodName, d.status.Address, d.status.NodePort, d.status.SecretName = "", "", 0, ""
+	pod := d.ours()
+	if pod != nil {
+		d.status.PodName = pod.Name
+	}
+	if d.Service != nil && render.IsOurs(db, d.Service) {
+		d.status.Address = render.Address(db)
+		for _, port := range d.Service.Spec.Ports {
+			d.status.NodePort = port.NodePort
+		}
+		if pod != nil {
+			d.status.Message = fmt.Sprintf("Pod and Service created by Database %s", db.Name)
+		}
+	}
+	if d.Secret.Found && (d.Secret.Ours || !db.OwnsSecret()) {
+		d.status.SecretName = db.SecretName()
+	}
+}

@@ -1,0 +1,114 @@
+package decide
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/critical-service/operator/internal/controller/drift"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	"github.com/critical-service/operator/workloads/controllers/database/internal/render"
+)
+
+const (
+	// nodeMargin is how long after its time a Pod that is ending may still be there before
+	// its node counts as lost.
+	nodeMargin = 30 * time.Second
+	// endedWait is how old a Pod that has ended must be before it is replaced: one that a
+	// node rejects at once must not be made again and again.
+	endedWait = 10 * time.Second
+)
+
+// run makes the Pod, keeps it, or takes it away. There is never more than one: the next one
+// has the same name.
+func (d *decision) run() {
+	pod := d.ours()
+	switch {
+	case d.Pod != nil && pod == nil:
+		// Another's: see findConflict.
+	case pod == nil && !d.blocked() && !d.Database.Spec.Suspend:
+		d.plan.CreatePod = d.wanted()
+	case pod == nil:
+	case pod.DeletionTimestamp != nil:
+		d.end(pod)
+	case d.Database.Spec.Suspend:
+		d.plan.RemovePod = &Removal{Pod: pod}
+	case hasEnded(pod):
+		d.replaceEnded(pod)
+	case !d.isCurrent(pod) && !d.blocked():
+		d.plan.RemovePod = &Removal{Pod: pod, Successor: d.wanted()}
+	default:
+		d.keep(pod)
+	}
+}
+
+// wanted is the Pod as it is to be.
+func (d *decision) wanted() *corev1.Pod { return render.Pod(d.Database, d.image()) }
+
+// image is what the spec says, else what runs, else the setting: a setting that changes with
+// the operator must not bring data to an engine that cannot read it.
+func (d *decision) image() string {
+	running := ""
+	if pod := d.ours(); pod != nil {
+		running = render.ImageOf(d.Database, pod)
+	}
+	return cmp.Or(d.Database.Spec.Image, running, d.Image)
+}
+
+// isCurrent reports whether a Pod was made from what the spec says now.
+func (d *decision) isCurrent(pod *corev1.Pod) bool {
+	return pod.Annotations[workloadsv1.AnnotationSpec] == render.SpecHash(d.Database, d.image())
+}
+
+// end waits for a Pod that is ending, and forces one whose node is lost. One with a volume is
+// never forced: it may still write, and the next one would write as well.
+func (d *decision) end(pod *corev1.Pod) {
+	if left := overdueIn(pod, d.Now); left > 0 {
+		d.recheckIn(left)
+		return
+	}
+	if !render.HasVolume(pod) && len(pod.Finalizers) == 0 {
+		d.plan.RemovePod = &Removal{Pod: pod, Force: true}
+	}
+}
+
+// overdueIn is how long a Pod that is ending may still be there. Its deletion timestamp is
+// when it should have ended.
+func overdueIn(pod *corev1.Pod, now time.Time) time.Duration {
+	return pod.DeletionTimestamp.Add(nodeMargin).Sub(now)
+}
+
+// hasEnded reports whether a Pod will never run again: it was evicted, or rejected by its
+// node.
+func hasEnded(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+}
+
+func (d *decision) replaceEnded(pod *corev1.Pod) {
+	if left := pod.CreationTimestamp.Add(endedWait).Sub(d.Now); left > 0 {
+		d.recheckIn(left)
+		return
+	}
+	d.plan.RemovePod = &Removal{Pod: pod}
+}
+
+// keep gives a Pod back the labels by which the Service finds it, and its owner.
+func (d *decision) keep(pod *corev1.Pod) {
+	wanted := &metav1.ObjectMeta{Labels: render.Labels(d.Database), OwnerReferences: []metav1.OwnerReference{render.Controller(d.Database)}}
+	if drift.Covers(&corev1.Pod{ObjectMeta: pod.ObjectMeta}, &corev1.Pod{ObjectMeta: *wanted}) {
+		return
+	}
+	kept := pod.DeepCopy()
+	if kept.Labels == nil {
+		kept.Labels = map[string]string{}
+	}
+	maps.Copy(kept.Labels, wanted.Labels)
+	kept.OwnerReferences = append(slices.DeleteFunc(kept.OwnerReferences, func(owner metav1.OwnerReference) bool {
+		return owner.UID == d.Database.UID
+	}), wanted.OwnerReferences...)
+	d.plan.ChangePod = &Change[*corev1.Pod]{From: pod, To: kept}
+}

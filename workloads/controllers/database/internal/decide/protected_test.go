@@ -1,0 +1,98 @@
+package decide_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	"github.com/critical-service/operator/workloads/controllers/database/internal/decide"
+	"github.com/critical-service/operator/workloads/internal/fallback"
+)
+
+func TestHowTheServiceIsProtected(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		change func(*decide.Snapshot)
+		is     bool
+		reason string
+		says   string
+	}{
+		"the core has armed it": {
+			func(s *decide.Snapshot) { core(s, criticalv2.StateArmed, criticalv2.ReasonStandbyReady) }, true, criticalv2.ReasonStandbyReady, "It is Armed.",
+		},
+		"the fallback answers": {
+			func(s *decide.Snapshot) { core(s, criticalv2.StateCovered, criticalv2.ReasonFallbackServing) }, true, criticalv2.ReasonFallbackServing, "",
+		},
+		"the core has a problem": {
+			func(s *decide.Snapshot) { core(s, criticalv2.StateArming, criticalv2.ReasonResponderFailing) }, false, criticalv2.ReasonResponderFailing, "",
+		},
+		"another object governs it": {
+			func(s *decide.Snapshot) { core(s, criticalv2.StateIgnored, criticalv2.ReasonOverridden) }, false, criticalv2.ReasonOverridden, "",
+		},
+		"the core has not looked yet": {
+			func(*decide.Snapshot) {}, false, workloadsv1.ReasonFallbackPending, "has not looked",
+		},
+		"the core follows no ServiceFallbacks": {
+			func(s *decide.Snapshot) {
+				s.Fallback.Object.Status.Conditions = []metav1.Condition{{
+					Type: criticalv2.ConditionReady, Status: metav1.ConditionFalse, Reason: criticalv2.ConditionReasonTurnedOff, Message: "TENANTS is false.",
+				}}
+			}, false, criticalv2.ConditionReasonTurnedOff, "TENANTS",
+		},
+		"the core is not installed": {
+			func(s *decide.Snapshot) { s.Fallback = fallback.Seen{} }, false, workloadsv1.ReasonFallbackUnavailable, "install critical-service-operator, or set spec.fallback.none",
+		},
+		"nothing is to answer": {
+			func(s *decide.Snapshot) {
+				s.Database.Spec.Fallback = &workloadsv1.ServiceProtection{None: &workloadsv1.NoFallback{}}
+			}, false, workloadsv1.ReasonFallbackNone, "spec.fallback.none",
+		},
+		"a ServiceFallback of another": {
+			func(s *decide.Snapshot) {
+				s.Fallback.Object = &criticalv2.ServiceFallback{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "orders"}}
+			}, false, workloadsv1.ReasonNameTaken, "left alone",
+		},
+		"a ServiceFallback that the API server refuses": {
+			func(s *decide.Snapshot) { s.Fallback.Object, s.Fallback.Refused = nil, "exceeded quota" }, false, workloadsv1.ReasonCreateDenied, "exceeded quota",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			s := running()
+			s.Fallback.Object = s.Fallback.Object.DeepCopy()
+			c.change(&s)
+			got := protected(t, s)
+			g.Expect(got.Status).To(Equal(map[bool]metav1.ConditionStatus{true: metav1.ConditionTrue, false: metav1.ConditionFalse}[c.is]), got.Message)
+			g.Expect(got.Reason).To(Equal(c.reason))
+			g.Expect(got.Message).To(ContainSubstring(c.says))
+			g.Expect(ready(t, s).Reason).To(Equal(workloadsv1.ReasonRunning), "the database runs without")
+		})
+	}
+}
+
+// When the operator starts, what the core says is not read yet: nothing is said instead.
+func TestWhatIsNotReadYetChangesNothing(t *testing.T) {
+	g := NewWithT(t)
+	s := running(func(s *decide.Snapshot) { core(s, criticalv2.StateArmed, criticalv2.ReasonStandbyReady) })
+	s.Database.Status = decide.Decide(s).Status
+	s.Fallback = fallback.Seen{Served: true, Pending: true}
+	plan := decide.Decide(s)
+	g.Expect(plan.IsEmpty()).To(BeTrue())
+	g.Expect(plan.Status).To(Equal(s.Database.Status))
+}
+
+func TestWhatNoLongerAnswersIsTakenAway(t *testing.T) {
+	g := NewWithT(t)
+	s := running(func(s *decide.Snapshot) {
+		s.Database.Spec.Fallback = &workloadsv1.ServiceProtection{None: &workloadsv1.NoFallback{}}
+	})
+	plan := decide.Decide(s)
+	g.Expect(plan.Fallback.Remove).To(Equal(s.Fallback.Object))
+	s.Database.Spec.Fallback = &workloadsv1.ServiceProtection{Page: &criticalv2.PageFallback{Message: "We move house."}}
+	g.Expect(decide.Decide(s).Fallback.Apply.Spec.Fallback.Page.Message).To(Equal("We move house."))
+	settled := settle(s)
+	settled.Database.Spec.Fallback = nil
+	g.Expect(decide.Decide(settled).Fallback.Apply).NotTo(BeNil(), "a message that has to go is a difference")
+}

@@ -1,0 +1,343 @@
+package decide_test
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	"github.com/critical-service/operator/workloads/controllers/database/internal/decide"
+	"github.com/critical-service/operator/workloads/controllers/database/internal/render"
+	"github.com/critical-service/operator/workloads/internal/fallback"
+)
+
+// waiting lets the container wait for a reason.
+func waiting(reason string) func(*decide.Snapshot) {
+	return func(s *decide.Snapshot) {
+		s.Pod.Status = corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
+			Name: "mongo", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}},
+		}}}
+	}
+}
+
+func notScheduled(s *decide.Snapshot) {
+	s.Pod.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/1 nodes are available: 1 Insufficient cpu.",
+	}}}
+}
+
+func refused(reason string) func(*decide.Snapshot) {
+	return func(s *decide.Snapshot) {
+		s.Refusal = &decide.Refusal{Reason: reason, Message: "The API server refuses it: no."}
+	}
+}
+
+func TestHowADatabaseStands(t *testing.T) {
+	const goesOn = "Until then, the database answers as it did."
+	for sentence, c := range map[string]struct {
+		change func(*decide.Snapshot)
+		reason string
+		says   []string
+	}{
+		"one that answers": {
+			func(*decide.Snapshot) {}, workloadsv1.ReasonRunning, []string{"orders.shop.svc:27017"},
+		},
+		"one whose Pod does not exist yet": {
+			func(s *decide.Snapshot) { s.Pod = nil }, workloadsv1.ReasonStarting, []string{"is being made"},
+		},
+		"one whose container is being created": {
+			waiting("ContainerCreating"), workloadsv1.ReasonStarting, []string{"is starting"},
+		},
+		"an image that cannot be pulled": {
+			waiting("ImagePullBackOff"), workloadsv1.ReasonImagePullFailing, []string{`"mongo:4.0"`, "correct spec.image"},
+		},
+		"an image that cannot be pulled, a moment before": {
+			waiting("ErrImagePull"), workloadsv1.ReasonImagePullFailing, []string{"correct spec.image"},
+		},
+		"a container that cannot be created": {
+			waiting("CreateContainerConfigError"), workloadsv1.ReasonPodFailing, []string{"waits in CreateContainerConfigError"},
+		},
+		"a container that ends again and again": {
+			func(s *decide.Snapshot) {
+				waiting("CrashLoopBackOff")(s)
+				s.Pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 14, Reason: "Error"}
+			},
+			workloadsv1.ReasonPodFailing, []string{`Container "mongo" ended with exit code 14 (Error)`, "kubectl logs orders"},
+		},
+		"a Pod that no node takes": {
+			notScheduled, workloadsv1.ReasonUnschedulable, []string{"Insufficient cpu", "spec.pod"},
+		},
+		"a Pod that waits for its volume": {
+			func(s *decide.Snapshot) { notScheduled(s); s.Claim.Status.Phase = corev1.ClaimPending },
+			workloadsv1.ReasonStoragePending, []string{"kubectl describe pvc orders-data", "storageClassName"},
+		},
+		"one that is suspended": {
+			func(s *decide.Snapshot) { s.Database.Spec.Suspend, s.Pod = true, nil }, workloadsv1.ReasonSuspended, []string{"spec.suspend to false"},
+		},
+		"one that is about to be suspended": {
+			func(s *decide.Snapshot) { s.Database.Spec.Suspend = true }, workloadsv1.ReasonReplacing, nil,
+		},
+		"a Pod that is ending": {
+			func(s *decide.Snapshot) { ending(s.Pod, -time.Minute) }, workloadsv1.ReasonReplacing, []string{"is ending"},
+		},
+		"a Pod with a volume on a lost node": {
+			func(s *decide.Snapshot) { ending(s.Pod, time.Minute); s.Pod.Spec.NodeName = "node-2" },
+			workloadsv1.ReasonNodeLost, []string{`node "node-2" does not answer`, "kubectl taint nodes node-2 node.kubernetes.io/out-of-service"},
+		},
+		"a Pod that a finalizer keeps": {
+			func(s *decide.Snapshot) { ending(s.Pod, time.Minute); s.Pod.Finalizers = []string{"example.com/wait"} },
+			workloadsv1.ReasonReplacing, []string{"finalizers example.com/wait"},
+		},
+		"a Pod that was evicted": {
+			func(s *decide.Snapshot) { s.Pod.Status = corev1.PodStatus{Phase: corev1.PodFailed} }, workloadsv1.ReasonReplacing, nil,
+		},
+		"a Service of another": {
+			func(s *decide.Snapshot) { s.Service.ObjectMeta = foreign("orders") },
+			workloadsv1.ReasonNameTaken, []string{`Service "orders" exists`, "left alone", "create a Database of another name", goesOn},
+		},
+		"a Pod of another": {
+			func(s *decide.Snapshot) { s.Pod.ObjectMeta = foreign("orders") }, workloadsv1.ReasonNameTaken, []string{`Pod "orders" exists`},
+		},
+		"a claim of another": {
+			func(s *decide.Snapshot) { s.Claim.ObjectMeta = foreign("orders-data") },
+			workloadsv1.ReasonNameTaken, []string{`PersistentVolumeClaim "orders-data" exists`},
+		},
+		"a claim with the data of another engine": {
+			func(s *decide.Snapshot) { s.Claim.Annotations[workloadsv1.AnnotationEngine] = "mysql" },
+			workloadsv1.ReasonNameTaken, []string{`an earlier Database of type "mysql"`},
+		},
+		"a Secret of another": {
+			func(s *decide.Snapshot) { s.Secret.Ours = false },
+			workloadsv1.ReasonNameTaken, []string{`Secret "orders-credentials" exists`, "spec.credentials.secretName"},
+		},
+		"a Secret of a user's own that does not exist": {
+			func(s *decide.Snapshot) { s.Database.Spec.Credentials.SecretName, s.Secret = "mine", decide.Secret{} },
+			workloadsv1.ReasonSecretInvalid, []string{`Secret "mine" does not exist: create it`, goesOn},
+		},
+		"a Secret without a key": {
+			func(s *decide.Snapshot) { s.Secret.Missing = []string{"username", "password"} },
+			workloadsv1.ReasonSecretInvalid, []string{"lacks the key username, password"},
+		},
+		"a generated Secret that is gone, with data that needs it": {
+			func(s *decide.Snapshot) { s.Secret = decide.Secret{} },
+			workloadsv1.ReasonSecretInvalid, []string{`only its password opens the data in PersistentVolumeClaim "orders-data"`, "restore the Secret"},
+		},
+		"a generated Secret that is gone, while a Pod has its password": {
+			func(s *decide.Snapshot) { s.Secret = decide.Secret{}; withoutStorage(s.Database) },
+			workloadsv1.ReasonSecretInvalid, []string{"delete the Pod to begin without data", goesOn},
+		},
+		"a Pod that the API server refuses": {
+			func(s *decide.Snapshot) { s.Pod = nil; refused(workloadsv1.ReasonCreateDenied)(s) }, workloadsv1.ReasonCreateDenied, []string{"refuses it: no."},
+		},
+		"the next Pod is refused, and this one runs": {
+			refused(workloadsv1.ReasonCreateDenied), workloadsv1.ReasonCreateDenied, []string{goesOn},
+		},
+		"a claim that may not grow, of one that runs": {
+			refused(workloadsv1.ReasonStorageDenied), workloadsv1.ReasonStorageDenied, []string{"refuses it: no."},
+		},
+		"a claim that may not grow, of one that starts": {
+			func(s *decide.Snapshot) { refused(workloadsv1.ReasonStorageDenied)(s); waiting("ContainerCreating")(s) }, workloadsv1.ReasonStarting, nil,
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			got := ready(t, running(c.change))
+			g.Expect(got.Reason).To(Equal(c.reason), got.Message)
+			want := metav1.ConditionFalse
+			if c.reason == workloadsv1.ReasonRunning || c.reason == workloadsv1.ReasonStorageDenied {
+				want = metav1.ConditionTrue
+			}
+			g.Expect(got.Status).To(Equal(want))
+			for _, text := range c.says {
+				g.Expect(got.Message).To(ContainSubstring(text))
+			}
+		})
+	}
+}
+
+func TestWhatIsDoneWithThePod(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		change func(*decide.Snapshot)
+		want   func(g Gomega, plan *decide.Plan)
+	}{
+		"another image replaces it, once the API server accepts the next": {
+			func(s *decide.Snapshot) { s.Database.Spec.Image = "mongo:7.0" },
+			func(g Gomega, plan *decide.Plan) {
+				g.Expect(plan.RemovePod.Successor.Spec.Containers[0].Image).To(Equal("mongo:7.0"))
+				g.Expect(plan.RemovePod.Force).To(BeFalse())
+			},
+		},
+		"another request for memory replaces it": {
+			func(s *decide.Snapshot) { s.Database.Spec.Pod.NodeSelector = map[string]string{"disk": "fast"} },
+			func(g Gomega, plan *decide.Plan) { g.Expect(plan.RemovePod).NotTo(BeNil()) },
+		},
+		"another setting of the operator does not": {
+			func(s *decide.Snapshot) { s.Image = "mongo:8.0" }, nothing,
+		},
+		"another type of the Service does not": {
+			func(s *decide.Snapshot) { s.Database.Spec.Service.Type = workloadsv1.DatabaseServiceClusterIP },
+			func(g Gomega, plan *decide.Plan) {
+				g.Expect(plan.RemovePod).To(BeNil())
+				g.Expect(plan.Service.Spec.Type).To(Equal(corev1.ServiceTypeClusterIP))
+			},
+		},
+		"labels that a user took off are put back": {
+			func(s *decide.Snapshot) { delete(s.Pod.Labels, workloadsv1.LabelDatabase) },
+			func(g Gomega, plan *decide.Plan) {
+				g.Expect(plan.ChangePod.To.Labels).To(HaveKeyWithValue(workloadsv1.LabelDatabase, "orders"))
+				g.Expect(plan.RemovePod).To(BeNil())
+			},
+		},
+		"one that was orphaned is taken back": {
+			func(s *decide.Snapshot) { s.Pod.OwnerReferences = nil },
+			func(g Gomega, plan *decide.Plan) {
+				g.Expect(metav1.GetControllerOf(plan.ChangePod.To).UID).To(Equal(database().UID))
+			},
+		},
+		"one that was evicted is replaced": {
+			func(s *decide.Snapshot) {
+				s.Pod.Status.Phase, s.Pod.CreationTimestamp = corev1.PodFailed, metav1.NewTime(now.Add(-time.Minute))
+			},
+			func(g Gomega, plan *decide.Plan) { g.Expect(plan.RemovePod).NotTo(BeNil()) },
+		},
+		"one that a node rejects at once is replaced a while later": {
+			func(s *decide.Snapshot) {
+				s.Pod.Status.Phase, s.Pod.CreationTimestamp = corev1.PodFailed, metav1.NewTime(now.Add(-time.Second))
+			},
+			func(g Gomega, plan *decide.Plan) {
+				g.Expect(plan.RemovePod).To(BeNil())
+				g.Expect(plan.RecheckAfter).To(Equal(9 * time.Second))
+			},
+		},
+		"one without a volume on a lost node is forced": {
+			func(s *decide.Snapshot) {
+				withoutStorage(s.Database)
+				s.Pod, s.Claim = podOf(s.Database), nil
+				ending(s.Pod, time.Minute)
+			},
+			func(g Gomega, plan *decide.Plan) { g.Expect(plan.RemovePod.Force).To(BeTrue()) },
+		},
+		"one with a volume on a lost node is waited for": {
+			func(s *decide.Snapshot) { ending(s.Pod, time.Hour) }, nothing,
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			plan := decide.Decide(running(c.change))
+			c.want(NewWithT(t), &plan)
+		})
+	}
+}
+
+func nothing(g Gomega, plan *decide.Plan) { g.Expect(plan.IsEmpty()).To(BeTrue(), "%+v", plan) }
+
+func TestWhatIsDoneWithTheClaim(t *testing.T) {
+	grown := func(s *decide.Snapshot) { s.Database.Spec.Storage.Size = "2Gi" }
+	for sentence, c := range map[string]struct {
+		change func(*decide.Snapshot)
+		want   func(g Gomega, plan *decide.Plan)
+	}{
+		"it grows with the spec": {grown, func(g Gomega, plan *decide.Plan) {
+			g.Expect(plan.ChangeClaim).To(HaveLen(1))
+			size := plan.ChangeClaim[0].To.Spec.Resources.Requests[corev1.ResourceStorage]
+			g.Expect(size.String()).To(Equal("2Gi"))
+		}},
+		"it does not grow before it is bound": {
+			func(s *decide.Snapshot) { grown(s); s.Claim.Status.Phase = corev1.ClaimPending }, nothing,
+		},
+		"one that outlived a Database of another size keeps its own": {
+			func(s *decide.Snapshot) {
+				s.Claim = render.Claim(database(func(d *workloadsv1.Database) { d.Spec.Storage.Size = "5Gi" }))
+			}, nothing,
+		},
+		"it goes with the Database where the policy says so": {
+			func(s *decide.Snapshot) { s.Database.Spec.Storage.DeletionPolicy = workloadsv1.DeletionDelete },
+			func(g Gomega, plan *decide.Plan) {
+				g.Expect(plan.ChangeClaim[0].To.OwnerReferences[0].UID).To(Equal(database().UID))
+			},
+		},
+		"it stays where the policy says that again": {
+			func(s *decide.Snapshot) {
+				s.Claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "mycrd.com/v1", Kind: "Database", Name: "orders", UID: database().UID}}
+			},
+			func(g Gomega, plan *decide.Plan) { g.Expect(plan.ChangeClaim[0].To.OwnerReferences).To(BeEmpty()) },
+		},
+		"one that is being deleted is left to that": {
+			func(s *decide.Snapshot) { grown(s); s.Claim.DeletionTimestamp = new(metav1.NewTime(now)) }, nothing,
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			plan := decide.Decide(running(c.change))
+			c.want(NewWithT(t), &plan)
+		})
+	}
+}
+
+func TestANewDatabaseGetsAllAtOnce(t *testing.T) {
+	g := NewWithT(t)
+	plan := decide.Decide(decide.Snapshot{Now: now, Database: database(), Image: image, Fallback: fallback.Seen{Served: true}})
+	g.Expect(plan.Fallback.Apply.Spec.Services).To(Equal([]string{"orders"}))
+	g.Expect(plan.Fallback.Apply.Spec.Fallback.Page).NotTo(BeNil())
+	g.Expect(plan.Service.Spec.Type).To(Equal(corev1.ServiceTypeNodePort))
+	g.Expect(plan.Generate).To(BeTrue())
+	g.Expect(plan.CreateClaim).NotTo(BeNil())
+	g.Expect(plan.CreatePod.Spec.Containers[0].Image).To(Equal(image))
+}
+
+func TestTheStatusSaysWhatThereIs(t *testing.T) {
+	g := NewWithT(t)
+	s := running()
+	status := decide.Decide(s).Status
+	g.Expect(status.Message).To(Equal("Pod and Service created by Database orders"), "as the document has it")
+	g.Expect(status.PodName).To(Equal("orders"))
+	g.Expect(status.Address).To(Equal("orders.shop.svc:27017"))
+	g.Expect(status.NodePort).To(Equal(int32(31480)))
+	g.Expect(status.SecretName).To(Equal("orders-credentials"))
+	g.Expect(status.ObservedGeneration).To(Equal(int64(1)))
+}
+
+// What outlives a Database belongs to the next of its name: the data, and what opens it.
+func TestTheNextDatabaseOfTheNameFindsItsData(t *testing.T) {
+	g := NewWithT(t)
+	earlier := running()
+	next := database(func(d *workloadsv1.Database) { d.UID = "of-the-next" })
+	secret := render.Secret(earlier.Database, "secret")
+	g.Expect(secret.OwnerReferences).To(BeEmpty())
+	g.Expect(earlier.Claim.OwnerReferences).To(BeEmpty())
+	plan := decide.Decide(decide.Snapshot{
+		Now: now, Database: next, Image: image, Claim: earlier.Claim, Secret: decide.Secret{Found: true, Ours: render.IsOurs(next, secret)},
+	})
+	g.Expect(plan.CreatePod).NotTo(BeNil())
+	g.Expect(plan.Generate).To(BeFalse())
+	g.Expect(plan.CreateClaim).To(BeNil())
+	g.Expect(render.Secret(database(withoutStorage), "secret").OwnerReferences).NotTo(BeEmpty(), "without storage nothing outlives")
+}
+
+func TestADatabaseThatIsDeletedIsLeftAlone(t *testing.T) {
+	g := NewWithT(t)
+	s := running(func(s *decide.Snapshot) { s.Database.DeletionTimestamp, s.Pod = new(metav1.NewTime(now)), nil })
+	plan := decide.Decide(s)
+	g.Expect(plan.IsEmpty()).To(BeTrue())
+	g.Expect(decide.Decide(decide.Snapshot{}).RecheckAfter).To(BeZero())
+}
+
+// Thousands of Databases may wait for the same quota.
+func TestWhatIsRefusedIsLookedForEverMoreSeldom(t *testing.T) {
+	g := NewWithT(t)
+	waits := map[time.Duration]time.Duration{}
+	for _, age := range []time.Duration{0, time.Minute, 24 * time.Hour} {
+		s := running(refused(workloadsv1.ReasonCreateDenied))
+		s.Database.Status.Conditions = []metav1.Condition{{
+			Type: workloadsv1.ConditionReady, Status: metav1.ConditionFalse, Reason: workloadsv1.ReasonCreateDenied, LastTransitionTime: metav1.NewTime(now.Add(-age)),
+		}}
+		waits[age] = decide.Decide(s).RecheckAfter
+	}
+	g.Expect(waits[0]).To(BeNumerically("~", 2*time.Second, time.Second))
+	g.Expect(waits[time.Minute]).To(BeNumerically("~", time.Minute, 31*time.Second))
+	g.Expect(waits[24*time.Hour]).To(And(BeNumerically(">=", 5*time.Minute), BeNumerically("<=", 450*time.Second)))
+	other := running(refused(workloadsv1.ReasonCreateDenied))
+	other.Database.UID = "of-a-database-elsewhere"
+	g.Expect(decide.Decide(other).RecheckAfter).NotTo(Equal(waits[0]), "each at a time of its own")
+}

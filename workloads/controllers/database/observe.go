@@ -1,0 +1,79 @@
+package database
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/internal/controller/read"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	"github.com/critical-service/operator/workloads/controllers/database/internal/decide"
+	"github.com/critical-service/operator/workloads/controllers/database/internal/engine"
+	"github.com/critical-service/operator/workloads/controllers/database/internal/render"
+	"github.com/critical-service/operator/workloads/internal/fallback"
+)
+
+// observer makes Snapshots. It is the only place that reads.
+type observer struct {
+	// cached reads what the watches delivered, and live the API server.
+	cached, live client.Reader
+	fallbacks    *fallback.Watch
+	images       map[workloadsv1.DatabaseType]string
+	clock        clock.PassiveClock
+}
+
+// observe makes a Snapshot. It has no Database where that is gone, or is being deleted.
+func (o *observer) observe(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
+	snap := decide.Snapshot{Now: o.clock.Now()}
+	d, err := read.Existing[workloadsv1.Database](ctx, o.cached, key)
+	if err != nil || d == nil || d.DeletionTimestamp != nil {
+		return snap, err
+	}
+	snap.Database, snap.Image = d, o.images[d.Spec.Type]
+	if snap.Pod, err = existing[corev1.Pod](ctx, o, key); err != nil {
+		return snap, err
+	}
+	if snap.Service, err = existing[corev1.Service](ctx, o, key); err != nil {
+		return snap, err
+	}
+	if d.Spec.Storage != nil {
+		claim := types.NamespacedName{Namespace: d.Namespace, Name: d.ClaimName()}
+		if snap.Claim, err = existing[corev1.PersistentVolumeClaim](ctx, o, claim); err != nil {
+			return snap, err
+		}
+	}
+	if snap.Secret, err = o.secret(ctx, d); err != nil {
+		return snap, err
+	}
+	snap.Fallback, err = o.fallbacks.See(ctx, o.live, key)
+	return snap, err
+}
+
+// existing reads an object that has a name which a Database needs. The cache has only what
+// carries the operator's label: whether there is another is known to the API server alone.
+func existing[T any, P read.Object[T]](ctx context.Context, o *observer, key types.NamespacedName) (P, error) {
+	object, err := read.Existing[T, P](ctx, o.cached, key)
+	if err != nil || object != nil {
+		return object, err
+	}
+	return read.Existing[T, P](ctx, o.live, key)
+}
+
+// secret looks whether there are credentials. Secrets are not watched, because a watch reads
+// all of them.
+func (o *observer) secret(ctx context.Context, d *workloadsv1.Database) (decide.Secret, error) {
+	secret, err := read.Existing[corev1.Secret](ctx, o.live, types.NamespacedName{Namespace: d.Namespace, Name: d.SecretName()})
+	if err != nil || secret == nil {
+		return decide.Secret{}, err
+	}
+	seen := decide.Secret{Found: true, Ours: render.IsOurs(d, secret)}
+	for _, key := range engine.Of(d.Spec.Type).Keys() {
+		if len(secret.Data[key]) == 0 {
+			seen.Missing = append(seen.Missing, key)
+		}
+	}
+	return seen, nil
+}

@@ -1,0 +1,193 @@
+package fallback
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/controller/queue"
+	"github.com/critical-service/operator/internal/controller/read"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+)
+
+// Kind is the core's kind, so far as the API server serves it.
+type Kind interface {
+	// Available reports whether it is served now. Its first answer is right already:
+	// otherwise every workload would say for a moment that it is not protected.
+	Available() bool
+	// Changed is closed when the answer changes next.
+	Changed() <-chan struct{}
+}
+
+// reopenAfter is when to read again what could not be read: what is served is not known to
+// all parts of the API server at the same moment.
+const reopenAfter = 5 * time.Second
+
+// Watch follows the ServiceFallbacks of the workloads while they are served. It has a cache
+// of its own: that of the manager does not start where a kind is missing.
+type Watch struct {
+	kind   Kind
+	open   func() (cache.Cache, error)
+	filled atomic.Pointer[cache.Cache]
+	owners []owners
+}
+
+// owners are the workloads of one kind.
+type owners struct {
+	kind  string
+	waker *queue.Waker
+	all   func(context.Context) []types.NamespacedName
+}
+
+// NewWatch makes a Watch that runs with the manager, in the given namespaces; none is all.
+func NewWatch(mgr ctrl.Manager, kind Kind, namespaces []string) (*Watch, error) {
+	watched := map[string]cache.Config{}
+	for _, namespace := range namespaces {
+		watched[namespace] = cache.Config{}
+	}
+	w := &Watch{kind: kind, open: func() (cache.Cache, error) {
+		return cache.New(mgr.GetConfig(), cache.Options{
+			HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+			ByObject: map[client.Object]cache.ByObject{&criticalv2.ServiceFallback{}: {
+				Namespaces: watched, Transform: slim,
+				Label: labels.SelectorFromSet(labels.Set{workloadsv1.LabelManagedBy: workloadsv1.ManagedBy}),
+			}},
+		})
+	}}
+	if err := mgr.Add(w); err != nil {
+		return nil, fmt.Errorf("run the watch of ServiceFallbacks: %w", err)
+	}
+	return w, nil
+}
+
+// slim drops what no decision reads: the history of outages, and who wrote which field.
+func slim(object any) (any, error) {
+	if fallback, is := object.(*criticalv2.ServiceFallback); is {
+		fallback.ManagedFields, fallback.Status.Outages = nil, nil
+	}
+	return object, nil
+}
+
+// Source wakes the workloads of a kind when the core says something else of them. All lists
+// their names, for the moment in which the core comes or goes. It is called before the
+// manager starts.
+func (w *Watch) Source(kind string, all func(context.Context) []types.NamespacedName) source.Source {
+	waker := queue.NewWaker(0)
+	w.owners = append(w.owners, owners{kind, waker, all})
+	return waker
+}
+
+// See reads what is known of the ServiceFallback of a Service.
+func (w *Watch) See(ctx context.Context, live client.Reader, key types.NamespacedName) (Seen, error) {
+	if !w.kind.Available() {
+		return Seen{}, nil
+	}
+	filled := w.filled.Load()
+	if filled == nil {
+		return Seen{Served: true, Pending: true}, nil
+	}
+	object, err := read.Existing[criticalv2.ServiceFallback](ctx, *filled, key)
+	if err == nil && object == nil {
+		object, err = read.Existing[criticalv2.ServiceFallback](ctx, live, key)
+	}
+	return Seen{Served: true, Object: object}, err
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable: the next leader has a full
+// cache.
+func (w *Watch) NeedLeaderElection() bool { return false }
+
+// Start implements manager.Runnable.
+func (w *Watch) Start(ctx context.Context) error {
+	for ctx.Err() == nil {
+		changed := w.kind.Changed()
+		if !w.kind.Available() {
+			w.wakeAll(ctx)
+			wait(ctx, changed, nil)
+			continue
+		}
+		if err := w.follow(ctx, changed); err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "read the ServiceFallbacks; retrying", "after", reopenAfter)
+			timer := time.NewTimer(reopenAfter)
+			wait(ctx, changed, timer.C)
+			timer.Stop()
+		}
+	}
+	return nil
+}
+
+func wait(ctx context.Context, changed <-chan struct{}, again <-chan time.Time) {
+	select {
+	case <-ctx.Done():
+	case <-changed:
+	case <-again:
+	}
+}
+
+// follow reads the ServiceFallbacks until they are no longer served.
+func (w *Watch) follow(ctx context.Context, changed <-chan struct{}) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		defer cancel()
+		wait(ctx, changed, nil)
+	}()
+	opened, err := w.open()
+	if err != nil {
+		return err
+	}
+	informer, err := opened.GetInformer(ctx, &criticalv2.ServiceFallback{}, cache.BlockUntilSynced(false))
+	if err != nil {
+		return err
+	}
+	if _, err := informer.AddEventHandler(w.handler()); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- opened.Start(ctx) }()
+	if opened.WaitForCacheSync(ctx) {
+		w.filled.Store(&opened)
+		defer w.filled.Store(nil)
+		w.wakeAll(ctx)
+	}
+	return <-ended
+}
+
+// handler wakes the workload that a ServiceFallback belongs to.
+func (w *Watch) handler() toolscache.ResourceEventHandler {
+	wake := func(object any) {
+		if gone, is := object.(toolscache.DeletedFinalStateUnknown); is {
+			object = gone.Obj
+		}
+		fallback, is := object.(*criticalv2.ServiceFallback)
+		if !is {
+			return
+		}
+		owner := metav1.GetControllerOf(fallback)
+		for _, of := range w.owners {
+			if owner != nil && owner.Kind == of.kind {
+				of.waker.Wake(types.NamespacedName{Namespace: fallback.Namespace, Name: owner.Name})
+			}
+		}
+	}
+	return toolscache.ResourceEventHandlerFuncs{AddFunc: wake, UpdateFunc: func(_, now any) { wake(now) }, DeleteFunc: wake}
+}
+
+func (w *Watch) wakeAll(ctx context.Context) {
+	for _, of := range w.owners {
+		for _, key := range of.all(ctx) {
+			of.waker.Wake(key)
+		}
+	}
+}
