@@ -57,12 +57,13 @@ func refuseMongoDB(peer *client, message string) error {
 	if !ok {
 		return fmt.Errorf("the client sends no command of MongoDB, but % x", header)
 	}
-	_, err = peer.out.Write(mongoDBError(number, code, message))
+	_, err = peer.out.Write(mongoDBReply(number, code, mongoDBError(message)))
 	return err
 }
 
-// mongoDBError answers the message of this number, in the form that belongs to its code.
-func mongoDBError(number, code uint32, message string) []byte {
+// mongoDBReply is a document in answer to the message of this number, in the form that
+// belongs to its code.
+func mongoDBReply(number, code uint32, document []byte) []byte {
 	form, before := uint32(opMsg), []byte{
 		0, 0, 0, 0, // no flags
 		0, // a document follows
@@ -77,14 +78,14 @@ func mongoDBError(number, code uint32, message string) []byte {
 	}
 	packet := binary.LittleEndian.AppendUint32([]byte{0, 0, 0, 0, 0, 0, 0, 0}, number)
 	packet = binary.LittleEndian.AppendUint32(packet, form)
-	packet = append(append(packet, before...), mongoDBFailure(message)...)
+	packet = append(append(packet, before...), document...)
 	binary.LittleEndian.PutUint32(packet, uint32(len(packet))) //nolint:gosec // The message is bounded.
 	return packet
 }
 
-// mongoDBFailure is the document {ok: 0, errmsg, code, codeName} in BSON. See
+// mongoDBError is the document {ok: 0, errmsg, code, codeName} in BSON. See
 // https://bsonspec.org/spec.html.
-func mongoDBFailure(message string) []byte {
+func mongoDBError(message string) []byte {
 	const isDouble, isString, isInt32 = 0x01, 0x02, 0x10
 	document := []byte{0, 0, 0, 0}
 	name := func(kind byte, name string) { document = append(append(append(document, kind), name...), 0) }

@@ -25,8 +25,8 @@ const (
 	redisSyntax      = "-ERR Protocol error\r\n"
 	mongoDBDocument  = "\x6a\x00\x00\x00\x01ok\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02errmsg\x00\x22\x00\x00\x00" + testMessage + "\x00" +
 		"\x10code\x00\x5b\x00\x00\x00\x02codeName\x00\x13\x00\x00\x00ShutdownInProgress\x00\x00"
-	mongoDBAnswer = "\x7f\x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\xdd\x07\x00\x00\x00\x00\x00\x00\x00" + mongoDBDocument
-	mongoDBReply  = "\x8e\x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x01\x00\x00\x00" +
+	mongoDBAsMsg   = "\x7f\x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\xdd\x07\x00\x00\x00\x00\x00\x00\x00" + mongoDBDocument
+	mongoDBAsReply = "\x8e\x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x01\x00\x00\x00" +
 		"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00" + mongoDBDocument
 )
 
@@ -119,11 +119,11 @@ func TestRefuse(t *testing.T) {
 		"Redis: an endless line is a syntax error": {
 			kind: Redis, says: strings.Repeat("A", 4*bufferSize), want: redisSyntax, err: "longer than 1024 bytes",
 		},
-		"MongoDB: a hello gets the error":              {kind: MongoDB, says: helloOfMongoDB, want: mongoDBAnswer},
-		"MongoDB: a legacy hello gets it in its form":  {kind: MongoDB, says: isMasterOfMongoDB, want: mongoDBReply},
-		"MongoDB: any command gets it":                 {kind: MongoDB, says: strings.Replace(helloOfMongoDB, "hello", "count", 1), want: mongoDBAnswer},
-		"MongoDB: only the first command gets it":      {kind: MongoDB, says: helloOfMongoDB + helloOfMongoDB, want: mongoDBAnswer},
-		"MongoDB: a command is refused unread":         {kind: MongoDB, says: mongoDBMessage(opMsg, mongoDBFirst), want: mongoDBAnswer},
+		"MongoDB: a hello gets the error":              {kind: MongoDB, says: helloOfMongoDB, want: mongoDBAsMsg},
+		"MongoDB: a legacy hello gets it in its form":  {kind: MongoDB, says: isMasterOfMongoDB, want: mongoDBAsReply},
+		"MongoDB: any command gets it":                 {kind: MongoDB, says: strings.Replace(helloOfMongoDB, "hello", "count", 1), want: mongoDBAsMsg},
+		"MongoDB: only the first command gets it":      {kind: MongoDB, says: helloOfMongoDB + helloOfMongoDB, want: mongoDBAsMsg},
+		"MongoDB: a command is refused unread":         {kind: MongoDB, says: mongoDBMessage(opMsg, mongoDBFirst), want: mongoDBAsMsg},
 		"MongoDB: a client may leave without a word":   {kind: MongoDB},
 		"MongoDB: a header that breaks off is said":    {kind: MongoDB, says: helloOfMongoDB[:15], err: "unexpected EOF"},
 		"MongoDB: an endless command is said":          {kind: MongoDB, says: mongoDBMessage(opMsg, 1<<31), err: "no command of MongoDB, but 00 00 00 80 07"},
@@ -185,8 +185,8 @@ func TestAClientThatNeverStopsIsCutOff(t *testing.T) {
 		"Redis, with one line":           {kind: Redis, phrase: "A", want: redisSyntax},
 		"Redis, with one long argument":  {kind: Redis, first: "*2\r\n$3\r\nSET\r\n$536870912\r\n", phrase: "A", want: redisAnswer},
 		"Redis, with too many arguments": {kind: Redis, first: "*1048576\r\n", phrase: "$1\r\nA\r\n", want: redisAnswer},
-		"MongoDB, with a long command":   {kind: MongoDB, first: mongoDBMessage(opMsg, mongoDBFirst), phrase: "x", want: mongoDBAnswer},
-		"MongoDB, with commands":         {kind: MongoDB, phrase: helloOfMongoDB, want: mongoDBAnswer},
+		"MongoDB, with a long command":   {kind: MongoDB, first: mongoDBMessage(opMsg, mongoDBFirst), phrase: "x", want: mongoDBAsMsg},
+		"MongoDB, with commands":         {kind: MongoDB, phrase: helloOfMongoDB, want: mongoDBAsMsg},
 		"TLS":                            {kind: TLS, first: hello13, phrase: "x", want: "\x15\x03\x03\x00\x02\x02\x50"},
 		"Unknown":                        {kind: Unknown, phrase: "\x10"},
 	}
@@ -369,7 +369,7 @@ func TestTheClientReadsAnEndAndNoReset(t *testing.T) {
 		"MySQL, talking before its turn":  {kind: MySQL, says: strings.Repeat("\x10", 100<<10), want: mySQLAnswer},
 		"TLS, with a long hello":          {kind: TLS, says: hello13 + strings.Repeat("x", 16<<10), want: "\x15\x03\x03\x00\x02\x02\x50"},
 		"PostgreSQL, with what follows":   {kind: PostgreSQL, says: startup(version30, "user\x00me\x00\x00") + strings.Repeat("Q", 100<<10), want: postgreSQLAnswer},
-		"MongoDB, with what follows":      {kind: MongoDB, says: helloOfMongoDB + strings.Repeat("x", 100<<10), want: mongoDBAnswer},
+		"MongoDB, with what follows":      {kind: MongoDB, says: helloOfMongoDB + strings.Repeat("x", 100<<10), want: mongoDBAsMsg},
 		"Redis, with what follows a QUIT": {kind: Redis, says: "QUIT\r\n" + strings.Repeat("PING\r\n", 10<<10), want: "+OK\r\n"},
 	}
 	for name, test := range tests {
