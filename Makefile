@@ -9,7 +9,7 @@ PROGRAMS := manager=. responder=./cmd/responder
 IMAGE_PROGRAMS = $(PROGRAMS) workload=./test/workload
 WEBHOOKS := ./internal/operator/webhook/...
 RUN_SETTINGS = RESPONDER_IMAGE=$(IMG)
-MODULES := . hack/devcluster workloads
+MODULES := . hack/devcluster test/mongodb workloads
 LINT_ALSO := lint-scripts
 
 include hack/project.mk

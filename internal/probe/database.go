@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -114,3 +115,57 @@ func askRedis(_ context.Context, conn *recorder, _ Target) (string, error) {
 
 // beginsRedis looks for an error, a text or a string with its length.
 func beginsRedis(first []byte) bool { return strings.IndexByte("-+$", first[0]) >= 0 }
+
+const (
+	// mongoDBHeader is the length of a message's own length, its number, that of the message
+	// that it answers, and of what it is, which is opMsg.
+	mongoDBHeader = 16
+	opMsg         = 2013
+)
+
+// askMongoDB sends a hello, which needs no login. See
+// https://www.mongodb.com/docs/manual/reference/mongodb-wire-protocol/.
+func askMongoDB(_ context.Context, conn *recorder, _ Target) (string, error) {
+	message := []byte{
+		0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, opMsg & 0xff, opMsg >> 8, 0, 0,
+		0, 0, 0, 0, 0, // no flags, and a document
+	}
+	document := []byte("\x00\x00\x00\x00\x10hello\x00\x01\x00\x00\x00\x02$db\x00\x06\x00\x00\x00admin\x00\x02comment\x00")
+	document = binary.LittleEndian.AppendUint32(document, uint32(len(listener.SelfTestAgent))+1)
+	document = append(document, listener.SelfTestAgent+"\x00\x00"...)
+	binary.LittleEndian.PutUint32(document, uint32(len(document))) //nolint:gosec // It is short.
+	message = append(message, document...)
+	binary.LittleEndian.PutUint32(message, uint32(len(message))) //nolint:gosec // It is short.
+	if _, err := conn.Write(message); err != nil {
+		return "", err
+	}
+	var header [mongoDBHeader]byte
+	in := bufio.NewReader(conn)
+	if _, err := io.ReadFull(in, header[:]); err != nil {
+		return "", err
+	}
+	length := binary.LittleEndian.Uint32(header[:])
+	if length < mongoDBHeader || length > messageLimit {
+		return "", fmt.Errorf("a message of %d bytes", length)
+	}
+	answer := make([]byte, length-mongoDBHeader)
+	if _, err := io.ReadFull(in, answer); err != nil {
+		return "", err
+	}
+	_, name, isFailure := bytes.Cut(answer, []byte("\x02codeName\x00"))
+	switch {
+	case isFailure && len(name) > 4:
+		name, _, _ = bytes.Cut(name[4:], []byte{0}) // After its length.
+		return string(name), nil
+	case !bytes.Contains(answer, []byte("ok\x00")): // A number, of a type that differs.
+		return "", errors.New("neither a success nor a failure")
+	}
+	return "hello", nil
+}
+
+// beginsMongoDB looks for the header of a short message.
+func beginsMongoDB(first []byte) bool {
+	var header [mongoDBHeader]byte
+	isWhole := copy(header[:], first) == len(header)
+	return header[2] == 0 && header[3] == 0 && (!isWhole || binary.LittleEndian.Uint32(header[12:]) == opMsg)
+}

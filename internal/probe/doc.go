@@ -3,8 +3,8 @@
 // doctor of the plugin ask through it.
 //
 // It sends the least that a server of the protocol has to answer: an HTTP
-// GET, a call of gRPC, the startup packet of PostgreSQL, a PING of Redis. MySQL's
-// server speaks first, and of an unknown protocol only the connection is looked
+// GET, a call of gRPC, the startup packet of PostgreSQL, a PING of Redis, a hello of
+// MongoDB. MySQL's server speaks first, and of an unknown protocol only the connection is looked
 // at. Whatever the server answers is an answer, an error as much as any other: the
 // fallback of a Service answers that the Service is not available.
 //

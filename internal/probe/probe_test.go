@@ -3,6 +3,7 @@ package probe_test
 import (
 	"context"
 	"crypto/tls"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net"
@@ -39,10 +40,16 @@ func TestServersThatAnswer(t *testing.T) {
 		"Redis that is well":                   {appprotocol.Redis, raw(hearing("$26\r\ncritical-service-self-test\r\n")), "PONG"},
 		"an old Redis":                         {appprotocol.Redis, raw(hearing("+PONG\r\n")), "PONG"},
 		"Redis that wants a password":          {appprotocol.Redis, raw(hearing("-NOAUTH Authentication required.\r\n")), "NOAUTH"},
-		"TLS, with any certificate":            {appprotocol.TLS, tlsServer, "TLS 1.3"},
-		"one that waits for the client":        {appprotocol.TCP, raw(saying("")), "connection accepted"},
-		"one that speaks first":                {appprotocol.TCP, raw(saying("220 mail\r\n")), "connection accepted"},
-		"one that closes politely":             {appprotocol.TCP, raw(func(*net.TCPConn) {}), "connection accepted"},
+		"MongoDB that is well":                 {appprotocol.MongoDB, raw(hearing(mongoDBHeader(38) + "\x11\x00\x00\x00\x01ok\x00\x00\x00\x00\x00\x00\x00\xf0\x3f\x00")), "hello"},
+		"an old MongoDB": {
+			appprotocol.MongoDB,
+			raw(hearing(mongoDBHeader(68) + "\x2f\x00\x00\x00\x01ok\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02codeName\x00\x10\x00\x00\x00CommandNotFound\x00\x00")),
+			"CommandNotFound",
+		},
+		"TLS, with any certificate":     {appprotocol.TLS, tlsServer, "TLS 1.3"},
+		"one that waits for the client": {appprotocol.TCP, raw(saying("")), "connection accepted"},
+		"one that speaks first":         {appprotocol.TCP, raw(saying("220 mail\r\n")), "connection accepted"},
+		"one that closes politely":      {appprotocol.TCP, raw(func(*net.TCPConn) {}), "connection accepted"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -67,10 +74,10 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 	}{
 		"nothing listens": {appprotocol.All, closedPort, probe.Refused, "refused the connection on ADDRESS: nothing listens there"},
 		"it says nothing": {
-			[]appprotocol.Protocol{appprotocol.HTTP, appprotocol.H2C, appprotocol.GRPC, appprotocol.PostgreSQL, appprotocol.MySQL, appprotocol.Redis, appprotocol.TLS}, raw(saying("")), probe.Silent, silence,
+			[]appprotocol.Protocol{appprotocol.HTTP, appprotocol.H2C, appprotocol.GRPC, appprotocol.PostgreSQL, appprotocol.MySQL, appprotocol.Redis, appprotocol.MongoDB, appprotocol.TLS}, raw(saying("")), probe.Silent, silence,
 		},
 		"it hangs up on us": {
-			[]appprotocol.Protocol{appprotocol.HTTP, appprotocol.H2C, appprotocol.GRPC, appprotocol.PostgreSQL, appprotocol.Redis, appprotocol.TLS}, raw(hearing("")), probe.Closed, closed,
+			[]appprotocol.Protocol{appprotocol.HTTP, appprotocol.H2C, appprotocol.GRPC, appprotocol.PostgreSQL, appprotocol.Redis, appprotocol.MongoDB, appprotocol.TLS}, raw(hearing("")), probe.Closed, closed,
 		},
 		"it hangs up at once":         {[]appprotocol.Protocol{appprotocol.MySQL}, raw(func(*net.TCPConn) {}), probe.Closed, closed},
 		"it resets":                   {[]appprotocol.Protocol{appprotocol.HTTP, appprotocol.PostgreSQL, appprotocol.Redis}, raw(resetting), probe.Reset, reset},
@@ -87,7 +94,19 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 		"a mail server where MySQL was": {[]appprotocol.Protocol{appprotocol.MySQL}, raw(saying("220 mail\r\n")), probe.Foreign, `answered on ADDRESS, but not in mysql: it said "220 mail"`},
 		"a greeting that is no text":    {[]appprotocol.Protocol{appprotocol.Redis}, raw(hearing("\x0a8.4.0\x00salt")), probe.Foreign, "answered on ADDRESS, but not in redis: it said something that is no text"},
 		"a page where Redis was":        {[]appprotocol.Protocol{appprotocol.Redis}, raw(hearing("HTTP/1.1 400\r\n")), probe.Foreign, `answered on ADDRESS, but not in redis: it said "HTTP/1.1 400"`},
-		"a page where TLS was":          {[]appprotocol.Protocol{appprotocol.TLS}, raw(hearing("HTTP/1.0 400\r\n")), probe.Foreign, `answered on ADDRESS, but not in tls: it said "HTTP/1.0 400"`},
+		"a page where MongoDB was":      {[]appprotocol.Protocol{appprotocol.MongoDB}, raw(hearing("HTTP/1.0 200 OK\r\n")), probe.Foreign, `answered on ADDRESS, but not in mongodb: it said "HTTP/1.0 200 OK"`},
+		"MySQL where MongoDB was": {
+			[]appprotocol.Protocol{appprotocol.MongoDB}, raw(saying("\x0a\x00\x00\x00\x0a8.4.0\x00" + strings.Repeat("s", 70))),
+			probe.Foreign, "answered on ADDRESS, but not in mongodb: it said something that is no text",
+		},
+		"an endless answer of MongoDB": {
+			[]appprotocol.Protocol{appprotocol.MongoDB}, raw(hearing(mongoDBHeader(65535))), probe.Malformed, "answered on ADDRESS, but not as mongodb wants it: a message of 65535 bytes",
+		},
+		"an answer of MongoDB that says nothing": {
+			[]appprotocol.Protocol{appprotocol.MongoDB}, raw(hearing(mongoDBHeader(26) + "\x05\x00\x00\x00\x00")),
+			probe.Malformed, "answered on ADDRESS, but not as mongodb wants it: neither a success nor a failure",
+		},
+		"a page where TLS was": {[]appprotocol.Protocol{appprotocol.TLS}, raw(hearing("HTTP/1.0 400\r\n")), probe.Foreign, `answered on ADDRESS, but not in tls: it said "HTTP/1.0 400"`},
 		"a page that is cut off": {
 			[]appprotocol.Protocol{appprotocol.HTTP}, raw(hearing("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nWel")), probe.Closed, "accepted the connection on ADDRESS and closed it in the middle of its answer",
 		},
@@ -190,6 +209,11 @@ func TestTheServerLearnsWhoAsksAndForWhom(t *testing.T) {
 	g.Expect(request.UserAgent()).To(Equal("critical-service-self-test/dev"))
 	g.Expect(request.Header.Get("Accept")).To(Equal("text/html"))
 	g.Expect(request.Method + request.URL.Path).To(Equal("GET/"))
+}
+
+// mongoDBHeader begins an OP_MSG of so many bytes, before its document.
+func mongoDBHeader(length uint16) string {
+	return string(binary.LittleEndian.AppendUint16(nil, length)) + "\x00\x00\x07\x00\x00\x00\x01\x00\x00\x00\xdd\x07\x00\x00\x00\x00\x00\x00\x00"
 }
 
 // raw is a server of bytes.

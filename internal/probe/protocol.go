@@ -23,6 +23,7 @@ var speakers = map[appprotocol.Protocol]speaker{
 	appprotocol.PostgreSQL: {askPostgreSQL, beginsPostgreSQL},
 	appprotocol.MySQL:      {askMySQL, beginsMySQL},
 	appprotocol.Redis:      {askRedis, beginsRedis},
+	appprotocol.MongoDB:    {askMongoDB, beginsMongoDB},
 	appprotocol.TLS:        {askTLS, beginsTLS},
 	appprotocol.TCP:        {askTCP, func([]byte) bool { return true }},
 }

@@ -31,6 +31,8 @@ func TestTheResponderAnswersInEveryProtocol(t *testing.T) {
 		{named("mysql", ""), appprotocol.MySQL, "1053", ""},
 		{named("maria", "mysql"), appprotocol.MySQL, "1053", ""},
 		{named("cache", "redis"), appprotocol.Redis, "LOADING", "redis"},
+		{named("documents", "mongodb"), appprotocol.MongoDB, "ShutdownInProgress", "mongodb"},
+		{named("mongo", ""), appprotocol.MongoDB, "ShutdownInProgress", "mongodb"},
 		{named("secure", "https"), appprotocol.TLS, "alert: internal error", ""},
 		{named("thing", ""), appprotocol.TCP, "connection accepted", ""},
 	}

@@ -6,7 +6,7 @@
 //	             └─▶ server         one listener for every port of the range
 //	                   │ accept, share the places (gate), look at the first bytes (open)
 //	                   ├─▶ web.Site          HTTP/1.1, HTTP/2, gRPC
-//	                   └─▶ protocol.Refuse   PostgreSQL, MySQL, Redis, TLS, others
+//	                   └─▶ protocol.Refuse   PostgreSQL, MySQL, Redis, MongoDB, TLS, others
 //
 // It listens on all ports of its range from the start, and is ready only when
 // all of them are bound: a port that the operator assigns later answers already.

@@ -121,6 +121,7 @@ func TestEachProtocolIsRefusedInItsOwnWords(t *testing.T) {
 		{Port: 7, Service: "rows", PortName: "postgres-rw", Page: says("closed")},
 	}, nil)
 	postgres := "\x00\x00\x00\x09\x00\x03\x00\x00\x00"
+	mongo := "\x1a\x00\x00\x00\x07\x00\x00\x00\x00\x00\x00\x00\xdd\x07\x00\x00\x00\x00\x00\x00\x00\x05\x00\x00\x00\x00"
 	hello := "\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00"
 	for sentence, c := range map[string]struct {
 		listener int32
@@ -141,6 +142,8 @@ func TestEachProtocolIsRefusedInItsOwnWords(t *testing.T) {
 		"silence on a port called MySQL's":             {6, "", "\xff\x1d\x04"},
 		"HTTP to a port called PostgreSQL's":           {7, "GET / HTTP/1.0\r\n\r\n", "HTTP/1.0 503 "},
 		"HTTP to the port of MySQL":                    {3, "GET / HTTP/1.0\r\n\r\n", "HTTP/1.0 503 "},
+		"MongoDB on an unassigned port":                {4, mongo, "ShutdownInProgress"},
+		"MongoDB to a port said to be HTTP":            {0, mongo, "The shop is closed."},
 		"TLS to a port said to be Redis":               {1, hello, "\x15\x03"},
 		"a command only Redis would know, on its port": {1, "SUBSCRIBE news\r\n", "-LOADING"},
 	} {

@@ -22,7 +22,7 @@ func TestTheResponderAnswersTheSelfTestInEveryProtocol(t *testing.T) {
 	w.pod("shop", labels{"app": "shop"})
 	shop := w.service("shop", func(s *corev1.Service) {
 		s.Spec.Ports = nil
-		for i, protocol := range []string{"http", "kubernetes.io/h2c", "grpc", "postgresql", "mysql", "redis", "https", "tcp"} {
+		for i, protocol := range []string{"http", "kubernetes.io/h2c", "grpc", "postgresql", "mysql", "redis", "mongodb", "https", "tcp"} {
 			s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{
 				Name: fmt.Sprintf("p%d", i), Port: int32(9000 + i), TargetPort: intstr.FromInt32(8080), AppProtocol: &protocol,
 			})

@@ -36,13 +36,14 @@ func runCI(t *testing.T, files map[string]string, arguments ...string) (output s
 	g := NewWithT(t)
 	folder := t.TempDir()
 	tree := map[string]string{
-		".ci/run":            read(g, ".ci/run"),
-		"Makefile":           "%:\n\t@echo ran $@\n",
-		"hack/vuln.sh":       "#!/bin/sh\necho ran vuln\n",
-		"hack/prometheus.sh": "#!/bin/sh\n",
+		".ci/run":               read(g, ".ci/run"),
+		"Makefile":              "%: always\n\t@echo ran $@\nMakefile always: ;\n",
+		"hack/vuln.sh":          "#!/bin/sh\necho ran vuln\n",
+		"hack/prometheus.sh":    "#!/bin/sh\n",
+		"test/mongodb/build.sh": "#!/bin/sh\n",
 	}
 	// What prepare looks for: nothing is installed by this test.
-	for _, client := range []string{"psql", "mariadb", "redis-cli"} {
+	for _, client := range []string{"psql", "mariadb", "redis-cli", "npm"} {
 		tree["path/"+client] = "#!/bin/sh\n"
 	}
 	maps.Copy(tree, files)

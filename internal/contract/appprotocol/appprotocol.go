@@ -23,6 +23,8 @@ const (
 	MySQL Protocol = "mysql"
 	// Redis without TLS, and Valkey.
 	Redis Protocol = "redis"
+	// MongoDB without TLS, and what speaks as it does.
+	MongoDB Protocol = "mongodb"
 	// TLS is a handshake, whatever is spoken inside.
 	TLS Protocol = "tls"
 	// TCP is a connection, on which nothing is said.
@@ -30,7 +32,7 @@ const (
 )
 
 // All lists the protocols.
-var All = []Protocol{HTTP, H2C, GRPC, PostgreSQL, MySQL, Redis, TLS, TCP}
+var All = []Protocol{HTTP, H2C, GRPC, PostgreSQL, MySQL, Redis, MongoDB, TLS, TCP}
 
 // byName holds IANA service names, the names that Kubernetes defines, and those
 // that meshes and gateways use besides. "tcp" says nothing: such a port counts as
@@ -58,12 +60,15 @@ var byName = map[string]Protocol{
 	"mariadb":           MySQL,
 	"redis":             Redis,
 	"valkey":            Redis,
+	"mongodb":           MongoDB,
+	"mongo":             MongoDB,
 }
 
 // byNumber holds the ports whose number stands for one protocol, as good as
 // without exception.
 var byNumber = map[int32]Protocol{
 	80: HTTP, 443: TLS, 3306: MySQL, 5432: PostgreSQL, 6379: Redis, 8080: HTTP, 8443: TLS,
+	27017: MongoDB,
 }
 
 // Named returns the protocol that an appProtocol names; ok is false for a name that

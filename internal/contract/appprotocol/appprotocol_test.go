@@ -19,7 +19,7 @@ func TestOf(t *testing.T) {
 		"the appProtocol of Kubernetes tells":      {appProtocol: "kubernetes.io/h2c", port: 80, want: appprotocol.H2C},
 		"its case does not matter":                 {appProtocol: "GRPC", want: appprotocol.GRPC},
 		"a web socket begins as HTTP":              {appProtocol: "kubernetes.io/ws", want: appprotocol.HTTP},
-		"the appProtocol is above name and number": {appProtocol: "mongodb", name: "http", port: 80, want: appprotocol.TCP},
+		"the appProtocol is above name and number": {appProtocol: "amqp", name: "http", port: 80, want: appprotocol.TCP},
 		"tcp says nothing":                         {appProtocol: "tcp", name: "http", want: appprotocol.HTTP},
 		"HTTPS is TLS":                             {appProtocol: "https", port: 443, want: appprotocol.TLS},
 		"the name tells":                           {name: "redis", want: appprotocol.Redis},
@@ -28,6 +28,8 @@ func TestOf(t *testing.T) {
 		"gRPC-Web is not gRPC":                     {name: "grpc-web", want: appprotocol.HTTP},
 		"the name is above the number":             {name: "grpc", port: 80, want: appprotocol.GRPC},
 		"a name that says nothing leaves a number": {name: "public", port: 443, want: appprotocol.TLS},
+		"mongo is MongoDB":                         {name: "tcp-mongo", want: appprotocol.MongoDB},
+		"the number of MongoDB tells":              {port: 27017, want: appprotocol.MongoDB},
 		"the number tells":                         {port: 5432, want: appprotocol.PostgreSQL},
 	}
 	for name, test := range tests {

@@ -64,7 +64,7 @@ func (t *transcript) summary(protocol appprotocol.Protocol) (line, heading strin
 		}
 		first, _, _ := bytes.Cut(t.first, []byte("\n"))
 		line = tidy(first)
-	case appprotocol.PostgreSQL, appprotocol.MySQL, appprotocol.Redis, appprotocol.TCP:
+	case appprotocol.PostgreSQL, appprotocol.MySQL, appprotocol.Redis, appprotocol.MongoDB, appprotocol.TCP:
 		line = tidy(t.first)
 	case appprotocol.H2C, appprotocol.GRPC, appprotocol.TLS:
 	}

@@ -29,6 +29,7 @@ var detectors = []struct {
 	{TLS, judgeTLS},
 	{PostgreSQL, judgePostgreSQL},
 	{Redis, judgeRedis},
+	{MongoDB, judgeMongoDB},
 	{PROXY, judgePROXY},
 }
 
@@ -151,6 +152,17 @@ func judgeTLS(first []byte) verdict {
 		return undecided
 	case first[2] > 4:
 		return no
+	case first[2] > 0:
+		return yes
+	}
+	// The length of a message of MongoDB may have these bytes. A hello has a 3, its version of
+	// SSL, where the message has a zero.
+	const version = 9
+	switch {
+	case len(first) <= version:
+		return undecided
+	case first[version] == 0:
+		return no
 	}
 	return yes
 }
@@ -201,10 +213,12 @@ func capitals(word []byte) string {
 func judgeRedis(first []byte) verdict {
 	if v := judgePrefix(first, "*"); v != no {
 		switch {
-		case len(first) < 2:
-			return undecided
-		case first[1] < '0' || first[1] > '9':
+		case len(first) > 1 && (first[1] < '0' || first[1] > '9'):
 			return no
+		case len(first) < 3:
+			return undecided
+		case first[2] == 0:
+			return no // It is a length of MongoDB.
 		}
 		return yes
 	}
@@ -222,4 +236,23 @@ func judgeRedis(first []byte) verdict {
 		}
 	}
 	return no
+}
+
+// judgeMongoDB looks for the header of a command, whose length rules out nearly everything
+// else.
+func judgeMongoDB(first []byte) verdict {
+	var header [mongoDBHeader]byte
+	got := copy(header[:], first)
+	_, _, ok := parseMongoDB(header[:])
+	switch {
+	case header[2] != 0, header[3] != 0:
+		return no // It would be longer than a first message is.
+	case got >= 4 && header[1] == 0 && header[0] <= mongoDBHeader:
+		return no // It would be empty.
+	case got < len(header):
+		return undecided
+	case !ok:
+		return no
+	}
+	return yes
 }

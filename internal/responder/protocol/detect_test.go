@@ -15,6 +15,13 @@ func startup(code uint32, body string) string {
 	return string(packet) + body
 }
 
+// mongoDBMessage is the header of a message of MongoDB, which has the number 7.
+func mongoDBMessage(code, length uint32) string {
+	header := binary.LittleEndian.AppendUint32(nil, length)
+	header = append(header, 7, 0, 0, 0, 0, 0, 0, 0)
+	return string(binary.LittleEndian.AppendUint32(header, code))
+}
+
 const (
 	version30 = 3 << 16
 	version32 = 3<<16 | 2
@@ -62,15 +69,16 @@ func TestDetect(t *testing.T) {
 		"a startup shorter than its header is none":     {first: "\x00\x00\x00\x04\x00\x03\x00\x00", want: Unknown},
 		"a startup of protocol 2.0 is none":             {first: "\x00\x00\x01\x28\x00\x02\x00\x00", want: Unknown},
 		"an array of RESP is Redis":                     {first: "*1\r\n$4\r\nPING\r\n", want: Redis},
-		"an array of RESP is known by two bytes":        {first: "*3", want: Redis},
+		"an array of RESP is known by three bytes":      {first: "*3\r", want: Redis},
+		"two bytes could be a length of MongoDB":        {first: "*3", want: Unknown, more: true},
 		"a star alone is not enough":                    {first: "*", want: Unknown, more: true},
-		"a star before anything else is not Redis":      {first: "*a", want: Unknown},
+		"a star before anything else is not Redis":      {first: "*ab", want: Unknown},
 		"PING is Redis":                                 {first: "PING\r\n", want: Redis},
 		"PING in small letters is Redis":                {first: "ping\n", want: Redis},
 		"PING without its end could be a method":        {first: "PING", want: Unknown, more: true},
 		"AUTH is Redis, whatever the password":          {first: "AUTH /secret\r\n", want: Redis},
 		"a command in small letters needs its end":      {first: "inf", want: Unknown, more: true},
-		"a letter whose capital is in ASCII is not":     {first: "ſ", want: Unknown},
+		"a letter whose capital is in ASCII is not":     {first: "ſo", want: Unknown},
 		"a command that Redis lacks is unknown":         {first: "MAIL FROM:<me@example.com>\r\n", want: Unknown},
 		"MQTT is unknown":                               {first: "\x10\x10\x00\x04MQTT\x04\x02", want: Unknown},
 		"SSH is unknown":                                {first: "SSH-2.0-OpenSSH_9.2\r\n", want: Unknown},
@@ -82,6 +90,20 @@ func TestDetect(t *testing.T) {
 		"version 2 of PROXY is PROXY":                   {first: "\r\n\r\n\x00\r\nQUIT\n\x21", want: PROXY},
 		"half of version 2 is not enough":               {first: "\r\n\r\n\x00\r\n", want: Unknown, more: true},
 		"a method called PROXY is HTTP/1":               {first: "PROXY / HTTP/1.1\r\n", want: HTTP1},
+		"a command in an OP_MSG is MongoDB":             {first: mongoDBMessage(opMsg, 300), want: MongoDB},
+		"a command in an OP_QUERY is MongoDB":           {first: mongoDBMessage(opQuery, 300), want: MongoDB},
+		"half a header of MongoDB is not enough":        {first: mongoDBMessage(opMsg, 300)[:15], want: Unknown, more: true},
+		"MongoDB with a length that begins as TLS":      {first: mongoDBMessage(opMsg, 0x0316), want: MongoDB},
+		"TLS in a record of SSL 3.0 is TLS":             {first: "\x16\x03\x00\x00\x52\x01\x00\x00\x4e\x03\x03", want: TLS},
+		"half of that could be MongoDB":                 {first: "\x16\x03\x00\x00\x52\x01\x00\x00\x4e", want: Unknown, more: true},
+		"MongoDB with a length that begins as Redis":    {first: mongoDBMessage(opMsg, 0x332a), want: MongoDB},
+		"MongoDB with a length that begins as HTTP":     {first: mongoDBMessage(opQuery, 0x4547), want: MongoDB},
+		"a reply of MongoDB is none of a client":        {first: mongoDBMessage(opReply, 300), want: Unknown},
+		"a compressed message never comes first":        {first: mongoDBMessage(2012, 300), want: Unknown},
+		"a message of MongoDB without content is none":  {first: mongoDBMessage(opMsg, mongoDBHeader), want: Unknown},
+		"a first message of MongoDB is not that long":   {first: mongoDBMessage(opMsg, mongoDBFirst+1), want: Unknown},
+		"an answer of MongoDB is none of a client":      {first: "\x2c\x01\x00\x00\x07\x00\x00\x00\x01\x00\x00\x00\xdd\x07\x00\x00", want: Unknown},
+		"Cassandra is unknown":                          {first: "\x04\x00\x00\x00\x05\x00\x00\x00\x00", want: Unknown},
 		"zeros are unknown":                             {first: strings.Repeat("\x00", DetectLimit), want: Unknown},
 	}
 	for name, test := range tests {
@@ -112,6 +134,8 @@ func TestFromAppProtocol(t *testing.T) {
 		"mysql is MySQL":                    {"mysql", MySQL},
 		"mariadb is MySQL":                  {"mariadb", MySQL},
 		"redis is Redis":                    {"redis", Redis},
+		"mongodb is MongoDB":                {"mongodb", MongoDB},
+		"mongo is MongoDB":                  {"Mongo", MongoDB},
 		"an unknown appProtocol is sniffed": {"example.com/own", Unknown},
 	}
 	for name, test := range tests {

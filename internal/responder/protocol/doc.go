@@ -12,6 +12,7 @@
 //	PostgreSQL   no to encryption, then FATAL 57P03 (cannot_connect_now)
 //	MySQL        error 1053 (ER_SERVER_SHUTDOWN) in place of the greeting
 //	Redis        -LOADING to every command, for a short while
+//	MongoDB      ShutdownInProgress (91) in answer to the hello
 //	TLS          the fatal alert internal_error
 //	others       nothing but the end
 //
@@ -35,6 +36,7 @@ const (
 	PostgreSQL Kind = "postgresql"
 	MySQL      Kind = "mysql"
 	Redis      Kind = "redis"
+	MongoDB    Kind = "mongodb"
 	// PROXY is the header of a load balancer. The protocol of the client follows.
 	PROXY   Kind = "proxy"
 	Unknown Kind = "unknown"

@@ -12,7 +12,8 @@ import (
 func FuzzDetect(f *testing.F) {
 	for _, seed := range []string{
 		"", "GET / HTTP/1.1\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", hello13, startup(version32, "user\x00"),
-		startup(sslRequest, ""), "*1\r\n$4\r\nPING\r\n", "ping\r\n", "\r\nGET / HTTP/1.1", "PROXY TCP6 ", "\r\n\r\n\x00\r\nQUIT\n", "CONNECT a:1 HTTP/1.1", "OPTIONS * HTTP/1.1",
+		startup(sslRequest, ""), "*1\r\n$4\r\nPING\r\n", "ping\r\n", "\r\nGET / HTTP/1.1", "PROXY TCP6 ",
+		mongoDBMessage(opMsg, 0x332a), mongoDBMessage(opQuery, 0x0316), "\r\n\r\n\x00\r\nQUIT\n", "CONNECT a:1 HTTP/1.1", "OPTIONS * HTTP/1.1",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -105,6 +106,31 @@ func FuzzRefuseRedis(f *testing.F) {
 			}
 		}
 	}, "PING\r\n", "*1\r\n$4\r\nQUIT\r\n", "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\n1\r\nPING\r\n", "*-1\r\n", "*1\r\n$99999999999\r\n", "\r\n\n")
+}
+
+func FuzzRefuseMongoDB(f *testing.F) {
+	hello := helloOfMongoDB
+	fuzzRefuse(f, MongoDB, func(t *testing.T, heard string) {
+		t.Helper()
+		if heard == "" {
+			return
+		}
+		if len(heard) < mongoDBHeader || len(heard) > bufferSize || int(binary.LittleEndian.Uint32([]byte(heard))) != len(heard) {
+			t.Fatalf("no message: %q", heard)
+		}
+		document := heard[mongoDBHeader:]
+		switch code := binary.LittleEndian.Uint32([]byte(heard[12:])); code {
+		case opMsg:
+			document = strings.TrimPrefix(document, "\x00\x00\x00\x00\x00")
+		case opReply:
+			document = strings.TrimPrefix(document, "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00")
+		default:
+			t.Fatalf("an answer of the form %d", code)
+		}
+		if int(binary.LittleEndian.Uint32([]byte(document))) != len(document) || !strings.HasPrefix(document[4:], "\x01ok\x00"+"\x00\x00\x00\x00\x00\x00\x00\x00"+"\x02errmsg\x00") {
+			t.Fatalf("no failure: %q", document)
+		}
+	}, hello, hello[:20], mongoDBMessage(opMsg, mongoDBFirst), mongoDBMessage(opMsg, 1<<31), mongoDBMessage(2012, 300))
 }
 
 func FuzzRefuseTLS(f *testing.F) {

@@ -6,6 +6,7 @@ import "github.com/critical-service/operator/internal/contract/appprotocol"
 var kindOf = map[appprotocol.Protocol]Kind{
 	appprotocol.HTTP: HTTP1, appprotocol.H2C: HTTP2, appprotocol.GRPC: HTTP2, appprotocol.TLS: TLS,
 	appprotocol.PostgreSQL: PostgreSQL, appprotocol.MySQL: MySQL, appprotocol.Redis: Redis,
+	appprotocol.MongoDB: MongoDB,
 }
 
 // FromAppProtocol says which protocol a port of a Service speaks, by its

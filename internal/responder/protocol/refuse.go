@@ -79,6 +79,8 @@ func answer(ctx context.Context, peer *client, kind Kind, message string) error 
 		return refuseMySQL(peer, message)
 	case TLS:
 		return refuseTLS(peer)
+	case MongoDB:
+		return refuseMongoDB(peer, message)
 	case PostgreSQL, Redis:
 	default:
 		return nil

@@ -23,6 +23,20 @@ const (
 	mySQLAnswer      = "\x2a\x00\x00\x00\xff\x1d\x04#08S01" + testMessage
 	redisAnswer      = "-LOADING " + testMessage + "\r\n"
 	redisSyntax      = "-ERR Protocol error\r\n"
+	mongoDBDocument  = "\x6a\x00\x00\x00\x01ok\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02errmsg\x00\x22\x00\x00\x00" + testMessage + "\x00" +
+		"\x10code\x00\x5b\x00\x00\x00\x02codeName\x00\x13\x00\x00\x00ShutdownInProgress\x00\x00"
+	mongoDBAsMsg   = "\x7f\x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\xdd\x07\x00\x00\x00\x00\x00\x00\x00" + mongoDBDocument
+	mongoDBAsReply = "\x8e\x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x01\x00\x00\x00" +
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00" + mongoDBDocument
+)
+
+// What a driver of MongoDB begins with: {hello: 1, $db: "admin"} in an OP_MSG, and
+// {isMaster: 1, helloOk: true} to admin.$cmd in an OP_QUERY. Both have the number 7.
+const (
+	helloOfMongoDB = "\x34\x00\x00\x00\x07\x00\x00\x00\x00\x00\x00\x00\xdd\x07\x00\x00\x00\x00\x00\x00\x00" +
+		"\x1f\x00\x00\x00\x10hello\x00\x01\x00\x00\x00\x02$db\x00\x06\x00\x00\x00admin\x00\x00"
+	isMasterOfMongoDB = "\x44\x00\x00\x00\x07\x00\x00\x00\x00\x00\x00\x00\xd4\x07\x00\x00\x04\x00\x00\x00admin.$cmd\x00\x00\x00\x00\x00\xff\xff\xff\xff" +
+		"\x1d\x00\x00\x00\x10isMaster\x00\x01\x00\x00\x00\x08helloOk\x00\x01\x00"
 )
 
 // sender is the refused end of a pipe, whose client sends what it has to say and
@@ -105,6 +119,16 @@ func TestRefuse(t *testing.T) {
 		"Redis: an endless line is a syntax error": {
 			kind: Redis, says: strings.Repeat("A", 4*bufferSize), want: redisSyntax, err: "longer than 1024 bytes",
 		},
+		"MongoDB: a hello gets the error":              {kind: MongoDB, says: helloOfMongoDB, want: mongoDBAsMsg},
+		"MongoDB: a legacy hello gets it in its form":  {kind: MongoDB, says: isMasterOfMongoDB, want: mongoDBAsReply},
+		"MongoDB: any command gets it":                 {kind: MongoDB, says: strings.Replace(helloOfMongoDB, "hello", "count", 1), want: mongoDBAsMsg},
+		"MongoDB: only the first command gets it":      {kind: MongoDB, says: helloOfMongoDB + helloOfMongoDB, want: mongoDBAsMsg},
+		"MongoDB: a command is refused unread":         {kind: MongoDB, says: mongoDBMessage(opMsg, mongoDBFirst), want: mongoDBAsMsg},
+		"MongoDB: a client may leave without a word":   {kind: MongoDB},
+		"MongoDB: a header that breaks off is said":    {kind: MongoDB, says: helloOfMongoDB[:15], err: "unexpected EOF"},
+		"MongoDB: an endless command is said":          {kind: MongoDB, says: mongoDBMessage(opMsg, 1<<31), err: "no command of MongoDB, but 00 00 00 80 07"},
+		"MongoDB: an empty command is said":            {kind: MongoDB, says: mongoDBMessage(opMsg, 0), err: "no command of MongoDB"},
+		"MongoDB: a compressed one, never agreed, too": {kind: MongoDB, says: mongoDBMessage(2012, 300), err: "no command of MongoDB"},
 		"TLS: a client of TLS 1.3 gets an alert in the record of TLS 1.2": {
 			kind: TLS, says: hello13 + strings.Repeat("x", 200), want: "\x15\x03\x03\x00\x02\x02\x50",
 		},
@@ -161,6 +185,8 @@ func TestAClientThatNeverStopsIsCutOff(t *testing.T) {
 		"Redis, with one line":           {kind: Redis, phrase: "A", want: redisSyntax},
 		"Redis, with one long argument":  {kind: Redis, first: "*2\r\n$3\r\nSET\r\n$536870912\r\n", phrase: "A", want: redisAnswer},
 		"Redis, with too many arguments": {kind: Redis, first: "*1048576\r\n", phrase: "$1\r\nA\r\n", want: redisAnswer},
+		"MongoDB, with a long command":   {kind: MongoDB, first: mongoDBMessage(opMsg, mongoDBFirst), phrase: "x", want: mongoDBAsMsg},
+		"MongoDB, with commands":         {kind: MongoDB, phrase: helloOfMongoDB, want: mongoDBAsMsg},
 		"TLS":                            {kind: TLS, first: hello13, phrase: "x", want: "\x15\x03\x03\x00\x02\x02\x50"},
 		"Unknown":                        {kind: Unknown, phrase: "\x10"},
 	}
@@ -196,6 +222,9 @@ func TestASilentClientIsNotWaitedForForEver(t *testing.T) {
 		"Redis, without a word":            {kind: Redis, after: timeout, err: "took longer than 10s"},
 		"Redis, in mid-command":            {kind: Redis, first: "*2\r\n$3", after: redisSession},
 		"Redis, after a command":           {kind: Redis, first: "PING\r\n", after: redisSession},
+		"MongoDB, without a word":          {kind: MongoDB, after: timeout, err: "took longer than 10s"},
+		"MongoDB, in mid-header":           {kind: MongoDB, first: helloOfMongoDB[:15], after: timeout, err: "took longer than 10s"},
+		"MongoDB, in mid-command":          {kind: MongoDB, first: helloOfMongoDB[:16]},
 		"MySQL, which is not waited for":   {kind: MySQL},
 		"Unknown, which is not waited for": {kind: Unknown},
 	}
@@ -261,7 +290,7 @@ func TestAClientIsAnsweredBeforeItSaysMore(t *testing.T) {
 
 func TestAClientThatDoesNotReadIsNotWaitedForForEver(t *testing.T) {
 	first := map[Kind]string{
-		PostgreSQL: startup(sslRequest, ""), MySQL: "", Redis: "PING\r\n", TLS: hello13,
+		PostgreSQL: startup(sslRequest, ""), MySQL: "", Redis: "PING\r\n", MongoDB: helloOfMongoDB, TLS: hello13,
 	}
 	for kind, first := range first {
 		t.Run(string(kind), func(t *testing.T) {
@@ -312,7 +341,7 @@ func TestRefuseKeepsToItsContextAndToTheDeadlineOfTheCaller(t *testing.T) {
 
 func TestWhatTheClientStillSendsIsReadAfterTheAnswer(t *testing.T) {
 	first := map[Kind]string{
-		PostgreSQL: startup(version30, "user\x00me\x00\x00"), MySQL: "", Redis: "QUIT\r\n", TLS: hello13, Unknown: "", HTTP1: "",
+		PostgreSQL: startup(version30, "user\x00me\x00\x00"), MySQL: "", Redis: "QUIT\r\n", MongoDB: helloOfMongoDB, TLS: hello13, Unknown: "", HTTP1: "",
 	}
 	for kind, first := range first {
 		t.Run(string(kind), func(t *testing.T) {
@@ -340,6 +369,7 @@ func TestTheClientReadsAnEndAndNoReset(t *testing.T) {
 		"MySQL, talking before its turn":  {kind: MySQL, says: strings.Repeat("\x10", 100<<10), want: mySQLAnswer},
 		"TLS, with a long hello":          {kind: TLS, says: hello13 + strings.Repeat("x", 16<<10), want: "\x15\x03\x03\x00\x02\x02\x50"},
 		"PostgreSQL, with what follows":   {kind: PostgreSQL, says: startup(version30, "user\x00me\x00\x00") + strings.Repeat("Q", 100<<10), want: postgreSQLAnswer},
+		"MongoDB, with what follows":      {kind: MongoDB, says: helloOfMongoDB + strings.Repeat("x", 100<<10), want: mongoDBAsMsg},
 		"Redis, with what follows a QUIT": {kind: Redis, says: "QUIT\r\n" + strings.Repeat("PING\r\n", 10<<10), want: "+OK\r\n"},
 	}
 	for name, test := range tests {
