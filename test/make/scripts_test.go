@@ -145,6 +145,29 @@ func TestTheDemoHasTheImagesOfAFork(t *testing.T) {
 	g.Expect(s.called(t, "devcluster image build")).To(ContainElement(MatchRegexp(`--tag registry\.example\.com/me/op:dev-[0-9a-f]{12} `)))
 }
 
+// The demo replaces the operator of a cluster, and deletes its definitions with all that they define.
+func TestTheDemoLeavesAnOperatorInUse(t *testing.T) {
+	for sentence, c := range map[string]struct{ kubectl, verb, says string }{
+		"that it did not install": {
+			`case $* in *"get namespace critical-service-demo"*) exit 1;; esac`, "up", "is installed in the cluster of context",
+		},
+		"that protects more than its shop": {
+			`case $* in *get\ criticalservices*) printf "%s\n" "CriticalService /shop" "Maintenance critical-service-demo/web" "ServiceFallback shop/web";; esac`,
+			"down", "would be deleted with the operator:\nServiceFallback shop/web\n",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			s := newStage(t, "KUBECONFIG=one-of-theirs")
+			s.Write(t, "stubs/kubectl", "#!/usr/bin/env bash\necho \"kubectl $*\" >> \"$CALLS\"\n"+c.kubectl+"\n", 0o755)
+			said, err := s.Run(t, "hack/demo.sh", c.verb)
+			g.Expect(err).To(HaveOccurred())
+			g.Expect(said).To(ContainSubstring(c.says))
+			g.Expect(s.called(t, "kubectl delete", "kubectl apply", "make")).To(BeEmpty(), "nothing is changed")
+		})
+	}
+}
+
 func TestAnImageForSeveralPlatforms(t *testing.T) {
 	const image, platforms = "registry.example.com/me/op:v0.0.7", "linux/amd64,linux/arm64"
 	for sentence, c := range map[string]struct {
