@@ -178,8 +178,6 @@ if [[ ${USE_IMAGE_DIGESTS:-} == true ]] && grep --extended-regexp '^ *(- )?(imag
   echo "There is no bundle: it names the images above by tag, and what a tag means can change. Name them by digest (@sha256:...)." >&2
   exit 1
 fi
-# OpenShift 4.15 has Kubernetes 1.28, the minKubeVersion. Its catalogs ask for the range.
-printf '\n  # Versions of OpenShift: from here on.\n  com.redhat.openshift.versions: v4.15\n' >> "$work/bundle/metadata/annotations.yaml"
 # OLM makes a Service for the webhooks itself. This one only informs Operator SDK which Deployment serves them.
 rm "$work/bundle/manifests/critical-service-webhook_v1_service.yaml"
 
