@@ -173,6 +173,12 @@ overlay | (cd "$work" && "$tools/operator-sdk" generate bundle --quiet --package
   --channels "$channels" --default-channel "$default_channel")
 csv=$work/bundle/manifests/$package.clusterserviceversion.yaml
 settle "$csv"
+# operator-sdk writes the fields that an API server would fill in: no creation time, and an empty status.
+for manifest in "$work"/bundle/manifests/*.yaml; do
+  [[ $manifest != "$csv" ]] || continue
+  sed -e '/^  creationTimestamp: null$/d' -e '/^status:$/,$d' "$manifest" > "$work/manifest"
+  cp "$work/manifest" "$manifest"
+done
 if [[ ${USE_IMAGE_DIGESTS:-} == true ]] && grep --extended-regexp '^ *(- )?(image|containerImage): ' "$csv" |
   grep --invert-match --extended-regexp '@sha256:[0-9a-f]{64}$' >&2; then
   echo "There is no bundle: it names the images above by tag, and what a tag means can change. Name them by digest (@sha256:...)." >&2

@@ -132,6 +132,17 @@ func TestTheBundleHoldsNothingButWhatBelongsThere(t *testing.T) {
 	g.Expect(objects).To(ConsistOf(wanted))
 }
 
+func TestNoManifestHasWhatAnAPIServerFillsIn(t *testing.T) {
+	g := NewWithT(t)
+	for _, object := range load(g).Objects {
+		if object.GetKind() == "ClusterServiceVersion" {
+			continue // It is decoded through its type.
+		}
+		g.Expect(object.Object).NotTo(HaveKey("status"), object.GetName())
+		g.Expect(object.Object["metadata"]).NotTo(HaveKey("creationTimestamp"), object.GetName())
+	}
+}
+
 func TestTheDeploymentIsThatOfTheInstallWithoutOLM(t *testing.T) {
 	g := NewWithT(t)
 	have := manager(g)
