@@ -165,6 +165,25 @@ func TestTheDeploymentIsThatOfTheInstallWithoutOLM(t *testing.T) {
 	}
 }
 
+// The image is of two architectures: on a node of another one its Pod would not start.
+func TestTheOperatorGoesToNodesThatTheLabelsName(t *testing.T) {
+	g := NewWithT(t)
+	var named []string
+	for label := range csv(g).Labels {
+		if architecture, found := strings.CutPrefix(label, "operatorframework.io/arch."); found {
+			named = append(named, architecture)
+		}
+	}
+	pod := manager(g).Spec.Template.Spec
+	terms := pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	g.Expect(terms).To(HaveLen(1))
+	g.Expect(terms[0].MatchExpressions).To(HaveLen(1))
+	g.Expect(terms[0].MatchExpressions[0].Key).To(Equal(corev1.LabelArchStable))
+	g.Expect(terms[0].MatchExpressions[0].Operator).To(Equal(corev1.NodeSelectorOpIn))
+	g.Expect(terms[0].MatchExpressions[0].Values).To(ConsistOf(named))
+	g.Expect(pod.NodeSelector).To(Equal(map[string]string{corev1.LabelOSStable: "linux"}))
+}
+
 // A drain takes one replica at a time, and never waits for ever.
 func TestTheBudgetIsThatOfTheOperatorsPods(t *testing.T) {
 	g := NewWithT(t)
