@@ -184,6 +184,14 @@ func TestTheOperatorGoesToNodesThatTheLabelsName(t *testing.T) {
 	g.Expect(pod.NodeSelector).To(Equal(map[string]string{corev1.LabelOSStable: "linux"}))
 }
 
+// A Prometheus that scrapes all Pods with this annotation shows no token, and gets 401.
+func TestNoPrometheusIsInvitedWithoutAToken(t *testing.T) {
+	g := NewWithT(t)
+	annotations := manager(g).Spec.Template.Annotations
+	g.Expect(annotations).To(HaveKeyWithValue("prometheus.io/scheme", "https"))
+	g.Expect(annotations).NotTo(HaveKey("prometheus.io/scrape"))
+}
+
 // A drain takes one replica at a time, and never waits for ever.
 func TestTheBudgetIsThatOfTheOperatorsPods(t *testing.T) {
 	g := NewWithT(t)
