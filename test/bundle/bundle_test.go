@@ -314,6 +314,36 @@ func TestTheFirstExampleWorksAlone(t *testing.T) {
 	}
 }
 
+// Some examples need other objects, or have an effect at once: the description names each of them, or the first one.
+func TestTheDescriptionSaysWhatTheExamplesNeed(t *testing.T) {
+	g := NewWithT(t)
+	var examples []unstructured.Unstructured
+	g.Expect(yaml.Unmarshal([]byte(csv(g).Annotations["alm-examples"]), &examples)).To(Succeed())
+	needy := 0
+	for _, example := range examples {
+		fallback, _, err := unstructured.NestedMap(example.Object, "spec", "fallback")
+		g.Expect(err).NotTo(HaveOccurred())
+		page, _ := fallback["page"].(map[string]any)
+		_, lasts, err := unstructured.NestedString(example.Object, "spec", "until")
+		g.Expect(err).NotTo(HaveOccurred())
+		if fallback["podTemplate"] != nil || fallback["service"] != nil || page["configMapName"] != nil || lasts {
+			needy++
+			g.Expect(csv(g).Spec.Description).To(ContainSubstring("`" + example.GetName() + "`"))
+		}
+	}
+	g.Expect(needy).To(BeNumerically(">", 4), "this looks at examples")
+}
+
+// What is written to be copied means the same tomorrow.
+func TestTheDescriptionNamesNoImageWithoutATag(t *testing.T) {
+	g := NewWithT(t)
+	images := regexp.MustCompile(`--image=(\S+)`).FindAllStringSubmatch(csv(g).Spec.Description, -1)
+	g.Expect(images).NotTo(BeEmpty())
+	for _, image := range images {
+		g.Expect(image[1]).To(MatchRegexp(`^[a-z.]+/[a-z/]+:\d+\.\d+\.\d+$`))
+	}
+}
+
 func TestTheNamespaceThatIsSuggestedIsThatOfTheInstallWithoutOLM(t *testing.T) {
 	g := NewWithT(t)
 	annotations := csv(g).Annotations
@@ -327,6 +357,8 @@ func TestTheNamespaceThatIsSuggestedIsThatOfTheInstallWithoutOLM(t *testing.T) {
 func TestWhatACatalogShows(t *testing.T) {
 	g := NewWithT(t)
 	shown := csv(g)
+	g.Expect(read(g, "catalog/critical-service-operator/package.yaml")).To(ContainSubstring(
+		strings.Split(shown.Annotations["description"], ":")[0]+".\n"), "both are shown")
 	g.Expect(len(shown.Annotations["description"])).To(And(BeNumerically(">", 40), BeNumerically("<=", 135)), "catalogs show no more")
 	g.Expect(len(shown.Spec.DisplayName)).To(And(BeNumerically(">=", 3), BeNumerically("<=", 50)))
 	g.Expect(len(shown.Spec.Description)).To(And(BeNumerically(">", 2000), BeNumerically("<", 10000)))
