@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -23,6 +24,20 @@ func release() map[string]string {
 		firstVersion:  "image: quay.io/critical-service/operator-bundle@sha256:0123\n",
 		secondVersion: "image: quay.io/critical-service/operator-bundle:v1.1.0\n",
 	}
+}
+
+// What is not released yet has one section: that of the version which will bring it, or [Unreleased] if that has no
+// number yet.
+func TestTheChangelogHasOneSectionOfWhatIsNotReleased(t *testing.T) {
+	g := NewWithT(t)
+	log, err := os.ReadFile("../../CHANGELOG.md")
+	g.Expect(err).NotTo(HaveOccurred())
+	makefile, err := os.ReadFile("../../Makefile")
+	g.Expect(err).NotTo(HaveOccurred())
+	version := regexp.MustCompile(`(?m)^VERSION \?= (\S+)$`).FindSubmatch(makefile)
+	g.Expect(version).To(HaveLen(2))
+	g.Expect(regexp.MustCompile(`(?m)^## \[`+regexp.QuoteMeta(string(version[1]))+`\] - (unreleased|\d{4}-\d\d-\d\d)$`).FindAll(log, -1)).To(HaveLen(1))
+	g.Expect(len(regexp.MustCompile(`(?m)^## (\[Unreleased\]|.* - unreleased)$`).FindAll(log, -1))).To(BeNumerically("<=", 1))
 }
 
 // changelog has a section with an entry for each heading.
