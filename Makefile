@@ -297,7 +297,7 @@ cleanup-bundle: bin/devcluster $(TOOLS)/operator-sdk ## Remove what run-bundle i
 ##@ Catalog and release
 
 CATALOG_IMG ?= $(IMAGE_TAG_BASE)-catalog:v$(NUMBER)
-# What the image of the catalog is made from; without it, what catalog.Dockerfile says.
+# What the image of the catalog is made from; without it, what catalog.Dockerfile says. A release wants a digest.
 OPM_IMAGE ?=
 
 # Of the image of the bundle, if it is not that of the project; what it is otherwise follows from the bundle.

@@ -5,9 +5,10 @@
 #   hack/bundle.sh --version X.Y.Z --image REF [--scorecard-image REF] [--output DIR]
 #                  [--channels A,B] [--default-channel A]
 #
-# The channels of the bundle, and the version that it replaces, are those of the upgrade graph
-# (catalog/critical-service-operator/channels.yaml): catalogs in replaces-mode take both from the bundle.
-# --channels names others, for a catalog that is not this project's.
+# The channel of the bundle, and what it replaces and skips, are those of the upgrade graph
+# (catalog/critical-service-operator/channels.yaml): of stable-v1, or of candidate-v1 while it is a candidate only.
+# Catalogs in replaces-mode take them from the bundle, and get stable ones only. --channels names others, for a
+# catalog that is not this project's.
 #
 # Without --output it is the bundle of this repository: bundle/, and
 # bundle.Dockerfile beside it. With --output everything is in DIR, which is also
@@ -52,23 +53,28 @@ if [[ ${USE_IMAGE_DIGESTS:-} == true && $image != *@* ]]; then
 fi
 scorecard_image=${scorecard_image:-quay.io/critical-service/operator-scorecard:v$version}
 
-# in_graph prints a line for each channel that has this version: the channel, and the version replaced there.
+# in_graph prints a line for each channel that has this version: the channel, what is replaced there, and what is
+# skipped, with | between them.
 in_graph() {
   awk -v name="$package.v$version" '
-    function tell() { if (found) print channel, replaces; found = 0; replaces = "" }
+    function tell() { if (found) print channel "|" replaces "|" skips; found = 0; replaces = skips = "" }
+    function skip(version) { skips = skips (skips ? ", " : "") version }
     /^name: / { tell(); channel = $2 }
     /^- name: / { tell(); found = $3 == name }
     /^  replaces: / { replaces = $2 }
+    /^  - / { skip($2) }
+    /^  skips: *\[/ { gsub(/[][,]/, " "); for (i = 2; i <= NF; i++) skip($i) }
     END { tell() }
   ' "$graph"
 }
 
-channels='' replaces=''
+# A catalog in replaces-mode makes a channel of its newest bundle, what that replaces, what that replaces in turn, and
+# so on, whatever channels the earlier ones name. So a bundle of stable-v1 replaces the stable one before it, and names
+# candidate-v1 neither: that catalog has no candidates.
+channels='' replaces='' skips=''
 entries=$(in_graph)
-while read -r channel replaced; do
-  channels+=${channels:+,}$channel
-  # Every version is a candidate, and what it replaces there is the one before it. In stable-v1 it may be an earlier one.
-  [[ $channel != candidate-v1 ]] || replaces=$replaced
+while IFS='|' read -r channel replaced skipped; do
+  [[ $channels == stable-v1 ]] || channels=$channel replaces=$replaced skips=$skipped
 done <<< "$entries"
 channels=${given_channels:-$channels}
 if [[ ! $channels ]]; then
@@ -77,7 +83,7 @@ if [[ ! $channels ]]; then
     exit 1
   }
   # It is for a test, whose catalog has channels of its own.
-  channels=stable-v1,candidate-v1
+  channels=stable-v1
 fi
 # The default channel is that of the package, and a catalog takes it from its newest bundle: a candidate must not
 # make candidate-v1 the default. So it is stable-v1, which has had a version since the first release, in every bundle
@@ -126,6 +132,13 @@ YAML
       value: $replaces
 YAML
   fi
+  if [[ $skips ]]; then
+    cat >> "$work/overlay/kustomization.yaml" <<YAML
+    - op: add
+      path: /spec/skips
+      value: [$skips]
+YAML
+  fi
   (cd "$work/overlay" && "$tools/kustomize" edit set image "quay.io/critical-service/operator=$image")
   "$tools/kustomize" build "$work/overlay" |
     sed "s#quay.io/critical-service/operator-scorecard:.*#$scorecard_image#"
@@ -160,13 +173,17 @@ overlay | (cd "$work" && "$tools/operator-sdk" generate bundle --quiet --package
   --channels "$channels" --default-channel "$default_channel")
 csv=$work/bundle/manifests/$package.clusterserviceversion.yaml
 settle "$csv"
+# operator-sdk writes the fields that an API server would fill in: no creation time, and an empty status.
+for manifest in "$work"/bundle/manifests/*.yaml; do
+  [[ $manifest != "$csv" ]] || continue
+  sed -e '/^  creationTimestamp: null$/d' -e '/^status:$/,$d' "$manifest" > "$work/manifest"
+  cp "$work/manifest" "$manifest"
+done
 if [[ ${USE_IMAGE_DIGESTS:-} == true ]] && grep --extended-regexp '^ *(- )?(image|containerImage): ' "$csv" |
   grep --invert-match --extended-regexp '@sha256:[0-9a-f]{64}$' >&2; then
   echo "There is no bundle: it names the images above by tag, and what a tag means can change. Name them by digest (@sha256:...)." >&2
   exit 1
 fi
-# OpenShift 4.15 has Kubernetes 1.28, the minKubeVersion. Its catalogs ask for the range.
-printf '\n  # Versions of OpenShift: from here on.\n  com.redhat.openshift.versions: v4.15\n' >> "$work/bundle/metadata/annotations.yaml"
 # OLM makes a Service for the webhooks itself. This one only informs Operator SDK which Deployment serves them.
 rm "$work/bundle/manifests/critical-service-webhook_v1_service.yaml"
 
