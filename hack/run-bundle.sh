@@ -82,15 +82,17 @@ up() {
   need_room
 
   arch=$("$kubectl" get nodes --output 'jsonpath={.items[0].status.nodeInfo.architecture}')
+  say "Generating the bundle"
+  [[ -z ${CHANNELS:-} ]] || options+=(--channels "$CHANNELS")
+  [[ -z ${DEFAULT_CHANNEL:-} ]] || options+=(--default-channel "$DEFAULT_CHANNEL")
+  hack/bundle.sh --version "$VERSION" --image "$IMG" --scorecard-image "$SCORECARD_IMG" --output "$bundle" "${options[@]}"
+
   say "Building the binaries for linux/$arch, as v$VERSION"
   make --no-print-directory binaries ARCH="$arch" VERSION="v$VERSION"
   say "Building and delivering $IMG"
   deliver "$IMG" --target prebuilt --build-arg BASE=scratch --build-arg VERSION="v$VERSION" .
 
   say "Building and delivering $BUNDLE_IMG"
-  [[ -z ${CHANNELS:-} ]] || options+=(--channels "$CHANNELS")
-  [[ -z ${DEFAULT_CHANNEL:-} ]] || options+=(--default-channel "$DEFAULT_CHANNEL")
-  hack/bundle.sh --version "$VERSION" --image "$IMG" --scorecard-image "$SCORECARD_IMG" --output "$bundle" "${options[@]}"
   deliver "$BUNDLE_IMG" --file "$bundle/bundle.Dockerfile" "$bundle"
 
   say "operator-sdk run bundle $BUNDLE_IMG"
