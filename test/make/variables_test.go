@@ -209,24 +209,6 @@ func TestNamesOfTheProjectAreNotPushed(t *testing.T) {
 	}
 }
 
-// What the page says is at least something that make would do, with the names that are given.
-func TestTheCommandsOfTheInstallPageArePlanned(t *testing.T) {
-	g := NewWithT(t)
-	commands := regexp.MustCompile(`(?m)^make (.*)$`).FindAllStringSubmatch(repository().Read(t, "docs/install.md"), -1)
-	g.Expect(len(commands)).To(BeNumerically(">", 1))
-	for _, command := range commands {
-		said, err := planned(t, strings.Fields(command[1])...)
-		g.Expect(err).NotTo(HaveOccurred(), said)
-		images := []string{"operator:v1.0.0"}
-		if strings.Contains(command[0], "bundle") {
-			images = append(images, "operator-bundle:v1.0.0")
-		}
-		for _, image := range images {
-			g.Expect(said).To(ContainSubstring("registry.example.com/you/"+image), command[0])
-		}
-	}
-}
-
 // These are bundles as the tutorials of Operator SDK make them.
 func TestMakeBundleOfATutorial(t *testing.T) {
 	for sentence, c := range map[string]struct {
