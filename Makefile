@@ -154,7 +154,7 @@ tidy: ## Tidy the module files of the operator, the devcluster and the tools.
 ##@ Check
 
 .PHONY: test
-test: bin/devcluster $(addprefix $(TOOLS)/,gotestsum controller-gen kustomize helm operator-sdk opm) ## Run the unit tests and the tests against a real API server. Needs only Go.
+test: bin/devcluster $(addprefix $(TOOLS)/,gotestsum controller-gen crd-ref-docs golangci-lint kustomize helm operator-sdk opm) ## Run the unit tests and the tests against a real API server. Needs only Go.
 	@hack/prometheus.sh >/dev/null || echo "note: without promtool the tests of the alerts are skipped"
 	@echo "building etcd and kube-apiserver (once; the first time takes minutes)"
 	@assets=$$(bin/devcluster assets); export FORMAT=pkgname-and-test-fails; status=0; \
