@@ -6,6 +6,9 @@ SHELL := /usr/bin/env bash
 
 # given NAME is the value of a variable if the user set it, on the command line or in the environment.
 given = $(if $(filter command environment,$(firstword $(origin $1))),$($1))
+# refuse GOALS,NAMES,WHY stops make with one of these goals if variables with these names are given.
+refused = $(strip $(foreach name,$1,$(if $(call given,$(name)),$(name))))
+refuse = $(if $(and $(filter $1,$(MAKECMDGOALS)),$(call refused,$2)),$(error $(call refused,$2): not supported, because $3))
 
 # The version of the bundle, the catalog and the chart: X.Y.Z, or vX.Y.Z. `make release` wants it given.
 VERSION ?= 1.0.0
@@ -13,11 +16,13 @@ NUMBER = $(VERSION:v%=%)
 # What binaries and images say they are: the version if it is given, else what Git says.
 BUILD_VERSION = $(if $(call given,VERSION),$(if $(findstring .,$(VERSION)),v$(NUMBER),$(VERSION)),$(shell git describe --tags --always --dirty 2>/dev/null || echo dev))
 
-# The names of all images begin with this. A fork gives its own.
+# The names of all images begin with this. A fork gives its own, or changes it here: scripts see it, too.
 IMAGE_TAG_BASE ?= quay.io/critical-service/operator
-# The operator's image. The demo and the end-to-end tests see it, and DEMO_IMG, only if the user
-# gives them, and choose names that follow from the content otherwise: see hack/cluster.sh.
-IMG ?= $(IMAGE_TAG_BASE):$(if $(call given,VERSION)$(call given,IMAGE_TAG_BASE),v$(NUMBER),dev)
+export IMAGE_TAG_BASE
+# The operator's image, which is built, deployed and named by the bundle. The demo and the end-to-end
+# tests see it, and DEMO_IMG, only if the user gives them, and choose names that follow from the
+# content otherwise: see hack/cluster.sh.
+IMG ?= $(IMAGE_TAG_BASE):v$(NUMBER)
 
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 # The architecture of `make binaries` and of `make docker-build PREBUILT=1`.
@@ -149,7 +154,7 @@ tidy: ## Tidy the module files of the operator, the devcluster and the tools.
 ##@ Check
 
 .PHONY: test
-test: bin/devcluster $(addprefix $(TOOLS)/,gotestsum controller-gen kustomize helm operator-sdk) ## Run the unit tests and the tests against a real API server. Needs only Go.
+test: bin/devcluster $(addprefix $(TOOLS)/,gotestsum controller-gen crd-ref-docs golangci-lint kustomize helm operator-sdk opm) ## Run the unit tests and the tests against a real API server. Needs only Go.
 	@hack/prometheus.sh >/dev/null || echo "note: without promtool the tests of the alerts are skipped"
 	@echo "building etcd and kube-apiserver (once; the first time takes minutes)"
 	@assets=$$(bin/devcluster assets); export FORMAT=pkgname-and-test-fails; status=0; \
@@ -157,6 +162,13 @@ test: bin/devcluster $(addprefix $(TOOLS)/,gotestsum controller-gen kustomize he
 	  hack/gotest.sh unit ./... $(RACE) -timeout 25m $(TEST_ARGS) || status=1; \
 	(cd hack/devcluster && ../gotest.sh devcluster ./... -timeout 25m $(TEST_ARGS)) || status=1; \
 	exit $$status
+
+.PHONY: setup-envtest
+setup-envtest: bin/devcluster ## Build etcd and kube-apiserver for tests, and print where they are: KUBEBUILDER_ASSETS.
+	@bin/devcluster assets
+
+.PHONY: envtest
+envtest: setup-envtest ## The same as setup-envtest.
 
 .PHONY: lint
 lint: $(addprefix $(TOOLS)/,actionlint golangci-lint kustomize) ## Check code, scripts, kustomizations and workflows.
@@ -174,6 +186,10 @@ lint: $(addprefix $(TOOLS)/,actionlint golangci-lint kustomize) ## Check code, s
 lint-fix: $(TOOLS)/golangci-lint ## Fix what golangci-lint can fix by itself.
 	$(TOOLS)/golangci-lint run --fix
 	cd hack/devcluster && $(TOOLS)/golangci-lint run --fix
+
+.PHONY: lint-config
+lint-config: $(TOOLS)/golangci-lint ## Check the configuration of golangci-lint (needs internet access).
+	$(TOOLS)/golangci-lint config verify
 
 .PHONY: verify
 verify: $(addprefix $(TOOLS)/,controller-gen crd-ref-docs golangci-lint kustomize operator-sdk opm) ## Check that everything generated is up to date; says what to run if not.
@@ -198,6 +214,14 @@ e2e: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## Run the end-to-end 
 
 .PHONY: test-e2e
 test-e2e: e2e ## The same as e2e.
+
+.PHONY: setup-test-e2e
+setup-test-e2e: bin/devcluster ## Start the devcluster, as e2e does by itself.
+	bin/devcluster up
+
+.PHONY: cleanup-test-e2e
+cleanup-test-e2e: bin/devcluster ## Remove the devcluster.
+	bin/devcluster down
 
 .PHONY: observability
 observability: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## See an outage on the devcluster with a real Prometheus: metrics, alerts, every query of the dashboard.
@@ -233,8 +257,13 @@ docker-build: $(if $(PREBUILT),binaries) ## Build the image IMG. PREBUILT=1 pack
 	$(CONTAINER_TOOL) build --tag $(IMG) $(if $(PLATFORM),--platform $(PLATFORM)) \
 	  $(IMAGE_ARGS) .
 
+# Names of the project are those of releases.
+refuse_push = @[[ $1 != quay.io/critical-service/* ]] || \
+  { echo "$1 is a name of the project, which only 'make publish' pushes: give IMAGE_TAG_BASE." >&2; exit 1; }
+
 .PHONY: docker-push
 docker-push: ## Push the image IMG.
+	$(call refuse_push,$(IMG))
 	$(CONTAINER_TOOL) push $(IMG)
 
 # For what `make docker-buildx` builds.
@@ -242,6 +271,7 @@ PLATFORMS ?= linux/amd64,linux/arm64
 
 .PHONY: docker-buildx
 docker-buildx: ## Build the image IMG for all PLATFORMS and push it, as one. PREBUILT=1 as with docker-build.
+	$(call refuse_push,$(IMG))
 	PREBUILT=$(PREBUILT) CONTAINER_TOOL=$(CONTAINER_TOOL) hack/buildx.sh $(IMG) $(PLATFORMS) $(IMAGE_ARGS)
 
 .PHONY: binaries
@@ -256,17 +286,21 @@ scorecard-binary: ## Compile the scorecard tests for their image into bin/linux-
 
 ##@ Bundle
 
-# The image that the bundle installs: that of the release, or one of your own.
-BUNDLED_IMG = $(or $(call given,IMG),$(IMAGE_TAG_BASE):v$(NUMBER))
 BUNDLE_IMG ?= $(IMAGE_TAG_BASE)-bundle:v$(NUMBER)
 SCORECARD_IMG ?= $(IMAGE_TAG_BASE)-scorecard:v$(NUMBER)
 # The channels of the bundle; without them, those of the upgrade graph (docs/maintainers/release.md).
 CHANNELS ?=
 DEFAULT_CHANNEL ?=
+# For example RUN_BUNDLE_ARGS="--pull-secret-name registry".
+RUN_BUNDLE_ARGS ?=
+
+why_flags = hack/bundle.sh says how operator-sdk is run: give VERSION, CHANNELS and DEFAULT_CHANNEL, or edit it
+$(call refuse,bundle run-bundle,BUNDLE_GEN_FLAGS BUNDLE_METADATA_OPTS BUNDLE_CHANNELS BUNDLE_DEFAULT_CHANNEL,$(why_flags))
+$(call refuse,run-bundle,USE_IMAGE_DIGESTS,the image is built after its bundle: give IMG by tag)
 
 .PHONY: bundle
-bundle: $(TOOLS)/kustomize $(TOOLS)/operator-sdk $(if $(filter true,$(USE_IMAGE_DIGESTS)),$(TOOLS)/crane) ## Generate the OLM bundle of VERSION, IMG, CHANNELS and DEFAULT_CHANNEL. USE_IMAGE_DIGESTS=true names the image by digest.
-	TOOLS=$(TOOLS) hack/bundle.sh --version $(NUMBER) --image $(BUNDLED_IMG) --scorecard-image $(SCORECARD_IMG) \
+bundle: manifests $(TOOLS)/kustomize $(TOOLS)/operator-sdk $(if $(filter true,$(USE_IMAGE_DIGESTS)),$(TOOLS)/crane) ## Generate the OLM bundle of VERSION, IMG, CHANNELS and DEFAULT_CHANNEL. USE_IMAGE_DIGESTS=true names the image by digest.
+	@TOOLS=$(TOOLS) hack/bundle.sh --version $(NUMBER) --image $(IMG) --scorecard-image $(SCORECARD_IMG) \
 	  $(if $(CHANNELS),--channels '$(CHANNELS)') $(if $(DEFAULT_CHANNEL),--default-channel '$(DEFAULT_CHANNEL)')
 
 .PHONY: bundle-validate
@@ -283,12 +317,13 @@ scorecard-build: scorecard-binary ## Build the image of the scorecard tests, SCO
 
 .PHONY: bundle-push
 bundle-push: ## Push the image of the bundle.
+	$(call refuse_push,$(BUNDLE_IMG))
 	$(CONTAINER_TOOL) push $(BUNDLE_IMG)
 
 .PHONY: run-bundle
 run-bundle: bin/devcluster $(addprefix $(TOOLS)/,kustomize operator-sdk) ## Build operator and bundle of this clone, and install them by `operator-sdk run bundle`. On the devcluster, or on the cluster of KUBECONFIG.
-	VERSION=$(NUMBER) IMG=$(BUNDLED_IMG) BUNDLE_IMG=$(BUNDLE_IMG) CHANNELS='$(CHANNELS)' DEFAULT_CHANNEL='$(DEFAULT_CHANNEL)' \
-	  SCORECARD_IMG=$(SCORECARD_IMG) hack/run-bundle.sh up
+	VERSION=$(NUMBER) IMG=$(IMG) BUNDLE_IMG=$(BUNDLE_IMG) CHANNELS='$(CHANNELS)' DEFAULT_CHANNEL='$(DEFAULT_CHANNEL)' \
+	  SCORECARD_IMG=$(SCORECARD_IMG) hack/run-bundle.sh up $(RUN_BUNDLE_ARGS)
 
 .PHONY: cleanup-bundle
 cleanup-bundle: bin/devcluster $(TOOLS)/operator-sdk ## Remove what run-bundle installed, with all objects of the operator's kinds.
@@ -300,17 +335,14 @@ CATALOG_IMG ?= $(IMAGE_TAG_BASE)-catalog:v$(NUMBER)
 # What the image of the catalog is made from; without it, what catalog.Dockerfile says. A release wants a digest.
 OPM_IMAGE ?=
 
-# Of the image of the bundle, if it is not that of the project; what it is otherwise follows from the bundle.
-GIVEN_BUNDLE_IMG = $(if $(call given,BUNDLE_IMG)$(call given,IMAGE_TAG_BASE),$(BUNDLE_IMG))
-# The scaffold adds bundles to an index image. A file-based catalog is a folder.
-refuse_index = $(if $(call given,BUNDLE_IMGS),$(error BUNDLE_IMGS is not supported, because a catalog is rendered from bundle/, one version at a time: run 'make catalog BUNDLE_IMG=...' for each))\
-  $(if $(call given,CATALOG_BASE_IMG),$(error CATALOG_BASE_IMG is not supported, because a catalog is made from the folder catalog/ and no other index: add earlier versions there, and give the image that has opm as OPM_IMAGE))
-$(if $(filter catalog catalog-build,$(MAKECMDGOALS)),$(refuse_index))
+why_index = a catalog is the folder catalog/, and not an index image: run 'make bundle' and then 'make catalog' for each version, \
+  which stays there, and give the image that has opm as OPM_IMAGE
+$(call refuse,catalog catalog-build catalog-push,BUNDLE_IMGS CATALOG_BASE_IMG,$(why_index))
 
 .PHONY: catalog
 catalog: $(TOOLS)/opm ## Render the bundle into the file-based catalog under catalog/, as the image BUNDLE_IMG.
-	TOOLS=$(TOOLS) hack/catalog.sh $(if $(call given,VERSION),--version $(NUMBER)) \
-	  $(if $(GIVEN_BUNDLE_IMG),--bundle-image $(GIVEN_BUNDLE_IMG)) $(if $(DEFAULT_CHANNEL),--default-channel '$(DEFAULT_CHANNEL)')
+	@TOOLS=$(TOOLS) hack/catalog.sh --version $(NUMBER) --bundle-image $(BUNDLE_IMG) \
+	  $(if $(CHANNELS),--channels '$(CHANNELS)') $(if $(DEFAULT_CHANNEL),--default-channel '$(DEFAULT_CHANNEL)')
 
 .PHONY: catalog-validate
 catalog-validate: $(TOOLS)/opm ## Hold the catalog against opm's rules and those of its upgrade graph.
@@ -319,21 +351,21 @@ catalog-validate: $(TOOLS)/opm ## Hold the catalog against opm's rules and those
 
 .PHONY: catalog-build
 catalog-build: ## Build the image of the catalog, CATALOG_IMG.
-	@$(if $(GIVEN_BUNDLE_IMG),grep --quiet --line-regexp --fixed-strings 'image: $(GIVEN_BUNDLE_IMG)' catalog/*/bundles/*.yaml || \
-	  { echo "No bundle in catalog/ is the image $(GIVEN_BUNDLE_IMG): run 'make catalog' with the same variables first." >&2; exit 1; })
+	@image='$(BUNDLE_IMG)'; grep --quiet --extended-regexp "^image: ($$image|$${image%:*}@sha256:.*)$$" catalog/*/bundles/v$(NUMBER).yaml || \
+	  { echo "No bundle in catalog/ is the image $$image: run 'make catalog' with the same variables first." >&2; exit 1; }
 	$(CONTAINER_TOOL) build --file catalog.Dockerfile --tag $(CATALOG_IMG) \
 	  $(if $(OPM_IMAGE),--build-arg OPM_IMAGE=$(OPM_IMAGE)) --build-arg VERSION=v$(NUMBER) .
 
 .PHONY: catalog-push
 catalog-push: ## Push the image of the catalog.
+	$(call refuse_push,$(CATALOG_IMG))
 	$(CONTAINER_TOOL) push $(CATALOG_IMG)
 
 # A release is of no version but a given one.
 GIVEN_VERSION = '$(if $(call given,VERSION),v$(NUMBER))'
 # And it has the names that are published.
-refuse_names = $(foreach name,IMG IMAGE_TAG_BASE BUNDLE_IMG BUNDLE_IMGS CATALOG_IMG CATALOG_BASE_IMG CHANNELS DEFAULT_CHANNEL,$(if $(call given,$(name)),\
-  $(error $(name) is not supported by a release, which is what this project publishes: names are those of hack/release.sh, channels those of catalog/critical-service-operator/channels.yaml)))
-$(if $(filter release release-catalog,$(MAKECMDGOALS)),$(refuse_names))
+why_names = a release is what this project publishes: names are those of hack/release.sh, channels those of catalog/critical-service-operator/channels.yaml
+$(call refuse,release release-catalog,IMG IMAGE_TAG_BASE BUNDLE_IMG BUNDLE_IMGS CATALOG_IMG CATALOG_BASE_IMG CHANNELS DEFAULT_CHANNEL,$(why_names))
 
 .PHONY: release
 release: $(addprefix $(TOOLS)/,crane helm kustomize operator-sdk opm) ## Make everything that is published of VERSION=vX.Y.Z, in dist/. Publishes nothing. See docs/maintainers/release.md.
@@ -386,12 +418,9 @@ TOOL_NAMES := $(filter-out go,$(basename $(notdir $(wildcard hack/tools/*.mod)))
 .PHONY: $(TOOL_NAMES)
 $(TOOL_NAMES): %: $(TOOLS)/%
 
-.PHONY: setup-envtest
-setup-envtest: bin/devcluster ## Build etcd and kube-apiserver for tests, and print where they are: KUBEBUILDER_ASSETS.
-	@bin/devcluster assets
-
-.PHONY: envtest
-envtest: setup-envtest ## The same as setup-envtest.
+why_pinned = tools are those of hack/tools, built into bin/tools, and Kubernetes that of hack/devcluster: change the versions there
+$(call refuse,$(TOOL_NAMES) setup-envtest envtest test bundle,LOCALBIN OPERATOR_SDK_VERSION KUSTOMIZE_VERSION CONTROLLER_TOOLS_VERSION \
+  GOLANGCI_LINT_VERSION ENVTEST_VERSION ENVTEST_K8S_VERSION,$(why_pinned))
 
 # What these need besides: libraries of containers without C, and their own version, which operator-sdk
 # writes into what it generates.

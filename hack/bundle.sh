@@ -11,7 +11,7 @@
 # catalog that is not this project's.
 #
 # Without --output it is the bundle of this repository: bundle/, and
-# bundle.Dockerfile beside it. With --output everything is in DIR, which is also
+# bundle.Dockerfile beside it; it is validated. With --output everything is in DIR, which is also
 # the context to build the image from.
 #
 # USE_IMAGE_DIGESTS=true looks the digest of the image up in its registry and
@@ -46,6 +46,19 @@ while (($#)); do
 done
 [[ $version && $image ]] || usage
 version=${version#v}
+
+refuse() {
+  echo "There is no bundle: $*" >&2
+  exit 1
+}
+
+# quietly COMMAND...: what it says matters only if it fails.
+quietly() {
+  local said
+  said=$("$@" 2>&1) || refuse "$said"
+}
+
+[[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$ ]] || refuse "VERSION is $version, and must be X.Y.Z or vX.Y.Z."
 if [[ ${USE_IMAGE_DIGESTS:-} == true && $image != *@* ]]; then
   # Not by operator-sdk's --use-image-digests, which overlooks the annotation containerImage.
   digest=$("$tools/crane" digest "$image")
@@ -94,6 +107,9 @@ if [[ ! $default_channel ]]; then
     *) default_channel=${channels%%,*} ;;
   esac
 fi
+[[ $channels =~ ^[A-Za-z0-9._-]+(,[A-Za-z0-9._-]+)*$ ]] || refuse "CHANNELS is '$channels', and must be names with commas between them."
+[[ ,$channels,$(sed -n 's/^name: //p' "$graph" | paste -s -d , -), == *,"$default_channel",* ]] ||
+  refuse "DEFAULT_CHANNEL is $default_channel, which is neither one of $channels nor in $graph."
 
 mkdir -p bin
 work=$(mktemp -d bin/bundle.XXXXXX)
@@ -165,11 +181,11 @@ settle() {
 }
 
 # The descriptors of the base come from the markers in api/.
-"$tools/operator-sdk" generate kustomize manifests --quiet --interactive=false --package "$package"
+quietly "$tools/operator-sdk" generate kustomize manifests --quiet --interactive=false --package "$package"
 
 # In a folder of its own, because it writes bundle.Dockerfile where it runs.
 cp PROJECT "$work"
-overlay | (cd "$work" && "$tools/operator-sdk" generate bundle --quiet --package "$package" --version "$version" \
+overlay | (cd "$work" && quietly "$tools/operator-sdk" generate bundle --quiet --package "$package" --version "$version" \
   --channels "$channels" --default-channel "$default_channel")
 csv=$work/bundle/manifests/$package.clusterserviceversion.yaml
 settle "$csv"
@@ -190,6 +206,7 @@ rm "$work/bundle/manifests/critical-service-webhook_v1_service.yaml"
 if [[ $output ]]; then
   sed 's#^COPY bundle/#COPY #' "$work/bundle.Dockerfile" > "$work/bundle/bundle.Dockerfile"
 else
+  quietly "$tools/operator-sdk" bundle validate "$work/bundle"
   output=bundle
   cp "$work/bundle.Dockerfile" bundle.Dockerfile
 fi
@@ -197,3 +214,7 @@ fi
 mkdir -p "$output"
 rm -rf "$output/manifests" "$output/metadata" "$output/tests"
 cp -R "$work/bundle/." "$output/"
+
+echo "$output is $package.v$version in ${channels//,/, } (default: $default_channel), with the image $image."
+[[ $image == quay.io/critical-service/* || $scorecard_image != quay.io/critical-service/* ]] ||
+  echo "Its scorecard tests are the project's, of $scorecard_image: for your own, give SCORECARD_IMG or IMAGE_TAG_BASE."

@@ -19,7 +19,7 @@ up() {
 }
 
 down() {
-  if [[ -z ${KUBECONFIG:-} ]]; then
+  if on_devcluster; then
     bin/devcluster down
     return
   fi

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Regenerates everything in a copy of the working tree, committed or not, and
 # fails if a file comes out different. The tree itself is not touched.
+#
+#   hack/verify.sh [TARGET...]   those of the Makefile that generate; without any, all.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,7 +21,8 @@ tar --create --null --files-from="$copy/files" | tar --extract --directory="$cop
 # What is generated is what the repository says, whatever images or versions the user has set.
 unset MAKEFLAGS MAKEOVERRIDES VERSION IMAGE_TAG_BASE IMG BUNDLE_IMG SCORECARD_IMG CHANNELS DEFAULT_CHANNEL USE_IMAGE_DIGESTS
 # In this order: the chart and the bundle are made of the manifests and the dashboard, the catalog of the bundle.
-targets=(tidy generate manifests api-docs dashboard plugin-picture chart bundle catalog fmt)
+targets=("$@")
+((${#targets[@]})) || targets=(tidy generate manifests api-docs dashboard plugin-picture chart bundle catalog fmt)
 make --no-print-directory --directory="$copy/regenerated" TOOLS="$PWD/bin/tools" "${targets[@]}" ||
   { echo "Nothing could be generated: run 'make ${targets[*]}' and fix what it reports." >&2; exit 1; }
 

@@ -9,10 +9,10 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// The targets of a project that `operator-sdk init` of version 1.42 makes, but for lint-config and
-// catalog's SQLite index.
+// The targets of a project that `operator-sdk init` of version 1.42 makes, but for catalog's SQLite index.
 var targets = []string{
-	"all", "help", "manifests", "generate", "fmt", "vet", "test", "test-e2e", "lint", "lint-fix",
+	"all", "help", "manifests", "generate", "fmt", "vet", "test", "setup-test-e2e", "test-e2e", "cleanup-test-e2e",
+	"lint", "lint-fix", "lint-config",
 	"build", "run", "docker-build", "docker-push", "docker-buildx", "build-installer",
 	"install", "uninstall", "deploy", "undeploy",
 	"kustomize", "controller-gen", "setup-envtest", "envtest", "golangci-lint", "operator-sdk", "opm",
@@ -62,6 +62,7 @@ func TestEveryToolIsATarget(t *testing.T) {
 	heading := regexp.MustCompile(`(?m)^Tools, .*: (.*)$`).FindStringSubmatch(help)
 	g.Expect(heading).To(HaveLen(2), help)
 	g.Expect(strings.Fields(heading[1])).To(ConsistOf(tools), "the heading of the tools in `make help`")
+	g.Expect(help).To(HaveSuffix(heading[0]+"\n"), "below that heading is nothing else")
 }
 
 func TestHelpIsReadable(t *testing.T) {
