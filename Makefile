@@ -3,8 +3,15 @@
 ROOT :=
 PROJECT :=
 NAMESPACE := critical-service-system
-# The names of all images begin with this. A fork gives its own.
+# The version of the bundle, the catalog and the charts of both projects: X.Y.Z, or vX.Y.Z. `make release` wants it given.
+VERSION ?= 1.0.0
+# The names of all images begin with this. A fork gives its own, or changes it here: scripts see it, too.
 IMAGE_TAG_BASE ?= quay.io/critical-service/operator
+export IMAGE_TAG_BASE
+# The operator's image, which is built, deployed and named by the bundle. The demo and the end-to-end
+# tests see it, and DEMO_IMG, only if the user gives them, and choose names that follow from the
+# content otherwise: see hack/cluster.sh.
+IMG ?= $(IMAGE_TAG_BASE):v$(NUMBER)
 PROGRAMS := manager=. responder=./cmd/responder
 IMAGE_PROGRAMS = $(PROGRAMS) workload=./test/workload
 WEBHOOKS := ./internal/operator/webhook/...
@@ -77,7 +84,7 @@ tidy: ## Tidy the module files of the operator, the devcluster and the tools.
 ##@ Check
 
 .PHONY: test
-test: bin/devcluster $(addprefix $(TOOLS)/,gotestsum controller-gen kustomize helm operator-sdk) ## Run the unit tests and the tests against a real API server. Needs only Go.
+test: bin/devcluster $(addprefix $(TOOLS)/,gotestsum controller-gen crd-ref-docs golangci-lint kustomize helm operator-sdk opm) ## Run the unit tests and the tests against a real API server. Needs only Go.
 	@hack/prometheus.sh >/dev/null || echo "note: without promtool the tests of the alerts are skipped"
 	@status=0; { $(call unit_tests,unit); } || status=1; \
 	(cd hack/devcluster && FORMAT=pkgname-and-test-fails ../gotest.sh devcluster ./... -timeout 25m $(TEST_ARGS)) || status=1; \
@@ -115,6 +122,14 @@ e2e-workloads: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## Run the e
 .PHONY: test-e2e
 test-e2e: e2e ## The same as e2e.
 
+.PHONY: setup-test-e2e
+setup-test-e2e: bin/devcluster ## Start the devcluster, as e2e does by itself.
+	bin/devcluster up
+
+.PHONY: cleanup-test-e2e
+cleanup-test-e2e: bin/devcluster ## Remove the devcluster.
+	bin/devcluster down
+
 .PHONY: observability
 observability: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## See an outage on the devcluster with a real Prometheus: metrics, alerts, every query of the dashboard.
 	hack/observability.sh $(TEST_ARGS)
@@ -146,6 +161,7 @@ PLATFORMS ?= linux/amd64,linux/arm64
 
 .PHONY: docker-buildx
 docker-buildx: ## Build the image IMG for all PLATFORMS and push it, as one. PREBUILT=1 as with docker-build.
+	$(call refuse_push,$(IMG))
 	PREBUILT=$(PREBUILT) CONTAINER_TOOL=$(CONTAINER_TOOL) hack/buildx.sh $(IMG) $(PLATFORMS) $(IMAGE_ARGS)
 
 .PHONY: scorecard-binary
@@ -154,14 +170,19 @@ scorecard-binary: ## Compile the scorecard tests for their image into bin/linux-
 
 ##@ Bundle
 
+# For example RUN_BUNDLE_ARGS="--pull-secret-name registry".
+RUN_BUNDLE_ARGS ?=
+
+$(call refuse,run-bundle,USE_IMAGE_DIGESTS,the image is built after its bundle: give IMG by tag)
+
 .PHONY: scorecard-build
 scorecard-build: scorecard-binary ## Build the image of the scorecard tests, SCORECARD_IMG.
 	$(CONTAINER_TOOL) build --file test/scorecard/Dockerfile --tag $(SCORECARD_IMG) --platform linux/$(ARCH) bin/linux-$(ARCH)
 
 .PHONY: run-bundle
 run-bundle: bin/devcluster $(addprefix $(TOOLS)/,kustomize operator-sdk) ## Build operator and bundle of this clone, and install them by `operator-sdk run bundle`. On the devcluster, or on the cluster of KUBECONFIG.
-	VERSION=$(NUMBER) IMG=$(BUNDLED_IMG) BUNDLE_IMG=$(BUNDLE_IMG) CHANNELS='$(CHANNELS)' DEFAULT_CHANNEL='$(DEFAULT_CHANNEL)' \
-	  SCORECARD_IMG=$(SCORECARD_IMG) hack/run-bundle.sh up
+	VERSION=$(NUMBER) IMG=$(IMG) BUNDLE_IMG=$(BUNDLE_IMG) CHANNELS='$(CHANNELS)' DEFAULT_CHANNEL='$(DEFAULT_CHANNEL)' \
+	  SCORECARD_IMG=$(SCORECARD_IMG) hack/run-bundle.sh up $(RUN_BUNDLE_ARGS)
 
 .PHONY: cleanup-bundle
 cleanup-bundle: bin/devcluster $(TOOLS)/operator-sdk ## Remove what run-bundle installed, with all objects of the operator's kinds.
@@ -170,7 +191,7 @@ cleanup-bundle: bin/devcluster $(TOOLS)/operator-sdk ## Remove what run-bundle i
 ##@ Catalog and release
 
 CATALOG_IMG ?= $(IMAGE_TAG_BASE)-catalog:v$(NUMBER)
-# What the image of the catalog is made from; without it, what catalog.Dockerfile says.
+# What the image of the catalog is made from; without it, what catalog.Dockerfile says. A release wants a digest.
 OPM_IMAGE ?=
 
 .PHONY: catalog-validate
@@ -180,21 +201,21 @@ catalog-validate: $(TOOLS)/opm ## Hold the catalog against opm's rules and those
 
 .PHONY: catalog-build
 catalog-build: ## Build the image of the catalog, CATALOG_IMG.
-	@$(if $(GIVEN_BUNDLE_IMG),grep --quiet --line-regexp --fixed-strings 'image: $(GIVEN_BUNDLE_IMG)' catalog/*/bundles/*.yaml || \
-	  { echo "No bundle in catalog/ is the image $(GIVEN_BUNDLE_IMG): run 'make catalog' with the same variables first." >&2; exit 1; })
+	@image='$(BUNDLE_IMG)'; grep --quiet --extended-regexp "^image: ($$image|$${image%:*}@sha256:.*)$$" catalog/*/bundles/v$(NUMBER).yaml || \
+	  { echo "No bundle in catalog/ is the image $$image: run 'make catalog' with the same variables first." >&2; exit 1; }
 	$(CONTAINER_TOOL) build --file catalog.Dockerfile --tag $(CATALOG_IMG) \
 	  $(if $(OPM_IMAGE),--build-arg OPM_IMAGE=$(OPM_IMAGE)) --build-arg VERSION=v$(NUMBER) .
 
 .PHONY: catalog-push
 catalog-push: ## Push the image of the catalog.
+	$(call refuse_push,$(CATALOG_IMG))
 	$(CONTAINER_TOOL) push $(CATALOG_IMG)
 
 # A release is of no version but a given one.
 GIVEN_VERSION = '$(if $(call given,VERSION),v$(NUMBER))'
 # And it has the names that are published.
-refuse_names = $(foreach name,IMG IMAGE_TAG_BASE BUNDLE_IMG BUNDLE_IMGS CATALOG_IMG CATALOG_BASE_IMG CHANNELS DEFAULT_CHANNEL,$(if $(call given,$(name)),\
-  $(error $(name) is not supported by a release, which is what this project publishes: names are those of hack/release.sh, channels those of catalog/critical-service-operator/channels.yaml)))
-$(if $(filter release release-catalog,$(MAKECMDGOALS)),$(refuse_names))
+why_names = a release is what this project publishes: names are those of hack/release.sh, channels those of catalog/*/channels.yaml
+$(call refuse,release release-catalog,IMG IMAGE_TAG_BASE BUNDLE_IMG BUNDLE_IMGS CATALOG_IMG CATALOG_BASE_IMG CHANNELS DEFAULT_CHANNEL,$(why_names))
 
 .PHONY: release
 release: $(addprefix $(TOOLS)/,crane helm kustomize operator-sdk opm) ## Make everything that is published of VERSION=vX.Y.Z, in dist/. Publishes nothing. See docs/maintainers/release.md.

@@ -7,12 +7,13 @@
 #
 # The project is that of the root, or --project workloads.
 #
-# The channels of the bundle, and the version that it replaces, are those of the upgrade graph
-# (catalog/PACKAGE/channels.yaml): catalogs in replaces-mode take both from the bundle.
-# --channels names others, for a catalog that is not this project's.
+# The channel of the bundle, and what it replaces and skips, are those of the upgrade graph
+# (catalog/PACKAGE/channels.yaml): of stable-v1, or of candidate-v1 while it is a candidate only.
+# Catalogs in replaces-mode take them from the bundle, and get stable ones only. --channels names others, for a
+# catalog that is not this project's.
 #
 # Without --output it is the bundle of the project: bundle/, and
-# bundle.Dockerfile beside it. With --output everything is in DIR, which is also
+# bundle.Dockerfile beside it; it is validated. With --output everything is in DIR, which is also
 # the context to build the image from.
 #
 # USE_IMAGE_DIGESTS=true looks the digest of the image up in its registry and
@@ -47,6 +48,19 @@ while (($#)); do
 done
 [[ $version && $image ]] || usage
 version=${version#v}
+
+refuse() {
+  echo "There is no bundle: $*" >&2
+  exit 1
+}
+
+# quietly COMMAND...: what it says matters only if it fails.
+quietly() {
+  local said
+  said=$("$@" 2>&1) || refuse "$said"
+}
+
+[[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$ ]] || refuse "VERSION is $version, and must be X.Y.Z or vX.Y.Z."
 if [[ ${USE_IMAGE_DIGESTS:-} == true && $image != *@* ]]; then
   # Not by operator-sdk's --use-image-digests, which overlooks the annotation containerImage.
   digest=$("$tools/crane" digest "$image")
@@ -57,23 +71,28 @@ readonly project package repository
 readonly graph=catalog/$package/channels.yaml csv_base=$project/config/manifests/bases/$package.clusterserviceversion.yaml
 scorecard_image=${scorecard_image:-$repository-scorecard:v$version}
 
-# in_graph prints a line for each channel that has this version: the channel, and the version replaced there.
+# in_graph prints a line for each channel that has this version: the channel, what is replaced there, and what is
+# skipped, with | between them.
 in_graph() {
   awk -v name="$package.v$version" '
-    function tell() { if (found) print channel, replaces; found = 0; replaces = "" }
+    function tell() { if (found) print channel "|" replaces "|" skips; found = 0; replaces = skips = "" }
+    function skip(version) { skips = skips (skips ? ", " : "") version }
     /^name: / { tell(); channel = $2 }
     /^- name: / { tell(); found = $3 == name }
     /^  replaces: / { replaces = $2 }
+    /^  - / { skip($2) }
+    /^  skips: *\[/ { gsub(/[][,]/, " "); for (i = 2; i <= NF; i++) skip($i) }
     END { tell() }
   ' "$graph"
 }
 
-channels='' replaces=''
+# A catalog in replaces-mode makes a channel of its newest bundle, what that replaces, what that replaces in turn, and
+# so on, whatever channels the earlier ones name. So a bundle of stable-v1 replaces the stable one before it, and names
+# candidate-v1 neither: that catalog has no candidates.
+channels='' replaces='' skips=''
 entries=$(in_graph)
-while read -r channel replaced; do
-  channels+=${channels:+,}$channel
-  # Every version is a candidate, and what it replaces there is the one before it. In stable-v1 it may be an earlier one.
-  [[ $channel != candidate-v1 ]] || replaces=$replaced
+while IFS='|' read -r channel replaced skipped; do
+  [[ $channels == stable-v1 ]] || channels=$channel replaces=$replaced skips=$skipped
 done <<< "$entries"
 channels=${given_channels:-$channels}
 if [[ ! $channels ]]; then
@@ -82,7 +101,7 @@ if [[ ! $channels ]]; then
     exit 1
   }
   # It is for a test, whose catalog has channels of its own.
-  channels=stable-v1,candidate-v1
+  channels=stable-v1
 fi
 # The default channel is that of the package, and a catalog takes it from its newest bundle: a candidate must not
 # make candidate-v1 the default. So it is stable-v1, which has had a version since the first release, in every bundle
@@ -93,6 +112,9 @@ if [[ ! $default_channel ]]; then
     *) default_channel=${channels%%,*} ;;
   esac
 fi
+[[ $channels =~ ^[A-Za-z0-9._-]+(,[A-Za-z0-9._-]+)*$ ]] || refuse "CHANNELS is '$channels', and must be names with commas between them."
+[[ ,$channels,$(sed -n 's/^name: //p' "$graph" | paste -s -d , -), == *,"$default_channel",* ]] ||
+  refuse "DEFAULT_CHANNEL is $default_channel, which is neither one of $channels nor in $graph."
 
 mkdir -p bin
 work=$(mktemp -d bin/bundle.XXXXXX)
@@ -131,6 +153,13 @@ YAML
       value: $replaces
 YAML
   fi
+  if [[ $skips ]]; then
+    cat >> "$work/overlay/kustomization.yaml" <<YAML
+    - op: add
+      path: /spec/skips
+      value: [$skips]
+YAML
+  fi
   (cd "$work/overlay" && "$tools/kustomize" edit set image "$repository=$image")
   "$tools/kustomize" build "$work/overlay" |
     sed "s#$repository-scorecard:.*#$scorecard_image#"
@@ -157,27 +186,32 @@ settle() {
 }
 
 # The descriptors of the base come from the markers in api/.
-(cd "$project" && "$tools/operator-sdk" generate kustomize manifests --quiet --interactive=false --package "$package")
+(cd "$project" && quietly "$tools/operator-sdk" generate kustomize manifests --quiet --interactive=false --package "$package")
 
 # In a folder of its own, because it writes bundle.Dockerfile where it runs.
 cp "$project/PROJECT" "$work"
-overlay | (cd "$work" && "$tools/operator-sdk" generate bundle --quiet --package "$package" --version "$version" \
+overlay | (cd "$work" && quietly "$tools/operator-sdk" generate bundle --quiet --package "$package" --version "$version" \
   --channels "$channels" --default-channel "$default_channel")
 csv=$work/bundle/manifests/$package.clusterserviceversion.yaml
 settle "$csv"
+# operator-sdk writes the fields that an API server would fill in: no creation time, and an empty status.
+for manifest in "$work"/bundle/manifests/*.yaml; do
+  [[ $manifest != "$csv" ]] || continue
+  sed -e '/^  creationTimestamp: null$/d' -e '/^status:$/,$d' "$manifest" > "$work/manifest"
+  cp "$work/manifest" "$manifest"
+done
 if [[ ${USE_IMAGE_DIGESTS:-} == true ]] && grep --extended-regexp '^ *(- )?(image|containerImage): ' "$csv" |
   grep --invert-match --extended-regexp '@sha256:[0-9a-f]{64}$' >&2; then
   echo "There is no bundle: it names the images above by tag, and what a tag means can change. Name them by digest (@sha256:...)." >&2
   exit 1
 fi
-# OpenShift 4.15 has Kubernetes 1.28, the minKubeVersion. Its catalogs ask for the range.
-printf '\n  # Versions of OpenShift: from here on.\n  com.redhat.openshift.versions: v4.15\n' >> "$work/bundle/metadata/annotations.yaml"
 # OLM makes a Service for the webhooks itself. This one only informs Operator SDK which Deployment serves them.
 rm "$work/bundle/manifests/"*-webhook_v1_service.yaml
 
 if [[ $output ]]; then
   sed 's#^COPY bundle/#COPY #' "$work/bundle.Dockerfile" > "$work/bundle/bundle.Dockerfile"
 else
+  quietly "$tools/operator-sdk" bundle validate "$work/bundle"
   output=$project/bundle
   cp "$work/bundle.Dockerfile" "$project/bundle.Dockerfile"
 fi
@@ -185,3 +219,8 @@ fi
 mkdir -p "$output"
 rm -rf "$output/manifests" "$output/metadata" "$output/tests"
 cp -R "$work/bundle/." "$output/"
+
+echo "${output#./} is $package.v$version in ${channels//,/, } (default: $default_channel), with the image $image."
+[[ $image == quay.io/critical-service/* || $scorecard_image != quay.io/critical-service/* ]] ||
+  ! grep --quiet --fixed-strings "$scorecard_image" "$output/tests/scorecard/config.yaml" ||
+  echo "Its scorecard tests are the project's, of $scorecard_image: for your own, give SCORECARD_IMG or IMAGE_TAG_BASE."

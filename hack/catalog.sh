@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Writes the file-based catalog (FBC) that OLM installs from.
 #
-#   hack/catalog.sh [--project DIR] [--bundle DIR] [--catalog DIR] [--bundle-image REF] [--version X.Y.Z] [--default-channel NAME]
+#   hack/catalog.sh [--project DIR] [--bundle DIR] [--catalog DIR] [--bundle-image REF] [--version X.Y.Z]
+#                   [--channels A,B] [--default-channel NAME]
 #     Renders bundle/ into catalog/: the package, and one file for this version. The files of earlier versions
 #     and the channels, which a person writes, stay as they are. So does the file of this version once it names its
 #     image by digest: it is released then, and is refused another image. The same bundle gives the same bytes.
-#     With --version it refuses a bundle of another one.
+#     With --version it refuses a bundle of another one. The version must be in the channels, which are those of the
+#     bundle unless --channels says otherwise. What is refused changes nothing.
 #
 #   hack/catalog.sh [--project DIR] --output DIR [--bundle-image REF] BUNDLE_DIR...
 #     Writes DIR/catalog and DIR/catalog.Dockerfile with these bundles in both channels: the first is the oldest,
@@ -28,7 +30,7 @@ usage() {
   exit 2
 }
 
-project='' output='' bundle='' catalog=$root/catalog version='' bundle_image='' default_channel=stable-v1
+project='' output='' bundle='' catalog=$root/catalog version='' bundle_image='' given_channels='' default_channel=''
 bundles=()
 while (($#)); do
   case $1 in
@@ -38,6 +40,7 @@ while (($#)); do
     --catalog) catalog=${2:?}; shift 2 ;;
     --bundle-image) bundle_image=${2:?}; shift 2 ;;
     --version) version=${2:?}; shift 2 ;;
+    --channels) given_channels=${2:?}; shift 2 ;;
     --default-channel) default_channel=${2:?}; shift 2 ;;
     -*) usage ;;
     *) bundles+=("$1"); shift ;;
@@ -59,27 +62,35 @@ trap 'rm -rf "$work"' EXIT
 
 # render_package DIR writes what belongs to no version. The sentence that describes it is that of the operator's image.
 render_package() {
-  "$opm" init "$package" --output yaml --default-channel "$default_channel" \
+  "$opm" init "$package" --output yaml --default-channel "${default_channel:-stable-v1}" \
     --icon "$project/config/manifests/icon.svg" \
     --description <(sed -n 's/.*image\.description="\(.*\)".*/\1./p' "$project/Dockerfile") > "$1/package.yaml"
 }
 
-# render_bundle BUNDLE_DIR DIR writes DIR/bundles/vX.Y.Z.yaml, if it is not released, and prints the version's name.
+# render_bundle BUNDLE_DIR writes $work/bundle.yaml, and sets name to the version's.
 render_bundle() {
-  local name file
   "$opm" render "$1" --output yaml --migrate-level bundle-object-to-csv-metadata \
     --alpha-image-ref-template "${bundle_image:-$published_image}" > "$work/bundle.yaml"
   name=$(sed -n 's/^name: //p' "$work/bundle.yaml")
-  [[ -z $version || $name == "$package.v$version" ]] ||
-    refuse "$1 is the bundle $name, and not of version $version: run 'make bundle VERSION=$version' first."
-  mkdir -p "$2/bundles"
-  file=$2/bundles/${name#"$package".}.yaml
-  if ! grep --quiet '^image: .*@sha256:' "$file" 2>/dev/null; then
-    cp "$work/bundle.yaml" "$file"
-  elif [[ $bundle_image ]] && ! grep --quiet --line-regexp --fixed-strings "image: $bundle_image" "$file"; then
-    refuse "$file is released, as $(sed -n 's/^image: //p' "$file"): another image must have another version."
-  fi
-  echo "$name"
+}
+
+# annotation NAME prints an annotation of the bundle.
+annotation() { sed -n "s/^  operators.operatorframework.io.bundle.$1: //p" "$bundle/metadata/annotations.yaml"; }
+
+# need_channel CHANNEL: opm accepts a bundle that is in no channel, and nothing installs it.
+need_channel() {
+  awk -v channel="$1" -v name="$name" '
+    /^name: / { current = $2 }
+    /^- name: / && current == channel && $3 == name { found = 1 }
+    END { exit !found }
+  ' "$graph" || refuse "$graph does not name $name in the channel $1. If there is such a channel,
+add an entry to it, which replaces the version before it; if not, add the channel:
+---
+schema: olm.channel
+package: $package
+name: $1
+entries:
+- name: $name"
 }
 
 # write_channels NAME... prints every channel, with these versions from the oldest on.
@@ -98,21 +109,37 @@ write_channels() {
 
 if [[ -z $output ]]; then
   ((${#bundles[@]} == 0)) || usage
-  mkdir -p "$catalog/$package"
+  graph=$catalog/$package/channels.yaml
+  render_bundle "$bundle"
+  [[ -z $version || $name == "$package.v$version" ]] ||
+    refuse "$bundle is the bundle $name, and not of version $version: run 'make bundle' with the same variables first."
+  file=$catalog/$package/bundles/${name#"$package".}.yaml
+  released=$(sed -n '/@sha256:/s/^image: //p' "$file" 2>/dev/null) || released=''
+  # A release is known by the name that its image was pushed as, too.
+  [[ -z $released || -z $bundle_image || $bundle_image == "$released" || $bundle_image == "${released%@*}:${name#"$package".}" ]] ||
+    refuse "$file is released, as $released: another image must have another version."
+  given_channels=${given_channels:-$(annotation channels.v1)} default_channel=${default_channel:-$(annotation channel.default.v1)}
+  for channel in ${given_channels//,/ }; do need_channel "$channel"; done
+  grep --quiet --line-regexp --fixed-strings "name: $default_channel" "$graph" ||
+    refuse "$graph has no channel $default_channel, which is the default: give another DEFAULT_CHANNEL, or add it."
+
+  mkdir -p "$catalog/$package/bundles"
   render_package "$catalog/$package"
-  name=$(render_bundle "$bundle" "$catalog/$package")
-  grep --quiet --line-regexp --fixed-strings -- "- name: $name" "$catalog/$package/channels.yaml" ||
-    refuse "$catalog/$package/channels.yaml does not name $name: add an entry to a channel, which replaces the version before it."
+  [[ $released ]] || cp "$work/bundle.yaml" "$file"
   exit
 fi
 
 ((${#bundles[@]})) || usage
 catalog=$output/catalog/$package
 rm -rf "$catalog"
-mkdir -p "$catalog"
+mkdir -p "$catalog/bundles"
 render_package "$catalog"
 names=()
-for bundle in "${bundles[@]}"; do names+=("$(render_bundle "$bundle" "$catalog")"); done
+for bundle in "${bundles[@]}"; do
+  render_bundle "$bundle"
+  cp "$work/bundle.yaml" "$catalog/bundles/${name#"$package".}.yaml"
+  names+=("$name")
+done
 write_channels "${names[@]}" > "$catalog/channels.yaml"
 cp "$root/catalog.Dockerfile" "$output/catalog.Dockerfile"
 "$opm" validate "$output/catalog"

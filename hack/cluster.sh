@@ -1,8 +1,8 @@
 # Sourced by demo.sh, e2e.sh and others: the cluster they use, and how the images get there.
 #
-# Without KUBECONFIG it is the devcluster, started if need be. With KUBECONFIG it is
-# that cluster: kind and minikube get the images loaded, others pull them from the
-# registry of IMG (or IMAGE_TAG_BASE, which gets a tag) and DEMO_IMG.
+# Without KUBECONFIG, or with the devcluster's own, it is the devcluster, started if need be.
+# With another KUBECONFIG it is that cluster: kind and minikube get the images loaded, others
+# pull them from the registry of IMG (or IMAGE_TAG_BASE, which gets a tag) and DEMO_IMG.
 # shellcheck shell=bash
 
 say() { printf '\n==> %s\n' "$*"; }
@@ -12,14 +12,21 @@ fail() {
   exit 1
 }
 
-# use_cluster sets kubeconfig (and exports it), kubectl and provider.
+# on_devcluster is true without KUBECONFIG and with that of the devcluster, which users export when they have seen it.
+on_devcluster() {
+  [[ -z ${KUBECONFIG:-} || $KUBECONFIG -ef $(bin/devcluster kubeconfig 2>/dev/null) ]]
+}
+
+# use_cluster sets KUBECONFIG (and exports it), kubectl and provider.
 use_cluster() {
-  if [[ -z ${KUBECONFIG:-} ]]; then
+  if on_devcluster; then
     say "Cluster: the devcluster on this machine (give KUBECONFIG=... for another one)"
     bin/devcluster up
     provider=devcluster
     KUBECONFIG=$(bin/devcluster kubeconfig)
   fi
+  # Some commands run in another folder.
+  KUBECONFIG=$(sed -E "s#(^|:)([^/:])#\1$PWD/\2#g" <<<"$KUBECONFIG")
   export KUBECONFIG
   find_kubectl
   [[ ${provider:-} == devcluster ]] || use_foreign_cluster
@@ -106,11 +113,19 @@ deliver() {
     kind) with_archive "$image" kind load image-archive --name "$(cut -d/ -f4 <<<"$provider_id")" ;;
     minikube) with_archive "$image" minikube image load --profile "$minikube_profile" ;;
     registry)
-      "$tool" push "$image" || fail "cannot push $image.
-Set IMG and DEMO_IMG to names in a registry that you may push to and the cluster can pull from, for example
-  KUBECONFIG=$KUBECONFIG IMG=registry.example.com/you/operator DEMO_IMG=registry.example.com/you/demo make demo"
+      "$tool" push "$image" || ask_for_names "cannot push $image"
       ;;
   esac
+}
+
+# A command with names that the user may push to. Who needs others, says so.
+own_names='make demo IMG=registry.example.com/you/operator DEMO_IMG=registry.example.com/you/demo'
+
+# ask_for_names REASON...: an image does not get to the cluster under its name.
+ask_for_names() {
+  fail "$*.
+Give names in a registry that you may push to and the cluster can pull from, for example
+  KUBECONFIG=$KUBECONFIG $own_names"
 }
 
 # with_archive IMAGE COMMAND...: runs the command with the image as a file, which all three tools can write.

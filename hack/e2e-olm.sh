@@ -54,7 +54,7 @@ deliver_catalog() {
   deliver "$registry/operator-catalog:e2e-v$version" --file "$work/catalog-v$version/catalog.Dockerfile" "$work/catalog-v$version"
 }
 
-[[ -z ${KUBECONFIG:-} ]] || fail "these tests need the devcluster, with its registry under the images' real names: unset KUBECONFIG"
+on_devcluster || fail "these tests need the devcluster, with its registry under the images' real names: unset KUBECONFIG"
 say "Validating the bundles"
 make --no-print-directory bundle-validate
 make --no-print-directory --directory=workloads bundle-validate

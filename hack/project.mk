@@ -5,7 +5,8 @@
 #   PROJECT       the folder of the project from there: empty, or workloads
 #   NAMESPACE     where the operator is installed
 #   PROGRAMS      what `make build` compiles, each as NAME=PACKAGE
-#   IMAGE_TAG_BASE, with which the names of all images begin
+#   VERSION       of the bundle and the chart: X.Y.Z, or vX.Y.Z
+#   IMAGE_TAG_BASE, with which the names of all images begin, and IMG, the operator's image
 #
 # and may say RUN_SETTINGS, WEBHOOKS, IMAGE_PROGRAMS, MODULES and LINT_ALSO, which are explained below.
 
@@ -15,18 +16,15 @@ SHELL := /usr/bin/env bash
 
 # given NAME is the value of a variable if the user set it, on the command line or in the environment.
 given = $(if $(filter command environment,$(firstword $(origin $1))),$($1))
+# refuse GOALS,NAMES,WHY stops make with one of these goals if variables with these names are given.
+refused = $(strip $(foreach name,$1,$(if $(call given,$(name)),$(name))))
+refuse = $(if $(and $(filter $1,$(MAKECMDGOALS)),$(call refused,$2)),$(error $(call refused,$2): not supported, because $3))
 
 # The name of the operator, of all objects that are its own, and of its package.
 NAME := $(shell sed -n 's/^projectName: //p' PROJECT)
-# The version of the bundle, the catalog and the chart: X.Y.Z, or vX.Y.Z. `make release` wants it given.
-VERSION ?= 1.0.0
 NUMBER = $(VERSION:v%=%)
 # What binaries and images say they are: the version if it is given, else what Git says.
 BUILD_VERSION = $(if $(call given,VERSION),$(if $(findstring .,$(VERSION)),v$(NUMBER),$(VERSION)),$(shell git describe --tags --always --dirty 2>/dev/null || echo dev))
-
-# The operator's image. The demo and the end-to-end tests see it, and DEMO_IMG, only if the user
-# gives them, and choose names that follow from the content otherwise: see hack/cluster.sh.
-IMG ?= $(IMAGE_TAG_BASE):$(if $(call given,VERSION)$(call given,IMAGE_TAG_BASE),v$(NUMBER),dev)
 
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 # The architecture of `make binaries` and of `make docker-build PREBUILT=1`.
@@ -139,6 +137,10 @@ lint: $(addprefix $(TOOLS)/,golangci-lint kustomize) ## Check code and kustomiza
 lint-fix: $(TOOLS)/golangci-lint ## Fix what golangci-lint can fix by itself.
 	$(foreach module,$(MODULES),cd $(module) && $(TOOLS)/golangci-lint run --fix$(newline))
 
+.PHONY: lint-config
+lint-config: $(TOOLS)/golangci-lint ## Check the configuration of golangci-lint (needs internet access).
+	$(TOOLS)/golangci-lint config verify
+
 .PHONY: verify
 verify: $(addprefix $(TOOLS)/,controller-gen crd-ref-docs golangci-lint kustomize operator-sdk opm) ## Check that everything generated is up to date, in both projects; says what to run if not.
 	$(ROOT)hack/verify.sh
@@ -157,8 +159,13 @@ docker-build: $(if $(PREBUILT),binaries) ## Build the image IMG. PREBUILT=1 pack
 	$(CONTAINER_TOOL) build --file $(abspath Dockerfile) --tag $(IMG) $(if $(PLATFORM),--platform $(PLATFORM)) \
 	  $(IMAGE_ARGS) $(or $(ROOT),.)
 
+# Names of the project are those of releases.
+refuse_push = @[[ $1 != quay.io/critical-service/* ]] || \
+  { echo "$1 is a name of the project, which only 'make publish' pushes: give IMAGE_TAG_BASE." >&2; exit 1; }
+
 .PHONY: docker-push
 docker-push: ## Push the image IMG.
+	$(call refuse_push,$(IMG))
 	$(CONTAINER_TOOL) push $(IMG)
 
 # What images are made of.
@@ -170,17 +177,18 @@ binaries: ## Compile the programs of the images of this project into bin/linux-A
 
 ##@ Bundle
 
-# The image that the bundle installs: that of the release, or one of your own.
-BUNDLED_IMG = $(or $(call given,IMG),$(IMAGE_TAG_BASE):v$(NUMBER))
 BUNDLE_IMG ?= $(IMAGE_TAG_BASE)-bundle:v$(NUMBER)
 SCORECARD_IMG ?= $(IMAGE_TAG_BASE)-scorecard:v$(NUMBER)
 # The channels of the bundle; without them, those of the upgrade graph (docs/maintainers/release.md).
 CHANNELS ?=
 DEFAULT_CHANNEL ?=
 
+why_flags = hack/bundle.sh says how operator-sdk is run: give VERSION, CHANNELS and DEFAULT_CHANNEL, or edit it
+$(call refuse,bundle run-bundle,BUNDLE_GEN_FLAGS BUNDLE_METADATA_OPTS BUNDLE_CHANNELS BUNDLE_DEFAULT_CHANNEL,$(why_flags))
+
 .PHONY: bundle
-bundle: $(TOOLS)/kustomize $(TOOLS)/operator-sdk $(if $(filter true,$(USE_IMAGE_DIGESTS)),$(TOOLS)/crane) ## Generate the OLM bundle of VERSION, IMG, CHANNELS and DEFAULT_CHANNEL. USE_IMAGE_DIGESTS=true names the image by digest.
-	TOOLS=$(TOOLS) $(ROOT)hack/bundle.sh $(addprefix --project ,$(PROJECT)) --version $(NUMBER) --image $(BUNDLED_IMG) --scorecard-image $(SCORECARD_IMG) \
+bundle: manifests $(TOOLS)/kustomize $(TOOLS)/operator-sdk $(if $(filter true,$(USE_IMAGE_DIGESTS)),$(TOOLS)/crane) ## Generate the OLM bundle of VERSION, IMG, CHANNELS and DEFAULT_CHANNEL. USE_IMAGE_DIGESTS=true names the image by digest.
+	@TOOLS=$(TOOLS) $(ROOT)hack/bundle.sh $(addprefix --project ,$(PROJECT)) --version $(NUMBER) --image $(IMG) --scorecard-image $(SCORECARD_IMG) \
 	  $(if $(CHANNELS),--channels '$(CHANNELS)') $(if $(DEFAULT_CHANNEL),--default-channel '$(DEFAULT_CHANNEL)')
 
 .PHONY: bundle-validate
@@ -193,19 +201,17 @@ bundle-build: ## Build the image of the bundle, BUNDLE_IMG.
 
 .PHONY: bundle-push
 bundle-push: ## Push the image of the bundle.
+	$(call refuse_push,$(BUNDLE_IMG))
 	$(CONTAINER_TOOL) push $(BUNDLE_IMG)
 
-# Of the image of the bundle, if it is not that of the project; what it is otherwise follows from the bundle.
-GIVEN_BUNDLE_IMG = $(if $(call given,BUNDLE_IMG)$(call given,IMAGE_TAG_BASE),$(BUNDLE_IMG))
-# The scaffold adds bundles to an index image. A file-based catalog is a folder.
-refuse_index = $(if $(call given,BUNDLE_IMGS),$(error BUNDLE_IMGS is not supported, because a catalog is rendered from bundle/, one version at a time: run 'make catalog BUNDLE_IMG=...' for each))\
-  $(if $(call given,CATALOG_BASE_IMG),$(error CATALOG_BASE_IMG is not supported, because a catalog is made from the folder catalog/ and no other index: add earlier versions there, and give the image that has opm as OPM_IMAGE))
-$(if $(filter catalog catalog-build,$(MAKECMDGOALS)),$(refuse_index))
+why_index = a catalog is the folder catalog/, and not an index image: run 'make bundle' and then 'make catalog' for each version, \
+  which stays there, and give the image that has opm as OPM_IMAGE
+$(call refuse,catalog catalog-build catalog-push,BUNDLE_IMGS CATALOG_BASE_IMG,$(why_index))
 
 .PHONY: catalog
 catalog: $(TOOLS)/opm ## Render the bundle into the file-based catalog, catalog/ at the root, as the image BUNDLE_IMG.
-	TOOLS=$(TOOLS) $(ROOT)hack/catalog.sh $(addprefix --project ,$(PROJECT)) $(if $(call given,VERSION),--version $(NUMBER)) \
-	  $(if $(GIVEN_BUNDLE_IMG),--bundle-image $(GIVEN_BUNDLE_IMG)) $(if $(DEFAULT_CHANNEL),--default-channel '$(DEFAULT_CHANNEL)')
+	@TOOLS=$(TOOLS) $(ROOT)hack/catalog.sh $(addprefix --project ,$(PROJECT)) --version $(NUMBER) --bundle-image $(BUNDLE_IMG) \
+	  $(if $(CHANNELS),--channels '$(CHANNELS)') $(if $(DEFAULT_CHANNEL),--default-channel '$(DEFAULT_CHANNEL)')
 
 ##@ Install (into the current kubeconfig's cluster)
 
@@ -243,6 +249,10 @@ chart-package: $(TOOLS)/helm $(TOOLS)/kustomize ## Write dist/NAME-X.Y.Z.tgz: th
 TOOL_NAMES := $(filter-out go,$(basename $(notdir $(wildcard $(ROOT)hack/tools/*.mod))))
 .PHONY: $(TOOL_NAMES)
 $(TOOL_NAMES): %: $(TOOLS)/%
+
+why_pinned = tools are those of hack/tools, built into bin/tools, and Kubernetes that of hack/devcluster: change the versions there
+$(call refuse,$(TOOL_NAMES) setup-envtest envtest test bundle,LOCALBIN OPERATOR_SDK_VERSION KUSTOMIZE_VERSION CONTROLLER_TOOLS_VERSION \
+  GOLANGCI_LINT_VERSION ENVTEST_VERSION ENVTEST_K8S_VERSION,$(why_pinned))
 
 .PHONY: setup-envtest
 setup-envtest: $(ROOT)bin/devcluster ## Build etcd and kube-apiserver for tests, and print where they are: KUBEBUILDER_ASSETS.

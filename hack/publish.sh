@@ -36,21 +36,53 @@ published() {
   fi
 }
 
-# image NAME:VERSION@DIGEST pushes an image of dist/images.
+# push REFERENCE DIGEST pushes an image of dist/images, and refuses what has another digest then.
+push() {
+  local name=${1##*/} present
+  "$crane" push "dist/images/${name%:*}" "$1" >/dev/null
+  present=$(published "$1")
+  same "$1" "$present" "$2"
+}
+
+# same REFERENCE PRESENT DIGEST refuses an image that is published with another content.
+same() {
+  [[ $2 == "$3" ]] ||
+    refuse "$1 is $2 in the registry, and $3 in dist/. A version is published once: take the next one."
+}
+
+# image NAME:VERSION@DIGEST publishes an image of dist/images.
 image() {
-  local reference=${1%@*} digest=${1##*@} name present
-  name=${reference##*/} name=${name%:*}
+  local reference=${1%@*} digest=${1##*@} present
   present=$(published "$reference")
-  if [[ ! $present ]]; then
-    "$crane" push "dist/images/$name" "$reference" >/dev/null
-    present=$(published "$reference")
+  if [[ $present ]]; then
+    same "$reference" "$present" "$digest"
+  else
+    # Before its own name: so a publication that was interrupted gets there, and one that is repeated later does not.
+    [[ $reference != */operator-catalog:* ]] || latest "${reference%:*}:latest" "$digest"
+    push "$reference" "$digest"
   fi
-  [[ $present == "$digest" ]] ||
-    refuse "$reference is $present in the registry, and $digest in dist/. A version is published once: take the next one."
-  # OLM asks for the newest catalog by this name.
-  [[ $name != operator-catalog ]] || "$crane" tag "$reference" latest
   echo "$1"
 }
+
+# latest REFERENCE DIGEST makes the catalog the one that OLM asks for, unless it would lose a version by that: a patch
+# of an earlier minor version comes from a branch whose catalog has no later one.
+latest() {
+  local there lost
+  there=$(published "$1")
+  if [[ $there ]]; then
+    there=$("$crane" export "$1" - | tar --extract --to-stdout --wildcards "*configs/*/channels.yaml") ||
+      refuse "which versions $1 has cannot be seen."
+    lost=$(LC_ALL=C comm -13 <(cat dist/catalog/*/channels.yaml | versions) <(versions <<< "$there"))
+    if [[ $lost ]]; then
+      echo "$1 stays: it has ${lost//$'\n'/, }, and this catalog has not."
+      return
+    fi
+  fi
+  push "$1" "$2"
+}
+
+# versions prints which versions the channels of a catalog have.
+versions() { sed -n 's/^- name: //p' | LC_ALL=C sort --unique; }
 
 # page makes the page of the release on GitHub, with its section of the changelog and its files.
 page() {

@@ -7,7 +7,8 @@
 #   hack/release.sh vX.Y.Z-WORD catalog    only the image of catalog/ as it is, when a channel has changed since
 #
 # The images go through a registry that runs as long as this does, on the loopback interface, or through REGISTRY
-# (host:port), and from there into dist/images as OCI layouts. OPM_IMAGE is what the catalog's image is made from.
+# (host:port), and from there into dist/images as OCI layouts. OPM_IMAGE, by digest, is what the catalog's image is
+# made from.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=hack/project.sh
@@ -34,6 +35,8 @@ refuse() {
 check() {
   [[ $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] ||
     refuse "'$version' is no version. Run for example: make release VERSION=v1.0.0"
+  [[ ${OPM_IMAGE:-} =~ @sha256:[0-9a-f]{64}$ ]] ||
+    refuse "OPM_IMAGE is '${OPM_IMAGE:-}', and a tag can mean another image tomorrow. Give the base of the catalog's image by digest: OPM_IMAGE=quay.io/operator-framework/opm@sha256:..."
   [[ -z $(git status --porcelain) ]] ||
     refuse "the working tree has changes, which would be in it and in no commit. Commit them, or put them aside."
   [[ $only == catalog ]] || check_version
@@ -50,19 +53,23 @@ check_catalog() {
 }
 
 check_version() {
-  local tagged others
+  local tagged others unreleased
   tagged=$(git rev-parse --quiet --verify "refs/tags/$version^{commit}" || true)
   [[ -z $tagged || $tagged == "$(git rev-parse HEAD)" ]] ||
     refuse "$version is already the tag of another commit, $tagged. A version is released once: take the next one."
   others=$(git tag --points-at HEAD --list 'v*' | grep --invert-match --line-regexp --fixed-strings "$version" || true)
   [[ -z $others ]] || refuse "this commit has the tag ${others//$'\n'/ }, which is not $version."
-  grep --quiet --fixed-strings "## [$number]" CHANGELOG.md ||
-    refuse "CHANGELOG.md has no entry '## [$number]'. Say there what is new."
+  # The page of the release is that section.
+  grep --quiet --extended-regexp "^## \[${number//./\\.}\] - [0-9]{4}-[0-9]{2}-[0-9]{2}\$" CHANGELOG.md ||
+    refuse "CHANGELOG.md has no section '## [$number] - YYYY-MM-DD'. Say there what is new, and on which day it is released."
+  unreleased=$(awk '/^## / {on = $2 == "[Unreleased]"; next} on && NF && !/^### /' CHANGELOG.md)
+  [[ -z $unreleased ]] ||
+    refuse "CHANGELOG.md has entries under [Unreleased], which are in this commit too. Move them to '## [$number]'."
   local folder
   for folder in "${projects[@]}"; do
     use_project "$folder"
     grep --quiet --line-regexp --fixed-strings "  name: $package.$version" "$project/bundle/manifests/$package.clusterserviceversion.yaml" ||
-      refuse "${folder:+$folder/}bundle/ is of another version. Set VERSION to $number in hack/project.mk, run 'make -C $project bundle catalog', and commit."
+      refuse "${folder:+$folder/}bundle/ is of another version. Set VERSION to $number in the Makefile, run 'make ${folder:+-C $folder }bundle catalog', and commit."
     grep --quiet --line-regexp --fixed-strings -- "- name: $package.$version" "catalog/$package/channels.yaml" ||
       refuse "no channel in catalog/$package/channels.yaml has $package.$version. Add an entry that replaces the version before."
   done
@@ -122,9 +129,8 @@ catalog_image() {
   "$tools/opm" validate dist/catalog
   mkdir "$work/context"
   cp -R dist/catalog catalog.Dockerfile "$work/context"
-  local base=()
-  [[ -z ${OPM_IMAGE:-} ]] || base=(--build-arg OPM_IMAGE="$OPM_IMAGE")
-  image operator-catalog --file "$work/context/catalog.Dockerfile" --build-arg VERSION="$version" "${base[@]}" "$work/context"
+  image operator-catalog --file "$work/context/catalog.Dockerfile" --build-arg VERSION="$version" \
+    --build-arg OPM_IMAGE="$OPM_IMAGE" "$work/context"
 }
 
 # operator DIR makes what is published of a project: its images, its bundle, its version in dist/catalog, its install in
@@ -166,8 +172,11 @@ next() {
   git push origin $version    # on GitHub the workflow "release" does the same from the tag, and publishes when a maintainer approves
   make publish VERSION=$version    # instead of the workflow
   Offer dist/critsvc.yaml, the manifest of the kubectl plugin, to https://github.com/kubernetes-sigs/krew-index as plugins/critsvc.yaml.
-  cp -R dist/catalog/. catalog/    # and commit: what is released is named by digest from now on
 TEXT
+  for folder in "${projects[@]}"; do
+    use_project "$folder"
+    echo "  cp dist/catalog/$package/bundles/$version.yaml catalog/$package/bundles/    # and commit: what is released is named by digest from now on"
+  done
 }
 
 work=$(mktemp -d)

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Regenerates everything in a copy of the working tree, committed or not, and
 # fails if a file comes out different. The tree itself is not touched.
+#
+#   hack/verify.sh [TARGET...]   those of the Makefile that generate; without any, all, of both projects.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,11 +21,14 @@ tar --create --null --files-from="$copy/files" | tar --extract --directory="$cop
 # What is generated is what the repository says, whatever images or versions the user has set.
 unset MAKEFLAGS MAKEOVERRIDES VERSION IMAGE_TAG_BASE IMG BUNDLE_IMG SCORECARD_IMG CHANNELS DEFAULT_CHANNEL USE_IMAGE_DIGESTS
 # In this order: the chart and the bundle are made of the manifests and the dashboard, the catalog of the bundle.
-targets=(tidy generate manifests api-docs dashboard plugin-picture chart bundle catalog fmt)
-sibling=(generate manifests chart bundle catalog)
-commands="make ${targets[*]} && make -C workloads ${sibling[*]}"
+targets=("$@") sibling=()
+((${#targets[@]})) || {
+  targets=(tidy generate manifests api-docs dashboard plugin-picture chart bundle catalog fmt)
+  sibling=(generate manifests chart bundle catalog)
+}
+commands="make ${targets[*]}${sibling[*]:+ && make -C workloads ${sibling[*]}}"
 regenerate() { make --no-print-directory --directory="$copy/regenerated" TOOLS="$PWD/bin/tools" "$@"; }
-{ regenerate "${targets[@]}" && regenerate --directory=workloads "${sibling[@]}"; } ||
+{ regenerate "${targets[@]}" && { ((!${#sibling[@]})) || regenerate --directory=workloads "${sibling[@]}"; }; } ||
   { echo "Nothing could be generated: run '$commands' and fix what it reports." >&2; exit 1; }
 
 if ! diff --unified --recursive --new-file --exclude=bin "$copy/tree" "$copy/regenerated" > "$copy/diff"; then

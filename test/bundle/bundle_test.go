@@ -107,13 +107,12 @@ func text(g Gomega, value any) string {
 	return string(data)
 }
 
-func TestTheBundleHasItsNameAndItsChannels(t *testing.T) {
+func TestTheBundleHasItsNameAndItsChannel(t *testing.T) {
 	g := NewWithT(t)
 	bundle := load(g)
 	g.Expect(bundle.Package).To(Equal("critical-service-operator"))
-	channels, _ := inGraph(g, bundle.CSV.Name)
-	g.Expect(channels).To(ContainElement("candidate-v1"))
-	g.Expect(bundle.Channels).To(ConsistOf(channels))
+	channel, _ := inGraph(g, bundle.CSV.Name)
+	g.Expect(bundle.Channels).To(ConsistOf(channel))
 	g.Expect(bundle.DefaultChannel).To(Equal("stable-v1"))
 	g.Expect(bundle.CSV.Name).To(Equal("critical-service-operator.v" + bundle.CSV.Spec.Version.String()))
 	g.Expect(len(bundle.CSV.Name)).To(BeNumerically("<=", 63))
@@ -139,6 +138,17 @@ func TestTheBundleHoldsNothingButWhatBelongsThere(t *testing.T) {
 	g.Expect(objects).To(ConsistOf(wanted))
 }
 
+func TestNoManifestHasWhatAnAPIServerFillsIn(t *testing.T) {
+	g := NewWithT(t)
+	for _, object := range load(g).Objects {
+		if object.GetKind() == "ClusterServiceVersion" {
+			continue // It is decoded through its type.
+		}
+		g.Expect(object.Object).NotTo(HaveKey("status"), object.GetName())
+		g.Expect(object.Object["metadata"]).NotTo(HaveKey("creationTimestamp"), object.GetName())
+	}
+}
+
 func TestTheDeploymentIsThatOfTheInstallWithoutOLM(t *testing.T) {
 	g := NewWithT(t)
 	have := manager(g)
@@ -159,6 +169,33 @@ func TestTheDeploymentIsThatOfTheInstallWithoutOLM(t *testing.T) {
 	for _, result := range evaluator.EvaluatePod(restricted, &have.Spec.Template.ObjectMeta, &have.Spec.Template.Spec) {
 		g.Expect(result.Allowed).To(BeTrue(), "%s: %s", result.ForbiddenReason, result.ForbiddenDetail)
 	}
+}
+
+// The image is of two architectures: on a node of another one its Pod would not start.
+func TestTheOperatorGoesToNodesThatTheLabelsName(t *testing.T) {
+	g := NewWithT(t)
+	var named []string
+	for label := range csv(g).Labels {
+		if architecture, found := strings.CutPrefix(label, "operatorframework.io/arch."); found {
+			named = append(named, architecture)
+		}
+	}
+	pod := manager(g).Spec.Template.Spec
+	terms := pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	g.Expect(terms).To(HaveLen(1))
+	g.Expect(terms[0].MatchExpressions).To(HaveLen(1))
+	g.Expect(terms[0].MatchExpressions[0].Key).To(Equal(corev1.LabelArchStable))
+	g.Expect(terms[0].MatchExpressions[0].Operator).To(Equal(corev1.NodeSelectorOpIn))
+	g.Expect(terms[0].MatchExpressions[0].Values).To(ConsistOf(named))
+	g.Expect(pod.NodeSelector).To(Equal(map[string]string{corev1.LabelOSStable: "linux"}))
+}
+
+// A Prometheus that scrapes all Pods with this annotation shows no token, and gets 401.
+func TestNoPrometheusIsInvitedWithoutAToken(t *testing.T) {
+	g := NewWithT(t)
+	annotations := manager(g).Spec.Template.Annotations
+	g.Expect(annotations).To(HaveKeyWithValue("prometheus.io/scheme", "https"))
+	g.Expect(annotations).NotTo(HaveKey("prometheus.io/scrape"))
 }
 
 // A drain takes one replica at a time, and never waits for ever.
@@ -201,7 +238,7 @@ func TestEveryImageIsOfThisVersion(t *testing.T) {
 	g.Expect(manager(g).Spec.Template.Spec.Containers[0].Image).To(Equal(image))
 	g.Expect(csv(g).Annotations).To(HaveKeyWithValue("containerImage", image))
 	g.Expect(csv(g).Spec.RelatedImages).To(ConsistOf(v1alpha1.RelatedImage{Name: "manager", Image: image}))
-	g.Expect(read(g, "hack/project.mk")).To(ContainSubstring("\nVERSION ?= " + version + "\n"))
+	g.Expect(read(g, "Makefile")).To(ContainSubstring("\nVERSION ?= " + version + "\n"))
 }
 
 func TestTheWebhooksAreServedWithCertificatesOfOLM(t *testing.T) {
@@ -283,6 +320,36 @@ func TestTheFirstExampleWorksAlone(t *testing.T) {
 	}
 }
 
+// Some examples need other objects, or have an effect at once: the description names each of them, or the first one.
+func TestTheDescriptionSaysWhatTheExamplesNeed(t *testing.T) {
+	g := NewWithT(t)
+	var examples []unstructured.Unstructured
+	g.Expect(yaml.Unmarshal([]byte(csv(g).Annotations["alm-examples"]), &examples)).To(Succeed())
+	needy := 0
+	for _, example := range examples {
+		fallback, _, err := unstructured.NestedMap(example.Object, "spec", "fallback")
+		g.Expect(err).NotTo(HaveOccurred())
+		page, _ := fallback["page"].(map[string]any)
+		_, lasts, err := unstructured.NestedString(example.Object, "spec", "until")
+		g.Expect(err).NotTo(HaveOccurred())
+		if fallback["podTemplate"] != nil || fallback["service"] != nil || page["configMapName"] != nil || lasts {
+			needy++
+			g.Expect(csv(g).Spec.Description).To(ContainSubstring("`" + example.GetName() + "`"))
+		}
+	}
+	g.Expect(needy).To(BeNumerically(">", 4), "this looks at examples")
+}
+
+// What is written to be copied means the same tomorrow.
+func TestTheDescriptionNamesNoImageWithoutATag(t *testing.T) {
+	g := NewWithT(t)
+	images := regexp.MustCompile(`--image=(\S+)`).FindAllStringSubmatch(csv(g).Spec.Description, -1)
+	g.Expect(images).NotTo(BeEmpty())
+	for _, image := range images {
+		g.Expect(image[1]).To(MatchRegexp(`^[a-z.]+/[a-z/]+:\d+\.\d+\.\d+$`))
+	}
+}
+
 func TestTheNamespaceThatIsSuggestedIsThatOfTheInstallWithoutOLM(t *testing.T) {
 	g := NewWithT(t)
 	annotations := csv(g).Annotations
@@ -296,6 +363,8 @@ func TestTheNamespaceThatIsSuggestedIsThatOfTheInstallWithoutOLM(t *testing.T) {
 func TestWhatACatalogShows(t *testing.T) {
 	g := NewWithT(t)
 	shown := csv(g)
+	g.Expect(read(g, "catalog/critical-service-operator/package.yaml")).To(ContainSubstring(
+		strings.Split(shown.Annotations["description"], ":")[0]+".\n"), "both are shown")
 	g.Expect(len(shown.Annotations["description"])).To(And(BeNumerically(">", 40), BeNumerically("<=", 135)), "catalogs show no more")
 	g.Expect(len(shown.Spec.DisplayName)).To(And(BeNumerically(">=", 3), BeNumerically("<=", 50)))
 	g.Expect(len(shown.Spec.Description)).To(And(BeNumerically(">", 2000), BeNumerically("<", 10000)))

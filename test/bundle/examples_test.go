@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"regexp"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -28,4 +29,16 @@ func TestTheFirstObjectIsValid(t *testing.T) {
 	g.Expect(yaml.Unmarshal([]byte(first), &object)).To(Succeed())
 	g.Expect(yaml.Unmarshal([]byte(annotations["alm-examples"]), &examples)).To(Succeed())
 	g.Expect(examples).To(ContainElement(object), "it is one of the examples")
+
+	// The description tells the same story: what was labelled for its example is what this object selects.
+	var shown criticalv2.CriticalService
+	example := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(csv(g).Spec.Description)
+	g.Expect(example).To(HaveLen(2))
+	g.Expect(yaml.UnmarshalStrict([]byte(example[1]), &shown)).To(Succeed())
+	g.Expect(policy.Name).To(Equal(shown.Name))
+	g.Expect(policy.Spec.ServiceSelector).To(Equal(shown.Spec.ServiceSelector))
+	g.Expect(policy.Spec.Namespaces).To(BeEmpty(), "the Service is in the user's own namespace")
+	for key, value := range policy.Spec.ServiceSelector.MatchLabels {
+		g.Expect(csv(g).Spec.Description).To(MatchRegexp(`kubectl label service \S+ ` + key + "=" + value + `\s`))
+	}
 }

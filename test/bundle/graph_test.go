@@ -15,36 +15,43 @@ import (
 
 const graph = "catalog/critical-service-operator/channels.yaml"
 
-// inGraph is what the upgrade graph says of a version: which channels have it,
-// and what it replaces as a candidate.
-func inGraph(g Gomega, name string) (channels []string, replaces string) {
-	for _, text := range regexp.MustCompile(`(?m)^---$`).Split(read(g, graph), -1) {
-		var channel struct {
+// entry is one of a channel of the upgrade graph, or what a bundle says in its place.
+type entry struct {
+	Name, Replaces string
+	Skips          []string
+}
+
+// inGraph is the place of a version in the upgrade graph of its package: in stable-v1, or as a candidate if it is nothing else.
+func inGraph(g Gomega, name string) (channel string, place entry) {
+	pkg, _, _ := strings.Cut(name, ".")
+	for _, text := range regexp.MustCompile(`(?m)^---$`).Split(read(g, "catalog/"+pkg+"/channels.yaml"), -1) {
+		var document struct {
 			Name    string
-			Entries []struct{ Name, Replaces string }
+			Entries []entry
 		}
-		g.Expect(yaml.Unmarshal([]byte(text), &channel)).To(Succeed())
-		for _, entry := range channel.Entries {
-			if entry.Name != name {
-				continue
-			}
-			channels = append(channels, channel.Name)
-			if channel.Name == "candidate-v1" {
-				replaces = entry.Replaces
+		g.Expect(yaml.Unmarshal([]byte(text), &document)).To(Succeed())
+		for _, entry := range document.Entries {
+			if entry.Name == name && channel != "stable-v1" {
+				channel, place = document.Name, entry
 			}
 		}
 	}
-	return channels, replaces
+	return channel, place
+}
+
+// placeOf is what a bundle says of its place in a channel.
+func placeOf(bundle *manifests.Bundle) entry {
+	return entry{Name: bundle.CSV.Name, Replaces: bundle.CSV.Spec.Replaces, Skips: bundle.CSV.Spec.Skips}
 }
 
 func TestTheBundleReplacesWhatTheUpgradeGraphSays(t *testing.T) {
 	g := NewWithT(t)
-	_, replaces := inGraph(g, csv(g).Name)
-	g.Expect(csv(g).Spec.Replaces).To(Equal(replaces))
+	_, place := inGraph(g, csv(g).Name)
+	g.Expect(placeOf(load(g))).To(Equal(place))
 }
 
-// A graph as it is in later versions: v1.1.0 is a candidate that was never
-// stable, v1.1.1 came after it and is stable at once, v1.2.0 is a candidate.
+// A graph as it is in later versions: v1.1.0 was stable, and was taken back; v1.1.1 is stable at once; v1.2.0 is
+// a candidate.
 const laterGraph = `# The upgrade graph.
 schema: olm.channel
 package: critical-service-operator
@@ -61,16 +68,39 @@ package: critical-service-operator
 name: candidate-v1
 entries:
 - name: critical-service-operator.v1.0.0
-- name: critical-service-operator.v1.1.0
+- name: critical-service-operator.v1.1.0-rc.1
   replaces: critical-service-operator.v1.0.0
+- name: critical-service-operator.v1.1.0
+  replaces: critical-service-operator.v1.1.0-rc.1
 - name: critical-service-operator.v1.1.1
   replaces: critical-service-operator.v1.1.0
 - name: critical-service-operator.v1.2.0
   replaces: critical-service-operator.v1.1.1
+  skips: [critical-service-operator.v1.1.2, critical-service-operator.v1.1.3]
 `
 
-// scratch is a copy of all that a bundle is made of, with the later graph.
-func scratch(t *testing.T) string {
+// earlierGraph is the one before v1.1.0 was taken back.
+const earlierGraph = `schema: olm.channel
+package: critical-service-operator
+name: stable-v1
+entries:
+- name: critical-service-operator.v1.0.0
+- name: critical-service-operator.v1.1.0
+  replaces: critical-service-operator.v1.0.0
+---
+schema: olm.channel
+package: critical-service-operator
+name: candidate-v1
+entries:
+- name: critical-service-operator.v1.0.0
+- name: critical-service-operator.v1.1.0-rc.1
+  replaces: critical-service-operator.v1.0.0
+- name: critical-service-operator.v1.1.0
+  replaces: critical-service-operator.v1.1.0-rc.1
+`
+
+// scratch is a copy of all that a bundle is made of, with a graph.
+func scratch(t *testing.T, upgrades string) string {
 	g := NewWithT(t)
 	folder := t.TempDir()
 	for _, name := range []string{"api", "config"} {
@@ -84,7 +114,7 @@ func scratch(t *testing.T) string {
 	for _, name := range []string{"hack/bundle.sh", "hack/project.sh", "PROJECT", "go.mod", "go.sum"} {
 		write(name, read(g, name))
 	}
-	write(graph, laterGraph)
+	write(graph, upgrades)
 	return folder
 }
 
@@ -101,34 +131,89 @@ func makeBundle(t *testing.T, folder string, arguments ...string) (string, error
 
 var imageByDigest = "example.com/operator@sha256:" + strings.Repeat("a", 64)
 
+// bundleOf is the bundle that hack/bundle.sh makes of a version in a folder.
+func bundleOf(t *testing.T, folder, version string) *manifests.Bundle {
+	g := NewWithT(t)
+	output := filepath.Join(t.TempDir(), "bundle")
+	said, err := makeBundle(t, folder, "--version", version, "--image", imageByDigest, "--output", output)
+	g.Expect(err).NotTo(HaveOccurred(), said)
+	made, err := manifests.GetBundleFromDir(output)
+	g.Expect(err).NotTo(HaveOccurred())
+	return made
+}
+
 // These tests need operator-sdk and kustomize in bin/tools: `make test` builds them.
 func TestABundleTakesItsPlaceFromTheUpgradeGraph(t *testing.T) {
-	folder := scratch(t)
+	folder := scratch(t, laterGraph)
 	tests := map[string]struct {
-		version, replaces string
-		channels          []string
+		version, channel, replaces string
+		skips                      []string
 	}{
-		"the first version replaces nothing":                   {version: "1.0.0", channels: []string{"stable-v1", "candidate-v1"}},
-		"a candidate is in no other channel":                   {version: "1.2.0", replaces: "critical-service-operator.v1.1.1", channels: []string{"candidate-v1"}},
-		"what is stable replaces the candidate before it":      {version: "1.1.1", replaces: "critical-service-operator.v1.1.0", channels: []string{"stable-v1", "candidate-v1"}},
-		"a version for a test, not in the graph, has channels": {version: "0.9.0", channels: []string{"stable-v1", "candidate-v1"}},
+		"the first version replaces nothing": {version: "1.0.0", channel: "stable-v1"},
+		"a candidate is in no other channel": {
+			version: "1.2.0", channel: "candidate-v1", replaces: "critical-service-operator.v1.1.1",
+			skips: []string{"critical-service-operator.v1.1.2", "critical-service-operator.v1.1.3"},
+		},
+		"what is stable replaces the stable one before it, and skips what was taken back": {
+			version: "1.1.1", channel: "stable-v1", replaces: "critical-service-operator.v1.0.0",
+			skips: []string{"critical-service-operator.v1.1.0"},
+		},
+		"a version for a test, not in the graph, has a channel": {version: "0.9.0", channel: "stable-v1"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			output := filepath.Join(t.TempDir(), "bundle")
-			said, err := makeBundle(t, folder, "--version", test.version, "--image", imageByDigest, "--output", output)
-			g.Expect(err).NotTo(HaveOccurred(), said)
-			made, err := manifests.GetBundleFromDir(output)
-			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(made.CSV.Name).To(Equal("critical-service-operator.v" + test.version))
-			g.Expect(made.CSV.Spec.Replaces).To(Equal(test.replaces))
+			made := bundleOf(t, folder, test.version)
+			g.Expect(placeOf(made)).To(Equal(entry{"critical-service-operator.v" + test.version, test.replaces, test.skips}))
 			g.Expect(linksOf(made.CSV)).To(HaveEach(ContainElement("v"+test.version)), "tags of links")
-			g.Expect(made.Channels).To(ConsistOf(test.channels))
+			g.Expect(made.Channels).To(ConsistOf(test.channel))
 			// The default of the package is that of its newest bundle, candidates included.
 			g.Expect(made.DefaultChannel).To(Equal("stable-v1"))
 		})
 	}
+}
+
+// upgrades are the steps of each channel in a catalog in replaces-mode that got these bundles one after the other:
+// from which version to which. As operator-registry does it (addPackageChannels), the newest bundle that names a
+// channel is its head, and the rest follows from replaces and skips, whatever channels those bundles name.
+func upgrades(g Gomega, submitted ...*manifests.Bundle) map[string]map[string]string {
+	bundles, heads := map[string]*manifests.Bundle{}, map[string]string{}
+	for _, bundle := range submitted {
+		bundles[bundle.CSV.Name] = bundle
+		for _, channel := range bundle.Channels {
+			heads[channel] = bundle.CSV.Name
+		}
+	}
+	steps := map[string]map[string]string{}
+	for channel, head := range heads {
+		steps[channel] = map[string]string{}
+		for name := head; name != ""; name = bundles[name].CSV.Spec.Replaces {
+			g.Expect(bundles).To(HaveKey(name), "%s is in channel %s, and was never submitted", name, channel)
+			place := placeOf(bundles[name])
+			for _, from := range append(place.Skips, place.Replaces) {
+				g.Expect(steps[channel]).NotTo(HaveKey(from))
+				if from != "" {
+					steps[channel][from] = name
+				}
+			}
+		}
+	}
+	return steps
+}
+
+// The community's catalog is in replaces-mode, and gets stable versions only (docs/maintainers/operatorhub.md).
+func TestACatalogInReplacesModeHasWhatIsStable(t *testing.T) {
+	const one, two, three = "critical-service-operator.v1.0.0", "critical-service-operator.v1.1.0", "critical-service-operator.v1.1.1"
+	g := NewWithT(t)
+	before, after := scratch(t, earlierGraph), scratch(t, laterGraph)
+	first, second := bundleOf(t, before, "1.0.0"), bundleOf(t, before, "1.1.0")
+	g.Expect(upgrades(g, first, second)).To(Equal(map[string]map[string]string{"stable-v1": {one: two}}))
+	// v1.1.0 is taken back: the next version comes from both, and v1.1.0 is no step any more.
+	g.Expect(upgrades(g, first, second, bundleOf(t, after, "1.1.1"))).To(Equal(map[string]map[string]string{"stable-v1": {one: three, two: three}}))
+
+	// What was a candidate for some time is made again when it becomes stable, and has another place then.
+	g.Expect(placeOf(bundleOf(t, after, "1.1.0")).Replaces).To(HaveSuffix("-rc.1"))
+	g.Expect(placeOf(second).Replaces).To(Equal(one))
 }
 
 func TestABundleIsRefused(t *testing.T) {
@@ -150,7 +235,7 @@ func TestABundleIsRefused(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			folder := scratch(t)
+			folder := scratch(t, laterGraph)
 			if test.manager != "" {
 				changed := strings.Replace(read(g, "config/manager/manager.yaml"), "      containers:\n", test.manager, 1)
 				g.Expect(os.WriteFile(filepath.Join(folder, "config/manager/manager.yaml"), []byte(changed), 0o600)).To(Succeed())

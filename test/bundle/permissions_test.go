@@ -114,9 +114,9 @@ func named(rules []rbacv1.PolicyRule) []string {
 	return names
 }
 
-// saidToBeGranted are the resources that a text names where it says what the operator may do.
-func saidToBeGranted(g Gomega, text string) []string {
-	_, part, found := strings.Cut(text, "**What it may do**")
+// saidToBeGranted are the resources that a text names where it says what the operator may do, below a heading.
+func saidToBeGranted(g Gomega, text, heading string) []string {
+	_, part, found := strings.Cut(text, heading)
 	g.Expect(found).To(BeTrue())
 	part = regexp.MustCompile(`(?m)^(## |\*\*)`).Split(part, 2)[0]
 	var names []string
@@ -131,8 +131,8 @@ func saidToBeGranted(g Gomega, text string) []string {
 func TestWhatTheOperatorMayDoIsSaidInFull(t *testing.T) {
 	g := NewWithT(t)
 	strategy := csv(g).Spec.InstallStrategy.StrategySpec
-	g.Expect(saidToBeGranted(g, csv(g).Spec.Description)).To(ConsistOf(
+	g.Expect(saidToBeGranted(g, csv(g).Spec.Description, "**What it may do**")).To(ConsistOf(
 		named(slices.Concat(strategy.ClusterPermissions[0].Rules, strategy.Permissions[0].Rules))), "the description in a catalog")
 	everywhere, athome := granted(g)
-	g.Expect(saidToBeGranted(g, read(g, "docs/install.md"))).To(ConsistOf(named(slices.Concat(everywhere, athome))), "docs/install.md")
+	g.Expect(saidToBeGranted(g, read(g, "docs/install.md"), "\n## Permissions\n")).To(ConsistOf(named(slices.Concat(everywhere, athome))), "docs/install.md")
 }

@@ -32,7 +32,9 @@ func TestTheWorkloadsBundleInstallsAlone(t *testing.T) {
 	bundle := siblingBundle(g)
 	g.Expect(bundle.Package).To(Equal(siblingName))
 	g.Expect(bundle.CSV.Name).To(Equal(siblingName+".v"+csv(g).Spec.Version.String()), "both packages have one version")
-	g.Expect(bundle.Channels).To(ConsistOf("stable-v1", "candidate-v1"))
+	channel, place := inGraph(g, bundle.CSV.Name)
+	g.Expect(bundle.Channels).To(ConsistOf(channel))
+	g.Expect(placeOf(bundle)).To(Equal(place))
 	g.Expect(bundle.DefaultChannel).To(Equal("stable-v1"))
 	// OLM v1 refuses a bundle that depends on another package, or that serves an API by aggregation.
 	g.Expect(bundle.Dependencies).To(BeEmpty())
@@ -116,7 +118,7 @@ func TestTheWorkloadsPermissionsAreThoseOfTheMarkersAndSaidInFull(t *testing.T) 
 			g.Expect(rule.Verbs).NotTo(ContainElements("watch"), "Secrets are read by name")
 		}
 	}
-	g.Expect(saidToBeGranted(g, shown.Spec.Description)).To(ConsistOf(
+	g.Expect(saidToBeGranted(g, shown.Spec.Description, "**What it may do**")).To(ConsistOf(
 		named(slices.Concat(strategy.ClusterPermissions[0].Rules, strategy.Permissions[0].Rules))), "the description in a catalog")
 }
 

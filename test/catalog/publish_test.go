@@ -15,6 +15,12 @@ import (
 const (
 	operatorImage = "quay.io/critical-service/operator:v1.1.0"
 	catalogImage  = "quay.io/critical-service/operator-catalog:v1.1.0"
+	latestImage   = "quay.io/critical-service/operator-catalog:latest"
+	channels      = "catalog/" + packageName + "/channels.yaml"
+	// The channels of the catalog that is published as the latest.
+	latestChannels = "configs/" + packageName + "/channels.yaml"
+	// And those of the other package there.
+	latestSibling = "configs/critical-service-workloads/channels.yaml"
 )
 
 var (
@@ -30,6 +36,7 @@ digest)
   [ ! -e registry/down ] || { echo "Error: connection refused" >&2; exit 1; }
   cat "registry/$(basename "$2")" 2>/dev/null || { echo "Error: MANIFEST_UNKNOWN: manifest unknown" >&2; exit 1; } ;;
 push) printf %s "${PUSHED}" > "registry/$(basename "$3")" ;;
+export) tar --create --directory latest configs ;;
 esac
 `
 
@@ -62,7 +69,11 @@ func publish(t *testing.T, dist, registry map[string]string, pushed string, argu
 		}
 	}
 	for image, present := range registry {
-		files["registry/"+filepath.Base(image)] = present
+		if strings.HasPrefix(image, "configs/") {
+			files["latest/"+image] = present
+		} else {
+			files["registry/"+filepath.Base(image)] = present
+		}
 	}
 	for name, content := range files {
 		path := filepath.Join(folder, name)
@@ -82,7 +93,7 @@ func publish(t *testing.T, dist, registry map[string]string, pushed string, argu
 		g.Expect(err).NotTo(HaveOccurred())
 	}
 	for line := range strings.Lines(string(log)) {
-		if !strings.HasPrefix(line, "crane digest ") {
+		if !strings.HasPrefix(line, "crane digest ") && !strings.HasPrefix(line, "crane export ") {
 			ran = append(ran, strings.TrimSpace(line))
 		}
 	}
@@ -94,7 +105,17 @@ func released() map[string]string {
 	return map[string]string{
 		"images.txt":   operatorImage + "@" + digest + "\n" + catalogImage + "@" + digest + "\n",
 		"install.yaml": "kind: Namespace",
+		channels:       withVersions("v1.0.0", "v1.1.0"),
 	}
+}
+
+// withVersions is the file of a channel with these versions.
+func withVersions(versions ...string) string {
+	text := "schema: olm.channel\nentries:\n"
+	for _, version := range versions {
+		text += "- name: " + packageName + "." + version + "\n"
+	}
+	return text
 }
 
 const page = "gh release create v1.1.0 --verify-tag --title v1.1.0 --notes-file - dist/install.yaml dist/install-workloads.yaml " +
@@ -105,8 +126,8 @@ func TestAReleaseIsPublished(t *testing.T) {
 	_, ran := publish(t, released(), nil, digest, "v1.1.0")
 	g.Expect(ran).To(Equal([]string{
 		"crane push dist/images/operator " + operatorImage,
+		"crane push dist/images/operator-catalog " + latestImage,
 		"crane push dist/images/operator-catalog " + catalogImage,
-		"crane tag " + catalogImage + " latest",
 		"gh release view v1.1.0",
 		page, "notes: - new", "notes:",
 	}))
@@ -116,7 +137,7 @@ func TestAReleaseThatWasInterruptedGoesOn(t *testing.T) {
 	g := NewWithT(t)
 	_, ran := publish(t, released(), map[string]string{operatorImage: digest}, digest, "v1.1.0")
 	g.Expect(ran).To(HaveExactElements(
-		"crane push dist/images/operator-catalog "+catalogImage, "crane tag "+catalogImage+" latest",
+		"crane push dist/images/operator-catalog "+latestImage, "crane push dist/images/operator-catalog "+catalogImage,
 		"gh release view v1.1.0", page, "notes: - new", "notes:"))
 }
 
@@ -124,7 +145,51 @@ func TestTheCatalogAloneIsPublishedWithoutAPage(t *testing.T) {
 	g := NewWithT(t)
 	image := "quay.io/critical-service/operator-catalog:v1.1.0-stable"
 	_, ran := publish(t, map[string]string{"images.txt": image + "@" + digest + "\n"}, nil, digest, "v1.1.0-stable")
-	g.Expect(ran).To(Equal([]string{"crane push dist/images/operator-catalog " + image, "crane tag " + image + " latest"}))
+	g.Expect(ran).To(Equal([]string{"crane push dist/images/operator-catalog " + latestImage, "crane push dist/images/operator-catalog " + image}))
+}
+
+func TestTheLatestCatalogLosesNoVersion(t *testing.T) {
+	moves := "crane push dist/images/operator-catalog " + latestImage
+	tests := map[string]struct {
+		registry map[string]string
+		moves    bool
+		said     string
+	}{
+		"there is none yet": {moves: true},
+		"this one has one version more": {
+			registry: map[string]string{latestImage: other, latestChannels: withVersions("v1.0.0")}, moves: true,
+		},
+		"this one has the same versions, in other channels": {
+			registry: map[string]string{latestImage: other, latestChannels: withVersions("v1.1.0", "v1.0.0", "v1.0.0")}, moves: true,
+		},
+		"the publication was interrupted before its last step": {
+			registry: map[string]string{operatorImage: digest, latestImage: digest, latestChannels: withVersions("v1.0.0", "v1.1.0")}, moves: true,
+		},
+		"this one is of an earlier minor version, which has no later one": {
+			registry: map[string]string{latestImage: other, latestChannels: withVersions("v1.0.0", "v1.1.0", "v1.2.0-rc.1", "v1.2.0")},
+			said:     latestImage + " stays: it has " + packageName + ".v1.2.0, " + packageName + ".v1.2.0-rc.1, and this catalog has not.",
+		},
+		"this one has not all versions of the other package": {
+			registry: map[string]string{latestImage: other, latestChannels: withVersions("v1.0.0"), latestSibling: "- name: critical-service-workloads.v1.0.1\n"},
+			said:     latestImage + " stays: it has critical-service-workloads.v1.0.1, and this catalog has not.",
+		},
+		"this one was published before, and another since": {
+			registry: map[string]string{operatorImage: digest, catalogImage: digest, latestImage: other, latestChannels: withVersions("v1.0.0", "v1.1.0")},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			said, ran := publish(t, released(), test.registry, digest, "v1.1.0")
+			g.Expect(said).To(ContainSubstring(test.said))
+			g.Expect(ran).To(ContainElement(page), "all else is published")
+			if test.moves {
+				g.Expect(ran).To(ContainElement(moves))
+			} else {
+				g.Expect(ran).NotTo(ContainElement(ContainSubstring(latestImage)))
+			}
+		})
+	}
 }
 
 func TestNothingIsPublished(t *testing.T) {
@@ -166,6 +231,11 @@ func TestNothingIsPublished(t *testing.T) {
 		"if the registry does not say what it has": {
 			dist: released(), registry: map[string]string{"down": ""}, arguments: []string{"v1.1.0"},
 			said: "is published already cannot be seen: Error: connection refused",
+		},
+		"if the latest catalog does not say which versions it has": {
+			dist:     map[string]string{"images.txt": catalogImage + "@" + digest + "\n", channels: withVersions("v1.1.0")},
+			registry: map[string]string{latestImage: other}, arguments: []string{"v1.1.0"},
+			said: "which versions " + latestImage + " has cannot be seen.",
 		},
 	}
 	for name, test := range tests {

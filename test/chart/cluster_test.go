@@ -26,8 +26,9 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
-// waitTimeout is far more than anything here takes.
-const waitTimeout = time.Minute
+// waitTimeout is far more than anything here takes. When a definition is deleted that was made just
+// before, Kubernetes itself may wait a minute for its objects to go, and then tries again.
+const waitTimeout = 3 * time.Minute
 
 // world is a cluster in which nothing of ours is installed. There is one API
 // server, so that tests run one after the other.

@@ -205,6 +205,7 @@ func inDeployment(t *testing.T, objects map[string]*unstructured.Unstructured, p
 
 func TestAValueOfTheChartDecides(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("0a", 32)
+	architectures := `"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"kubernetes.io/arch","operator":"In","values":["amd64","arm64"]}]}]}}`
 	pod := func(path ...string) []string { return append([]string{"spec", "template", "spec"}, path...) }
 	for sentence, test := range map[string]struct {
 		values []string
@@ -228,7 +229,8 @@ func TestAValueOfTheChartDecides(t *testing.T) {
 		"resources":                    {[]string{`resources={"limits":{"memory":"1Gi"}}`}, pod("containers", "resources", "limits"), `{"memory":"1Gi"}`},
 		"a node selector":              {[]string{`nodeSelector={"a/b":"true"}`}, pod("nodeSelector"), `{"a/b":"true","kubernetes.io/os":"linux"}`},
 		"tolerations":                  {[]string{`tolerations=[{"operator":"Exists"}]`}, pod("tolerations"), `[{"operator":"Exists"}]`},
-		"an affinity":                  {[]string{`affinity={"nodeAffinity":{}}`}, pod("affinity"), `{"nodeAffinity":{}}`},
+		"an affinity":                  {[]string{`affinity={"podAffinity":{}}`}, pod("affinity"), `{` + architectures + `,"podAffinity":{}}`},
+		"other architectures":          {[]string{`affinity={"nodeAffinity":null}`}, pod("affinity"), `null`},
 		"no spread":                    {[]string{`topologySpreadConstraints=[]`}, pod("topologySpreadConstraints"), `null`},
 		"another priority class":       {[]string{`priorityClassName="mine"`}, pod("priorityClassName"), `"mine"`},
 		"no priority class":            {[]string{`priorityClassName=""`}, pod("priorityClassName"), `null`},

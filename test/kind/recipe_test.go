@@ -68,6 +68,15 @@ func follow(t *testing.T, copied *checkout.Checkout) {
 	}
 }
 
+// generating are the targets that `make verify` compares, but for the module files: no step of the
+// page changes them, and they need modules that nothing else does.
+func generating(t *testing.T, copied *checkout.Checkout) []string {
+	t.Helper()
+	list := regexp.MustCompile(`targets=\(tidy ([a-z -]+)\)`).FindStringSubmatch(copied.Read(t, "hack/verify.sh"))
+	NewWithT(t).Expect(list).To(HaveLen(2))
+	return strings.Fields(list[1])
+}
+
 // The commands of the page run in the copy, and the tests among them hold the new kind to be
 // complete. These need the tools that `make test` builds, and its API server.
 func TestAKindIsAddedByThePage(t *testing.T) {
@@ -77,5 +86,11 @@ func TestAKindIsAddedByThePage(t *testing.T) {
 	copied := checkout.New(t, root)
 	// As the Makefile has it, so that what is compiled for the product serves here as well.
 	copied.Env = append(copied.Env, "CGO_ENABLED=0")
+	// What verify looks at is what Git knows, or would.
+	said, err := copied.Run(t, "git", "init", "--quiet")
+	g := NewWithT(t)
+	g.Expect(err).NotTo(HaveOccurred(), said)
 	follow(t, copied)
+	said, err = copied.Run(t, "hack/verify.sh", generating(t, copied)...)
+	g.Expect(err).NotTo(HaveOccurred(), said)
 }

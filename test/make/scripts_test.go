@@ -2,6 +2,7 @@ package make_test
 
 import (
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -15,11 +16,13 @@ import (
 const stub = `#!/usr/bin/env bash
 printf '%s %s\n' "${0##*/}" "$*" >> "$CALLS"
 case "${0##*/} $*" in
-'devcluster kubeconfig') echo kubeconfig-of-the-devcluster ;;
+'devcluster kubeconfig') [[ ! ${STOPPED:-} ]] && echo "$PWD/kubeconfig-of-the-devcluster" ;;
+'kubectl --namespace critical-service-trial get subscriptions'*) echo "${TRIAL:-}" ;;
 'kubectl config current-context') echo far-away ;;
 'kubectl get nodes'*architecture*) echo amd64 ;;
 'kubectl get pods'*) echo "${RUNNING:-}" ;;
 'kubectl get customresourcedefinitions --output name') echo customresourcedefinition.apiextensions.k8s.io/criticalservices.mycrd.com ;;
+"docker push ${REFUSED:-}") exit 1 ;;
 esac
 `
 
@@ -68,14 +71,14 @@ var fork = []string{
 func TestABundleOfAForkRunsOnTheDevcluster(t *testing.T) {
 	g := NewWithT(t)
 	s := newStage(t, fork...)
-	said, err := s.Run(t, "hack/run-bundle.sh", "up")
+	said, err := s.Run(t, "hack/run-bundle.sh", "up", "--skip-tls")
 	g.Expect(err).NotTo(HaveOccurred(), said)
 	g.Expect(s.called(t, "devcluster", "make", "docker")).To(HaveExactElements(
 		"devcluster up", "devcluster kubeconfig", "devcluster olm up",
 		"make --no-print-directory binaries ARCH=amd64 VERSION=v0.0.7",
 		"devcluster image build --tag registry.example.com/me/op:v0.0.7 --target prebuilt --build-arg BASE=scratch --build-arg VERSION=v0.0.7 .",
 		"devcluster image build --tag registry.example.com/me/op-bundle:v0.0.7 --file bin/run-bundle/bundle/bundle.Dockerfile bin/run-bundle/bundle",
-		"devcluster with-registry -- "+s.Root+"/bin/tools/operator-sdk run bundle registry.example.com/me/op-bundle:v0.0.7 --namespace critical-service-trial --timeout 6m",
+		"devcluster with-registry -- "+s.Root+"/bin/tools/operator-sdk run bundle registry.example.com/me/op-bundle:v0.0.7 --namespace critical-service-trial --timeout 6m --skip-tls",
 	))
 	bundle, err := manifests.GetBundleFromDir(s.Path("bin/run-bundle/bundle"))
 	g.Expect(err).NotTo(HaveOccurred())
@@ -85,12 +88,35 @@ func TestABundleOfAForkRunsOnTheDevcluster(t *testing.T) {
 	g.Expect(s.Read(t, "bundle/metadata/annotations.yaml")).To(ContainSubstring("stable-v1"), "the bundle of the repository stays")
 }
 
+// ownKubeconfig is what the devcluster writes, and what its users export.
+const ownKubeconfig = "kubeconfig-of-the-devcluster"
+
+func TestTheDevclusterIsKnownByItsKubeconfig(t *testing.T) {
+	for script, c := range map[string]struct{ verb, calls string }{
+		"hack/run-bundle.sh": {"up", "devcluster image build"}, "hack/demo.sh": {"down", "devcluster down"},
+	} {
+		t.Run(script, func(t *testing.T) {
+			g := NewWithT(t)
+			s := newStage(t, append([]string{"KUBECONFIG=" + ownKubeconfig}, fork...)...)
+			s.Write(t, ownKubeconfig, "", 0o600)
+			said, err := s.Run(t, script, c.verb)
+			g.Expect(err).NotTo(HaveOccurred(), said)
+			g.Expect(said).NotTo(ContainSubstring("far-away"))
+			g.Expect(s.called(t, "docker", "buildah")).To(BeEmpty(), "no other registry is needed")
+			g.Expect(s.called(t, "devcluster")).To(ContainElement(HavePrefix(c.calls)))
+		})
+	}
+}
+
+// These see a trial that run-bundle installed.
+const trial = "TRIAL=catalogsource.operators.coreos.com/critical-service-operator-catalog"
+
 func TestABundleIsRemovedInTheOrderOfTheDocuments(t *testing.T) {
 	g := NewWithT(t)
-	s := newStage(t)
+	s := newStage(t, trial)
 	said, err := s.Run(t, "hack/run-bundle.sh", "down")
 	g.Expect(err).NotTo(HaveOccurred(), said)
-	calls := s.called(t, "devcluster with-registry", "kubectl delete", "kubectl --namespace")
+	calls := s.called(t, "devcluster with-registry", "kubectl delete", "kubectl --namespace kube-system")
 	g.Expect(calls).To(HaveExactElements(
 		"kubectl delete maintenances,servicefallbacks --all --all-namespaces",
 		"kubectl delete criticalservices --all",
@@ -107,6 +133,39 @@ func TestABundleIsRemovedInTheOrderOfTheDocuments(t *testing.T) {
 	} {
 		g.Expect(page).To(ContainSubstring(named))
 	}
+	// It waits for what the page has users wait for.
+	waits := regexp.MustCompile(`(?m)^kubectl get (\S+) -A (?:-l|--field-selector) (\S+)$`).FindAllStringSubmatch(page, -1)
+	g.Expect(waits).To(HaveLen(3))
+	for _, wait := range waits {
+		g.Expect(s.called(t, "kubectl get "+wait[1])).To(ContainElement(ContainSubstring(wait[2])))
+	}
+}
+
+// With the operator go all objects of its kinds, and they may be those of others.
+func TestABundleIsNotRemoved(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		environment []string
+		says        string
+	}{
+		"where run-bundle has installed none": {
+			[]string{"KUBECONFIG=far-away"}, "'make run-bundle' has installed nothing in the cluster of context far-away",
+		},
+		"where the operator runs in another namespace as well": {
+			[]string{"KUBECONFIG=far-away", trial, "RUNNING=critical-service-trial\nshop"}, "the operator runs in namespace shop as well",
+		},
+		"from a devcluster that does not run": {
+			[]string{trial, "STOPPED=1"}, "the devcluster does not run",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			s := newStage(t, c.environment...)
+			said, err := s.Run(t, "hack/run-bundle.sh", "down")
+			g.Expect(err).To(HaveOccurred())
+			g.Expect(said).To(ContainSubstring(c.says))
+			g.Expect(said + s.Read(t, "calls")).NotTo(Or(ContainSubstring("delete"), ContainSubstring("cleanup"), ContainSubstring("devcluster up")))
+		})
+	}
 }
 
 func TestABundleDoesNotRun(t *testing.T) {
@@ -119,7 +178,7 @@ func TestABundleDoesNotRun(t *testing.T) {
 		},
 		"on a cluster that cannot have the project's images": {
 			[]string{"VERSION=1.0.0", "KUBECONFIG=far-away", "IMG=quay.io/critical-service/operator:v1.0.0", "BUNDLE_IMG=registry.example.com/me/op-bundle:v1.0.0"},
-			"KUBECONFIG=far-away make run-bundle IMAGE_TAG_BASE=registry.example.com/you/operator",
+			"/far-away make run-bundle IMAGE_TAG_BASE=registry.example.com/you/operator",
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -133,6 +192,14 @@ func TestABundleDoesNotRun(t *testing.T) {
 	}
 }
 
+func TestWhoMayNotPushIsAskedForNames(t *testing.T) {
+	g := NewWithT(t)
+	s := newStage(t, append([]string{"KUBECONFIG=far-away", "CONTAINER_TOOL=docker", "REFUSED=registry.example.com/me/op:v0.0.7"}, fork...)...)
+	said, err := s.Run(t, "hack/run-bundle.sh", "up")
+	g.Expect(err).To(HaveOccurred())
+	g.Expect(said).To(MatchRegexp(`cannot push registry.example.com/me/op:v0.0.7\.\n.*\n  KUBECONFIG=/.*/far-away make run-bundle IMAGE_TAG_BASE=`))
+}
+
 // What the demo and the end-to-end tests deliver follows from the content, under the name of the fork.
 func TestTheDemoHasTheImagesOfAFork(t *testing.T) {
 	g := NewWithT(t)
@@ -143,6 +210,29 @@ func TestTheDemoHasTheImagesOfAFork(t *testing.T) {
 	said, err := s.Run(t, "bash", "-euc", "source hack/cluster.sh; use_cluster; deliver_images")
 	g.Expect(err).NotTo(HaveOccurred(), said)
 	g.Expect(s.called(t, "devcluster image build")).To(ContainElement(MatchRegexp(`--tag registry\.example\.com/me/op:dev-[0-9a-f]{12} `)))
+}
+
+// The demo replaces the operator of a cluster, and deletes its definitions with all that they define.
+func TestTheDemoLeavesAnOperatorInUse(t *testing.T) {
+	for sentence, c := range map[string]struct{ kubectl, verb, says string }{
+		"that it did not install": {
+			`case $* in *"get namespace critical-service-demo"*) exit 1;; esac`, "up", "is installed in the cluster of context",
+		},
+		"that protects more than its shop": {
+			`case $* in *get\ criticalservices*) printf "%s\n" "CriticalService /shop" "Maintenance critical-service-demo/web" "ServiceFallback shop/web";; esac`,
+			"down", "would be deleted with the operator:\nServiceFallback shop/web\n",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			s := newStage(t, "KUBECONFIG=one-of-theirs")
+			s.Write(t, "stubs/kubectl", "#!/usr/bin/env bash\necho \"kubectl $*\" >> \"$CALLS\"\n"+c.kubectl+"\n", 0o755)
+			said, err := s.Run(t, "hack/demo.sh", c.verb)
+			g.Expect(err).To(HaveOccurred())
+			g.Expect(said).To(ContainSubstring(c.says))
+			g.Expect(s.called(t, "kubectl delete", "kubectl apply", "make")).To(BeEmpty(), "nothing is changed")
+		})
+	}
 }
 
 func TestAnImageForSeveralPlatforms(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// The targets of a project that `operator-sdk init` of version 1.42 makes, but for lint-config and
-// catalog's SQLite index.
+// The targets of a project that `operator-sdk init` of version 1.42 makes, but for catalog's SQLite index.
 var targets = []string{
-	"all", "help", "manifests", "generate", "fmt", "vet", "test", "test-e2e", "lint", "lint-fix",
+	"all", "help", "manifests", "generate", "fmt", "vet", "test", "setup-test-e2e", "test-e2e", "cleanup-test-e2e",
+	"lint", "lint-fix", "lint-config",
 	"build", "run", "docker-build", "docker-push", "docker-buildx", "build-installer",
 	"install", "uninstall", "deploy", "undeploy",
 	"kustomize", "controller-gen", "setup-envtest", "envtest", "golangci-lint", "operator-sdk", "opm",
@@ -35,12 +35,12 @@ func TestTheWorkloadsHaveTheSameTargets(t *testing.T) {
 		"generate": "paths=./api/...", "manifests": "rbac:roleName=critical-service-workloads ", "chart": "-project workloads ",
 		"fmt": "golangci-lint fmt", "vet": "go -C . vet -tags e2e ./...", "lint": "golangci-lint run", "lint-fix": "golangci-lint run --fix",
 		"verify": "../hack/verify.sh", "vuln": "../hack/vuln.sh", "test": "../hack/gotest.sh workloads ./...", "e2e": "--directory=../ e2e-workloads",
-		"binaries": "-o ../bin/workloads/linux-", "docker-build": "--tag quay.io/critical-service/workloads:dev ", "docker-push": "push quay.io/critical-service/workloads:dev",
+		"binaries": "-o ../bin/workloads/linux-", "docker-build": "--tag quay.io/critical-service/workloads:v1.0.0 ", "docker-push": "push quay.io/critical-service/workloads:v1.0.0",
 		"bundle":          "../hack/bundle.sh --project workloads --version 1.0.0 --image quay.io/critical-service/workloads:v1.0.0 ",
 		"bundle-validate": "../hack/bundle-validate.sh workloads/bundle", "bundle-build": "--tag quay.io/critical-service/workloads-bundle:v1.0.0 .",
 		"bundle-push": "push quay.io/critical-service/workloads-bundle:v1.0.0", "catalog": "../hack/catalog.sh --project workloads ",
 		"install": "kustomize build config/crd", "uninstall": "kustomize build config/crd",
-		"deploy": "../hack/render.sh quay.io/critical-service/workloads:dev workloads ", "undeploy": "../hack/render.sh quay.io/critical-service/workloads:dev workloads ",
+		"deploy": "../hack/render.sh quay.io/critical-service/workloads:v1.0.0 workloads ", "undeploy": "../hack/render.sh quay.io/critical-service/workloads:v1.0.0 workloads ",
 		"build-installer": "> ../dist/install-workloads.yaml", "chart-package": "../hack/chart.sh 1.0.0 workloads", "help": "awk",
 	} {
 		t.Run(target, func(t *testing.T) {
@@ -86,6 +86,7 @@ func TestEveryToolIsATarget(t *testing.T) {
 	heading := regexp.MustCompile(`(?m)^Tools, .*: (.*)$`).FindStringSubmatch(help)
 	g.Expect(heading).To(HaveLen(2), help)
 	g.Expect(strings.Fields(heading[1])).To(ConsistOf(tools), "the heading of the tools in `make help`")
+	g.Expect(help).To(HaveSuffix(heading[0]+"\n"), "below that heading is nothing else")
 }
 
 func TestHelpIsReadable(t *testing.T) {

@@ -42,17 +42,30 @@ var variables = map[string][]string{
 		"bundle", "bundle-build", "bundle-push", "catalog", "catalog-build", "catalog-push", "run-bundle", "docker-build", "docker-push",
 		"docker-buildx", "build", "binaries", "deploy", "build-installer", "chart", "chart-package", "release", "release-catalog", "plugin-release",
 	},
-	"CHANNELS":        {"bundle", "run-bundle", "release"},
+	"CHANNELS":        {"bundle", "run-bundle", "catalog", "release"},
 	"DEFAULT_CHANNEL": {"bundle", "run-bundle", "catalog", "release"},
 	"IMAGE_TAG_BASE": {
 		"bundle", "bundle-build", "bundle-push", "catalog", "catalog-build", "catalog-push", "run-bundle", "docker-build", "docker-push",
 		"docker-buildx", "deploy", "build-installer", "scorecard-build", "release", "release-catalog",
 	},
 	"BUNDLE_IMG":       {"bundle-build", "bundle-push", "catalog", "catalog-build", "run-bundle", "release"},
-	"BUNDLE_IMGS":      {"catalog", "catalog-build", "release", "release-catalog"},
+	"BUNDLE_IMGS":      {"catalog", "catalog-build", "catalog-push", "release", "release-catalog"},
 	"CATALOG_IMG":      {"catalog-build", "catalog-push", "release", "release-catalog"},
 	"CATALOG_BASE_IMG": {"catalog", "catalog-build", "release", "release-catalog"},
 	"PLATFORMS":        {"docker-buildx"},
+
+	"USE_IMAGE_DIGESTS":        {"run-bundle"},
+	"BUNDLE_GEN_FLAGS":         {"bundle", "run-bundle"},
+	"BUNDLE_METADATA_OPTS":     {"bundle", "run-bundle"},
+	"BUNDLE_CHANNELS":          {"bundle", "run-bundle"},
+	"BUNDLE_DEFAULT_CHANNEL":   {"bundle", "run-bundle"},
+	"LOCALBIN":                 {"kustomize", "operator-sdk", "setup-envtest", "test"},
+	"OPERATOR_SDK_VERSION":     {"operator-sdk", "bundle"},
+	"KUSTOMIZE_VERSION":        {"kustomize"},
+	"CONTROLLER_TOOLS_VERSION": {"controller-gen"},
+	"GOLANGCI_LINT_VERSION":    {"golangci-lint"},
+	"ENVTEST_VERSION":          {"setup-envtest", "envtest"},
+	"ENVTEST_K8S_VERSION":      {"setup-envtest", "envtest", "test"},
 }
 
 // values are such as no default has.
@@ -61,7 +74,7 @@ var values = map[string]string{
 }
 
 func TestAVariableOfTheScaffoldIsNeverIgnored(t *testing.T) {
-	refusal := regexp.MustCompile(`(?m)^(?:Makefile|hack/project\.mk):\d+: \*\*\* ([A-Z_]+) is not supported\b.+\.  Stop\.$`)
+	refusal := regexp.MustCompile(`(?m)^\S+:\d+: \*\*\* ([A-Z0-9_ ]+): not supported, because .+\.  Stop\.$`)
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		value, isKnown := values[name]
 		if !isKnown {
@@ -100,8 +113,9 @@ func TestWhatVariablesMean(t *testing.T) {
 			[]string{"bundle"},
 			[]string{"--image quay.io/critical-service/operator:v1.0.0 ", "--scorecard-image quay.io/critical-service/operator-scorecard:v1.0.0 "},
 		},
-		"without any, an image that is built is not that of the release": {
-			[]string{"docker-build"}, []string{"--tag quay.io/critical-service/operator:dev "},
+		"what is built is what the bundle installs, by VERSION alone as well": {
+			[]string{"docker-build", "bundle", "VERSION=0.0.7"},
+			[]string{"--tag quay.io/critical-service/operator:v0.0.7 ", "--image quay.io/critical-service/operator:v0.0.7 "},
 		},
 		"IMG is the image of the bundle, too": {
 			[]string{"bundle", "IMG=registry.example.com/me/op:v0.0.7"}, []string{"--image registry.example.com/me/op:v0.0.7 "},
@@ -144,17 +158,54 @@ func TestWhatVariablesMean(t *testing.T) {
 	}
 }
 
-// What the page says is at least something that make would do, with the names that are given.
-func TestTheCommandsOfTheInstallPageArePlanned(t *testing.T) {
-	g := NewWithT(t)
-	commands := regexp.MustCompile(`(?m)^make (.*)$`).FindAllStringSubmatch(repository().Read(t, "docs/install.md"), -1)
-	g.Expect(len(commands)).To(BeNumerically(">", 1))
-	for _, command := range commands {
-		said, err := planned(t, strings.Fields(command[1])...)
+// Tutorials of Operator SDK begin with edits of the Makefile.
+func TestAnEditOfTheMakefileCounts(t *testing.T) {
+	targets := []string{"--dry-run", "CONTAINER_TOOL=docker", "docker-build", "bundle", "run-bundle", "bundle-build", "catalog", "catalog-build"}
+	for sentence, c := range map[string]struct{ edits, images []string }{
+		"of the names": {
+			[]string{`s|^IMAGE_TAG_BASE ?=.*|IMAGE_TAG_BASE ?= registry.example.com/me/op|`},
+			[]string{"registry.example.com/me/op:v1.0.0", "registry.example.com/me/op-bundle:v1.0.0"},
+		},
+		"of the version": {
+			[]string{`s|^VERSION ?=.*|VERSION ?= 0.0.7|`},
+			[]string{"quay.io/critical-service/operator:v0.0.7", "quay.io/critical-service/operator-bundle:v0.0.7"},
+		},
+		"of the image": {
+			[]string{`s|^IMAGE_TAG_BASE ?=.*|IMAGE_TAG_BASE ?= registry.example.com/me/op|`, `s|^IMG ?=.*|IMG ?= registry.example.com/you/manager:dev|`},
+			[]string{"registry.example.com/you/manager:dev", "registry.example.com/me/op-bundle:v1.0.0"},
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			copied := checkout.New(t, root)
+			for _, edit := range c.edits {
+				said, err := copied.Run(t, "sed", "-i.orig", edit, "Makefile")
+				g.Expect(err).NotTo(HaveOccurred(), said)
+			}
+			said, err := copied.Run(t, "make", targets...)
+			g.Expect(err).NotTo(HaveOccurred(), said)
+			found := regexp.MustCompile(`(?:--tag |--image |--bundle-image | IMG=| BUNDLE_IMG=|\bimage=')([^ ;']+)`).FindAllStringSubmatch(said, -1)
+			g.Expect(len(found)).To(BeNumerically(">", 6), said)
+			for _, image := range found {
+				g.Expect(image[1]).To(BeElementOf(append(c.images, strings.Replace(c.images[1], "-bundle:", "-catalog:", 1))), said)
+			}
+			for _, image := range c.images {
+				g.Expect(strings.Count(said, image)).To(BeNumerically(">=", 3), "%s in\n%s", image, said)
+			}
+		})
+	}
+}
+
+// They are those of releases, and a login may be at hand that may push them.
+func TestNamesOfTheProjectAreNotPushed(t *testing.T) {
+	copied := checkout.New(t, root)
+	for _, target := range []string{"docker-push", "docker-buildx", "bundle-push", "catalog-push"} {
+		g := NewWithT(t)
+		said, err := copied.Run(t, "make", target, "CONTAINER_TOOL=false")
+		g.Expect(err).To(HaveOccurred())
+		g.Expect(said).To(MatchRegexp(`quay.io/critical-service/operator\S* is a name of the project, .* give IMAGE_TAG_BASE.\n`))
+		said, err = copied.Run(t, "make", target, "CONTAINER_TOOL=true", "IMAGE_TAG_BASE=registry.example.com/me/op")
 		g.Expect(err).NotTo(HaveOccurred(), said)
-		for _, image := range []string{"operator:v1.0.0", "operator-bundle:v1.0.0"} {
-			g.Expect(said).To(ContainSubstring("registry.example.com/you/"+image), command[0])
-		}
 	}
 }
 
@@ -169,6 +220,7 @@ func TestMakeBundleOfATutorial(t *testing.T) {
 		"with every variable": {
 			arguments: []string{"IMG=registry.example.com/me/op:v0.0.7", "VERSION=0.0.7", "CHANNELS=alpha,beta", "DEFAULT_CHANNEL=beta"},
 			version:   "0.0.7", image: "registry.example.com/me/op:v0.0.7", channels: []string{"alpha", "beta"}, defaultChannel: "beta",
+			says: "Its scorecard tests are the project's, of quay.io/critical-service/operator-scorecard:v0.0.7: for your own, give SCORECARD_IMG or IMAGE_TAG_BASE.",
 		},
 		"the first of CHANNELS is the default": {
 			arguments: []string{"IMAGE_TAG_BASE=registry.example.com/me/op", "VERSION=0.0.7", "CHANNELS=alpha,beta"},
@@ -181,17 +233,28 @@ func TestMakeBundleOfATutorial(t *testing.T) {
 		"a version that no channel has needs CHANNELS": {
 			arguments: []string{"VERSION=0.0.7"}, says: "For a catalog of your own, give its CHANNELS.",
 		},
+		"a version is X.Y.Z": {
+			arguments: []string{"VERSION=7"}, says: "There is no bundle: VERSION is 7, and must be X.Y.Z or vX.Y.Z.\n",
+		},
+		"commas are between channels": {
+			arguments: []string{"VERSION=0.0.7", "CHANNELS=alpha beta"}, says: "There is no bundle: CHANNELS is 'alpha beta', and must be names with commas between them.\n",
+		},
+		"the default is a channel": {
+			arguments: []string{"VERSION=0.0.7", "CHANNELS=alpha", "DEFAULT_CHANNEL=stable"}, says: "There is no bundle: DEFAULT_CHANNEL is stable, which is neither one of alpha nor in ",
+		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
 			copied := checkout.New(t, root)
 			said, err := copied.Run(t, "make", append([]string{"bundle"}, c.arguments...)...)
-			if c.says != "" {
+			g.Expect(said).To(ContainSubstring(c.says))
+			if c.version == "" {
 				g.Expect(err).To(HaveOccurred())
-				g.Expect(said).To(ContainSubstring(c.says))
 				return
 			}
 			g.Expect(err).NotTo(HaveOccurred(), said)
+			g.Expect(said).NotTo(ContainSubstring("level="))
+			g.Expect(said).To(ContainSubstring("bundle is critical-service-operator.v" + c.version + " in " + strings.Join(c.channels, ", ")))
 			bundle, err := manifests.GetBundleFromDir(copied.Path("bundle"))
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(bundle.CSV.Name).To(Equal("critical-service-operator.v" + c.version))
@@ -216,14 +279,14 @@ esac
 
 func TestACatalogNamesTheBundleItIsGiven(t *testing.T) {
 	const fork = "registry.example.com/me/op-bundle:v1.0.0"
-	rendered := "catalog/critical-service-operator/bundles/v1.0.0.yaml"
+	const rendered, definition = "catalog/critical-service-operator/bundles/v1.0.0.yaml", "catalog/critical-service-operator/package.yaml"
 	for sentence, c := range map[string]struct {
 		released bool
 		steps    [][]string
 		says     string
 	}{
 		"as the image that the catalog is built with": {
-			steps: [][]string{{"catalog", "BUNDLE_IMG=" + fork, "DEFAULT_CHANNEL=alpha"}, {"catalog-build", "BUNDLE_IMG=" + fork}},
+			steps: [][]string{{"catalog", "BUNDLE_IMG=" + fork, "DEFAULT_CHANNEL=candidate-v1"}, {"catalog-build", "BUNDLE_IMG=" + fork}},
 		},
 		"by IMAGE_TAG_BASE": {
 			steps: [][]string{{"catalog", "IMAGE_TAG_BASE=registry.example.com/me/op"}, {"catalog-build", "IMAGE_TAG_BASE=registry.example.com/me/op"}},
@@ -234,7 +297,15 @@ func TestACatalogNamesTheBundleItIsGiven(t *testing.T) {
 		},
 		"but not of another version": {
 			steps: [][]string{{"catalog", "VERSION=0.0.7"}},
-			says:  "There is no catalog: " + "BUNDLE is the bundle critical-service-operator.v1.0.0, and not of version 0.0.7: run 'make bundle VERSION=0.0.7' first.",
+			says:  "There is no catalog: " + "BUNDLE is the bundle critical-service-operator.v1.0.0, and not of version 0.0.7: run 'make bundle' with the same variables first.",
+		},
+		"but not in a channel that does not have it": {
+			steps: [][]string{{"catalog", "BUNDLE_IMG=" + fork, "CHANNELS=stable-v1,alpha"}},
+			says:  "does not name critical-service-operator.v1.0.0 in the channel alpha.",
+		},
+		"but not of a default channel that there is not": {
+			steps: [][]string{{"catalog", "BUNDLE_IMG=" + fork, "DEFAULT_CHANNEL=alpha"}},
+			says:  "has no channel alpha, which is the default: give another DEFAULT_CHANNEL, or add it.",
 		},
 		"but not in place of one that is released": {
 			released: true, steps: [][]string{{"catalog", "BUNDLE_IMG=" + fork}},
@@ -249,6 +320,7 @@ func TestACatalogNamesTheBundleItIsGiven(t *testing.T) {
 			if c.released {
 				copied.Write(t, rendered, "image: quay.io/critical-service/operator-bundle@sha256:0123\n", 0o600)
 			}
+			before := []string{copied.Read(t, rendered), copied.Read(t, definition)}
 			var said string
 			var err error
 			for _, step := range c.steps {
@@ -260,6 +332,7 @@ func TestACatalogNamesTheBundleItIsGiven(t *testing.T) {
 				bundle, err := filepath.EvalSymlinks(copied.Path("bundle"))
 				g.Expect(err).NotTo(HaveOccurred())
 				g.Expect(said).To(ContainSubstring(strings.ReplaceAll(c.says, "BUNDLE", bundle)))
+				g.Expect([]string{copied.Read(t, rendered), copied.Read(t, definition)}).To(Equal(before), "what is refused changes nothing")
 				return
 			}
 			g.Expect(err).NotTo(HaveOccurred(), said)

@@ -91,7 +91,8 @@ func startPrometheus(t *testing.T, token, static string, namespaces ...string) *
 }
 
 // configuration scrapes Pods as their annotations prometheus.io/... say: in https with a
-// token, in http without one. Labels of the metrics hold, as the ServiceMonitor has it.
+// token, in http without one. What wants a token does not say prometheus.io/scrape, which is
+// for jobs that show none. Labels of the metrics hold, as the ServiceMonitor has it.
 const configuration = `
 global: {scrape_interval: %[1]s, scrape_timeout: %[1]s, evaluation_interval: %[1]s}
 rule_files: [%[2]s]
@@ -105,7 +106,7 @@ scrape_configs:
   authorization: {credentials_file: %[5]s}
   tls_config: {insecure_skip_verify: true}
   relabel_configs:
-  - {source_labels: [__meta_kubernetes_pod_annotation_prometheus_io_scrape, __meta_kubernetes_pod_annotation_prometheus_io_scheme], regex: true;https, action: keep}
+  - {source_labels: [__meta_kubernetes_pod_annotation_prometheus_io_scrape, __meta_kubernetes_pod_annotation_prometheus_io_scheme], regex: ;https, action: keep}
   - &port {source_labels: [__meta_kubernetes_pod_ip, __meta_kubernetes_pod_annotation_prometheus_io_port], separator: ":", target_label: __address__}
   - &path {source_labels: [__meta_kubernetes_pod_annotation_prometheus_io_path], target_label: __metrics_path__}
   - &namespace {source_labels: [__meta_kubernetes_namespace], target_label: namespace}
