@@ -99,6 +99,26 @@ func TestADatabaseThatIsDeletedLeavesItsData(t *testing.T) {
 	w.Expect(again.Data).To(Equal(password.Data), "the data can be opened")
 }
 
+// Its Pod takes a while to end, and is not another user's.
+func TestADatabaseThatIsMadeAgainWaitsForThePodOfTheLast(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	d := w.running()
+	pod := w.pod(d)
+	w.Expect(w.Exists(pod)).To(BeTrue())
+	w.Schedule(pod)
+	w.Delete(d)
+	w.Expect(w.Cluster.Client.Delete(t.Context(), pod)).To(Succeed(), "as the garbage collector does")
+	next := w.database()
+	w.Eventually(w.ready(next)).Should(Equal(workloadsv1.ReasonReplacing))
+	w.Expect(w.condition(next, workloadsv1.ConditionReady).Message).To(ContainSubstring("of an earlier Database"))
+	for _, gone := range []client.Object{pod, w.service(d), w.fallback(d), w.secret(d.SecretName())} {
+		w.Delete(gone)
+	}
+	w.Eventually(w.uid(w.pod(next))).ShouldNot(Or(BeEmpty(), Equal(string(pod.UID))))
+	w.Expect(w.Events(next, "NameTaken")).To(BeEmpty())
+}
+
 // With the document's selector, app: db, each Service leads to both.
 func TestTwoDatabasesOfANamespaceDoNotMix(t *testing.T) {
 	w := newWorld(t)

@@ -85,7 +85,7 @@ func TestWhatMayNotBeChanged(t *testing.T) {
 		"what becomes of the claim":          {"with", `{"storage":{"deletionPolicy":"Delete"}}`},
 		"the image":                          {"without", `{"image":"mongo:7.0"}`},
 		"the type of the Service":            {"without", `{"service":{"type":"ClusterIP"}}`},
-		"one fallback for another":           {"without", `{"fallback":{"page":{}}}`},
+		"one fallback for another":           {"without", `{"fallback":{"page":{},"none":null}}`},
 		"a Secret's name that says the same": {"without", `{"credentials":{"secretName":""}}`},
 		"what the Pod asks":                  {"without", `{"pod":{"resources":{"requests":{"memory":"1Gi"}},"nodeSelector":{"disk":"ssd"}}}`},
 		"the page, for nothing":              {"without", `{"fallback":{"page":null,"none":{}}}`},

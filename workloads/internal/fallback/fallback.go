@@ -90,6 +90,12 @@ func (s *Seen) isTaken(owner metav1.OwnerReference) bool {
 	return controller == nil || controller.UID != owner.UID
 }
 
+// isEarlier reports whether the object goes with an earlier workload of the name.
+func (s *Seen) isEarlier(owner metav1.OwnerReference) bool {
+	controller := metav1.GetControllerOf(s.Object)
+	return controller != nil && controller.UID != owner.UID && controller.Kind == owner.Kind && controller.Name == owner.Name
+}
+
 // Protection is what the condition Protected says.
 type Protection struct {
 	Is              bool
@@ -108,6 +114,8 @@ func (s *Seen) Protected(service metav1.Object, wanted *criticalv2.ServiceFallba
 			Message: "Nothing answers while the Service does not, because this cluster serves no ServiceFallbacks: " +
 				"install critical-service-operator, or set spec.fallback.none to do without.",
 		}
+	case s.isTaken(owner) && s.isEarlier(owner):
+		return pending(service)
 	case s.isTaken(owner):
 		return Protection{
 			Reason: workloadsv1.ReasonNameTaken,

@@ -39,8 +39,9 @@ type Snapshot struct {
 // Secret is what is known of the Secret with the credentials: not what it says.
 type Secret struct {
 	Found bool
-	// Ours reports whether the operator generated it for this Database, or one before it.
-	Ours bool
+	// Ours reports whether the operator generated it for this Database, or left it for the
+	// next. Earlier reports whether it is about to go with a Database of the same name.
+	Ours, Earlier bool
 	// Missing are the keys that it must have and does not.
 	Missing []string
 }
@@ -121,14 +122,17 @@ type decision struct {
 	*Snapshot
 	plan   Plan
 	status *workloadsv1.DatabaseStatus
-	// conflict says which object of another stands in the way; empty if none does.
-	conflict string
+	// conflict says which object of another stands in the way; empty if none does. Earlier
+	// says which one of an earlier Database does, for a while.
+	conflict, earlier string
 	// secretProblem says why there are no credentials; empty if there are, or will be.
 	secretProblem string
 }
 
 // blocked reports whether no Pod may be made or replaced: what runs goes on running.
-func (d *decision) blocked() bool { return d.conflict != "" || d.secretProblem != "" }
+func (d *decision) blocked() bool {
+	return d.conflict != "" || d.earlier != "" || d.secretProblem != ""
+}
 
 // ours is the Database's own Pod; nil if there is none.
 func (d *decision) ours() *corev1.Pod {

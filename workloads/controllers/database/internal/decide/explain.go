@@ -36,6 +36,10 @@ var rules = []rule{
 		message: func(d *decision) string { return d.conflict }, unwatched: true, running: true,
 	},
 	{
+		when: func(d *decision) bool { return d.earlier != "" }, reason: workloadsv1.ReasonReplacing,
+		message: func(d *decision) string { return d.earlier }, unwatched: true,
+	},
+	{
 		when: func(d *decision) bool { return d.secretProblem != "" }, reason: workloadsv1.ReasonSecretInvalid,
 		message: func(d *decision) string { return d.secretProblem }, unwatched: true, running: true,
 	},

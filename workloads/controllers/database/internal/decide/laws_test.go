@@ -88,9 +88,11 @@ func randomPod(r *rand.Rand, d *workloadsv1.Database) *corev1.Pod {
 	if pod.Status.Phase == corev1.PodRunning && r.IntN(2) == 0 {
 		makeReady(pod)
 	}
-	switch r.IntN(8) {
+	switch r.IntN(9) {
 	case 0:
 		pod.ObjectMeta = foreign(d.Name)
+	case 4:
+		pod.OwnerReferences[0].UID = "of-an-earlier-one"
 	case 1:
 		pod.OwnerReferences = nil
 	case 2:

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,30 +19,47 @@ import (
 // findConflict finds an object of another that has a name which the Database needs. It is
 // left alone.
 func (d *decision) findConflict() {
-	db := d.Database
-	taken := func(kind string, object metav1.Object) {
-		if d.conflict == "" && !render.IsOurs(db, object) {
-			d.conflict = fmt.Sprintf("%s %q exists and does not belong to this Database, so that it is left alone: delete or rename it, or create a Database of another name.",
-				kind, object.GetName())
-		}
-	}
 	if d.Service != nil {
-		taken("Service", d.Service)
+		d.checkOwner("Service", d.Service)
 	}
 	if d.Pod != nil {
-		taken("Pod", d.Pod)
+		d.checkOwner("Pod", d.Pod)
 	}
-	if db.Spec.Storage != nil && d.Claim != nil {
-		taken("PersistentVolumeClaim", d.Claim)
-		if holds := d.Claim.Annotations[workloadsv1.AnnotationEngine]; d.conflict == "" && holds != "" && holds != string(db.Spec.Type) {
-			d.conflict = fmt.Sprintf("PersistentVolumeClaim %q holds the data of an earlier Database of type %.20q: create a Database of that type or of another name, or delete the claim if its data is not needed.",
+	if d.Database.Spec.Storage != nil && d.Claim != nil {
+		d.checkOwner("PersistentVolumeClaim", d.Claim)
+		if holds := d.Claim.Annotations[workloadsv1.AnnotationEngine]; holds != "" && holds != string(d.Database.Spec.Type) {
+			d.refuse("PersistentVolumeClaim %q holds the data of an earlier Database of type %.20q: create a Database of that type or of another name, or delete the claim if its data is not needed.",
 				d.Claim.Name, holds)
 		}
 	}
-	if d.Secret.Found && db.OwnsSecret() && !d.Secret.Ours && d.conflict == "" {
-		d.conflict = fmt.Sprintf("Secret %q exists and was not generated for this Database, so that it is left alone: delete it, or create a Database whose spec.credentials.secretName names it.",
-			db.SecretName())
+	switch name := d.Database.SecretName(); {
+	case !d.Secret.Found || !d.Database.OwnsSecret() || d.Secret.Ours:
+	case d.Secret.Earlier:
+		d.wait("Secret", name)
+	default:
+		d.refuse("Secret %q exists and was not generated for this Database, so that it is left alone: delete it, or create a Database whose spec.credentials.secretName names it.", name)
 	}
+}
+
+// checkOwner looks whose an object is that has a name which the Database needs.
+func (d *decision) checkOwner(kind string, object metav1.Object) {
+	switch {
+	case render.IsEarlier(d.Database, object):
+		d.wait(kind, object.GetName())
+	case !render.IsOurs(d.Database, object):
+		d.refuse("%s %q exists and does not belong to this Database, so that it is left alone: delete or rename it, or create a Database of another name.",
+			kind, object.GetName())
+	}
+}
+
+// refuse says what stands in the way. The first says enough.
+func (d *decision) refuse(format string, args ...any) {
+	d.conflict = cmp.Or(d.conflict, fmt.Sprintf(format, args...))
+}
+
+// wait waits for an object that goes with an earlier Database of the name.
+func (d *decision) wait(kind, name string) {
+	d.earlier = fmt.Sprintf("%s %q of an earlier Database of this name is about to be deleted, and goes first.", kind, name)
 }
 
 // protect lets the core answer while the Database does not. It comes before the Service, so
@@ -78,7 +96,7 @@ func (d *decision) expose() {
 func (d *decision) store() {
 	db := d.Database
 	switch {
-	case d.conflict != "":
+	case d.conflict != "" || d.earlier != "":
 		return
 	case d.Secret.Found && len(d.Secret.Missing) > 0:
 		d.secretProblem = fmt.Sprintf("Secret %q lacks the key %s: add what is missing.", db.SecretName(), strings.Join(d.Secret.Missing, ", "))

@@ -54,6 +54,9 @@ func TestHowTheServiceIsProtected(t *testing.T) {
 				s.Fallback.Object = &criticalv2.ServiceFallback{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "orders"}}
 			}, false, workloadsv1.ReasonNameTaken, "left alone",
 		},
+		"a ServiceFallback of an earlier Database of the name": {
+			func(s *decide.Snapshot) { s.Fallback.Object.OwnerReferences[0].UID = "of-an-earlier-one" }, false, workloadsv1.ReasonFallbackPending, "",
+		},
 		"a ServiceFallback that the API server refuses": {
 			func(s *decide.Snapshot) { s.Fallback.Object, s.Fallback.Refused = nil, "exceeded quota" }, false, workloadsv1.ReasonCreateDenied, "exceeded quota",
 		},

@@ -98,6 +98,13 @@ func TestHowADatabaseStands(t *testing.T) {
 			func(s *decide.Snapshot) { s.Service.ObjectMeta = foreign("orders") },
 			workloadsv1.ReasonNameTaken, []string{`Service "orders" exists`, "left alone", "create a Database of another name", goesOn},
 		},
+		"a Pod of an earlier Database of the name": {
+			func(s *decide.Snapshot) { s.Pod.OwnerReferences[0].UID = "of-an-earlier-one" },
+			workloadsv1.ReasonReplacing, []string{`Pod "orders" of an earlier Database`, "goes first"},
+		},
+		"a Secret of an earlier Database of the name": {
+			func(s *decide.Snapshot) { s.Secret = decide.Secret{Found: true, Earlier: true} }, workloadsv1.ReasonReplacing, []string{"goes first"},
+		},
 		"a Pod of another": {
 			func(s *decide.Snapshot) { s.Pod.ObjectMeta = foreign("orders") }, workloadsv1.ReasonNameTaken, []string{`Pod "orders" exists`},
 		},

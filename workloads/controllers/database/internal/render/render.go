@@ -117,6 +117,13 @@ func Labels(d *workloadsv1.Database) map[string]string {
 	}
 }
 
+// IsEarlier reports whether an object belongs to an earlier Database of the name: the garbage
+// collector is about to delete it.
+func IsEarlier(d *workloadsv1.Database, object metav1.Object) bool {
+	controller := metav1.GetControllerOf(object)
+	return controller != nil && controller.UID != d.UID && controller.Kind == workloadsv1.DatabaseKind.Kind && controller.Name == d.Name
+}
+
 // Controller is the reference of what lives and dies with the Database.
 func Controller(d *workloadsv1.Database) metav1.OwnerReference {
 	controller := owner(d)
