@@ -62,7 +62,7 @@ func Start(t *testing.T, kubeconfig, namespace string, variables ...string) *Pro
 	p := &Process{t: t, Ended: make(chan error, 1), Log: &Journal{}, Health: FreeAddress(t), Webhook: FreeAddress(t)}
 	_, port, err := net.SplitHostPort(p.Webhook)
 	gomega.NewWithT(t).Expect(err).NotTo(gomega.HaveOccurred())
-	command := exec.Command(os.Args[0])
+	command := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0]) // It is stopped, and not killed.
 	command.Env = append(os.Environ(), asOperator+"=1", "KUBECONFIG="+kubeconfig, "POD_NAMESPACE="+namespace,
 		"LEADER_ELECT=false", "METRICS_BIND_ADDRESS=0", "LOG_FORMAT=text", "HEALTH_PROBE_BIND_ADDRESS="+p.Health,
 		"WEBHOOK_PORT="+port, "WEBHOOK_URL=https://"+p.Webhook, "WEBHOOK_CERT_DIR="+t.TempDir())
@@ -116,7 +116,8 @@ func (p *Process) Live() error { return Get("http://" + p.Health + "/healthz") }
 // FreeAddress is an address of this machine on which nothing listens.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	var listening net.ListenConfig
+	listener, err := listening.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	gomega.NewWithT(t).Expect(err).NotTo(gomega.HaveOccurred())
 	defer listener.Close()
 	return listener.Addr().String()

@@ -58,3 +58,16 @@ func TestTheCacheKeepsNoSchema(t *testing.T) {
 	g.Expect(kept).To(HaveField("ManagedFields", BeEmpty()))
 	g.Expect(kept.(*apiextensionsv1.CustomResourceDefinition).Spec.Versions).To(HaveEach(HaveField("Schema", BeNil())))
 }
+
+func TestOnlyAnotherAnswerIsAChange(t *testing.T) {
+	g := NewWithT(t)
+	p := &Presence{changed: make(chan struct{})}
+	changed := p.Changed()
+	p.learn(true, false)
+	g.Expect(changed).NotTo(BeClosed(), "what is there at the start is no change")
+	p.learn(true, true)
+	g.Expect(changed).NotTo(BeClosed(), "nor is an event that says the same")
+	p.learn(false, true)
+	g.Expect(changed).To(BeClosed())
+	g.Expect(p.Changed()).NotTo(BeClosed(), "the next change is another one")
+}
