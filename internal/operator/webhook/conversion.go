@@ -39,7 +39,7 @@ func Conversion() (http.Handler, error) {
 	if err := registry.RegisterConverter(criticalv2.CriticalServiceKind.GroupKind(), converter); err != nil {
 		return nil, fmt.Errorf("make the converter of CriticalServices: %w", err)
 	}
-	return conversion.NewWebhookHandler(scheme, registry), nil
+	return review.Handler(scheme, registry), nil
 }
 
 // old and current are CriticalServices as they come: what has no valid form is left out.

@@ -1,4 +1,3 @@
-// Package review reads and answers the requests of the API server to convert objects.
 package review
 
 import "k8s.io/apimachinery/pkg/util/json"
