@@ -23,9 +23,16 @@ const (
 	resultFailed = "failed"
 )
 
-// Counted is a client whose writes are counted. Several kinds may share a
-// registry: they then share the counter. Nothing is registered where it is nil.
+// Counted is a client whose writes are counted, and carry the core's field manager.
+// Several kinds may share a registry: they then share the counter. Nothing is registered
+// where it is nil.
 func Counted(c client.Client, registry prometheus.Registerer) (client.Client, error) {
+	return CountedAs(c, FieldManager, registry)
+}
+
+// CountedAs is Counted for an operator with a field manager of its own.
+func CountedAs(c client.Client, fieldManager string, registry prometheus.Registerer) (client.Client, error) {
+	c = client.WithFieldOwner(c, fieldManager)
 	writes := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "critical_service_writes_total",
 		Help: "Writes to the API server, by the kind of object, the verb (create, dry-run, patch, apply, delete, status) and the result (ok, late, refused, failed).",

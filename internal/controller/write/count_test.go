@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -63,10 +62,13 @@ func TestEveryWriteIsCountedByWhatItWas(t *testing.T) {
 	ran := to.DeepCopy()
 	ran.Status.Phase = corev1.PodRunning
 	g.Expect(write.Status(t.Context(), c, to, ran)).To(BeTrue())
-	applied := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": "shop", "name": "table"},
-	}}
-	g.Expect(c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner(write.FieldManager))).To(Succeed())
+	table := &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "table"},
+	}
+	stored, err := write.Apply(t.Context(), c, table, "")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(stored.GetResourceVersion()).NotTo(BeEmpty())
 	g.Expect(c.Get(t.Context(), client.ObjectKeyFromObject(from), from)).To(Succeed())
 	g.Expect(write.Delete(t.Context(), c, from)).To(Succeed())
 
@@ -119,4 +121,30 @@ func TestKindsShareACounter(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(write.Create(t.Context(), c, pod())).To(Succeed())
 	g.Expect(counts(g, registry)).To(Equal(map[string]float64{"Pod create ok": 2}))
+}
+
+func TestEveryWriteCarriesTheFieldManager(t *testing.T) {
+	g := NewWithT(t)
+	api := fake.NewClientBuilder().WithStatusSubresource(&corev1.Pod{}).WithReturnManagedFields().Build()
+	c, err := write.CountedAs(api, "another-operator", nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	made := pod()
+	g.Expect(write.Create(t.Context(), c, made)).To(Succeed())
+	labelled := made.DeepCopy()
+	labelled.Labels = map[string]string{"app": "web"}
+	g.Expect(write.Patch(t.Context(), c, made, labelled)).To(Succeed())
+	ran := labelled.DeepCopy()
+	ran.Status.Phase = corev1.PodRunning
+	g.Expect(write.Status(t.Context(), c, labelled, ran)).To(BeTrue())
+	table := &corev1.ConfigMap{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "table"},
+		Data: map[string]string{"table": "{}"},
+	}
+	applied, err := write.Apply(t.Context(), c, table, "")
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, managed := range append(ran.ManagedFields, applied.GetManagedFields()...) {
+		g.Expect(managed.Manager).To(Equal("another-operator"))
+	}
+	g.Expect(ran.ManagedFields).NotTo(BeEmpty())
+	g.Expect(applied.GetManagedFields()).NotTo(BeEmpty())
 }

@@ -1,28 +1,33 @@
 // Package write holds the few ways in which controllers write to the API
-// server: each says what it wrote, carries the operator's field manager, and
-// refuses to act on an object that has changed since it was read.
+// server: each says what it wrote, and refuses to act on an object that has changed
+// since it was read. The client carries the field manager: see Counted.
 package write
 
 import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/internal/controller/fault"
 )
 
-// FieldManager is the name under which the operator owns fields.
+// FieldManager is the name under which the core owns fields.
 const FieldManager = "critical-service-operator"
 
 // Create creates an object. It never takes over one that exists, as an apply
 // would: the caller learns that the name is taken.
 func Create(ctx context.Context, c client.Client, object client.Object) error {
-	return c.Create(ctx, object, client.FieldOwner(FieldManager))
+	return c.Create(ctx, object)
 }
 
 // DryRun asks the API server whether it would create an object: admission, quota and
 // validation answer as they would in earnest, and nothing is stored.
 func DryRun(ctx context.Context, c client.Client, object client.Object) error {
-	return c.Create(ctx, object, client.FieldOwner(FieldManager), client.DryRunAll)
+	return c.Create(ctx, object, client.DryRunAll)
 }
 
 // Patch writes the difference of two states of an object, provided that it is
@@ -30,7 +35,26 @@ func DryRun(ctx context.Context, c client.Client, object client.Object) error {
 func Patch(ctx context.Context, c client.Client, from, to client.Object) error {
 	// A Get from the cache says the kind, a List does not; it is no difference.
 	to.GetObjectKind().SetGroupVersionKind(from.GetObjectKind().GroupVersionKind())
-	return c.Patch(ctx, to, client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{}), client.FieldOwner(FieldManager))
+	return c.Patch(ctx, to, client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{}))
+}
+
+// Apply applies an object: the one with the UID, or, if that is empty, one that does not
+// exist. In the latter case conflicts are not forced, so that an object which another user
+// created in the same instant is not taken over. It returns the object as it is stored.
+func Apply(ctx context.Context, c client.Client, wanted client.Object, uid types.UID) (*unstructured.Unstructured, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(wanted)
+	if err != nil {
+		return nil, fault.BugFrom(err)
+	}
+	object := &unstructured.Unstructured{Object: content}
+	unstructured.RemoveNestedField(object.Object, "status")
+	var options []client.ApplyOption
+	if uid != "" {
+		object.SetUID(uid)
+		options = append(options, client.ForceOwnership)
+	}
+	err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), options...)
+	return object, err
 }
 
 // Delete deletes an object, provided that it is the very one that was read, and
@@ -54,7 +78,7 @@ func Status(ctx context.Context, c client.Client, from, to client.Object) (bool,
 		return false, nil
 	}
 	patch := client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{})
-	if err := c.Status().Patch(ctx, to, patch, client.FieldOwner(FieldManager)); err != nil {
+	if err := c.Status().Patch(ctx, to, patch); err != nil {
 		return false, err
 	}
 	return true, nil
