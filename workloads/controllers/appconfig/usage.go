@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -33,7 +34,7 @@ func (o *observer) used(ctx context.Context, namespace string, names []string) (
 	for _, kind := range []client.ObjectList{&corev1.PodList{}, &appsv1.DeploymentList{}, &appsv1.StatefulSetList{}, &criticalv2.ServiceFallbackList{}} {
 		err := o.search(ctx, namespace, kind, names, found)
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			ctrl.LoggerFrom(ctx).Info("no ConfigMap is deleted: a page of the objects that may use it is too large", "objects", kind.GetObjectKind(), "error", err.Error())
+			ctrl.LoggerFrom(ctx).Info("no ConfigMap is deleted: a page of the objects that may use it is too large", "objects", fmt.Sprintf("%T", kind), "error", err.Error())
 			for _, name := range names {
 				found[name] = true
 			}
@@ -47,8 +48,10 @@ func (o *observer) used(ctx context.Context, namespace string, names []string) (
 }
 
 // search reads all objects of a kind, page by page.
-func (o *observer) search(ctx context.Context, namespace string, list client.ObjectList, names []string, found map[string]bool) error {
+func (o *observer) search(ctx context.Context, namespace string, kind client.ObjectList, names []string, found map[string]bool) error {
 	for next := ""; ; {
+		// Another list for each page: what is read into a full one is mixed with what it has.
+		list := kind.DeepCopyObject().(client.ObjectList)
 		if err := o.live.List(ctx, list, client.InNamespace(namespace), client.Limit(perPage), client.Continue(next)); err != nil {
 			return err
 		}
