@@ -38,9 +38,14 @@ type Cluster struct {
 	environment *envtest.Environment
 }
 
-// Main runs the tests of a package with a cluster, after it has been prepared. It
-// is all that a TestMain does.
+// Main runs the tests of a package of the core with a cluster, after it has been prepared.
+// It is all that a TestMain does.
 func Main(m *testing.M, scheme func() (*apiruntime.Scheme, error), cluster **Cluster, prepare func(context.Context) error) {
+	MainOf(m, core, scheme, cluster, prepare)
+}
+
+// MainOf is Main for the tests of another operator.
+func MainOf(m *testing.M, installed Installation, scheme func() (*apiruntime.Scheme, error), cluster **Cluster, prepare func(context.Context) error) {
 	flag.Parse()
 	if flag.Lookup("test.parallel").Value.String() == fmt.Sprint(runtime.GOMAXPROCS(0)) {
 		if err := flag.Set("test.parallel", atOnce); err != nil {
@@ -52,7 +57,7 @@ func Main(m *testing.M, scheme func() (*apiruntime.Scheme, error), cluster **Clu
 	if err != nil {
 		log.Fatal(err)
 	}
-	if *cluster, err = start(known); err != nil {
+	if *cluster, err = start(installed, known); err != nil {
 		log.Fatal(err)
 	}
 	code := 1
@@ -67,14 +72,14 @@ func Main(m *testing.M, scheme func() (*apiruntime.Scheme, error), cluster **Clu
 	os.Exit(code)
 }
 
-func start(scheme *apiruntime.Scheme) (*Cluster, error) {
+func start(installed Installation, scheme *apiruntime.Scheme) (*Cluster, error) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		return nil, errors.New("these tests need etcd and kube-apiserver: run them with `make test`, " +
 			"or set KUBEBUILDER_ASSETS to the folder that holds both")
 	}
 	environment := &envtest.Environment{
 		Scheme:                   scheme,
-		CRDDirectoryPaths:        []string{Path("config/crd/bases")},
+		CRDDirectoryPaths:        installed.definitions(),
 		ErrorIfCRDPathMissing:    true,
 		WebhookInstallOptions:    envtest.WebhookInstallOptions{IgnoreSchemeConvertible: true},
 		ControlPlaneStartTimeout: time.Minute,
@@ -89,22 +94,22 @@ func start(scheme *apiruntime.Scheme) (*Cluster, error) {
 		return nil, errors.Join(fmt.Errorf("start etcd and kube-apiserver: %w", err), environment.Stop())
 	}
 	cluster := &Cluster{Admin: unlimited(config), scheme: scheme, environment: environment}
-	if err := errors.Join(serveConversion(environment.WebhookInstallOptions), cluster.prepare()); err != nil {
+	if err := errors.Join(serveConversion(installed.Conversion, environment.WebhookInstallOptions), cluster.prepare(installed)); err != nil {
 		return nil, errors.Join(err, environment.Stop())
 	}
 	return cluster, nil
 }
 
 // prepare makes the clients, and the operator's user with its permissions.
-func (c *Cluster) prepare() error {
+func (c *Cluster) prepare(installed Installation) error {
 	var err error
 	if c.Client, err = client.NewWithWatch(c.Admin, client.Options{Scheme: c.scheme}); err != nil {
 		return err
 	}
-	if err := c.grant(context.Background()); err != nil {
+	if err := c.grant(context.Background(), installed); err != nil {
 		return fmt.Errorf("give the operator its permissions: %w", err)
 	}
-	user, err := c.environment.AddUser(OperatorUser, &rest.Config{})
+	user, err := c.environment.AddUser(installed.user(), &rest.Config{})
 	if err != nil {
 		return err
 	}

@@ -11,14 +11,12 @@ import (
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
-
-	"github.com/critical-service/operator/internal/operator/webhook"
 )
 
-// serveConversion serves the conversion of CriticalServices as the operator does,
-// for all tests of a package, where envtest has pointed the API server.
-func serveConversion(options envtest.WebhookInstallOptions) error {
-	handler, err := webhook.Conversion()
+// serveConversion serves the conversion of the operator's kinds as the operator does, for
+// all tests of a package, where envtest has pointed the API server.
+func serveConversion(conversion func() (http.Handler, error), options envtest.WebhookInstallOptions) error {
+	handler, err := conversion()
 	if err != nil {
 		return err
 	}

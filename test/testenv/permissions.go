@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,25 +15,57 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/critical-service/operator/internal/operator/webhook"
 )
 
-// OperatorNamespace is where config/ installs the operator.
+// OperatorNamespace is where config/ installs the core.
 const OperatorNamespace = "critical-service-system"
 
-// OperatorUser is who the operator is in a cluster: its ServiceAccount.
-var OperatorUser = envtest.User{
-	Name:   "system:serviceaccount:" + OperatorNamespace + ":critical-service-operator",
-	Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + OperatorNamespace},
+// Installation is an operator as its folder of kustomizations installs it.
+type Installation struct {
+	// Config is this folder, from the top of the repository.
+	Config string
+	// Namespace is where the operator runs, and Account its ServiceAccount there.
+	Namespace, Account string
+	// Definitions are folders of CustomResourceDefinitions beside its own.
+	Definitions []string
+	// Conversion makes what converts its kinds.
+	Conversion func() (http.Handler, error)
 }
 
-// grant installs what config/ installs, but for the Deployment: the namespace and
-// the permissions.
-func (c *Cluster) grant(ctx context.Context) error {
-	files, err := filepath.Glob(Path("config/rbac/*.yaml"))
+// core is the operator of the top of the repository.
+var core = Installation{
+	Config: "config", Namespace: OperatorNamespace, Account: "critical-service-operator", Conversion: webhook.Conversion,
+}
+
+// OperatorUser is who the core is in a cluster.
+var OperatorUser = core.user()
+
+func (i *Installation) definitions() []string {
+	folders := []string{Path(i.Config + "/crd/bases")}
+	for _, folder := range i.Definitions {
+		folders = append(folders, Path(folder))
+	}
+	return folders
+}
+
+// user is who the operator is in a cluster: its ServiceAccount.
+func (i *Installation) user() envtest.User {
+	return envtest.User{
+		Name:   "system:serviceaccount:" + i.Namespace + ":" + i.Account,
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + i.Namespace},
+	}
+}
+
+// grant installs what the folder installs, but for the Deployment: the namespace and the
+// permissions.
+func (c *Cluster) grant(ctx context.Context, installed Installation) error {
+	files, err := filepath.Glob(Path(installed.Config + "/rbac/*.yaml"))
 	if err != nil {
 		return err
 	}
-	for _, file := range slices.Concat([]string{Path("config/manager/namespace.yaml")}, files) {
+	for _, file := range slices.Concat([]string{Path(installed.Config + "/manager/namespace.yaml")}, files) {
 		if filepath.Base(file) == "kustomization.yaml" {
 			continue
 		}
