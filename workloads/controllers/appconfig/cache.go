@@ -15,9 +15,16 @@ import (
 	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/render"
 )
 
-// annotationHash holds, on objects in the cache and nowhere else, the hash of what the cache
-// does not keep.
-const annotationHash = workloadsv2.ReservedPrefix + "appconfig-hash"
+// annotationHash holds, on objects in the cache, the hash of what the cache does not keep. The
+// cache may transform an object twice: one with this annotation has been. No user can write it,
+// because the API server accepts no key with spaces.
+const annotationHash = "hash of what the cache does not keep"
+
+// isSlim reports whether an object has been transformed.
+func isSlim(object metav1.Object, annotation string) bool {
+	_, is := object.GetAnnotations()[annotation]
+	return is
+}
 
 // CacheByObject says what is kept of which objects: those of others only if they carry the
 // label, and of all of them only what decisions read.
@@ -47,8 +54,8 @@ var hasLabel = func() labels.Selector {
 
 func slimAppConfig(object any) (any, error) {
 	app, isAppConfig := object.(*workloadsv2.AppConfig)
-	if !isAppConfig {
-		return object, nil // A tombstone.
+	if !isAppConfig || isSlim(app, annotationHash) {
+		return object, nil // A tombstone, or one that comes again.
 	}
 	slim := &workloadsv2.AppConfig{ObjectMeta: slimMeta(&app.ObjectMeta), Spec: app.Spec, Status: app.Status}
 	slim.Labels = read.Only(app.Labels, criticalv2.LabelResponder)
@@ -59,7 +66,7 @@ func slimAppConfig(object any) (any, error) {
 
 func slimConfigMap(object any) (any, error) {
 	config, isConfigMap := object.(*corev1.ConfigMap)
-	if !isConfigMap {
+	if !isConfigMap || isSlim(config, annotationHash) {
 		return object, nil
 	}
 	slim := &corev1.ConfigMap{ObjectMeta: slimMeta(&config.ObjectMeta), Immutable: config.Immutable}
@@ -68,6 +75,7 @@ func slimConfigMap(object any) (any, error) {
 	if owner := metav1.GetControllerOf(config); owner != nil {
 		slim.OwnerReferences = []metav1.OwnerReference{*owner}
 	}
+	slim.Annotations[annotationHash] = ""
 	if len(config.BinaryData) == 0 {
 		slim.Annotations[annotationHash] = render.Hash(config.Data)
 	}

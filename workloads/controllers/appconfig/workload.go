@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// annotationManager holds, on workloads in the cache and nowhere else, another field
-	// manager that has set what the container takes.
-	annotationManager = workloadsv2.ReservedPrefix + "appconfig-manager"
+	// annotationManager holds, on workloads in the cache, another field manager that has set
+	// what the container takes, or nothing. Like annotationHash it marks what is transformed.
+	annotationManager = "manager of what the container takes"
 	// unknownManager stands for one whose name nothing tells.
 	unknownManager = "another field manager"
 	// maxManager is how much of a name is kept, in bytes.
@@ -35,6 +35,9 @@ const (
 // slimWorkload keeps of a workload the container that takes the settings, what it takes, and
 // whether the rollout is over.
 func slimWorkload(object any) (any, error) {
+	if workload, isObject := object.(client.Object); isObject && isSlim(workload, annotationManager) {
+		return object, nil
+	}
 	switch workload := object.(type) {
 	case *appsv1.Deployment:
 		slim := &appsv1.Deployment{ObjectMeta: slimWorkloadMeta(workload)}
@@ -77,9 +80,7 @@ func slimTemplate(workload client.Object, template *corev1.PodTemplateSpec, abou
 	case len(container.EnvFrom) > 0 && manager == "":
 		manager = unknownManager
 	}
-	if manager != "" {
-		about.Annotations = map[string]string{annotationManager: text.Shorten(manager, maxManager)}
-	}
+	about.Annotations = map[string]string{annotationManager: text.Shorten(manager, maxManager)}
 	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{slim}}}
 }
 

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
@@ -170,6 +171,30 @@ func TestTheCacheKeepsOnlyWhatDecisionsRead(t *testing.T) {
 	g.Expect(size(slimConfigMap(config))).To(BeNumerically("<", 4000))
 	g.Expect(size(slimWorkload(workload))).To(BeNumerically("<", 8000))
 	g.Expect(app.Spec.Configuration.Settings).To(HaveLen(1), "the original stays as it is: a converted object may share it")
+}
+
+// client-go calls a transform again for an object that it has transformed.
+func TestWhatIsTransformedTwiceStaysAsItIs(t *testing.T) {
+	g := NewWithT(t)
+	app := &workloadsv2.AppConfig{}
+	app.Spec.Configuration.Settings = workloadsv2.Settings{"a": "b"}
+	workload := deployment(func(d *appsv1.Deployment) {
+		d.ManagedFields = append(d.ManagedFields, setBy("helm", metav1.ManagedFieldsOperationUpdate, "app"))
+	})
+	for object, slim := range map[client.Object]func(any) (any, error){
+		app: slimAppConfig, &corev1.ConfigMap{Data: map[string]string{"a": "b"}}: slimConfigMap,
+		&corev1.ConfigMap{BinaryData: map[string][]byte{"a": {1}}}: slimConfigMap, workload: slimWorkload,
+	} {
+		once, err := slim(object)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(slim(once.(client.Object).DeepCopyObject())).To(Equal(once))
+	}
+}
+
+func TestTheMarksOfTheCacheAreNoKeysThatAUserCanWrite(t *testing.T) {
+	for _, key := range []string{annotationHash, annotationManager} {
+		NewWithT(t).Expect(validation.IsQualifiedName(key)).NotTo(BeEmpty())
+	}
 }
 
 func TestWhichChangesOfAWorkloadWakeItsAppConfig(t *testing.T) {
