@@ -38,5 +38,6 @@ func (c *Cluster) Stored(ctx context.Context, path string) (map[string]any, erro
 		return nil, err
 	}
 	var object map[string]any
-	return object, json.Unmarshal(data, &object)
+	err = json.Unmarshal(data, &object)
+	return object, err
 }

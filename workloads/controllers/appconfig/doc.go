@@ -14,7 +14,7 @@
 //
 // # Who wakes whom
 //
-//	AppConfig ────────────────┐                      ConfigMaps
+//	AppConfig ────────────────┐                      ConfigMap (revision, page)
 //	ConfigMaps that it owns ──┼──▶ appconfig ──────▶ workload (envFrom of one container)
 //	workloads that use it ────┘    controller        AppConfig (status), events on it
 //	                               key: the AppConfig

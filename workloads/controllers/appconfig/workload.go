@@ -114,7 +114,7 @@ func managerOf(managed []metav1.ManagedFieldsEntry, container string) string {
 			continue
 		}
 		var fields map[string]any
-		if json.Unmarshal(entry.FieldsV1.Raw, &fields) != nil {
+		if json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) != nil {
 			continue
 		}
 		if _, sets, _ := unstructured.NestedFieldNoCopy(fields, path...); sets {

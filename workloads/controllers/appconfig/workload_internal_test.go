@@ -24,7 +24,7 @@ func takes(configMap string) []corev1.EnvFromSource {
 // setBy says who has set envFrom of a container.
 func setBy(manager string, operation metav1.ManagedFieldsOperationType, container string) metav1.ManagedFieldsEntry {
 	fields := fmt.Sprintf(`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"%s\"}":{".":{},"f:envFrom":{}}}}}}}`, container)
-	return metav1.ManagedFieldsEntry{Manager: manager, Operation: operation, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+	return metav1.ManagedFieldsEntry{Manager: manager, Operation: operation, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}
 }
 
 func deployment(change func(*appsv1.Deployment)) *appsv1.Deployment {
@@ -112,7 +112,7 @@ func TestWhatIsSeenOfAWorkload(t *testing.T) {
 		},
 		"entries that cannot be read say nothing": {
 			func(d *appsv1.Deployment) {
-				d.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "a"}, {Manager: "b", FieldsV1: &metav1.FieldsV1{Raw: []byte("{")}}}
+				d.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "a"}, {Manager: "b", FieldsV1: metav1.NewFieldsV1("{")}}
 			}, "app", "", "",
 		},
 	} {

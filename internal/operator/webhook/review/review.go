@@ -42,7 +42,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	given := h.ask(r, body)
-	var result struct{ Response struct{ Result metav1.Status } }
+	var result struct {
+		Response struct{ Result metav1.Status }
+	}
 	failed := json.Unmarshal(given.body.Bytes(), &result) == nil && result.Response.Result.Status == metav1.StatusFailure
 	if failed {
 		given.body = h.explain(r, body, given.body)

@@ -77,7 +77,7 @@ func TestWhatTheStatusSays(t *testing.T) {
 			plan := w.settle()
 			condition := ready(plan.Status)
 			g.Expect(condition.Reason).To(Equal(test.reason))
-			g.Expect(condition.Status == metav1.ConditionTrue).To(Equal(test.reason == workloadsv2.ReasonUpToDate))
+			g.Expect(meta.IsStatusConditionTrue(plan.Status.Conditions, condition.Type)).To(Equal(test.reason == workloadsv2.ReasonUpToDate))
 			g.Expect(condition.Message).To(ContainSubstring(test.says))
 			g.Expect(meta.IsStatusConditionTrue(plan.Status.Conditions, workloadsv2.ConditionStalled)).To(Equal(test.stalled))
 			g.Expect(plan.Status.ObservedGeneration).To(Equal(w.app.Generation))

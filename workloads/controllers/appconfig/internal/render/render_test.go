@@ -71,7 +71,11 @@ func TestTheNameOfARevision(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			g.Expect(name(test.change) == same).To(Equal(test.is))
+			if test.is {
+				g.Expect(name(test.change)).To(Equal(same))
+			} else {
+				g.Expect(name(test.change)).NotTo(Equal(same))
+			}
 		})
 	}
 	g := NewWithT(t)
