@@ -62,7 +62,7 @@ func TestWhatTheStatusSays(t *testing.T) {
 			},
 			workloadsv2.ReasonFieldConflict, "Deployment c (container app, set by helm) and 2 more", true,
 		},
-		"a workload that has them all the same, whoever has set it": {
+		"a workload that has them already, set by another manager": {
 			func(w *world) {
 				workload := w.use("storefront")
 				workload.Manager, workload.ConfigMap = "kubectl", w.set("info")

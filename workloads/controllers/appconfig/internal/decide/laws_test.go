@@ -15,7 +15,7 @@ import (
 )
 
 // seeds is how many random histories every law is held against. A failure names its seed.
-const seeds = 300
+const seeds = 100
 
 // happenings are what may happen to a namespace, in any order.
 var happenings = []func(random *rand.Rand, w *world){

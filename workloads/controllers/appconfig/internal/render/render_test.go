@@ -85,6 +85,18 @@ func TestTheNameOfARevision(t *testing.T) {
 	g.Expect(render.Hash(nil)).To(Equal(render.Hash(map[string]string{})), "no settings are no settings")
 }
 
+// What a document shows is what a user will see.
+func TestTheNamesInTheDocumentsAreTheRealOnes(t *testing.T) {
+	g := NewWithT(t)
+	page, err := os.ReadFile("../../../../../docs/appconfig.md")
+	g.Expect(err).NotTo(HaveOccurred())
+	for name, settings := range map[string]workloadsv2.Settings{
+		"shop": {"LOG_LEVEL": "debug", "COLOUR": "blue"}, "sorry": {"index.html": "<h1>Back soon</h1>"},
+	} {
+		g.Expect(string(page)).To(ContainSubstring(render.Name(&workloadsv2.AppConfig{ObjectMeta: metav1.ObjectMeta{Name: name}}, render.Hash(settings))))
+	}
+}
+
 func TestTheLabelOfAPageIsCopiedAndTakenOff(t *testing.T) {
 	g := NewWithT(t)
 	app := theShop()
