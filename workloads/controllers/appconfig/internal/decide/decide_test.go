@@ -187,6 +187,19 @@ func TestNothingIsDeletedBeforeItIsKnownWhatIsInUse(t *testing.T) {
 	g.Expect(decide.Decide(w.see()).Delete).To(HaveLen(1))
 }
 
+func TestWhatGoesIsNotChangedBefore(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld()
+	for _, value := range []string{"1", "2", "3", "4"} {
+		w.set(value)
+		w.do(decide.Decide(w.see()))
+	}
+	w.app.Labels = content
+	plan := decide.Decide(w.see())
+	g.Expect(plan.Delete).To(HaveLen(1))
+	g.Expect(plan.Update).To(HaveLen(3), "the label is copied to those that stay")
+}
+
 func TestThePageIsThereWhileTheLabelIs(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld()
@@ -228,6 +241,17 @@ func TestWhatIsRefusedChangesNothing(t *testing.T) {
 	w.app.Status = plan.Status
 	w.now = w.now.Add(time.Hour)
 	g.Expect(decide.Failed(w.see(), errors.New("exceeded quota")).RecheckAfter).To(Equal(10*time.Minute), "it is retried ever more seldom")
+}
+
+func TestWhatWasBlockedIsUpToDateAfterwards(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld()
+	w.use("storefront").Manager = "helm"
+	g.Expect(meta.IsStatusConditionTrue(w.settle().Status.Conditions, workloadsv2.ConditionStalled)).To(BeTrue())
+	w.workloads[0].Manager = ""
+	status := w.settle().Status
+	g.Expect(ready(status).Reason).To(Equal(workloadsv2.ReasonUpToDate))
+	g.Expect(meta.FindStatusCondition(status.Conditions, workloadsv2.ConditionStalled)).To(BeNil(), "it is there only while it is True")
 }
 
 func TestAnAppConfigThatGoesNeedsNothing(t *testing.T) {
