@@ -12,6 +12,8 @@ var (
 
 	// DatabaseKind is the kind named in owner references and events.
 	DatabaseKind = GroupVersion.WithKind("Database")
+	// AppConfigKind is the kind in the first of its versions.
+	AppConfigKind = GroupVersion.WithKind("AppConfig")
 
 	schemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
 
@@ -20,7 +22,7 @@ var (
 )
 
 func addKnownTypes(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &Database{}, &DatabaseList{})
+	scheme.AddKnownTypes(GroupVersion, &AppConfig{}, &AppConfigList{}, &Database{}, &DatabaseList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

@@ -10,6 +10,9 @@ var (
 	// GroupVersion is the group and version of the kinds of this package.
 	GroupVersion = schema.GroupVersion{Group: "mycrd.com", Version: "v2"}
 
+	// AppConfigKind is the kind named in owner references and events.
+	AppConfigKind = GroupVersion.WithKind("AppConfig")
+
 	schemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
 
 	// AddToScheme makes the kinds of this package known to a scheme.
@@ -17,6 +20,7 @@ var (
 )
 
 func addKnownTypes(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(GroupVersion, &AppConfig{}, &AppConfigList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

@@ -1,7 +1,6 @@
-// Package crdschema validates a spec of CriticalService v2 by the OpenAPI schema
-// and the CEL rules of the CustomResourceDefinition, with the API server's own
-// library. It is for a spec that the API server did not validate: one in an
-// annotation of a v1 object.
+// Package crdschema validates objects by the OpenAPI schema and the CEL rules of a
+// CustomResourceDefinition, with the API server's own library. It is for what the API
+// server did not validate: a spec of CriticalService v2 in an annotation of a v1 object.
 package crdschema
 
 import (
@@ -26,46 +25,53 @@ import (
 	"github.com/critical-service/operator/config/crd"
 )
 
-// Schema is the compiled schema of v2. It may be used concurrently.
-type Schema struct {
+// Schema is the compiled schema of CriticalService v2. It may be used concurrently.
+type Schema struct{ *Version }
+
+var load = sync.OnceValues(func() (*Schema, error) {
+	version, err := Compile(crd.CriticalServices, criticalv2.GroupVersion.Version)
+	return &Schema{version}, err
+})
+
+// Load returns the schema of this release, which is compiled once per process.
+func Load() (*Schema, error) { return load() }
+
+// Version is the compiled schema of one version of a kind. It may be used concurrently.
+type Version struct {
 	structural *structuralschema.Structural
 	openAPI    validation.SchemaValidator
 	rules      *cel.Validator
 }
 
-var load = sync.OnceValues(compile)
-
-// Load returns the schema of this release, which is compiled once per process.
-func Load() (*Schema, error) { return load() }
-
-func compile() (*Schema, error) {
-	props, err := embedded()
+// Compile compiles the schema of a version of a CustomResourceDefinition in YAML.
+func Compile(definition []byte, version string) (*Version, error) {
+	props, err := propsOf(definition, version)
 	if err != nil {
-		return nil, fmt.Errorf("read the embedded CustomResourceDefinition: %w", err)
+		return nil, fmt.Errorf("read the CustomResourceDefinition: %w", err)
 	}
-	s := &Schema{}
-	if s.structural, err = structuralschema.NewStructural(props); err != nil {
-		return nil, fmt.Errorf("read the schema of version %s: %w", criticalv2.GroupVersion.Version, err)
+	v := &Version{}
+	if v.structural, err = structuralschema.NewStructural(props); err != nil {
+		return nil, fmt.Errorf("read the schema of version %s: %w", version, err)
 	}
-	if s.openAPI, _, err = validation.NewSchemaValidator(props); err != nil {
-		return nil, fmt.Errorf("compile the schema of version %s: %w", criticalv2.GroupVersion.Version, err)
+	if v.openAPI, _, err = validation.NewSchemaValidator(props); err != nil {
+		return nil, fmt.Errorf("compile the schema of version %s: %w", version, err)
 	}
-	s.rules = cel.NewValidator(s.structural, true, celconfig.PerCallLimit)
-	return s, nil
+	v.rules = cel.NewValidator(v.structural, true, celconfig.PerCallLimit)
+	return v, nil
 }
 
-func embedded() (*apiextensions.JSONSchemaProps, error) {
-	var definition apiextensionsv1.CustomResourceDefinition
-	if err := yaml.UnmarshalStrict(crd.CriticalServices, &definition); err != nil {
+func propsOf(definition []byte, version string) (*apiextensions.JSONSchemaProps, error) {
+	var read apiextensionsv1.CustomResourceDefinition
+	if err := yaml.UnmarshalStrict(definition, &read); err != nil {
 		return nil, err
 	}
-	for i := range definition.Spec.Versions {
-		if version := &definition.Spec.Versions[i]; version.Name == criticalv2.GroupVersion.Version {
+	for i := range read.Spec.Versions {
+		if found := &read.Spec.Versions[i]; found.Name == version {
 			props := &apiextensions.JSONSchemaProps{}
-			return props, apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, props, nil)
+			return props, apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(found.Schema.OpenAPIV3Schema, props, nil)
 		}
 	}
-	return nil, fmt.Errorf("version %s is missing", criticalv2.GroupVersion.Version)
+	return nil, fmt.Errorf("version %s is missing", version)
 }
 
 // Valid reports whether the API server would accept a spec.
@@ -74,8 +80,7 @@ func (s *Schema) Valid(spec *criticalv2.CriticalServiceSpec) bool {
 }
 
 // Validate returns what the API server would reject in a spec. An absent field is
-// valid where the schema has a default. No context can cut it short, because an
-// unfinished validation would read as an invalid spec; the budget of CEL bounds it.
+// valid where the schema has a default.
 func (s *Schema) Validate(spec *criticalv2.CriticalServiceSpec) field.ErrorList {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(spec)
 	if err != nil {
@@ -83,14 +88,20 @@ func (s *Schema) Validate(spec *criticalv2.CriticalServiceSpec) field.ErrorList 
 	}
 	setDelay(fields, "activationDelay", spec.ActivationDelay)
 	setDelay(fields, "deactivationDelay", spec.DeactivationDelay)
-	object := map[string]any{"spec": fields}
-	errs := validation.ValidateCustomResource(nil, object, s.openAPI)
-	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.structural, object)...)
+	return s.ValidateObject(map[string]any{"spec": fields})
+}
+
+// ValidateObject returns what the API server would reject in an object. No context can cut
+// it short, because an unfinished validation would read as an invalid object; the budget of
+// CEL bounds it.
+func (v *Version) ValidateObject(object map[string]any) field.ErrorList {
+	errs := validation.ValidateCustomResource(nil, object, v.openAPI)
+	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, v.structural, object)...)
 	if len(errs) > 0 {
 		// CEL expects the types of the schema.
 		return errs
 	}
-	errs, _ = s.rules.Validate(context.Background(), nil, s.structural, object, nil, celconfig.RuntimeCELCostBudget)
+	errs, _ = v.rules.Validate(context.Background(), nil, v.structural, object, nil, celconfig.RuntimeCELCostBudget)
 	return errs
 }
 

@@ -6,13 +6,13 @@ import (
 	"net/http"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/conversion"
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/operator/crdcache"
 	"github.com/critical-service/operator/internal/operator/webhook/crdschema"
+	"github.com/critical-service/operator/internal/operator/webhook/review"
 )
 
 // Kind is what is converted: CriticalServices.
@@ -43,52 +43,17 @@ func Conversion() (http.Handler, error) {
 	if err := registry.RegisterConverter(criticalv2.CriticalServiceKind.GroupKind(), converter); err != nil {
 		return nil, fmt.Errorf("make the converter of CriticalServices: %w", err)
 	}
-	return conversion.NewWebhookHandler(scheme, registry), nil
+	return review.Handler(scheme, registry), nil
 }
 
-// old and current are CriticalServices as they come. The API server converts what is
-// applied before it validates it, if another version of the object has a manager, and
-// answers 500 where that fails. So what has no valid form is left out, and the
-// validation finds it in the original.
+// old and current are CriticalServices as they come: what has no valid form is left out.
 type (
 	old     struct{ criticalv1.CriticalService }
 	current struct{ criticalv2.CriticalService }
 )
 
 // UnmarshalJSON reads all that is valid.
-func (o *old) UnmarshalJSON(data []byte) error { return decode(data, &o.CriticalService) }
+func (o *old) UnmarshalJSON(data []byte) error { return review.Decode(data, &o.CriticalService) }
 
 // UnmarshalJSON reads all that is valid.
-func (c *current) UnmarshalJSON(data []byte) error { return decode(data, &c.CriticalService) }
-
-// decode reads an object without the fields of its spec and its status that cannot be
-// read.
-func decode[T any](data []byte, into *T) error {
-	if json.Unmarshal(data, into) == nil {
-		return nil
-	}
-	var object map[string]any
-	if err := json.Unmarshal(data, &object); err != nil {
-		return err
-	}
-	for _, part := range []string{"spec", "status"} {
-		fields, _ := object[part].(map[string]any)
-		for name, value := range fields {
-			if !readable[T](map[string]any{part: map[string]any{name: value}}) {
-				delete(fields, name)
-			}
-		}
-	}
-	data, err := json.Marshal(object)
-	if err != nil {
-		return err
-	}
-	var valid T
-	*into = valid
-	return json.Unmarshal(data, into)
-}
-
-func readable[T any](object map[string]any) bool {
-	data, err := json.Marshal(object)
-	return err == nil && json.Unmarshal(data, new(T)) == nil
-}
+func (c *current) UnmarshalJSON(data []byte) error { return review.Decode(data, &c.CriticalService) }

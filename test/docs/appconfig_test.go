@@ -1,0 +1,61 @@
+package docs_test
+
+import (
+	"regexp"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+const appConfigPage = "docs/spec/appconfig.md"
+
+func TestTheSpecificationOfAppConfigsNamesEveryFieldAndWord(t *testing.T) {
+	g := NewWithT(t)
+	page := read(g, appConfigPage)
+	for _, field := range fieldsOf(g, []string{"workloads/api/v1/appconfig_types.go", "workloads/api/v2/appconfig_types.go"}) {
+		g.Expect(page).To(MatchRegexp("`([a-zA-Z]+[.])*"+field+"`"), "%s does not explain %s", appConfigPage, field)
+	}
+	for _, word := range append(words(g, "workloads/api/v2", "Condition", "Reason"), words(g, "workloads/controllers/appconfig", "event")...) {
+		g.Expect(page).To(ContainSubstring("`"+word+"`"), "%s does not explain %s", appConfigPage, word)
+	}
+	names := regexp.MustCompile(`ReservedPrefix \+ "([^"]+)"`).FindAllStringSubmatch(read(g, "workloads/api/v2/names.go"), -1)
+	g.Expect(len(names)).To(BeNumerically(">=", 3))
+	for _, name := range names {
+		g.Expect(page).To(ContainSubstring("mycrd.com/"+name[1]), "%s does not explain %s", appConfigPage, name[1])
+	}
+}
+
+// The bounds that the page promises are those of the schema and of the code.
+func TestTheBoundsOfAppConfigsAreThoseOfTheCode(t *testing.T) {
+	g := NewWithT(t)
+	page := read(g, appConfigPage)
+	for file, promises := range map[string]map[string]string{
+		"workloads/api/v2/appconfig_types.go": {
+			"MaxProperties=256": "At most 256 keys", "<= 262144": "262144 characters (256 KiB)", "size(self.metadata.name) <= 52": "at most 52 characters",
+		},
+		"workloads/controllers/appconfig/usage.go":                     {"perPage = 100\n": "100 at a time", "searchesPerSecond = 2\n": "at most 2 AppConfigs a second"},
+		"workloads/controllers/appconfig/internal/decide/decide.go":    {"kept = 3\n": "three newest"},
+		"workloads/controllers/appconfig/internal/decide/conclude.go":  {"longestRetry = time.Second, 10 * time.Minute": "from a second up to 10 minutes"},
+		"workloads/controllers/appconfig/internal/render/configmap.go": {"digits = 10\n": "10 digits of the hash"},
+	} {
+		source := read(g, file)
+		for inCode, inPage := range promises {
+			g.Expect(source).To(ContainSubstring(inCode), file)
+			g.Expect(page).To(ContainSubstring(inPage))
+		}
+	}
+}
+
+// The walkthrough is what the test does.
+func TestTheWalkthroughOfTheExerciseIsTested(t *testing.T) {
+	g := NewWithT(t)
+	page := read(g, "docs/appconfig.md")
+	source := read(g, "workloads/controllers/appconfig/versions_test.go")
+	for _, shown := range []string{
+		`spec: {appName: shop, config: {LOG_LEVEL: debug, COLOUR: blue}}`,
+		`spec: {appName: till, configuration: {settings: {LOG_LEVEL: info}, version: "1.4"}}`,
+	} {
+		g.Expect(page).To(ContainSubstring(shown))
+		g.Expect(source).To(ContainSubstring(shown))
+	}
+}

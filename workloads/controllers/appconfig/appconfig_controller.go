@@ -1,0 +1,40 @@
+package appconfig
+
+import (
+	"context"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/internal/controller/events"
+	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/decide"
+)
+
+// Reconciler keeps the ConfigMaps of one AppConfig per key.
+type Reconciler struct {
+	observer
+	events.Emitter
+	client client.Client
+}
+
+// Reconcile observes the AppConfig, decides what it needs, and does that.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	snap, err := r.observe(ctx, req.NamespacedName)
+	if err != nil || snap.AppConfig == nil {
+		return fault.Result(err)
+	}
+	plan := decide.Decide(snap)
+	done, err := r.apply(ctx, &snap, &plan)
+	if fault.Of(err) == fault.UserMustAct {
+		plan, err = decide.Failed(snap, err), nil
+	}
+	if err == nil {
+		err = r.record(ctx, &snap, &plan, &done)
+	}
+	r.report(ctx, &snap, &plan, &done)
+	if err != nil {
+		return fault.Result(err)
+	}
+	return ctrl.Result{RequeueAfter: plan.RecheckAfter}, nil
+}

@@ -1,0 +1,110 @@
+package appconfig
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/read"
+	"github.com/critical-service/operator/internal/controller/write"
+	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
+	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/decide"
+	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/render"
+)
+
+// outcome is the result of a plan. It lists only what really happened.
+type outcome struct {
+	// created and deleted are names of ConfigMaps.
+	created, deleted []string
+	// rolled are the workloads that take another ConfigMap.
+	rolled []decide.Workload
+	// recorded reports whether the status was written.
+	recorded bool
+}
+
+// apply carries a plan out: first what workloads need, then the workloads, and what nothing
+// needs goes last. The failure of one workload does not block the others.
+func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan) (outcome, error) {
+	var done outcome
+	if err := r.write(ctx, snap, plan, &done); err != nil {
+		return done, err
+	}
+	var failures []error
+	for _, update := range plan.Update {
+		failures = append(failures, write.Patch(ctx, r.client, update.From, update.To))
+	}
+	for _, workload := range plan.Roll {
+		// Not forced: another manager may have set the field since the cache was filled.
+		err := r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(workload.Taking(plan.Status.ConfigMapName)))
+		if err == nil {
+			done.rolled = append(done.rolled, workload)
+		}
+		failures = append(failures, err)
+	}
+	if err := fault.Join(failures...); err != nil {
+		return done, err
+	}
+	for _, config := range plan.Delete {
+		err := write.Delete(ctx, r.client, config)
+		if err == nil {
+			done.deleted = append(done.deleted, config.Name)
+		}
+		failures = append(failures, err)
+	}
+	return done, fault.Join(failures...)
+}
+
+// write writes the ConfigMaps that hold settings, which no cache has.
+func (r *Reconciler) write(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan, done *outcome) error {
+	if plan.Create == 0 && !plan.WritePage {
+		return nil
+	}
+	app := &workloadsv2.AppConfig{}
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(snap.AppConfig), app); err != nil {
+		return err
+	}
+	if app.UID != snap.AppConfig.UID || render.Hash(app.Spec.Configuration.Settings) != snap.Hash {
+		return fault.WaitFor(cacheBehind, fmt.Sprintf("the settings of AppConfig %q are others than the cache has", app.Name))
+	}
+	app.Labels = snap.AppConfig.Labels // The plan was made of these.
+	if plan.Create > 0 {
+		revision := render.Revision(app, plan.Create)
+		if err := write.Create(ctx, r.client, revision); err != nil {
+			return err
+		}
+		done.created = append(done.created, revision.Name)
+	}
+	if plan.WritePage {
+		return r.writePage(ctx, app)
+	}
+	return nil
+}
+
+// writePage lets the ConfigMap for a page have exactly the settings.
+func (r *Reconciler) writePage(ctx context.Context, app *workloadsv2.AppConfig) error {
+	wanted := render.Page(app)
+	existing, err := read.Existing[corev1.ConfigMap](ctx, r.live, client.ObjectKeyFromObject(wanted))
+	switch {
+	case err != nil:
+		return err
+	case existing == nil:
+		return write.Create(ctx, r.client, wanted)
+	case !render.IsOurs(existing, app):
+		return fault.WaitFor(cacheBehind, fmt.Sprintf("ConfigMap %q was made by another user meanwhile", wanted.Name))
+	}
+	changed := existing.DeepCopy()
+	changed.Data, changed.BinaryData = wanted.Data, nil
+	return write.Patch(ctx, r.client, existing, changed)
+}
+
+// record writes the status.
+func (r *Reconciler) record(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan, done *outcome) error {
+	updated := snap.AppConfig.DeepCopy()
+	updated.Status = plan.Status
+	var err error
+	done.recorded, err = write.Status(ctx, r.client, snap.AppConfig, updated)
+	return err
+}

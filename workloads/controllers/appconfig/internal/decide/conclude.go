@@ -1,0 +1,69 @@
+package decide
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/critical-service/operator/internal/controller/condition"
+	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
+)
+
+// problem is what blocks something, and what to do.
+type problem struct{ reason, message string }
+
+// mostNames is how many workloads a message names.
+const mostNames = 3
+
+func taken(name, effect string) problem {
+	return problem{workloadsv2.ReasonNameTaken, fmt.Sprintf(
+		"ConfigMap %q is not as the operator would make it of this AppConfig, and is left as it is: %s, or the AppConfig has another name.", name, effect)}
+}
+
+func conflicts(workloads []Workload, wanted string) problem {
+	var names []string
+	for _, workload := range workloads[:min(len(workloads), mostNames)] {
+		names = append(names, fmt.Sprintf("%s %s (container %s, set by %s)", workload.Kind, workload.Name, workload.Container, workload.Manager))
+	}
+	more := ""
+	if len(workloads) > mostNames {
+		more = fmt.Sprintf(" and %d more", len(workloads)-mostNames)
+	}
+	return problem{workloadsv2.ReasonFieldConflict, fmt.Sprintf(
+		"The envFrom of these workloads is not the operator's: %s%s. Remove envFrom there, and the operator sets it to ConfigMap %q; or take the label %s off.",
+		strings.Join(names, ", "), more, wanted, workloadsv2.LabelAppConfig)}
+}
+
+// The first and the longest time between two tries of what was refused: no watch reports that
+// a name is free, or a quota raised.
+const shortestRetry, longestRetry = time.Second, 10 * time.Minute
+
+// conclude says in the conditions what comes of it.
+func (d *decision) conclude() {
+	conditions := condition.List{
+		Conditions: &d.plan.Status.Conditions, Generation: d.AppConfig.Generation, Now: metav1.NewTime(d.Now),
+	}
+	if d.Denied != "" {
+		d.problems = append([]problem{{workloadsv2.ReasonWriteDenied,
+			fmt.Sprintf("The API server refuses a write, which is retried; workloads keep what they have: %s", d.Denied)}}, d.problems...)
+	}
+	if len(d.problems) == 0 {
+		conditions.Set(workloadsv2.ConditionReady, true, workloadsv2.ReasonUpToDate, fmt.Sprintf("ConfigMap %q has the settings, and %s.", d.wanted, d.users()))
+		conditions.Remove(workloadsv2.ConditionStalled)
+		return
+	}
+	first := d.problems[0]
+	conditions.Set(workloadsv2.ConditionReady, false, first.reason, first.message)
+	if first.reason == workloadsv2.ReasonWriteDenied {
+		conditions.Remove(workloadsv2.ConditionStalled)
+	} else {
+		conditions.Set(workloadsv2.ConditionStalled, true, first.reason, first.message)
+	}
+	if first.reason != workloadsv2.ReasonFieldConflict { // A watch reports when that ends.
+		since := meta.FindStatusCondition(d.plan.Status.Conditions, workloadsv2.ConditionReady).LastTransitionTime
+		d.recheckAfter(min(max(d.Now.Sub(since.Time), shortestRetry), longestRetry))
+	}
+}

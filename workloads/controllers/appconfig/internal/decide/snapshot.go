@@ -1,0 +1,80 @@
+package decide
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
+	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/render"
+)
+
+// Snapshot is all that matters about one AppConfig, at one moment.
+type Snapshot struct {
+	Now time.Time
+	// AppConfig is the object without its settings, on which no decision depends; nil if it
+	// is gone.
+	AppConfig *workloadsv2.AppConfig
+	// Hash is that of its settings.
+	Hash string
+	// ConfigMaps are those that the operator made of it, in any order.
+	ConfigMaps []ConfigMap
+	// Workloads are those that carry its name, in any order.
+	Workloads []Workload
+	// Taken are the names of ConfigMaps that it needs and that are not the operator's. It is
+	// read only for the names that NeedsOf gives.
+	Taken map[string]bool
+	// Used are the names that something in the namespace uses, of those that NeedsOf gives;
+	// nil if that was not read.
+	Used map[string]bool
+	// Denied says why the API server refused a write.
+	Denied string
+}
+
+// ConfigMap is one that the operator made, without its data.
+type ConfigMap struct {
+	*corev1.ConfigMap
+	// Hash is that of its data; empty if it has other data, too.
+	Hash string
+}
+
+// Workload is a Deployment or a StatefulSet that uses an AppConfig.
+type Workload struct {
+	render.Workload
+	// ConfigMap is the one whose variables its container takes; empty if there is none.
+	ConfigMap string
+	// Manager is another field manager that has set what its container takes; empty if there
+	// is none.
+	Manager string
+	// RolledOut reports whether its Pods are all of its newest template.
+	RolledOut bool
+}
+
+// Needs is what has to be read of the API server beside what the caches hold.
+type Needs struct {
+	// Free are the names that are to be free: of ConfigMaps that will be created.
+	Free []string
+	// Stale are the ConfigMaps that are deleted unless something uses them.
+	Stale []string
+}
+
+// Plan is what is to be done.
+type Plan struct {
+	// Status is what the status is to say once the rest is done.
+	Status workloadsv2.AppConfigStatus
+	// Create is the number of the ConfigMap that is created with the settings; 0 if none is.
+	Create int64
+	// WritePage creates the ConfigMap for a page, or writes its data.
+	WritePage bool
+	// Update changes what ConfigMaps carry.
+	Update []Update
+	// Roll are the workloads that take the ConfigMap of the Status.
+	Roll []Workload
+	// Delete are ConfigMaps that nothing needs.
+	Delete []*corev1.ConfigMap
+	// RecheckAfter is when to check again without an event; 0 is never.
+	RecheckAfter time.Duration
+}
+
+// Update is a change of the labels and annotations of a ConfigMap.
+type Update struct{ From, To *corev1.ConfigMap }

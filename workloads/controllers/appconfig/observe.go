@@ -1,0 +1,118 @@
+package appconfig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/time/rate"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/read"
+	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
+	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/decide"
+	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/render"
+)
+
+// cacheBehind is when to retry where the cache does not show yet what the API server has. It
+// ends sooner by itself: the late event wakes the AppConfig.
+const cacheBehind = time.Second
+
+// observer makes Snapshots. It is the only place that reads.
+type observer struct {
+	// cached reads what the watches delivered.
+	cached client.Reader
+	// live reads from the API server, within bounds.
+	live  client.Reader
+	clock clock.PassiveClock
+	// searches bounds how often namespaces are searched for what is in use.
+	searches *rate.Limiter
+}
+
+// observe makes a Snapshot. In a settled world it reads caches only.
+func (o *observer) observe(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
+	snap := decide.Snapshot{Now: o.clock.Now()}
+	app, err := read.Existing[workloadsv2.AppConfig](ctx, o.cached, key)
+	if err != nil || app == nil || app.DeletionTimestamp != nil {
+		return snap, err
+	}
+	snap.AppConfig, snap.Hash = app, app.Annotations[annotationHash]
+	if snap.ConfigMaps, err = o.configMaps(ctx, app); err != nil {
+		return snap, err
+	}
+	if snap.Workloads, err = o.workloads(ctx, app); err != nil {
+		return snap, err
+	}
+	needs := decide.NeedsOf(snap)
+	if snap.Taken, err = o.taken(ctx, app, needs.Free); err != nil {
+		return snap, err
+	}
+	if len(needs.Stale) > 0 && o.searches.Allow() {
+		snap.Used, err = o.used(ctx, key.Namespace, needs.Stale)
+	}
+	return snap, err
+}
+
+// labelled are the objects of the namespace that carry the name of an AppConfig.
+func labelled(app *workloadsv2.AppConfig) []client.ListOption {
+	return []client.ListOption{
+		client.InNamespace(app.Namespace), client.MatchingLabels{workloadsv2.LabelAppConfig: app.Name}, client.UnsafeDisableDeepCopy,
+	}
+}
+
+// configMaps are those that the operator made. Others with the label are not counted.
+func (o *observer) configMaps(ctx context.Context, app *workloadsv2.AppConfig) ([]decide.ConfigMap, error) {
+	var list corev1.ConfigMapList
+	if err := o.cached.List(ctx, &list, labelled(app)...); err != nil {
+		return nil, err
+	}
+	var ours []decide.ConfigMap
+	for i := range list.Items {
+		if config := &list.Items[i]; render.IsOurs(config, app) {
+			ours = append(ours, decide.ConfigMap{ConfigMap: config, Hash: config.Annotations[annotationHash]})
+		}
+	}
+	return ours, nil
+}
+
+func (o *observer) workloads(ctx context.Context, app *workloadsv2.AppConfig) ([]decide.Workload, error) {
+	var deployments appsv1.DeploymentList
+	var sets appsv1.StatefulSetList
+	if err := errors.Join(o.cached.List(ctx, &deployments, labelled(app)...), o.cached.List(ctx, &sets, labelled(app)...)); err != nil {
+		return nil, err
+	}
+	var seen []decide.Workload
+	for i := range deployments.Items {
+		seen = append(seen, workloadOf(&deployments.Items[i]))
+	}
+	for i := range sets.Items {
+		seen = append(seen, workloadOf(&sets.Items[i]))
+	}
+	return seen, nil
+}
+
+// taken are those of some names that ConfigMaps of others have. The cache does not know them.
+func (o *observer) taken(ctx context.Context, app *workloadsv2.AppConfig, names []string) (map[string]bool, error) {
+	taken := map[string]bool{}
+	for _, name := range names {
+		existing := &metav1.PartialObjectMetadata{}
+		existing.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+		err := o.live.Get(ctx, types.NamespacedName{Namespace: app.Namespace, Name: name}, existing)
+		switch {
+		case client.IgnoreNotFound(err) != nil:
+			return nil, err
+		case err == nil && render.IsOurs(existing, app):
+			return nil, fault.WaitFor(cacheBehind, fmt.Sprintf("ConfigMap %q is not in the cache yet", name))
+		case err == nil:
+			taken[name] = true
+		}
+	}
+	return taken, nil
+}
