@@ -5,28 +5,26 @@ import (
 	"context"
 	"maps"
 
-	"github.com/prometheus/client_golang/prometheus"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
+	"github.com/critical-service/operator/workloads/controllers/appconfig"
+	"github.com/critical-service/operator/workloads/controllers/database"
 	"github.com/critical-service/operator/workloads/internal/core"
+	"github.com/critical-service/operator/workloads/internal/fallback"
 )
 
-// Options are the settings of every kind.
+// Options are the settings of every kind. Setup itself makes the watch of ServiceFallbacks,
+// which all kinds share.
 type Options struct {
-	// Namespaces are those that the operator looks at; empty is all.
-	Namespaces []string
-	// Images are those of databases, by type: mongo, mysql and postgres.
-	Images map[string]string
-	// Registry is where metrics are registered; nil registers none.
-	Registry prometheus.Registerer
+	AppConfig appconfig.Options
+	Database  database.Options
 }
 
 // Scheme knows every kind that a controller reads or writes, and every version that is served.
@@ -38,14 +36,26 @@ func Scheme() (*runtime.Scheme, error) {
 }
 
 // CacheOptions narrow the caches to what the controllers read: a line for each kind.
-func CacheOptions(Options) cache.Options {
-	byObject := map[client.Object]cache.ByObject{}
-	maps.Copy(byObject, core.CacheByObject())
+func CacheOptions(options Options) cache.Options {
+	byObject := core.CacheByObject()
+	maps.Copy(byObject, appconfig.CacheByObject(options.AppConfig))
+	maps.Copy(byObject, database.CacheByObject(options.Database))
 	return cache.Options{ByObject: byObject}
 }
 
-// Setup adds every controller to the manager: a line for each kind.
-func Setup(ctx context.Context, mgr ctrl.Manager, _ Options) error {
-	_, err := core.NewPresence(ctx, mgr.GetCache())
-	return err
+// Setup adds every controller to the manager.
+func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
+	presence, err := core.NewPresence(ctx, mgr.GetCache())
+	if err != nil {
+		return err
+	}
+	fallbacks, err := fallback.NewWatch(mgr, presence, options.Database.Namespaces)
+	if err != nil {
+		return err
+	}
+	options.Database.Fallbacks = fallbacks
+	if err := appconfig.Setup(mgr, options.AppConfig); err != nil {
+		return err
+	}
+	return database.Setup(mgr, options.Database)
 }

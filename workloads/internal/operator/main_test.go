@@ -69,6 +69,15 @@ func (w *world) start(variables ...string) *process.Process {
 	return process.Start(w.t, file, operator.Namespace, variables...)
 }
 
+// create makes an object that goes with the test, which the API server allows once it reaches the webhook.
+func (w *world) create(object client.Object) {
+	w.t.Helper()
+	w.Eventually(func() error { return cluster.Client.Create(w.t.Context(), object) }).Should(Succeed())
+	w.t.Cleanup(func() {
+		w.Expect(client.IgnoreNotFound(cluster.Client.Delete(context.WithoutCancel(w.t.Context()), object))).To(Succeed())
+	})
+}
+
 func lease() *coordinationv1.Lease {
 	lease := &coordinationv1.Lease{}
 	lease.Namespace, lease.Name = operator.Namespace, "critical-service-workloads"

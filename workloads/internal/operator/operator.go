@@ -10,14 +10,18 @@ import (
 	"github.com/critical-service/operator/internal/operator/crdcache"
 	"github.com/critical-service/operator/internal/operator/manager"
 	"github.com/critical-service/operator/internal/operator/webhook"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 	"github.com/critical-service/operator/workloads/controllers"
+	"github.com/critical-service/operator/workloads/controllers/appconfig"
+	"github.com/critical-service/operator/workloads/controllers/database"
+	"github.com/critical-service/operator/workloads/internal/conversion"
 	"github.com/critical-service/operator/workloads/internal/settings"
 )
 
 const (
 	// Name is that of the operator: of its Lease, Deployment and ServiceAccount.
-	Name = "critical-service-workloads"
+	Name = workloadsv1.ManagedBy
 	// Namespace is where config/ installs it.
 	Namespace = settings.DefaultNamespace
 )
@@ -63,18 +67,37 @@ func Run(ctx context.Context, s *settings.Settings) error {
 		Cache:    controllers.CacheOptions(options),
 		Webhook:  Webhook,
 		Setup: func(ctx context.Context, mgr ctrl.Manager) error {
-			return controllers.Setup(ctx, mgr, options)
+			return setup(ctx, mgr, options)
 		},
 	})
+}
+
+// setup adds all that the manager runs.
+func setup(ctx context.Context, mgr ctrl.Manager, options controllers.Options) error {
+	if err := controllers.Setup(ctx, mgr, options); err != nil {
+		return err
+	}
+	converter, err := conversion.Handler()
+	if err != nil {
+		return err
+	}
+	mgr.GetWebhookServer().Register(webhook.Path, converter)
+	return nil
 }
 
 // optionsOf are the settings as the controllers want them.
 func optionsOf(s *settings.Settings) controllers.Options {
 	return controllers.Options{
-		Namespaces: s.Namespaces,
-		Images: map[string]string{
-			"mongo": s.DatabaseImageMongo, "mysql": s.DatabaseImageMySQL, "postgres": s.DatabaseImagePostgres,
+		AppConfig: appconfig.Options{
+			Namespaces: s.Namespaces,
+			Registry:   metrics.Registry,
 		},
-		Registry: metrics.Registry,
+		Database: database.Options{
+			ImageMongo:    s.DatabaseImageMongo,
+			ImageMySQL:    s.DatabaseImageMySQL,
+			ImagePostgres: s.DatabaseImagePostgres,
+			Namespaces:    s.Namespaces,
+			Registry:      metrics.Registry,
+		},
 	}
 }

@@ -1,0 +1,67 @@
+package operator_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
+)
+
+const team = "default"
+
+// What the kinds do is told in their packages. Here they run in the process, with its settings and permissions.
+func TestADatabaseIsBornProtected(t *testing.T) {
+	w := newWorld(t)
+	p := w.start("DATABASE_IMAGE_MONGO=registry.example.com/mongo:4.0")
+	w.Eventually(p.Ready).Should(Succeed())
+	d := &workloadsv1.Database{
+		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "mongo-db"},
+		Spec:       workloadsv1.DatabaseSpec{Type: workloadsv1.DatabaseMongo},
+	}
+	w.create(d)
+
+	labels := client.MatchingLabels{workloadsv1.LabelDatabase: d.Name}
+	var pods corev1.PodList
+	w.Eventually(func() []corev1.Pod {
+		w.Expect(cluster.Client.List(t.Context(), &pods, client.InNamespace(team), labels)).To(Succeed())
+		return pods.Items
+	}).Should(HaveLen(1))
+	w.Expect(pods.Items[0].Spec.Containers[0].Image).To(Equal("registry.example.com/mongo:4.0"))
+	// The definitions of the core are installed here, beside those of this operator.
+	protection := &criticalv2.ServiceFallback{}
+	w.Eventually(func() error {
+		return cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(d), protection)
+	}).Should(Succeed())
+	w.Expect(metav1.IsControlledBy(protection, d)).To(BeTrue())
+
+	w.Expect(p.Log.String()).NotTo(ContainSubstring("forbidden"), "nothing is denied")
+}
+
+func TestAnAppConfigIsServedInBothVersions(t *testing.T) {
+	w := newWorld(t)
+	p := w.start()
+	w.Eventually(p.Ready).Should(Succeed())
+	old := &workloadsv1.AppConfig{
+		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "shop"},
+		Spec:       workloadsv1.AppConfigSpec{AppName: "shop", Config: workloadsv2.Settings{"LOG_LEVEL": "debug"}},
+	}
+	w.create(old)
+
+	app := &workloadsv2.AppConfig{}
+	w.Eventually(func() string {
+		w.Expect(cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(old), app)).To(Succeed())
+		return app.Status.ConfigMapName
+	}).ShouldNot(BeEmpty())
+	w.Expect(app.Spec.Configuration.Settings).To(Equal(workloadsv2.Settings{"LOG_LEVEL": "debug"}))
+	config := &corev1.ConfigMap{}
+	w.Expect(cluster.Client.Get(t.Context(), client.ObjectKey{Namespace: team, Name: app.Status.ConfigMapName}, config)).To(Succeed())
+	w.Expect(config.Data).To(Equal(map[string]string{"LOG_LEVEL": "debug"}))
+
+	w.Expect(p.Log.String()).NotTo(ContainSubstring("forbidden"), "nothing is denied")
+}
