@@ -94,8 +94,10 @@ func definitionsIn(g Gomega, pattern string) []apiextensionsv1.CustomResourceDef
 }
 
 // manager is the one Deployment of the bundle.
-func manager(g Gomega) v1alpha1.StrategyDeploymentSpec {
-	deployments := csv(g).Spec.InstallStrategy.StrategySpec.DeploymentSpecs
+func manager(g Gomega) v1alpha1.StrategyDeploymentSpec { return managerOf(g, csv(g)) }
+
+func managerOf(g Gomega, csv *v1alpha1.ClusterServiceVersion) v1alpha1.StrategyDeploymentSpec {
+	deployments := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
 	g.Expect(deployments).To(HaveLen(1))
 	return deployments[0]
 }
@@ -140,12 +142,14 @@ func TestTheBundleHoldsNothingButWhatBelongsThere(t *testing.T) {
 
 func TestNoManifestHasWhatAnAPIServerFillsIn(t *testing.T) {
 	g := NewWithT(t)
-	for _, object := range load(g).Objects {
-		if object.GetKind() == "ClusterServiceVersion" {
-			continue // It is decoded through its type.
+	for _, project := range projects {
+		for _, object := range loadFrom(g, project+"bundle").Objects {
+			if object.GetKind() == "ClusterServiceVersion" {
+				continue // It is decoded through its type.
+			}
+			g.Expect(object.Object).NotTo(HaveKey("status"), object.GetName())
+			g.Expect(object.Object["metadata"]).NotTo(HaveKey("creationTimestamp"), object.GetName())
 		}
-		g.Expect(object.Object).NotTo(HaveKey("status"), object.GetName())
-		g.Expect(object.Object["metadata"]).NotTo(HaveKey("creationTimestamp"), object.GetName())
 	}
 }
 
@@ -173,29 +177,34 @@ func TestTheDeploymentIsThatOfTheInstallWithoutOLM(t *testing.T) {
 
 // The image is of two architectures: on a node of another one its Pod would not start.
 func TestTheOperatorGoesToNodesThatTheLabelsName(t *testing.T) {
-	g := NewWithT(t)
-	var named []string
-	for label := range csv(g).Labels {
-		if architecture, found := strings.CutPrefix(label, "operatorframework.io/arch."); found {
-			named = append(named, architecture)
+	for _, project := range projects {
+		g := NewWithT(t)
+		shown := loadFrom(g, project+"bundle").CSV
+		var named []string
+		for label := range shown.Labels {
+			if architecture, found := strings.CutPrefix(label, "operatorframework.io/arch."); found {
+				named = append(named, architecture)
+			}
 		}
+		pod := managerOf(g, shown).Spec.Template.Spec
+		terms := pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+		g.Expect(terms).To(HaveLen(1))
+		g.Expect(terms[0].MatchExpressions).To(HaveLen(1))
+		g.Expect(terms[0].MatchExpressions[0].Key).To(Equal(corev1.LabelArchStable))
+		g.Expect(terms[0].MatchExpressions[0].Operator).To(Equal(corev1.NodeSelectorOpIn))
+		g.Expect(terms[0].MatchExpressions[0].Values).To(ConsistOf(named))
+		g.Expect(pod.NodeSelector).To(Equal(map[string]string{corev1.LabelOSStable: "linux"}))
 	}
-	pod := manager(g).Spec.Template.Spec
-	terms := pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
-	g.Expect(terms).To(HaveLen(1))
-	g.Expect(terms[0].MatchExpressions).To(HaveLen(1))
-	g.Expect(terms[0].MatchExpressions[0].Key).To(Equal(corev1.LabelArchStable))
-	g.Expect(terms[0].MatchExpressions[0].Operator).To(Equal(corev1.NodeSelectorOpIn))
-	g.Expect(terms[0].MatchExpressions[0].Values).To(ConsistOf(named))
-	g.Expect(pod.NodeSelector).To(Equal(map[string]string{corev1.LabelOSStable: "linux"}))
 }
 
 // A Prometheus that scrapes all Pods with this annotation shows no token, and gets 401.
 func TestNoPrometheusIsInvitedWithoutAToken(t *testing.T) {
-	g := NewWithT(t)
-	annotations := manager(g).Spec.Template.Annotations
-	g.Expect(annotations).To(HaveKeyWithValue("prometheus.io/scheme", "https"))
-	g.Expect(annotations).NotTo(HaveKey("prometheus.io/scrape"))
+	for _, project := range projects {
+		g := NewWithT(t)
+		annotations := managerOf(g, loadFrom(g, project+"bundle").CSV).Spec.Template.Annotations
+		g.Expect(annotations).To(HaveKeyWithValue("prometheus.io/scheme", "https"))
+		g.Expect(annotations).NotTo(HaveKey("prometheus.io/scrape"))
+	}
 }
 
 // A drain takes one replica at a time, and never waits for ever.

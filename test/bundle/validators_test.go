@@ -50,8 +50,10 @@ func TestTheNewestValidatorsFindNothing(t *testing.T) {
 // It would say that the operator works on versions of OpenShift, on none of which it was tested.
 func TestTheBundleNamesNoVersionOfOpenShift(t *testing.T) {
 	g := NewWithT(t)
-	for _, file := range []string{"bundle/metadata/annotations.yaml", "bundle.Dockerfile"} {
-		g.Expect(read(g, file)).NotTo(ContainSubstring("com.redhat.openshift.versions"), file)
+	for _, project := range projects {
+		for _, file := range []string{project + "bundle/metadata/annotations.yaml", project + "bundle.Dockerfile"} {
+			g.Expect(read(g, file)).NotTo(ContainSubstring("com.redhat.openshift.versions"), file)
+		}
 	}
 }
 

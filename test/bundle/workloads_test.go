@@ -25,6 +25,9 @@ const (
 	siblingName = "critical-service-workloads"
 )
 
+// projects are the folders of both.
+var projects = []string{"", sibling}
+
 func siblingBundle(g Gomega) *manifests.Bundle { return loadFrom(g, sibling+"bundle") }
 
 func TestTheWorkloadsBundleInstallsAlone(t *testing.T) {
