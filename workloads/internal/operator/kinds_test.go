@@ -15,7 +15,7 @@ import (
 
 const team = "default"
 
-// What the kinds do is told in their packages. Here they run in the process, with its settings and permissions.
+// What the kinds do is tested in their packages. Here they run in the process, with its settings and permissions.
 func TestADatabaseIsBornProtected(t *testing.T) {
 	w := newWorld(t)
 	p := w.start("DATABASE_IMAGE_MONGO=registry.example.com/mongo:4.0")
