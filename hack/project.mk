@@ -121,6 +121,13 @@ vet: ## Run go vet over all Go code.
 
 ##@ Check
 
+.PHONY: setup-envtest
+setup-envtest: $(ROOT)bin/devcluster ## Build etcd and kube-apiserver for tests, and print where they are: KUBEBUILDER_ASSETS.
+	@$(ROOT)bin/devcluster assets
+
+.PHONY: envtest
+envtest: setup-envtest ## The same as setup-envtest.
+
 # Targets that are checks as well.
 LINT_ALSO ?=
 
@@ -253,13 +260,6 @@ $(TOOL_NAMES): %: $(TOOLS)/%
 why_pinned = tools are those of hack/tools, built into bin/tools, and Kubernetes that of hack/devcluster: change the versions there
 $(call refuse,$(TOOL_NAMES) setup-envtest envtest test bundle,LOCALBIN OPERATOR_SDK_VERSION KUSTOMIZE_VERSION CONTROLLER_TOOLS_VERSION \
   GOLANGCI_LINT_VERSION ENVTEST_VERSION ENVTEST_K8S_VERSION,$(why_pinned))
-
-.PHONY: setup-envtest
-setup-envtest: $(ROOT)bin/devcluster ## Build etcd and kube-apiserver for tests, and print where they are: KUBEBUILDER_ASSETS.
-	@$(ROOT)bin/devcluster assets
-
-.PHONY: envtest
-envtest: setup-envtest ## The same as setup-envtest.
 
 # What these need besides: libraries of containers without C, and their own version, which operator-sdk
 # writes into what it generates.
