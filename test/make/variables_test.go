@@ -199,14 +199,35 @@ func TestAnEditOfTheMakefileCounts(t *testing.T) {
 // They are those of releases, and a login may be at hand that may push them.
 func TestNamesOfTheProjectAreNotPushed(t *testing.T) {
 	copied := checkout.New(t, root)
-	for _, target := range []string{"docker-push", "docker-buildx", "bundle-push", "catalog-push"} {
-		g := NewWithT(t)
-		said, err := copied.Run(t, "make", target, "CONTAINER_TOOL=false")
-		g.Expect(err).To(HaveOccurred())
-		g.Expect(said).To(MatchRegexp(`quay.io/critical-service/operator\S* is a name of the project, .* give IMAGE_TAG_BASE.\n`))
-		said, err = copied.Run(t, "make", target, "CONTAINER_TOOL=true", "IMAGE_TAG_BASE=registry.example.com/me/op")
-		g.Expect(err).NotTo(HaveOccurred(), said)
+	for folder, project := range map[string]struct {
+		image   string
+		targets []string
+	}{
+		".":         {"operator", []string{"docker-push", "docker-buildx", "bundle-push", "catalog-push"}},
+		"workloads": {"workloads", []string{"docker-push", "bundle-push"}},
+	} {
+		for _, target := range project.targets {
+			g := NewWithT(t)
+			said, err := copied.Run(t, "make", "--directory="+folder, target, "CONTAINER_TOOL=false")
+			g.Expect(err).To(HaveOccurred())
+			g.Expect(said).To(MatchRegexp(`quay.io/critical-service/` + project.image + `\S* is a name of the project, .* give IMAGE_TAG_BASE.\n`))
+			said, err = copied.Run(t, "make", "--directory="+folder, target, "CONTAINER_TOOL=true", "IMAGE_TAG_BASE=registry.example.com/me/op")
+			g.Expect(err).NotTo(HaveOccurred(), said)
+		}
 	}
+}
+
+// They are released together.
+func TestBothOperatorsHaveTheVersionOfTheMakefile(t *testing.T) {
+	g := NewWithT(t)
+	copied := checkout.New(t, root)
+	said, err := copied.Run(t, "sed", "-i.orig", "s|^VERSION ?=.*|VERSION ?= 0.0.7|", "Makefile")
+	g.Expect(err).NotTo(HaveOccurred(), said)
+	said, err = copied.Run(t, "make", "--dry-run", "--directory=workloads", "docker-build", "bundle", "CONTAINER_TOOL=docker")
+	g.Expect(err).NotTo(HaveOccurred(), said)
+	g.Expect(said).To(And(
+		ContainSubstring("--tag quay.io/critical-service/workloads:v0.0.7 "), ContainSubstring("--version 0.0.7 --image quay.io/critical-service/workloads:v0.0.7 "),
+	))
 }
 
 // These are bundles as the tutorials of Operator SDK make them.
