@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -18,6 +19,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/critical-service/operator/internal/operator/webhook/crdschema"
 )
 
 const (
@@ -144,6 +147,10 @@ func TestWhatACatalogShowsOfTheWorkloads(t *testing.T) {
 		sample := unstructured.Unstructured{}
 		g.Expect(yaml.Unmarshal([]byte(text), &sample)).To(Succeed())
 		samples = append(samples, sample)
+		gvk := sample.GroupVersionKind()
+		schema, err := crdschema.Compile([]byte(read(g, sibling+"config/crd/bases/mycrd.com_"+strings.ToLower(gvk.Kind)+"s.yaml")), gvk.Version)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(schema.ValidateObject(sample.Object)).To(BeEmpty(), sample.GetName())
 	}
 	g.Expect(examples).To(ConsistOf(samples))
 
