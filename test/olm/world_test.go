@@ -158,7 +158,7 @@ func (w *world) sweep() {
 		w.Eventually(func(g Gomega) []string { return w.installedIn(g, home) }).WithTimeout(installLimit).Should(
 			BeEmpty(), "OLM removes what it has installed in %s", home)
 	}
-	for _, name := range []string{crdcache.Name, "appconfigs.mycrd.com", "databases.mycrd.com"} {
+	for _, name := range []string{policy.Kind.Definition(), "appconfigs.mycrd.com", "databases.mycrd.com"} {
 		w.sweepDefinition(name)
 	}
 	for _, home := range homes {
