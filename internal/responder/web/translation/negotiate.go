@@ -1,6 +1,7 @@
 package translation
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/text/language"
@@ -17,6 +18,15 @@ const longestHeader = 128
 var negotiated = lru.New(256)
 
 var matcher = language.NewMatcher(tags())
+
+// isUnknown reports whether there is no translation into the language of a tag.
+func isUnknown(wanted language.Tag) bool {
+	base, _ := wanted.Base()
+	return !slices.ContainsFunc(all, func(t *Translation) bool {
+		known, _ := t.tag.Base()
+		return known == base
+	})
+}
 
 func tags() []language.Tag {
 	tags := make([]language.Tag, len(all))
@@ -39,7 +49,9 @@ func For(acceptLanguage string) *Translation {
 	if known, found := negotiated.Get(acceptLanguage); found {
 		return known.(*Translation)
 	}
-	_, index := language.MatchStrings(matcher, acceptLanguage)
+	wanted, _, _ := language.ParseAcceptLanguage(acceptLanguage) // What cannot be read asks for nothing.
+	// The matcher would give a related language to visitors who did not ask for it, for example Russian for Armenian.
+	_, index, _ := matcher.Match(slices.DeleteFunc(wanted, isUnknown)...)
 	negotiated.Add(strings.Clone(acceptLanguage), all[index]) // Of a header that may be longer.
 	return all[index]
 }
