@@ -49,7 +49,7 @@ const (
 
 // ConditionStalled is True while Ready is False and no waiting makes it True: a person has
 // to change the object, something that it names, or a setting. Of a Maintenance it is True
-// while no waiting lets it begin, or give back what it owes. The reason is that of the
+// while no waiting lets it begin, or restore what it owes. The reason is that of the
 // problem. It is there only while it is True, as kstatus has it, by which Flux, Helm and
 // others judge objects: they report a failure, and do not wait until their time is up.
 //

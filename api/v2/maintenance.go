@@ -93,7 +93,7 @@ func (m *Maintenance) Announces(now time.Time) bool {
 	return !m.IsDrill() && m.HasBegun(now) && !m.IsExpired(now)
 }
 
-// Owes is what is to be given back to a workload: what the operator recorded, or, where
+// Owes is what is to be restored to a workload: what the operator recorded, or, where
 // it has not seen the workload, what the Maintenance says. It is nil if nothing is owed.
 func (m *Maintenance) Owes() *WorkloadReplicas {
 	switch {

@@ -7,7 +7,7 @@ import (
 // Maintenance announces that Services of its own namespace are away on purpose: the page
 // stands in for them with a message and an end, whatever their fallback is else. It takes
 // nothing away by itself. Where the application was scaled to zero for it, the operator
-// gives back what it had, at the end or when the Maintenance is deleted.
+// restores what it had, at the end or when the Maintenance is deleted.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -93,7 +93,7 @@ type MaintenanceSpec struct {
 	RetryAfterSeconds *int32 `json:"retryAfterSeconds,omitempty"`
 
 	// restore says which workload of the namespace was, or is about to be, scaled to zero
-	// for this maintenance. The operator gives back what status.owed says, if it is
+	// for this maintenance. The operator restores what status.owed says, if it is
 	// permitted to by a Role (docs/maintenance.md). It cannot be changed once it is set.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Restore",order=60
@@ -171,7 +171,7 @@ type WorkloadReplicas struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="StatefulSet",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=12
 	StatefulSet string `json:"statefulSet,omitempty"`
 
-	// replicas is how many it had, 1 to 10000. What is given back is never more than what
+	// replicas is how many it had, 1 to 10000. What is restored is never more than what
 	// the operator saw before they were taken.
 	// +required
 	// +kubebuilder:validation:Minimum=1
@@ -214,26 +214,26 @@ type MaintenanceStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Next window",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=4
 	Next *metav1.Time `json:"next,omitempty"`
 
-	// ended is when nothing was announced and nothing owed any more.
+	// ended is when nothing was announced and nothing owed.
 	// ttlSecondsAfterFinished counts from here.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Ended",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=5
 	Ended *metav1.Time `json:"ended,omitempty"`
 
-	// owed is what the operator gives back at the end: what spec.restore says, but no
+	// owed is what the operator restores at the end: what spec.restore says, but no
 	// more replicas than the workload had when the operator saw it first.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Owed",order=6
 	Owed *WorkloadReplicas `json:"owed,omitempty"`
 
-	// restored is what was owed, and has been given back or was there already.
+	// restored is what was owed, and has been written or was there already.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Restored",order=7
 	Restored *WorkloadReplicas `json:"restored,omitempty"`
 
 	// operator is the name by which the API server knows the operator, in most clusters
 	// system:serviceaccount:NAMESPACE:critical-service-operator: the one that a
-	// RoleBinding has to name to permit it to give back what is owed.
+	// RoleBinding has to name to permit it to restore what is owed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Operator",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=21
@@ -263,7 +263,7 @@ const (
 	MaintenanceActive = "Active"
 
 	// MaintenanceRestored is there where the spec says what to restore: True once nothing
-	// is owed to that workload any more.
+	// is owed to that workload.
 	//
 	//	True:    Restored, NothingTaken
 	//	False:   Owed, RestoreFailed
@@ -298,7 +298,7 @@ const (
 	RestoreNothingTaken = "NothingTaken"
 	// RestoreOwed: the workload gets back at the end what status.owed says.
 	RestoreOwed = "Owed"
-	// RestoreFailed: it could not be given back; the message says why.
+	// RestoreFailed: it could not be restored; the message says why.
 	RestoreFailed = "RestoreFailed"
 	// RestoreNotPermitted: the operator has not seen the workload yet, because no Role
 	// permits it to restore this Maintenance and to scale the workload.

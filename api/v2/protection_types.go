@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ProtectionSpec says what answers in the place of a Service, and when. CriticalService
+// ProtectionSpec says what answers instead of a Service, and when. CriticalService
 // and ServiceFallback have it in common.
 type ProtectionSpec struct {
 	// activationDelay is how long a Service must have no ready endpoint before

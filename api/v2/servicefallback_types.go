@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ServiceFallback says what answers in the place of Services of its own namespace. It is
+// ServiceFallback says what answers instead of Services of its own namespace. It is
 // for the team that owns them: it needs no right outside of the namespace, and reaches
 // nothing there.
 //
