@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -208,6 +209,19 @@ func (s *server) now(query string) (model.Vector, error) {
 		return nil, fmt.Errorf("%s is a %s", query, value.Type())
 	}
 	return vector, nil
+}
+
+// scraped describes every target and what its last scrape ended with.
+func (s *server) scraped() string {
+	targets, err := s.Targets(s.ctx)
+	if err != nil {
+		return err.Error()
+	}
+	var described strings.Builder
+	for _, target := range targets.Active {
+		fmt.Fprintf(&described, "%s of Pod %s: %s %s\n", target.ScrapeURL, target.Labels["pod"], target.Health, target.LastError)
+	}
+	return described.String()
 }
 
 // value is the one value of a query, and -1 where it has none.
