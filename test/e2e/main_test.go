@@ -42,6 +42,9 @@ const (
 	scenariosAtOnce = "6"
 )
 
+// operator is the Deployment of the operator.
+var operator = client.ObjectKey{Namespace: operatorNamespace, Name: operatorName}
+
 // shared is the cluster of all scenarios, demoImage what their Pods run, and plugin the path of the
 // kubectl plugin.
 var (
@@ -109,7 +112,6 @@ func install(ctx context.Context, manifest string) error {
 }
 
 func operatorRuns(ctx context.Context) error {
-	operator := client.ObjectKey{Namespace: operatorNamespace, Name: operatorName}
 	if err := shared.AwaitDeployment(ctx, operator, installLimit); err != nil {
 		return err
 	}

@@ -15,28 +15,17 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/test/cluster"
 )
 
 // What can only be done on the node itself, as root: 'make e2e' runs on the node of the devcluster.
 
-// processes are the IDs of all processes of a Pod, its sandbox included, found by their cgroup.
+// processes are the IDs of all processes of a Pod, its sandbox included.
 func (w *world) processes(pod *corev1.Pod) []int {
 	w.t.Helper()
-	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
+	found, err := cluster.Processes(pod)
 	w.Expect(err).NotTo(HaveOccurred())
-	uid := string(pod.UID)
-	var found []int
-	for _, file := range groups {
-		// A process may end while they are looked through.
-		content, _ := os.ReadFile(file)
-		if text := string(content); !strings.Contains(text, uid) && !strings.Contains(text, strings.ReplaceAll(uid, "-", "_")) {
-			continue
-		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		w.Expect(err).NotTo(HaveOccurred())
-		found = append(found, pid)
-	}
-	w.Expect(found).NotTo(BeEmpty(), "processes of Pod %s: the tests must run on its node, as root", pod.Name)
 	return found
 }
 
@@ -48,12 +37,7 @@ func (w *world) killProcesses(pod *corev1.Pod) {
 // signal sends a signal to all processes of a Pod.
 func (w *world) signal(pod *corev1.Pod, signal syscall.Signal) {
 	w.t.Helper()
-	for _, pid := range w.processes(pod) {
-		if err := syscall.Kill(pid, signal); err != nil {
-			// The process of a container may end with its sandbox.
-			w.Expect(err).To(Equal(syscall.ESRCH))
-		}
-	}
+	w.Expect(cluster.Signal(pod, signal)).To(Succeed())
 }
 
 // residentMemory is what the process of a Pod's only container has in memory, in bytes (VmRSS).

@@ -105,10 +105,7 @@ func (w *world) operatorProcesses() map[types.UID]int32 {
 }
 
 func (w *world) operatorPods(g Gomega) []corev1.Pod {
-	var deployment appsv1.Deployment
-	g.Expect(w.Get(w.ctx, client.ObjectKey{Namespace: operatorNamespace, Name: operatorName}, &deployment)).To(Succeed())
-	var pods corev1.PodList
-	g.Expect(w.List(w.ctx, &pods, client.InNamespace(operatorNamespace),
-		client.MatchingLabels(deployment.Spec.Selector.MatchLabels))).To(Succeed())
-	return pods.Items
+	pods, err := w.PodsOf(w.ctx, operator)
+	g.Expect(err).NotTo(HaveOccurred())
+	return pods
 }

@@ -198,19 +198,8 @@ func (w *world) warnings(kind, name, reason string) func(g Gomega) []string {
 
 // events are those of the scenario's namespace, and those about objects without one.
 func (w *world) events(g Gomega) []corev1.Event {
-	var found []corev1.Event
-	for _, namespace := range []string{w.namespace, metav1.NamespaceDefault} {
-		var list corev1.EventList
-		g.Expect(w.List(w.ctx, &list, client.InNamespace(namespace))).To(Succeed())
-		for _, event := range list.Items {
-			if namespace == w.namespace || event.InvolvedObject.Namespace == "" {
-				found = append(found, event)
-			}
-		}
-		if w.namespace == metav1.NamespaceDefault {
-			break
-		}
-	}
+	found, err := w.Events(w.ctx, w.namespace)
+	g.Expect(err).NotTo(HaveOccurred())
 	return found
 }
 
