@@ -17,6 +17,21 @@ on_devcluster() {
   [[ -z ${KUBECONFIG:-} || $KUBECONFIG -ef $(bin/devcluster kubeconfig 2>/dev/null) ]]
 }
 
+# need_programs PROGRAM:PACKAGE... installs the packages (Debian's names) whose program, or file, is missing here.
+need_programs() {
+  local missing=() need
+  for need in "$@"; do
+    [[ -e ${need%%:*} ]] || command -v "${need%%:*}" >/dev/null || missing+=("${need#*:}")
+  done
+  ((${#missing[@]})) || return 0
+  if ((EUID != 0)) || ! command -v apt-get >/dev/null; then
+    fail "the tests run programs that are missing here. Install the packages (Debian's names): ${missing[*]}"
+  fi
+  say "Installing ${missing[*]}"
+  apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
 # use_cluster sets KUBECONFIG (and exports it), kubectl and provider.
 use_cluster() {
   if on_devcluster; then
@@ -86,6 +101,18 @@ deliver_workloads() {
   export WORKLOADS_IMG
   say "Building and delivering $WORKLOADS_IMG"
   deliver "$WORKLOADS_IMG" --file workloads/Dockerfile --target prebuilt --build-arg BASE=scratch .
+}
+
+# deliver_databases brings the stand-ins for the images of databases to the devcluster, which has no other registry than
+# its own. Other clusters pull the official images.
+deliver_databases() {
+  local images image
+  [[ $provider == devcluster ]] || return 0
+  images=$(workloads/test/images/build.sh)
+  for image in mongo:4.0 mysql:8.0 postgres:16; do
+    say "Building and delivering a stand-in for $image"
+    deliver "docker.io/library/$image" "$images/${image%:*}"
+  done
 }
 
 # tagged IMAGE BINARY...: an image without a tag gets one that follows from its content. So no node

@@ -6,11 +6,17 @@ cd "$(dirname "$0")/.."
 # shellcheck source=hack/cluster.sh
 source hack/cluster.sh
 
+need_programs psql:postgresql-client mariadb:mariadb-client npm:npm
 use_cluster
+# The scenarios type what the documents say.
+export E2E_KUBECTL=$kubectl
 make --no-print-directory plugin PLUGIN=bin/kubectl-critsvc
 export E2E_PLUGIN=$PWD/bin/kubectl-critsvc
 deliver_images
 deliver_workloads
+deliver_databases
+E2E_MONGODB=$(test/mongodb/build.sh)
+export E2E_MONGODB
 # The tests install both, and see also what holds without the first.
 export E2E_MANIFEST=$PWD/bin/e2e-install.yaml E2E_WORKLOADS_MANIFEST=$PWD/bin/e2e-install-workloads.yaml
 hack/render.sh "$IMG" > "$E2E_MANIFEST"

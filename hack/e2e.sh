@@ -6,24 +6,6 @@ cd "$(dirname "$0")/.."
 # shellcheck source=hack/cluster.sh
 source hack/cluster.sh
 
-# need_programs installs what the scenarios run on this machine: clients of databases, and the proxy
-# of an ingress controller.
-need_programs() {
-  local missing=() need
-  for need in psql:postgresql-client mariadb:mariadb-client redis-cli:redis-tools haproxy:haproxy; do
-    command -v "${need%%:*}" >/dev/null || missing+=("${need#*:}")
-  done
-  # HAProxy Ingress expects it beside HAProxy; it has no command of its own.
-  [[ -e /usr/share/lua/5.3/json.lua ]] || missing+=(lua-json)
-  ((${#missing[@]})) || return 0
-  if ((EUID != 0)) || ! command -v apt-get >/dev/null; then
-    fail "the end-to-end tests run programs that are missing here. Install the packages (Debian's names): ${missing[*]}"
-  fi
-  say "Installing ${missing[*]}"
-  apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends "${missing[@]}" >/dev/null
-}
-
 # deliver_next builds the operator once more, as another version, to which a scenario upgrades it.
 deliver_next() {
   local arch
@@ -42,7 +24,8 @@ build_plugin() {
   export E2E_PLUGIN=$PWD/bin/kubectl-critsvc
 }
 
-need_programs
+# HAProxy Ingress expects lua-json beside HAProxy.
+need_programs psql:postgresql-client mariadb:mariadb-client redis-cli:redis-tools haproxy:haproxy /usr/share/lua/5.3/json.lua:lua-json
 use_cluster
 build_plugin
 CONSUMERS=$(test/consumers/build.sh)
