@@ -5,8 +5,10 @@ package e2e
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,10 +18,14 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/critical-service/operator/test/cluster"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 )
 
 const (
 	fieldManager = "critical-service-workloads-e2e"
+
+	// coreManifest is the environment variable with the path of what installs the core.
+	coreManifest = "E2E_MANIFEST"
 
 	// installLimit is generous: the image may have to be pulled first.
 	installLimit = 3 * time.Minute
@@ -27,6 +33,12 @@ const (
 	soon = 90 * time.Second
 	// awhile is how long a scenario looks on to see that something does not come about.
 	awhile = 5 * time.Second
+
+	// tick is how often a scenario looks where a moment matters.
+	tick = 10 * time.Millisecond
+
+	// scenariosAtOnce is the default of -parallel: scenarios wait more than they compute.
+	scenariosAtOnce = "4"
 )
 
 var (
@@ -35,6 +47,8 @@ var (
 
 	// shared is the cluster of all scenarios.
 	shared *cluster.Cluster
+	// kubectl, plugin and mongoDB are the paths of programs: kubectl, kubectl-critsvc, and the folder of MongoDB's clients.
+	kubectl, plugin, mongoDB string
 )
 
 func TestMain(m *testing.M) {
@@ -43,6 +57,8 @@ func TestMain(m *testing.M) {
 	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
 	SetDefaultConsistentlyDuration(awhile)
 	SetDefaultConsistentlyPollingInterval(200 * time.Millisecond)
+	flag.Parse()
+	parallelByDefault()
 	if err := prepare(context.Background()); err != nil {
 		fmt.Fprintf(os.Stderr, "e2e: %v\n", err)
 		os.Exit(1)
@@ -50,15 +66,25 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+func parallelByDefault() {
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", scenariosAtOnce)
+	}
+}
+
 // prepare installs both operators, and waits until they run.
 func prepare(ctx context.Context) error {
-	kubeconfig, manifest, own := os.Getenv("KUBECONFIG"), os.Getenv("E2E_MANIFEST"), os.Getenv("E2E_WORKLOADS_MANIFEST")
-	if kubeconfig == "" || manifest == "" || own == "" {
-		return errors.New("KUBECONFIG (the cluster), E2E_MANIFEST (the rendered config/default) and E2E_WORKLOADS_MANIFEST " +
-			"(the rendered workloads/config/default) must be set: run 'make e2e-workloads', which sets them")
+	kubeconfig, manifest, own := os.Getenv("KUBECONFIG"), os.Getenv(coreManifest), os.Getenv("E2E_WORKLOADS_MANIFEST")
+	kubectl, plugin, mongoDB = os.Getenv("E2E_KUBECTL"), os.Getenv("E2E_PLUGIN"), os.Getenv("E2E_MONGODB")
+	if slices.Contains([]string{kubeconfig, manifest, own, kubectl, plugin, mongoDB}, "") {
+		return errors.New("KUBECONFIG (the cluster), E2E_MANIFEST (the rendered config/default), E2E_WORKLOADS_MANIFEST " +
+			"(the rendered workloads/config/default), E2E_KUBECTL and E2E_PLUGIN (the paths of kubectl and kubectl-critsvc) and E2E_MONGODB " +
+			"(what test/mongodb/build.sh prints) must be set: run 'make e2e-workloads', which sets them")
 	}
 	var err error
-	if shared, err = cluster.Connect(kubeconfig); err != nil {
+	if shared, err = cluster.Connect(kubeconfig, workloadsv1.AddToScheme); err != nil {
 		return err
 	}
 	if err := shared.AddressesAreRouted(ctx); err != nil {

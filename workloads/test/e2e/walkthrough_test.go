@@ -1,0 +1,73 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"os/exec"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+)
+
+// TestTheWalkThroughOfTheDocument types what the exercise "Kubernetes Operator" (with Kopf and Python) types once its
+// operator runs. Its YAML is unchanged but for the group. That of mysql it describes in its last sentence.
+func TestTheWalkThroughOfTheDocument(t *testing.T) {
+	for kind, document := range map[workloadsv1.DatabaseType]struct{ name, image, ports string }{
+		workloadsv1.DatabaseMongo: {"mongo-db", "mongo:4.0", `27017:(\d+)/TCP`},
+		workloadsv1.DatabaseMySQL: {"mysql-db", "mysql:8.0", `3306:(\d+)/TCP`},
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			file := "testdata/document-" + string(kind) + ".yaml"
+			w.Expect(w.kubectl("apply", "-f", file)).To(Equal("database.mycrd.com/" + document.name + " created\n"))
+
+			// "Nous pouvons ensuite vérifier que cela a bien déclenché la création d'un Pod et d'un Service"
+			w.Eventually(w.kubectl).WithArguments("get", "pod,svc").Should(And(
+				MatchRegexp(`(?m)^NAME +READY +STATUS +RESTARTS +AGE *$`),
+				MatchRegexp(`(?m)^pod/`+document.name+` +1/1 +Running +0 `),
+				MatchRegexp(`(?m)^NAME +TYPE +CLUSTER-IP +EXTERNAL-IP +PORT\(S\) +AGE *$`),
+				MatchRegexp(`(?m)^service/`+document.name+` +NodePort +\S+ +<none> +`+document.ports),
+			))
+			d := &database{world: w, object: &workloadsv1.Database{ObjectMeta: w.named(document.name)}}
+			d.refresh(d.object)
+			d.is(workloadsv1.ConditionReady, metav1.ConditionTrue, workloadsv1.ReasonRunning)
+			d.Expect(d.pod().Spec.Containers).To(ConsistOf(And(HaveField("Name", string(kind)), HaveField("Image", document.image))))
+			d.Expect(d.object.Status.Message).To(Equal("Pod and Service created by Database " + document.name))
+			d.Expect(d.object.Status.PodName).To(Equal(document.name))
+
+			// The column of the definition comes first, and both short names are served.
+			for _, name := range []string{"databases", "db", "dbs"} {
+				d.Expect(w.kubectl("get", name)).To(And(
+					MatchRegexp(`^NAME +TYPE +READY +ADDRESS +AGE *\n`),
+					MatchRegexp(`(?m)^`+document.name+` +`+string(kind)+` +True +`+d.object.Status.Address+` `),
+				))
+			}
+
+			// "Nous pouvons alors utiliser le NodePort associé au service pour accéder à ce Pod"
+			d.write("first")
+			d.holds("first")
+
+			// "nous pouvons vérifier qu'ils sont supprimés avec celle-ci"
+			d.Expect(w.kubectl("delete", "-f", file)).To(HavePrefix(`database.mycrd.com "` + document.name + `" deleted`))
+			w.gone(&corev1.Pod{ObjectMeta: w.named(document.name)})
+			w.gone(&corev1.Service{ObjectMeta: w.named(document.name)})
+			w.gone(&corev1.Secret{ObjectMeta: w.named(d.object.SecretName())})
+			// Nothing answers for what is not there.
+			w.Eventually(w.kubectl).WithArguments("get", "pod,svc,svcfb").Should(Equal("No resources found in " + w.namespace + " namespace.\n"))
+		})
+	}
+}
+
+// kubectl runs kubectl in the scenario's namespace, and is what it prints.
+func (w *world) kubectl(arguments ...string) string {
+	w.t.Helper()
+	arguments = append(arguments, "--kubeconfig="+w.Kubeconfig, "--namespace="+w.namespace)
+	output, err := exec.CommandContext(w.ctx, kubectl, arguments...).CombinedOutput() //nolint:gosec // A test says what it runs.
+	w.Expect(err).NotTo(HaveOccurred(), "%s", output)
+	return string(output)
+}

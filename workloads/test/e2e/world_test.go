@@ -1,0 +1,106 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/test/cluster"
+)
+
+// world is the namespace of one scenario, and everything in it goes when the scenario ends.
+type world struct {
+	*cluster.Cluster
+	*WithT
+	t         *testing.T
+	ctx       context.Context
+	namespace string
+}
+
+// newWorld makes a namespace for the scenario, in which Pod Security is as strict as it gets.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	name := strings.NewReplacer("/", "-", "_", "-").Replace(strings.ToLower(strings.TrimPrefix(t.Name(), "Test")))
+	w := &world{
+		Cluster: shared, WithT: NewWithT(t), t: t, ctx: context.WithoutCancel(t.Context()),
+		namespace: "e2e-" + name[:min(len(name), 40)] + "-" + utilrand.String(5),
+	}
+	w.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace, Labels: map[string]string{
+		"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/enforce-version": "latest",
+	}}})
+	began := time.Now()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(w.Report(w.ctx, w.namespace, began))
+			t.Log(w.databasesText())
+			t.Log(w.Log(w.ctx, workloads, w.namespace, began))
+			t.Log(w.Log(w.ctx, core, w.namespace, began))
+		}
+	})
+	// Until Kubernetes has made this account, it denies every Pod of the namespace.
+	w.exists(&corev1.ServiceAccount{ObjectMeta: w.named("default")})
+	return w
+}
+
+func (w *world) named(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: w.namespace, Name: name}
+}
+
+// create creates an object, and deletes it when the scenario ends.
+func (w *world) create(object client.Object) {
+	w.t.Helper()
+	w.Expect(w.Create(w.ctx, object)).To(Succeed())
+	w.t.Cleanup(func() { w.remove(object) })
+}
+
+func (w *world) remove(object client.Object) {
+	w.t.Helper()
+	w.Expect(client.IgnoreNotFound(w.Delete(w.ctx, object))).To(Succeed())
+}
+
+// refresh reads an object again.
+func (w *world) refresh(object client.Object) {
+	w.t.Helper()
+	w.Expect(w.Get(w.ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+}
+
+// exists waits until an object is there, and reads it.
+func (w *world) exists(object client.Object) {
+	w.t.Helper()
+	w.Eventually(func() error { return w.Get(w.ctx, client.ObjectKeyFromObject(object), object) }).Should(Succeed())
+}
+
+// gone waits until an object is not there any more.
+func (w *world) gone(object client.Object) {
+	w.t.Helper()
+	w.Eventually(func() bool { return w.isGone(object) }).Should(BeTrue(), "%T %s goes", object, object.GetName())
+}
+
+func (w *world) isGone(object client.Object) bool {
+	err := w.Get(w.ctx, client.ObjectKeyFromObject(object), object)
+	return err != nil && client.IgnoreNotFound(err) == nil
+}
+
+// change edits an object that exists.
+func change[T client.Object](w *world, object T, edit func(T)) {
+	w.t.Helper()
+	w.Expect(tryToChange(w, object, edit)).To(Succeed())
+}
+
+// tryToChange is change where the API server may refuse.
+func tryToChange[T client.Object](w *world, object T, edit func(T)) error {
+	w.t.Helper()
+	w.refresh(object)
+	before, _ := object.DeepCopyObject().(T)
+	edit(object)
+	return w.Patch(w.ctx, object, client.MergeFrom(before))
+}
