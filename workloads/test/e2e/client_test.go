@@ -99,7 +99,7 @@ func mariadb(uri *url.URL) []string {
 // program makes a command of a client.
 func (w *world) program(ctx context.Context, uri *url.URL, arguments []string) *exec.Cmd {
 	w.t.Helper()
-	command := exec.CommandContext(ctx, arguments[0], arguments[1:]...) //nolint:gosec // They are those above.
+	command := exec.CommandContext(ctx, arguments[0], arguments[1:]...)
 	password, _ := uri.User.Password()
 	command.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "HOME="+w.t.TempDir(), "PGCONNECT_TIMEOUT=5", "MYSQL_PWD="+password)
 	return command
@@ -159,9 +159,9 @@ func (d *database) talk() *conversation {
 		}
 	}()
 	d.t.Cleanup(func() {
-		// It ends with its input.
+		// It ends with its input. What it says now does not matter.
 		_ = in.Close()
-		for range lines { //nolint:revive // What it says now does not matter.
+		for range lines {
 		}
 		_ = command.Wait()
 	})

@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/critical-service/operator/test/cluster"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
@@ -97,7 +96,7 @@ func (w *world) stored() func(*workloadsv1.Database) {
 		}).Should(BeEmpty(), "Pods with a volume")
 	})
 	return func(d *workloadsv1.Database) {
-		d.Spec.Storage = &workloadsv1.DatabaseStorage{Size: "1Gi", StorageClassName: ptr.To(w.namespace)}
+		d.Spec.Storage = &workloadsv1.DatabaseStorage{Size: "1Gi", StorageClassName: new(w.namespace)}
 	}
 }
 

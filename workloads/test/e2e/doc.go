@@ -3,4 +3,21 @@
 //
 // The tests are behind the build tag "e2e", because they need a cluster; 'make e2e-workloads' provides one and runs
 // them. They must run on a node of the cluster (or where the Services' addresses are routed).
+//
+//	main_test.go         installs both operators
+//	world_test.go        a scenario's own namespace, and what is done with any object
+//	database_test.go     a Database, and what can be expected of it
+//	client_test.go       the programs that people use: one statement, or a client that lives through outages
+//
+//	walkthrough_test.go  document 004, with its own YAML and commands
+//	data_test.go         what is written outlives Pods and processes; two Databases do not mix
+//	outage_test.go       what clients get while a Database is away
+//	refused_test.go      what is refused in words, or said with its remedy, while what runs goes on
+//	core_test.go         the operator without the one that protects Services, which comes and goes
+//	operator_test.go     both replicas, killed in the middle of a replacement
+//	appconfig_test.go    the exercise of document 002; rollouts; the page of a Service
+//
+// On the devcluster the engines are stand-ins under the official images' names (workloads/test/images): MariaDB for
+// mysql:8.0, PostgreSQL 15 for postgres:16, and FerretDB for mongo:4.0. The same protocols and the same variables; the
+// originals are not run there.
 package e2e

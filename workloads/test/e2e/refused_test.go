@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/test/cluster"
@@ -59,7 +58,7 @@ func TestADatabaseGoesOnWhateverItsSpecSays(t *testing.T) {
 	}{
 		"another type":       {func(s *workloadsv1.DatabaseSpec) { s.Type = workloadsv1.DatabaseMySQL }, "type must not be changed"},
 		"a smaller volume":   {func(s *workloadsv1.DatabaseSpec) { s.Storage.Size = "1Mi" }, "size must not become smaller"},
-		"another class":      {func(s *workloadsv1.DatabaseSpec) { s.Storage.StorageClassName = ptr.To("other") }, "storageClassName must not be changed"},
+		"another class":      {func(s *workloadsv1.DatabaseSpec) { s.Storage.StorageClassName = new("other") }, "storageClassName must not be changed"},
 		"no volume any more": {func(s *workloadsv1.DatabaseSpec) { s.Storage = nil }, "storage must not be added or removed"},
 		"another Secret":     {func(s *workloadsv1.DatabaseSpec) { s.Credentials.SecretName = "other" }, "credentials.secretName must not be changed"},
 	} {
@@ -151,7 +150,7 @@ func TestWhatIsWrongIsSaidWithItsRemedy(t *testing.T) {
 		"there is no volume": {
 			kind: workloadsv1.DatabaseMongo,
 			edit: func(w *world, o *workloadsv1.Database) {
-				o.Spec.Storage = &workloadsv1.DatabaseStorage{Size: "1Gi", StorageClassName: ptr.To(w.namespace)}
+				o.Spec.Storage = &workloadsv1.DatabaseStorage{Size: "1Gi", StorageClassName: new(w.namespace)}
 			},
 			reason: workloadsv1.ReasonStoragePending, words: []string{"kubectl describe pvc shop-data"},
 			remedy: func(d *database) { d.stored() },

@@ -67,7 +67,7 @@ func TestTheWalkThroughOfTheDocument(t *testing.T) {
 func (w *world) kubectl(arguments ...string) string {
 	w.t.Helper()
 	arguments = append(arguments, "--kubeconfig="+w.Kubeconfig, "--namespace="+w.namespace)
-	output, err := exec.CommandContext(w.ctx, kubectl, arguments...).CombinedOutput() //nolint:gosec // A test says what it runs.
+	output, err := exec.CommandContext(w.ctx, kubectl, arguments...).CombinedOutput()
 	w.Expect(err).NotTo(HaveOccurred(), "%s", output)
 	return string(output)
 }
