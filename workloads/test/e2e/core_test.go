@@ -8,10 +8,8 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/cluster"
@@ -28,7 +26,10 @@ func TestTheCoreComesAndGoes(t *testing.T) {
 	pod, operators := before.pod(), w.processes(workloads)
 
 	// It is removed: the database goes on, and says what is missing.
-	w.t.Cleanup(func() { w.installCore() })
+	w.t.Cleanup(func() {
+		w.report()
+		w.installCore()
+	})
 	w.uninstallCore()
 	before.is(workloadsv1.ConditionProtected, metav1.ConditionFalse, workloadsv1.ReasonFallbackUnavailable, "install critical-service-operator")
 	before.is(workloadsv1.ConditionReady, metav1.ConditionTrue, workloadsv1.ReasonRunning)
@@ -83,10 +84,7 @@ func (w *world) uninstallCore() {
 	w.t.Helper()
 	objects := w.coreObjects()
 	for _, object := range objects {
-		err := w.Delete(w.ctx, object)
-		if !meta.IsNoMatchError(err) {
-			w.Expect(client.IgnoreNotFound(err)).To(Succeed())
-		}
+		w.remove(object)
 	}
 	for _, object := range objects {
 		w.gone(object)

@@ -87,6 +87,7 @@ func (w *world) stored() func(*workloadsv1.Database) {
 		},
 	})
 	w.t.Cleanup(func() {
+		w.report()
 		// The folder must not be removed while something writes to it.
 		w.Expect(w.DeleteAllOf(w.ctx, &workloadsv1.Database{}, inNamespace(w))).To(Succeed())
 		var pods corev1.PodList

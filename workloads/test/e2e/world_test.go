@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +25,8 @@ type world struct {
 	t         *testing.T
 	ctx       context.Context
 	namespace string
+	// report shows the world, if the scenario has failed.
+	report func()
 }
 
 // newWorld makes a namespace for the scenario, in which Pod Security is as strict as it gets.
@@ -34,11 +37,8 @@ func newWorld(t *testing.T) *world {
 		Cluster: shared, WithT: NewWithT(t), t: t, ctx: context.WithoutCancel(t.Context()),
 		namespace: "e2e-" + name[:min(len(name), 40)] + "-" + utilrand.String(5),
 	}
-	w.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace, Labels: map[string]string{
-		"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/enforce-version": "latest",
-	}}})
 	began := time.Now()
-	t.Cleanup(func() {
+	w.report = sync.OnceFunc(func() {
 		if t.Failed() {
 			t.Log(w.Report(w.ctx, w.namespace, began))
 			t.Log(w.databasesText())
@@ -46,6 +46,9 @@ func newWorld(t *testing.T) *world {
 			t.Log(w.Log(w.ctx, core, w.namespace, began))
 		}
 	})
+	w.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace, Labels: map[string]string{
+		"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/enforce-version": "latest",
+	}}})
 	// Until Kubernetes has made this account, it denies every Pod of the namespace.
 	w.exists(&corev1.ServiceAccount{ObjectMeta: w.named("default")})
 	return w
@@ -59,7 +62,11 @@ func (w *world) named(name string) metav1.ObjectMeta {
 func (w *world) create(object client.Object) {
 	w.t.Helper()
 	w.Expect(w.Create(w.ctx, object)).To(Succeed())
-	w.t.Cleanup(func() { w.remove(object) })
+	w.t.Cleanup(func() {
+		// Before the first object goes.
+		w.report()
+		w.remove(object)
+	})
 }
 
 func (w *world) remove(object client.Object) {
