@@ -66,8 +66,15 @@ func TestTheWalkThroughOfTheDocument(t *testing.T) {
 // kubectl runs kubectl in the scenario's namespace, and is what it prints.
 func (w *world) kubectl(arguments ...string) string {
 	w.t.Helper()
+	output, err := w.tryKubectl(arguments...)
+	w.Expect(err).NotTo(HaveOccurred(), output)
+	return output
+}
+
+// tryKubectl is kubectl where it may fail.
+func (w *world) tryKubectl(arguments ...string) (output string, err error) {
+	w.t.Helper()
 	arguments = append(arguments, "--kubeconfig="+w.Kubeconfig, "--namespace="+w.namespace)
-	output, err := exec.CommandContext(w.ctx, kubectl, arguments...).CombinedOutput()
-	w.Expect(err).NotTo(HaveOccurred(), "%s", output)
-	return string(output)
+	text, err := exec.CommandContext(w.ctx, kubectl, arguments...).CombinedOutput()
+	return string(text), err
 }
