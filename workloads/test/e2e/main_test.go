@@ -19,6 +19,7 @@ import (
 
 	"github.com/critical-service/operator/test/cluster"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 )
 
 const (
@@ -49,6 +50,8 @@ var (
 	shared *cluster.Cluster
 	// kubectl, plugin and mongoDB are the paths of programs: kubectl, kubectl-critsvc, and the folder of MongoDB's clients.
 	kubectl, plugin, mongoDB string
+	// demoImage is what the Pods of scenarios run.
+	demoImage string
 )
 
 func TestMain(m *testing.M) {
@@ -77,14 +80,14 @@ func parallelByDefault() {
 // prepare installs both operators, and waits until they run.
 func prepare(ctx context.Context) error {
 	kubeconfig, manifest, own := os.Getenv("KUBECONFIG"), os.Getenv(coreManifest), os.Getenv("E2E_WORKLOADS_MANIFEST")
-	kubectl, plugin, mongoDB = os.Getenv("E2E_KUBECTL"), os.Getenv("E2E_PLUGIN"), os.Getenv("E2E_MONGODB")
-	if slices.Contains([]string{kubeconfig, manifest, own, kubectl, plugin, mongoDB}, "") {
+	kubectl, plugin, mongoDB, demoImage = os.Getenv("E2E_KUBECTL"), os.Getenv("E2E_PLUGIN"), os.Getenv("E2E_MONGODB"), os.Getenv("DEMO_IMG")
+	if slices.Contains([]string{kubeconfig, manifest, own, kubectl, plugin, mongoDB, demoImage}, "") {
 		return errors.New("KUBECONFIG (the cluster), E2E_MANIFEST (the rendered config/default), E2E_WORKLOADS_MANIFEST " +
-			"(the rendered workloads/config/default), E2E_KUBECTL and E2E_PLUGIN (the paths of kubectl and kubectl-critsvc) and E2E_MONGODB " +
-			"(what test/mongodb/build.sh prints) must be set: run 'make e2e-workloads', which sets them")
+			"(the rendered workloads/config/default), E2E_KUBECTL and E2E_PLUGIN (the paths of kubectl and kubectl-critsvc), E2E_MONGODB " +
+			"(what test/mongodb/build.sh prints) and DEMO_IMG (the image of test/workload) must be set: run 'make e2e-workloads', which sets them")
 	}
 	var err error
-	if shared, err = cluster.Connect(kubeconfig, workloadsv1.AddToScheme); err != nil {
+	if shared, err = cluster.Connect(kubeconfig, workloadsv1.AddToScheme, workloadsv2.AddToScheme); err != nil {
 		return err
 	}
 	if err := shared.AddressesAreRouted(ctx); err != nil {
