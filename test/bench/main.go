@@ -29,7 +29,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/critical-service/operator/test/cluster"
-	"github.com/critical-service/operator/test/internal/document"
+	"github.com/critical-service/operator/test/document"
 )
 
 type options struct {
