@@ -26,7 +26,10 @@ import (
 	"github.com/critical-service/operator/controllers"
 	"github.com/critical-service/operator/internal/operator"
 	"github.com/critical-service/operator/internal/operator/settings"
+	"github.com/critical-service/operator/test/bench/measure"
 	"github.com/critical-service/operator/test/testenv"
+
+	"github.com/critical-service/operator/test/bench/fakenode"
 )
 
 // asOperator in the environment makes this test program the operator.
@@ -124,7 +127,7 @@ func (p *program) process(context.Context) (int, error)  { return p.command.Proc
 func (p *program) restarts(context.Context) (int, error) { return 0, nil }
 
 func (p *program) metrics(ctx context.Context) ([]byte, error) {
-	return scrape(ctx, "http://"+p.address+"/metrics", "")
+	return measure.Scrape(ctx, "http://"+p.address+"/metrics", "")
 }
 
 // controllerManager does what the bench needs of a controller manager: Pods of Deployments, on the fake node,
@@ -179,7 +182,7 @@ func reconcileDeployment(ctx context.Context, deployment *appsv1.Deployment, nod
 	for _, pod := range pods.Items {
 		if pod.Labels[generation] == newest {
 			current++
-			if hasCondition(&pod, corev1.PodReady) {
+			if fakenode.HasCondition(&pod, corev1.PodReady) {
 				ready++
 			}
 		}
