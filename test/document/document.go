@@ -7,14 +7,13 @@ import (
 	"os"
 )
 
-// What was measured stands in a document between these two lines.
-const (
-	beginMark = "<!-- bench: begin -->\n"
-	endMark   = "<!-- bench: end -->\n"
-)
-
-// Publish puts a text between the marks of a document. Without a document it does nothing.
-func Publish(document, text string) error {
+// Publish puts a text into a document, between the two lines of a block of some name:
+//
+//	<!-- NAME: begin -->
+//	<!-- NAME: end -->
+//
+// Without a document it does nothing.
+func Publish(document, name, text string) error {
 	if document == "" {
 		return nil
 	}
@@ -22,10 +21,11 @@ func Publish(document, text string) error {
 	if err != nil {
 		return err
 	}
-	before, rest, begins := bytes.Cut(content, []byte(beginMark))
-	_, after, ends := bytes.Cut(rest, []byte(endMark))
+	begin, end := fmt.Sprintf("<!-- %s: begin -->\n", name), fmt.Sprintf("<!-- %s: end -->\n", name)
+	before, rest, begins := bytes.Cut(content, []byte(begin))
+	_, after, ends := bytes.Cut(rest, []byte(end))
 	if !begins || !ends {
-		return fmt.Errorf("%s has no place for the table: it needs the lines %q and %q", document, beginMark, endMark)
+		return fmt.Errorf("%s has no place for the table: it needs the lines %q and %q", document, begin, end)
 	}
-	return os.WriteFile(document, fmt.Appendf(nil, "%s%s\n%s\n%s%s", before, beginMark, text, endMark, after), 0o644)
+	return os.WriteFile(document, fmt.Appendf(nil, "%s%s\n%s\n%s%s", before, begin, text, end, after), 0o644)
 }

@@ -57,7 +57,7 @@ func MainOf(m *testing.M, installed Installation, scheme func() (*apiruntime.Sch
 	if err != nil {
 		log.Fatal(err)
 	}
-	if *cluster, err = start(installed, known); err != nil {
+	if *cluster, err = Start(installed, known); err != nil {
 		log.Fatal(err)
 	}
 	code := 1
@@ -66,13 +66,14 @@ func MainOf(m *testing.M, installed Installation, scheme func() (*apiruntime.Sch
 	} else {
 		code = m.Run()
 	}
-	if err := (*cluster).environment.Stop(); err != nil {
+	if err := (*cluster).Stop(); err != nil {
 		log.Print(err)
 	}
 	os.Exit(code)
 }
 
-func start(installed Installation, scheme *apiruntime.Scheme) (*Cluster, error) {
+// Start starts etcd and an API server, and installs an operator without running it.
+func Start(installed Installation, scheme *apiruntime.Scheme) (*Cluster, error) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		return nil, errors.New("these tests need etcd and kube-apiserver: run them with `make test`, " +
 			"or set KUBEBUILDER_ASSETS to the folder that holds both")
@@ -99,6 +100,9 @@ func start(installed Installation, scheme *apiruntime.Scheme) (*Cluster, error) 
 	}
 	return cluster, nil
 }
+
+// Stop ends what Start has started.
+func (c *Cluster) Stop() error { return c.environment.Stop() }
 
 // prepare makes the clients, and the operator's user with its permissions.
 func (c *Cluster) prepare(installed Installation) error {

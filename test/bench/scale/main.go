@@ -131,7 +131,7 @@ func publish(o options, version string, results []result) error {
 		text += fmt.Sprintf("\n![%s](images/%s)\n", describe(last), filepath.Base(o.picture))
 	}
 	fmt.Print(text)
-	if err := document.Publish(o.document, text); err != nil {
+	if err := document.Publish(o.document, "bench", text); err != nil {
 		return err
 	}
 	return measure.Missed(os.Stderr, verdicts)
