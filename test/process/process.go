@@ -77,11 +77,11 @@ func Start(t *testing.T, kubeconfig, namespace string, variables ...string) *Pro
 
 // Launch starts a program that is an operator, outside of a test.
 func Launch(program, kubeconfig, namespace string, variables ...string) (*Process, error) {
-	health, err := freeAddress()
+	health, err := LocalAddress()
 	if err != nil {
 		return nil, err
 	}
-	webhook, err := freeAddress()
+	webhook, err := LocalAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -149,12 +149,13 @@ func (p *Process) Live() error { return Get("http://" + p.Health + "/healthz") }
 // FreeAddress is an address of this machine on which nothing listens.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	address, err := freeAddress()
+	address, err := LocalAddress()
 	gomega.NewWithT(t).Expect(err).NotTo(gomega.HaveOccurred())
 	return address
 }
 
-func freeAddress() (string, error) {
+// LocalAddress is FreeAddress outside of a test.
+func LocalAddress() (string, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err

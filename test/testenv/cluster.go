@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-logr/logr"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -103,6 +104,19 @@ func Start(installed Installation, scheme *apiruntime.Scheme) (*Cluster, error) 
 
 // Stop ends what Start has started.
 func (c *Cluster) Stop() error { return c.environment.Stop() }
+
+// Version is that of the API server, for example "v1.37.1".
+func (c *Cluster) Version() (string, error) {
+	clients, err := discovery.NewDiscoveryClientForConfig(c.Admin)
+	if err != nil {
+		return "", err
+	}
+	version, err := clients.ServerVersion()
+	if err != nil {
+		return "", err
+	}
+	return version.GitVersion, nil
+}
 
 // prepare makes the clients, and the operator's user with its permissions.
 func (c *Cluster) prepare(installed Installation) error {
