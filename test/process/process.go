@@ -90,7 +90,7 @@ func Launch(program, kubeconfig, namespace string, variables ...string) (*Proces
 		return nil, err
 	}
 	p := &Process{Ended: make(chan error, 1), Log: &Journal{}, Health: health, Webhook: webhook}
-	command := exec.Command(program) //nolint:gosec,noctx // That is what it is for, and End ends it.
+	command := exec.Command(program) //nolint:noctx // It is ended by a signal, and not killed.
 	command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "POD_NAMESPACE="+namespace,
 		"LEADER_ELECT=false", "METRICS_BIND_ADDRESS=0", "LOG_FORMAT=text", "HEALTH_PROBE_BIND_ADDRESS="+p.Health,
 		"WEBHOOK_PORT="+port, "WEBHOOK_URL=https://"+p.Webhook)
