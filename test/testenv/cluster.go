@@ -89,7 +89,9 @@ func Start(installed Installation, scheme *apiruntime.Scheme) (*Cluster, error) 
 	}
 	// OpenShift turns this plug-in on; it asks for more permissions of clients that
 	// set owner references.
-	environment.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
+	environment.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement").
+		// The range of envtest is full with 254 Services.
+		Set("service-cluster-ip-range", "10.0.0.0/16")
 
 	config, err := environment.Start()
 	if err != nil {
