@@ -29,7 +29,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/critical-service/operator/test/cluster"
-	"github.com/critical-service/operator/test/internal/document"
+	"github.com/critical-service/operator/test/document"
 )
 
 type options struct {
@@ -99,7 +99,7 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	text := b.table(results)
 	fmt.Print(text)
-	return document.Publish(o.document, text)
+	return document.Publish(o.document, "bench", text)
 }
 
 // eventually repeats look until it says done, or the limit is over.

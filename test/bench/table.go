@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/critical-service/operator/test/bench/measure"
 )
 
 // table tells all rounds in Markdown: for each outage and variant the median and the worst round.
@@ -45,11 +47,9 @@ func cell(v *variant, rounds []measurement) string {
 		return "until the application is back"
 	}
 	slices.Sort(unanswered)
-	text := fmt.Sprintf("%s, at most %s; %d requests lost", seconds(unanswered[len(unanswered)/2]), seconds(unanswered[len(unanswered)-1]), lost)
+	text := fmt.Sprintf("%s, at most %s; %d requests lost", measure.Seconds(unanswered[len(unanswered)/2]), measure.Seconds(unanswered[len(unanswered)-1]), lost)
 	if early > 0 {
 		text += fmt.Sprintf(" (and %d before the Pod stopped)", early)
 	}
 	return text
 }
-
-func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }

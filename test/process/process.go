@@ -1,9 +1,10 @@
-// Package process runs an operator in a process of its own, as in production, for tests: a
-// test program starts itself once more, as the operator.
+// Package process runs an operator in a process of its own, as in production, for tests and
+// benchmarks: a test program starts itself once more, as the operator.
 package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -43,6 +44,8 @@ func Main(operator func(context.Context) error, tests func() int) {
 
 // Process is an operator that runs.
 type Process struct {
+	// PID is its number.
+	PID int
 	// Ended gets the error with which it has ended.
 	Ended chan error
 	// Kill sends it a signal; nil says that it has ended, or is about to.
@@ -59,18 +62,10 @@ type Process struct {
 // with the test, and well.
 func Start(t *testing.T, kubeconfig, namespace string, variables ...string) *Process {
 	t.Helper()
-	p := &Process{t: t, Ended: make(chan error, 1), Log: &Journal{}, Health: FreeAddress(t), Webhook: FreeAddress(t)}
-	_, port, err := net.SplitHostPort(p.Webhook)
+	variables = append([]string{asOperator + "=1", "WEBHOOK_CERT_DIR=" + t.TempDir()}, variables...)
+	p, err := Launch(os.Args[0], kubeconfig, namespace, variables...)
 	gomega.NewWithT(t).Expect(err).NotTo(gomega.HaveOccurred())
-	command := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0]) // It is stopped, and not killed.
-	command.Env = append(os.Environ(), asOperator+"=1", "KUBECONFIG="+kubeconfig, "POD_NAMESPACE="+namespace,
-		"LEADER_ELECT=false", "METRICS_BIND_ADDRESS=0", "LOG_FORMAT=text", "HEALTH_PROBE_BIND_ADDRESS="+p.Health,
-		"WEBHOOK_PORT="+port, "WEBHOOK_URL=https://"+p.Webhook, "WEBHOOK_CERT_DIR="+t.TempDir())
-	command.Env = append(command.Env, variables...)
-	command.Stdout, command.Stderr = p.Log, p.Log
-	gomega.NewWithT(t).Expect(command.Start()).To(gomega.Succeed())
-	go func() { p.Ended <- command.Wait() }()
-	p.Kill = command.Process.Signal
+	p.t = t
 	t.Cleanup(func() {
 		p.Stop()
 		if t.Failed() {
@@ -80,21 +75,59 @@ func Start(t *testing.T, kubeconfig, namespace string, variables ...string) *Pro
 	return p
 }
 
+// Launch starts a program that is an operator, outside of a test.
+func Launch(program, kubeconfig, namespace string, variables ...string) (*Process, error) {
+	health, err := LocalAddress()
+	if err != nil {
+		return nil, err
+	}
+	webhook, err := LocalAddress()
+	if err != nil {
+		return nil, err
+	}
+	_, port, err := net.SplitHostPort(webhook)
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{Ended: make(chan error, 1), Log: &Journal{}, Health: health, Webhook: webhook}
+	command := exec.Command(program) //nolint:noctx // It is ended by a signal, and not killed.
+	command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "POD_NAMESPACE="+namespace,
+		"LEADER_ELECT=false", "METRICS_BIND_ADDRESS=0", "LOG_FORMAT=text", "HEALTH_PROBE_BIND_ADDRESS="+p.Health,
+		"WEBHOOK_PORT="+port, "WEBHOOK_URL=https://"+p.Webhook)
+	command.Env = append(command.Env, variables...)
+	command.Stdout, command.Stderr = p.Log, p.Log
+	if err := command.Start(); err != nil {
+		return nil, err
+	}
+	p.PID = command.Process.Pid
+	go func() { p.Ended <- command.Wait() }()
+	p.Kill = command.Process.Signal
+	return p, nil
+}
+
 // Stop ends the operator, once, and wants it to end well.
 func (p *Process) Stop() {
 	p.t.Helper()
+	if err := p.End(); err != nil {
+		p.t.Error(err)
+	}
+}
+
+// End ends the operator, once, and says if it does not end well.
+func (p *Process) End() error {
 	if p.Kill == nil {
-		return
+		return nil
 	}
 	_ = p.Kill(syscall.SIGTERM) // If it has ended by itself, the error is reported below.
 	p.Kill = nil
 	select {
 	case err := <-p.Ended:
 		if err != nil {
-			p.t.Errorf("the operator ended with an error: %v", err)
+			return fmt.Errorf("the operator ended with an error: %w", err)
 		}
+		return nil
 	case <-time.After(waitTimeout):
-		p.t.Errorf("the operator does not end")
+		return errors.New("the operator does not end")
 	}
 }
 
@@ -116,11 +149,18 @@ func (p *Process) Live() error { return Get("http://" + p.Health + "/healthz") }
 // FreeAddress is an address of this machine on which nothing listens.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	var listening net.ListenConfig
-	listener, err := listening.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	address, err := LocalAddress()
 	gomega.NewWithT(t).Expect(err).NotTo(gomega.HaveOccurred())
-	defer listener.Close()
-	return listener.Addr().String()
+	return address
+}
+
+// LocalAddress is FreeAddress outside of a test.
+func LocalAddress() (string, error) {
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
 }
 
 // Journal is what a process wrote.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-logr/logr"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -57,7 +58,7 @@ func MainOf(m *testing.M, installed Installation, scheme func() (*apiruntime.Sch
 	if err != nil {
 		log.Fatal(err)
 	}
-	if *cluster, err = start(installed, known); err != nil {
+	if *cluster, err = Start(installed, known); err != nil {
 		log.Fatal(err)
 	}
 	code := 1
@@ -66,13 +67,14 @@ func MainOf(m *testing.M, installed Installation, scheme func() (*apiruntime.Sch
 	} else {
 		code = m.Run()
 	}
-	if err := (*cluster).environment.Stop(); err != nil {
+	if err := (*cluster).Stop(); err != nil {
 		log.Print(err)
 	}
 	os.Exit(code)
 }
 
-func start(installed Installation, scheme *apiruntime.Scheme) (*Cluster, error) {
+// Start starts etcd and an API server, and installs an operator without running it.
+func Start(installed Installation, scheme *apiruntime.Scheme) (*Cluster, error) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		return nil, errors.New("these tests need etcd and kube-apiserver: run them with `make test`, " +
 			"or set KUBEBUILDER_ASSETS to the folder that holds both")
@@ -87,7 +89,9 @@ func start(installed Installation, scheme *apiruntime.Scheme) (*Cluster, error) 
 	}
 	// OpenShift turns this plug-in on; it asks for more permissions of clients that
 	// set owner references.
-	environment.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
+	environment.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement").
+		// The range of envtest is full with 254 Services.
+		Set("service-cluster-ip-range", "10.0.0.0/16")
 
 	config, err := environment.Start()
 	if err != nil {
@@ -98,6 +102,22 @@ func start(installed Installation, scheme *apiruntime.Scheme) (*Cluster, error) 
 		return nil, errors.Join(err, environment.Stop())
 	}
 	return cluster, nil
+}
+
+// Stop ends what Start has started.
+func (c *Cluster) Stop() error { return c.environment.Stop() }
+
+// Version is that of the API server, for example "v1.37.1".
+func (c *Cluster) Version() (string, error) {
+	clients, err := discovery.NewDiscoveryClientForConfig(c.Admin)
+	if err != nil {
+		return "", err
+	}
+	version, err := clients.ServerVersion()
+	if err != nil {
+		return "", err
+	}
+	return version.GitVersion, nil
 }
 
 // prepare makes the clients, and the operator's user with its permissions.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/test/bench/measure"
 )
 
 const (
@@ -74,7 +74,7 @@ func newBench(config *rest.Config, scheme *runtime.Scheme, operator subject, pha
 // measure builds a world, and puts it through the phases.
 func (b *bench) measure(ctx context.Context, w world) (r result, err error) {
 	b.world, b.id, b.namespaces, b.tracker = w, newID(), nil, newTracker()
-	r.world, r.load = w, load()
+	r.world, r.load = w, measure.Load()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if err := b.tracker.watchAll(ctx, b.clients); err != nil {
@@ -128,7 +128,7 @@ func (b *bench) run(ctx context.Context, p phase) (measured, error) {
 	if err != nil {
 		return m, err
 	}
-	used, err := look(b.process())
+	used, err := measure.Look(b.process())
 	if err != nil {
 		return m, err
 	}
@@ -140,9 +140,9 @@ func (b *bench) run(ctx context.Context, p phase) (measured, error) {
 	m.end = time.Now()
 	if p.name == phaseRestart {
 		// The process that is measured began at zero.
-		used, counted = sample{}, counters{reads: counted.reads}
+		used, counted = measure.Process{}, counters{reads: counted.reads}
 	}
-	usedNow, err := look(b.process())
+	usedNow, err := measure.Look(b.process())
 	if err != nil {
 		return m, err
 	}
@@ -167,7 +167,7 @@ func (b *bench) count(ctx context.Context) (counters, error) {
 	if err := c.ofOperator(text); err != nil {
 		return c, err
 	}
-	if text, err = serverMetrics(ctx, b.clients); err != nil {
+	if text, err = measure.ScrapeServer(ctx, b.clients); err != nil {
 		return c, err
 	}
 	err = c.ofServer(text)
@@ -235,7 +235,7 @@ func (b *bench) sample(ctx context.Context) <-chan []moment {
 		var moments []moment
 		tick := time.NewTicker(sampleInterval)
 		defer tick.Stop()
-		last, lastPID, lastAt := sample{}, 0, time.Time{}
+		last, lastPID, lastAt := measure.Process{}, 0, time.Time{}
 		for {
 			select {
 			case <-ctx.Done():
@@ -243,10 +243,10 @@ func (b *bench) sample(ctx context.Context) <-chan []moment {
 				return
 			case at := <-tick.C:
 				pid := b.process()
-				now, err := look(pid)
-				m := moment{at: at, armed: b.tracker.count(armed), promoted: b.tracker.count(is(true)), rss: now.rss}
+				now, err := measure.Look(pid)
+				m := moment{at: at, armed: b.tracker.count(armed), promoted: b.tracker.count(is(true)), rss: now.RSS}
 				if err == nil && pid == lastPID {
-					m.cpu = (now.cpu - last.cpu).Seconds() / at.Sub(lastAt).Seconds()
+					m.cpu = (now.CPU - last.CPU).Seconds() / at.Sub(lastAt).Seconds()
 				}
 				moments = append(moments, m)
 				last, lastPID, lastAt = now, pid, at
@@ -254,11 +254,4 @@ func (b *bench) sample(ctx context.Context) <-chan []moment {
 		}
 	}()
 	return sampled
-}
-
-// load is the load of the machine.
-func load() string {
-	text, _ := os.ReadFile("/proc/loadavg")
-	average, _, _ := strings.Cut(string(text), " ")
-	return average
 }

@@ -10,7 +10,7 @@
 //	application.go  the slices that fail and recover
 //	phase.go        what happens to a world, in order, and when each step is over
 //	watch.go        when each Service's fallback was published, promoted and demoted
-//	cost.go         what a phase costs: requests, CPU, memory, the scrape
+//	cost.go         what a phase costs: requests, CPU, memory, the scrape; test/bench/measure reads it
 //	operator.go     the operator in the cluster: settings, stop, start
 //	node.go         a node that runs Pods on paper
 //	target.go       what must hold, and what should
@@ -35,8 +35,9 @@ import (
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/critical-service/operator/test/bench/measure"
 	"github.com/critical-service/operator/test/cluster"
-	"github.com/critical-service/operator/test/internal/document"
+	"github.com/critical-service/operator/test/document"
 )
 
 type options struct {
@@ -130,10 +131,10 @@ func publish(o options, version string, results []result) error {
 		text += fmt.Sprintf("\n![%s](images/%s)\n", describe(last), filepath.Base(o.picture))
 	}
 	fmt.Print(text)
-	if err := document.Publish(o.document, text); err != nil {
+	if err := document.Publish(o.document, "bench", text); err != nil {
 		return err
 	}
-	return missed(os.Stderr, verdicts)
+	return measure.Missed(os.Stderr, verdicts)
 }
 
 // newID is the name of a run's own objects.

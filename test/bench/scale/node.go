@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/test/bench/fakenode"
 )
 
 // fakeNodeLabel marks the fake node, so that the operator stays away from it.
@@ -153,7 +155,7 @@ func (n *fakeNode) run(ctx context.Context, pod *corev1.Pod) error {
 		n.next = n.next.Next()
 		address, n.addresses[pod.UID] = n.next, n.next
 	}
-	running(pod, address.String())
+	fakenode.Run(pod, address.String())
 	if slices.EqualFunc(before.Status.Conditions, pod.Status.Conditions, sameCondition) && before.Status.PodIP == pod.Status.PodIP {
 		return nil
 	}
@@ -161,55 +163,6 @@ func (n *fakeNode) run(ctx context.Context, pod *corev1.Pod) error {
 }
 
 func sameCondition(a, b corev1.PodCondition) bool { return a.Type == b.Type && a.Status == b.Status }
-
-// running makes the status that of a Pod whose containers run and are ready. The Pod is ready when its
-// gates are open as well.
-func running(pod *corev1.Pod, address string) {
-	now := metav1.Now()
-	pod.Status.Phase = corev1.PodRunning
-	pod.Status.PodIP = address
-	pod.Status.PodIPs = []corev1.PodIP{{IP: address}}
-	pod.Status.HostIP = fakePods.String()
-	pod.Status.HostIPs = []corev1.HostIP{{IP: fakePods.String()}}
-	if pod.Status.StartTime == nil {
-		pod.Status.StartTime = &now
-	}
-	pod.Status.ContainerStatuses = nil
-	for _, container := range pod.Spec.Containers {
-		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
-			Name: container.Name, Image: container.Image, Ready: true, Started: new(true),
-			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: *pod.Status.StartTime}},
-		})
-	}
-	for _, kind := range []corev1.PodConditionType{corev1.PodInitialized, corev1.ContainersReady} {
-		setCondition(pod, kind, true)
-	}
-	open := !slices.ContainsFunc(pod.Spec.ReadinessGates, func(gate corev1.PodReadinessGate) bool {
-		return !hasCondition(pod, gate.ConditionType)
-	})
-	setCondition(pod, corev1.PodReady, open)
-}
-
-func hasCondition(pod *corev1.Pod, kind corev1.PodConditionType) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool {
-		return condition.Type == kind && condition.Status == corev1.ConditionTrue
-	})
-}
-
-func setCondition(pod *corev1.Pod, kind corev1.PodConditionType, is bool) {
-	status := corev1.ConditionFalse
-	if is {
-		status = corev1.ConditionTrue
-	}
-	wanted := corev1.PodCondition{Type: kind, Status: status, LastTransitionTime: metav1.Now()}
-	i := slices.IndexFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool { return condition.Type == kind })
-	switch {
-	case i < 0:
-		pod.Status.Conditions = append(pod.Status.Conditions, wanted)
-	case pod.Status.Conditions[i].Status != status:
-		pod.Status.Conditions[i] = wanted
-	}
-}
 
 // remove takes the node away, and opens the real ones again. Its Pods are gone by then, or are
 // collected by the cluster.

@@ -3,12 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -24,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/critical-service/operator/test/bench/measure"
 	"github.com/critical-service/operator/test/cluster"
 )
 
@@ -226,32 +224,5 @@ func (d *deployment) metrics(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return scrape(ctx, "https://"+net.JoinHostPort(pod.Status.PodIP, "8443")+"/metrics", d.token)
-}
-
-// unverified does not ask whose certificate it is.
-var unverified = &http.Client{
-	Timeout: time.Minute,
-	Transport: &http.Transport{TLSClientConfig: &tls.Config{
-		MinVersion:         tls.VersionTLS13,
-		InsecureSkipVerify: true, //nolint:gosec // The operator's certificate is made at start, for no particular name.
-	}},
-}
-
-// scrape reads metrics once, in the text format.
-func scrape(ctx context.Context, url, token string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Authorization", "Bearer "+token)
-	response, err := unverified.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s", url, response.Status)
-	}
-	return io.ReadAll(response.Body)
+	return measure.Scrape(ctx, "https://"+net.JoinHostPort(pod.Status.PodIP, "8443")+"/metrics", d.token)
 }

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/test/bench/measure"
 )
 
 const (
@@ -179,7 +180,7 @@ func (b *bench) restart(ctx context.Context, m *measured) error {
 	if err := b.findProcess(ctx); err != nil {
 		return err
 	}
-	started, err := started(b.process())
+	started, err := measure.Started(b.process())
 	if err != nil {
 		return err
 	}
@@ -221,7 +222,7 @@ func (b *bench) settle(ctx context.Context, name string) error {
 func (b *bench) quiet(ctx context.Context) error {
 	deadline := time.Now().Add(calmLimit)
 	for {
-		before, err := look(b.process())
+		before, err := measure.Look(b.process())
 		if err != nil {
 			return err
 		}
@@ -231,11 +232,11 @@ func (b *bench) quiet(ctx context.Context) error {
 				return err
 			}
 		}
-		now, err := look(b.process())
+		now, err := measure.Look(b.process())
 		if err != nil {
 			return err
 		}
-		busy := (now.cpu - before.cpu).Seconds() / time.Since(since).Seconds()
+		busy := (now.CPU - before.CPU).Seconds() / time.Since(since).Seconds()
 		if b.tracker.quiet() >= b.calm && busy < idle {
 			return nil
 		}

@@ -13,22 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
-)
+	"github.com/critical-service/operator/test/bench/measure"
 
-func TestPercentiles(t *testing.T) {
-	g := NewWithT(t)
-	var times []time.Duration
-	for n := 200; n > 0; n-- {
-		times = append(times, time.Duration(n)*time.Millisecond)
-	}
-	for percent, want := range map[float64]int{0: 1, 50: 100, 99: 198, 100: 200} {
-		g.Expect(percentile(times, percent)).To(Equal(times[200-want]), "%v", percent)
-	}
-	g.Expect(times[0]).To(Equal(200*time.Millisecond), "the input stays as it is")
-	g.Expect(percentile(nil, 99)).To(BeZero())
-	g.Expect(percentiles(times)).To(Equal("0.10 / 0.20 / 0.20 s"))
-	g.Expect(percentiles(nil)).To(BeEmpty())
-}
+	"github.com/critical-service/operator/test/bench/fakenode"
+)
 
 func TestWorldsAreParsed(t *testing.T) {
 	g := NewWithT(t)
@@ -65,31 +53,19 @@ func TestACostIsTheDifferenceOfTwoCounts(t *testing.T) {
 	var before, after counters
 	g.Expect(before.ofOperator([]byte(operatorMetrics))).To(Succeed())
 	g.Expect(before.ofServer([]byte(serverMetricsText))).To(Succeed())
-	g.Expect(before).To(Equal(counters{methods: map[string]int{"GET": 7, "PATCH": 1000}, sliceWrites: 1000, late: 3, reads: 7}))
+	g.Expect(before).To(Equal(counters{methods: measure.Requests{"GET": 7, "PATCH": 1000}, sliceWrites: 1000, late: 3, reads: 7}))
 
 	g.Expect(after.ofOperator([]byte(strings.ReplaceAll(operatorMetrics, "999", "1001")))).To(Succeed())
 	g.Expect(after.ofServer([]byte(strings.ReplaceAll(serverMetricsText, "} 3", "} 13")))).To(Succeed())
 	after.methods["POST"], after.scrapeSize = 4, 80
-	spent := difference(before, after, sample{cpu: time.Second, rss: 5}, sample{cpu: 3 * time.Second, rss: 4, peak: 9})
+	spent := difference(before, after, measure.Process{CPU: time.Second, RSS: 5}, measure.Process{CPU: 3 * time.Second, RSS: 4, Peak: 9})
 	g.Expect(spent).To(Equal(cost{cpu: 2 * time.Second, rss: 4, peak: 9, counters: counters{
-		methods: map[string]int{"POST": 4}, sliceWrites: 2, reads: 10, scrapeSize: 80,
+		methods: measure.Requests{"POST": 4}, sliceWrites: 2, reads: 10, scrapeSize: 80,
 	}}))
 	g.Expect(before.methods).To(HaveKeyWithValue("GET", 7), "the counts stay as they are")
 
 	g.Expect(before.ofOperator(nil)).To(MatchError(ContainSubstring("rest_client_requests_total")))
 	g.Expect(before.ofServer(nil)).To(MatchError(ContainSubstring("do not count")))
-}
-
-func TestAProcessIsReadFromProc(t *testing.T) {
-	g := NewWithT(t)
-	started, cpu, err := parseStat("7 (a (b) c) S 1 7 7 0 -1 4194560 1 2 3 4 150 50 0 0 20 0 9 0 12345 1000 20 18446744073709551615")
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(cpu).To(Equal(2 * time.Second))
-	g.Expect(started).To(Equal(123450 * time.Millisecond))
-	_, _, err = parseStat("7 (a) S 1")
-	g.Expect(err).To(HaveOccurred())
-	g.Expect(kibibytes("Name:\ta\nVmRSS:\t  2048 kB\n", "VmRSS:")).To(BeEquivalentTo(2 << 20))
-	g.Expect(modelName("processor\t: 0\nmodel name\t: Fast (R)\n")).To(Equal("Fast (R)"))
 }
 
 // seen is a tracker with one Service, whose changes come a second apart.
@@ -162,13 +138,13 @@ func TestAPodOfTheFakeNodeIsReadyWhenItsGatesAreOpen(t *testing.T) {
 		Containers:     []corev1.Container{{Name: "responder"}},
 		ReadinessGates: []corev1.PodReadinessGate{{ConditionType: criticalv2.ConditionPublished}},
 	}}
-	running(pod, "198.19.0.1")
-	g.Expect(hasCondition(pod, corev1.ContainersReady)).To(BeTrue())
-	g.Expect(hasCondition(pod, corev1.PodReady)).To(BeFalse())
+	fakenode.Run(pod, "198.19.0.1")
+	g.Expect(fakenode.HasCondition(pod, corev1.ContainersReady)).To(BeTrue())
+	g.Expect(fakenode.HasCondition(pod, corev1.PodReady)).To(BeFalse())
 	g.Expect(containersReady([]corev1.Pod{{}, *pod})).NotTo(BeZero())
 	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: criticalv2.ConditionPublished, Status: corev1.ConditionTrue})
-	running(pod, "198.19.0.1")
-	g.Expect(hasCondition(pod, corev1.PodReady)).To(BeTrue())
+	fakenode.Run(pod, "198.19.0.1")
+	g.Expect(fakenode.HasCondition(pod, corev1.PodReady)).To(BeTrue())
 	g.Expect(pod.Status.Conditions).To(HaveLen(4), "no condition twice")
 }
 
@@ -176,7 +152,7 @@ func TestAPodOfTheFakeNodeIsReadyWhenItsGatesAreOpen(t *testing.T) {
 func example() result {
 	turn := func(name string) measured {
 		return measured{name: name, last: []time.Duration{time.Millisecond}, turned: 2000, events: 1000, cost: cost{
-			cpu: time.Second, rss: 100 << 20, counters: counters{sliceWrites: 2000, methods: map[string]int{"PATCH": 2000, "POST": 1000}},
+			cpu: time.Second, rss: 100 << 20, counters: counters{sliceWrites: 2000, methods: measure.Requests{"PATCH": 2000, "POST": 1000}},
 		}}
 	}
 	start := time.Unix(0, 0)
@@ -212,7 +188,7 @@ func TestOnlyATargetThatIsCountedFailsTheRun(t *testing.T) {
 			r := example()
 			test.spoil(&r.phases[1])
 			var printed bytes.Buffer
-			err := missed(&printed, judge([]result{r}))
+			err := measure.Missed(&printed, judge([]result{r}))
 			g.Expect(printed.String()).To(ContainSubstring(test.printed))
 			if test.problem == "" {
 				g.Expect(err).NotTo(HaveOccurred())
@@ -229,8 +205,8 @@ func TestTargetsAreOfWorldsOfTheirSize(t *testing.T) {
 	large.world = world{1, 10000, true}
 	var ofLarge []string
 	for _, v := range judge([]result{small, large}) {
-		if v.world == large.world {
-			ofLarge = append(ofLarge, v.what)
+		if v.Of == large.world.String() {
+			ofLarge = append(ofLarge, v.What)
 		}
 	}
 	g.Expect(ofLarge).To(ContainElements("RSS", "reads per demotion"))

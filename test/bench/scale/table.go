@@ -2,52 +2,23 @@ package main
 
 import (
 	"fmt"
-	"math"
-	"os"
-	"runtime"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/critical-service/operator/test/bench/measure"
 	"github.com/critical-service/operator/test/observability/picture"
 )
 
 // markdown is all that was measured: a table for each world, and one of the targets.
-func markdown(version string, results []result, verdicts []verdict) string {
+func markdown(version string, results []result, verdicts []measure.Verdict) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "Kubernetes %s with its control plane and all else on one machine: %s.\n", version, machine())
+	fmt.Fprintf(&text, "Kubernetes %s with its control plane and all else on one machine: %s.\n", version, measure.Machine())
 	for _, r := range results {
 		text.WriteString("\n" + worldTable(r))
 	}
 	text.WriteString("\n" + comparison(results))
-	text.WriteString("\n| Target | Services | Limit | Measured | |\n|---|---|---|---|---|\n")
-	for _, v := range verdicts {
-		fmt.Fprintf(&text, "| %s | %s | %s | %s | %s |\n", v.what, v.world, v.limit, v.found, word(v.met))
-	}
+	text.WriteString("\n" + measure.Verdicts("Services", verdicts))
 	return text.String()
-}
-
-func word(met bool) string {
-	if met {
-		return "met"
-	}
-	return "**missed**"
-}
-
-// machine describes this one.
-func machine() string {
-	cpu, _ := os.ReadFile("/proc/cpuinfo")
-	memory, _ := os.ReadFile("/proc/meminfo")
-	return fmt.Sprintf("%d cores (%s), %.0f GiB", runtime.NumCPU(), modelName(string(cpu)), float64(kibibytes(string(memory), "MemTotal:"))/(1<<30))
-}
-
-func modelName(cpuinfo string) string {
-	for line := range strings.Lines(cpuinfo) {
-		if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return runtime.GOARCH
 }
 
 func worldTable(r result) string {
@@ -66,9 +37,9 @@ func worldTable(r result) string {
 	text.WriteString("|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, m := range r.phases {
 		fmt.Fprintf(&text, "| %s | %s | %s | %d | %d (%d) | %d | %s | %.2f s | %s (%s) | %s, %.1f MB |\n",
-			m.name, percentiles(m.first), percentiles(m.last), m.cost.reads, m.cost.sliceWrites, m.cost.late, m.events,
-			methodsText(m.cost.methods), m.cost.cpu.Seconds(), mebibytes(m.cost.rss), mebibytes(m.cost.peak),
-			seconds(m.cost.scrapeTime), float64(m.cost.scrapeSize)/1e6)
+			m.name, measure.Percentiles(m.first), measure.Percentiles(m.last), m.cost.reads, m.cost.sliceWrites, m.cost.late, m.events,
+			m.cost.methods, m.cost.cpu.Seconds(), measure.Mebibytes(m.cost.rss), measure.Mebibytes(m.cost.peak),
+			measure.Seconds(m.cost.scrapeTime), float64(m.cost.scrapeSize)/1e6)
 	}
 	return text.String()
 }
@@ -80,18 +51,18 @@ func comparison(results []result) string {
 		of                  func(m measured, services int) string
 	}{
 		{"start until an outage is acted on", "95 to 109 s, 40,604 requests", phaseRestart, func(m measured, _ int) string {
-			return fmt.Sprintf("%s, %d requests", seconds(m.afterStart), total(m.cost.methods))
+			return fmt.Sprintf("%s, %d requests", measure.Seconds(m.afterStart), m.cost.methods.Total())
 		}},
 		{"requests of one failover", "605", phaseFail, func(m measured, services int) string {
 			return each(m.cost.reads+m.cost.sliceWrites+m.cost.late+m.events, services)
 		}},
 		{"many fail: the fastest is acted on after", "2.2 s (199 at once)", phaseFail, func(m measured, _ int) string {
-			return seconds(percentile(m.last, 0))
+			return measure.Seconds(measure.Percentile(m.last, 0))
 		}},
 		{"many fail: the slowest is acted on after", "246 s (199 at once)", phaseFail, func(m measured, _ int) string {
-			return seconds(percentile(m.last, 100))
+			return measure.Seconds(measure.Percentile(m.last, 100))
 		}},
-		{"memory", "69 MiB", phaseFail, func(m measured, _ int) string { return mebibytes(m.cost.rss) }},
+		{"memory", "69 MiB", phaseFail, func(m measured, _ int) string { return measure.Mebibytes(m.cost.rss) }},
 	}
 	var text strings.Builder
 	text.WriteString("| | The script, 200 Services |")
@@ -116,42 +87,13 @@ func comparison(results []result) string {
 // String reports one phase in a line.
 func (m measured) String() string {
 	return fmt.Sprintf("%s: %.1f s; first slice %s, last slice %s; %d reads, %d slices written (%d late) for %d, %d events, %s; CPU %.2f s, RSS %s (peak %s); scrape %s, %d bytes",
-		m.name, m.end.Sub(m.start).Seconds(), percentiles(m.first), percentiles(m.last), m.cost.reads, m.cost.sliceWrites, m.cost.late, m.turned,
-		m.events, methodsText(m.cost.methods), m.cost.cpu.Seconds(), mebibytes(m.cost.rss), mebibytes(m.cost.peak), seconds(m.cost.scrapeTime), m.cost.scrapeSize)
+		m.name, m.end.Sub(m.start).Seconds(), measure.Percentiles(m.first), measure.Percentiles(m.last), m.cost.reads, m.cost.sliceWrites, m.cost.late, m.turned,
+		m.events, m.cost.methods, m.cost.cpu.Seconds(), measure.Mebibytes(m.cost.rss), measure.Mebibytes(m.cost.peak), measure.Seconds(m.cost.scrapeTime), m.cost.scrapeSize)
 }
-
-// percentile is the smallest of some times that at least so many percent do not exceed.
-func percentile(times []time.Duration, percent float64) time.Duration {
-	if len(times) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(times))
-	rank := int(math.Ceil(percent / 100 * float64(len(sorted))))
-	return sorted[max(rank, 1)-1]
-}
-
-func percentiles(times []time.Duration) string {
-	if len(times) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.2f / %.2f / %s", percentile(times, 50).Seconds(), percentile(times, 99).Seconds(), seconds(percentile(times, 100)))
-}
-
-func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
-
-func mebibytes(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
 
 // each is how many come to each of some.
 func each(count, of int) string {
 	return fmt.Sprintf("%.2f", float64(count)/float64(max(of, 1)))
-}
-
-func total(methods map[string]int) int {
-	sum := 0
-	for _, count := range methods {
-		sum += count
-	}
-	return sum
 }
 
 // draw is the picture of a world over time.

@@ -3,9 +3,10 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"time"
+
+	"github.com/critical-service/operator/test/bench/measure"
 )
 
 // target is something that is to hold in a phase of worlds of some size.
@@ -18,14 +19,6 @@ type target struct {
 	// counted: it does not depend on the machine. A run that misses it fails.
 	counted bool
 	check   func(r result, m measured) (found string, met bool)
-}
-
-// verdict is a target and what was found.
-type verdict struct {
-	target
-	world world
-	found string
-	met   bool
 }
 
 const (
@@ -47,24 +40,24 @@ const (
 
 var targets = slices.Concat(ofTurn(phaseFail, "promotion"), ofTurn(phaseRecover, "demotion"), []target{
 	{phaseArm, small, "all armed, after their responder is ready", "10 s", false, func(_ result, m measured) (string, bool) {
-		return seconds(m.afterResponder), m.afterResponder <= longLimit
+		return measure.Seconds(m.afterResponder), m.afterResponder <= longLimit
 	}},
 	{phaseDelete, small, "a CriticalService deleted", "10 s", false, func(_ result, m measured) (string, bool) {
-		took := percentile(m.last, 100)
-		return seconds(took), took <= longLimit
+		took := measure.Percentile(m.last, 100)
+		return measure.Seconds(took), took <= longLimit
 	}},
 	{phaseChurn, large, "CPU of churn", "3 % of one core", false, func(_ result, m measured) (string, bool) {
 		share := m.cost.cpu.Seconds() / m.end.Sub(m.start).Seconds() * 100
 		return fmt.Sprintf("%.1f %%", share), share <= churnLimit
 	}},
 	{phaseChurn, large, "a scrape of the metrics", "1 s", false, func(_ result, m measured) (string, bool) {
-		return seconds(m.cost.scrapeTime), m.cost.scrapeTime <= scrapeLimit
+		return measure.Seconds(m.cost.scrapeTime), m.cost.scrapeTime <= scrapeLimit
 	}},
 	{phaseRestart, large, "first promotion after the start of the process", "10 s", false, func(_ result, m measured) (string, bool) {
-		return seconds(m.afterStart), m.afterStart <= longLimit
+		return measure.Seconds(m.afterStart), m.afterStart <= longLimit
 	}},
 	{phaseRecover, large, "RSS", "150 MiB", true, func(_ result, m measured) (string, bool) {
-		return mebibytes(m.cost.rss), m.cost.rss <= memoryLimit
+		return measure.Mebibytes(m.cost.rss), m.cost.rss <= memoryLimit
 	}},
 	{phaseArm, 0, "restarts at the memory limit", "0", true, func(r result, _ measured) (string, bool) {
 		return fmt.Sprint(r.restarts), r.restarts == 0
@@ -75,8 +68,8 @@ var targets = slices.Concat(ofTurn(phaseFail, "promotion"), ofTurn(phaseRecover,
 func ofTurn(phase, what string) []target {
 	return []target{
 		{phase, small, what + ", p99", "0.3 s", false, func(_ result, m measured) (string, bool) {
-			p99 := percentile(m.last, 99)
-			return seconds(p99), p99 <= turnLimit
+			p99 := measure.Percentile(m.last, 99)
+			return measure.Seconds(p99), p99 <= turnLimit
 		}},
 		{phase, small, "CPU per " + what, "3 ms", false, func(r result, m measured) (string, bool) {
 			each := m.cost.cpu / time.Duration(r.world.turned())
@@ -96,8 +89,8 @@ func ofTurn(phase, what string) []target {
 }
 
 // judge compares what was measured with the targets, in the order of the worlds.
-func judge(results []result) []verdict {
-	var verdicts []verdict
+func judge(results []result) []measure.Verdict {
+	var verdicts []measure.Verdict
 	for _, r := range results {
 		for _, target := range targets {
 			i := slices.IndexFunc(r.phases, func(m measured) bool { return m.name == target.phase })
@@ -105,26 +98,10 @@ func judge(results []result) []verdict {
 				continue
 			}
 			found, met := target.check(r, r.phases[i])
-			verdicts = append(verdicts, verdict{target: target, world: r.world, found: found, met: met})
+			verdicts = append(verdicts, measure.Verdict{
+				What: target.what, Of: r.world.String(), Limit: target.limit, Counted: target.counted, Found: found, Met: met,
+			})
 		}
 	}
 	return verdicts
-}
-
-// missed prints what was missed. It is an error only if it does not depend on the machine.
-func missed(to io.Writer, verdicts []verdict) error {
-	counted := 0
-	for _, v := range verdicts {
-		if v.met {
-			continue
-		}
-		if v.counted {
-			counted++
-		}
-		fmt.Fprintf(to, "MISSED: %s Services: %s: %s, and should be %s\n", v.world, v.what, v.found, v.limit)
-	}
-	if counted > 0 {
-		return fmt.Errorf("%d of %d targets were missed that do not depend on the machine", counted, len(verdicts))
-	}
-	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/test/bench/fakenode"
 )
 
 // world is a number of Services that one CriticalService protects.
@@ -57,7 +58,7 @@ func (w world) String() string { return fmt.Sprintf("%d x %d", w.namespaces, w.s
 // Addresses lead nowhere: they are of 198.18.0.0/15, which is kept for benchmarks (RFC 2544).
 var (
 	fakeApplications = netip.MustParseAddr("198.18.0.0")
-	fakePods         = netip.MustParseAddr("198.19.0.0")
+	fakePods         = netip.MustParseAddr(fakenode.HostIP)
 )
 
 const (

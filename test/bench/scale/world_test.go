@@ -4,13 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
@@ -26,63 +22,41 @@ import (
 	"github.com/critical-service/operator/controllers"
 	"github.com/critical-service/operator/internal/operator"
 	"github.com/critical-service/operator/internal/operator/settings"
+	"github.com/critical-service/operator/test/bench/measure"
+	"github.com/critical-service/operator/test/process"
 	"github.com/critical-service/operator/test/testenv"
-)
 
-// asOperator in the environment makes this test program the operator.
-const asOperator = "TEST_RUNS_OPERATOR"
+	"github.com/critical-service/operator/test/bench/fakenode"
+)
 
 var shared *testenv.Cluster
 
 func TestMain(m *testing.M) {
-	if _, isOperator := os.LookupEnv(asOperator); isOperator {
-		os.Exit(runOperator())
-	}
-	testenv.Main(m, controllers.Scheme, &shared, func(context.Context) error { return nil })
+	process.Main(runOperator, func() int {
+		testenv.Main(m, controllers.Scheme, &shared, func(context.Context) error { return nil })
+		return 0
+	})
 }
 
-func runOperator() int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
+func runOperator(ctx context.Context) error {
 	s, err := settings.Bind(pflag.NewFlagSet("manager", pflag.ContinueOnError), os.LookupEnv)()
-	if err == nil {
-		err = operator.Run(ctx, s)
-	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "Error:", err)
-		return 1
+		return err
 	}
-	return 0
+	return operator.Run(ctx, s)
 }
 
 // program is the operator as a process of this machine.
 type program struct {
-	kubeconfig, address, webhook string
-	log                          *os.File
-	command                      *exec.Cmd
+	t                   *testing.T
+	kubeconfig, address string
+	running             *process.Process
 }
 
 func newProgram(t *testing.T) *program {
-	g := NewWithT(t)
-	p := &program{kubeconfig: filepath.Join(t.TempDir(), "kubeconfig"), address: freeAddress(g), webhook: freeAddress(g)}
-	g.Expect(os.WriteFile(p.kubeconfig, shared.OperatorKubeconfig, 0o600)).To(Succeed())
-	var err error
-	p.log, err = os.Create(filepath.Join(t.TempDir(), "operator.log"))
-	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(func() {
-		g.Expect(p.stop(context.WithoutCancel(t.Context()))).To(Succeed())
-		if text, _ := os.ReadFile(p.log.Name()); t.Failed() {
-			t.Logf("the operator's log ends:\n%s", text[max(0, len(text)-4000):])
-		}
-	})
+	p := &program{t: t, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig"), address: process.FreeAddress(t)}
+	NewWithT(t).Expect(os.WriteFile(p.kubeconfig, shared.OperatorKubeconfig, 0o600)).To(Succeed())
 	return p
-}
-
-func freeAddress(g Gomega) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	g.Expect(err).NotTo(HaveOccurred())
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 func (p *program) configure(ctx context.Context, _ string, _ bool) error {
@@ -96,35 +70,23 @@ func (p *program) configure(ctx context.Context, _ string, _ bool) error {
 }
 
 func (p *program) start(context.Context) error {
-	_, port, err := net.SplitHostPort(p.webhook)
-	if err != nil {
-		return err
-	}
-	p.command = exec.Command(os.Args[0])
-	p.command.Env = append(os.Environ(), asOperator+"=1", "KUBECONFIG="+p.kubeconfig, "POD_NAMESPACE="+testenv.OperatorNamespace,
-		"LEADER_ELECT=false", "LOG_FORMAT=text", "METRICS_SECURE=false", "METRICS_BIND_ADDRESS="+p.address, "HEALTH_PROBE_BIND_ADDRESS=0",
-		"WEBHOOK_PORT="+port, "WEBHOOK_CERT_DIR="+shared.CertDir(), "SELF_TEST_INTERVAL=0s", "RESPONDER_IMAGE=example.com/responder:1")
-	p.command.Stdout, p.command.Stderr = p.log, p.log
-	return p.command.Start()
+	p.running = process.Start(p.t, p.kubeconfig, testenv.OperatorNamespace, "METRICS_SECURE=false", "METRICS_BIND_ADDRESS="+p.address,
+		"WEBHOOK_URL=", "WEBHOOK_CERT_DIR="+shared.CertDir(), "SELF_TEST_INTERVAL=0s", "RESPONDER_IMAGE=example.com/responder:1")
+	return nil
 }
 
 func (p *program) stop(context.Context) error {
-	if p.command == nil {
+	if p.running == nil {
 		return nil
 	}
-	command := p.command
-	p.command = nil
-	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
-		return err
-	}
-	return command.Wait()
+	return p.running.End()
 }
 
-func (p *program) process(context.Context) (int, error)  { return p.command.Process.Pid, nil }
+func (p *program) process(context.Context) (int, error)  { return p.running.PID, nil }
 func (p *program) restarts(context.Context) (int, error) { return 0, nil }
 
 func (p *program) metrics(ctx context.Context) ([]byte, error) {
-	return scrape(ctx, "http://"+p.address+"/metrics", "")
+	return measure.Scrape(ctx, "http://"+p.address+"/metrics", "")
 }
 
 // controllerManager does what the bench needs of a controller manager: Pods of Deployments, on the fake node,
@@ -179,7 +141,7 @@ func reconcileDeployment(ctx context.Context, deployment *appsv1.Deployment, nod
 	for _, pod := range pods.Items {
 		if pod.Labels[generation] == newest {
 			current++
-			if hasCondition(&pod, corev1.PodReady) {
+			if fakenode.HasCondition(&pod, corev1.PodReady) {
 				ready++
 			}
 		}
