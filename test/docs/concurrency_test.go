@@ -35,18 +35,34 @@ func missingTests(g Gomega, cell string) []string {
 	return missing
 }
 
-// Each rule about several writers at once has a home and a test.
+const concurrencyPage = "docs/maintainers/concurrency.md"
+
+// Each rule about several writers at once, and each law, has a home and a test.
 func TestEveryRuleOfConcurrencyHasATest(t *testing.T) {
 	g := NewWithT(t)
-	rows := regexp.MustCompile(`(?m)^\| (.+) \| (.+) \| (.+) \|$`).FindAllStringSubmatch(read(g, "docs/maintainers/concurrency.md"), -1)
-	g.Expect(rows).NotTo(BeEmpty())
 	rules := ""
-	for _, row := range rows[1:] {
+	for _, row := range regexp.MustCompile(`(?m)^\| (.+) \| (.+) \| (.+) \|$`).FindAllStringSubmatch(read(g, concurrencyPage), -1) {
+		if row[3] == "Tests" {
+			continue // The head of a table.
+		}
 		rules += row[1] + "\n"
 		g.Expect(missingTests(g, row[3])).To(BeEmpty(), row[1])
 	}
 	for _, subject := range []string{"leader election", "Optimistic locking", "409", "idempotent", "Rates", "finalizer", "leader fails"} {
 		g.Expect(rules).To(ContainSubstring(subject))
+	}
+}
+
+func TestEveryLawOfTheWorkloadsIsOnThePage(t *testing.T) {
+	g := NewWithT(t)
+	page := read(g, concurrencyPage)
+	for _, kind := range []string{"database", "appconfig"} {
+		folder := "workloads/controllers/" + kind + "/internal/decide"
+		laws := regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(read(g, folder+"/laws_test.go"), -1)
+		g.Expect(laws).NotTo(BeEmpty(), folder)
+		for _, law := range laws {
+			g.Expect(page).To(ContainSubstring("`"+law[1]+"`"), "%s has no row for a law of %s", concurrencyPage, folder)
+		}
 	}
 }
 
