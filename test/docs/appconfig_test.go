@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -46,16 +47,25 @@ func TestTheBoundsOfAppConfigsAreThoseOfTheCode(t *testing.T) {
 	}
 }
 
-// The walkthrough is what the test does.
-func TestTheWalkthroughOfTheExerciseIsTested(t *testing.T) {
+// The walkthrough is what the tests do: its objects are theirs, and so is what its commands print.
+func TestTheExerciseOfAppConfigsIsTested(t *testing.T) {
 	g := NewWithT(t)
-	page := read(g, "docs/appconfig.md")
-	source := read(g, "workloads/controllers/appconfig/versions_test.go")
-	for _, shown := range []string{
-		`spec: {appName: shop, config: {LOG_LEVEL: debug, COLOUR: blue}}`,
-		`spec: {appName: till, configuration: {settings: {LOG_LEVEL: info}, version: "1.4"}}`,
-	} {
-		g.Expect(page).To(ContainSubstring(shown))
-		g.Expect(source).To(ContainSubstring(shown))
+	steps := walkthrough(g, "docs/appconfig.md")
+	expectApplied(g, steps, "workloads/test/e2e/testdata/document-appconfigs.yaml")
+	versions := read(g, "workloads/controllers/appconfig/versions_test.go")
+	for _, object := range applied(g, steps) {
+		g.Expect(versions).To(ContainSubstring(regexp.MustCompile(`(?m)^spec: .*$`).FindString(object)))
 	}
+	test := strings.ReplaceAll(read(g, "workloads/test/e2e/appconfig_test.go"), `\n`, "\n")
+	printed := 0
+	for _, block := range regexp.MustCompile("(?s)```(?:console|text)\n(.*?)```").FindAllStringSubmatch(steps, -1) {
+		for line := range strings.Lines(block[1]) {
+			line = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "Error from server: "), ": ...")
+			if !strings.HasPrefix(line, "$ ") {
+				printed++
+				g.Expect(test).To(ContainSubstring(line), "no test sees this")
+			}
+		}
+	}
+	g.Expect(printed).To(BeNumerically(">", 5))
 }
