@@ -147,7 +147,7 @@ func TestTheURIIsThatOfTheService(t *testing.T) {
 // The responder answers in the protocol of the port: by its appProtocol, or its name.
 func TestTheResponderKnowsTheProtocol(t *testing.T) {
 	for kind, want := range map[workloadsv1.DatabaseType]appprotocol.Protocol{
-		workloadsv1.DatabaseMySQL: appprotocol.MySQL, workloadsv1.DatabasePostgres: appprotocol.PostgreSQL,
+		workloadsv1.DatabaseMongo: appprotocol.MongoDB, workloadsv1.DatabaseMySQL: appprotocol.MySQL, workloadsv1.DatabasePostgres: appprotocol.PostgreSQL,
 	} {
 		port := render.Service(&workloadsv1.Database{Spec: workloadsv1.DatabaseSpec{Type: kind}}).Spec.Ports[0]
 		NewWithT(t).Expect(appprotocol.Of(port.AppProtocol, port.Port, port.Name)).To(Equal(want), "%s", kind)
