@@ -19,7 +19,7 @@ const architecturePage = "docs/maintainers/architecture.md"
 // it is indented by.
 func mapped(text string) []string {
 	var folders, above []string
-	for _, line := range regexp.MustCompile(`(?m)^((?:  )*)(\w[\w./-]*/(?:, \w[\w./-]*/)*)(?: |$)`).FindAllStringSubmatch(text, -1) {
+	for _, line := range regexp.MustCompile(`(?m)^((?: {2})*)(\w[\w./-]*/(?:, \w[\w./-]*/)*)(?: |$)`).FindAllStringSubmatch(text, -1) {
 		depth := len(line[1]) / 2
 		if depth > len(above) {
 			continue // A description that goes on.

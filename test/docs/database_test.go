@@ -18,7 +18,7 @@ const (
 func walkthrough(g Gomega, page string) string {
 	_, steps, found := strings.Cut(read(g, page), exercise)
 	g.Expect(found).To(BeTrue(), page)
-	return regexp.MustCompile(`(?m)^   `).ReplaceAllString(steps, "")
+	return regexp.MustCompile(`(?m)^ {3}`).ReplaceAllString(steps, "")
 }
 
 // applied are the objects that a walkthrough applies.
