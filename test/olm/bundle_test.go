@@ -63,6 +63,7 @@ func TestABundleIsTriedAndJudged(t *testing.T) {
 		w.Expect(results["conversion"].State).To(Equal(v1alpha3.PassState), "%v", results["conversion"].Errors)
 	})
 	w.stage("cleanup leaves nothing", func() {
+		w.withdraw()
 		w.operatorSDKSucceeds("cleanup", packageName, "--namespace", w.operator, "--timeout", limit)
 		w.Eventually(w.gone(customResources())).Should(BeTrue())
 		w.shell(w.guide("OLM", "sh", "delete namespace "+guideTrial))

@@ -74,13 +74,20 @@ func (w *world) install(newest release, edits map[string]any) {
 	}
 }
 
-// uninstall does what the guide says, in its order.
-func (w *world) uninstall() {
+// withdraw is the first step of the guide: with the objects goes what the operator made for them.
+// Once their definitions are gone, the garbage collector may miss what belonged to them.
+func (w *world) withdraw() {
 	w.t.Helper()
 	w.shell(w.guide("Uninstall", "sh", "kubectl delete crisvc --all"))
 	look := w.guide("Uninstall", "sh", "kubectl get endpointslices")
 	w.Eventually(func() int { return strings.Count(w.shell(look), "No resources found") }).Should(
 		Equal(strings.Count(look, "kubectl get")), "what the operator has made for Services is gone")
+}
+
+// uninstall does what the guide says, in its order.
+func (w *world) uninstall() {
+	w.t.Helper()
+	w.withdraw()
 	w.shell(w.guide("Uninstall", "sh", "delete subscription"))
 	w.shell(w.guide("Uninstall", "sh", "kubectl delete crd"))
 	w.shell(w.guide("Uninstall", "sh", "kubectl delete operators.operators.coreos.com"))
