@@ -16,20 +16,6 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
-// lists are the kinds that tell what happened, by the names of their files.
-func lists() map[string]client.ObjectList {
-	return map[string]client.ObjectList{
-		"criticalservices":     &criticalv2.CriticalServiceList{},
-		"services":             &corev1.ServiceList{},
-		"endpointslices":       &discoveryv1.EndpointSliceList{},
-		"pods":                 &corev1.PodList{},
-		"deployments":          &appsv1.DeploymentList{},
-		"configmaps":           &corev1.ConfigMapList{},
-		"poddisruptionbudgets": &policyv1.PodDisruptionBudgetList{},
-		"events":               &corev1.EventList{},
-	}
-}
-
 // OperatorsOwn names all that the operator has made in the test's namespace and that is still there.
 func (w *World) OperatorsOwn(ctx context.Context) ([]string, error) {
 	var found []string
