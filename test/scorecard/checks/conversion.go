@@ -10,12 +10,13 @@ import (
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/test/scorecard/suite"
 	"github.com/critical-service/operator/test/scorecard/world"
 )
 
 // conversion: what is written in one version is read in the other, and nothing is lost on the way back.
 func conversion(ctx context.Context, w *world.World) error {
-	return inOrder(
+	return suite.InOrder(
 		func() error { return w.AwaitConversion(ctx, validFirst) },
 		func() error { return fromFirst(ctx, w) },
 		func() error { return fromSecond(ctx, w) },

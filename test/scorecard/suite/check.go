@@ -18,6 +18,8 @@ import (
 // Suite are the tests of one operator.
 type Suite struct {
 	Operator world.Operator
+	// AwaitTimeout is how long a test waits for one thing, if no flag says another: 90 s if it is zero.
+	AwaitTimeout time.Duration
 	// Checks are in the order in which a person would read them.
 	Checks []Check
 }
@@ -82,4 +84,14 @@ func (c Check) failure(err error) v1alpha3.TestStatus {
 	journal := verdict.NewJournal()
 	journal.Say("Test %s of version %s: %s", c.Name, version.Version, c.Sentence)
 	return journal.Status(c.Name, fmt.Errorf("begin the test: %w", err))
+}
+
+// InOrder takes steps until one fails.
+func InOrder(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

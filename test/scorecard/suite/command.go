@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -72,7 +73,7 @@ func (s Suite) testCommand(check Check) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.StringVar(&bundle, "bundle", "/bundle", "folder with the operator's bundle")
-	flags.DurationVar(&awaitTimeout, "await-timeout", 90*time.Second, "how long to wait for one thing")
+	flags.DurationVar(&awaitTimeout, "await-timeout", cmp.Or(s.AwaitTimeout, 90*time.Second), "how long to wait for one thing")
 	flags.DurationVar(&timeout, "timeout", 4*time.Minute, "how long the test may take; less than scorecard's --wait-time")
 	return command
 }

@@ -30,14 +30,14 @@ func (w *World) OperatorLog() string {
 // OperatorRuns looks for the operator, so that a test of none fails at once, and says so.
 func (w *World) OperatorRuns(ctx context.Context) error {
 	list, _ := w.Operator.Kind.DeepCopyObject().(client.ObjectList)
-	kind, err := w.GroupVersionKindFor(list)
+	kind, err := w.kindOf(list)
 	if err != nil {
 		return err
 	}
 	if err := w.List(ctx, list, client.Limit(1)); err != nil {
 		if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
 			return verdict.Prevented(install, "the API server does not know the kind %s of %s: the operator is not installed",
-				strings.TrimSuffix(kind.Kind, "List"), kind.GroupVersion())
+				kind.Kind, kind.GroupVersion())
 		}
 		return fmt.Errorf("look for the operator: %w", err)
 	}
