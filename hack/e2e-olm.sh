@@ -38,11 +38,13 @@ YAML
   rm "$bundle/kustomization.yaml"
 }
 
-# deliver_second_package builds the workloads operator and its bundle.
+# deliver_second_package builds the workloads operator, its bundle and its scorecard tests.
 deliver_second_package() {
-  make --no-print-directory --directory=workloads binaries ARCH="$arch" VERSION="v$current"
+  make --no-print-directory --directory=workloads binaries scorecard-binary ARCH="$arch" VERSION="v$current"
   deliver "$registry/workloads:v$current" --file workloads/Dockerfile --target prebuilt --build-arg BASE=scratch .
   deliver "$registry/workloads-bundle:v$current" --file workloads/bundle.Dockerfile workloads
+  deliver "$registry/workloads-scorecard:v$current" --file test/scorecard/Dockerfile "bin/workloads/linux-$arch"
+  deliver_databases
 }
 
 # deliver_catalog VERSION BUNDLE... builds the catalog in which VERSION is the newest, with the second package.
