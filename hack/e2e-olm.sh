@@ -85,7 +85,7 @@ deliver_catalog "$previous" "$work/v$previous"
 deliver_catalog "$current" "$work/v$previous" bundle
 
 say "The end-to-end tests with OLM"
-export DEMO_IMG OLM_PREVIOUS=$previous OLM_CURRENT=$current OLM_BUNDLE=$PWD/bundle
+export DEMO_IMG OLM_PREVIOUS=$previous OLM_CURRENT=$current
 # The tests run the commands of docs/install.md.
 PATH=$(dirname "$kubectl"):$PATH
 export OLM_DEVCLUSTER=$PWD/bin/devcluster OLM_SDK=$PWD/bin/tools/operator-sdk
