@@ -3,7 +3,6 @@ package checks
 import (
 	"context"
 	"errors"
-	"net/http"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,7 +30,7 @@ var self = client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: "scorecard
 func TestMain(m *testing.M) {
 	testenv.MainOf(m, testenv.Installation{
 		Config: "workloads/config", Namespace: settings.DefaultNamespace, Account: Suite.Operator.Name,
-		Definitions: []string{"config/crd/bases"}, Conversion: func() (http.Handler, error) { return conversion.Handler() },
+		Definitions: []string{"config/crd/bases"}, Conversion: conversion.Handler,
 	}, scheme, &cluster, prepare)
 }
 
