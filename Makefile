@@ -55,12 +55,6 @@ PLUGIN_OS ?= $(shell go env GOOS)
 plugin: ## Compile the kubectl plugin into bin/kubectl-critsvc; on the PATH it is `kubectl critsvc`.
 	GOOS=$(PLUGIN_OS) GOARCH=$(ARCH) $(GO_BUILD) -o $(PLUGIN) ./cmd/kubectl-critsvc
 
-.PHONY: api-docs
-api-docs: $(TOOLS)/crd-ref-docs ## Generate docs/reference/api.md from the Go types.
-	@mkdir -p docs/reference
-	@$(TOOLS)/crd-ref-docs --source-path=api --config=hack/api-docs/config.yaml --templates-dir=hack/api-docs \
-	  --renderer=markdown --output-path=docs/reference/api.md --log-level=ERROR
-
 .PHONY: dashboard
 dashboard: ## Generate the Grafana dashboard from hack/dashboard.
 	@go run ./hack/dashboard -out config/grafana/critical-service-operator.json
@@ -138,10 +132,6 @@ observability: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## See an ou
 e2e-olm: bin/devcluster $(addprefix $(TOOLS)/,gotestsum kustomize operator-sdk opm) ## Run the end-to-end tests with OLM: catalog, upgrade, uninstall, scorecard. On the devcluster only.
 	hack/e2e-olm.sh $(TEST_ARGS)
 
-.PHONY: scorecard
-scorecard: bin/devcluster $(addprefix $(TOOLS)/,kustomize operator-sdk) ## Run scorecard, its own tests and ours, against the operator in the cluster (docs/maintainers/scorecard.md).
-	hack/scorecard.sh
-
 .PHONY: consumers
 consumers: bin/devcluster $(TOOLS)/gotestsum ## Test who honours a standby: kube-proxy in both modes, DNS, ingress controllers. Restarts the devcluster.
 	test/consumers/run.sh
@@ -164,20 +154,12 @@ docker-buildx: ## Build the image IMG for all PLATFORMS and push it, as one. PRE
 	$(call refuse_push,$(IMG))
 	PREBUILT=$(PREBUILT) CONTAINER_TOOL=$(CONTAINER_TOOL) hack/buildx.sh $(IMG) $(PLATFORMS) $(IMAGE_ARGS)
 
-.PHONY: scorecard-binary
-scorecard-binary: ## Compile the scorecard tests for their image into bin/linux-ARCH.
-	GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/linux-$(ARCH)/scorecard ./test/scorecard
-
 ##@ Bundle
 
 # For example RUN_BUNDLE_ARGS="--pull-secret-name registry".
 RUN_BUNDLE_ARGS ?=
 
 $(call refuse,run-bundle,USE_IMAGE_DIGESTS,the image is built after its bundle: give IMG by tag)
-
-.PHONY: scorecard-build
-scorecard-build: scorecard-binary ## Build the image of the scorecard tests, SCORECARD_IMG.
-	$(CONTAINER_TOOL) build --file test/scorecard/Dockerfile --tag $(SCORECARD_IMG) --platform linux/$(ARCH) bin/linux-$(ARCH)
 
 .PHONY: run-bundle
 run-bundle: bin/devcluster $(addprefix $(TOOLS)/,kustomize operator-sdk) ## Build operator and bundle of this clone, and install them by `operator-sdk run bundle`. On the devcluster, or on the cluster of KUBECONFIG.

@@ -38,11 +38,13 @@ YAML
   rm "$bundle/kustomization.yaml"
 }
 
-# deliver_second_package builds the workloads operator and its bundle.
+# deliver_second_package builds the workloads operator, its bundle and its scorecard tests.
 deliver_second_package() {
-  make --no-print-directory --directory=workloads binaries ARCH="$arch" VERSION="v$current"
+  make --no-print-directory --directory=workloads binaries scorecard-binary ARCH="$arch" VERSION="v$current"
   deliver "$registry/workloads:v$current" --file workloads/Dockerfile --target prebuilt --build-arg BASE=scratch .
   deliver "$registry/workloads-bundle:v$current" --file workloads/bundle.Dockerfile workloads
+  deliver "$registry/workloads-scorecard:v$current" --file test/scorecard/Dockerfile "bin/workloads/linux-$arch"
+  deliver_databases
 }
 
 # deliver_catalog VERSION BUNDLE... builds the catalog in which VERSION is the newest, with the second package.
@@ -83,7 +85,7 @@ deliver_catalog "$previous" "$work/v$previous"
 deliver_catalog "$current" "$work/v$previous" bundle
 
 say "The end-to-end tests with OLM"
-export DEMO_IMG OLM_PREVIOUS=$previous OLM_CURRENT=$current OLM_BUNDLE=$PWD/bundle
+export DEMO_IMG OLM_PREVIOUS=$previous OLM_CURRENT=$current
 # The tests run the commands of docs/install.md.
 PATH=$(dirname "$kubectl"):$PATH
 export OLM_DEVCLUSTER=$PWD/bin/devcluster OLM_SDK=$PWD/bin/tools/operator-sdk

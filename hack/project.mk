@@ -107,6 +107,12 @@ manifests: $(TOOLS)/controller-gen ## Generate the CRDs, the webhook and the ope
 	$(if $(WEBHOOKS),$(TOOLS)/controller-gen webhook paths=$(WEBHOOKS) output:webhook:dir=config/webhook)
 	$(TOOLS)/controller-gen rbac:roleName=$(NAME) $(patsubst %,paths=./%/...,$(wildcard controllers internal)) output:rbac:dir=config/rbac
 
+.PHONY: api-docs
+api-docs: $(TOOLS)/crd-ref-docs ## Generate docs/reference/api.md (of workloads: workloads-api.md) from the Go types.
+	@mkdir -p $(ROOT)docs/reference
+	@$(TOOLS)/crd-ref-docs --source-path=api --config=$(ROOT)hack/api-docs/config.yaml --templates-dir=$(ROOT)hack/api-docs \
+	  $(addprefix --template-value=project=,$(PROJECT)) --renderer=markdown --output-path=$(ROOT)docs/reference/$(addsuffix -,$(PROJECT))api.md --log-level=ERROR
+
 .PHONY: chart
 chart: $(TOOLS)/kustomize ## Generate the templates of the Helm chart from config/default and config/certmanager, and set its version to VERSION.
 	@go $(if $(ROOT),-C $(ROOT) )run ./hack/chart $(addprefix -project ,$(PROJECT)) -kustomize $(TOOLS)/kustomize -version $(NUMBER)
@@ -152,6 +158,10 @@ lint-config: $(TOOLS)/golangci-lint ## Check the configuration of golangci-lint 
 verify: $(addprefix $(TOOLS)/,controller-gen crd-ref-docs golangci-lint kustomize operator-sdk opm) ## Check that everything generated is up to date, in both projects; says what to run if not.
 	$(ROOT)hack/verify.sh
 
+.PHONY: scorecard
+scorecard: $(ROOT)bin/devcluster $(addprefix $(TOOLS)/,kustomize operator-sdk) ## Run scorecard, its own tests and ours, against the operator in the cluster (docs/maintainers/scorecard.md).
+	$(ROOT)hack/scorecard.sh $(addprefix --project ,$(PROJECT))
+
 .PHONY: vuln
 vuln: ## Look for known vulnerabilities in the code that both projects call (needs internet access).
 	$(ROOT)hack/vuln.sh
@@ -182,6 +192,10 @@ IMAGE_PROGRAMS ?= $(PROGRAMS)
 binaries: ## Compile the programs of the images of this project into bin/linux-ARCH.
 	$(call compile,GOOS=linux GOARCH=$(ARCH) ,$(BIN)/linux-$(ARCH),$(IMAGE_PROGRAMS))
 
+.PHONY: scorecard-binary
+scorecard-binary: ## Compile the scorecard tests for their image into bin/linux-ARCH.
+	$(call compile,GOOS=linux GOARCH=$(ARCH) ,$(BIN)/linux-$(ARCH),scorecard=./test/scorecard)
+
 ##@ Bundle
 
 BUNDLE_IMG ?= $(IMAGE_TAG_BASE)-bundle:v$(NUMBER)
@@ -210,6 +224,10 @@ bundle-build: ## Build the image of the bundle, BUNDLE_IMG.
 bundle-push: ## Push the image of the bundle.
 	$(call refuse_push,$(BUNDLE_IMG))
 	$(CONTAINER_TOOL) push $(BUNDLE_IMG)
+
+.PHONY: scorecard-build
+scorecard-build: scorecard-binary ## Build the image of the scorecard tests, SCORECARD_IMG.
+	$(CONTAINER_TOOL) build --file $(ROOT)test/scorecard/Dockerfile --tag $(SCORECARD_IMG) --platform linux/$(ARCH) $(BIN)/linux-$(ARCH)
 
 why_index = a catalog is the folder catalog/, and not an index image: run 'make bundle' and then 'make catalog' for each version, \
   which stays there, and give the image that has opm as OPM_IMAGE

@@ -136,18 +136,15 @@ catalog_image() {
 # operator DIR makes what is published of a project: its images, its bundle, its version in dist/catalog, its install in
 # one file, and its chart.
 operator() {
-  local name bundle=dist/bundle${1:+-$1} scorecard=()
+  local name bundle=dist/bundle${1:+-$1}
   use_project "$1"
   name=${repository##*/}
   image "$name" --file "$project/Dockerfile" --target prebuilt --build-arg BASE=scratch \
     --build-arg VERSION="$version" --build-arg COMMIT="$commit" .
-  if [[ -e $project/test/scorecard/Dockerfile ]]; then
-    image "$name-scorecard" --file "$project/test/scorecard/Dockerfile" "bin${1:+/$1}/linux-@ARCH@"
-    scorecard=(--scorecard-image "$repository-scorecard@${digest[$name-scorecard]}")
-  fi
+  image "$name-scorecard" --file test/scorecard/Dockerfile "bin${1:+/$1}/linux-@ARCH@"
 
   TOOLS=$tools USE_IMAGE_DIGESTS=true hack/bundle.sh --project "$project" --version "$number" \
-    --image "$repository@${digest[$name]}" "${scorecard[@]}" --output "$bundle"
+    --image "$repository@${digest[$name]}" --scorecard-image "$repository-scorecard@${digest[$name-scorecard]}" --output "$bundle"
   image "$name-bundle" --file "$bundle/bundle.Dockerfile" "$bundle"
   TOOLS=$tools hack/catalog.sh --project "$project" --bundle "$bundle" --catalog dist/catalog \
     --bundle-image "$repository-bundle@${digest[$name-bundle]}"
@@ -207,7 +204,7 @@ fi
 say "Binaries"
 for arch in "${architectures[@]}"; do
   make --no-print-directory binaries scorecard-binary ARCH="$arch" VERSION="$version" COMMIT="$commit"
-  make --no-print-directory --directory=workloads binaries ARCH="$arch" VERSION="$version" COMMIT="$commit"
+  make --no-print-directory --directory=workloads binaries scorecard-binary ARCH="$arch" VERSION="$version" COMMIT="$commit"
 done
 
 cp -R catalog dist/catalog

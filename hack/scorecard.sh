@@ -2,54 +2,73 @@
 # Runs scorecard, its own tests and ours, against the operator that is installed in the cluster. On the devcluster
 # the operator is deployed if it is not there. Arguments go to `operator-sdk scorecard`, for example
 # `hack/scorecard.sh --selector=test=outage`.
+#
+#   hack/scorecard.sh [--project workloads] [ARGUMENT...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=hack/cluster.sh
 source hack/cluster.sh
+# shellcheck source=hack/project.sh
+source hack/project.sh
 
-namespace=critical-service-scorecard
-pods=app.kubernetes.io/name=critical-service-operator,app.kubernetes.io/component=manager
-config=bin/scorecard/config.yaml
-results=bin/scorecard/results.json
-evidence=bin/scorecard/evidence
+own=
+if [[ ${1:-} == --project ]]; then
+  own=$2
+  shift 2
+fi
+use_project "$own"
+readonly own project package repository
+# In config/scorecard/rbac.yaml, the namespace and the ServiceAccount have one name.
+readonly name=${package%-operator}-scorecard
+readonly pods=app.kubernetes.io/name=$package,app.kubernetes.io/component=manager
+readonly work=bin${own:+/$own}/scorecard report=bin/reports/scorecard${own:+-$own}.xml
+readonly config=$work/config.yaml results=$work/results.json evidence=$work/evidence
 
 # need_operator: scorecard itself installs nothing.
 need_operator() {
   if [[ -n $("$kubectl" get pods --all-namespaces --selector "$pods" --output name) ]]; then return; fi
   if [[ $provider != devcluster ]]; then
     fail "the operator is not installed in this cluster. Install it first, for example
-  KUBECONFIG=$KUBECONFIG make deploy IMG=quay.io/critical-service/operator:TAG
+  KUBECONFIG=$KUBECONFIG make${own:+ -C $own} deploy IMG=$repository:TAG
 docs/install.md has all ways."
   fi
-  deliver_images
-  say "Deploying the operator $IMG"
-  deployed=true
-  hack/render.sh "$IMG" | "$kubectl" apply --server-side --force-conflicts --filename - >/dev/null
-  "$kubectl" --namespace critical-service-system rollout status deployment/critical-service-operator --timeout=5m
+  if [[ $own ]]; then
+    deliver_workloads
+    deployed=$WORKLOADS_IMG
+  else
+    deliver_images
+    deployed=$IMG
+  fi
+  say "Deploying the operator $deployed"
+  hack/render.sh "$deployed" "$own" | "$kubectl" apply --server-side --force-conflicts --filename - >/dev/null
+  "$kubectl" --namespace "${package%-operator}-system" rollout status "deployment/$package" --timeout=5m
 }
 
 # deliver_tests builds and delivers the image of our tests, and writes the configuration of the bundle with its name.
 # The name follows from the content, because a node keeps an image that it has.
 deliver_tests() {
-  local arch
+  local arch binaries
   arch=$("$kubectl" get nodes --output 'jsonpath={.items[0].status.nodeInfo.architecture}')
-  make --no-print-directory scorecard-binary ARCH="$arch"
-  SCORECARD_IMG=$(tagged "${SCORECARD_IMG:-quay.io/critical-service/operator-scorecard}" "bin/linux-$arch/scorecard")
+  binaries=bin${own:+/$own}/linux-$arch
+  make --no-print-directory --directory="$project" scorecard-binary ARCH="$arch"
+  SCORECARD_IMG=$(tagged "${SCORECARD_IMG:-$repository-scorecard}" "$binaries/scorecard")
   say "Building and delivering $SCORECARD_IMG"
   if [[ $provider != devcluster ]]; then tool=${CONTAINER_TOOL:-$(hack/container-tool.sh)}; fi
-  deliver "$SCORECARD_IMG" --file test/scorecard/Dockerfile "bin/linux-$arch"
-  sed "s#quay.io/critical-service/operator-scorecard:[^ \"]*#$SCORECARD_IMG#" bundle/tests/scorecard/config.yaml > "$config"
-  grep --quiet "$SCORECARD_IMG" "$config" || fail "bundle/tests/scorecard/config.yaml has no test of quay.io/critical-service/operator-scorecard: run 'make bundle'"
+  deliver "$SCORECARD_IMG" --file test/scorecard/Dockerfile "$binaries"
+  if [[ $own ]]; then deliver_databases; fi
+  sed "s#$repository-scorecard:[^ \"]*#$SCORECARD_IMG#" "$project/bundle/tests/scorecard/config.yaml" > "$config"
+  grep --quiet "$SCORECARD_IMG" "$config" ||
+    fail "$project/bundle/tests/scorecard/config.yaml has no test of $repository-scorecard: run 'make${own:+ -C $own} bundle'"
 }
 
-# run_tests keeps what scorecard prints, and the files of the tests, under bin/scorecard.
+# run_tests keeps what scorecard prints, and the files of the tests, in the folder.
 run_tests() {
   local status=0
-  bin/tools/operator-sdk scorecard bundle --config "$config" --kubeconfig "$KUBECONFIG" --namespace "$namespace" \
-    --service-account critical-service-scorecard --wait-time 10m --test-output "$evidence" --output json "$@" > "$results" || status=$?
+  bin/tools/operator-sdk scorecard "$project/bundle" --config "$config" --kubeconfig "$KUBECONFIG" --namespace "$name" \
+    --service-account "$name" --wait-time 10m --test-output "$evidence" --output json "$@" > "$results" || status=$?
   if [[ ! -s $results ]]; then fail "operator-sdk scorecard ended with status $status and printed no result.
-See 'kubectl get events --namespace $namespace'. Can the nodes pull the images of scorecard?"; fi
-  bin/scorecard/judge judge --junit bin/reports/scorecard.xml < "$results"
+See 'kubectl get events --namespace $name'. Can the nodes pull the images of scorecard?"; fi
+  "$work/judge" judge --junit "$report" < "$results"
 }
 
 # clean waits for the namespaces that the tests have deleted, and removes what this script has brought.
@@ -63,22 +82,22 @@ clean() {
     status=1
     echo "a test has left its namespace behind: kubectl get namespaces --selector critical-service-scorecard" >&2
   }
-  "$kubectl" delete --filename config/scorecard/rbac.yaml --ignore-not-found >/dev/null
-  if $deployed; then hack/render.sh "$IMG" | "$kubectl" delete --ignore-not-found --filename - >/dev/null; fi
+  "$kubectl" delete --filename "$project/config/scorecard/rbac.yaml" --ignore-not-found >/dev/null
+  if [[ $deployed ]]; then hack/render.sh "$deployed" "$own" | "$kubectl" delete --ignore-not-found --filename - >/dev/null; fi
   exit "$status"
 }
 
-deployed=false
+deployed=
 use_cluster
 # With OLM come the images of operator-sdk's own tests and helpers.
 if [[ $provider == devcluster ]]; then bin/devcluster olm up; fi
-rm -rf bin/scorecard
-mkdir -p bin/scorecard bin/reports
+rm -rf "$work"
+mkdir -p "$work" bin/reports
 trap clean EXIT
 need_operator
 deliver_tests
-go build -buildvcs=false -o bin/scorecard/judge ./test/scorecard
-"$kubectl" apply --server-side --filename config/scorecard/rbac.yaml
+go build -buildvcs=false -o "$work/judge" ./test/scorecard
+"$kubectl" apply --server-side --filename "$project/config/scorecard/rbac.yaml"
 
 say "Scorecard"
 status=0

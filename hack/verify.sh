@@ -24,7 +24,7 @@ unset MAKEFLAGS MAKEOVERRIDES VERSION IMAGE_TAG_BASE IMG BUNDLE_IMG SCORECARD_IM
 targets=("$@") sibling=()
 ((${#targets[@]})) || {
   targets=(tidy generate manifests api-docs dashboard plugin-picture chart bundle catalog fmt)
-  sibling=(generate manifests chart bundle catalog)
+  sibling=(generate manifests api-docs chart bundle catalog)
 }
 commands="make ${targets[*]}${sibling[*]:+ && make -C workloads ${sibling[*]}}"
 regenerate() { make --no-print-directory --directory="$copy/regenerated" TOOLS="$PWD/bin/tools" "$@"; }

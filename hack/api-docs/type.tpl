@@ -2,7 +2,9 @@
 {{- define "link" -}}
 {{- $package := .Package -}}
 {{- if not $package }}{{ with .UnderlyingType }}{{ $package = .Package }}{{ end }}{{ end -}}
-{{- $link := markdownRenderType . | replace "](#" (printf "](#%s-" (base $package)) -}}
+{{- /* What another module has is on the page of that. */ -}}
+{{- $page := "" }}{{ if and (markdownTemplateValue "project") (hasPrefix "github.com/critical-service/operator/api/" $package) }}{{ $page = "api.md" }}{{ end -}}
+{{- $link := markdownRenderType . | replace "](#" (printf "](%s#%s-" $page (base $package)) -}}
 {{ regexReplaceAll "\\[([^]]+)\\]\\(https://kubernetes[^)]*\\)" $link "${1}" }}
 {{- end -}}
 

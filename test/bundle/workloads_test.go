@@ -4,13 +4,11 @@ import (
 	"encoding/base64"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
-	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
 	"github.com/operator-framework/api/pkg/manifests"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -153,15 +151,6 @@ func TestWhatACatalogShowsOfTheWorkloads(t *testing.T) {
 		g.Expect(schema.ValidateObject(sample.Object)).To(BeEmpty(), sample.GetName())
 	}
 	g.Expect(examples).To(ConsistOf(samples))
-
-	sdk := regexp.MustCompile(`operator-framework/operator-sdk (v\S+)`).FindStringSubmatch(read(g, "hack/tools/operator-sdk.mod"))
-	config := document[v1alpha3.Configuration](g, sibling+"bundle/tests/scorecard/config.yaml", "Configuration")
-	for _, stage := range config.Stages {
-		g.Expect(stage.Tests).NotTo(BeEmpty())
-		for _, test := range stage.Tests {
-			g.Expect(test.Image).To(Equal("quay.io/operator-framework/scorecard-test:" + sdk[1]))
-		}
-	}
 }
 
 // The first operator is what it was without the second: it is not installed with more, nor may it do more.

@@ -148,7 +148,7 @@ func thisVersion(g Gomega) string {
 
 func TestTheInstallPageIsOfThisVersion(t *testing.T) {
 	g := NewWithT(t)
-	versions := regexp.MustCompile(`(?:\?ref=|releases/download/|/operator[a-z-]*:|critical-service/operator/|newTag: |VERSION=|critical-service-operator-)v?(\d+\.\d+\.\d+)`)
+	versions := regexp.MustCompile(`(?:\?ref=|releases/download/|/(?:operator|workloads)[a-z-]*:|critical-service/operator/|newTag: |VERSION=|critical-service-operator-)v?(\d+\.\d+\.\d+)`)
 	for page, names := range map[string]bool{
 		installPage: true, "docs/metrics.md": true, "docs/maintainers/scorecard.md": true,
 		// They hold for every version, and name none.

@@ -41,7 +41,10 @@ func TestTheWorkloadsHaveTheSameTargets(t *testing.T) {
 		"bundle-push": "push quay.io/critical-service/workloads-bundle:v1.0.0", "catalog": "../hack/catalog.sh --project workloads ",
 		"install": "kustomize build config/crd", "uninstall": "kustomize build config/crd",
 		"deploy": "../hack/render.sh quay.io/critical-service/workloads:v1.0.0 workloads ", "undeploy": "../hack/render.sh quay.io/critical-service/workloads:v1.0.0 workloads ",
-		"build-installer": "> ../dist/install-workloads.yaml", "chart-package": "../hack/chart.sh 1.0.0 workloads", "help": "awk",
+		"api-docs": "--output-path=../docs/reference/workloads-api.md", "scorecard": "../hack/scorecard.sh --project workloads",
+		"scorecard-binary": "-o ../bin/workloads/linux-amd64/scorecard ./test/scorecard",
+		"scorecard-build":  "--tag quay.io/critical-service/workloads-scorecard:v1.0.0 ",
+		"build-installer":  "> ../dist/install-workloads.yaml", "chart-package": "../hack/chart.sh 1.0.0 workloads", "help": "awk",
 	} {
 		t.Run(target, func(t *testing.T) {
 			g := NewWithT(t)

@@ -46,8 +46,6 @@ var (
 	// devcluster runs programs where the registry is reached under the images' real names, and sdk is
 	// the operator-sdk.
 	devcluster, sdk string
-	// bundle is the folder of the current bundle.
-	bundle string
 	// previous is the version from which is upgraded, and current the one to which.
 	previous, current release
 )
@@ -80,7 +78,7 @@ func TestMain(m *testing.M) {
 func prepare(ctx context.Context) error {
 	var from, to string
 	for variable, value := range map[string]*string{
-		"DEMO_IMG": &demoImage, "OLM_DEVCLUSTER": &devcluster, "OLM_SDK": &sdk, "OLM_BUNDLE": &bundle,
+		"DEMO_IMG": &demoImage, "OLM_DEVCLUSTER": &devcluster, "OLM_SDK": &sdk,
 		"OLM_PREVIOUS": &from, "OLM_CURRENT": &to,
 	} {
 		if *value = os.Getenv(variable); *value == "" {

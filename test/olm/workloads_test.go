@@ -47,6 +47,10 @@ func TestTheCatalogInstallsTheSecondPackageAlone(t *testing.T) {
 		w.Expect(err).NotTo(HaveOccurred())
 		w.Expect(settings).To(Equal(map[string]string{"LOG_LEVEL": "debug"}))
 	})
+	w.stage("scorecard finds nothing to fix", func() {
+		w.scorecardAccount(secondJudged)
+		w.findsNothing(secondJudged, "database")
+	})
 }
 
 // appConfig is an empty AppConfig of a version.

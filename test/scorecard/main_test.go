@@ -1,56 +1,13 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"os"
 	"path/filepath"
 	"testing"
 
-	. "github.com/onsi/gomega"
-	"github.com/operator-framework/api/pkg/apis/scorecard/v1alpha3"
-	"sigs.k8s.io/yaml"
-
 	"github.com/critical-service/operator/test/scorecard/checks"
+	"github.com/critical-service/operator/test/scorecard/suite/suitetest"
 )
 
-// Scorecard reads all that a test prints as its result, so there must be one in any case.
-func TestATestOutsideOfAClusterPrintsAResultToo(t *testing.T) {
-	g := NewWithT(t)
-	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-	for _, check := range checks.All {
-		var out bytes.Buffer
-		root := command()
-		root.SetArgs([]string{check.Name})
-		root.SetOut(&out)
-		root.SetErr(&out)
-		g.Expect(root.ExecuteContext(t.Context())).To(Succeed())
-		var status v1alpha3.TestStatus
-		g.Expect(json.Unmarshal(out.Bytes(), &status)).To(Succeed(), out.String())
-		g.Expect(status.Results).To(HaveLen(1))
-		g.Expect(status.Results[0].State).To(Equal(v1alpha3.ErrorState))
-		g.Expect(status.Results[0].Errors).To(ConsistOf(ContainSubstring("does not run in a Pod")))
-		g.Expect(status.Results[0].Suggestions).NotTo(BeEmpty())
-	}
-}
-
-func TestTheBundleRunsEveryTest(t *testing.T) {
-	g := NewWithT(t)
-	text, err := os.ReadFile(filepath.Join("..", "..", "bundle", "tests", "scorecard", "config.yaml"))
-	g.Expect(err).NotTo(HaveOccurred())
-	var config v1alpha3.Configuration
-	g.Expect(yaml.UnmarshalStrict(text, &config)).To(Succeed())
-	var configured [][]string
-	for _, stage := range config.Stages {
-		for _, test := range stage.Tests {
-			if test.Labels["suite"] == "custom" {
-				configured = append(configured, test.Entrypoint)
-			}
-		}
-	}
-	var wanted []any
-	for _, check := range checks.All {
-		wanted = append(wanted, []string{"scorecard", check.Name})
-	}
-	g.Expect(configured).To(ConsistOf(wanted...))
+func TestTheProgram(t *testing.T) {
+	suitetest.Program(t, checks.Suite, filepath.Join("..", "..", "bundle", "tests", "scorecard", "config.yaml"))
 }

@@ -20,6 +20,8 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/scorecard/evidence"
+	"github.com/critical-service/operator/test/scorecard/suite"
+	"github.com/critical-service/operator/test/scorecard/suite/suitetest"
 	"github.com/critical-service/operator/test/scorecard/verdict"
 	"github.com/critical-service/operator/test/scorecard/world"
 )
@@ -28,10 +30,10 @@ import (
 const waitTimeout = time.Minute
 
 // newWorld is a world for a test, with a bundle that is in order.
-func newWorld(t *testing.T, check Check) *world.World {
+func newWorld(t *testing.T, check suite.Check) *world.World {
 	t.Helper()
 	return world.New(check.Name, &world.Surroundings{
-		Client: tester, Self: self, Bundle: newBundle(t, goodExamples), Evidence: evidence.Folder(t.TempDir()),
+		Operator: Suite.Operator, Client: tester, Self: self, Bundle: newBundle(t, goodExamples), Evidence: evidence.Folder(t.TempDir()),
 		AwaitTimeout: waitTimeout, Warnings: &world.Warnings{},
 	}, verdict.NewJournal())
 }
@@ -65,26 +67,9 @@ func newBundle(t *testing.T, examples string) string {
 	return folder
 }
 
-func check(t *testing.T, name string) Check {
-	t.Helper()
-	for _, check := range All {
-		if check.Name == name {
-			return check
-		}
-	}
-	t.Fatalf("there is no test %q", name)
-	return Check{}
-}
-
-// result is what scorecard gets, of one test.
-func result(g *WithT, status v1alpha3.TestStatus) v1alpha3.TestResult {
-	g.Expect(status.Results).To(HaveLen(1))
-	return status.Results[0]
-}
-
 func TestEveryTestPassesWithAnOperatorThatDoesWhatItShould(t *testing.T) {
 	t.Parallel()
-	for _, check := range All {
+	for _, check := range Suite.Checks {
 		t.Run(check.Name, func(t *testing.T) {
 			t.Parallel()
 			g := NewWithT(t)
@@ -93,7 +78,7 @@ func TestEveryTestPassesWithAnOperatorThatDoesWhatItShould(t *testing.T) {
 			w.Transport = operator
 			operator.play(t)
 
-			got := result(g, check.in(t.Context(), w))
+			got := suitetest.Run(t, check, w)
 			g.Expect(got.Errors).To(BeEmpty(), got.Log)
 			g.Expect(got.State).To(Equal(v1alpha3.PassState), got.Log)
 			g.Expect(got.Suggestions).To(BeEmpty())
@@ -150,12 +135,12 @@ func TestEveryTestFailsAtOnceWithoutAnOperator(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			for _, check := range All {
+			for _, check := range Suite.Checks {
 				g := NewWithT(t)
 				w := newWorld(t, check)
 				w.Client, w.Surroundings.Client = without.client, without.client
 
-				got := result(g, check.in(t.Context(), w))
+				got := suitetest.Run(t, check, w)
 				g.Expect(got.State).To(Equal(v1alpha3.ErrorState), "nothing is known of the operator")
 				g.Expect(got.Errors).To(ConsistOf(ContainSubstring(without.problem)))
 				g.Expect(got.Suggestions).To(ConsistOf(ContainSubstring(without.suggestion)))
@@ -194,7 +179,7 @@ func withoutValidation() client.Client {
 	return interceptor.NewClient(tester, interceptor.Funcs{
 		Create: func(ctx context.Context, to client.WithWatch, object client.Object, options ...client.CreateOption) error {
 			err := to.Create(ctx, object, options...)
-			if err != nil && strings.Contains(err.Error(), unlikely.message) {
+			if err != nil && strings.Contains(err.Error(), unlikely.Message) {
 				return nil
 			}
 			return err
@@ -271,7 +256,7 @@ func TestNoTestPassesWithAnOperatorThatDoesSomethingElse(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			g := NewWithT(t)
-			check := check(t, bad.test)
+			check := suitetest.Check(t, Suite, bad.test)
 			w := newWorld(t, check)
 			if bad.deaf {
 				w.Client = withoutConversion()
@@ -283,19 +268,7 @@ func TestNoTestPassesWithAnOperatorThatDoesSomethingElse(t *testing.T) {
 			operator.namespace, w.Transport = w.Namespace, operator
 			operator.play(t)
 
-			// The test would wait until its timeout: its context ends when it has seen enough.
-			ctx, end := context.WithCancelCause(t.Context())
-			ended := make(chan v1alpha3.TestStatus, 1)
-			go func() { ended <- check.in(ctx, w) }()
-			g.Eventually(func() string {
-				_, since, _ := strings.Cut(w.Journal.String(), bad.after)
-				return since
-			}).WithTimeout(waitTimeout).Should(ContainSubstring("Seen: " + bad.seen))
-			end(context.DeadlineExceeded)
-			var status v1alpha3.TestStatus
-			g.Eventually(ended).WithTimeout(waitTimeout).Should(Receive(&status))
-
-			got := result(g, status)
+			got := suitetest.UntilSeen(t, check, w, bad.after, "Seen: "+bad.seen)
 			g.Expect(got.State).To(Equal(v1alpha3.FailState), got.Log)
 			g.Expect(got.Errors).To(ConsistOf(And(ContainSubstring(bad.awaited), ContainSubstring("last seen: "+bad.seen))))
 			g.Expect(got.Suggestions).To(ConsistOf(ContainSubstring(bad.suggestion)))
@@ -348,7 +321,7 @@ func TestWhatNeedsNoWaitingFailsAtOnce(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			g := NewWithT(t)
-			check := check(t, bad.test)
+			check := suitetest.Check(t, Suite, bad.test)
 			w := newWorld(t, check)
 			if bad.bundle != "" {
 				w.Bundle = newBundle(t, bad.bundle)
@@ -357,7 +330,7 @@ func TestWhatNeedsNoWaitingFailsAtOnce(t *testing.T) {
 			operator.namespace, w.Transport = w.Namespace, operator
 			operator.play(t)
 
-			got := result(g, check.in(t.Context(), w))
+			got := suitetest.Run(t, check, w)
 			g.Expect(got.State).To(Equal(bad.state), got.Log)
 			g.Expect(got.Errors).To(ContainElement(ContainSubstring(bad.problem)), got.Log)
 			g.Expect(got.Suggestions).To(ContainElement(ContainSubstring(bad.suggestion)))
@@ -369,7 +342,7 @@ func TestWhatNeedsNoWaitingFailsAtOnce(t *testing.T) {
 func TestATestThatIsStoppedCleansUpAndSaysSo(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
-	check := check(t, "armed")
+	check := suitetest.Check(t, Suite, "armed")
 	w := newWorld(t, check)
 	operator := &understudy{absent: true, namespace: w.Namespace}
 	w.Transport = operator
@@ -377,12 +350,13 @@ func TestATestThatIsStoppedCleansUpAndSaysSo(t *testing.T) {
 
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan v1alpha3.TestStatus, 1)
-	go func() { ended <- check.in(ctx, w) }()
+	go func() { ended <- check.In(ctx, w) }()
 	g.Eventually(w.Journal.String).WithTimeout(waitTimeout).Should(ContainSubstring("makes the CriticalService"))
 	stop()
 	var status v1alpha3.TestStatus
 	g.Eventually(ended).WithTimeout(waitTimeout).Should(Receive(&status))
-	got := result(g, status)
+	g.Expect(status.Results).To(HaveLen(1))
+	got := status.Results[0]
 	g.Expect(got.State).To(Equal(v1alpha3.ErrorState))
 	g.Expect(got.Errors).To(ConsistOf(ContainSubstring("stopped")))
 	g.Expect(got.Suggestions).To(ConsistOf(ContainSubstring("--wait-time")))
@@ -392,12 +366,12 @@ func TestATestThatIsStoppedCleansUpAndSaysSo(t *testing.T) {
 func TestATestThatPanicsCleansUpAndSaysSo(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
-	broken := Check{Name: "broken", run: func(ctx context.Context, w *world.World) error {
+	broken := suite.Check{Name: "broken", Run: func(ctx context.Context, w *world.World) error {
 		g.Expect(w.MakeNamespace(ctx)).To(Succeed())
 		panic("no way out")
 	}}
 	w := newWorld(t, broken)
-	got := result(g, broken.in(t.Context(), w))
+	got := suitetest.Run(t, broken, w)
 	g.Expect(got.State).To(Equal(v1alpha3.ErrorState))
 	g.Expect(got.Errors).To(ConsistOf(ContainSubstring("no way out")))
 	nothingIsLeft(g, w)

@@ -30,7 +30,6 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/operator/webhook/policy"
-	"github.com/critical-service/operator/test/scorecard/world"
 )
 
 var (
@@ -53,7 +52,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		log.Fatal("these tests need etcd and kube-apiserver: run them with `make test`, or set KUBEBUILDER_ASSETS to the folder that holds both")
 	}
-	scheme, err := world.Scheme()
+	scheme, err := Suite.Operator.Scheme()
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/test/scorecard/suite"
 	"github.com/critical-service/operator/test/scorecard/world"
 )
 
@@ -32,7 +33,7 @@ func protect(ctx context.Context, w *world.World) (*story, error) {
 	if err := w.MakePolicy(ctx, s.policy); err != nil {
 		return nil, err
 	}
-	return s, inOrder(
+	return s, suite.InOrder(
 		func() error { return w.AwaitState(ctx, s.policy, service, criticalv2.StateArmed) },
 		func() error { return w.AwaitSlice(ctx, service, world.Standby) },
 		func() error { return w.BelongToPods(ctx, service) },
@@ -70,7 +71,7 @@ func recovery(ctx context.Context, w *world.World) error {
 	}
 	watch := w.Watch(ctx, s.app)
 	defer s.tell(watch)
-	return inOrder(
+	return suite.InOrder(
 		func() error { return s.breakDown(ctx, watch) },
 		func() error { return w.Scale(ctx, s.app, 1) },
 		func() error { return w.AwaitState(ctx, s.policy, service, criticalv2.StateArmed) },
@@ -84,7 +85,7 @@ func recovery(ctx context.Context, w *world.World) error {
 
 // breakDown makes the outage, and waits for the fallback.
 func (s *story) breakDown(ctx context.Context, watch *world.Watch) error {
-	return inOrder(
+	return suite.InOrder(
 		func() error { return s.Scale(ctx, s.app, 0) },
 		func() error { return s.PodsGone(ctx, s.app) },
 		func() error { return s.AwaitState(ctx, s.policy, service, criticalv2.StateCovered) },
@@ -142,14 +143,4 @@ func deletion(ctx context.Context, w *world.World) error {
 	watch := w.Watch(ctx, s.app)
 	defer watch.Stop()
 	return w.AwaitAnswers(ctx, watch, world.ByApplication, "The application must not notice that it is protected no longer.")
-}
-
-// inOrder takes steps until one fails.
-func inOrder(steps ...func() error) error {
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
 }

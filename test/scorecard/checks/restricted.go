@@ -50,7 +50,7 @@ func restricted(ctx context.Context, w *world.World) error {
 	for _, pod := range pods {
 		failed = append(failed, conforms(w, judge, "Pod "+pod.Name, pod.ObjectMeta, pod.Spec))
 	}
-	bundle, err := readBundle(s.Bundle)
+	bundle, err := s.ReadBundle()
 	if err != nil {
 		return err
 	}

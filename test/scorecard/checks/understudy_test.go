@@ -101,12 +101,14 @@ func (u *understudy) runApplications(ctx context.Context) error {
 	return nil
 }
 
+// ready makes a Pod that is ready. It may have come only half of the way the time before.
 func ready(ctx context.Context, pod *corev1.Pod, address string) error {
-	if err := admin.Create(ctx, pod); err != nil {
-		return client.IgnoreAlreadyExists(err)
+	if err := client.IgnoreAlreadyExists(admin.Create(ctx, pod.DeepCopy())); err != nil {
+		return err
 	}
+	before := pod.DeepCopy()
 	becomeReady(pod, address)
-	return admin.Status().Update(ctx, pod)
+	return admin.Status().Patch(ctx, pod, client.MergeFrom(before))
 }
 
 // operate does what the operator does.

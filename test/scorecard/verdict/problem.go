@@ -48,8 +48,8 @@ func Final(err error) bool {
 	return errors.As(err, &problem) || lacksPermission(err)
 }
 
-const grant = "The tests need the permissions of config/scorecard/rbac.yaml: apply it, and run operator-sdk scorecard " +
-	"with --namespace critical-service-scorecard --service-account critical-service-scorecard."
+const grant = "The tests need the permissions of config/scorecard/rbac.yaml of the operator: apply it, and run operator-sdk scorecard " +
+	"with --namespace and --service-account as it names them."
 
 // problems are all that an error consists of. An error of the API server is a test that was prevented.
 func problems(err error) []*TestError {

@@ -44,8 +44,8 @@ func TestStatus(t *testing.T) {
 			err:    fmt.Errorf("list: %w", apierrors.NewForbidden(pods, "", errors.New(`User "x" cannot list resource "pods"`))),
 			state:  v1alpha3.ErrorState,
 			errors: []string{`list: pods is forbidden: User "x" cannot list resource "pods"`},
-			suggestions: []string{"The tests need the permissions of config/scorecard/rbac.yaml: apply it, and run operator-sdk scorecard " +
-				"with --namespace critical-service-scorecard --service-account critical-service-scorecard."},
+			suggestions: []string{"The tests need the permissions of config/scorecard/rbac.yaml of the operator: apply it, and run operator-sdk scorecard " +
+				"with --namespace and --service-account as it names them."},
 		},
 		"what admission forbids is no matter of permissions": {
 			err:    apierrors.NewForbidden(pods, "a", errors.New("exceeded quota")),

@@ -71,13 +71,13 @@ func (w *World) StartApplication(ctx context.Context, name string, labels map[st
 		return observation, nil
 	})
 	if err != nil {
-		return nil, asPrevented(err)
+		return nil, AsPrevented(err)
 	}
 	return made, nil
 }
 
-// asPrevented says of a failure that it is not the operator's.
-func asPrevented(err error) error {
+// AsPrevented says of a failure that it is not the operator's.
+func AsPrevented(err error) error {
 	if problem := new(verdict.TestError); errors.As(err, &problem) {
 		problem.Prevented = true
 	}
@@ -94,7 +94,7 @@ func (w *World) Scale(ctx context.Context, app *Application, replicas int32) err
 
 // PodsGone waits until an application has no Pod left.
 func (w *World) PodsGone(ctx context.Context, app *Application) error {
-	return asPrevented(w.Await(ctx, "no Pod of the application any more", func(ctx context.Context) (Observation, error) {
+	return AsPrevented(w.Await(ctx, "no Pod of the application any more", func(ctx context.Context) (Observation, error) {
 		pods, err := w.Pods(ctx, "app="+app.Deployment.Name)
 		return Observation{Done: len(pods) == 0, Text: fmt.Sprintf("%d Pods of the application", len(pods))}, err
 	}))

@@ -11,33 +11,42 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/scorecard/verdict"
 )
 
-const (
-	// operatorPods are the Pods of the operator, however it was installed.
-	operatorPods = "app.kubernetes.io/name=critical-service-operator,app.kubernetes.io/component=manager"
+const install = "Install the operator in this cluster first (docs/install.md: make deploy, a catalog, or operator-sdk run bundle), " +
+	"and run scorecard again. Scorecard itself installs nothing."
 
-	install = "Install the operator in this cluster first (docs/install.md: make deploy, a catalog, or operator-sdk run bundle), " +
-		"and run scorecard again. Scorecard itself installs nothing."
-	operatorLog = "See what the operator says: kubectl logs --all-namespaces --prefix --selector " + operatorPods
-)
+// operatorPods are the Pods of the operator, however it was installed.
+func (w *World) operatorPods() string {
+	return "app.kubernetes.io/name=" + w.Operator.Name + ",app.kubernetes.io/component=manager"
+}
+
+// OperatorLog suggests to read what the operator says.
+func (w *World) OperatorLog() string {
+	return "See what the operator says: kubectl logs --all-namespaces --prefix --selector " + w.operatorPods()
+}
 
 // OperatorRuns looks for the operator, so that a test of none fails at once, and says so.
 func (w *World) OperatorRuns(ctx context.Context) error {
-	if err := w.List(ctx, &criticalv2.CriticalServiceList{}, client.Limit(1)); err != nil {
+	list, _ := w.Operator.Kind.DeepCopyObject().(client.ObjectList)
+	kind, err := w.kindOf(list)
+	if err != nil {
+		return err
+	}
+	if err := w.List(ctx, list, client.Limit(1)); err != nil {
 		if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
-			return verdict.Prevented(install, "the API server does not know CriticalServices (mycrd.com/v2): the operator is not installed")
+			return verdict.Prevented(install, "the API server does not know the kind %s of %s: the operator is not installed",
+				kind.Kind, kind.GroupVersion())
 		}
-		return fmt.Errorf("list CriticalServices: %w", err)
+		return fmt.Errorf("look for the operator: %w", err)
 	}
 	pods, err := w.operator(ctx)
 	if err != nil {
 		return err
 	}
 	if len(pods) == 0 {
-		return verdict.Prevented(install, "no namespace has a Pod of the operator (labels %s): it is not installed, or scaled to zero", operatorPods)
+		return verdict.Prevented(install, "no namespace has a Pod of the operator (labels %s): it is not installed, or scaled to zero", w.operatorPods())
 	}
 	return w.Await(ctx, "an operator that is ready", func(ctx context.Context) (Observation, error) {
 		pods, err := w.operator(ctx)
@@ -45,7 +54,7 @@ func (w *World) OperatorRuns(ctx context.Context) error {
 			return Observation{}, err
 		}
 		observation := Observation{Suggestion: "See why the operator is not ready: kubectl describe pods --all-namespaces --selector " +
-			operatorPods + ". " + operatorLog}
+			w.operatorPods() + ". " + w.OperatorLog()}
 		var seen []string
 		for _, pod := range pods {
 			observation.Done = observation.Done || podReady(&pod)
@@ -59,7 +68,7 @@ func (w *World) OperatorRuns(ctx context.Context) error {
 // OperatorPods are the Pods of the operator.
 func (w *World) operator(ctx context.Context) ([]corev1.Pod, error) {
 	var pods corev1.PodList
-	if err := w.List(ctx, &pods, selecting(operatorPods)); err != nil {
+	if err := w.List(ctx, &pods, selecting(w.operatorPods())); err != nil {
 		return nil, fmt.Errorf("look for the Pods of the operator: %w", err)
 	}
 	return pods.Items, nil

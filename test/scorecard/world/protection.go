@@ -46,11 +46,11 @@ func (w *World) AwaitState(ctx context.Context, policy *criticalv2.CriticalServi
 				return Observation{
 					Done:       detail.State == state,
 					Text:       fmt.Sprintf("the Service is %s, %s: %s", detail.State, detail.Reason, detail.Message),
-					Suggestion: fmt.Sprintf("Look up the reason %s in docs/spec/criticalservice.md and docs/runbooks. %s", detail.Reason, operatorLog),
+					Suggestion: fmt.Sprintf("Look up the reason %s in docs/spec/criticalservice.md and docs/runbooks. %s", detail.Reason, w.OperatorLog()),
 				}, nil
 			}
 		}
-		return Observation{Text: "the status does not name the Service", Suggestion: operatorLog}, nil
+		return Observation{Text: "the status does not name the Service", Suggestion: w.OperatorLog()}, nil
 	})
 }
 
@@ -95,7 +95,7 @@ func (w *World) AwaitSlice(ctx context.Context, service, way string) error {
 		observation := Observation{
 			Text: "the operator has published no endpoint",
 			Suggestion: "May the operator write EndpointSlices? kubectl auth can-i create endpointslices.discovery.k8s.io --all-namespaces " +
-				"--as system:serviceaccount:NAMESPACE:critical-service-operator. " + operatorLog,
+				"--as system:serviceaccount:NAMESPACE:critical-service-operator. " + w.OperatorLog(),
 		}
 		var ways []string
 		for _, slice := range found {

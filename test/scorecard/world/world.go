@@ -15,11 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/scorecard/evidence"
 	"github.com/critical-service/operator/test/scorecard/verdict"
@@ -32,9 +30,31 @@ const Label = "critical-service-scorecard"
 // enforce is the label by which Pod Security admission knows what a namespace allows.
 const enforce = "pod-security.kubernetes.io/enforce"
 
+// Operator is the operator that the tests are about.
+type Operator struct {
+	// Name is that of its package, and the label app.kubernetes.io/name of its Pods.
+	Name string
+	// Kind is a list of one of its kinds: where the API server does not know it, the operator is not installed.
+	Kind client.ObjectList
+	// Scheme makes a scheme with all kinds that the tests use.
+	Scheme func() (*runtime.Scheme, error)
+	// Evidence are the kinds that tell what happened.
+	Evidence []Listing
+}
+
+// Listing is a kind of which a test stores what there is.
+type Listing struct {
+	// Name is that of the file.
+	Name string
+	List client.ObjectList
+	// ByLabel finds the objects by the label of the test, and not by its namespace.
+	ByLabel bool
+}
+
 // Surroundings are what a test finds where it runs.
 type Surroundings struct {
-	Client client.Client
+	Operator Operator
+	Client   client.Client
 	// Self is the Pod in which the test runs, from whose image the application is started.
 	Self types.NamespacedName
 	// Bundle is the folder with the operator's bundle.
@@ -50,7 +70,7 @@ type Surroundings struct {
 }
 
 // Here finds the surroundings in a Pod of scorecard's.
-func Here(bundle string, awaitTimeout time.Duration) (*Surroundings, error) {
+func Here(operator Operator, bundle string, awaitTimeout time.Duration) (*Surroundings, error) {
 	config, err := rest.InClusterConfig()
 	if err != nil {
 		return nil, verdict.Prevented("Let scorecard run the test: operator-sdk scorecard BUNDLE --selector=suite=custom.",
@@ -60,7 +80,7 @@ func Here(bundle string, awaitTimeout time.Duration) (*Surroundings, error) {
 	config.WarningHandler = warnings
 	// A test waits by asking: the client's own limit would only slow down what it sees.
 	config.QPS = -1
-	scheme, err := Scheme()
+	scheme, err := operator.Scheme()
 	if err != nil {
 		return nil, err
 	}
@@ -73,16 +93,10 @@ func Here(bundle string, awaitTimeout time.Duration) (*Surroundings, error) {
 		return nil, fmt.Errorf("find the name of the test's own Pod: %w", err)
 	}
 	return &Surroundings{
-		Client: connection, Self: types.NamespacedName{Namespace: os.Getenv("SCORECARD_NAMESPACE"), Name: name},
+		Operator: operator, Client: connection, Self: types.NamespacedName{Namespace: os.Getenv("SCORECARD_NAMESPACE"), Name: name},
 		Bundle: bundle, Evidence: evidence.Folder(os.Getenv("SCORECARD_STORAGE")),
 		Transport: &http.Transport{DisableKeepAlives: true}, AwaitTimeout: awaitTimeout, Warnings: warnings,
 	}, nil
-}
-
-// Scheme knows the kinds that the tests use.
-func Scheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), criticalv1.AddToScheme(scheme), criticalv2.AddToScheme(scheme))
 }
 
 // World is a test's own part of the cluster.
@@ -115,34 +129,29 @@ func (w *World) MakeNamespace(ctx context.Context) error {
 	w.Journal.Say("The test makes the namespace %s, which enforces Pod Security restricted.", w.Namespace)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace, Labels: w.Selector()}}
 	namespace.Labels[enforce] = "restricted"
-	return w.make(ctx, namespace)
+	w.remember(namespace)
+	return w.Create(ctx, namespace)
 }
 
 // MakePolicy makes a CriticalService.
 func (w *World) MakePolicy(ctx context.Context, policy client.Object) error {
 	policy.SetLabels(w.Selector())
 	w.Journal.Say("The test makes the CriticalService %s.", policy.GetName())
-	return w.make(ctx, policy)
+	// Version 2 is what is stored, so that it can be deleted without a conversion.
+	w.remember(&criticalv2.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: policy.GetName()}})
+	return w.Create(ctx, policy)
 }
 
-// make makes an object outside of the namespace. It is remembered first: a request may succeed though
-// its answer is lost.
-func (w *World) make(ctx context.Context, object client.Object) error {
-	w.made = append(w.made, object)
-	return w.Create(ctx, object)
-}
+// remember says what has to be removed at the end. It is said first: a request may succeed though its answer is lost.
+func (w *World) remember(object client.Object) { w.made = append(w.made, object) }
 
-// CleanUp removes what the test made: first the CriticalServices, so that the operator takes back its own.
+// CleanUp removes what the test made, the namespace last, so that the operator takes back its own.
 func (w *World) CleanUp(ctx context.Context) error {
 	if len(w.made) == 0 {
 		return nil
 	}
 	var failed []error
 	for _, object := range slices.Backward(w.made) {
-		if first, old := object.(*criticalv1.CriticalService); old {
-			// Version 2 is what is stored, so that it can be deleted without a conversion.
-			object = &criticalv2.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: first.Name}}
-		}
 		if err := client.IgnoreNotFound(w.Delete(ctx, object)); err != nil {
 			failed = append(failed, err)
 		}
@@ -151,7 +160,7 @@ func (w *World) CleanUp(ctx context.Context) error {
 		w.Journal.Say("The test removed what it made; the namespace goes as soon as its Pods have ended.")
 		return nil
 	}
-	return verdict.Prevented(fmt.Sprintf("Remove what is left: kubectl delete criticalservices,namespaces --selector %s=%s", Label, w.Namespace),
+	return verdict.Prevented(fmt.Sprintf("Remove what is left: kubectl delete %s --selector %s=%s", strings.Join(w.leftovers(), ","), Label, w.Namespace),
 		"the test could not remove all that it made: %v", errors.Join(failed...))
 }
 
@@ -160,19 +169,31 @@ func (w *World) Collect(ctx context.Context, moment string) {
 	if w.Evidence == "" || len(w.made) == 0 {
 		return
 	}
-	for name, list := range lists() {
-		options := []client.ListOption{client.InNamespace(w.Namespace)}
-		if _, wide := list.(*criticalv2.CriticalServiceList); wide {
-			options = []client.ListOption{client.MatchingLabels(w.Selector())}
+	for _, kind := range w.Operator.Evidence {
+		var found client.ListOption = client.InNamespace(w.Namespace)
+		if kind.ByLabel {
+			found = client.MatchingLabels(w.Selector())
 		}
-		err := w.List(ctx, list, options...)
+		list, _ := kind.List.DeepCopyObject().(client.ObjectList)
+		err := w.List(ctx, list, found)
 		if err == nil {
-			err = w.Evidence.Objects(moment+"/"+name+".yaml", list)
+			err = w.Evidence.Objects(moment+"/"+kind.Name+".yaml", list)
 		}
 		if err != nil {
-			w.Journal.Say("No evidence of the %s %s: %v", name, moment, oneLine(err.Error()))
+			w.Journal.Say("No evidence of the %s %s: %v", kind.Name, moment, oneLine(err.Error()))
 		}
 	}
+}
+
+// leftovers are the kinds of what tests make outside of their namespaces, and the namespaces.
+func (w *World) leftovers() []string {
+	var kinds []string
+	for _, kind := range w.Operator.Evidence {
+		if kind.ByLabel {
+			kinds = append(kinds, kind.Name)
+		}
+	}
+	return append(kinds, "namespaces")
 }
 
 // oneLine is a text on a single line, as journals have it.

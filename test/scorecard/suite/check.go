@@ -1,5 +1,6 @@
-// Package checks are the scorecard tests: what each of them does, and what must come of it.
-package checks
+// Package suite runs the scorecard tests of an operator: a program with a list of checks, which the operators of this
+// repository have each.
+package suite
 
 import (
 	"context"
@@ -14,38 +15,31 @@ import (
 	"github.com/critical-service/operator/test/scorecard/world"
 )
 
+// Suite are the tests of one operator.
+type Suite struct {
+	Operator world.Operator
+	// AwaitTimeout is how long a test waits for one thing, if no flag says another: 90 s if it is zero.
+	AwaitTimeout time.Duration
+	// Checks are in the order in which a person would read them.
+	Checks []Check
+}
+
 // Check is one test.
 type Check struct {
 	// Name is how scorecard calls it.
 	Name string
 	// Sentence says what must hold.
 	Sentence string
-
-	run func(context.Context, *world.World) error
-}
-
-// All are the tests, in the order in which a person would read them.
-var All = []Check{
-	{"armed", "A Service that a CriticalService matches becomes Armed.", armed},
-	{"outage", "A real outage is answered by the fallback.", outage},
-	{"recovery", "Recovery withdraws the fallback.", recovery},
-	{"deletion", "Deleting the CriticalService leaves nothing of the operator's.", deletion},
-	{"refusal", "Objects of the operator's kinds that are not valid are refused, with the documented message.", refusal},
-	{"conversion", "Both API versions convert, and every example of the bundle is accepted.", conversion},
-	{"restricted", "All that the operator makes conforms to Pod Security restricted.", restricted},
+	// Run does it, while the operator runs.
+	Run func(context.Context, *world.World) error
 }
 
 // cleaning is how long the test may take to remove what it made, even if it was stopped: less than the
 // 30 s that a Pod is given to end.
 const cleaning = 20 * time.Second
 
-// Run runs the test and cleans up after it, whatever happens.
-func (c Check) Run(ctx context.Context, surroundings *world.Surroundings) v1alpha3.TestStatus {
-	return c.in(ctx, world.New(c.Name, surroundings, verdict.NewJournal()))
-}
-
-// in runs the test in a world.
-func (c Check) in(ctx context.Context, w *world.World) v1alpha3.TestStatus {
+// In runs the test in a world of its own, and cleans up after it, whatever happens.
+func (c Check) In(ctx context.Context, w *world.World) v1alpha3.TestStatus {
 	if w.Warnings != nil {
 		w.Warnings.Journal = w.Journal
 	}
@@ -80,14 +74,24 @@ func (c Check) perform(ctx context.Context, w *world.World) (err error) {
 	}()
 	err = w.OperatorRuns(ctx)
 	if err == nil {
-		err = c.run(ctx, w)
+		err = c.Run(ctx, w)
 	}
 	return verdict.CutShort(ctx, err)
 }
 
-// Failure is the result of a test that could not even begin.
-func (c Check) Failure(err error) v1alpha3.TestStatus {
+// failure is the result of a test that could not even begin.
+func (c Check) failure(err error) v1alpha3.TestStatus {
 	journal := verdict.NewJournal()
 	journal.Say("Test %s of version %s: %s", c.Name, version.Version, c.Sentence)
 	return journal.Status(c.Name, fmt.Errorf("begin the test: %w", err))
+}
+
+// InOrder takes steps until one fails.
+func InOrder(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
