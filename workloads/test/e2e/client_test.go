@@ -114,11 +114,15 @@ func (d *database) run(uri *url.URL, statement string) (output string, err error
 	return strings.TrimSpace(string(text)), err
 }
 
-// write writes a name into the database.
+// write writes a name into the database. Until kube-proxy has followed, a connection may still lead to the responder, which
+// refuses it.
 func (d *database) write(name string) {
 	d.t.Helper()
-	output, err := d.run(d.uri(), strings.ReplaceAll(dialects[d.object.Spec.Type].write, "NAME", name))
-	d.Expect(err).NotTo(HaveOccurred(), output)
+	uri, statement := d.uri(), strings.ReplaceAll(dialects[d.object.Spec.Type].write, "NAME", name)
+	d.Eventually(func(g Gomega) {
+		output, err := d.run(uri, statement)
+		g.Expect(err).NotTo(HaveOccurred(), output)
+	}).Should(Succeed(), "write into Database %s", d.object.Name)
 }
 
 // holds waits until exactly these names are read: kube-proxy follows a new Pod a moment later.

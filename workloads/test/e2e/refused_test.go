@@ -108,7 +108,7 @@ func TestWhatIsWrongIsSaidWithItsRemedy(t *testing.T) {
 				change(d.world, own, func(s *corev1.Secret) { s.StringData = map[string]string{"password": "mine"} })
 			},
 		},
-		"another's Service has its name": {
+		"a Service of another user has its name": {
 			kind: workloadsv1.DatabaseMongo,
 			edit: func(w *world, o *workloadsv1.Database) {
 				w.create(&corev1.Service{ObjectMeta: w.named(o.Name), Spec: corev1.ServiceSpec{
