@@ -73,7 +73,7 @@ var around = regexp.MustCompile(`^(?:Back-off pulling image "[^"]*"|ErrImagePull
 	`Failed to apply default image tag "[^"]*"|couldn't parse image name "[^"]*")(?:: |: ?$|$| )`)
 
 // ImagePull is why an image cannot be pulled, by the message or else the reason for
-// which its container waits.
+// which its container waits. It is the same while the kubelet pulls and while that waits.
 func ImagePull(message, reason string) string {
 	said := Line(message)
 	for around.MatchString(said) {
