@@ -8,9 +8,12 @@ const (
 	// Prefix begins the keys of this operator's labels and annotations.
 	Prefix = "workloads.mycrd.com/"
 
-	// LabelDatabase names, on all objects of a Database, the Database. Its Service selects
-	// by it.
+	// LabelDatabase names, on all objects of a Database but a trial, the Database. Its
+	// Service selects by it.
 	LabelDatabase = Prefix + "database"
+	// LabelTrial names, on the trial of a Database's next Pod, the Database. It has not
+	// LabelDatabase, since no client must reach it.
+	LabelTrial = Prefix + "trial"
 	// LabelApp is on the Pod and the Service of every Database, with the value AppDatabase.
 	LabelApp = "app"
 	// AppDatabase is the value of LabelApp.

@@ -62,12 +62,20 @@ func SpecHash(d *workloadsv1.Database, image string) string {
 
 // ImageOf is the image of the engine in a Pod.
 func ImageOf(d *workloadsv1.Database, pod *corev1.Pod) string {
-	for i := range pod.Spec.Containers {
-		if pod.Spec.Containers[i].Name == string(d.Spec.Type) {
-			return pod.Spec.Containers[i].Image
-		}
+	if container := containerOf(d, pod); container != nil {
+		return container.Image
 	}
 	return ""
+}
+
+// containerOf is the container of the engine in a Pod; nil if it has none.
+func containerOf(d *workloadsv1.Database, pod *corev1.Pod) *corev1.Container {
+	for i := range pod.Spec.Containers {
+		if pod.Spec.Containers[i].Name == string(d.Spec.Type) {
+			return &pod.Spec.Containers[i]
+		}
+	}
+	return nil
 }
 
 // HasVolume reports whether a Pod holds data that another Pod could write as well.
