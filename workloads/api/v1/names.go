@@ -27,6 +27,9 @@ const (
 	// AnnotationSpec holds, on a Pod, a hash of what the spec said when it was made. It is
 	// of the spec alone, so that another version of the operator replaces no Pod.
 	AnnotationSpec = Prefix + "spec-hash"
+	// AnnotationImage holds, on a Pod, the image that it was made with. Admission may have put
+	// that of a mirror in its place.
+	AnnotationImage = Prefix + "image"
 	// AnnotationEngine holds, on a claim, the engine whose data it has.
 	AnnotationEngine = Prefix + "engine"
 )
