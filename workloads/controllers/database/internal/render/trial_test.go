@@ -16,7 +16,7 @@ import (
 // quantities are written as "cpu=1 memory=1Gi".
 func quantities(text string) corev1.ResourceList {
 	var list corev1.ResourceList
-	for _, one := range strings.Fields(text) {
+	for one := range strings.FieldsSeq(text) {
 		name, quantity, _ := strings.Cut(one, "=")
 		if list == nil {
 			list = corev1.ResourceList{}
