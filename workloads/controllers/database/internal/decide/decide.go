@@ -2,8 +2,9 @@
 // given, and changes nothing.
 //
 // decide.go has the order of the decisions, objects.go what is written around the Pod, pod.go
-// when the Pod is made, kept and taken away, trial.go how the next one is tried out, explain.go the list of rules by which Ready says
-// how the Database stands, and problems.go what a Pod's status says.
+// when the Pod is made, kept and taken away, trial.go how the next one is tried out,
+// explain.go the list of rules by which Ready says how the Database stands, and problems.go
+// what a Pod's status says.
 package decide
 
 import (
