@@ -10,6 +10,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/protection"
+	"github.com/critical-service/operator/internal/text/quote"
 )
 
 // recently is how long something is recent that happens again at the longest after
@@ -113,11 +114,11 @@ func waiting(e *Evidence, pod *corev1.Pod, c container) *finding {
 	switch {
 	case slices.Contains(imageReasons, wait.Reason):
 		return found(criticalv2.CauseImagePull, c.Name+" "+c.Image,
-			fmt.Sprintf("%s of {pod} cannot get its image %q", c, line(c.Image)), pullProblem(wait.Message, wait.Reason))
+			fmt.Sprintf("%s of {pod} cannot get its image %q", c, quote.Line(c.Image)), quote.ImagePull(wait.Message, wait.Reason))
 	case slices.Contains(configReasons, wait.Reason):
-		return found(criticalv2.CauseContainerConfig, c.Name, c.String()+" of {pod} cannot be created", runtimeProblem(wait.Message, wait.Reason))
+		return found(criticalv2.CauseContainerConfig, c.Name, c.String()+" of {pod} cannot be created", quote.ContainerStart(wait.Message, wait.Reason))
 	case slices.Contains(startReasons, wait.Reason):
-		return found(criticalv2.CauseContainerConfig, c.Name, c.String()+" of {pod} cannot be started", runtimeProblem(wait.Message, wait.Reason))
+		return found(criticalv2.CauseContainerConfig, c.Name, c.String()+" of {pod} cannot be started", quote.ContainerStart(wait.Message, wait.Reason))
 	case wait.Reason == "CrashLoopBackOff":
 		return crashed(e, pod, c, c.status.LastTerminationState.Terminated)
 	default:
@@ -167,7 +168,7 @@ func crashed(e *Evidence, pod *corev1.Pod, c container, end *corev1.ContainerSta
 		}
 		return found(criticalv2.CauseOutOfMemory, c.Name, c.String()+" of {pod} is killed again and again, because it needs more memory than its limit"+limit, "")
 	case end.Reason == "StartError" || end.Reason == "ContainerCannotRun":
-		return found(criticalv2.CauseContainerConfig, c.Name, c.String()+" of {pod} cannot be started", runtimeProblem(end.Message, end.Reason))
+		return found(criticalv2.CauseContainerConfig, c.Name, c.String()+" of {pod} cannot be started", quote.ContainerStart(end.Message, end.Reason))
 	}
 	if found := killedByProbe(e, pod, c); found != nil {
 		return found
@@ -181,11 +182,11 @@ func (f *finding) endingWith(end *corev1.ContainerStateTerminated) *finding {
 	case end.Signal != 0:
 		f.text += fmt.Sprintf("signal %d", end.Signal)
 	case end.Reason != "" && end.Reason != "Error" && end.Reason != "Completed":
-		f.text += fmt.Sprintf("exit code %d (%s)", end.ExitCode, line(end.Reason))
+		f.text += fmt.Sprintf("exit code %d (%s)", end.ExitCode, quote.Line(end.Reason))
 	default:
 		f.text += fmt.Sprintf("exit code %d", end.ExitCode)
 	}
-	return f.quoting(", saying: ", foreign(end.Message))
+	return f.quoting(", saying: ", quote.Program(end.Message))
 }
 
 // mountProblems are the reasons of the events that say why the containers of a Pod
@@ -214,5 +215,5 @@ func mounts(e *Evidence, pod *corev1.Pod) *finding {
 	if problem == nil || sandbox == corev1.ConditionTrue || better != nil && lastOf(better).After(lastOf(problem)) {
 		return found(criticalv2.CausePodsStarting, "", "The containers of {pod} are being created", "")
 	}
-	return found(criticalv2.CauseContainerConfig, "", "The containers of {pod} cannot be created", quoted(problem.Note))
+	return found(criticalv2.CauseContainerConfig, "", "The containers of {pod} cannot be created", quote.Kubernetes(problem.Note))
 }

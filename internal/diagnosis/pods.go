@@ -12,6 +12,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/protection"
+	"github.com/critical-service/operator/internal/text/quote"
 )
 
 // startup is how long a Pod may need for what usually works in the end: until then it is
@@ -115,7 +116,7 @@ func notReadyNode(e *Evidence, pod *corev1.Pod) *finding {
 }
 
 func ofNode(pod *corev1.Pod, problem, message string) *finding {
-	f := found(criticalv2.CauseNodeLost, pod.Spec.NodeName, "{pod} is on node "+name(pod.Spec.NodeName)+", "+problem, quoted(message))
+	f := found(criticalv2.CauseNodeLost, pod.Spec.NodeName, "{pod} is on node "+name(pod.Spec.NodeName)+", "+problem, quote.Kubernetes(message))
 	f.node = pod.Spec.NodeName
 	return f
 }
@@ -177,7 +178,7 @@ func gates(e *Evidence, pod *corev1.Pod) *finding {
 	first := slices.Min(open)
 	is := protection.PodCondition(pod, corev1.PodConditionType(first))
 	text := "The containers of {pod} are ready, and its readiness gate " + name(first) + " is " + cmp.Or(string(is.Status), "not set")
-	return found(reason, first, text, "").quoting(": ", foreign(cmp.Or(is.Message, is.Reason)))
+	return found(reason, first, text, "").quoting(": ", quote.Program(cmp.Or(is.Message, is.Reason)))
 }
 
 // young says that a Pod is new, where it says nothing of itself yet.
@@ -304,7 +305,7 @@ func endOf(pod *corev1.Pod) string {
 // whyEnded adds what a Pod that ended, or one of its containers, says of its end.
 func whyEnded(pod *corev1.Pod, text string) *finding {
 	if pod.Status.Reason != "" {
-		return found(criticalv2.CausePodsEnded, "", text, with(line(pod.Status.Reason), quoted(pod.Status.Message)))
+		return found(criticalv2.CausePodsEnded, "", text, with(quote.Line(pod.Status.Reason), quote.Kubernetes(pod.Status.Message)))
 	}
 	for _, container := range containersOf(pod) {
 		if end := container.status.State.Terminated; end != nil && end.ExitCode != 0 {

@@ -11,6 +11,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/protection"
+	"github.com/critical-service/operator/internal/text/quote"
 )
 
 // describe says what a probe asks.
@@ -18,14 +19,14 @@ func describe(probe *corev1.Probe) string {
 	switch {
 	case probe.HTTPGet != nil:
 		scheme := strings.ToUpper(cmp.Or(string(probe.HTTPGet.Scheme), "HTTP"))
-		return fmt.Sprintf("%s GET %s on port %s", scheme, discreet(line(cmp.Or(probe.HTTPGet.Path, "/"))), probe.HTTPGet.Port.String())
+		return fmt.Sprintf("%s GET %s on port %s", scheme, quote.Discreet(quote.Line(cmp.Or(probe.HTTPGet.Path, "/"))), probe.HTTPGet.Port.String())
 	case probe.TCPSocket != nil:
 		return "a connection to port " + probe.TCPSocket.Port.String()
 	case probe.GRPC != nil:
 		return fmt.Sprintf("gRPC health on port %d", probe.GRPC.Port)
 	case probe.Exec != nil && len(probe.Exec.Command) > 0:
 		// Arguments may contain secrets.
-		return "command " + name(line(probe.Exec.Command[0]))
+		return "command " + name(quote.Line(probe.Exec.Command[0]))
 	default:
 		return "of an unknown kind"
 	}
@@ -108,5 +109,5 @@ func answer(e *Evidence, pod *corev1.Pod, c container, kind string) string {
 		return ""
 	}
 	text, _ := probeAnswer(event.Note, kind)
-	return foreign(text)
+	return quote.Program(text)
 }

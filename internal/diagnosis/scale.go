@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/critical-service/operator/internal/text"
+	"github.com/critical-service/operator/internal/text/quote"
 )
 
 const (
@@ -33,7 +34,7 @@ func scaledBy(e *Evidence, w workload) string {
 	scaler := scalerOf(e.Autoscalers, w)
 	switch {
 	case downscaled:
-		return fmt.Sprintf(" by kube-downscaler, which noted its size before (%s) in the annotation %s", line(text.Shorten(size, maxForeign)), annotationSize)
+		return fmt.Sprintf(" by kube-downscaler, which noted its size before (%s) in the annotation %s", quote.Line(text.Shorten(size, quote.MaxProgram)), annotationSize)
 	case idled || sized:
 		return " by OpenShift, which idles it until its Service gets a request"
 	case setter != nil:

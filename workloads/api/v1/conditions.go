@@ -27,7 +27,8 @@ const (
 	ReasonRunning = "Running"
 	// ReasonStarting: the Pod is being made, or starts in good order.
 	ReasonStarting = "Starting"
-	// ReasonReplacing: the Pod is ending, and the next one follows.
+	// ReasonReplacing: the next Pod is being tried out, and what runs goes on; or the Pod is
+	// ending, and the next one follows.
 	ReasonReplacing = "Replacing"
 	// ReasonSuspended: spec.suspend took the Pod away.
 	ReasonSuspended = "Suspended"
@@ -42,7 +43,8 @@ const (
 	ReasonNameTaken = "NameTaken"
 	// ReasonSecretInvalid: the Secret with the credentials is missing, or lacks a key.
 	ReasonSecretInvalid = "SecretInvalid"
-	// ReasonImagePullFailing: the image cannot be pulled.
+	// ReasonImagePullFailing: the image cannot be pulled. Of this reason, ReasonPodFailing and
+	// ReasonUnschedulable the message says whether what runs goes on.
 	ReasonImagePullFailing = "ImagePullFailing"
 	// ReasonPodFailing: the container ends again and again, or cannot be created.
 	ReasonPodFailing = "PodFailing"

@@ -13,3 +13,6 @@ func (d *Database) SecretName() string {
 
 // ClaimName is the name of the claim of a Database with storage.
 func (d *Database) ClaimName() string { return d.Name + "-data" }
+
+// TrialName is the name of the Pod in which the next Pod is tried out.
+func (d *Database) TrialName() string { return d.Name + "-trial" }

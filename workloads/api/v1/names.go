@@ -8,9 +8,12 @@ const (
 	// Prefix begins the keys of this operator's labels and annotations.
 	Prefix = "workloads.mycrd.com/"
 
-	// LabelDatabase names, on all objects of a Database, the Database. Its Service selects
-	// by it.
+	// LabelDatabase names, on all objects of a Database but a trial, the Database. Its
+	// Service selects by it.
 	LabelDatabase = Prefix + "database"
+	// LabelTrial names, on the trial of a Database's next Pod, the Database. It has not
+	// LabelDatabase, since no client must reach it.
+	LabelTrial = Prefix + "trial"
 	// LabelApp is on the Pod and the Service of every Database, with the value AppDatabase.
 	LabelApp = "app"
 	// AppDatabase is the value of LabelApp.
@@ -24,6 +27,9 @@ const (
 	// AnnotationSpec holds, on a Pod, a hash of what the spec said when it was made. It is
 	// of the spec alone, so that another version of the operator replaces no Pod.
 	AnnotationSpec = Prefix + "spec-hash"
+	// AnnotationImage holds, on a Pod, the image that it was made with. Admission may have put
+	// that of a mirror in its place.
+	AnnotationImage = Prefix + "image"
 	// AnnotationEngine holds, on a claim, the engine whose data it has.
 	AnnotationEngine = Prefix + "engine"
 )

@@ -20,8 +20,8 @@ import (
 
 // outcome is the result of a Plan. It lists only what really happened.
 type outcome struct {
-	// created and removed are Pods.
-	created, removed *corev1.Pod
+	// created, removed and tried are Pods.
+	created, removed, tried *corev1.Pod
 	// generated is a Secret with a new password.
 	generated *corev1.Secret
 	// refusal is what the API server did not accept, and fallbackRefused why it did not
@@ -54,7 +54,7 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan *dec
 		_, err := write.Apply(ctx, r.client, plan.Service, uidOf(snap.Service))
 		failures = append(failures, done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("Service %q", plan.Service.Name), err))
 	}
-	failures = append(failures, r.run(ctx, snap, plan, &done))
+	failures = append(failures, r.run(ctx, snap, plan, &done), r.try(ctx, plan, &done))
 	return done, fault.Join(failures...)
 }
 
@@ -151,34 +151,54 @@ func (r *Reconciler) remove(ctx context.Context, snap *decide.Snapshot, removal 
 		return apierrors.NewConflict(workloadsv1.GroupVersion.WithResource("databases").GroupResource(), now.Name, errors.New("it has changed since it was read"))
 	}
 	if removal.Successor != nil {
-		err := r.accepts(ctx, removal.Successor)
-		if fault.IsRefusal(err) {
-			what := fmt.Sprintf("Pod %q as the spec says now, so that the one that runs is kept (where only a quota is too small for both, delete it)", removal.Pod.Name)
-			return done.refused(workloadsv1.ReasonCreateDenied, what, err)
-		}
-		if err != nil {
+		if err := r.accepts(ctx, removal.Successor, done); err != nil || done.refusal != nil {
 			return err
 		}
 	}
-	remove := write.Delete
-	if removal.Force {
-		remove = write.DeleteNow
-	}
-	err := remove(ctx, r.client, removal.Pod)
+	err := r.delete(ctx, removal)
 	if err == nil {
 		done.removed = removal.Pod
 	}
 	return done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("the deletion of Pod %q", removal.Pod.Name), err)
 }
 
+func (r *Reconciler) delete(ctx context.Context, removal *decide.Removal) error {
+	if removal.Force {
+		return write.DeleteNow(ctx, r.client, removal.Pod)
+	}
+	return write.Delete(ctx, r.client, removal.Pod)
+}
+
+// try makes a trial, if nothing was refused so far, or takes one away: also where something
+// was, since it may be in the way.
+func (r *Reconciler) try(ctx context.Context, plan *decide.Plan, done *outcome) error {
+	if plan.RemoveTrial != nil {
+		return done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("the deletion of Pod %q", plan.RemoveTrial.Pod.Name), r.delete(ctx, plan.RemoveTrial))
+	}
+	if plan.CreateTrial == nil || done.refusal != nil {
+		return nil
+	}
+	trial, next := plan.CreateTrial.Pod, plan.CreateTrial.Successor
+	if err := r.accepts(ctx, next, done); err != nil || done.refusal != nil {
+		return err
+	}
+	err := write.Create(ctx, r.client, trial)
+	if err == nil {
+		done.tried = trial
+	}
+	what := fmt.Sprintf("Pod %q, in which the next Pod is tried out (to have Pod %q replaced without that, delete it)", trial.Name, next.Name)
+	return done.refused(workloadsv1.ReasonCreateDenied, what, err)
+}
+
 // accepts asks the API server whether it would create a Pod in the place of the one that
 // runs: that the name is in use is what it says last.
-func (r *Reconciler) accepts(ctx context.Context, pod *corev1.Pod) error {
+func (r *Reconciler) accepts(ctx context.Context, pod *corev1.Pod, done *outcome) error {
 	err := write.DryRun(ctx, r.client, pod.DeepCopy())
 	if apierrors.IsAlreadyExists(err) || fault.IsDryRunUnsupported(err) {
 		return nil
 	}
-	return err
+	what := fmt.Sprintf("Pod %q as the spec says now, so that the one that runs is kept (where only a quota is too small for both, delete it)", pod.Name)
+	return done.refused(workloadsv1.ReasonCreateDenied, what, err)
 }
 
 func uidOf(service *corev1.Service) types.UID {

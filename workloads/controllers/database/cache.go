@@ -58,7 +58,9 @@ func slimPod(object any) (any, error) {
 		Status:     corev1.PodStatus{Phase: pod.Status.Phase, Conditions: pod.Status.Conditions, ContainerStatuses: pod.Status.ContainerStatuses},
 	}
 	for i := range pod.Spec.Containers {
-		slim.Spec.Containers = append(slim.Spec.Containers, corev1.Container{Name: pod.Spec.Containers[i].Name, Image: pod.Spec.Containers[i].Image})
+		slim.Spec.Containers = append(slim.Spec.Containers, corev1.Container{
+			Name: pod.Spec.Containers[i].Name, Image: pod.Spec.Containers[i].Image, Resources: pod.Spec.Containers[i].Resources,
+		})
 	}
 	for i := range pod.Spec.Volumes {
 		if claim := pod.Spec.Volumes[i].PersistentVolumeClaim; claim != nil {
@@ -96,7 +98,7 @@ func slimMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 		Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
 		CreationTimestamp: meta.CreationTimestamp, DeletionTimestamp: meta.DeletionTimestamp,
 		Finalizers: meta.Finalizers, OwnerReferences: meta.OwnerReferences,
-		Labels:      read.Only(meta.Labels, workloadsv1.LabelApp, workloadsv1.LabelDatabase, workloadsv1.LabelManagedBy),
-		Annotations: read.Only(meta.Annotations, workloadsv1.AnnotationSpec, workloadsv1.AnnotationEngine),
+		Labels:      read.Only(meta.Labels, workloadsv1.LabelApp, workloadsv1.LabelDatabase, workloadsv1.LabelTrial, workloadsv1.LabelManagedBy),
+		Annotations: read.Only(meta.Annotations, workloadsv1.AnnotationSpec, workloadsv1.AnnotationImage, workloadsv1.AnnotationEngine),
 	}
 }

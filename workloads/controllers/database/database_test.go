@@ -42,21 +42,6 @@ func TestTheDatabaseOfTheDocument(t *testing.T) {
 	w.Eventually(w.EventsOf(d, "PasswordGenerated")).Should(HaveLen(1))
 }
 
-func TestAnotherImageReplacesThePod(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	d := w.running(withStorage)
-	before := w.uid(w.pod(d))()
-	testenv.Update(w.World, d, func(d *workloadsv1.Database) { d.Spec.Image = "mongo:7.0" })
-	w.Eventually(w.uid(w.pod(d))).ShouldNot(Or(BeEmpty(), Equal(before)))
-	pod := w.pod(d)
-	w.Expect(w.Exists(pod)).To(BeTrue())
-	w.Expect(pod.Spec.Containers[0].Image).To(Equal("mongo:7.0"))
-	w.MakeReady(pod)
-	w.Eventually(w.ready(d)).Should(Equal(workloadsv1.ReasonRunning))
-	w.Eventually(w.EventsOf(d, "PodDeleted")).Should(HaveLen(1))
-}
-
 // The next Pod has the volume and the password of the last.
 func TestAPodThatIsKilledIsMadeAgain(t *testing.T) {
 	w := newWorld(t)

@@ -4,11 +4,12 @@
 //
 // A Database (api/v1) names an engine. What there is to know of one is a row of a table
 // (internal/engine). Its claim holds the data, and its Secret the administrator's password.
+// A trial is a Pod in which the next Pod is tried out, without data, while another runs.
 //
 // # Who wakes whom
 //
 //	Database ─────────────────┐                         ServiceFallback ──▶ the core
-//	Pod, Service, claim ──────┼──▶ database ──────────▶ Service, Secret, claim, Pod
+//	Pods, Service, claim ─────┼──▶ database ──────────▶ Service, Secret, claim, Pods
 //	ServiceFallback ──────────┤    controller           Database (status)
 //	the clock (what is not ───┘    key: the Database    event on the Database
 //	 watched: Secrets, quotas)
@@ -23,12 +24,13 @@
 // # What is never done
 //
 // Claims are not deleted: the operator has no permission to. Secrets are read by name, and
-// never listed or changed. A Pod with a volume is not forced. What has the name of an object
-// of a Database, and is not the Database's, is left alone.
+// never listed or changed. A Pod with a volume is not forced. A Pod whose engine is up is not
+// replaced by one that was not tried out. What has the name of an object of a Database, and is
+// not the Database's, is left alone.
 //
 // # State
 //
-// There is none but the objects: the hash of the spec on the Pod says what it was made from,
+// There is none but the objects: the hash of the spec on a Pod says what it was made from,
 // and the engine on the claim whose data it holds. A password is generated only while there
 // is neither a claim nor a Pod, which would have another one.
 package database

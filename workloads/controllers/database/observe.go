@@ -36,6 +36,9 @@ func (o *observer) observe(ctx context.Context, key types.NamespacedName) (decid
 	if snap.Pod, err = existing[corev1.Pod](ctx, o, key); err != nil {
 		return snap, err
 	}
+	if snap.Trial, err = o.trial(ctx, &snap); err != nil {
+		return snap, err
+	}
 	if snap.Service, err = existing[corev1.Service](ctx, o, key); err != nil {
 		return snap, err
 	}
@@ -60,6 +63,16 @@ func existing[T any, P read.Object[T]](ctx context.Context, o *observer, key typ
 		return object, err
 	}
 	return read.Existing[T, P](ctx, o.live, key)
+}
+
+// trial reads what may be a trial of the next Pod. Whether another Pod has the name matters
+// only where one is about to be made.
+func (o *observer) trial(ctx context.Context, snap *decide.Snapshot) (*corev1.Pod, error) {
+	key := types.NamespacedName{Namespace: snap.Database.Namespace, Name: snap.Database.TrialName()}
+	if snap.IsOutdated() {
+		return existing[corev1.Pod](ctx, o, key)
+	}
+	return read.Existing[corev1.Pod](ctx, o.cached, key)
 }
 
 // secret looks whether there are credentials. Secrets are not watched, because a watch reads

@@ -32,6 +32,9 @@ func (r *Reconciler) did(ctx context.Context, snap *decide.Snapshot, done *outco
 		log.Info("created the Pod", "image", done.created.Spec.Containers[0].Image)
 		r.Emit(d, nil, corev1.EventTypeNormal, eventPodCreated, "CreatePod", "Created Pod %s with image %.500s", done.created.Name, done.created.Spec.Containers[0].Image)
 	}
+	if done.tried != nil {
+		log.Info("created a Pod that tries the next one out", "pod", done.tried.Name, "image", done.tried.Spec.Containers[0].Image)
+	}
 	if done.removed != nil {
 		log.Info("deleted the Pod", "uid", done.removed.UID)
 		r.Emit(d, nil, corev1.EventTypeNormal, eventPodDeleted, "DeletePod", "Deleted Pod %s", done.removed.Name)

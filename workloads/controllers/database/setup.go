@@ -19,6 +19,7 @@ import (
 	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/controller/write"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	"github.com/critical-service/operator/workloads/controllers/database/internal/render"
 	"github.com/critical-service/operator/workloads/internal/fallback"
 )
 
@@ -88,7 +89,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 // databaseOf wakes the Database that an object says it is of. What outlives one, and what was
 // orphaned, has no owner.
 func databaseOf(_ context.Context, object client.Object) []reconcile.Request {
-	name := object.GetLabels()[workloadsv1.LabelDatabase]
+	name := render.NameOf(object)
 	if name == "" {
 		return nil
 	}

@@ -45,9 +45,11 @@ func TestClientsOfADatabaseThatIsAwayGetTheRefusalOfItsProtocol(t *testing.T) {
 			client.isAnswered()
 			d.runs()
 
-			// A Pod that cannot start: the registry has no such image.
+			// A Pod that cannot start: the registry has no such image. One that runs would be kept.
 			good := d.pod().Spec.Containers[0].Image
-			d.edit(func(spec *workloadsv1.DatabaseSpec) { spec.Image = good + "-missing" })
+			d.suspend(true)
+			d.is(workloadsv1.ConditionReady, metav1.ConditionFalse, workloadsv1.ReasonSuspended)
+			d.edit(func(spec *workloadsv1.DatabaseSpec) { spec.Image, spec.Suspend = good+"-missing", false })
 			d.is(workloadsv1.ConditionReady, metav1.ConditionFalse, workloadsv1.ReasonImagePullFailing, good+"-missing", "spec.image")
 			d.is(workloadsv1.ConditionProtected, metav1.ConditionTrue, criticalv2.ReasonFallbackServing)
 			client.isRefused()

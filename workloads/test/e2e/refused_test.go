@@ -87,6 +87,53 @@ func TestADatabaseGoesOnWhateverItsSpecSays(t *testing.T) {
 	d.holds("first")
 }
 
+// TestWhatRunsGoesOnUntilTheNextWasTriedOut: what only a node knows. Clients read and write meanwhile, and the corrected spec
+// is rolled out.
+func TestWhatRunsGoesOnUntilTheNextWasTriedOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	d := w.database("shop", workloadsv1.DatabaseMongo, w.stored()).runs()
+	d.write("first")
+	client, pod := d.talk(), d.pod()
+	client.isAnswered()
+	image := pod.Spec.Containers[0].Image
+	missing := func(s *workloadsv1.DatabaseSpec) { s.Image = image + "-missing" }
+	goesOn := func(edit func(*workloadsv1.DatabaseSpec), reason string, words ...string) {
+		t.Helper()
+		d.edit(edit)
+		d.is(workloadsv1.ConditionReady, metav1.ConditionFalse, reason, append(words, "the database answers as it did")...)
+		d.keeps(pod)
+		w.Expect(d.endpoints()).To(ConsistOf("shop"))
+		w.Expect(client.asks()).To(Equal(fine))
+	}
+	for _, test := range []struct {
+		edit   func(*workloadsv1.DatabaseSpec)
+		reason string
+		words  []string
+	}{
+		{missing, workloadsv1.ReasonImagePullFailing, []string{image + "-missing", "correct spec.image"}},
+		{func(s *workloadsv1.DatabaseSpec) { s.Image = "postgres:16" }, workloadsv1.ReasonPodFailing, []string{`"postgres:16"`, "kubectl logs shop-trial"}},
+		{func(s *workloadsv1.DatabaseSpec) { s.Pod.NodeSelector = map[string]string{"example.com/disk": "fast"} }, workloadsv1.ReasonUnschedulable, []string{"change spec.pod"}},
+		{func(s *workloadsv1.DatabaseSpec) {
+			s.Pod.Resources.Requests = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("100Ti")}
+		}, workloadsv1.ReasonUnschedulable, []string{"Insufficient memory", "change spec.pod"}},
+	} {
+		goesOn(test.edit, test.reason, test.words...)
+		d.edit(func(s *workloadsv1.DatabaseSpec) { s.Image, s.Pod = "", workloadsv1.PodSettings{} })
+		d.runs()
+		w.gone(&corev1.Pod{ObjectMeta: w.named("shop-trial")})
+	}
+
+	goesOn(missing, workloadsv1.ReasonImagePullFailing)
+	d.write("second")
+	d.edit(func(s *workloadsv1.DatabaseSpec) { s.Image = "docker.io/library/" + image })
+	d.replaced(pod)
+	client.isAnswered()
+	d.runs()
+	d.holds("first", "second")
+	w.gone(&corev1.Pod{ObjectMeta: w.named("shop-trial")})
+}
+
 // TestWhatIsWrongIsSaidWithItsRemedy: each Database cannot run, says why, and runs once that is put right.
 func TestWhatIsWrongIsSaidWithItsRemedy(t *testing.T) {
 	for sentence, test := range map[string]struct {

@@ -6,7 +6,7 @@
 #   bin/devcluster image build -t docker.io/library/mysql:8.0 "$images/mysql"
 #   bin/devcluster image build -t docker.io/library/postgres:16 "$images/postgres"
 #
-# They are stand-ins under the official images' names, with their variables, ports, data folders and user:
+# They are stand-ins under the official images' names, with their variables, programs, ports, data folders and user:
 # mongo:4.0 is FerretDB with SQLite, mysql:8.0 Debian's MariaDB, postgres:16 Debian's PostgreSQL 15. Debian's
 # packages are unpacked, not installed: that would start services. `build.sh tidy` tidies FerretDB's module file.
 set -euo pipefail
@@ -111,12 +111,15 @@ mongo() {
     go build -trimpath -buildvcs=false -ldflags "-s -w" -tags ferretdb_no_postgresql -o "$bin/mongo/root/ferretdb" "$module/cmd/ferretdb"
   ) >&2
   rm -rf "$work"
+  mkdir -p "$bin/mongo/root/usr/bin"
+  ln -s ../../ferretdb "$bin/mongo/root/usr/bin/mongod"
 }
 
 mysql() {
   image mysql /var/lib/mysql SIGTERM
   take mysql /usr/sbin/mariadbd /usr/bin/mariadb /usr/bin/mariadb-admin /usr/share/mysql/english /usr/share/mysql/charsets \
     /usr/share/mysql/mysql_{system_tables,performance_tables,system_tables_data}.sql
+  ln -s mariadbd "$bin/mysql/root/usr/sbin/mysqld"
   ln -s mariadb "$bin/mysql/root/usr/bin/mysql"
   ln -s mariadb-admin "$bin/mysql/root/usr/bin/mysqladmin"
   libraries mysql

@@ -56,7 +56,7 @@ func makeReady(pod *corev1.Pod) {
 }
 
 // mostSteps is how many plans it takes at most until nothing is left to do.
-const mostSteps = 6
+const mostSteps = 8
 
 // settle carries plans out until they are empty, as the API server and the cluster would.
 func settle(s decide.Snapshot) decide.Snapshot {
@@ -103,6 +103,13 @@ func carriedOut(s decide.Snapshot, plan *decide.Plan) decide.Snapshot {
 		s.Pod = plan.ChangePod.To
 	case plan.RemovePod != nil:
 		s.Pod = nil
+	}
+	if plan.CreateTrial != nil {
+		s.Trial = plan.CreateTrial.Pod.DeepCopy()
+		inState(s.Trial, passed())
+	}
+	if plan.RemoveTrial != nil {
+		s.Trial = nil
 	}
 	return s
 }

@@ -2,8 +2,9 @@
 // given, and changes nothing.
 //
 // decide.go has the order of the decisions, objects.go what is written around the Pod, pod.go
-// when the Pod is made, kept and taken away, explain.go the list of rules by which Ready says
-// how the Database stands, and problems.go what a Pod's status says.
+// when the Pod is made, kept and taken away, trial.go how the next one is tried out,
+// explain.go the list of rules by which Ready says how the Database stands, and problems.go
+// what a Pod's status says.
 package decide
 
 import (
@@ -26,8 +27,10 @@ type Snapshot struct {
 	Now      time.Time
 	Database *workloadsv1.Database
 	// Image is the operator's setting for the engine.
-	Image    string
-	Pod      *corev1.Pod
+	Image string
+	Pod   *corev1.Pod
+	// Trial is what has the name of a trial of the next Pod.
+	Trial    *corev1.Pod
 	Service  *corev1.Service
 	Claim    *corev1.PersistentVolumeClaim
 	Secret   Secret
@@ -69,6 +72,10 @@ type Plan struct {
 	ChangePod *Change[*corev1.Pod]
 	// RemovePod takes a Pod away; nil if none has to go.
 	RemovePod *Removal
+	// CreateTrial tries the next Pod out; nil if none is to be, or is already.
+	CreateTrial *Trial
+	// RemoveTrial takes a trial away; nil if none has to go.
+	RemoveTrial *Removal
 	// Status is what the status is to say.
 	Status workloadsv1.DatabaseStatus
 	// RecheckAfter is when to check again without an event; 0 is never.
@@ -92,10 +99,17 @@ type Removal struct {
 	Force bool
 }
 
+// Trial is a Pod that tries the next one out.
+type Trial struct {
+	Pod *corev1.Pod
+	// Successor must be acceptable to the API server first.
+	Successor *corev1.Pod
+}
+
 // IsEmpty reports whether nothing is to be written but the status.
 func (p *Plan) IsEmpty() bool {
 	return p.Fallback == fallback.Change{} && p.Service == nil && !p.Generate && p.CreateClaim == nil && len(p.ChangeClaim) == 0 &&
-		p.CreatePod == nil && p.ChangePod == nil && p.RemovePod == nil
+		p.CreatePod == nil && p.ChangePod == nil && p.RemovePod == nil && p.CreateTrial == nil && p.RemoveTrial == nil
 }
 
 // Decide decides what a Database needs. One that is deleted needs nothing: all that goes
@@ -127,6 +141,8 @@ type decision struct {
 	conflict, earlier string
 	// secretProblem says why there are no credentials; empty if there are, or will be.
 	secretProblem string
+	// trial tries the next Pod out, or is about to; nil if nothing does.
+	trial *corev1.Pod
 }
 
 // blocked reports whether no Pod may be made or replaced: what runs goes on running.
@@ -135,11 +151,11 @@ func (d *decision) blocked() bool {
 }
 
 // ours is the Database's own Pod; nil if there is none.
-func (d *decision) ours() *corev1.Pod {
-	if d.Pod == nil || !render.IsOurs(d.Database, d.Pod) {
+func (s *Snapshot) ours() *corev1.Pod {
+	if s.Pod == nil || !render.IsOurs(s.Database, s.Pod) {
 		return nil
 	}
-	return d.Pod
+	return s.Pod
 }
 
 func (d *decision) conditions() condition.List {

@@ -81,38 +81,52 @@ var rules = []rule{
 		},
 	},
 	{
-		when:   func(d *decision) bool { return d.Refusal != nil && isReady(d.Pod) },
+		when:   func(d *decision) bool { return d.Refusal != nil && d.answers() },
 		reason: workloadsv1.ReasonStorageDenied, message: refusal, unwatched: true, answers: true,
 	},
 	{
-		when: func(d *decision) bool { return isReady(d.Pod) }, reason: workloadsv1.ReasonRunning, answers: true,
+		when: (*decision).answers, reason: workloadsv1.ReasonRunning, answers: true,
 		message: func(d *decision) string {
 			return fmt.Sprintf("The database answers at %s.", render.Address(d.Database))
 		},
 	},
+	// From here on, of a Pod that is tried out as well: the one that runs goes on.
 	{
 		when: func(d *decision) bool {
-			return unscheduled(d.Pod) != "" && d.Claim != nil && d.Claim.Status.Phase != corev1.ClaimBound
+			return unscheduled(d.newest()) != "" && render.HasVolume(d.newest()) && d.Claim != nil && d.Claim.Status.Phase != corev1.ClaimBound
 		},
 		reason: workloadsv1.ReasonStoragePending,
 		message: func(d *decision) string {
 			return fmt.Sprintf("PersistentVolumeClaim %q has no volume yet (%s). If it stays so, `kubectl describe pvc %s` says why: "+
 				"the cluster may have no default StorageClass, and then spec.storage.storageClassName of a new Database must name one.",
-				d.Claim.Name, unscheduled(d.Pod), d.Claim.Name)
+				d.Claim.Name, unscheduled(d.newest()), d.Claim.Name)
 		},
 	},
 	{
-		when: func(d *decision) bool { return unscheduled(d.Pod) != "" }, reason: workloadsv1.ReasonUnschedulable,
+		when: func(d *decision) bool { return unscheduled(d.newest()) != "" }, reason: workloadsv1.ReasonUnschedulable,
 		message: func(d *decision) string {
-			return fmt.Sprintf("No node takes Pod %q (%s): change spec.pod, or make room.", d.Pod.Name, unscheduled(d.Pod))
-		},
+			return fmt.Sprintf("No node takes Pod %q (%s): change spec.pod, or make room.", d.newest().Name, unscheduled(d.newest()))
+		}, running: true,
 	},
 	{
-		when: func(d *decision) bool { return imageProblem(d.Pod) != "" }, reason: workloadsv1.ReasonImagePullFailing,
+		when: func(d *decision) bool { return imageProblem(d.newest()) != "" }, reason: workloadsv1.ReasonImagePullFailing,
 		message: func(d *decision) string {
 			return fmt.Sprintf("Image %q cannot be pulled (%s): correct spec.image, or name the registry's Secret in spec.pod.imagePullSecrets.",
-				render.ImageOf(d.Database, d.Pod), imageProblem(d.Pod))
-		},
+				render.ImageOf(d.Database, d.newest()), imageProblem(d.newest()))
+		}, running: true,
+	},
+	{
+		when: func(d *decision) bool { return d.trial != nil && containerProblem(d.trial) != "" }, reason: workloadsv1.ReasonPodFailing,
+		message: func(d *decision) string {
+			return fmt.Sprintf("Image %q does not print the version of the engine in Pod %q. %s: `kubectl logs %s` says more. Correct spec.image.",
+				render.ImageOf(d.Database, d.trial), d.trial.Name, containerProblem(d.trial), d.trial.Name)
+		}, running: true,
+	},
+	{
+		when: func(d *decision) bool { return d.trial != nil }, reason: workloadsv1.ReasonReplacing,
+		message: func(d *decision) string {
+			return fmt.Sprintf("Pod %q tries out what the spec says now, before Pod %q is replaced.", d.trial.Name, d.Pod.Name)
+		}, running: true,
 	},
 	{
 		when: func(d *decision) bool { return containerProblem(d.Pod) != "" }, reason: workloadsv1.ReasonPodFailing,
@@ -125,6 +139,9 @@ var rules = []rule{
 		message: func(d *decision) string { return fmt.Sprintf("Pod %q is starting.", d.Pod.Name) },
 	},
 }
+
+// answers reports whether the database answers, and is as the spec says.
+func (d *decision) answers() bool { return isReady(d.Pod) && d.trial == nil }
 
 func always(*decision) bool { return true }
 

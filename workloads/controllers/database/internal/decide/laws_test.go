@@ -67,6 +67,9 @@ func randomWorld(r *rand.Rand) decide.Snapshot {
 	if r.IntN(3) > 0 {
 		s.Secret = decide.Secret{Found: true, Ours: r.IntN(5) > 0, Missing: one(r, nil, nil, nil, []string{"password"})}
 	}
+	if r.IntN(2) > 0 {
+		s.Trial = randomTrial(r, &s)
+	}
 	s.Fallback = fallback.Seen{Served: r.IntN(4) > 0, Pending: r.IntN(5) == 0}
 	if s.Fallback.Served && r.IntN(2) == 0 {
 		made := &criticalv2.ServiceFallback{ObjectMeta: foreign(d.Name)}
@@ -235,7 +238,8 @@ func TestBadInputNeverTakesAwayWhatRuns(t *testing.T) {
 		if !runs || s.Database.Spec.Suspend {
 			return
 		}
-		if reason == workloadsv1.ReasonNameTaken || reason == workloadsv1.ReasonSecretInvalid {
+		switch reason {
+		case workloadsv1.ReasonNameTaken, workloadsv1.ReasonSecretInvalid, workloadsv1.ReasonImagePullFailing, workloadsv1.ReasonPodFailing:
 			kept++
 			g.Expect(plan.RemovePod).To(BeNil(), reason)
 		}

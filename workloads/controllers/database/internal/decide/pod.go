@@ -34,16 +34,17 @@ func (d *decision) run() {
 		d.plan.CreatePod = d.wanted()
 	case pod == nil:
 	case pod.DeletionTimestamp != nil:
-		d.end(pod)
+		d.plan.RemovePod = d.end(pod)
 	case d.Database.Spec.Suspend:
 		d.plan.RemovePod = &Removal{Pod: pod}
 	case hasEnded(pod):
-		d.replaceEnded(pod)
+		d.plan.RemovePod = d.clear(pod)
 	case !d.isCurrent(pod) && !d.blocked():
-		d.plan.RemovePod = &Removal{Pod: pod, Successor: d.wanted()}
+		d.replace(pod)
 	default:
 		d.keep(pod)
 	}
+	d.tidy()
 }
 
 // wanted is the Pod as it is to be.
@@ -51,29 +52,36 @@ func (d *decision) wanted() *corev1.Pod { return render.Pod(d.Database, d.image(
 
 // image is what the spec says, else what runs, else the setting: a setting that changes with
 // the operator must not bring data to an engine that cannot read it.
-func (d *decision) image() string {
+func (s *Snapshot) image() string {
 	running := ""
-	if pod := d.ours(); pod != nil {
-		running = render.ImageOf(d.Database, pod)
+	if pod := s.ours(); pod != nil {
+		running = render.ImageOf(s.Database, pod)
 	}
-	return cmp.Or(d.Database.Spec.Image, running, d.Image)
+	return cmp.Or(s.Database.Spec.Image, running, s.Image)
 }
 
 // isCurrent reports whether a Pod was made from what the spec says now.
-func (d *decision) isCurrent(pod *corev1.Pod) bool {
-	return pod.Annotations[workloadsv1.AnnotationSpec] == render.SpecHash(d.Database, d.image())
+func (s *Snapshot) isCurrent(pod *corev1.Pod) bool {
+	return pod.Annotations[workloadsv1.AnnotationSpec] == render.SpecHash(s.Database, s.image())
+}
+
+// IsOutdated reports whether there is a Pod of the Database that the spec changes.
+func (s *Snapshot) IsOutdated() bool {
+	pod := s.ours()
+	return pod != nil && !s.isCurrent(pod)
 }
 
 // end waits for a Pod that is ending, and forces one whose node is lost. One with a volume is
 // never forced: it may still write, and the next one would write as well.
-func (d *decision) end(pod *corev1.Pod) {
+func (d *decision) end(pod *corev1.Pod) *Removal {
 	if left := overdueIn(pod, d.Now); left > 0 {
 		d.recheckIn(left)
-		return
+		return nil
 	}
-	if !render.HasVolume(pod) && len(pod.Finalizers) == 0 {
-		d.plan.RemovePod = &Removal{Pod: pod, Force: true}
+	if render.HasVolume(pod) || len(pod.Finalizers) > 0 {
+		return nil
 	}
+	return &Removal{Pod: pod, Force: true}
 }
 
 // overdueIn is how long a Pod that is ending may still be there. Its deletion timestamp is
@@ -88,12 +96,13 @@ func hasEnded(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }
 
-func (d *decision) replaceEnded(pod *corev1.Pod) {
+// clear takes a Pod away that has ended, so that another can be made.
+func (d *decision) clear(pod *corev1.Pod) *Removal {
 	if left := pod.CreationTimestamp.Add(endedWait).Sub(d.Now); left > 0 {
 		d.recheckIn(left)
-		return
+		return nil
 	}
-	d.plan.RemovePod = &Removal{Pod: pod}
+	return &Removal{Pod: pod}
 }
 
 // keep gives a Pod back the labels by which the Service finds it, and its owner.

@@ -170,19 +170,25 @@ func TestWhatIsDoneWithThePod(t *testing.T) {
 		change func(*decide.Snapshot)
 		want   func(g Gomega, plan *decide.Plan)
 	}{
-		"another image replaces it, once the API server accepts the next": {
-			func(s *decide.Snapshot) { s.Database.Spec.Image = "mongo:7.0" },
+		"another image replaces it, once that was tried out and the API server accepts the next": {
+			func(s *decide.Snapshot) { s.Database.Spec.Image = nextImage; tried(passed())(s) },
 			func(g Gomega, plan *decide.Plan) {
-				g.Expect(plan.RemovePod.Successor.Spec.Containers[0].Image).To(Equal("mongo:7.0"))
+				g.Expect(plan.RemovePod.Successor.Spec.Containers[0].Image).To(Equal(nextImage))
 				g.Expect(plan.RemovePod.Force).To(BeFalse())
 			},
 		},
-		"another request for memory replaces it": {
+		"other nodes replace it, once they were tried out": {
 			func(s *decide.Snapshot) { s.Database.Spec.Pod.NodeSelector = map[string]string{"disk": "fast"} },
-			func(g Gomega, plan *decide.Plan) { g.Expect(plan.RemovePod).NotTo(BeNil()) },
+			func(g Gomega, plan *decide.Plan) {
+				g.Expect(plan.CreateTrial.Pod.Spec.NodeSelector).To(HaveKeyWithValue("disk", "fast"))
+				g.Expect(plan.CreateTrial.Successor.Spec.NodeSelector).To(HaveKeyWithValue("disk", "fast"))
+			},
 		},
 		"another setting of the operator does not": {
 			func(s *decide.Snapshot) { s.Image = "mongo:8.0" }, nothing,
+		},
+		"an image that admission took from a mirror does not": {
+			func(s *decide.Snapshot) { s.Pod.Spec.Containers[0].Image = "mirror.example.com/mongo:4.0" }, nothing,
 		},
 		"another type of the Service does not": {
 			func(s *decide.Snapshot) { s.Database.Spec.Service.Type = workloadsv1.DatabaseServiceClusterIP },

@@ -42,6 +42,9 @@ type Engine struct {
 	DataPath, SubPath string
 	// Probe reports whether the engine answers.
 	Probe corev1.ProbeHandler
+	// Version is the command by which the engine prints its version and ends: what it takes
+	// to run here, without data.
+	Version []string
 	// scheme, path and query are of the URI by which clients connect.
 	scheme, path, query string
 }
@@ -57,6 +60,7 @@ var engines = map[workloadsv1.DatabaseType]*Engine{
 		Username: "root", UsernameVariable: "MONGO_INITDB_ROOT_USERNAME", PasswordVariable: "MONGO_INITDB_ROOT_PASSWORD",
 		DataPath: "/data/db",
 		Probe:    corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(27017)}},
+		Version:  []string{"mongod", "--version"},
 		scheme:   "mongodb", path: "/", query: "authSource=admin",
 	},
 	workloadsv1.DatabaseMySQL: {
@@ -64,8 +68,9 @@ var engines = map[workloadsv1.DatabaseType]*Engine{
 		Username: "root", PasswordVariable: "MYSQL_ROOT_PASSWORD",
 		// MySQL prepares an empty folder only, and a volume may have lost+found.
 		DataPath: "/var/lib/mysql", SubPath: "mysql",
-		Probe:  run("mysqladmin", "ping", "--host=127.0.0.1", "--silent"),
-		scheme: "mysql", path: "/",
+		Probe:   run("mysqladmin", "ping", "--host=127.0.0.1", "--silent"),
+		Version: []string{"mysqld", "--version"},
+		scheme:  "mysql", path: "/",
 	},
 	workloadsv1.DatabasePostgres: {
 		Port: 5432, AppProtocol: "postgresql",
@@ -74,6 +79,7 @@ var engines = map[workloadsv1.DatabaseType]*Engine{
 		Variables: []corev1.EnvVar{{Name: "PGDATA", Value: "/var/lib/postgresql/pgdata"}},
 		DataPath:  "/var/lib/postgresql",
 		Probe:     run("pg_isready", "--host=127.0.0.1", "--quiet"),
+		Version:   []string{"postgres", "--version"},
 		scheme:    "postgresql", path: "/postgres",
 	},
 }

@@ -1,6 +1,8 @@
 package render
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -46,7 +48,7 @@ func Pod(d *workloadsv1.Database, image string) *corev1.Pod {
 	for _, name := range d.Spec.Pod.ImagePullSecrets {
 		made.Spec.ImagePullSecrets = append(made.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
 	}
-	made.Annotations = map[string]string{workloadsv1.AnnotationSpec: SpecHash(d, image)}
+	made.Annotations = map[string]string{workloadsv1.AnnotationSpec: SpecHash(d, image), workloadsv1.AnnotationImage: image}
 	return made
 }
 
@@ -60,14 +62,22 @@ func SpecHash(d *workloadsv1.Database, image string) string {
 	}{image, d.SecretName(), d.Spec.Pod})
 }
 
-// ImageOf is the image of the engine in a Pod.
+// ImageOf is the image with which a Pod was made.
 func ImageOf(d *workloadsv1.Database, pod *corev1.Pod) string {
-	for i := range pod.Spec.Containers {
-		if pod.Spec.Containers[i].Name == string(d.Spec.Type) {
-			return pod.Spec.Containers[i].Image
-		}
+	if container := containerOf(d, pod); container != nil {
+		return cmp.Or(pod.Annotations[workloadsv1.AnnotationImage], container.Image)
 	}
 	return ""
+}
+
+// containerOf is the container of the engine in a Pod; nil if it has none.
+func containerOf(d *workloadsv1.Database, pod *corev1.Pod) *corev1.Container {
+	for i := range pod.Spec.Containers {
+		if pod.Spec.Containers[i].Name == string(d.Spec.Type) {
+			return &pod.Spec.Containers[i]
+		}
+	}
+	return nil
 }
 
 // HasVolume reports whether a Pod holds data that another Pod could write as well.

@@ -2,6 +2,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -98,8 +99,13 @@ func IsOurs(d *workloadsv1.Database, object metav1.Object) bool {
 	if controller := metav1.GetControllerOf(object); controller != nil {
 		return controller.UID == d.UID
 	}
+	return object.GetLabels()[workloadsv1.LabelManagedBy] == workloadsv1.ManagedBy && NameOf(object) == d.Name
+}
+
+// NameOf is the name of the Database that an object says it is of; empty if it says none.
+func NameOf(object metav1.Object) string {
 	labels := object.GetLabels()
-	return labels[workloadsv1.LabelManagedBy] == workloadsv1.ManagedBy && labels[workloadsv1.LabelDatabase] == d.Name
+	return cmp.Or(labels[workloadsv1.LabelDatabase], labels[workloadsv1.LabelTrial])
 }
 
 func meta(d *workloadsv1.Database, name string) metav1.ObjectMeta {
@@ -108,7 +114,7 @@ func meta(d *workloadsv1.Database, name string) metav1.ObjectMeta {
 	}
 }
 
-// Labels are on every object of the Database.
+// Labels are on every object of the Database but a trial.
 func Labels(d *workloadsv1.Database) map[string]string {
 	return map[string]string{
 		workloadsv1.LabelApp:       workloadsv1.AppDatabase,

@@ -49,6 +49,8 @@ func eachDatabase(t *testing.T, test func(g Gomega, file string, d *workloadsv1.
 
 func pod(d *workloadsv1.Database) *corev1.Pod { return render.Pod(d, images[d.Spec.Type]) }
 
+func trial(d *workloadsv1.Database) *corev1.Pod { return render.Trial(d, images[d.Spec.Type], pod(d)) }
+
 // The hash of the spec is in the files: another version of the operator that changes it
 // would replace every Pod.
 func TestTheObjectsOfADatabase(t *testing.T) {
@@ -60,6 +62,7 @@ func TestTheObjectsOfADatabase(t *testing.T) {
 		if d.Spec.Storage != nil {
 			objects = append(objects, render.Claim(d))
 		}
+		objects = append(objects, trial(d))
 		var documents []string
 		for _, object := range objects {
 			document, err := yaml.Marshal(object)
@@ -99,6 +102,9 @@ func TestPodsAreRestricted(t *testing.T) {
 		made := pod(d)
 		g.Expect(restricted(g, made)).To(BeEmpty())
 		g.Expect(made.Spec.AutomountServiceAccountToken).To(HaveValue(BeFalse()))
+
+		g.Expect(restricted(g, trial(d))).To(BeEmpty())
+		g.Expect(trial(d).Spec.AutomountServiceAccountToken).To(HaveValue(BeFalse()))
 
 		loose := made.DeepCopy()
 		loose.Spec.Containers[0].SecurityContext.Capabilities = nil
