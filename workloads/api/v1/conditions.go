@@ -35,7 +35,7 @@ const (
 	// Security, admission, a permission, or an invalid field.
 	ReasonCreateDenied = "CreateDenied"
 	// ReasonStorageDenied: the workload answers, and the API server refuses to let its claim
-	// grow, or to change what becomes of it.
+	// grow, or to change what becomes of it or what is noted on it.
 	ReasonStorageDenied = "StorageDenied"
 	// ReasonNameTaken: an object that is not the operator's has the name of one that it
 	// would make. It is left alone.

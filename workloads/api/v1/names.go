@@ -26,4 +26,7 @@ const (
 	AnnotationSpec = Prefix + "spec-hash"
 	// AnnotationEngine holds, on a claim, the engine whose data it has.
 	AnnotationEngine = Prefix + "engine"
+	// AnnotationImage holds, on a claim, the image that was last given its data. It is
+	// written before the Pod is made.
+	AnnotationImage = Prefix + "image"
 )

@@ -97,6 +97,6 @@ func slimMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 		CreationTimestamp: meta.CreationTimestamp, DeletionTimestamp: meta.DeletionTimestamp,
 		Finalizers: meta.Finalizers, OwnerReferences: meta.OwnerReferences,
 		Labels:      read.Only(meta.Labels, workloadsv1.LabelApp, workloadsv1.LabelDatabase, workloadsv1.LabelManagedBy),
-		Annotations: read.Only(meta.Annotations, workloadsv1.AnnotationSpec, workloadsv1.AnnotationEngine),
+		Annotations: read.Only(meta.Annotations, workloadsv1.AnnotationSpec, workloadsv1.AnnotationEngine, workloadsv1.AnnotationImage),
 	}
 }

@@ -39,11 +39,8 @@ func (o *observer) observe(ctx context.Context, key types.NamespacedName) (decid
 	if snap.Service, err = existing[corev1.Service](ctx, o, key); err != nil {
 		return snap, err
 	}
-	if d.Spec.Storage != nil {
-		claim := types.NamespacedName{Namespace: d.Namespace, Name: d.ClaimName()}
-		if snap.Claim, err = existing[corev1.PersistentVolumeClaim](ctx, o, claim); err != nil {
-			return snap, err
-		}
+	if snap.Claim, err = o.claim(ctx, d, snap.Pod); err != nil {
+		return snap, err
 	}
 	if snap.Secret, err = o.secret(ctx, d); err != nil {
 		return snap, err
@@ -60,6 +57,20 @@ func existing[T any, P read.Object[T]](ctx context.Context, o *observer, key typ
 		return object, err
 	}
 	return read.Existing[T, P](ctx, o.live, key)
+}
+
+// claim reads the claim with the data. Without a Pod the cache is not enough: which image the
+// next one has depends on which one the last had.
+func (o *observer) claim(ctx context.Context, d *workloadsv1.Database, pod *corev1.Pod) (*corev1.PersistentVolumeClaim, error) {
+	key := types.NamespacedName{Namespace: d.Namespace, Name: d.ClaimName()}
+	switch {
+	case d.Spec.Storage == nil:
+		return nil, nil
+	case pod == nil:
+		return read.Existing[corev1.PersistentVolumeClaim](ctx, o.live, key)
+	default:
+		return existing[corev1.PersistentVolumeClaim](ctx, o, key)
+	}
 }
 
 // secret looks whether there are credentials. Secrets are not watched, because a watch reads

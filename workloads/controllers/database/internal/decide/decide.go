@@ -63,6 +63,9 @@ type Plan struct {
 	CreateClaim *corev1.PersistentVolumeClaim
 	// ChangeClaim are the changes of the claim, each by itself: one may be refused.
 	ChangeClaim []Change[*corev1.PersistentVolumeClaim]
+	// NoteImage notes on the claim which image the Pod that is missing brings to its data; nil
+	// where that is noted. Without the note there is no Pod.
+	NoteImage *Change[*corev1.PersistentVolumeClaim]
 	// CreatePod is the Pod that is missing; nil if none is.
 	CreatePod *corev1.Pod
 	// ChangePod gives the Pod back its labels and its owner; nil if it has them.
@@ -95,7 +98,7 @@ type Removal struct {
 // IsEmpty reports whether nothing is to be written but the status.
 func (p *Plan) IsEmpty() bool {
 	return p.Fallback == fallback.Change{} && p.Service == nil && !p.Generate && p.CreateClaim == nil && len(p.ChangeClaim) == 0 &&
-		p.CreatePod == nil && p.ChangePod == nil && p.RemovePod == nil
+		p.NoteImage == nil && p.CreatePod == nil && p.ChangePod == nil && p.RemovePod == nil
 }
 
 // Decide decides what a Database needs. One that is deleted needs nothing: all that goes
@@ -112,6 +115,7 @@ func Decide(s Snapshot) Plan {
 	d.expose()
 	d.store()
 	d.run()
+	d.noteImage()
 	d.describe()
 	d.explain()
 	return d.plan

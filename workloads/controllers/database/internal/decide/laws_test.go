@@ -120,6 +120,9 @@ func randomClaim(r *rand.Rand, d *workloadsv1.Database) *corev1.PersistentVolume
 	claim := render.Claim(d)
 	claim.Status.Phase = one(r, corev1.ClaimBound, corev1.ClaimPending)
 	claim.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse(one(r, "1Gi", "2Gi", "3Gi"))
+	if had := one(r, "", "mongo:3.6", "mongo:7.0", image); had != "" {
+		claim.Annotations[workloadsv1.AnnotationImage] = had
+	}
 	switch r.IntN(6) {
 	case 0:
 		claim.ObjectMeta = foreign(d.ClaimName())
@@ -187,6 +190,50 @@ func TestAClaimIsNeverDeletedAndNeverShrinks(t *testing.T) {
 			g.Expect(change.To.Name).To(Equal(change.From.Name))
 		}
 	})
+}
+
+// An engine may not read what another version of it wrote: the operator's setting is for data
+// that no engine has had, and which one has it is noted before there is a Pod.
+func TestDataIsGivenToAnotherImageOnlyByTheSpec(t *testing.T) {
+	given, noted := 0, 0
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+		if plan.CreatePod == nil || s.Database.Spec.Storage == nil {
+			return
+		}
+		gets, claim := plan.CreatePod.Spec.Containers[0].Image, plan.CreateClaim
+		switch {
+		case plan.NoteImage != nil:
+			noted++
+			g.Expect(plan.NoteImage.From).To(BeIdenticalTo(s.Claim), "one that has changed since is not written")
+			claim = plan.NoteImage.To
+		case claim == nil:
+			claim = s.Claim
+		}
+		g.Expect(claim.Annotations).To(HaveKeyWithValue(workloadsv1.AnnotationImage, gets))
+		if s.Claim != nil && s.Database.Spec.Image == "" && s.Claim.Annotations[workloadsv1.AnnotationImage] != "" {
+			given++
+			g.Expect(gets).To(Equal(s.Claim.Annotations[workloadsv1.AnnotationImage]))
+		}
+	})
+	NewWithT(t).Expect(given).To(BeNumerically(">", 0))
+	NewWithT(t).Expect(noted).To(BeNumerically(">", 0))
+}
+
+// What the dry run accepts must be what is made when the last Pod is gone.
+func TestTheNextPodIsTheOneThatTheAPIServerWasAskedAbout(t *testing.T) {
+	replaced := 0
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+		if plan.RemovePod == nil || plan.RemovePod.Successor == nil || s.Database.Spec.Storage == nil {
+			return
+		}
+		next := carriedOut(*s, plan)
+		next.Image = "mongo:9.9"
+		if made := decide.Decide(next).CreatePod; made != nil {
+			replaced++
+			g.Expect(made.Spec).To(Equal(plan.RemovePod.Successor.Spec))
+		}
+	})
+	NewWithT(t).Expect(replaced).To(BeNumerically(">", 0))
 }
 
 func TestAfterAllIsWrittenNothingIsLeftToWrite(t *testing.T) {

@@ -152,6 +152,34 @@ func (d *decision) changeClaim() {
 	}
 }
 
+// noteImage notes on the claim which image its data is given to: before the Pod is made that
+// brings it there, and where the note is lost.
+func (d *decision) noteImage() {
+	pod := cmp.Or(d.plan.CreatePod, d.ours())
+	if pod == nil || d.Database.Spec.Storage == nil || d.conflict != "" || d.earlier != "" {
+		return
+	}
+	image := render.ImageOf(d.Database, pod)
+	if d.plan.CreateClaim != nil {
+		metav1.SetMetaDataAnnotation(&d.plan.CreateClaim.ObjectMeta, workloadsv1.AnnotationImage, image)
+		return
+	}
+	if d.Claim == nil || d.Claim.DeletionTimestamp != nil || d.Claim.Annotations[workloadsv1.AnnotationImage] == image {
+		return
+	}
+	noted := d.Claim.DeepCopy()
+	metav1.SetMetaDataAnnotation(&noted.ObjectMeta, workloadsv1.AnnotationImage, image)
+	change := Change[*corev1.PersistentVolumeClaim]{
+		From: d.Claim, To: noted, What: "the note of the image",
+		Remedy: "Let it set the annotation " + workloadsv1.AnnotationImage + ": without it, another setting of the operator could bring the data to an engine that cannot read it.",
+	}
+	if d.plan.CreatePod != nil {
+		d.plan.NoteImage = &change
+		return
+	}
+	d.plan.ChangeClaim = append(d.plan.ChangeClaim, change)
+}
+
 // describe says what there is.
 func (d *decision) describe() {
 	db := d.Database

@@ -49,14 +49,17 @@ func (d *decision) run() {
 // wanted is the Pod as it is to be.
 func (d *decision) wanted() *corev1.Pod { return render.Pod(d.Database, d.image()) }
 
-// image is what the spec says, else what runs, else the setting: a setting that changes with
-// the operator must not bring data to an engine that cannot read it.
+// image is what the spec says, else what runs, else what last had the data, else the setting: a
+// setting that changes with the operator must not bring data to an engine that cannot read it.
 func (d *decision) image() string {
-	running := ""
+	running, last := "", ""
 	if pod := d.ours(); pod != nil {
 		running = render.ImageOf(d.Database, pod)
 	}
-	return cmp.Or(d.Database.Spec.Image, running, d.Image)
+	if d.Claim != nil {
+		last = d.Claim.Annotations[workloadsv1.AnnotationImage]
+	}
+	return cmp.Or(d.Database.Spec.Image, running, last, d.Image)
 }
 
 // isCurrent reports whether a Pod was made from what the spec says now.

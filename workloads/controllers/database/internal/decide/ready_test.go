@@ -256,7 +256,7 @@ func TestWhatIsDoneWithTheClaim(t *testing.T) {
 		},
 		"one that outlived a Database of another size keeps its own": {
 			func(s *decide.Snapshot) {
-				s.Claim = render.Claim(database(func(d *workloadsv1.Database) { d.Spec.Storage.Size = "5Gi" }))
+				s.Claim.Spec = render.Claim(database(func(d *workloadsv1.Database) { d.Spec.Storage.Size = "5Gi" })).Spec
 			}, nothing,
 		},
 		"it goes with the Database where the policy says so": {
@@ -271,6 +271,13 @@ func TestWhatIsDoneWithTheClaim(t *testing.T) {
 			},
 			func(g Gomega, plan *decide.Plan) { g.Expect(plan.ChangeClaim[0].To.OwnerReferences).To(BeEmpty()) },
 		},
+		"the note of the image that has its data is put back": {
+			func(s *decide.Snapshot) { delete(s.Claim.Annotations, workloadsv1.AnnotationImage) },
+			func(g Gomega, plan *decide.Plan) {
+				g.Expect(plan.ChangeClaim).To(HaveLen(1))
+				g.Expect(plan.ChangeClaim[0].To.Annotations).To(HaveKeyWithValue(workloadsv1.AnnotationImage, image))
+			},
+		},
 		"one that is being deleted is left to that": {
 			func(s *decide.Snapshot) { grown(s); s.Claim.DeletionTimestamp = new(metav1.NewTime(now)) }, nothing,
 		},
@@ -278,6 +285,28 @@ func TestWhatIsDoneWithTheClaim(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			plan := decide.Decide(running(c.change))
 			c.want(NewWithT(t), &plan)
+		})
+	}
+}
+
+// With storage, the setting of the operator is for the first Pod only.
+func TestWhichImageTheNextPodHas(t *testing.T) {
+	const newer = "mongo:8.0"
+	for sentence, c := range map[string]struct {
+		change func(*decide.Snapshot)
+		want   string
+	}{
+		"that of the last, after it was deleted":            {func(*decide.Snapshot) {}, image},
+		"that of the last, with other nodes":                {func(s *decide.Snapshot) { s.Database.Spec.Pod.NodeSelector = map[string]string{"disk": "fast"} }, image},
+		"that of an earlier Database, whose data it is":     {func(s *decide.Snapshot) { s.Database.UID, s.Service = "of-the-next", nil }, image},
+		"that of the spec":                                  {func(s *decide.Snapshot) { s.Database.Spec.Image = "mongo:7.0" }, "mongo:7.0"},
+		"the setting, without data":                         {func(s *decide.Snapshot) { s.Claim = nil }, newer},
+		"the setting, where no Pod has had the data so far": {func(s *decide.Snapshot) { delete(s.Claim.Annotations, workloadsv1.AnnotationImage) }, newer},
+		"the setting, without storage":                      {func(s *decide.Snapshot) { withoutStorage(s.Database); s.Claim = nil }, newer},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := running(func(s *decide.Snapshot) { s.Pod, s.Image = nil, newer }, c.change)
+			NewWithT(t).Expect(decide.Decide(s).CreatePod.Spec.Containers[0].Image).To(Equal(c.want))
 		})
 	}
 }
