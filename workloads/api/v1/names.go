@@ -26,7 +26,8 @@ const (
 	AnnotationSpec = Prefix + "spec-hash"
 	// AnnotationEngine holds, on a claim, the engine whose data it has.
 	AnnotationEngine = Prefix + "engine"
-	// AnnotationImage holds, on a claim, the image that was last given its data. It is
-	// written before the Pod is made.
+	// AnnotationImage holds, on a Pod, the image that the operator made it with: an admission
+	// webhook may have put another in its place. On a claim it is that of the last Pod which
+	// was given its data, and is written before that Pod is made.
 	AnnotationImage = Prefix + "image"
 )

@@ -159,7 +159,7 @@ func (d *decision) noteImage() {
 	if pod == nil || d.Database.Spec.Storage == nil || d.conflict != "" || d.earlier != "" {
 		return
 	}
-	image := render.ImageOf(d.Database, pod)
+	image := render.ImageAsked(d.Database, pod)
 	if d.plan.CreateClaim != nil {
 		metav1.SetMetaDataAnnotation(&d.plan.CreateClaim.ObjectMeta, workloadsv1.AnnotationImage, image)
 		return

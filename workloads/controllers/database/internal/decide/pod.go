@@ -54,7 +54,7 @@ func (d *decision) wanted() *corev1.Pod { return render.Pod(d.Database, d.image(
 func (d *decision) image() string {
 	running, last := "", ""
 	if pod := d.ours(); pod != nil {
-		running = render.ImageOf(d.Database, pod)
+		running = render.ImageAsked(d.Database, pod)
 	}
 	if d.Claim != nil {
 		last = d.Claim.Annotations[workloadsv1.AnnotationImage]

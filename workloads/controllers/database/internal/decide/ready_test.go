@@ -184,6 +184,9 @@ func TestWhatIsDoneWithThePod(t *testing.T) {
 		"another setting of the operator does not": {
 			func(s *decide.Snapshot) { s.Image = "mongo:8.0" }, nothing,
 		},
+		"an image that an admission webhook has put there does not": {
+			func(s *decide.Snapshot) { s.Pod.Spec.Containers[0].Image = "mirror.example.com/mongo:4.0" }, nothing,
+		},
 		"another type of the Service does not": {
 			func(s *decide.Snapshot) { s.Database.Spec.Service.Type = workloadsv1.DatabaseServiceClusterIP },
 			func(g Gomega, plan *decide.Plan) {

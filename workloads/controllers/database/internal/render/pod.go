@@ -1,6 +1,8 @@
 package render
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -46,7 +48,7 @@ func Pod(d *workloadsv1.Database, image string) *corev1.Pod {
 	for _, name := range d.Spec.Pod.ImagePullSecrets {
 		made.Spec.ImagePullSecrets = append(made.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
 	}
-	made.Annotations = map[string]string{workloadsv1.AnnotationSpec: SpecHash(d, image)}
+	made.Annotations = map[string]string{workloadsv1.AnnotationSpec: SpecHash(d, image), workloadsv1.AnnotationImage: image}
 	return made
 }
 
@@ -68,6 +70,12 @@ func ImageOf(d *workloadsv1.Database, pod *corev1.Pod) string {
 		}
 	}
 	return ""
+}
+
+// ImageAsked is the image that a Pod was made with. An admission webhook, such as that of a
+// mirror, may have put another in its place.
+func ImageAsked(d *workloadsv1.Database, pod *corev1.Pod) string {
+	return cmp.Or(pod.Annotations[workloadsv1.AnnotationImage], ImageOf(d, pod))
 }
 
 // HasVolume reports whether a Pod holds data that another Pod could write as well.
