@@ -181,6 +181,7 @@ func TestAnObjectOfAnotherIsLeftAlone(t *testing.T) {
 	w.Eventually(w.ready(d)).Should(Equal(workloadsv1.ReasonNameTaken))
 	w.Eventually(w.EventsOf(d, "NameTaken")).Should(HaveLen(1))
 	w.Expect(w.Exists(w.pod(d))).To(BeFalse())
+	w.Expect(w.Exists(w.fallback(d))).To(BeFalse(), "its owner chooses what answers for it")
 	kept := w.service(d)
 	w.Expect(w.Exists(kept)).To(BeTrue())
 	w.Expect(kept.ResourceVersion).To(Equal(service.ResourceVersion))

@@ -299,6 +299,10 @@ func TestWhatIsAnothersIsLeftAlone(t *testing.T) {
 		if s.Service != nil && isForeign(s.Service) {
 			g.Expect(plan.Service).To(BeNil())
 			g.Expect(plan.Status.Address).To(BeEmpty())
+			g.Expect(plan.Fallback.Apply).To(BeNil(), "it would take the place of what the Service's team has chosen")
+			if made := s.Fallback.Object; made != nil && !isForeign(made) && !s.Fallback.Pending {
+				g.Expect(plan.Fallback.Remove).To(BeIdenticalTo(made))
+			}
 		}
 		if s.Pod != nil && isForeign(s.Pod) {
 			g.Expect([]any{plan.CreatePod, plan.ChangePod, plan.RemovePod}).To(HaveEach(BeNil()))

@@ -63,15 +63,23 @@ func (d *decision) wait(kind, name string) {
 }
 
 // protect lets the core answer while the Database does not. It comes before the Service, so
-// that this is protected from its first moment.
+// that this is protected from its first moment. The Service of another is not the Database's
+// to protect: what names it would come before what its own team has chosen.
 func (d *decision) protect() {
 	if d.Fallback.Pending {
 		return
 	}
 	service, owner := render.Service(d.Database), render.Controller(d.Database)
 	wanted := fallback.For(service, owner, d.Database.Spec.Fallback)
-	d.plan.Fallback = d.Fallback.ChangeOf(wanted, owner)
 	said := d.Fallback.Protected(service, wanted, owner)
+	if d.Service != nil && !render.IsOurs(d.Database, d.Service) && !render.IsEarlier(d.Database, d.Service) {
+		wanted = nil
+		said = fallback.Protection{
+			Reason:  workloadsv1.ReasonNameTaken,
+			Message: fmt.Sprintf("Service %q does not belong to this Database, which protects its own only.", service.Name),
+		}
+	}
+	d.plan.Fallback = d.Fallback.ChangeOf(wanted, owner)
 	d.conditions().Set(workloadsv1.ConditionProtected, said.Is, said.Reason, bounded(said.Message))
 	if said.Reason == workloadsv1.ReasonNameTaken || d.Fallback.Refused != "" {
 		d.lookAgain()
