@@ -318,6 +318,19 @@ func TestWhatIsAnothersIsLeftAlone(t *testing.T) {
 	})
 }
 
+// The garbage collector takes it in the next moment.
+func TestAClaimThatGoesWithAnEarlierDatabaseIsNotUsed(t *testing.T) {
+	waited := 0
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+		if s.Claim != nil && len(s.Claim.OwnerReferences) > 0 && s.Claim.OwnerReferences[0].UID == "of-an-earlier-one" {
+			waited++
+			g.Expect(plan.CreatePod).To(BeNil())
+			g.Expect(plan.ChangeClaim).To(BeEmpty())
+		}
+	})
+	NewWithT(t).Expect(waited).To(BeNumerically(">", 0))
+}
+
 // What no watch reports is looked for again: ever more seldom, and never not at all.
 func TestWhatNoWatchReportsIsLookedForAgain(t *testing.T) {
 	eachWorld(t, func(g Gomega, _ *decide.Snapshot, plan *decide.Plan) {

@@ -147,7 +147,7 @@ func (d *decision) changeClaim() {
 		})
 	}
 	owners := slices.DeleteFunc(slices.Clone(d.Claim.OwnerReferences), func(owner metav1.OwnerReference) bool {
-		return owner.Kind == workloadsv1.DatabaseKind.Kind && owner.Name == d.Database.Name
+		return owner.UID == d.Database.UID
 	})
 	owners = append(owners, render.ClaimOwners(d.Database)...)
 	if !equality.Semantic.DeepEqual(owners, d.Claim.OwnerReferences) {

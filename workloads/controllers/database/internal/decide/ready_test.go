@@ -102,6 +102,12 @@ func TestHowADatabaseStands(t *testing.T) {
 			func(s *decide.Snapshot) { s.Pod.OwnerReferences[0].UID = "of-an-earlier-one" },
 			workloadsv1.ReasonReplacing, []string{`Pod "orders" of an earlier Database`, "goes first"},
 		},
+		"a claim that goes with an earlier Database of the name": {
+			func(s *decide.Snapshot) {
+				s.Pod, s.Claim.OwnerReferences = nil, []metav1.OwnerReference{{APIVersion: "mycrd.com/v1", Kind: "Database", Name: "orders", UID: "of-an-earlier-one"}}
+			},
+			workloadsv1.ReasonReplacing, []string{`PersistentVolumeClaim "orders-data" of an earlier Database`, "goes first"},
+		},
 		"a Secret of an earlier Database of the name": {
 			func(s *decide.Snapshot) { s.Secret = decide.Secret{Found: true, Earlier: true} }, workloadsv1.ReasonReplacing, []string{"goes first"},
 		},
