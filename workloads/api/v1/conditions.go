@@ -8,7 +8,8 @@ const (
 	//
 	//	True:  Running, StorageDenied
 	//	False: Starting, Replacing, Suspended, CreateDenied, NameTaken, SecretInvalid,
-	//	       ImagePullFailing, PodFailing, Unschedulable, StoragePending, NodeLost
+	//	       ImagePullFailing, PodFailing, Unschedulable, StoragePending, StorageTerminating,
+	//	       NodeLost
 	ConditionReady = "Ready"
 
 	// ConditionProtected is True while a fallback answers, or would at once, for the
@@ -50,6 +51,9 @@ const (
 	ReasonUnschedulable = "Unschedulable"
 	// ReasonStoragePending: the claim has no volume yet.
 	ReasonStoragePending = "StoragePending"
+	// ReasonStorageTerminating: the claim is being deleted, and the data goes with it. The
+	// operator takes no Pod away that holds it, and makes none that would use it.
+	ReasonStorageTerminating = "StorageTerminating"
 	// ReasonNodeLost: the Pod is ending on a node that does not answer. It has a volume,
 	// so that the operator does not force it.
 	ReasonNodeLost = "NodeLost"

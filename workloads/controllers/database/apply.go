@@ -163,6 +163,9 @@ func (r *Reconciler) remove(ctx context.Context, snap *decide.Snapshot, removal 
 	if now.UID != snap.Database.UID || now.Generation != snap.Database.Generation {
 		return apierrors.NewConflict(workloadsv1.GroupVersion.WithResource("databases").GroupResource(), now.Name, errors.New("it has changed since it was read"))
 	}
+	if err := r.keepsData(ctx, snap.Claim); err != nil {
+		return err
+	}
 	if removal.Successor != nil {
 		err := r.accepts(ctx, removal.Successor)
 		if fault.IsRefusal(err) {
@@ -182,6 +185,22 @@ func (r *Reconciler) remove(ctx context.Context, snap *decide.Snapshot, removal 
 		done.removed = removal.Pod
 	}
 	return done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("the deletion of Pod %q", removal.Pod.Name), err)
+}
+
+// keepsData fails where the claim is being deleted: it waits for the Pod, and takes the data
+// with it. The claim is nil where there is none.
+func (r *Reconciler) keepsData(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
+	if claim == nil {
+		return nil
+	}
+	var now corev1.PersistentVolumeClaim
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(claim), &now); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if now.DeletionTimestamp != nil {
+		return apierrors.NewConflict(corev1.Resource("persistentvolumeclaims"), now.Name, errors.New("it is being deleted"))
+	}
+	return nil
 }
 
 // accepts asks the API server whether it would create a Pod in the place of the one that

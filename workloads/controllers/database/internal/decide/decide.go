@@ -135,8 +135,12 @@ type decision struct {
 
 // blocked reports whether no Pod may be made or replaced: what runs goes on running.
 func (d *decision) blocked() bool {
-	return d.conflict != "" || d.earlier != "" || d.secretProblem != ""
+	return d.conflict != "" || d.earlier != "" || d.secretProblem != "" || d.losesData()
 }
+
+// losesData reports whether the claim is being deleted: it goes, with the data, once no Pod
+// uses it.
+func (d *decision) losesData() bool { return d.Claim != nil && d.Claim.DeletionTimestamp != nil }
 
 // ours is the Database's own Pod; nil if there is none.
 func (d *decision) ours() *corev1.Pod {

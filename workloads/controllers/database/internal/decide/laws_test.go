@@ -123,6 +123,9 @@ func randomClaim(r *rand.Rand, d *workloadsv1.Database) *corev1.PersistentVolume
 	if had := one(r, "", "mongo:3.6", "mongo:7.0", image); had != "" {
 		claim.Annotations[workloadsv1.AnnotationImage] = had
 	}
+	if r.IntN(5) == 0 {
+		claim.DeletionTimestamp = new(metav1.NewTime(now))
+	}
 	switch r.IntN(6) {
 	case 0:
 		claim.ObjectMeta = foreign(d.ClaimName())
@@ -282,12 +285,29 @@ func TestBadInputNeverTakesAwayWhatRuns(t *testing.T) {
 		if !runs || s.Database.Spec.Suspend {
 			return
 		}
-		if reason == workloadsv1.ReasonNameTaken || reason == workloadsv1.ReasonSecretInvalid {
+		if reason == workloadsv1.ReasonNameTaken || reason == workloadsv1.ReasonSecretInvalid || reason == workloadsv1.ReasonStorageTerminating {
 			kept++
 			g.Expect(plan.RemovePod).To(BeNil(), reason)
 		}
 		if plan.RemovePod != nil {
 			g.Expect(plan.RemovePod.Successor).NotTo(BeNil(), "the API server is asked before it goes")
+		}
+	})
+	NewWithT(t).Expect(kept).To(BeNumerically(">", 0))
+}
+
+// The claim waits for the Pod that uses it, and the next one would begin without data.
+func TestAClaimThatIsBeingDeletedKeepsItsPod(t *testing.T) {
+	kept := 0
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+		if s.Claim == nil || s.Claim.DeletionTimestamp == nil {
+			return
+		}
+		g.Expect(plan.RemovePod).To(BeNil())
+		g.Expect(plan.CreatePod).To(BeNil())
+		g.Expect(plan.ChangeClaim).To(BeEmpty())
+		if s.Pod != nil {
+			kept++
 		}
 	})
 	NewWithT(t).Expect(kept).To(BeNumerically(">", 0))

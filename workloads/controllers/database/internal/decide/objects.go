@@ -134,7 +134,7 @@ func (d *decision) store() {
 // changeClaim lets a claim grow, and gives it the owner that the deletion policy says. It
 // never shrinks, and is never deleted.
 func (d *decision) changeClaim() {
-	if d.Claim.DeletionTimestamp != nil {
+	if d.losesData() {
 		return
 	}
 	size, has := render.Size(d.Database), d.Claim.Spec.Resources.Requests[corev1.ResourceStorage]
@@ -172,7 +172,7 @@ func (d *decision) noteImage() {
 		metav1.SetMetaDataAnnotation(&d.plan.CreateClaim.ObjectMeta, workloadsv1.AnnotationImage, image)
 		return
 	}
-	if d.Claim == nil || d.Claim.DeletionTimestamp != nil || d.Claim.Annotations[workloadsv1.AnnotationImage] == image {
+	if d.Claim == nil || d.losesData() || d.Claim.Annotations[workloadsv1.AnnotationImage] == image {
 		return
 	}
 	noted := d.Claim.DeepCopy()

@@ -35,6 +35,8 @@ func (d *decision) run() {
 	case pod == nil:
 	case pod.DeletionTimestamp != nil:
 		d.end(pod)
+	case d.losesData():
+		d.keep(pod)
 	case d.Database.Spec.Suspend:
 		d.plan.RemovePod = &Removal{Pod: pod}
 	case hasEnded(pod):

@@ -87,7 +87,9 @@ func TestADatabaseProtectsItsOwnServiceOnly(t *testing.T) {
 	s.Fallback.Object = nil
 	g.Expect(decide.Decide(s).Fallback).To(Equal(fallback.Change{}))
 
-	s = running(func(s *decide.Snapshot) { s.Service.OwnerReferences[0].UID, s.Fallback.Object = "of-an-earlier-one", nil })
+	s = running(func(s *decide.Snapshot) {
+		s.Service.OwnerReferences[0].UID, s.Fallback.Object = "of-an-earlier-one", nil
+	})
 	g.Expect(decide.Decide(s).Fallback.Apply).NotTo(BeNil(), "the next Service is born protected")
 	g.Expect(protected(t, s).Reason).To(Equal(workloadsv1.ReasonFallbackPending))
 }

@@ -35,6 +35,11 @@ func refused(reason string) func(*decide.Snapshot) {
 	}
 }
 
+// deleted marks the claim as being deleted.
+func deleted(s *decide.Snapshot) {
+	s.Claim.DeletionTimestamp, s.Claim.Spec.VolumeName = new(metav1.NewTime(now)), "pv-7"
+}
+
 func TestHowADatabaseStands(t *testing.T) {
 	const goesOn = "Until then, the database answers as it did."
 	for sentence, c := range map[string]struct {
@@ -107,6 +112,23 @@ func TestHowADatabaseStands(t *testing.T) {
 				s.Pod, s.Claim.OwnerReferences = nil, []metav1.OwnerReference{{APIVersion: "mycrd.com/v1", Kind: "Database", Name: "orders", UID: "of-an-earlier-one"}}
 			},
 			workloadsv1.ReasonReplacing, []string{`PersistentVolumeClaim "orders-data" of an earlier Database`, "goes first"},
+		},
+		"a claim that is being deleted, while it is used": {
+			func(s *decide.Snapshot) { deleted(s); s.Database.Spec.Suspend = true },
+			workloadsv1.ReasonStorageTerminating, []string{`goes once Pod "orders" does`, "kubectl patch pv pv-7 ", "copy the data", goesOn},
+		},
+		"a claim that is being deleted, before it has a volume": {
+			func(s *decide.Snapshot) { deleted(s); s.Claim.Spec.VolumeName = "" }, workloadsv1.ReasonStorageTerminating, []string{"left alone. Or copy"},
+		},
+		"a claim that is being deleted, and no Pod has": {
+			func(s *decide.Snapshot) { deleted(s); s.Pod = nil }, workloadsv1.ReasonStorageTerminating, []string{"kubectl patch pv pv-7 ", "kubectl describe pvc orders-data"},
+		},
+		"a claim that is being deleted with an earlier Database of the name": {
+			func(s *decide.Snapshot) {
+				deleted(s)
+				s.Pod, s.Claim.OwnerReferences = nil, []metav1.OwnerReference{{Kind: "Database", Name: "orders", UID: "of-an-earlier-one"}}
+			},
+			workloadsv1.ReasonReplacing, []string{"goes first"},
 		},
 		"a Secret of an earlier Database of the name": {
 			func(s *decide.Snapshot) { s.Secret = decide.Secret{Found: true, Earlier: true} }, workloadsv1.ReasonReplacing, []string{"goes first"},
