@@ -357,20 +357,6 @@ func TestASuspendedDatabaseKeepsAllButItsPod(t *testing.T) {
 	w.Eventually(w.Exists).WithArguments(w.pod(d)).Should(BeTrue())
 }
 
-// A Pod with a volume that another Pod writes as well is lost.
-func TestAPodOnALostNodeIsForcedOnlyWithoutAVolume(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	d := w.running(withStorage)
-	pod := w.pod(d)
-	w.Expect(w.Exists(pod)).To(BeTrue())
-	w.Schedule(pod)
-	w.Expect(w.Cluster.Client.Delete(t.Context(), pod, client.GracePeriodSeconds(1))).To(Succeed())
-	w.Eventually(w.ready(d)).Should(Equal(workloadsv1.ReasonReplacing))
-	w.settled()
-	w.Expect(w.uid(w.pod(d))()).To(Equal(string(pod.UID)), "it is waited for")
-}
-
 func TestInASettledWorldNothingIsWritten(t *testing.T) {
 	w := newWorld(t)
 	w.start()
