@@ -80,7 +80,9 @@ func (o *observer) secret(ctx context.Context, d *workloadsv1.Database) (decide.
 	if err != nil || secret == nil {
 		return decide.Secret{}, err
 	}
-	seen := decide.Secret{Found: true, Ours: render.IsOurs(d, secret), Earlier: render.IsEarlier(d, secret)}
+	seen := decide.Secret{
+		Found: true, Ours: render.IsOurs(d, secret), Earlier: render.IsEarlier(d, secret), Engine: secret.Annotations[workloadsv1.AnnotationEngine],
+	}
 	for _, key := range engine.Of(d.Spec.Type).Keys() {
 		if len(secret.Data[key]) == 0 {
 			seen.Missing = append(seen.Missing, key)

@@ -85,7 +85,7 @@ func carriedOut(s decide.Snapshot, plan *decide.Plan) decide.Snapshot {
 		s.Service.Spec.Ports[0].NodePort = 31480
 	}
 	if plan.Generate {
-		s.Secret = decide.Secret{Found: true, Ours: true}
+		s.Secret = decide.Secret{Found: true, Ours: true, Engine: string(s.Database.Spec.Type)}
 	}
 	if plan.CreateClaim != nil {
 		s.Claim = plan.CreateClaim.DeepCopy()

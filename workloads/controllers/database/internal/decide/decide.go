@@ -42,6 +42,8 @@ type Secret struct {
 	// Ours reports whether the operator generated it for this Database, or left it for the
 	// next. Earlier reports whether it is about to go with a Database of the same name.
 	Ours, Earlier bool
+	// Engine for which the operator generated it; empty where that is not known.
+	Engine string
 	// Missing are the keys that it must have and does not.
 	Missing []string
 }

@@ -65,7 +65,7 @@ func randomWorld(r *rand.Rand) decide.Snapshot {
 		s.Claim = randomClaim(r, d)
 	}
 	if r.IntN(3) > 0 {
-		s.Secret = decide.Secret{Found: true, Ours: r.IntN(5) > 0, Missing: one(r, nil, nil, nil, []string{"password"})}
+		s.Secret = decide.Secret{Found: true, Ours: r.IntN(5) > 0, Engine: one(r, "", "", string(d.Spec.Type), "mysql"), Missing: one(r, nil, nil, nil, []string{"password"})}
 	}
 	s.Fallback = fallback.Seen{Served: r.IntN(4) > 0, Pending: r.IntN(5) == 0}
 	if s.Fallback.Served && r.IntN(2) == 0 {
@@ -181,6 +181,20 @@ func TestAPasswordIsGeneratedOnlyWhereNoDataKnowsAnother(t *testing.T) {
 		}
 	})
 	NewWithT(t).Expect(generated).To(BeNumerically(">", 0))
+}
+
+// Its name, password and address would be of a database that is not there.
+func TestADatabaseHasNoSecretOfAnotherEngine(t *testing.T) {
+	others := 0
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+		if s.Secret.Engine == "" || s.Secret.Engine == string(s.Database.Spec.Type) || !s.Database.OwnsSecret() {
+			return
+		}
+		others++
+		g.Expect(plan.CreatePod).To(BeNil())
+		g.Expect(plan.CreateClaim).To(BeNil())
+	})
+	NewWithT(t).Expect(others).To(BeNumerically(">", 0))
 }
 
 // No Plan can delete a claim: it has no field for it. A change keeps all that holds data.

@@ -27,18 +27,27 @@ func (d *decision) findConflict() {
 	}
 	if d.Database.Spec.Storage != nil && d.Claim != nil {
 		d.checkOwner("PersistentVolumeClaim", d.Claim)
-		if holds := d.Claim.Annotations[workloadsv1.AnnotationEngine]; holds != "" && holds != string(d.Database.Spec.Type) {
+		if holds := d.Claim.Annotations[workloadsv1.AnnotationEngine]; isOther(holds, d.Database) {
 			d.refuse("PersistentVolumeClaim %q holds the data of an earlier Database of type %.20q: create a Database of that type or of another name, or delete the claim if its data is not needed.",
 				d.Claim.Name, holds)
 		}
 	}
 	switch name := d.Database.SecretName(); {
-	case !d.Secret.Found || !d.Database.OwnsSecret() || d.Secret.Ours:
+	case !d.Secret.Found || !d.Database.OwnsSecret():
 	case d.Secret.Earlier:
 		d.wait("Secret", name)
+	case d.Secret.Ours && isOther(d.Secret.Engine, d.Database):
+		d.refuse("Secret %q has the credentials of an earlier Database of type %.20q: create a Database of that type or of another name, or delete the Secret if the data that it opens is not needed.",
+			name, d.Secret.Engine)
+	case d.Secret.Ours:
 	default:
 		d.refuse("Secret %q exists and was not generated for this Database, so that it is left alone: delete it, or create a Database whose spec.credentials.secretName names it.", name)
 	}
+}
+
+// isOther reports whether an object says that it is of another engine.
+func isOther(engine string, db *workloadsv1.Database) bool {
+	return engine != "" && engine != string(db.Spec.Type)
 }
 
 // checkOwner looks whose an object is that has a name which the Database needs.

@@ -148,6 +148,17 @@ func TestHowADatabaseStands(t *testing.T) {
 			func(s *decide.Snapshot) { s.Secret.Ours = false },
 			workloadsv1.ReasonNameTaken, []string{`Secret "orders-credentials" exists`, "spec.credentials.secretName"},
 		},
+		"a Secret that was generated for another engine": {
+			func(s *decide.Snapshot) { s.Secret.Engine = "mysql" },
+			workloadsv1.ReasonNameTaken, []string{`Secret "orders-credentials" has the credentials of an earlier Database of type "mysql"`, "delete the Secret"},
+		},
+		"a Secret of a user's own that was generated for another engine": {
+			func(s *decide.Snapshot) {
+				s.Database.Spec.Credentials.SecretName, s.Secret.Engine = "carts-credentials", "mysql"
+				s.Pod.Annotations[workloadsv1.AnnotationSpec] = render.SpecHash(s.Database, image)
+			},
+			workloadsv1.ReasonRunning, nil,
+		},
 		"a Secret of a user's own that does not exist": {
 			func(s *decide.Snapshot) { s.Database.Spec.Credentials.SecretName, s.Secret = "mine", decide.Secret{} },
 			workloadsv1.ReasonSecretInvalid, []string{`Secret "mine" does not exist: create it`, goesOn},

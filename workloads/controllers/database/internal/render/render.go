@@ -81,6 +81,7 @@ func Secret(d *workloadsv1.Database, password string) *corev1.Secret {
 			engine.KeyURI:      []byte(e.URI(Address(d), e.Username, password)),
 		},
 	}
+	made.Annotations = map[string]string{workloadsv1.AnnotationEngine: string(d.Spec.Type)}
 	if d.Spec.Storage != nil {
 		made.OwnerReferences = nil
 	}
