@@ -419,3 +419,34 @@ func TestWhatIsRefusedIsLookedForEverMoreSeldom(t *testing.T) {
 	other.Database.UID = "of-a-database-elsewhere"
 	g.Expect(decide.Decide(other).RecheckAfter).NotTo(Equal(waits[0]), "each at a time of its own")
 }
+
+// Thousands of Databases may have a limit that their nodes evict them for.
+func TestAPodThatAlwaysEndsIsMadeEverMoreSeldom(t *testing.T) {
+	g := NewWithT(t)
+	s := running()
+	var lived []time.Duration
+	for range 10 {
+		s.Pod = s.Pod.DeepCopy()
+		s.Pod.Status = corev1.PodStatus{Phase: corev1.PodFailed}
+		plan := decide.Decide(s)
+		for plan.RemovePod == nil {
+			g.Expect(plan.RecheckAfter).To(BeNumerically(">", 0))
+			s = carriedOut(s, &plan)
+			s.Now = s.Now.Add(plan.RecheckAfter)
+			plan = decide.Decide(s)
+		}
+		lived = append(lived, s.Now.Sub(s.Pod.CreationTimestamp.Time))
+		s = settle(s)
+	}
+	g.Expect(lived).To(Equal([]time.Duration{
+		10 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second,
+		160 * time.Second, 300 * time.Second, 300 * time.Second, 300 * time.Second, 300 * time.Second,
+	}))
+
+	s.Pod = s.Pod.DeepCopy()
+	makeReady(s.Pod)
+	s.Database.Status = decide.Decide(s).Status
+	s.Now = s.Now.Add(time.Hour)
+	s.Pod.Status = corev1.PodStatus{Phase: corev1.PodFailed}
+	g.Expect(decide.Decide(s).RemovePod).NotTo(BeNil(), "one that has run is replaced at once")
+}
