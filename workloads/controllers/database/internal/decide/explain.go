@@ -134,11 +134,11 @@ var rules = []rule{
 func howToSaveTheData(d *decision) string {
 	claim, keep := d.Claim, ""
 	if claim.Spec.VolumeName != "" {
-		keep = fmt.Sprintf("`kubectl patch pv %s -p '{\"spec\":{\"persistentVolumeReclaimPolicy\":\"Retain\"}}'` keeps the volume. ", claim.Spec.VolumeName)
+		keep = fmt.Sprintf("To keep the volume, `kubectl patch pv %s -p '{\"spec\":{\"persistentVolumeReclaimPolicy\":\"Retain\"}}'`. ", claim.Spec.VolumeName)
 	}
 	if pod := d.ours(); pod != nil {
 		return fmt.Sprintf("PersistentVolumeClaim %q is being deleted, and its data goes once Pod %q does, which is therefore left alone. %s"+
-			"Or copy the data to another Database. Then delete the Pod: the next one begins without data.", claim.Name, pod.Name, keep)
+			"To keep the data only, copy it to another Database. Then delete the Pod: the next one begins without data.", claim.Name, pod.Name, keep)
 	}
 	return fmt.Sprintf("PersistentVolumeClaim %q is being deleted, with its data. %sOnce it is gone, a Pod is made that begins without data; "+
 		"`kubectl describe pvc %s` says what it waits for.", claim.Name, keep, claim.Name)

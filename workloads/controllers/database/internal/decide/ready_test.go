@@ -115,10 +115,10 @@ func TestHowADatabaseStands(t *testing.T) {
 		},
 		"a claim that is being deleted, while it is used": {
 			func(s *decide.Snapshot) { deleted(s); s.Database.Spec.Suspend = true },
-			workloadsv1.ReasonStorageTerminating, []string{`goes once Pod "orders" does`, "kubectl patch pv pv-7 ", "copy the data", goesOn},
+			workloadsv1.ReasonStorageTerminating, []string{`goes once Pod "orders" does`, "kubectl patch pv pv-7 ", "copy it to another Database", goesOn},
 		},
 		"a claim that is being deleted, before it has a volume": {
-			func(s *decide.Snapshot) { deleted(s); s.Claim.Spec.VolumeName = "" }, workloadsv1.ReasonStorageTerminating, []string{"left alone. Or copy"},
+			func(s *decide.Snapshot) { deleted(s); s.Claim.Spec.VolumeName = "" }, workloadsv1.ReasonStorageTerminating, []string{"left alone. To keep the data only"},
 		},
 		"a claim that is being deleted, and no Pod has": {
 			func(s *decide.Snapshot) { deleted(s); s.Pod = nil }, workloadsv1.ReasonStorageTerminating, []string{"kubectl patch pv pv-7 ", "kubectl describe pvc orders-data"},
