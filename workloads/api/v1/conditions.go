@@ -8,7 +8,8 @@ const (
 	//
 	//	True:  Running, StorageDenied
 	//	False: Starting, Replacing, Suspended, CreateDenied, NameTaken, SecretInvalid,
-	//	       ImagePullFailing, PodFailing, Unschedulable, StoragePending, NodeLost
+	//	       ImagePullFailing, PodFailing, Unschedulable, StoragePending, StorageTerminating,
+	//	       NodeLost
 	ConditionReady = "Ready"
 
 	// ConditionProtected is True while a fallback answers, or would at once, for the
@@ -36,7 +37,7 @@ const (
 	// Security, admission, a permission, or an invalid field.
 	ReasonCreateDenied = "CreateDenied"
 	// ReasonStorageDenied: the workload answers, and the API server refuses to let its claim
-	// grow, or to change what becomes of it.
+	// grow, or to change what becomes of it or what is noted on it.
 	ReasonStorageDenied = "StorageDenied"
 	// ReasonNameTaken: an object that is not the operator's has the name of one that it
 	// would make. It is left alone.
@@ -52,6 +53,9 @@ const (
 	ReasonUnschedulable = "Unschedulable"
 	// ReasonStoragePending: the claim has no volume yet.
 	ReasonStoragePending = "StoragePending"
+	// ReasonStorageTerminating: the claim is being deleted, and the data goes with it. The
+	// operator takes no Pod away that holds it, and makes none that would use it.
+	ReasonStorageTerminating = "StorageTerminating"
 	// ReasonNodeLost: the Pod is ending on a node that does not answer. It has a volume,
 	// so that the operator does not force it.
 	ReasonNodeLost = "NodeLost"

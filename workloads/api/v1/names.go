@@ -27,9 +27,11 @@ const (
 	// AnnotationSpec holds, on a Pod, a hash of what the spec said when it was made. It is
 	// of the spec alone, so that another version of the operator replaces no Pod.
 	AnnotationSpec = Prefix + "spec-hash"
-	// AnnotationImage holds, on a Pod, the image that it was made with. Admission may have put
-	// that of a mirror in its place.
-	AnnotationImage = Prefix + "image"
-	// AnnotationEngine holds, on a claim, the engine whose data it has.
+	// AnnotationEngine holds, on a claim, the engine whose data it has, and on a Secret the
+	// one for which it was generated.
 	AnnotationEngine = Prefix + "engine"
+	// AnnotationImage holds, on a Pod, the image that the operator made it with: an admission
+	// webhook may have put another in its place. On a claim it is that of the last Pod which
+	// was given its data, and is written before that Pod is made.
+	AnnotationImage = Prefix + "image"
 )

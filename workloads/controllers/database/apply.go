@@ -80,7 +80,7 @@ func (r *Reconciler) protect(ctx context.Context, snap *decide.Snapshot, plan *d
 // the Secret that opens its data would be of no use. What changes a claim may be refused, and
 // nothing waits for it.
 func (r *Reconciler) run(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan, done *outcome) error {
-	for _, step := range []func(context.Context, *decide.Snapshot, *decide.Plan, *outcome) error{r.generate, r.createClaim, r.pod, r.changeClaim} {
+	for _, step := range []func(context.Context, *decide.Snapshot, *decide.Plan, *outcome) error{r.generate, r.createClaim, r.noteImage, r.pod, r.changeClaim} {
 		if err := step(ctx, snap, plan, done); err != nil || done.refusal != nil {
 			return err
 		}
@@ -110,16 +110,29 @@ func (r *Reconciler) createClaim(ctx context.Context, _ *decide.Snapshot, plan *
 	return done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("PersistentVolumeClaim %q", plan.CreateClaim.Name), err)
 }
 
+// noteImage comes before the Pod, which does not come without it: once the Pod has written, the
+// claim must say which image did.
+func (r *Reconciler) noteImage(ctx context.Context, _ *decide.Snapshot, plan *decide.Plan, done *outcome) error {
+	if plan.NoteImage == nil {
+		return nil
+	}
+	return r.patchClaim(ctx, plan.NoteImage, workloadsv1.ReasonCreateDenied, done)
+}
+
 func (r *Reconciler) changeClaim(ctx context.Context, _ *decide.Snapshot, plan *decide.Plan, done *outcome) error {
 	var failures []error
-	for _, change := range plan.ChangeClaim {
-		err := write.Patch(ctx, r.client, change.From, change.To.DeepCopy())
-		if fault.IsRefusal(err) {
-			err = fmt.Errorf("%w. %s", err, change.Remedy)
-		}
-		failures = append(failures, done.refused(workloadsv1.ReasonStorageDenied, fmt.Sprintf("%s of PersistentVolumeClaim %q", change.What, change.To.Name), err))
+	for i := range plan.ChangeClaim {
+		failures = append(failures, r.patchClaim(ctx, &plan.ChangeClaim[i], workloadsv1.ReasonStorageDenied, done))
 	}
 	return fault.Join(failures...)
+}
+
+func (r *Reconciler) patchClaim(ctx context.Context, change *decide.Change[*corev1.PersistentVolumeClaim], reason string, done *outcome) error {
+	err := write.Patch(ctx, r.client, change.From, change.To.DeepCopy())
+	if fault.IsRefusal(err) {
+		err = fmt.Errorf("%w. %s", err, change.Remedy)
+	}
+	return done.refused(reason, fmt.Sprintf("%s of PersistentVolumeClaim %q", change.What, change.To.Name), err)
 }
 
 func (r *Reconciler) pod(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan, done *outcome) error {
@@ -149,6 +162,9 @@ func (r *Reconciler) remove(ctx context.Context, snap *decide.Snapshot, removal 
 	}
 	if now.UID != snap.Database.UID || now.Generation != snap.Database.Generation {
 		return apierrors.NewConflict(workloadsv1.GroupVersion.WithResource("databases").GroupResource(), now.Name, errors.New("it has changed since it was read"))
+	}
+	if err := r.keepsData(ctx, snap.Claim); err != nil {
+		return err
 	}
 	if removal.Successor != nil {
 		if err := r.accepts(ctx, removal.Successor, done); err != nil || done.refusal != nil {
@@ -188,6 +204,22 @@ func (r *Reconciler) try(ctx context.Context, plan *decide.Plan, done *outcome) 
 	}
 	what := fmt.Sprintf("Pod %q, in which the next Pod is tried out (to have Pod %q replaced without that, delete it)", trial.Name, next.Name)
 	return done.refused(workloadsv1.ReasonCreateDenied, what, err)
+}
+
+// keepsData fails where the claim is being deleted: it waits for the Pod, and takes the data
+// with it. The claim is nil where there is none.
+func (r *Reconciler) keepsData(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
+	if claim == nil {
+		return nil
+	}
+	var now corev1.PersistentVolumeClaim
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(claim), &now); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if now.DeletionTimestamp != nil {
+		return apierrors.NewConflict(corev1.Resource("persistentvolumeclaims"), now.Name, errors.New("it is being deleted"))
+	}
+	return nil
 }
 
 // accepts asks the API server whether it would create a Pod in the place of the one that

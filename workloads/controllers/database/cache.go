@@ -87,7 +87,7 @@ func slimClaim(object any) (any, error) {
 	}
 	return &corev1.PersistentVolumeClaim{
 		ObjectMeta: slimMeta(&claim.ObjectMeta),
-		Spec:       corev1.PersistentVolumeClaimSpec{Resources: claim.Spec.Resources},
+		Spec:       corev1.PersistentVolumeClaimSpec{Resources: claim.Spec.Resources, VolumeName: claim.Spec.VolumeName},
 		Status:     corev1.PersistentVolumeClaimStatus{Phase: claim.Status.Phase},
 	}, nil
 }

@@ -166,6 +166,7 @@ func TestAnObjectOfAnotherIsLeftAlone(t *testing.T) {
 	w.Eventually(w.ready(d)).Should(Equal(workloadsv1.ReasonNameTaken))
 	w.Eventually(w.EventsOf(d, "NameTaken")).Should(HaveLen(1))
 	w.Expect(w.Exists(w.pod(d))).To(BeFalse())
+	w.Expect(w.Exists(w.fallback(d))).To(BeFalse(), "its owner chooses what answers for it")
 	kept := w.service(d)
 	w.Expect(w.Exists(kept)).To(BeTrue())
 	w.Expect(kept.ResourceVersion).To(Equal(service.ResourceVersion))
@@ -279,6 +280,54 @@ func TestAClaimGoesWithTheDatabaseWhereItsPolicySaysSo(t *testing.T) {
 	w.Expect(claim.OwnerReferences[0].UID).To(Equal(d.UID))
 }
 
+// The finalizer of the API server's admission keeps the claim: no controller takes it off here.
+func TestAPodIsKeptWhileItsClaimIsBeingDeleted(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	d := w.running(withStorage)
+	pod := w.uid(w.pod(d))()
+	claim := w.claim(d)
+	w.Expect(w.Cluster.Client.Delete(t.Context(), claim)).To(Succeed())
+	w.Expect(w.Exists(claim)).To(BeTrue())
+	testenv.Update(w.World, d, func(d *workloadsv1.Database) { d.Spec.Image = "mongo:7.0" })
+	w.Eventually(w.ready(d)).Should(Equal(workloadsv1.ReasonStorageTerminating))
+	w.Eventually(func() int64 { return w.condition(d, workloadsv1.ConditionReady).ObservedGeneration }).Should(Equal(d.Generation))
+	w.settled()
+	w.Expect(w.uid(w.pod(d))()).To(Equal(pod))
+}
+
+// A Pod that wrote before the claim says which image it has could be followed by any other.
+func TestAnImageIsNotedBeforeItsPodIsMade(t *testing.T) {
+	w := newWorld(t)
+	var loses atomic.Bool
+	var lost atomic.Int32
+	w.start(func(r testenv.Request) testenv.Verdict {
+		if loses.Load() && r.Method == http.MethodPatch && r.Resource() == "persistentvolumeclaims" {
+			lost.Add(1)
+			return testenv.Lose
+		}
+		return testenv.Pass
+	})
+	d := w.running(withStorage)
+	noted := func() string {
+		claim := w.claim(d)
+		w.Expect(w.Exists(claim)).To(BeTrue())
+		return claim.Annotations[workloadsv1.AnnotationImage]
+	}
+	w.Expect(noted()).To(Equal("mongo:4.0"))
+	loses.Store(true)
+	w.Delete(w.pod(d))
+	w.Eventually(w.Exists).WithArguments(w.pod(d)).Should(BeTrue(), "there is nothing new to note")
+	testenv.Update(w.World, d, func(d *workloadsv1.Database) { d.Spec.Suspend = true })
+	w.Eventually(w.Exists).WithArguments(w.pod(d)).Should(BeFalse())
+	testenv.Update(w.World, d, func(d *workloadsv1.Database) { d.Spec.Suspend, d.Spec.Image = false, "mongo:7.0" })
+	w.Eventually(lost.Load).Should(BeNumerically(">", 2))
+	w.Expect(w.Exists(w.pod(d))).To(BeFalse())
+	loses.Store(false)
+	w.Eventually(w.Exists).WithArguments(w.pod(d)).Should(BeTrue())
+	w.Expect(noted()).To(Equal("mongo:7.0"))
+}
+
 func TestASuspendedDatabaseKeepsAllButItsPod(t *testing.T) {
 	w := newWorld(t)
 	w.start()
@@ -291,20 +340,6 @@ func TestASuspendedDatabaseKeepsAllButItsPod(t *testing.T) {
 	}
 	testenv.Update(w.World, d, func(d *workloadsv1.Database) { d.Spec.Suspend = false })
 	w.Eventually(w.Exists).WithArguments(w.pod(d)).Should(BeTrue())
-}
-
-// A Pod with a volume that another Pod writes as well is lost.
-func TestAPodOnALostNodeIsForcedOnlyWithoutAVolume(t *testing.T) {
-	w := newWorld(t)
-	w.start()
-	d := w.running(withStorage)
-	pod := w.pod(d)
-	w.Expect(w.Exists(pod)).To(BeTrue())
-	w.Schedule(pod)
-	w.Expect(w.Cluster.Client.Delete(t.Context(), pod, client.GracePeriodSeconds(1))).To(Succeed())
-	w.Eventually(w.ready(d)).Should(Equal(workloadsv1.ReasonReplacing))
-	w.settled()
-	w.Expect(w.uid(w.pod(d))()).To(Equal(string(pod.UID)), "it is waited for")
 }
 
 func TestInASettledWorldNothingIsWritten(t *testing.T) {

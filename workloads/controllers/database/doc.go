@@ -30,7 +30,7 @@
 //
 // # State
 //
-// There is none but the objects: the hash of the spec on a Pod says what it was made from,
-// and the engine on the claim whose data it holds. A password is generated only while there
-// is neither a claim nor a Pod, which would have another one.
+// There is none but the objects: the hash of the spec on the Pod says what it was made from,
+// and the engine and the image on the claim which of them have its data. A password is
+// generated only while there is neither a claim nor a Pod, which would have another one.
 package database

@@ -42,11 +42,8 @@ func (o *observer) observe(ctx context.Context, key types.NamespacedName) (decid
 	if snap.Service, err = existing[corev1.Service](ctx, o, key); err != nil {
 		return snap, err
 	}
-	if d.Spec.Storage != nil {
-		claim := types.NamespacedName{Namespace: d.Namespace, Name: d.ClaimName()}
-		if snap.Claim, err = existing[corev1.PersistentVolumeClaim](ctx, o, claim); err != nil {
-			return snap, err
-		}
+	if snap.Claim, err = o.claim(ctx, d, snap.Pod); err != nil {
+		return snap, err
 	}
 	if snap.Secret, err = o.secret(ctx, d); err != nil {
 		return snap, err
@@ -75,6 +72,20 @@ func (o *observer) trial(ctx context.Context, snap *decide.Snapshot) (*corev1.Po
 	return read.Existing[corev1.Pod](ctx, o.cached, key)
 }
 
+// claim reads the claim with the data. Without a Pod the cache is not enough: which image the
+// next one has depends on which one the last had.
+func (o *observer) claim(ctx context.Context, d *workloadsv1.Database, pod *corev1.Pod) (*corev1.PersistentVolumeClaim, error) {
+	key := types.NamespacedName{Namespace: d.Namespace, Name: d.ClaimName()}
+	switch {
+	case d.Spec.Storage == nil:
+		return nil, nil
+	case pod == nil:
+		return read.Existing[corev1.PersistentVolumeClaim](ctx, o.live, key)
+	default:
+		return existing[corev1.PersistentVolumeClaim](ctx, o, key)
+	}
+}
+
 // secret looks whether there are credentials. Secrets are not watched, because a watch reads
 // all of them.
 func (o *observer) secret(ctx context.Context, d *workloadsv1.Database) (decide.Secret, error) {
@@ -82,7 +93,9 @@ func (o *observer) secret(ctx context.Context, d *workloadsv1.Database) (decide.
 	if err != nil || secret == nil {
 		return decide.Secret{}, err
 	}
-	seen := decide.Secret{Found: true, Ours: render.IsOurs(d, secret), Earlier: render.IsEarlier(d, secret)}
+	seen := decide.Secret{
+		Found: true, Ours: render.IsOurs(d, secret), Earlier: render.IsEarlier(d, secret), Engine: secret.Annotations[workloadsv1.AnnotationEngine],
+	}
 	for _, key := range engine.Of(d.Spec.Type).Keys() {
 		if len(secret.Data[key]) == 0 {
 			seen.Missing = append(seen.Missing, key)

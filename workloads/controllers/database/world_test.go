@@ -113,7 +113,8 @@ var reasons = map[string][]string{
 	"Ready/False": {
 		workloadsv1.ReasonStarting, workloadsv1.ReasonReplacing, workloadsv1.ReasonSuspended, workloadsv1.ReasonCreateDenied,
 		workloadsv1.ReasonNameTaken, workloadsv1.ReasonSecretInvalid, workloadsv1.ReasonImagePullFailing,
-		workloadsv1.ReasonPodFailing, workloadsv1.ReasonUnschedulable, workloadsv1.ReasonStoragePending, workloadsv1.ReasonNodeLost,
+		workloadsv1.ReasonPodFailing, workloadsv1.ReasonUnschedulable, workloadsv1.ReasonStoragePending,
+		workloadsv1.ReasonStorageTerminating, workloadsv1.ReasonNodeLost,
 	},
 	"Protected/True": {criticalv2.ReasonStandbyReady},
 	"Protected/False": {

@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -84,16 +85,20 @@ func carriedOut(s decide.Snapshot, plan *decide.Plan) decide.Snapshot {
 		s.Service.Spec.Ports[0].NodePort = 31480
 	}
 	if plan.Generate {
-		s.Secret = decide.Secret{Found: true, Ours: true}
+		s.Secret = decide.Secret{Found: true, Ours: true, Engine: string(s.Database.Spec.Type)}
 	}
 	if plan.CreateClaim != nil {
 		s.Claim = plan.CreateClaim.DeepCopy()
 		s.Claim.Status.Phase = corev1.ClaimBound
 	}
+	if plan.NoteImage != nil {
+		s.Claim = plan.NoteImage.To
+	}
 	for _, change := range plan.ChangeClaim {
 		s.Claim = s.Claim.DeepCopy()
 		s.Claim.Spec.Resources.Requests = largest(s.Claim, change.To)
 		s.Claim.OwnerReferences = change.To.OwnerReferences
+		maps.Copy(s.Claim.Annotations, change.To.Annotations)
 	}
 	switch {
 	case plan.CreatePod != nil:

@@ -45,6 +45,8 @@ type Secret struct {
 	// Ours reports whether the operator generated it for this Database, or left it for the
 	// next. Earlier reports whether it is about to go with a Database of the same name.
 	Ours, Earlier bool
+	// Engine for which the operator generated it; empty where that is not known.
+	Engine string
 	// Missing are the keys that it must have and does not.
 	Missing []string
 }
@@ -66,6 +68,9 @@ type Plan struct {
 	CreateClaim *corev1.PersistentVolumeClaim
 	// ChangeClaim are the changes of the claim, each by itself: one may be refused.
 	ChangeClaim []Change[*corev1.PersistentVolumeClaim]
+	// NoteImage notes on the claim which image the Pod that is missing brings to its data; nil
+	// where that is noted. Without the note there is no Pod.
+	NoteImage *Change[*corev1.PersistentVolumeClaim]
 	// CreatePod is the Pod that is missing; nil if none is.
 	CreatePod *corev1.Pod
 	// ChangePod gives the Pod back its labels and its owner; nil if it has them.
@@ -109,7 +114,7 @@ type Trial struct {
 // IsEmpty reports whether nothing is to be written but the status.
 func (p *Plan) IsEmpty() bool {
 	return p.Fallback == fallback.Change{} && p.Service == nil && !p.Generate && p.CreateClaim == nil && len(p.ChangeClaim) == 0 &&
-		p.CreatePod == nil && p.ChangePod == nil && p.RemovePod == nil && p.CreateTrial == nil && p.RemoveTrial == nil
+		p.NoteImage == nil && p.CreatePod == nil && p.ChangePod == nil && p.RemovePod == nil && p.CreateTrial == nil && p.RemoveTrial == nil
 }
 
 // Decide decides what a Database needs. One that is deleted needs nothing: all that goes
@@ -126,6 +131,7 @@ func Decide(s Snapshot) Plan {
 	d.expose()
 	d.store()
 	d.run()
+	d.noteImage()
 	d.describe()
 	d.explain()
 	return d.plan
@@ -147,8 +153,12 @@ type decision struct {
 
 // blocked reports whether no Pod may be made or replaced: what runs goes on running.
 func (d *decision) blocked() bool {
-	return d.conflict != "" || d.earlier != "" || d.secretProblem != ""
+	return d.conflict != "" || d.earlier != "" || d.secretProblem != "" || d.losesData()
 }
+
+// losesData reports whether the claim is being deleted: it goes, with the data, once no Pod
+// uses it.
+func (d *decision) losesData() bool { return d.Claim != nil && d.Claim.DeletionTimestamp != nil }
 
 // ours is the Database's own Pod; nil if there is none.
 func (s *Snapshot) ours() *corev1.Pod {

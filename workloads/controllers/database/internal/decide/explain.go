@@ -36,6 +36,10 @@ var rules = []rule{
 		message: func(d *decision) string { return d.conflict }, unwatched: true, running: true,
 	},
 	{
+		when:   func(d *decision) bool { return d.losesData() && (d.earlier == "" || d.ours() != nil) },
+		reason: workloadsv1.ReasonStorageTerminating, message: howToSaveTheData, running: true,
+	},
+	{
 		when: func(d *decision) bool { return d.earlier != "" }, reason: workloadsv1.ReasonReplacing,
 		message: func(d *decision) string { return d.earlier }, unwatched: true,
 	},
@@ -142,6 +146,20 @@ var rules = []rule{
 
 // answers reports whether the database answers, and is as the spec says.
 func (d *decision) answers() bool { return isReady(d.Pod) && d.trial == nil }
+
+// howToSaveTheData says what can be done while a claim is being deleted, which nothing stops.
+func howToSaveTheData(d *decision) string {
+	claim, keep := d.Claim, ""
+	if claim.Spec.VolumeName != "" {
+		keep = fmt.Sprintf("To keep the volume, `kubectl patch pv %s -p '{\"spec\":{\"persistentVolumeReclaimPolicy\":\"Retain\"}}'`. ", claim.Spec.VolumeName)
+	}
+	if pod := d.ours(); pod != nil {
+		return fmt.Sprintf("PersistentVolumeClaim %q is being deleted, and its data goes once Pod %q does, which is therefore left alone. %s"+
+			"To keep the data only, copy it to another Database. Then delete the Pod: the next one begins without data.", claim.Name, pod.Name, keep)
+	}
+	return fmt.Sprintf("PersistentVolumeClaim %q is being deleted, with its data. %sOnce it is gone, a Pod is made that begins without data; "+
+		"`kubectl describe pvc %s` says what it waits for.", claim.Name, keep, claim.Name)
+}
 
 func always(*decision) bool { return true }
 

@@ -64,8 +64,11 @@ func randomWorld(r *rand.Rand) decide.Snapshot {
 	if d.Spec.Storage != nil && r.IntN(3) > 0 {
 		s.Claim = randomClaim(r, d)
 	}
-	if r.IntN(3) > 0 {
-		s.Secret = decide.Secret{Found: true, Ours: r.IntN(5) > 0, Missing: one(r, nil, nil, nil, []string{"password"})}
+	if r.IntN(6) > 0 {
+		s.Secret = decide.Secret{Found: true, Ours: r.IntN(8) > 0, Engine: one(r, "", "", string(d.Spec.Type), string(d.Spec.Type), "mysql")}
+		if r.IntN(8) == 0 {
+			s.Secret.Missing = []string{"password"}
+		}
 	}
 	if r.IntN(2) > 0 {
 		s.Trial = randomTrial(r, &s)
@@ -123,6 +126,12 @@ func randomClaim(r *rand.Rand, d *workloadsv1.Database) *corev1.PersistentVolume
 	claim := render.Claim(d)
 	claim.Status.Phase = one(r, corev1.ClaimBound, corev1.ClaimPending)
 	claim.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse(one(r, "1Gi", "2Gi", "3Gi"))
+	if had := one(r, "", "mongo:3.6", "mongo:7.0", image); had != "" {
+		claim.Annotations[workloadsv1.AnnotationImage] = had
+	}
+	if r.IntN(8) == 0 {
+		claim.DeletionTimestamp = new(metav1.NewTime(now))
+	}
 	switch r.IntN(6) {
 	case 0:
 		claim.ObjectMeta = foreign(d.ClaimName())
@@ -180,6 +189,20 @@ func TestAPasswordIsGeneratedOnlyWhereNoDataKnowsAnother(t *testing.T) {
 	NewWithT(t).Expect(generated).To(BeNumerically(">", 0))
 }
 
+// Its name, password and address would be of a database that is not there.
+func TestADatabaseHasNoSecretOfAnotherEngine(t *testing.T) {
+	others := 0
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+		if s.Secret.Engine == "" || s.Secret.Engine == string(s.Database.Spec.Type) || !s.Database.OwnsSecret() {
+			return
+		}
+		others++
+		g.Expect(plan.CreatePod).To(BeNil())
+		g.Expect(plan.CreateClaim).To(BeNil())
+	})
+	NewWithT(t).Expect(others).To(BeNumerically(">", 0))
+}
+
 // No Plan can delete a claim: it has no field for it. A change keeps all that holds data.
 func TestAClaimIsNeverDeletedAndNeverShrinks(t *testing.T) {
 	eachWorld(t, func(g Gomega, _ *decide.Snapshot, plan *decide.Plan) {
@@ -190,6 +213,50 @@ func TestAClaimIsNeverDeletedAndNeverShrinks(t *testing.T) {
 			g.Expect(change.To.Name).To(Equal(change.From.Name))
 		}
 	})
+}
+
+// An engine may not read what another version of it wrote: the operator's setting is for data
+// that no engine has had, and which one has it is noted before there is a Pod.
+func TestDataIsGivenToAnotherImageOnlyByTheSpec(t *testing.T) {
+	given, noted := 0, 0
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+		if plan.CreatePod == nil || s.Database.Spec.Storage == nil {
+			return
+		}
+		gets, claim := plan.CreatePod.Spec.Containers[0].Image, plan.CreateClaim
+		switch {
+		case plan.NoteImage != nil:
+			noted++
+			g.Expect(plan.NoteImage.From).To(BeIdenticalTo(s.Claim), "one that has changed since is not written")
+			claim = plan.NoteImage.To
+		case claim == nil:
+			claim = s.Claim
+		}
+		g.Expect(claim.Annotations).To(HaveKeyWithValue(workloadsv1.AnnotationImage, gets))
+		if s.Claim != nil && s.Database.Spec.Image == "" && s.Claim.Annotations[workloadsv1.AnnotationImage] != "" {
+			given++
+			g.Expect(gets).To(Equal(s.Claim.Annotations[workloadsv1.AnnotationImage]))
+		}
+	})
+	NewWithT(t).Expect(given).To(BeNumerically(">", 0))
+	NewWithT(t).Expect(noted).To(BeNumerically(">", 0))
+}
+
+// What the dry run accepts must be what is made when the last Pod is gone.
+func TestTheNextPodIsTheOneThatTheAPIServerWasAskedAbout(t *testing.T) {
+	replaced := 0
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+		if plan.RemovePod == nil || plan.RemovePod.Successor == nil || s.Database.Spec.Storage == nil {
+			return
+		}
+		next := carriedOut(*s, plan)
+		next.Image = "mongo:9.9"
+		if made := decide.Decide(next).CreatePod; made != nil {
+			replaced++
+			g.Expect(made.Spec).To(Equal(plan.RemovePod.Successor.Spec))
+		}
+	})
+	NewWithT(t).Expect(replaced).To(BeNumerically(">", 0))
 }
 
 func TestAfterAllIsWrittenNothingIsLeftToWrite(t *testing.T) {
@@ -239,12 +306,30 @@ func TestBadInputNeverTakesAwayWhatRuns(t *testing.T) {
 			return
 		}
 		switch reason {
-		case workloadsv1.ReasonNameTaken, workloadsv1.ReasonSecretInvalid, workloadsv1.ReasonImagePullFailing, workloadsv1.ReasonPodFailing:
+		case workloadsv1.ReasonNameTaken, workloadsv1.ReasonSecretInvalid, workloadsv1.ReasonImagePullFailing, workloadsv1.ReasonPodFailing,
+			workloadsv1.ReasonStorageTerminating:
 			kept++
 			g.Expect(plan.RemovePod).To(BeNil(), reason)
 		}
 		if plan.RemovePod != nil {
 			g.Expect(plan.RemovePod.Successor).NotTo(BeNil(), "the API server is asked before it goes")
+		}
+	})
+	NewWithT(t).Expect(kept).To(BeNumerically(">", 0))
+}
+
+// The claim waits for the Pod that uses it, and the next one would begin without data.
+func TestAClaimThatIsBeingDeletedKeepsItsPod(t *testing.T) {
+	kept := 0
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+		if s.Claim == nil || s.Claim.DeletionTimestamp == nil {
+			return
+		}
+		g.Expect(plan.RemovePod).To(BeNil())
+		g.Expect(plan.CreatePod).To(BeNil())
+		g.Expect(plan.ChangeClaim).To(BeEmpty())
+		if s.Pod != nil {
+			kept++
 		}
 	})
 	NewWithT(t).Expect(kept).To(BeNumerically(">", 0))
@@ -256,6 +341,10 @@ func TestWhatIsAnothersIsLeftAlone(t *testing.T) {
 		if s.Service != nil && isForeign(s.Service) {
 			g.Expect(plan.Service).To(BeNil())
 			g.Expect(plan.Status.Address).To(BeEmpty())
+			g.Expect(plan.Fallback.Apply).To(BeNil(), "it would take the place of what the Service's team has chosen")
+			if made := s.Fallback.Object; made != nil && !isForeign(made) && !s.Fallback.Pending {
+				g.Expect(plan.Fallback.Remove).To(BeIdenticalTo(made))
+			}
 		}
 		if s.Pod != nil && isForeign(s.Pod) {
 			g.Expect([]any{plan.CreatePod, plan.ChangePod, plan.RemovePod}).To(HaveEach(BeNil()))
@@ -269,6 +358,19 @@ func TestWhatIsAnothersIsLeftAlone(t *testing.T) {
 			g.Expect(plan.Fallback).To(Equal(fallback.Change{}))
 		}
 	})
+}
+
+// The garbage collector takes it in the next moment.
+func TestAClaimThatGoesWithAnEarlierDatabaseIsNotUsed(t *testing.T) {
+	waited := 0
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+		if s.Claim != nil && len(s.Claim.OwnerReferences) > 0 && s.Claim.OwnerReferences[0].UID == "of-an-earlier-one" {
+			waited++
+			g.Expect(plan.CreatePod).To(BeNil())
+			g.Expect(plan.ChangeClaim).To(BeEmpty())
+		}
+	})
+	NewWithT(t).Expect(waited).To(BeNumerically(">", 0))
 }
 
 // What no watch reports is looked for again: ever more seldom, and never not at all.

@@ -27,18 +27,27 @@ func (d *decision) findConflict() {
 	}
 	if d.Database.Spec.Storage != nil && d.Claim != nil {
 		d.checkOwner("PersistentVolumeClaim", d.Claim)
-		if holds := d.Claim.Annotations[workloadsv1.AnnotationEngine]; holds != "" && holds != string(d.Database.Spec.Type) {
+		if holds := d.Claim.Annotations[workloadsv1.AnnotationEngine]; isOther(holds, d.Database) {
 			d.refuse("PersistentVolumeClaim %q holds the data of an earlier Database of type %.20q: create a Database of that type or of another name, or delete the claim if its data is not needed.",
 				d.Claim.Name, holds)
 		}
 	}
 	switch name := d.Database.SecretName(); {
-	case !d.Secret.Found || !d.Database.OwnsSecret() || d.Secret.Ours:
+	case !d.Secret.Found || !d.Database.OwnsSecret():
 	case d.Secret.Earlier:
 		d.wait("Secret", name)
+	case d.Secret.Ours && isOther(d.Secret.Engine, d.Database):
+		d.refuse("Secret %q has the credentials of an earlier Database of type %.20q: create a Database of that type or of another name, or delete the Secret if the data that it opens is not needed.",
+			name, d.Secret.Engine)
+	case d.Secret.Ours:
 	default:
 		d.refuse("Secret %q exists and was not generated for this Database, so that it is left alone: delete it, or create a Database whose spec.credentials.secretName names it.", name)
 	}
+}
+
+// isOther reports whether an object says that it is of another engine.
+func isOther(engine string, db *workloadsv1.Database) bool {
+	return engine != "" && engine != string(db.Spec.Type)
 }
 
 // checkOwner looks whose an object is that has a name which the Database needs.
@@ -63,15 +72,23 @@ func (d *decision) wait(kind, name string) {
 }
 
 // protect lets the core answer while the Database does not. It comes before the Service, so
-// that this is protected from its first moment.
+// that this is protected from its first moment. The Service of another is not the Database's
+// to protect: what names it would come before what its own team has chosen.
 func (d *decision) protect() {
 	if d.Fallback.Pending {
 		return
 	}
 	service, owner := render.Service(d.Database), render.Controller(d.Database)
 	wanted := fallback.For(service, owner, d.Database.Spec.Fallback)
-	d.plan.Fallback = d.Fallback.ChangeOf(wanted, owner)
 	said := d.Fallback.Protected(service, wanted, owner)
+	if d.Service != nil && !render.IsOurs(d.Database, d.Service) && !render.IsEarlier(d.Database, d.Service) {
+		wanted = nil
+		said = fallback.Protection{
+			Reason:  workloadsv1.ReasonNameTaken,
+			Message: fmt.Sprintf("Service %q does not belong to this Database, which protects its own only.", service.Name),
+		}
+	}
+	d.plan.Fallback = d.Fallback.ChangeOf(wanted, owner)
 	d.conditions().Set(workloadsv1.ConditionProtected, said.Is, said.Reason, bounded(said.Message))
 	if said.Reason == workloadsv1.ReasonNameTaken || d.Fallback.Refused != "" {
 		d.lookAgain()
@@ -126,7 +143,7 @@ func (d *decision) store() {
 // changeClaim lets a claim grow, and gives it the owner that the deletion policy says. It
 // never shrinks, and is never deleted.
 func (d *decision) changeClaim() {
-	if d.Claim.DeletionTimestamp != nil {
+	if d.losesData() {
 		return
 	}
 	size, has := render.Size(d.Database), d.Claim.Spec.Resources.Requests[corev1.ResourceStorage]
@@ -139,7 +156,7 @@ func (d *decision) changeClaim() {
 		})
 	}
 	owners := slices.DeleteFunc(slices.Clone(d.Claim.OwnerReferences), func(owner metav1.OwnerReference) bool {
-		return owner.Kind == workloadsv1.DatabaseKind.Kind && owner.Name == d.Database.Name
+		return owner.UID == d.Database.UID
 	})
 	owners = append(owners, render.ClaimOwners(d.Database)...)
 	if !equality.Semantic.DeepEqual(owners, d.Claim.OwnerReferences) {
@@ -150,6 +167,34 @@ func (d *decision) changeClaim() {
 			Remedy: "This cluster lets only those change owners who may delete, and the operator may not delete claims: change metadata.ownerReferences of the claim yourself.",
 		})
 	}
+}
+
+// noteImage notes on the claim which image its data is given to: before the Pod is made that
+// brings it there, and where the note is lost.
+func (d *decision) noteImage() {
+	pod := cmp.Or(d.plan.CreatePod, d.ours())
+	if pod == nil || d.Database.Spec.Storage == nil || d.conflict != "" || d.earlier != "" {
+		return
+	}
+	image := render.ImageOf(d.Database, pod)
+	if d.plan.CreateClaim != nil {
+		metav1.SetMetaDataAnnotation(&d.plan.CreateClaim.ObjectMeta, workloadsv1.AnnotationImage, image)
+		return
+	}
+	if d.Claim == nil || d.losesData() || d.Claim.Annotations[workloadsv1.AnnotationImage] == image {
+		return
+	}
+	noted := d.Claim.DeepCopy()
+	metav1.SetMetaDataAnnotation(&noted.ObjectMeta, workloadsv1.AnnotationImage, image)
+	change := Change[*corev1.PersistentVolumeClaim]{
+		From: d.Claim, To: noted, What: "the note of the image",
+		Remedy: "Let it set the annotation " + workloadsv1.AnnotationImage + ": without it, another setting of the operator could bring the data to an engine that cannot read it.",
+	}
+	if d.plan.CreatePod != nil {
+		d.plan.NoteImage = &change
+		return
+	}
+	d.plan.ChangeClaim = append(d.plan.ChangeClaim, change)
 }
 
 // describe says what there is.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/critical-service/operator/internal/controller/drift"
@@ -18,9 +19,9 @@ const (
 	// nodeMargin is how long after its time a Pod that is ending may still be there before
 	// its node counts as lost.
 	nodeMargin = 30 * time.Second
-	// endedWait is how old a Pod that has ended must be before it is replaced: one that a
-	// node rejects at once must not be made again and again.
-	endedWait = 10 * time.Second
+	// shortestEndedWait is how old a Pod that has ended must be at least before it is
+	// replaced: see endedWait.
+	shortestEndedWait = 10 * time.Second
 )
 
 // run makes the Pod, keeps it, or takes it away. There is never more than one: the next one
@@ -35,6 +36,8 @@ func (d *decision) run() {
 	case pod == nil:
 	case pod.DeletionTimestamp != nil:
 		d.plan.RemovePod = d.end(pod)
+	case d.losesData():
+		d.keep(pod)
 	case d.Database.Spec.Suspend:
 		d.plan.RemovePod = &Removal{Pod: pod}
 	case hasEnded(pod):
@@ -50,14 +53,17 @@ func (d *decision) run() {
 // wanted is the Pod as it is to be.
 func (d *decision) wanted() *corev1.Pod { return render.Pod(d.Database, d.image()) }
 
-// image is what the spec says, else what runs, else the setting: a setting that changes with
-// the operator must not bring data to an engine that cannot read it.
+// image is what the spec says, else what runs, else what last had the data, else the setting: a
+// setting that changes with the operator must not bring data to an engine that cannot read it.
 func (s *Snapshot) image() string {
-	running := ""
+	running, last := "", ""
 	if pod := s.ours(); pod != nil {
 		running = render.ImageOf(s.Database, pod)
 	}
-	return cmp.Or(s.Database.Spec.Image, running, s.Image)
+	if s.Claim != nil {
+		last = s.Claim.Annotations[workloadsv1.AnnotationImage]
+	}
+	return cmp.Or(s.Database.Spec.Image, running, last, s.Image)
 }
 
 // isCurrent reports whether a Pod was made from what the spec says now.
@@ -96,9 +102,20 @@ func hasEnded(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }
 
+// endedWait is how old a Pod that has ended must be before it is replaced. One that its node
+// rejects at once, or evicts again and again, must not be made at this pace for ever: each is
+// kept for as long as the Database had not been ready when it was made, so that this doubles.
+func (d *decision) endedWait(pod *corev1.Pod) time.Duration {
+	var failing time.Duration
+	if ready := meta.FindStatusCondition(d.status.Conditions, workloadsv1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
+		failing = pod.CreationTimestamp.Sub(ready.LastTransitionTime.Time)
+	}
+	return min(max(failing, shortestEndedWait), longestWait)
+}
+
 // clear takes a Pod away that has ended, so that another can be made.
 func (d *decision) clear(pod *corev1.Pod) *Removal {
-	if left := pod.CreationTimestamp.Add(endedWait).Sub(d.Now); left > 0 {
+	if left := pod.CreationTimestamp.Add(d.endedWait(pod)).Sub(d.Now); left > 0 {
 		d.recheckIn(left)
 		return nil
 	}

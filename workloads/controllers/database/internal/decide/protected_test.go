@@ -75,6 +75,25 @@ func TestHowTheServiceIsProtected(t *testing.T) {
 	}
 }
 
+// A ServiceFallback that names a Service comes before those that select it: another user's
+// must not get one because a Database has its name.
+func TestADatabaseProtectsItsOwnServiceOnly(t *testing.T) {
+	g := NewWithT(t)
+	s := running(func(s *decide.Snapshot) { s.Service.ObjectMeta = foreign("orders") })
+	g.Expect(decide.Decide(s).Fallback.Remove).To(BeIdenticalTo(s.Fallback.Object), "what is there from before goes")
+	got := protected(t, s)
+	g.Expect(got.Reason).To(Equal(workloadsv1.ReasonNameTaken))
+	g.Expect(got.Message).To(ContainSubstring(`Service "orders" does not belong to this Database`))
+	s.Fallback.Object = nil
+	g.Expect(decide.Decide(s).Fallback).To(Equal(fallback.Change{}))
+
+	s = running(func(s *decide.Snapshot) {
+		s.Service.OwnerReferences[0].UID, s.Fallback.Object = "of-an-earlier-one", nil
+	})
+	g.Expect(decide.Decide(s).Fallback.Apply).NotTo(BeNil(), "the next Service is born protected")
+	g.Expect(protected(t, s).Reason).To(Equal(workloadsv1.ReasonFallbackPending))
+}
+
 // When the operator starts, what the core says is not read yet: nothing is said instead.
 func TestWhatIsNotReadYetChangesNothing(t *testing.T) {
 	g := NewWithT(t)

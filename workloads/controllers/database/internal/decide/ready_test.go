@@ -35,6 +35,11 @@ func refused(reason string) func(*decide.Snapshot) {
 	}
 }
 
+// deleted marks the claim as being deleted.
+func deleted(s *decide.Snapshot) {
+	s.Claim.DeletionTimestamp, s.Claim.Spec.VolumeName = new(metav1.NewTime(now)), "pv-7"
+}
+
 func TestHowADatabaseStands(t *testing.T) {
 	const goesOn = "Until then, the database answers as it did."
 	for sentence, c := range map[string]struct {
@@ -102,6 +107,29 @@ func TestHowADatabaseStands(t *testing.T) {
 			func(s *decide.Snapshot) { s.Pod.OwnerReferences[0].UID = "of-an-earlier-one" },
 			workloadsv1.ReasonReplacing, []string{`Pod "orders" of an earlier Database`, "goes first"},
 		},
+		"a claim that goes with an earlier Database of the name": {
+			func(s *decide.Snapshot) {
+				s.Pod, s.Claim.OwnerReferences = nil, []metav1.OwnerReference{{APIVersion: "mycrd.com/v1", Kind: "Database", Name: "orders", UID: "of-an-earlier-one"}}
+			},
+			workloadsv1.ReasonReplacing, []string{`PersistentVolumeClaim "orders-data" of an earlier Database`, "goes first"},
+		},
+		"a claim that is being deleted, while it is used": {
+			func(s *decide.Snapshot) { deleted(s); s.Database.Spec.Suspend = true },
+			workloadsv1.ReasonStorageTerminating, []string{`goes once Pod "orders" does`, "kubectl patch pv pv-7 ", "copy it to another Database", goesOn},
+		},
+		"a claim that is being deleted, before it has a volume": {
+			func(s *decide.Snapshot) { deleted(s); s.Claim.Spec.VolumeName = "" }, workloadsv1.ReasonStorageTerminating, []string{"left alone. To keep the data only"},
+		},
+		"a claim that is being deleted, and no Pod has": {
+			func(s *decide.Snapshot) { deleted(s); s.Pod = nil }, workloadsv1.ReasonStorageTerminating, []string{"kubectl patch pv pv-7 ", "kubectl describe pvc orders-data"},
+		},
+		"a claim that is being deleted with an earlier Database of the name": {
+			func(s *decide.Snapshot) {
+				deleted(s)
+				s.Pod, s.Claim.OwnerReferences = nil, []metav1.OwnerReference{{Kind: "Database", Name: "orders", UID: "of-an-earlier-one"}}
+			},
+			workloadsv1.ReasonReplacing, []string{"goes first"},
+		},
 		"a Secret of an earlier Database of the name": {
 			func(s *decide.Snapshot) { s.Secret = decide.Secret{Found: true, Earlier: true} }, workloadsv1.ReasonReplacing, []string{"goes first"},
 		},
@@ -119,6 +147,17 @@ func TestHowADatabaseStands(t *testing.T) {
 		"a Secret of another": {
 			func(s *decide.Snapshot) { s.Secret.Ours = false },
 			workloadsv1.ReasonNameTaken, []string{`Secret "orders-credentials" exists`, "spec.credentials.secretName"},
+		},
+		"a Secret that was generated for another engine": {
+			func(s *decide.Snapshot) { s.Secret.Engine = "mysql" },
+			workloadsv1.ReasonNameTaken, []string{`Secret "orders-credentials" has the credentials of an earlier Database of type "mysql"`, "delete the Secret"},
+		},
+		"a Secret of a user's own that was generated for another engine": {
+			func(s *decide.Snapshot) {
+				s.Database.Spec.Credentials.SecretName, s.Secret.Engine = "carts-credentials", "mysql"
+				s.Pod.Annotations[workloadsv1.AnnotationSpec] = render.SpecHash(s.Database, image)
+			},
+			workloadsv1.ReasonRunning, nil,
 		},
 		"a Secret of a user's own that does not exist": {
 			func(s *decide.Snapshot) { s.Database.Spec.Credentials.SecretName, s.Secret = "mine", decide.Secret{} },
@@ -187,7 +226,7 @@ func TestWhatIsDoneWithThePod(t *testing.T) {
 		"another setting of the operator does not": {
 			func(s *decide.Snapshot) { s.Image = "mongo:8.0" }, nothing,
 		},
-		"an image that admission took from a mirror does not": {
+		"an image that an admission webhook has put there does not": {
 			func(s *decide.Snapshot) { s.Pod.Spec.Containers[0].Image = "mirror.example.com/mongo:4.0" }, nothing,
 		},
 		"another type of the Service does not": {
@@ -262,7 +301,7 @@ func TestWhatIsDoneWithTheClaim(t *testing.T) {
 		},
 		"one that outlived a Database of another size keeps its own": {
 			func(s *decide.Snapshot) {
-				s.Claim = render.Claim(database(func(d *workloadsv1.Database) { d.Spec.Storage.Size = "5Gi" }))
+				s.Claim.Spec = render.Claim(database(func(d *workloadsv1.Database) { d.Spec.Storage.Size = "5Gi" })).Spec
 			}, nothing,
 		},
 		"it goes with the Database where the policy says so": {
@@ -276,6 +315,13 @@ func TestWhatIsDoneWithTheClaim(t *testing.T) {
 				s.Claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "mycrd.com/v1", Kind: "Database", Name: "orders", UID: database().UID}}
 			},
 			func(g Gomega, plan *decide.Plan) { g.Expect(plan.ChangeClaim[0].To.OwnerReferences).To(BeEmpty()) },
+		},
+		"the note of the image that has its data is put back": {
+			func(s *decide.Snapshot) { delete(s.Claim.Annotations, workloadsv1.AnnotationImage) },
+			func(g Gomega, plan *decide.Plan) {
+				g.Expect(plan.ChangeClaim).To(HaveLen(1))
+				g.Expect(plan.ChangeClaim[0].To.Annotations).To(HaveKeyWithValue(workloadsv1.AnnotationImage, image))
+			},
 		},
 		"one that is being deleted is left to that": {
 			func(s *decide.Snapshot) { grown(s); s.Claim.DeletionTimestamp = new(metav1.NewTime(now)) }, nothing,

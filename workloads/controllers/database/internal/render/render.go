@@ -4,6 +4,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -81,6 +82,7 @@ func Secret(d *workloadsv1.Database, password string) *corev1.Secret {
 			engine.KeyURI:      []byte(e.URI(Address(d), e.Username, password)),
 		},
 	}
+	made.Annotations = map[string]string{workloadsv1.AnnotationEngine: string(d.Spec.Type)}
 	if d.Spec.Storage != nil {
 		made.OwnerReferences = nil
 	}
@@ -124,10 +126,11 @@ func Labels(d *workloadsv1.Database) map[string]string {
 }
 
 // IsEarlier reports whether an object belongs to an earlier Database of the name: the garbage
-// collector is about to delete it.
+// collector is about to delete it. The owner of a claim is no controller.
 func IsEarlier(d *workloadsv1.Database, object metav1.Object) bool {
-	controller := metav1.GetControllerOf(object)
-	return controller != nil && controller.UID != d.UID && controller.Kind == workloadsv1.DatabaseKind.Kind && controller.Name == d.Name
+	return slices.ContainsFunc(object.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
+		return owner.UID != d.UID && owner.Kind == workloadsv1.DatabaseKind.Kind && owner.Name == d.Name
+	})
 }
 
 // Controller is the reference of what lives and dies with the Database.
