@@ -20,8 +20,9 @@ type engine struct {
 	variables []string
 }
 
-// engines prepare the volume, if that is due.
-var engines = map[string]func(get func(string) string) (engine, error){"mongo": mongo, "mysql": mysql, "postgres": postgres}
+// engines prepare the volume, if that is due. Arguments of the container are the server's, as
+// with the official images.
+var engines = map[string]func(get func(string) string, arguments []string) (engine, error){"mongo": mongo, "mysql": mysql, "postgres": postgres}
 
 func main() {
 	if err := run(); err != nil {
@@ -35,17 +36,16 @@ func run() error {
 	if !known {
 		return fmt.Errorf("ENGINE is %q: it has to be mongo, mysql or postgres", os.Getenv("ENGINE"))
 	}
-	server, err := prepare(os.Getenv)
+	server, err := prepare(os.Getenv, os.Args[1:])
 	if err != nil {
 		return err
 	}
-	// Arguments of the container are the server's, as with the official images.
 	arguments := slices.Concat(server.program, os.Args[1:])
 	return syscall.Exec(server.program[0], arguments, append(os.Environ(), server.variables...)) //nolint:gosec // That is what it is for.
 }
 
 // mongo is FerretDB with SQLite. It makes its user itself, if there is none.
-func mongo(get func(string) string) (engine, error) {
+func mongo(get func(string) string, _ []string) (engine, error) {
 	server := engine{program: []string{"/ferretdb"}, variables: []string{
 		"FERRETDB_HANDLER=sqlite", "FERRETDB_SQLITE_URL=file:/data/db/", "FERRETDB_STATE_DIR=/data/db",
 		"FERRETDB_LISTEN_ADDR=:27017", "FERRETDB_DEBUG_ADDR=-", "FERRETDB_TELEMETRY=disable",

@@ -24,7 +24,7 @@ func TestMongoHasTheUserOfItsVariables(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			server, err := mongo(from(test.variables))
+			server, err := mongo(from(test.variables), nil)
 			if test.err != "" {
 				g.Expect(err).To(MatchError(ContainSubstring(test.err)))
 				return

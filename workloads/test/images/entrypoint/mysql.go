@@ -7,18 +7,28 @@ import (
 	"strings"
 )
 
-const mysqlData = "/var/lib/mysql"
+// mysqlData is where the data is, unless an argument says otherwise.
+const mysqlData, mysqlDataArgument = "/var/lib/mysql", "--datadir="
 
 // mysqlTables makes the system's tables, in this order (mariadb-install-db).
 var mysqlTables = []string{"mysql_system_tables.sql", "mysql_performance_tables.sql", "mysql_system_tables_data.sql"}
 
 // mysql is MariaDB.
-func mysql(get func(string) string) (engine, error) {
+func mysql(get func(string) string, arguments []string) (engine, error) {
+	data := mysqlData
+	for _, argument := range arguments {
+		if path, is := strings.CutPrefix(argument, mysqlDataArgument); is {
+			data = path
+		}
+	}
+	if err := os.MkdirAll(data, 0o700); err != nil { // As the official image does.
+		return engine{}, err
+	}
 	server := []string{
-		"/usr/sbin/mariadbd", "--no-defaults", "--datadir=" + mysqlData, "--tmpdir=" + mysqlData,
+		"/usr/sbin/mariadbd", "--no-defaults", mysqlDataArgument + data, "--tmpdir=" + data,
 		"--lc-messages-dir=/usr/share/mysql", "--plugin-dir=/usr/lib/mysql/plugin",
 	}
-	if !exists(mysqlData + "/mysql") {
+	if !exists(data + "/mysql") {
 		statements, err := mysqlUsers(get)
 		if err != nil {
 			return engine{}, err
@@ -31,7 +41,7 @@ func mysql(get func(string) string) (engine, error) {
 			return engine{}, err
 		}
 	}
-	return engine{program: append(server, "--bind-address=*", "--port=3306", "--socket="+mysqlData+"/mysqld.sock", "--pid-file="+mysqlData+"/mysqld.pid")}, nil
+	return engine{program: append(server, "--bind-address=*", "--port=3306", "--socket="+data+"/mysqld.sock", "--pid-file="+data+"/mysqld.pid")}, nil
 }
 
 func mysqlSystem() (string, error) {

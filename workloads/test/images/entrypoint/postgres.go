@@ -9,7 +9,7 @@ import (
 const postgresPrograms = "/usr/lib/postgresql/15/bin/"
 
 // postgres is PostgreSQL.
-func postgres(get func(string) string) (engine, error) {
+func postgres(get func(string) string, _ []string) (engine, error) {
 	data := otherwise(get("PGDATA"), "/var/lib/postgresql/data")
 	if !exists(data + "/PG_VERSION") {
 		if err := makeCluster(data, get); err != nil {

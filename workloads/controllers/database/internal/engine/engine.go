@@ -37,9 +37,10 @@ type Engine struct {
 	PasswordVariable string
 	// Variables are others that the image needs.
 	Variables []corev1.EnvVar
-	// DataPath is where the volume is mounted, and SubPath which folder of it; empty is
-	// the volume itself.
-	DataPath, SubPath string
+	// DataPath is where the volume is mounted.
+	DataPath string
+	// Arguments are those of the server.
+	Arguments []string
 	// Probe reports whether the engine answers.
 	Probe corev1.ProbeHandler
 	// Version is the command by which the engine prints its version and ends: what it takes
@@ -66,8 +67,9 @@ var engines = map[workloadsv1.DatabaseType]*Engine{
 	workloadsv1.DatabaseMySQL: {
 		Port: 3306, AppProtocol: "mysql",
 		Username: "root", PasswordVariable: "MYSQL_ROOT_PASSWORD",
-		// MySQL prepares an empty folder only, and a volume may have lost+found.
-		DataPath: "/var/lib/mysql", SubPath: "mysql",
+		// MySQL prepares an empty folder only, and a volume may have lost+found. A subPath
+		// would be a folder that kubelet makes, and not the engine.
+		DataPath: "/var/lib/mysql", Arguments: []string{"--datadir=/var/lib/mysql/data"},
 		Probe:   run("mysqladmin", "ping", "--host=127.0.0.1", "--silent"),
 		Version: []string{"mysqld", "--version"},
 		scheme:  "mysql", path: "/",

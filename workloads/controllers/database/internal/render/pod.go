@@ -96,10 +96,11 @@ func container(d *workloadsv1.Database, e *engine.Engine, image string) corev1.C
 	return corev1.Container{
 		Name:         string(d.Spec.Type),
 		Image:        image,
+		Args:         e.Arguments,
 		Env:          variables(d, e),
 		Ports:        []corev1.ContainerPort{{Name: string(d.Spec.Type), ContainerPort: e.Port, Protocol: corev1.ProtocolTCP}},
 		Resources:    d.Spec.Pod.Resources,
-		VolumeMounts: []corev1.VolumeMount{{Name: volumeData, MountPath: e.DataPath, SubPath: e.SubPath}},
+		VolumeMounts: []corev1.VolumeMount{{Name: volumeData, MountPath: e.DataPath}},
 		// It is asked each second until it answers once. No liveness probe ends an engine
 		// that is busy: it would have to recover, and be busier.
 		StartupProbe:   &corev1.Probe{ProbeHandler: e.Probe, PeriodSeconds: 1, TimeoutSeconds: 5, FailureThreshold: neverGivesUp},
