@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -77,6 +78,9 @@ type hands struct {
 	greedy bool
 	// eager: Deployments roll twice for each change.
 	eager bool
+
+	// rolled is the template of the Deployment that was rolled out last.
+	rolled *corev1.PodTemplateSpec
 }
 
 // play begins, and ends with the test.
@@ -162,19 +166,21 @@ func (h *hands) rollOut(ctx context.Context) error {
 		if d.Status.ObservedGeneration == d.Generation {
 			continue
 		}
-		before := d.DeepCopy()
-		rolled, _ := strconv.Atoi(d.Annotations["deployment.kubernetes.io/revision"])
-		rolled++
-		if h.eager {
-			rolled++
+		if !equality.Semantic.DeepEqual(&d.Spec.Template, h.rolled) {
+			before := d.DeepCopy()
+			count, _ := strconv.Atoi(d.Annotations["deployment.kubernetes.io/revision"])
+			count++
+			if h.eager {
+				count++
+			}
+			metav1.SetMetaDataAnnotation(&d.ObjectMeta, "deployment.kubernetes.io/revision", strconv.Itoa(count))
+			if err := cluster.Client.Patch(ctx, d, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+				failed = append(failed, err)
+				continue
+			}
+			h.rolled = d.Spec.Template.DeepCopy()
 		}
-		metav1.SetMetaDataAnnotation(&d.ObjectMeta, "deployment.kubernetes.io/revision", strconv.Itoa(rolled))
-		// Annotations are no spec: the generation stays.
-		if err := cluster.Client.Patch(ctx, d, client.MergeFrom(before)); err != nil {
-			failed = append(failed, err)
-			continue
-		}
-		d.Status = appsv1.DeploymentStatus{ObservedGeneration: before.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1}
+		d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1}
 		failed = append(failed, cluster.Client.Status().Update(ctx, d))
 	}
 	return errors.Join(failed...)
