@@ -100,6 +100,12 @@ func TestASearchThatCannotBeMade(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(used["shop-1"]).To(BeTrue())
 	})
+	t.Run("in time keeps all", func(t *testing.T) {
+		g := NewWithT(t)
+		used, err := reading(g, failing(fmt.Errorf("list: %w", context.DeadlineExceeded))).used(t.Context(), "web", []string{"shop-1"})
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(used["shop-1"]).To(BeTrue())
+	})
 	t.Run("now is made later", func(t *testing.T) {
 		g := NewWithT(t)
 		_, err := reading(g, failing(http.ErrServerClosed)).used(t.Context(), "web", []string{"shop-1"})

@@ -16,6 +16,15 @@ import (
 // kept is how many ConfigMaps stay: the one with the settings of now, and those before it.
 const kept = 3
 
+// What one pass does is bounded, because users of the namespace can make as many ConfigMaps as
+// they like that look like the operator's.
+const (
+	// mostStale is how many ConfigMaps are looked for at once, and deleted.
+	mostStale = 32
+	// mostUpdates is how many are changed.
+	mostUpdates = 100
+)
+
 // pruneAgain is when to check what is in use, if that could not be read at once.
 const pruneAgain = 10 * time.Second
 
@@ -177,8 +186,8 @@ func (d *decision) carry() {
 }
 
 func (d *decision) update(from, to *corev1.ConfigMap) {
-	if from.DeletionTimestamp == nil && !equality.Semantic.DeepEqual(from, to) {
-		d.plan.Update = append(d.plan.Update, Update{From: from, To: to})
+	if from.DeletionTimestamp == nil && len(d.plan.Update) < mostUpdates && !equality.Semantic.DeepEqual(from, to) {
+		d.plan.Update = append(d.plan.Update, Update{From: from, To: to}) // An update wakes the AppConfig, so that the rest follows.
 	}
 }
 
@@ -214,7 +223,7 @@ func (d *decision) isSettled() bool {
 	return d.current != nil && d.rendered && len(d.plan.Roll) == 0 && !rollsOut
 }
 
-// stale are the ConfigMaps beyond those that are kept.
+// stale are the oldest ConfigMaps beyond those that are kept.
 func (d *decision) stale() []*corev1.ConfigMap {
 	var before []*corev1.ConfigMap
 	for _, config := range d.revisions {
@@ -222,7 +231,8 @@ func (d *decision) stale() []*corev1.ConfigMap {
 			before = append(before, config.ConfigMap)
 		}
 	}
-	return before[min(len(before), kept-1):]
+	before = before[min(len(before), kept-1):]
+	return before[max(0, len(before)-mostStale):]
 }
 
 // prune plans which ConfigMaps go. One that something in the namespace names stays.

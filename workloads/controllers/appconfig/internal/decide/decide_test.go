@@ -2,6 +2,7 @@ package decide_test
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -198,6 +199,25 @@ func TestWhatGoesIsNotChangedBefore(t *testing.T) {
 	plan := decide.Decide(w.see())
 	g.Expect(plan.Delete).To(HaveLen(1))
 	g.Expect(plan.Update).To(HaveLen(3), "the label is copied to those that stay")
+}
+
+// A user of the namespace can make any number of ConfigMaps that look like the operator's.
+func TestOnePassIsBounded(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld()
+	for i := range 200 {
+		w.set(strconv.Itoa(i))
+		config := render.Revision(w.app, int64(i+1))
+		w.configs = append(w.configs, decide.ConfigMap{ConfigMap: config, Hash: render.Hash(config.Data)})
+	}
+	s := w.see()
+	g.Expect(decide.NeedsOf(s).Stale).To(HaveLen(32), "only so many are looked for")
+	g.Expect(decide.NeedsOf(s).Stale).To(ContainElement(w.configs[0].Name), "the oldest first")
+	g.Expect(decide.Decide(s).Delete).To(HaveLen(32))
+	w.app.Labels = content
+	g.Expect(decide.Decide(w.see()).Update).To(HaveLen(100))
+	w.settle()
+	g.Expect(w.configs).To(HaveLen(3+1), "the rest follows: three revisions and the page stay")
 }
 
 func TestThePageIsThereWhileTheLabelIs(t *testing.T) {
