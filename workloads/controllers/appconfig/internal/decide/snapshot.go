@@ -1,9 +1,11 @@
 package decide
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/render"
@@ -48,6 +50,21 @@ type Workload struct {
 	Manager string
 	// RolledOut reports whether its Pods are all of its newest template.
 	RolledOut bool
+}
+
+// UnknownManager stands for a field manager whose name nothing says.
+const UnknownManager = "another field manager"
+
+// Held is the Snapshot in which another manager has set what some workloads take: the API
+// server says so, and the cache does not.
+func Held(s Snapshot, workloads []types.UID) Snapshot {
+	s.Workloads = slices.Clone(s.Workloads)
+	for i := range s.Workloads {
+		if slices.Contains(workloads, s.Workloads[i].UID) {
+			s.Workloads[i].Manager = UnknownManager
+		}
+	}
+	return s
 }
 
 // Needs is what has to be read of the API server beside what the caches hold.

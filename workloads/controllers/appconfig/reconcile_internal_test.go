@@ -1,0 +1,120 @@
+package appconfig
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	kubeevents "k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/critical-service/operator/internal/controller/events"
+	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
+)
+
+// slimming reads as the cache does.
+type slimming struct{ client.Reader }
+
+func (s slimming) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+	if err := s.Reader.Get(ctx, key, into, options...); err != nil {
+		return err
+	}
+	app, isAppConfig := into.(*workloadsv2.AppConfig)
+	if !isAppConfig {
+		return nil
+	}
+	slim, err := slimAppConfig(app)
+	*app = *slim.(*workloadsv2.AppConfig)
+	return err
+}
+
+func (s slimming) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
+	if err := s.Reader.List(ctx, into, options...); err != nil {
+		return err
+	}
+	var slimmed []runtime.Object
+	err := meta.EachListItem(into, func(object runtime.Object) error {
+		transform := slimWorkload
+		if _, isConfigMap := object.(*corev1.ConfigMap); isConfigMap {
+			transform = slimConfigMap
+		}
+		slim, err := transform(object)
+		slimmed = append(slimmed, slim.(runtime.Object))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return meta.SetList(into, slimmed)
+}
+
+// reconciling makes a Reconciler of the AppConfig "shop" and other objects, whose writes may
+// fail.
+func reconciling(g Gomega, failing interceptor.Funcs, objects ...client.Object) (*Reconciler, client.Client) {
+	scheme := runtime.NewScheme()
+	known := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, workloadsv2.AddToScheme)
+	g.Expect(known.AddToScheme(scheme)).To(Succeed())
+	app := &workloadsv2.AppConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "shop", UID: "app-1", Generation: 1}}
+	app.Spec.Configuration.Settings = workloadsv2.Settings{"LOG_LEVEL": "debug"}
+	stored := fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(objects, app)...).WithStatusSubresource(app).Build()
+	return &Reconciler{
+		observer: observer{cached: slimming{stored}, live: stored, clock: clock.RealClock{}},
+		Emitter:  events.Emitter{Recorder: kubeevents.NewFakeRecorder(100), Scheme: scheme},
+		client:   interceptor.NewClient(stored, failing),
+	}, stored
+}
+
+// readyOf is the condition Ready of the AppConfig "shop" after a pass.
+func readyOf(t *testing.T, g Gomega, r *Reconciler, stored client.Client) (*metav1.Condition, ctrl.Result) {
+	t.Helper()
+	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "web", Name: "shop"}})
+	g.Expect(err).NotTo(HaveOccurred())
+	var app workloadsv2.AppConfig
+	g.Expect(stored.Get(t.Context(), types.NamespacedName{Namespace: "web", Name: "shop"}, &app)).To(Succeed())
+	ready := meta.FindStatusCondition(app.Status.Conditions, workloadsv2.ConditionReady)
+	g.Expect(ready).NotTo(BeNil())
+	return ready, result
+}
+
+var deployments = schema.GroupResource{Group: "apps", Resource: "deployments"}
+
+// The operator would otherwise try again every 200 ms: a retry changes nothing.
+func TestAFieldThatTheCacheDoesNotShowAsAnothersIsAConflict(t *testing.T) {
+	g := NewWithT(t)
+	r, stored := reconciling(g, interceptor.Funcs{
+		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+			return apierrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict}}, "conflict with \"\"")
+		},
+	}, deployment(nil))
+	ready, result := readyOf(t, g, r, stored)
+	g.Expect(ready.Reason).To(Equal(workloadsv2.ReasonFieldConflict))
+	g.Expect(ready.Message).To(ContainSubstring("set by another field manager"))
+	g.Expect(result.RequeueAfter).To(BeZero(), "a watch reports when that ends")
+}
+
+func TestAWorkloadThatIsMadeAgainMeanwhileIsNoConflict(t *testing.T) {
+	g := NewWithT(t)
+	r, _ := reconciling(g, interceptor.Funcs{
+		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+			return apierrors.NewConflict(deployments, "storefront", http.ErrServerClosed)
+		},
+	}, deployment(nil))
+	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "web", Name: "shop"}})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(result.RequeueAfter).To(BeNumerically("<", time.Second), "the late event is waited for")
+}
+
