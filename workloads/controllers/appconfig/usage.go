@@ -11,6 +11,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -48,7 +49,8 @@ func (o *observer) used(ctx context.Context, namespace string, names []string) (
 			}
 			return found, nil
 		}
-		if err != nil && !meta.IsNoMatchError(err) { // The core need not be installed.
+		// The core need not be installed, and may have been.
+		if err != nil && !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) {
 			return nil, err
 		}
 	}
