@@ -30,7 +30,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		snap = decide.Held(snap, done.held)
 		plan = decide.Decide(snap)
 	}
-	if fault.Of(err) == fault.UserMustAct {
+	if fault.IsRefusal(err) {
 		plan, err = decide.Failed(snap, err), nil
 	}
 	if err == nil {

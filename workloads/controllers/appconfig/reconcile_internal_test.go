@@ -118,3 +118,21 @@ func TestAWorkloadThatIsMadeAgainMeanwhileIsNoConflict(t *testing.T) {
 	g.Expect(result.RequeueAfter).To(BeNumerically("<", time.Second), "the late event is waited for")
 }
 
+// The API server answers for a webhook that fails with 500, as for itself.
+func TestAWriteThatIsNotAcceptedIsSaid(t *testing.T) {
+	for sentence, refusal := range map[string]error{
+		"by a quota":                         apierrors.NewForbidden(corev1.Resource("configmaps"), "shop", http.ErrNotSupported),
+		"because an admission webhook fails": apierrors.NewInternalError(http.ErrHandlerTimeout),
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			r, stored := reconciling(g, interceptor.Funcs{
+				Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return refusal },
+			})
+			ready, result := readyOf(t, g, r, stored)
+			g.Expect(ready.Reason).To(Equal(workloadsv2.ReasonWriteDenied))
+			g.Expect(ready.Message).To(ContainSubstring(refusal.Error()))
+			g.Expect(result.RequeueAfter).To(BeNumerically(">", 0))
+		})
+	}
+}
