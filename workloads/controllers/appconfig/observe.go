@@ -16,6 +16,7 @@ import (
 
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/read"
+	"github.com/critical-service/operator/internal/controller/recheck"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/decide"
 	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/render"
@@ -32,6 +33,8 @@ type observer struct {
 	// live reads from the API server, within bounds.
 	live  client.Reader
 	clock clock.PassiveClock
+	// reasons are those of the conditions.
+	reasons recheck.Reasons
 	// searches bounds how often namespaces are searched for what is in use.
 	searches *rate.Limiter
 }
@@ -40,9 +43,14 @@ type observer struct {
 func (o *observer) observe(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
 	snap := decide.Snapshot{Now: o.clock.Now()}
 	app, err := read.Existing[workloadsv2.AppConfig](ctx, o.cached, key)
-	if err != nil || app == nil || app.DeletionTimestamp != nil {
+	if err != nil {
 		return snap, err
 	}
+	if app == nil || app.DeletionTimestamp != nil {
+		o.reasons.Observe(key, nil, snap.Now)
+		return snap, nil
+	}
+	snap.Ages = o.reasons.Observe(key, app.Status.Conditions, snap.Now)
 	snap.AppConfig, snap.Hash = app, app.Annotations[annotationHash]
 	if snap.ConfigMaps, err = o.configMaps(ctx, app); err != nil {
 		return snap, err

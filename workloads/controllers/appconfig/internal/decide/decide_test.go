@@ -255,12 +255,29 @@ func TestWhatIsRefusedChangesNothing(t *testing.T) {
 	g.Expect(plan.Status.ConfigMapName).To(Equal(before.ConfigMapName))
 	g.Expect(plan.Roll).To(BeEmpty())
 	g.Expect(plan.Create).To(BeZero())
-	g.Expect(plan.RecheckAfter).To(Equal(time.Second))
+	g.Expect(plan.RecheckAfter).To(BeNumerically("<", 2*time.Second))
 	g.Expect(meta.FindStatusCondition(plan.Status.Conditions, workloadsv2.ConditionStalled)).To(BeNil(), "it may pass")
 
 	w.app.Status = plan.Status
 	w.now = w.now.Add(time.Hour)
-	g.Expect(decide.Failed(w.see(), errors.New("exceeded quota")).RecheckAfter).To(Equal(10*time.Minute), "it is retried ever more seldom")
+	g.Expect(decide.Failed(w.see(), errors.New("exceeded quota")).RecheckAfter).To(BeNumerically("<", 2*time.Second), "the status says so only now")
+	w.now = w.now.Add(time.Hour)
+	g.Expect(decide.Failed(w.see(), errors.New("exceeded quota")).RecheckAfter).To(BeNumerically(">=", 10*time.Minute), "it is retried ever more seldom")
+}
+
+// The status was False before, too, so that its transition time says nothing.
+func TestAProblemThatFollowsAnotherIsNew(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld()
+	w.use("storefront").Manager = "helm"
+	w.settle()
+	w.now = w.now.Add(24 * time.Hour)
+	w.foreign[w.set("info")] = true
+	plan := decide.Decide(w.see())
+	g.Expect(ready(plan.Status).Reason).To(Equal(workloadsv2.ReasonNameTaken))
+	g.Expect(plan.RecheckAfter).To(BeNumerically("<", 2*time.Second))
+	w.do(plan)
+	g.Expect(decide.Decide(w.see()).RecheckAfter).To(BeNumerically("<", 2*time.Second))
 }
 
 func TestWhatWasBlockedIsUpToDateAfterwards(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/critical-service/operator/internal/controller/recheck"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/render"
 )
@@ -17,6 +18,8 @@ type Snapshot struct {
 	// AppConfig is the object without its settings, on which no decision depends; nil if it
 	// is gone.
 	AppConfig *workloadsv2.AppConfig
+	// Ages say since when its conditions have their reasons.
+	Ages recheck.Ages
 	// Hash is that of its settings.
 	Hash string
 	// ConfigMaps are those that the operator made of it, in any order.
