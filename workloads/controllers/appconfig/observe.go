@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/time/rate"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,7 +35,7 @@ type observer struct {
 	// reasons are those of the conditions.
 	reasons recheck.Reasons
 	// searches bounds how often namespaces are searched for what is in use.
-	searches *rate.Limiter
+	searches *pace
 }
 
 // observe makes a Snapshot. In a settled world it reads caches only.
@@ -62,16 +61,22 @@ func (o *observer) observe(ctx context.Context, key types.NamespacedName) (decid
 	if snap.Taken, err = o.taken(ctx, app, needs.Free); err != nil {
 		return snap, err
 	}
-	if len(needs.Stale) > 0 && o.searches.Allow() {
+	if len(needs.Stale) > 0 && o.searches.allow(key.Namespace, snap.Now) {
 		snap.Used, err = o.used(ctx, key.Namespace, needs.Stale)
 	}
 	return snap, err
 }
 
+// byAppConfig indexes what carries the label, so that a look at one AppConfig of many reads
+// only what is of that one.
+func byAppConfig(object client.Object) []string {
+	return []string{object.GetLabels()[workloadsv2.LabelAppConfig]}
+}
+
 // labelled are the objects of the namespace that carry the name of an AppConfig.
 func labelled(app *workloadsv2.AppConfig) []client.ListOption {
 	return []client.ListOption{
-		client.InNamespace(app.Namespace), client.MatchingLabels{workloadsv2.LabelAppConfig: app.Name}, client.UnsafeDisableDeepCopy,
+		client.InNamespace(app.Namespace), client.MatchingFields{workloadsv2.LabelAppConfig: app.Name}, client.UnsafeDisableDeepCopy,
 	}
 }
 

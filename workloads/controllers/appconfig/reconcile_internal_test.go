@@ -7,6 +7,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -70,9 +71,13 @@ func reconciling(g Gomega, failing interceptor.Funcs, objects ...client.Object) 
 	g.Expect(known.AddToScheme(scheme)).To(Succeed())
 	app := &workloadsv2.AppConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "shop", UID: "app-1", Generation: 1}}
 	app.Spec.Configuration.Settings = workloadsv2.Settings{"LOG_LEVEL": "debug"}
-	stored := fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(objects, app)...).WithStatusSubresource(app).Build()
+	building := fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(objects, app)...).WithStatusSubresource(app)
+	for _, kind := range []client.Object{&corev1.ConfigMap{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}} {
+		building.WithIndex(kind, workloadsv2.LabelAppConfig, byAppConfig)
+	}
+	stored := building.Build()
 	return &Reconciler{
-		observer: observer{cached: slimming{stored}, live: stored, clock: clock.RealClock{}},
+		observer: observer{cached: slimming{stored}, live: stored, clock: clock.RealClock{}, searches: newPace()},
 		Emitter:  events.Emitter{Recorder: kubeevents.NewFakeRecorder(100), Scheme: scheme},
 		client:   interceptor.NewClient(stored, failing),
 	}, stored
@@ -88,6 +93,23 @@ func readyOf(t *testing.T, g Gomega, r *Reconciler, stored client.Client) (*meta
 	ready := meta.FindStatusCondition(app.Status.Conditions, workloadsv2.ConditionReady)
 	g.Expect(ready).NotTo(BeNil())
 	return ready, result
+}
+
+// A namespace may have thousands of AppConfigs, and each of them many objects.
+func TestALookReadsOnlyWhatIsOfTheAppConfig(t *testing.T) {
+	g := NewWithT(t)
+	r, stored := reconciling(g, interceptor.Funcs{})
+	lists := 0
+	r.cached = slimming{interceptor.NewClient(stored.(client.WithWatch), interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, into client.ObjectList, options ...client.ListOption) error {
+			asked := (&client.ListOptions{}).ApplyOptions(options)
+			g.Expect(asked.FieldSelector).NotTo(BeNil(), "a label is compared with that of every object of the namespace, a field is looked up")
+			lists++
+			return c.List(ctx, into, options...)
+		},
+	})}
+	readyOf(t, g, r, stored)
+	g.Expect(lists).To(Equal(3))
 }
 
 var deployments = schema.GroupResource{Group: "apps", Resource: "deployments"}

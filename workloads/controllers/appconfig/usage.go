@@ -25,8 +25,6 @@ const (
 	perPage = 100
 	// maxLive is how many bytes a live read takes. A page of ordinary Pods is a megabyte.
 	maxLive = 16 << 20
-	// searchesPerSecond bounds for how many AppConfigs a second namespaces are searched.
-	searchesPerSecond = 2
 	// longestSearch bounds how long one search keeps a worker.
 	longestSearch = 10 * time.Second
 )

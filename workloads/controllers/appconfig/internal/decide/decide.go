@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/critical-service/operator/internal/controller/recheck"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/render"
 )
@@ -25,8 +26,14 @@ const (
 	mostUpdates = 100
 )
 
-// pruneAgain is when to check what is in use, if that could not be read at once.
-const pruneAgain = 10 * time.Second
+// No watch reports when a ConfigMap goes out of use. It is looked for again by the age of the
+// settings of now: what takes others is often a Pod that is ending.
+var (
+	// searches is when to look for what is in use, where that could not be done at once.
+	searches = recheck.Bounds{Shortest: 10 * time.Second, Longest: 10 * time.Minute}
+	// releases is when to look again where something is in use.
+	releases = recheck.Bounds{Shortest: time.Minute, Longest: time.Hour}
+)
 
 // Decide decides what an AppConfig needs. A ConfigMap with its settings comes first, then the
 // workloads that use it take that one, and only then those go that nothing needs.
@@ -240,13 +247,14 @@ func (d *decision) prune() {
 	if !d.isSettled() {
 		return
 	}
-	stale := d.stale()
-	if len(stale) > 0 && d.Used == nil {
-		d.recheckAfter(pruneAgain)
-		return
-	}
-	for _, config := range stale {
-		if !d.Used[config.Name] {
+	age := d.Now.Sub(d.current.CreationTimestamp.Time)
+	for _, config := range d.stale() {
+		switch {
+		case d.Used == nil:
+			d.recheckAfter(searches.After(age, d.AppConfig.UID))
+		case d.Used[config.Name]:
+			d.recheckAfter(releases.After(age, d.AppConfig.UID))
+		default:
 			d.plan.Delete = append(d.plan.Delete, config)
 			d.dropUpdate(config)
 		}

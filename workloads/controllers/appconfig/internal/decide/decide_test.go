@@ -184,8 +184,30 @@ func TestNothingIsDeletedBeforeItIsKnownWhatIsInUse(t *testing.T) {
 	s.Used = nil
 	plan := decide.Decide(s)
 	g.Expect(plan.Delete).To(BeEmpty())
-	g.Expect(plan.RecheckAfter).To(BeNumerically(">", 0))
+	g.Expect(plan.RecheckAfter).To(BeNumerically("~", 10*time.Second, 5*time.Second), "soon after a change")
+	s.Now = s.Now.Add(24 * time.Hour)
+	g.Expect(decide.Decide(s).RecheckAfter).To(BeNumerically(">=", 10*time.Minute), "seldom where that cannot be read for long: others want to, too")
 	g.Expect(decide.Decide(w.see()).Delete).To(HaveLen(1))
+}
+
+// Often what uses one is a Pod that is ending, and nothing reports that it has.
+func TestWhatWasInUseGoesOnceItIsNot(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld()
+	first := w.set("0")
+	w.pinned[first] = true
+	for _, value := range []string{"0", "1", "2", "3"} {
+		w.set(value)
+		w.settle()
+	}
+	g.Expect(w.names()).To(ContainElement(first))
+	wait := decide.Decide(w.see()).RecheckAfter
+	g.Expect(wait).To(And(BeNumerically(">=", time.Minute), BeNumerically("<", 2*time.Minute)))
+	w.now = w.now.Add(wait)
+	w.pinned[first] = false
+	w.settle()
+	g.Expect(w.names()).NotTo(ContainElement(first))
+	g.Expect(decide.Decide(w.see()).RecheckAfter).To(BeZero())
 }
 
 func TestWhatGoesIsNotChangedBefore(t *testing.T) {

@@ -111,7 +111,7 @@ func TestASettledWorldHasAnEmptyPlan(t *testing.T) {
 		plan := decide.Decide(settled.see())
 		settled.do(plan)
 		g.Expect(settled.writes).To(Equal(before))
-		g.Expect(reflect.DeepEqual(plan, decide.Decide(settled.see()))).To(BeTrue(), "nor does its status change")
+		g.Expect(reflect.DeepEqual(plan.Status, decide.Decide(settled.see()).Status)).To(BeTrue(), "nor does its status change")
 	})
 }
 
