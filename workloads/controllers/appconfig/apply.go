@@ -39,7 +39,7 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan *dec
 	}
 	var failures []error
 	for _, update := range plan.Update {
-		failures = append(failures, write.Patch(ctx, r.client, update.From, update.To))
+		failures = append(failures, write.Merge(ctx, r.client, update.From, update.To))
 	}
 	for _, workload := range plan.Roll {
 		// Not forced: another manager may have set the field since the cache was filled.
@@ -81,6 +81,7 @@ func (r *Reconciler) write(ctx context.Context, snap *decide.Snapshot, plan *dec
 	app.Labels = snap.AppConfig.Labels // The plan was made of these.
 	if plan.Create > 0 {
 		revision := render.Revision(app, plan.Create)
+		render.Own(revision, app, plan.Takers)
 		if err := write.Create(ctx, r.client, revision); err != nil {
 			return err
 		}

@@ -123,6 +123,8 @@ func (o *observer) taken(ctx context.Context, app *workloadsv2.AppConfig, names 
 			return nil, err
 		case err == nil && render.IsOurs(existing, app):
 			return nil, fault.WaitFor(cacheBehind, fmt.Sprintf("ConfigMap %q is not in the cache yet", name))
+		case err == nil && render.IsEarlier(existing, app):
+			return nil, fault.WaitFor(cacheBehind, fmt.Sprintf("ConfigMap %q still belongs to an earlier AppConfig of the name", name))
 		case err == nil:
 			taken[name] = true
 		}

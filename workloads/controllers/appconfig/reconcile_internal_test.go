@@ -95,6 +95,48 @@ func readyOf(t *testing.T, g Gomega, r *Reconciler, stored client.Client) (*meta
 	return ready, result
 }
 
+// configMapsAfter are the ConfigMaps that are there after some passes.
+func (r *Reconciler) configMapsAfter(t *testing.T, g Gomega, stored client.Client) []corev1.ConfigMap {
+	t.Helper()
+	for range 3 {
+		readyOf(t, g, r, stored)
+	}
+	var list corev1.ConfigMapList
+	g.Expect(stored.List(t.Context(), &list)).To(Succeed())
+	return list.Items
+}
+
+// The cache does not keep all of the owners, nor their names.
+func TestOwnersThatOthersWroteStay(t *testing.T) {
+	g := NewWithT(t)
+	other := metav1.OwnerReference{APIVersion: "v1", Kind: "Secret", Name: "mine", UID: "secret-1"}
+	r, stored := reconciling(g, interceptor.Funcs{Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+		return nil
+	}})
+	config := r.configMapsAfter(t, g, stored)[0]
+	config.OwnerReferences = append(config.OwnerReferences, other)
+	g.Expect(stored.Update(t.Context(), &config)).To(Succeed())
+	g.Expect(stored.Create(t.Context(), deployment(func(d *appsv1.Deployment) { d.ResourceVersion = "" }))).To(Succeed())
+	owners := r.configMapsAfter(t, g, stored)[0].OwnerReferences
+	g.Expect(owners).To(ConsistOf(
+		HaveField("Kind", "AppConfig"), Equal(other), Equal(metav1.OwnerReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "storefront", UID: "1"}),
+	))
+}
+
+func TestWhatIsOfAnEarlierAppConfigIsWaitedFor(t *testing.T) {
+	g := NewWithT(t)
+	r, stored := reconciling(g, interceptor.Funcs{})
+	config := r.configMapsAfter(t, g, stored)[0]
+	config.OwnerReferences[0].UID = "app-0"
+	g.Expect(stored.Update(t.Context(), &config)).To(Succeed())
+	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "web", Name: "shop"}})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(result.RequeueAfter).To(Equal(cacheBehind))
+	var app workloadsv2.AppConfig
+	g.Expect(stored.Get(t.Context(), types.NamespacedName{Namespace: "web", Name: "shop"}, &app)).To(Succeed())
+	g.Expect(meta.IsStatusConditionTrue(app.Status.Conditions, workloadsv2.ConditionStalled)).To(BeFalse(), "no person has to act")
+}
+
 // A namespace may have thousands of AppConfigs, and each of them many objects.
 func TestALookReadsOnlyWhatIsOfTheAppConfig(t *testing.T) {
 	g := NewWithT(t)

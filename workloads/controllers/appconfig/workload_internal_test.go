@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -166,6 +167,9 @@ func TestTheCacheKeepsOnlyWhatDecisionsRead(t *testing.T) {
 	}
 	app := &workloadsv2.AppConfig{ObjectMeta: meta}
 	app.Spec.Configuration.Settings = workloadsv2.Settings{"a": large}
+	for i := range 1000 {
+		meta.OwnerReferences = append(meta.OwnerReferences, metav1.OwnerReference{Name: large, UID: types.UID(fmt.Sprint(i))})
+	}
 	config := &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"a": large}, BinaryData: map[string][]byte{"b": []byte(large)}}
 	workload := deployment(func(d *appsv1.Deployment) {
 		d.ObjectMeta = meta

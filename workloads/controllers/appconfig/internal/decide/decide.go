@@ -105,7 +105,9 @@ func newDecision(s *Snapshot) *decision {
 	if app == nil || app.DeletionTimestamp != nil {
 		return nil
 	}
-	d := &decision{Snapshot: s, plan: Plan{Status: *app.Status.DeepCopy()}, wanted: render.Name(app, s.Hash)}
+	own := *s
+	own.Workloads = slices.Clone(s.Workloads) // They are sorted.
+	d := &decision{Snapshot: &own, plan: Plan{Status: *app.Status.DeepCopy()}, wanted: render.Name(app, s.Hash)}
 	d.plan.Status.ObservedGeneration = app.Generation
 	for i := range s.ConfigMaps {
 		switch config := s.ConfigMaps[i]; config.Name {
@@ -119,6 +121,9 @@ func newDecision(s *Snapshot) *decision {
 		}
 	}
 	slices.SortFunc(d.revisions, newestFirst)
+	slices.SortFunc(d.Workloads, func(a, b Workload) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
 	return d
 }
 
@@ -154,7 +159,22 @@ func (d *decision) revision() {
 		d.plan.Create = render.NextRevision(d.greatest())
 	}
 	d.rendered = true
+	if d.plan.Create > 0 {
+		d.plan.Takers = d.takers(d.wanted)
+	}
 	d.plan.Status.ConfigMapName, d.plan.Status.Hash = d.wanted, d.Hash
+}
+
+// takers are the workloads that take a ConfigMap, or will.
+func (d *decision) takers(name string) []render.Workload {
+	var takers []render.Workload
+	for i := range d.Workloads {
+		workload := &d.Workloads[i]
+		if workload.ConfigMap == name || d.rendered && name == d.wanted && workload.Manager == "" {
+			takers = append(takers, workload.Workload)
+		}
+	}
+	return takers
 }
 
 // page plans the ConfigMap for a page, which is there while the AppConfig has the label.
@@ -170,12 +190,13 @@ func (d *decision) page() {
 	}
 }
 
-// carry plans the labels and annotations of all ConfigMaps that stay. After a rollback an old
+// carry plans the labels, annotations and owners of all ConfigMaps that stay. After a rollback an old
 // one becomes the newest.
 func (d *decision) carry() {
 	for _, config := range d.revisions {
 		wanted := config.DeepCopy()
 		render.Publish(wanted, d.AppConfig)
+		render.Own(wanted, d.AppConfig, d.takers(config.Name))
 		if config.Name == d.wanted && d.rendered {
 			number, greatest := render.RevisionOf(wanted), d.greatest()
 			if number == 0 || number < greatest {
@@ -188,6 +209,7 @@ func (d *decision) carry() {
 	if d.published != nil && render.IsPublished(d.AppConfig) {
 		wanted := d.published.DeepCopy()
 		render.Publish(wanted, d.AppConfig)
+		render.Own(wanted, d.AppConfig, nil)
 		d.update(d.published.ConfigMap, wanted)
 	}
 }
@@ -204,12 +226,8 @@ func (d *decision) roll() {
 	if !d.rendered {
 		return
 	}
-	workloads := slices.Clone(d.Workloads)
-	slices.SortFunc(workloads, func(a, b Workload) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
-	})
 	var blocked []Workload
-	for _, workload := range workloads {
+	for _, workload := range d.Workloads {
 		switch {
 		case workload.ConfigMap == d.wanted:
 		case workload.Manager != "":

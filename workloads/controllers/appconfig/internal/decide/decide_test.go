@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/decide"
@@ -240,6 +241,23 @@ func TestOnePassIsBounded(t *testing.T) {
 	g.Expect(decide.Decide(w.see()).Update).To(HaveLen(100))
 	w.settle()
 	g.Expect(w.configs).To(HaveLen(3+1), "the rest follows: three revisions and the page stay")
+}
+
+// They outlived an earlier AppConfig of the name, because workloads take them.
+func TestWhatBelongsToNoAppConfigIsTakenOver(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld()
+	w.use("storefront")
+	w.settle()
+	w.configs[0].ConfigMap = w.configs[0].DeepCopy()
+	w.configs[0].OwnerReferences = w.configs[0].OwnerReferences[1:]
+	w.app.UID = "app-2"
+	plan := decide.Decide(w.see())
+	g.Expect(plan.Create).To(BeZero())
+	g.Expect(plan.Roll).To(BeEmpty())
+	g.Expect(plan.Update).To(HaveLen(1))
+	g.Expect(metav1.IsControlledBy(plan.Update[0].To, w.app)).To(BeTrue())
+	g.Expect(plan.Update[0].To.OwnerReferences).To(ContainElement(HaveField("UID", types.UID("storefront"))))
 }
 
 func TestThePageIsThereWhileTheLabelIs(t *testing.T) {

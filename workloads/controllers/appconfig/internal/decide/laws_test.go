@@ -131,6 +131,22 @@ func TestWhatAWorkloadTakesIsNeverDeleted(t *testing.T) {
 	})
 }
 
+// Kubernetes deletes what has no owner left: when the AppConfig goes, what runs goes on running.
+func TestWhatAWorkloadTakesBelongsToItToo(t *testing.T) {
+	forRandomWorlds(t, func(g Gomega, w *world, _ *rand.Rand) {
+		plan := decide.Decide(w.see())
+		w.do(plan)
+		for _, workload := range w.workloads {
+			for _, config := range w.configs {
+				if config.Name == workload.ConfigMap {
+					g.Expect(config.OwnerReferences).To(ContainElement(HaveField("UID", workload.UID)))
+					g.Expect(config.OwnerReferences).To(ContainElement(HaveField("UID", w.app.UID)))
+				}
+			}
+		}
+	})
+}
+
 func TestAWorkloadTakesOnlyWhatIsThere(t *testing.T) {
 	forRandomWorlds(t, func(g Gomega, w *world, _ *rand.Rand) {
 		plan := decide.Decide(w.see())

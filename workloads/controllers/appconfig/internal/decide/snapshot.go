@@ -84,6 +84,8 @@ type Plan struct {
 	Status workloadsv2.AppConfigStatus
 	// Create is the number of the ConfigMap that is created with the settings; 0 if none is.
 	Create int64
+	// Takers are the workloads that take that ConfigMap.
+	Takers []render.Workload
 	// WritePage creates the ConfigMap for a page, or writes its data.
 	WritePage bool
 	// Update changes what ConfigMaps carry.

@@ -87,7 +87,9 @@ func (w *world) do(plan decide.Plan) {
 	}
 	hash := render.Hash(w.app.Spec.Configuration.Settings)
 	if plan.Create > 0 {
-		add(render.Revision(w.app, plan.Create), hash)
+		revision := render.Revision(w.app, plan.Create)
+		render.Own(revision, w.app, plan.Takers)
+		add(revision, hash)
 	}
 	if plan.WritePage {
 		w.configs = slices.DeleteFunc(w.configs, func(c decide.ConfigMap) bool { return c.Name == w.app.Name })
