@@ -74,7 +74,7 @@ func (d *decision) protect() {
 	said := d.Fallback.Protected(service, wanted, owner)
 	d.conditions().Set(workloadsv1.ConditionProtected, said.Is, said.Reason, bounded(said.Message))
 	if said.Reason == workloadsv1.ReasonNameTaken || d.Fallback.Refused != "" {
-		d.lookAgain()
+		d.lookAgain(workloadsv1.ConditionProtected)
 	}
 }
 
