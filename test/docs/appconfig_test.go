@@ -34,9 +34,15 @@ func TestTheBoundsOfAppConfigsAreThoseOfTheCode(t *testing.T) {
 		"workloads/api/v2/appconfig_types.go": {
 			"MaxProperties=256": "At most 256 keys", "<= 262144": "262144 characters (256 KiB)", "size(self.metadata.name) <= 52": "at most 52 characters",
 		},
-		"workloads/controllers/appconfig/usage.go":                     {"perPage = 100\n": "100 at a time", "searchesPerSecond = 2\n": "at most 2 AppConfigs a second"},
-		"workloads/controllers/appconfig/internal/decide/decide.go":    {"kept = 3\n": "three newest"},
-		"workloads/controllers/appconfig/internal/decide/conclude.go":  {"longestRetry = time.Second, 10 * time.Minute": "from a second up to 10 minutes"},
+		"workloads/controllers/appconfig/usage.go": {"perPage = 100\n": "100 at a time", "longestSearch = 10 * time.Second\n": "can be searched in 10 seconds"},
+		"workloads/controllers/appconfig/pace.go":  {"searchesPerSecond = 2\n": "at most 2 AppConfigs a second", "secondsPerSearch, searchesAtOnce = 5,": "one every 5 seconds"},
+		"workloads/controllers/appconfig/internal/decide/decide.go": {
+			"kept = 3\n": "three newest", "{Shortest: time.Minute, Longest: time.Hour}": "at first after a minute or two, at last about once an hour",
+		},
+		"workloads/controllers/appconfig/internal/decide/conclude.go": {
+			"{Shortest: time.Second, Longest: 10 * time.Minute}": "at first after a second, at last every 10 to 15 minutes",
+		},
+		"workloads/controllers/appconfig/internal/render/owner.go":     {"MostOwners = 16\n": "at most 16 of them"},
 		"workloads/controllers/appconfig/internal/render/configmap.go": {"digits = 10\n": "10 digits of the hash"},
 	} {
 		source := read(g, file)

@@ -54,7 +54,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		return err
 	}
 	options.Database.Fallbacks = fallbacks
-	if err := appconfig.Setup(mgr, options.AppConfig); err != nil {
+	if err := appconfig.Setup(ctx, mgr, options.AppConfig); err != nil {
 		return err
 	}
 	return database.Setup(mgr, options.Database)

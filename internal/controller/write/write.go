@@ -38,6 +38,12 @@ func Patch(ctx context.Context, c client.Client, from, to client.Object) error {
 	return c.Patch(ctx, to, client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{}))
 }
 
+// Merge is Patch for the kinds of Kubernetes itself. In lists with keys, such as that of the
+// owners, it changes only what differs: the states need not have what others wrote there.
+func Merge(ctx context.Context, c client.Client, from, to client.Object) error {
+	return c.Patch(ctx, to, client.StrategicMergeFrom(from, client.MergeFromWithOptimisticLock{}))
+}
+
 // Apply applies an object: the one with the UID, or, if that is empty, one that does not
 // exist. In the latter case conflicts are not forced, so that an object which another user
 // created in the same instant is not taken over. It returns the object as it is stored.

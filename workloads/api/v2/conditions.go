@@ -27,6 +27,7 @@ const (
 	// workload, so that the operator does not.
 	ReasonFieldConflict = "FieldConflict"
 	// ReasonWriteDenied: the API server refuses to create a ConfigMap or to change a
-	// workload, for example because of a quota. It is retried.
+	// workload, for example because of a quota or an admission webhook that fails. It is
+	// retried.
 	ReasonWriteDenied = "WriteDenied"
 )

@@ -26,7 +26,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	plan := decide.Decide(snap)
 	done, err := r.apply(ctx, &snap, &plan)
-	if fault.Of(err) == fault.UserMustAct {
+	if len(done.held) > 0 {
+		snap = decide.Held(snap, done.held)
+		plan = decide.Decide(snap)
+	}
+	if fault.IsRefusal(err) {
 		plan, err = decide.Failed(snap, err), nil
 	}
 	if err == nil {

@@ -1,6 +1,7 @@
 package appconfig_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,6 +76,30 @@ func TestOneRolloutForEachChangeOfThoseThatUseIt(t *testing.T) {
 	w.Expect(w.takes(bystander)()).To(BeEmpty())
 	w.Expect(bystander.Generation).To(BeEquivalentTo(1))
 	w.Expect(w.configMap(app.Status.ConfigMapName).Annotations).To(HaveKeyWithValue(workloadsv2.AnnotationVersion, "1.5"))
+}
+
+// What the garbage collector does, the test does: there is none here.
+func TestWhatAWorkloadTakesOutlivesItsAppConfig(t *testing.T) {
+	w := newWorld(t)
+	d := w.deployment("storefront")
+	app := w.config()
+	w.Eventually(w.takes(d)).ShouldNot(BeEmpty())
+	taken := w.takes(d)()
+	w.Eventually(func() []metav1.OwnerReference { return w.configMap(taken).OwnerReferences }).Should(ConsistOf(
+		HaveField("UID", app.UID), Equal(metav1.OwnerReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "storefront", UID: d.UID}),
+	))
+	w.Delete(app)
+	again := w.config()
+	w.Eventually(func() bool { return w.operator.IsDue("appconfig", w.Namespace) }).Should(BeTrue())
+	w.Expect(w.reason(again)()).To(BeEmpty(), "it waits, and says nothing that a person would have to do")
+	testenv.Update(w.World, w.configMap(taken), func(c *corev1.ConfigMap) {
+		c.OwnerReferences = slices.DeleteFunc(c.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == app.UID })
+	})
+	w.Eventually(w.reason(again)).Should(Equal(workloadsv2.ReasonUpToDate))
+	w.Expect(again.Status.ConfigMapName).To(Equal(taken))
+	w.Eventually(func() bool { return metav1.IsControlledBy(w.configMap(taken), again) }).Should(BeTrue(), "it is taken over")
+	w.Expect(w.takes(d)()).To(Equal(taken))
+	w.Expect(w.EventsOf(again, workloadsv2.ReasonNameTaken)()).To(BeEmpty())
 }
 
 func TestAWorkloadThatComesLaterTakesTheSettings(t *testing.T) {

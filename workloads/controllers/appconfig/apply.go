@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/internal/controller/fault"
@@ -21,6 +24,8 @@ type outcome struct {
 	created, deleted []string
 	// rolled are the workloads that take another ConfigMap.
 	rolled []decide.Workload
+	// held are the workloads whose field another manager has, though the cache does not say so.
+	held []types.UID
 	// recorded reports whether the status was written.
 	recorded bool
 }
@@ -34,15 +39,19 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan *dec
 	}
 	var failures []error
 	for _, update := range plan.Update {
-		failures = append(failures, write.Patch(ctx, r.client, update.From, update.To))
+		failures = append(failures, write.Merge(ctx, r.client, update.From, update.To))
 	}
 	for _, workload := range plan.Roll {
 		// Not forced: another manager may have set the field since the cache was filled.
 		err := r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(workload.Taking(plan.Status.ConfigMapName)))
-		if err == nil {
+		switch {
+		case err == nil:
 			done.rolled = append(done.rolled, workload)
+		case apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict):
+			done.held = append(done.held, workload.UID)
+		default:
+			failures = append(failures, err)
 		}
-		failures = append(failures, err)
 	}
 	if err := fault.Join(failures...); err != nil {
 		return done, err
@@ -72,6 +81,7 @@ func (r *Reconciler) write(ctx context.Context, snap *decide.Snapshot, plan *dec
 	app.Labels = snap.AppConfig.Labels // The plan was made of these.
 	if plan.Create > 0 {
 		revision := render.Revision(app, plan.Create)
+		render.Own(revision, app, plan.Takers)
 		if err := write.Create(ctx, r.client, revision); err != nil {
 			return err
 		}

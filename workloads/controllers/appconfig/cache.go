@@ -11,6 +11,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/controller/read"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/render"
 )
@@ -19,6 +20,9 @@ import (
 // cache may transform an object twice: one with this annotation has been. No user can write it,
 // because the API server accepts no key with spaces.
 const annotationHash = "hash of what the cache does not keep"
+
+// maxUID is the longest UID that is kept: those that the API server makes are shorter.
+const maxUID = 64
 
 // isSlim reports whether an object has been transformed.
 func isSlim(object metav1.Object, annotation string) bool {
@@ -70,16 +74,29 @@ func slimConfigMap(object any) (any, error) {
 		return object, nil
 	}
 	slim := &corev1.ConfigMap{ObjectMeta: slimMeta(&config.ObjectMeta), Immutable: config.Immutable}
-	slim.Labels = read.Only(config.Labels, workloadsv2.LabelAppConfig, criticalv2.LabelResponder)
+	slim.Labels = read.Only(config.Labels, workloadsv2.LabelAppConfig, criticalv2.LabelResponder, workloadsv1.LabelManagedBy)
 	slim.Annotations = read.Only(config.Annotations, workloadsv2.AnnotationRevision, workloadsv2.AnnotationVersion)
-	if owner := metav1.GetControllerOf(config); owner != nil {
-		slim.OwnerReferences = []metav1.OwnerReference{*owner}
-	}
+	slim.OwnerReferences = slimOwners(config.OwnerReferences)
 	slim.Annotations[annotationHash] = ""
 	if len(config.BinaryData) == 0 {
 		slim.Annotations[annotationHash] = render.Hash(config.Data)
 	}
 	return slim, nil
+}
+
+// slimOwners keeps the controller, and of others that they are there.
+func slimOwners(owners []metav1.OwnerReference) []metav1.OwnerReference {
+	var slim []metav1.OwnerReference
+	for i := range owners {
+		owner := &owners[i]
+		switch {
+		case owner.Controller != nil && *owner.Controller:
+			slim = append(slim, *owner)
+		case len(slim) <= render.MostOwners && len(owner.UID) <= maxUID:
+			slim = append(slim, metav1.OwnerReference{UID: owner.UID})
+		}
+	}
+	return slim
 }
 
 // slimMeta is what is kept of the metadata of every object.

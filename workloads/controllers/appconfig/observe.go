@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/time/rate"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/read"
+	"github.com/critical-service/operator/internal/controller/recheck"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/decide"
 	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/render"
@@ -32,17 +32,24 @@ type observer struct {
 	// live reads from the API server, within bounds.
 	live  client.Reader
 	clock clock.PassiveClock
+	// reasons are those of the conditions.
+	reasons recheck.Reasons
 	// searches bounds how often namespaces are searched for what is in use.
-	searches *rate.Limiter
+	searches *pace
 }
 
 // observe makes a Snapshot. In a settled world it reads caches only.
 func (o *observer) observe(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
 	snap := decide.Snapshot{Now: o.clock.Now()}
 	app, err := read.Existing[workloadsv2.AppConfig](ctx, o.cached, key)
-	if err != nil || app == nil || app.DeletionTimestamp != nil {
+	if err != nil {
 		return snap, err
 	}
+	if app == nil || app.DeletionTimestamp != nil {
+		o.reasons.Observe(key, nil, snap.Now)
+		return snap, nil
+	}
+	snap.Ages = o.reasons.Observe(key, app.Status.Conditions, snap.Now)
 	snap.AppConfig, snap.Hash = app, app.Annotations[annotationHash]
 	if snap.ConfigMaps, err = o.configMaps(ctx, app); err != nil {
 		return snap, err
@@ -54,16 +61,22 @@ func (o *observer) observe(ctx context.Context, key types.NamespacedName) (decid
 	if snap.Taken, err = o.taken(ctx, app, needs.Free); err != nil {
 		return snap, err
 	}
-	if len(needs.Stale) > 0 && o.searches.Allow() {
+	if len(needs.Stale) > 0 && o.searches.allow(key.Namespace, snap.Now) {
 		snap.Used, err = o.used(ctx, key.Namespace, needs.Stale)
 	}
 	return snap, err
 }
 
+// byAppConfig indexes what carries the label, so that a look at one AppConfig of many reads
+// only what is of that one.
+func byAppConfig(object client.Object) []string {
+	return []string{object.GetLabels()[workloadsv2.LabelAppConfig]}
+}
+
 // labelled are the objects of the namespace that carry the name of an AppConfig.
 func labelled(app *workloadsv2.AppConfig) []client.ListOption {
 	return []client.ListOption{
-		client.InNamespace(app.Namespace), client.MatchingLabels{workloadsv2.LabelAppConfig: app.Name}, client.UnsafeDisableDeepCopy,
+		client.InNamespace(app.Namespace), client.MatchingFields{workloadsv2.LabelAppConfig: app.Name}, client.UnsafeDisableDeepCopy,
 	}
 }
 
@@ -110,6 +123,8 @@ func (o *observer) taken(ctx context.Context, app *workloadsv2.AppConfig, names 
 			return nil, err
 		case err == nil && render.IsOurs(existing, app):
 			return nil, fault.WaitFor(cacheBehind, fmt.Sprintf("ConfigMap %q is not in the cache yet", name))
+		case err == nil && render.IsEarlier(existing, app):
+			return nil, fault.WaitFor(cacheBehind, fmt.Sprintf("ConfigMap %q still belongs to an earlier AppConfig of the name", name))
 		case err == nil:
 			taken[name] = true
 		}

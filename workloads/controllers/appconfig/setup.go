@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/time/rate"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -52,7 +51,12 @@ const workers = 4
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Setup adds the controller of this kind to the manager.
-func Setup(mgr ctrl.Manager, options Options) error {
+func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
+	for _, kind := range []client.Object{&corev1.ConfigMap{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}} {
+		if err := mgr.GetFieldIndexer().IndexField(ctx, kind, workloadsv2.LabelAppConfig, byAppConfig); err != nil {
+			return fmt.Errorf("index what carries the label %s: %w", workloadsv2.LabelAppConfig, err)
+		}
+	}
 	recorder, err := events.NewRecorder(mgr, FieldManager)
 	if err != nil {
 		return err
@@ -67,7 +71,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	}
 	r := &Reconciler{
 		observer: observer{
-			cached: mgr.GetClient(), live: live, clock: clock.RealClock{}, searches: rate.NewLimiter(searchesPerSecond, searchesPerSecond),
+			cached: mgr.GetClient(), live: live, clock: clock.RealClock{}, searches: newPace(),
 		},
 		Emitter: events.Emitter{Recorder: recorder, Scheme: mgr.GetScheme()},
 		client:  writer,

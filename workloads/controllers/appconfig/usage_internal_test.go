@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -87,16 +88,26 @@ func TestASearchThatCannotBeMade(t *testing.T) {
 			return nil
 		}
 	}
-	t.Run("of ServiceFallbacks is none where the core is not installed", func(t *testing.T) {
-		g := NewWithT(t)
-		o := reading(g, failing(&meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "mycrd.com", Kind: "ServiceFallback"}}))
-		used, err := o.used(t.Context(), "web", []string{"shop-1"})
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(used["shop-1"]).To(BeFalse())
-	})
+	for sentence, err := range map[string]error{
+		"of ServiceFallbacks is none where the core is not installed": &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "mycrd.com", Kind: "ServiceFallback"}},
+		"nor where it was removed, which the client does not know":    apierrors.NewGenericServerResponse(http.StatusNotFound, "list", schema.GroupResource{}, "", "", 0, true),
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			used, err := reading(g, failing(err)).used(t.Context(), "web", []string{"shop-1"})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(used).To(Equal(map[string]bool{"shop-1": false}))
+		})
+	}
 	t.Run("within bounds keeps all", func(t *testing.T) {
 		g := NewWithT(t)
 		used, err := reading(g, failing(fmt.Errorf("list: %w", &http.MaxBytesError{Limit: maxLive}))).used(t.Context(), "web", []string{"shop-1"})
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(used["shop-1"]).To(BeTrue())
+	})
+	t.Run("in time keeps all", func(t *testing.T) {
+		g := NewWithT(t)
+		used, err := reading(g, failing(fmt.Errorf("list: %w", context.DeadlineExceeded))).used(t.Context(), "web", []string{"shop-1"})
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(used["shop-1"]).To(BeTrue())
 	})

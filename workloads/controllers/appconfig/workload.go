@@ -1,6 +1,7 @@
 package appconfig
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -22,8 +23,6 @@ const (
 	// annotationManager holds, on workloads in the cache, another field manager that has set
 	// what the container takes, or nothing. Like annotationHash it marks what is transformed.
 	annotationManager = "manager of what the container takes"
-	// unknownManager stands for one whose name nothing tells.
-	unknownManager = "another field manager"
 	// maxManager is how much of a name is kept, in bytes.
 	maxManager = 128
 
@@ -78,7 +77,7 @@ func slimTemplate(workload client.Object, template *corev1.PodTemplateSpec, abou
 	case configMapOf(container) != "":
 		slim.EnvFrom = container.EnvFrom
 	case len(container.EnvFrom) > 0 && manager == "":
-		manager = unknownManager
+		manager = decide.UnknownManager
 	}
 	about.Annotations = map[string]string{annotationManager: text.Shorten(manager, maxManager)}
 	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{slim}}}
@@ -118,7 +117,7 @@ func managerOf(managed []metav1.ManagedFieldsEntry, container string) string {
 			continue
 		}
 		if _, sets, _ := unstructured.NestedFieldNoCopy(fields, path...); sets {
-			return entry.Manager
+			return cmp.Or(entry.Manager, decide.UnknownManager) // A user may have left the name empty.
 		}
 	}
 	return ""

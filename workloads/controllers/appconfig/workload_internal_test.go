@@ -9,11 +9,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
+	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/decide"
 )
 
 // takes are variables from a ConfigMap, as the operator sets them.
@@ -83,6 +85,11 @@ func TestWhatIsSeenOfAWorkload(t *testing.T) {
 				d.ManagedFields = []metav1.ManagedFieldsEntry{setBy(us, metav1.ManagedFieldsOperationApply, "app"), setBy("flux", metav1.ManagedFieldsOperationApply, "app")}
 			}, "app", "shop-1", "flux",
 		},
+		"nor what one without a name has": {
+			func(d *appsv1.Deployment) {
+				d.ManagedFields = []metav1.ManagedFieldsEntry{setBy("", metav1.ManagedFieldsOperationUpdate, "app")}
+			}, "app", "", decide.UnknownManager,
+		},
 		"an update in the operator's name is another's": {
 			func(d *appsv1.Deployment) {
 				d.Spec.Template.Spec.Containers[0].EnvFrom = takes("shop-1")
@@ -97,18 +104,18 @@ func TestWhatIsSeenOfAWorkload(t *testing.T) {
 		"variables that the operator does not set are another's, though no one is said to be": {
 			func(d *appsv1.Deployment) {
 				d.Spec.Template.Spec.Containers[0].EnvFrom = append(takes("shop-1"), takes("shop-2")...)
-			}, "app", "", unknownManager,
+			}, "app", "", decide.UnknownManager,
 		},
 		"so are those with a prefix": {
 			func(d *appsv1.Deployment) {
 				d.Spec.Template.Spec.Containers[0].EnvFrom = takes("shop-1")
 				d.Spec.Template.Spec.Containers[0].EnvFrom[0].Prefix = "SHOP_"
-			}, "app", "", unknownManager,
+			}, "app", "", decide.UnknownManager,
 		},
 		"so are those of a Secret": {
 			func(d *appsv1.Deployment) {
 				d.Spec.Template.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{}}}
-			}, "app", "", unknownManager,
+			}, "app", "", decide.UnknownManager,
 		},
 		"entries that cannot be read say nothing": {
 			func(d *appsv1.Deployment) {
@@ -160,6 +167,9 @@ func TestTheCacheKeepsOnlyWhatDecisionsRead(t *testing.T) {
 	}
 	app := &workloadsv2.AppConfig{ObjectMeta: meta}
 	app.Spec.Configuration.Settings = workloadsv2.Settings{"a": large}
+	for i := range 1000 {
+		meta.OwnerReferences = append(meta.OwnerReferences, metav1.OwnerReference{Name: large, UID: types.UID(fmt.Sprint(i))})
+	}
 	config := &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"a": large}, BinaryData: map[string][]byte{"b": []byte(large)}}
 	workload := deployment(func(d *appsv1.Deployment) {
 		d.ObjectMeta = meta

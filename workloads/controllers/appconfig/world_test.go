@@ -34,7 +34,7 @@ func newWorld(t *testing.T) *world {
 	options := appconfig.Options{Namespaces: []string{w.Namespace}}
 	w.operator = w.Cluster.Start(t, testenv.Program{
 		Cache: cache.Options{ByObject: appconfig.CacheByObject(options)},
-		Setup: func(_ context.Context, mgr ctrl.Manager) error { return appconfig.Setup(mgr, options) },
+		Setup: func(ctx context.Context, mgr ctrl.Manager) error { return appconfig.Setup(ctx, mgr, options) },
 	})
 	t.Cleanup(func() {
 		if t.Failed() {

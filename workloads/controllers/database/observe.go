@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/internal/controller/read"
+	"github.com/critical-service/operator/internal/controller/recheck"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/controllers/database/internal/decide"
 	"github.com/critical-service/operator/workloads/controllers/database/internal/engine"
@@ -23,15 +24,22 @@ type observer struct {
 	fallbacks    *fallback.Watch
 	images       map[workloadsv1.DatabaseType]string
 	clock        clock.PassiveClock
+	// reasons are those of the conditions.
+	reasons recheck.Reasons
 }
 
 // observe makes a Snapshot. It has no Database where that is gone, or is being deleted.
 func (o *observer) observe(ctx context.Context, key types.NamespacedName) (decide.Snapshot, error) {
 	snap := decide.Snapshot{Now: o.clock.Now()}
 	d, err := read.Existing[workloadsv1.Database](ctx, o.cached, key)
-	if err != nil || d == nil || d.DeletionTimestamp != nil {
+	if err != nil {
 		return snap, err
 	}
+	if d == nil || d.DeletionTimestamp != nil {
+		o.reasons.Observe(key, nil, snap.Now)
+		return snap, nil
+	}
+	snap.Ages = o.reasons.Observe(key, d.Status.Conditions, snap.Now)
 	snap.Database, snap.Image = d, o.images[d.Spec.Type]
 	if snap.Pod, err = existing[corev1.Pod](ctx, o, key); err != nil {
 		return snap, err

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/critical-service/operator/internal/controller/condition"
+	"github.com/critical-service/operator/internal/controller/recheck"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 )
 
@@ -37,9 +37,9 @@ func conflicts(workloads []Workload, wanted string) problem {
 		strings.Join(names, ", "), more, wanted, workloadsv2.LabelAppConfig)}
 }
 
-// The first and the longest time between two tries of what was refused: no watch reports that
-// a name is free, or a quota raised.
-const shortestRetry, longestRetry = time.Second, 10 * time.Minute
+// retries is when to retry what was refused: no watch reports that a name is free, or a quota
+// raised.
+var retries = recheck.Bounds{Shortest: time.Second, Longest: 10 * time.Minute}
 
 // conclude says in the conditions what comes of it.
 func (d *decision) conclude() {
@@ -63,7 +63,6 @@ func (d *decision) conclude() {
 		conditions.Set(workloadsv2.ConditionStalled, true, first.reason, first.message)
 	}
 	if first.reason != workloadsv2.ReasonFieldConflict { // A watch reports when that ends.
-		since := meta.FindStatusCondition(d.plan.Status.Conditions, workloadsv2.ConditionReady).LastTransitionTime
-		d.recheckAfter(min(max(d.Now.Sub(since.Time), shortestRetry), longestRetry))
+		d.recheckAfter(retries.After(d.Ages.Of(workloadsv2.ConditionReady, first.reason, d.Now), d.AppConfig.UID))
 	}
 }

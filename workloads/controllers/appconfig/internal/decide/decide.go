@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/critical-service/operator/internal/controller/recheck"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/render"
 )
@@ -16,8 +17,23 @@ import (
 // kept is how many ConfigMaps stay: the one with the settings of now, and those before it.
 const kept = 3
 
-// pruneAgain is when to check what is in use, if that could not be read at once.
-const pruneAgain = 10 * time.Second
+// What one pass does is bounded, because users of the namespace can make as many ConfigMaps as
+// they like that look like the operator's.
+const (
+	// mostStale is how many ConfigMaps are looked for at once, and deleted.
+	mostStale = 32
+	// mostUpdates is how many are changed.
+	mostUpdates = 100
+)
+
+// No watch reports when a ConfigMap goes out of use. It is looked for again by the age of the
+// settings of now: what takes others is often a Pod that is ending.
+var (
+	// searches is when to look for what is in use, where that could not be done at once.
+	searches = recheck.Bounds{Shortest: 10 * time.Second, Longest: 10 * time.Minute}
+	// releases is when to look again where something is in use.
+	releases = recheck.Bounds{Shortest: time.Minute, Longest: time.Hour}
+)
 
 // Decide decides what an AppConfig needs. A ConfigMap with its settings comes first, then the
 // workloads that use it take that one, and only then those go that nothing needs.
@@ -89,7 +105,9 @@ func newDecision(s *Snapshot) *decision {
 	if app == nil || app.DeletionTimestamp != nil {
 		return nil
 	}
-	d := &decision{Snapshot: s, plan: Plan{Status: *app.Status.DeepCopy()}, wanted: render.Name(app, s.Hash)}
+	own := *s
+	own.Workloads = slices.Clone(s.Workloads) // They are sorted.
+	d := &decision{Snapshot: &own, plan: Plan{Status: *app.Status.DeepCopy()}, wanted: render.Name(app, s.Hash)}
 	d.plan.Status.ObservedGeneration = app.Generation
 	for i := range s.ConfigMaps {
 		switch config := s.ConfigMaps[i]; config.Name {
@@ -103,6 +121,9 @@ func newDecision(s *Snapshot) *decision {
 		}
 	}
 	slices.SortFunc(d.revisions, newestFirst)
+	slices.SortFunc(d.Workloads, func(a, b Workload) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
 	return d
 }
 
@@ -138,7 +159,22 @@ func (d *decision) revision() {
 		d.plan.Create = render.NextRevision(d.greatest())
 	}
 	d.rendered = true
+	if d.plan.Create > 0 {
+		d.plan.Takers = d.takers(d.wanted)
+	}
 	d.plan.Status.ConfigMapName, d.plan.Status.Hash = d.wanted, d.Hash
+}
+
+// takers are the workloads that take a ConfigMap, or will.
+func (d *decision) takers(name string) []render.Workload {
+	var takers []render.Workload
+	for i := range d.Workloads {
+		workload := &d.Workloads[i]
+		if workload.ConfigMap == name || d.rendered && name == d.wanted && workload.Manager == "" {
+			takers = append(takers, workload.Workload)
+		}
+	}
+	return takers
 }
 
 // page plans the ConfigMap for a page, which is there while the AppConfig has the label.
@@ -154,12 +190,13 @@ func (d *decision) page() {
 	}
 }
 
-// carry plans the labels and annotations of all ConfigMaps that stay. After a rollback an old
+// carry plans the labels, annotations and owners of all ConfigMaps that stay. After a rollback an old
 // one becomes the newest.
 func (d *decision) carry() {
 	for _, config := range d.revisions {
 		wanted := config.DeepCopy()
 		render.Publish(wanted, d.AppConfig)
+		render.Own(wanted, d.AppConfig, d.takers(config.Name))
 		if config.Name == d.wanted && d.rendered {
 			number, greatest := render.RevisionOf(wanted), d.greatest()
 			if number == 0 || number < greatest {
@@ -172,13 +209,14 @@ func (d *decision) carry() {
 	if d.published != nil && render.IsPublished(d.AppConfig) {
 		wanted := d.published.DeepCopy()
 		render.Publish(wanted, d.AppConfig)
+		render.Own(wanted, d.AppConfig, nil)
 		d.update(d.published.ConfigMap, wanted)
 	}
 }
 
 func (d *decision) update(from, to *corev1.ConfigMap) {
-	if from.DeletionTimestamp == nil && !equality.Semantic.DeepEqual(from, to) {
-		d.plan.Update = append(d.plan.Update, Update{From: from, To: to})
+	if from.DeletionTimestamp == nil && len(d.plan.Update) < mostUpdates && !equality.Semantic.DeepEqual(from, to) {
+		d.plan.Update = append(d.plan.Update, Update{From: from, To: to}) // An update wakes the AppConfig, so that the rest follows.
 	}
 }
 
@@ -188,12 +226,8 @@ func (d *decision) roll() {
 	if !d.rendered {
 		return
 	}
-	workloads := slices.Clone(d.Workloads)
-	slices.SortFunc(workloads, func(a, b Workload) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
-	})
 	var blocked []Workload
-	for _, workload := range workloads {
+	for _, workload := range d.Workloads {
 		switch {
 		case workload.ConfigMap == d.wanted:
 		case workload.Manager != "":
@@ -214,7 +248,7 @@ func (d *decision) isSettled() bool {
 	return d.current != nil && d.rendered && len(d.plan.Roll) == 0 && !rollsOut
 }
 
-// stale are the ConfigMaps beyond those that are kept.
+// stale are the oldest ConfigMaps beyond those that are kept.
 func (d *decision) stale() []*corev1.ConfigMap {
 	var before []*corev1.ConfigMap
 	for _, config := range d.revisions {
@@ -222,7 +256,8 @@ func (d *decision) stale() []*corev1.ConfigMap {
 			before = append(before, config.ConfigMap)
 		}
 	}
-	return before[min(len(before), kept-1):]
+	before = before[min(len(before), kept-1):]
+	return before[max(0, len(before)-mostStale):]
 }
 
 // prune plans which ConfigMaps go. One that something in the namespace names stays.
@@ -230,13 +265,14 @@ func (d *decision) prune() {
 	if !d.isSettled() {
 		return
 	}
-	stale := d.stale()
-	if len(stale) > 0 && d.Used == nil {
-		d.recheckAfter(pruneAgain)
-		return
-	}
-	for _, config := range stale {
-		if !d.Used[config.Name] {
+	age := d.Now.Sub(d.current.CreationTimestamp.Time)
+	for _, config := range d.stale() {
+		switch {
+		case d.Used == nil:
+			d.recheckAfter(searches.After(age, d.AppConfig.UID))
+		case d.Used[config.Name]:
+			d.recheckAfter(releases.After(age, d.AppConfig.UID))
+		default:
 			d.plan.Delete = append(d.plan.Delete, config)
 			d.dropUpdate(config)
 		}

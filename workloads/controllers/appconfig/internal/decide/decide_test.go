@@ -2,6 +2,7 @@ package decide_test
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/decide"
@@ -183,8 +185,30 @@ func TestNothingIsDeletedBeforeItIsKnownWhatIsInUse(t *testing.T) {
 	s.Used = nil
 	plan := decide.Decide(s)
 	g.Expect(plan.Delete).To(BeEmpty())
-	g.Expect(plan.RecheckAfter).To(BeNumerically(">", 0))
+	g.Expect(plan.RecheckAfter).To(BeNumerically("~", 10*time.Second, 5*time.Second), "soon after a change")
+	s.Now = s.Now.Add(24 * time.Hour)
+	g.Expect(decide.Decide(s).RecheckAfter).To(BeNumerically(">=", 10*time.Minute), "seldom where that cannot be read for long: others want to, too")
 	g.Expect(decide.Decide(w.see()).Delete).To(HaveLen(1))
+}
+
+// Often what uses one is a Pod that is ending, and nothing reports that it has.
+func TestWhatWasInUseGoesOnceItIsNot(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld()
+	first := w.set("0")
+	w.pinned[first] = true
+	for _, value := range []string{"0", "1", "2", "3"} {
+		w.set(value)
+		w.settle()
+	}
+	g.Expect(w.names()).To(ContainElement(first))
+	wait := decide.Decide(w.see()).RecheckAfter
+	g.Expect(wait).To(And(BeNumerically(">=", time.Minute), BeNumerically("<", 2*time.Minute)))
+	w.now = w.now.Add(wait)
+	w.pinned[first] = false
+	w.settle()
+	g.Expect(w.names()).NotTo(ContainElement(first))
+	g.Expect(decide.Decide(w.see()).RecheckAfter).To(BeZero())
 }
 
 func TestWhatGoesIsNotChangedBefore(t *testing.T) {
@@ -198,6 +222,42 @@ func TestWhatGoesIsNotChangedBefore(t *testing.T) {
 	plan := decide.Decide(w.see())
 	g.Expect(plan.Delete).To(HaveLen(1))
 	g.Expect(plan.Update).To(HaveLen(3), "the label is copied to those that stay")
+}
+
+// A user of the namespace can make any number of ConfigMaps that look like the operator's.
+func TestOnePassIsBounded(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld()
+	for i := range 200 {
+		w.set(strconv.Itoa(i))
+		config := render.Revision(w.app, int64(i+1))
+		w.configs = append(w.configs, decide.ConfigMap{ConfigMap: config, Hash: render.Hash(config.Data)})
+	}
+	s := w.see()
+	g.Expect(decide.NeedsOf(s).Stale).To(HaveLen(32), "only so many are looked for")
+	g.Expect(decide.NeedsOf(s).Stale).To(ContainElement(w.configs[0].Name), "the oldest first")
+	g.Expect(decide.Decide(s).Delete).To(HaveLen(32))
+	w.app.Labels = content
+	g.Expect(decide.Decide(w.see()).Update).To(HaveLen(100))
+	w.settle()
+	g.Expect(w.configs).To(HaveLen(3+1), "the rest follows: three revisions and the page stay")
+}
+
+// They outlived an earlier AppConfig of the name, because workloads take them.
+func TestWhatBelongsToNoAppConfigIsTakenOver(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld()
+	w.use("storefront")
+	w.settle()
+	w.configs[0].ConfigMap = w.configs[0].DeepCopy()
+	w.configs[0].OwnerReferences = w.configs[0].OwnerReferences[1:]
+	w.app.UID = "app-2"
+	plan := decide.Decide(w.see())
+	g.Expect(plan.Create).To(BeZero())
+	g.Expect(plan.Roll).To(BeEmpty())
+	g.Expect(plan.Update).To(HaveLen(1))
+	g.Expect(metav1.IsControlledBy(plan.Update[0].To, w.app)).To(BeTrue())
+	g.Expect(plan.Update[0].To.OwnerReferences).To(ContainElement(HaveField("UID", types.UID("storefront"))))
 }
 
 func TestThePageIsThereWhileTheLabelIs(t *testing.T) {
@@ -235,12 +295,29 @@ func TestWhatIsRefusedChangesNothing(t *testing.T) {
 	g.Expect(plan.Status.ConfigMapName).To(Equal(before.ConfigMapName))
 	g.Expect(plan.Roll).To(BeEmpty())
 	g.Expect(plan.Create).To(BeZero())
-	g.Expect(plan.RecheckAfter).To(Equal(time.Second))
+	g.Expect(plan.RecheckAfter).To(BeNumerically("<", 2*time.Second))
 	g.Expect(meta.FindStatusCondition(plan.Status.Conditions, workloadsv2.ConditionStalled)).To(BeNil(), "it may pass")
 
 	w.app.Status = plan.Status
 	w.now = w.now.Add(time.Hour)
-	g.Expect(decide.Failed(w.see(), errors.New("exceeded quota")).RecheckAfter).To(Equal(10*time.Minute), "it is retried ever more seldom")
+	g.Expect(decide.Failed(w.see(), errors.New("exceeded quota")).RecheckAfter).To(BeNumerically("<", 2*time.Second), "the status says so only now")
+	w.now = w.now.Add(time.Hour)
+	g.Expect(decide.Failed(w.see(), errors.New("exceeded quota")).RecheckAfter).To(BeNumerically(">=", 10*time.Minute), "it is retried ever more seldom")
+}
+
+// The status was False before, too, so that its transition time says nothing.
+func TestAProblemThatFollowsAnotherIsNew(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld()
+	w.use("storefront").Manager = "helm"
+	w.settle()
+	w.now = w.now.Add(24 * time.Hour)
+	w.foreign[w.set("info")] = true
+	plan := decide.Decide(w.see())
+	g.Expect(ready(plan.Status).Reason).To(Equal(workloadsv2.ReasonNameTaken))
+	g.Expect(plan.RecheckAfter).To(BeNumerically("<", 2*time.Second))
+	w.do(plan)
+	g.Expect(decide.Decide(w.see()).RecheckAfter).To(BeNumerically("<", 2*time.Second))
 }
 
 func TestWhatWasBlockedIsUpToDateAfterwards(t *testing.T) {

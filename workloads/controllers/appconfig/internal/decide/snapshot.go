@@ -1,10 +1,13 @@
 package decide
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/critical-service/operator/internal/controller/recheck"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/render"
 )
@@ -15,6 +18,8 @@ type Snapshot struct {
 	// AppConfig is the object without its settings, on which no decision depends; nil if it
 	// is gone.
 	AppConfig *workloadsv2.AppConfig
+	// Ages say since when its conditions have their reasons.
+	Ages recheck.Ages
 	// Hash is that of its settings.
 	Hash string
 	// ConfigMaps are those that the operator made of it, in any order.
@@ -50,6 +55,21 @@ type Workload struct {
 	RolledOut bool
 }
 
+// UnknownManager stands for a field manager whose name nothing says.
+const UnknownManager = "another field manager"
+
+// Held is the Snapshot in which another manager has set what some workloads take: the API
+// server says so, and the cache does not.
+func Held(s Snapshot, workloads []types.UID) Snapshot {
+	s.Workloads = slices.Clone(s.Workloads)
+	for i := range s.Workloads {
+		if slices.Contains(workloads, s.Workloads[i].UID) {
+			s.Workloads[i].Manager = UnknownManager
+		}
+	}
+	return s
+}
+
 // Needs is what has to be read of the API server beside what the caches hold.
 type Needs struct {
 	// Free are the names that are to be free: of ConfigMaps that will be created.
@@ -64,6 +84,8 @@ type Plan struct {
 	Status workloadsv2.AppConfigStatus
 	// Create is the number of the ConfigMap that is created with the settings; 0 if none is.
 	Create int64
+	// Takers are the workloads that take that ConfigMap.
+	Takers []render.Workload
 	// WritePage creates the ConfigMap for a page, or writes its data.
 	WritePage bool
 	// Update changes what ConfigMaps carry.

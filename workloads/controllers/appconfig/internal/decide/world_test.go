@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/critical-service/operator/internal/controller/recheck"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/decide"
 	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/render"
@@ -18,7 +19,8 @@ var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
 // world is a namespace with one AppConfig, and what is done in it.
 type world struct {
-	now time.Time
+	now     time.Time
+	reasons *recheck.Reasons
 	// app has its settings, as the API server has them.
 	app       *workloadsv2.AppConfig
 	configs   []decide.ConfigMap
@@ -30,7 +32,7 @@ type world struct {
 }
 
 func newWorld() *world {
-	return &world{now: now, foreign: map[string]bool{}, pinned: map[string]bool{}, app: &workloadsv2.AppConfig{
+	return &world{now: now, reasons: new(recheck.Reasons), foreign: map[string]bool{}, pinned: map[string]bool{}, app: &workloadsv2.AppConfig{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "shop", UID: "app-1", Generation: 1},
 		Spec:       workloadsv2.AppConfigSpec{AppName: "shop", Configuration: workloadsv2.Configuration{Settings: workloadsv2.Settings{"LOG_LEVEL": "debug"}}},
 	}}
@@ -59,6 +61,7 @@ func (w *world) see() decide.Snapshot {
 	s := decide.Snapshot{
 		Now: w.now, AppConfig: app, Hash: render.Hash(w.app.Spec.Configuration.Settings),
 		ConfigMaps: slices.Clone(w.configs), Workloads: slices.Clone(w.workloads), Taken: map[string]bool{},
+		Ages: w.reasons.Observe(types.NamespacedName{Namespace: app.Namespace, Name: app.Name}, app.Status.Conditions, w.now),
 	}
 	needs := decide.NeedsOf(s)
 	for _, name := range needs.Free {
@@ -84,7 +87,9 @@ func (w *world) do(plan decide.Plan) {
 	}
 	hash := render.Hash(w.app.Spec.Configuration.Settings)
 	if plan.Create > 0 {
-		add(render.Revision(w.app, plan.Create), hash)
+		revision := render.Revision(w.app, plan.Create)
+		render.Own(revision, w.app, plan.Takers)
+		add(revision, hash)
 	}
 	if plan.WritePage {
 		w.configs = slices.DeleteFunc(w.configs, func(c decide.ConfigMap) bool { return c.Name == w.app.Name })

@@ -54,22 +54,15 @@ func Page(app *workloadsv2.AppConfig) *corev1.ConfigMap {
 }
 
 func configMap(app *workloadsv2.AppConfig, name string) *corev1.ConfigMap {
-	owner := metav1.NewControllerRef(app, workloadsv2.AppConfigKind)
-	// OpenShift lets only those set it who may update the finalizers of the owner.
-	owner.BlockOwnerDeletion = nil
-	return &corev1.ConfigMap{
+	config := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: app.Namespace, Name: name, OwnerReferences: []metav1.OwnerReference{*owner},
+			Namespace: app.Namespace, Name: name,
 			Labels: map[string]string{workloadsv2.LabelAppConfig: app.Name, labelManagedBy: managedBy},
 		},
 		Data: maps.Clone(app.Spec.Configuration.Settings),
 	}
-}
-
-// IsOurs reports whether the operator made an object of an AppConfig, and finds it by its
-// label.
-func IsOurs(object metav1.Object, app *workloadsv2.AppConfig) bool {
-	return metav1.IsControlledBy(object, app) && object.GetLabels()[workloadsv2.LabelAppConfig] == app.Name
+	Own(config, app, nil)
+	return config
 }
 
 // IsPublished reports whether the owner of an AppConfig agrees that its settings are shown to

@@ -34,6 +34,10 @@ func (w *Workload) Taking(configMap string) *unstructured.Unstructured {
 	return object
 }
 
+func (w *Workload) owner() metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: w.Kind, Name: w.Name, UID: w.UID}
+}
+
 // Reference names a workload in events.
 func (w *Workload) Reference() *metav1.PartialObjectMetadata {
 	reference := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: w.Name, UID: w.UID}}

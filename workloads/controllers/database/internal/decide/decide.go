@@ -8,7 +8,6 @@
 package decide
 
 import (
-	"hash/fnv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/critical-service/operator/internal/controller/condition"
+	"github.com/critical-service/operator/internal/controller/recheck"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/controllers/database/internal/render"
 	"github.com/critical-service/operator/workloads/internal/fallback"
@@ -26,6 +26,8 @@ import (
 type Snapshot struct {
 	Now      time.Time
 	Database *workloadsv1.Database
+	// Ages say since when its conditions have their reasons.
+	Ages recheck.Ages
 	// Image is the operator's setting for the engine.
 	Image string
 	Pod   *corev1.Pod
@@ -179,19 +181,13 @@ func (d *decision) recheckIn(wait time.Duration) {
 	}
 }
 
-// The first and the longest time between two looks at what no watch reports: Secrets,
-// objects of others, and what the API server would accept by now.
-const shortestWait, longestWait = 2 * time.Second, 5 * time.Minute
+// looks is when to look again at what no watch reports: Secrets, objects of others, and what
+// the API server would accept by now.
+var looks = recheck.Bounds{Shortest: 2 * time.Second, Longest: 5 * time.Minute}
 
-// lookAgain looks again soon where a problem is new, and then ever more seldom. Each Database
-// does at a time of its own, so that many with the same problem do not come at once.
-func (d *decision) lookAgain() {
-	since := d.Now
-	if ready := meta.FindStatusCondition(d.status.Conditions, workloadsv1.ConditionReady); ready != nil {
-		since = ready.LastTransitionTime.Time
-	}
-	wait := min(max(d.Now.Sub(since), shortestWait), longestWait)
-	spread := fnv.New32a()
-	_, _ = spread.Write([]byte(d.Database.UID)) // It never fails.
-	d.recheckIn(wait + wait*time.Duration(spread.Sum32()%256)/512)
+// lookAgain looks again soon where a condition has its reason only now, and then ever more
+// seldom.
+func (d *decision) lookAgain(conditionType string) {
+	reason := meta.FindStatusCondition(d.status.Conditions, conditionType).Reason
+	d.recheckIn(looks.After(d.Ages.Of(conditionType, reason, d.Now), d.Database.UID))
 }

@@ -185,7 +185,7 @@ func (d *decision) explain() {
 		}
 		d.conditions().Set(workloadsv1.ConditionReady, rule.answers, rule.reason, bounded(message))
 		if rule.unwatched {
-			d.lookAgain()
+			d.lookAgain(workloadsv1.ConditionReady)
 		}
 		return
 	}

@@ -91,7 +91,7 @@ func (d *decision) protect() {
 	d.plan.Fallback = d.Fallback.ChangeOf(wanted, owner)
 	d.conditions().Set(workloadsv1.ConditionProtected, said.Is, said.Reason, bounded(said.Message))
 	if said.Reason == workloadsv1.ReasonNameTaken || d.Fallback.Refused != "" {
-		d.lookAgain()
+		d.lookAgain(workloadsv1.ConditionProtected)
 	}
 }
 

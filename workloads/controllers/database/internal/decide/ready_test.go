@@ -7,7 +7,9 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/critical-service/operator/internal/controller/recheck"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/controllers/database/internal/decide"
 	"github.com/critical-service/operator/workloads/controllers/database/internal/render"
@@ -391,11 +393,17 @@ func TestWhatIsRefusedIsLookedForEverMoreSeldom(t *testing.T) {
 		s.Database.Status.Conditions = []metav1.Condition{{
 			Type: workloadsv1.ConditionReady, Status: metav1.ConditionFalse, Reason: workloadsv1.ReasonCreateDenied, LastTransitionTime: metav1.NewTime(now.Add(-age)),
 		}}
+		s.Ages = new(recheck.Reasons).Observe(types.NamespacedName{}, s.Database.Status.Conditions, now)
 		waits[age] = decide.Decide(s).RecheckAfter
 	}
 	g.Expect(waits[0]).To(BeNumerically("~", 2*time.Second, time.Second))
 	g.Expect(waits[time.Minute]).To(BeNumerically("~", time.Minute, 31*time.Second))
 	g.Expect(waits[24*time.Hour]).To(And(BeNumerically(">=", 5*time.Minute), BeNumerically("<=", 450*time.Second)))
+	suspended := running(refused(workloadsv1.ReasonCreateDenied))
+	suspended.Ages = new(recheck.Reasons).Observe(types.NamespacedName{}, []metav1.Condition{{
+		Type: workloadsv1.ConditionReady, Status: metav1.ConditionFalse, Reason: workloadsv1.ReasonSuspended, LastTransitionTime: metav1.NewTime(now.Add(-24 * time.Hour)),
+	}}, now)
+	g.Expect(decide.Decide(suspended).RecheckAfter).To(Equal(waits[0]), "a new problem is new, however long the Database was not ready")
 	other := running(refused(workloadsv1.ReasonCreateDenied))
 	other.Database.UID = "of-a-database-elsewhere"
 	g.Expect(decide.Decide(other).RecheckAfter).NotTo(Equal(waits[0]), "each at a time of its own")
