@@ -110,7 +110,7 @@ func (d *decision) endedWait(pod *corev1.Pod) time.Duration {
 	if ready := meta.FindStatusCondition(d.status.Conditions, workloadsv1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
 		failing = pod.CreationTimestamp.Sub(ready.LastTransitionTime.Time)
 	}
-	return min(max(failing, shortestEndedWait), longestWait)
+	return min(max(failing, shortestEndedWait), looks.Longest)
 }
 
 // clear takes a Pod away that has ended, so that another can be made.
