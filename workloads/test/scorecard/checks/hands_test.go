@@ -46,12 +46,12 @@ func operate(t *testing.T, namespace string, first core) {
 	maps.Copy(kept, appconfig.CacheByObject(configs))
 	operator := cluster.Start(t, testenv.Program{
 		Cache: cache.Options{ByObject: kept},
-		Setup: func(_ context.Context, mgr ctrl.Manager) error {
+		Setup: func(ctx context.Context, mgr ctrl.Manager) error {
 			var err error
 			if databases.Fallbacks, err = fallback.NewWatch(mgr, first, databases.Namespaces); err != nil {
 				return err
 			}
-			return errors.Join(appconfig.Setup(mgr, configs), database.Setup(mgr, databases))
+			return errors.Join(appconfig.Setup(ctx, mgr, configs), database.Setup(mgr, databases))
 		},
 	})
 	t.Cleanup(func() {
