@@ -38,4 +38,7 @@
 // them is read from the API server, page by page, when there is one and no workload rolls out:
 // Pods, Deployments, StatefulSets and ServiceFallbacks. It is found by its name in their spec,
 // which has a hash and so stands nowhere by accident.
+//
+// An AppConfig that is deleted has no operator to search for it. So a revision belongs to the
+// workloads that take it, too, and Kubernetes deletes it after the last of its owners.
 package appconfig

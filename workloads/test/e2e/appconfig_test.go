@@ -156,6 +156,41 @@ func TestADeploymentRollsOnceForEachChange(t *testing.T) {
 	}
 }
 
+// Whether a ConfigMap goes is the garbage collector's work, which only a whole cluster has.
+func TestADeploymentOutlivesItsAppConfig(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	settings := workloadsv2.Settings{"COLOUR": "blue"}
+	config := w.appConfig("shop", settings)
+	blue := w.takes(config)
+	shop := w.deployment("shop")
+	w.runsWith(shop, blue, "COLOUR=blue")
+	before := w.rollouts(shop)
+	owners := func() []metav1.OwnerReference {
+		revision := &corev1.ConfigMap{ObjectMeta: w.named(blue)}
+		w.refresh(revision)
+		return revision.OwnerReferences
+	}
+	w.Eventually(owners).Should(HaveLen(2))
+	w.remove(config)
+	w.Eventually(owners).Should(ConsistOf(HaveField("UID", shop.UID)))
+
+	// As in a drain.
+	pods, err := w.PodsOf(w.ctx, client.ObjectKeyFromObject(shop))
+	w.Expect(err).NotTo(HaveOccurred())
+	w.remove(&pods[0])
+	w.gone(&pods[0])
+	w.runsWith(shop, blue, "COLOUR=blue")
+
+	again := w.appConfig("shop", settings)
+	w.Expect(w.takes(again)).To(Equal(blue), "it is taken over")
+	w.Eventually(owners).Should(HaveLen(2))
+	w.Expect(w.rollouts(shop)).To(Equal(before))
+	w.remove(again)
+	w.remove(shop)
+	w.gone(&corev1.ConfigMap{ObjectMeta: w.named(blue)})
+}
+
 // deployment makes one of a single Pod that uses the AppConfig of its name.
 func (w *world) deployment(name string, edits ...func(*appsv1.Deployment)) *appsv1.Deployment {
 	w.t.Helper()
