@@ -107,6 +107,9 @@ func Decide(s Snapshot) Plan {
 	d := decision{Snapshot: &s, plan: Plan{Status: *s.Database.Status.DeepCopy()}}
 	d.status = &d.plan.Status
 	d.status.ObservedGeneration = s.Database.Generation
+	if err := s.Database.Validate(); err != nil {
+		d.invalid = err.Error()
+	}
 	d.findConflict()
 	d.protect()
 	d.expose()
@@ -125,13 +128,15 @@ type decision struct {
 	// conflict says which object of another stands in the way; empty if none does. Earlier
 	// says which one of an earlier Database does, for a while.
 	conflict, earlier string
+	// invalid says which part of the spec nothing can be made of; empty if all is valid.
+	invalid string
 	// secretProblem says why there are no credentials; empty if there are, or will be.
 	secretProblem string
 }
 
 // blocked reports whether no Pod may be made or replaced: what runs goes on running.
 func (d *decision) blocked() bool {
-	return d.conflict != "" || d.earlier != "" || d.secretProblem != ""
+	return d.invalid != "" || d.conflict != "" || d.earlier != "" || d.secretProblem != ""
 }
 
 // ours is the Database's own Pod; nil if there is none.

@@ -96,7 +96,7 @@ func (d *decision) expose() {
 func (d *decision) store() {
 	db := d.Database
 	switch {
-	case d.conflict != "" || d.earlier != "":
+	case d.invalid != "" || d.conflict != "" || d.earlier != "":
 		return
 	case d.Secret.Found && len(d.Secret.Missing) > 0:
 		d.secretProblem = fmt.Sprintf("Secret %q lacks the key %s: add what is missing.", db.SecretName(), strings.Join(d.Secret.Missing, ", "))

@@ -48,12 +48,9 @@ func Claim(d *workloadsv1.Database) *corev1.PersistentVolumeClaim {
 	return made
 }
 
-// Size of the volume. The schema admits quantities only.
+// Size of the volume. Nothing is made of a Database whose size is not valid.
 func Size(d *workloadsv1.Database) resource.Quantity {
-	size, err := resource.ParseQuantity(d.Spec.Storage.Size)
-	if err != nil {
-		return resource.Quantity{}
-	}
+	size, _ := workloadsv1.Quantity(d.Spec.Storage.Size).Parse()
 	return size
 }
 
