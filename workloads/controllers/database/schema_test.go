@@ -47,7 +47,7 @@ func TestWhatTheSchemaRefuses(t *testing.T) {
 		"more tolerations than a Pod asks":                        {"a", `{type: mongo, pod: {tolerations: [` + strings.Repeat("{key: a},", 17) + `]}}`, "must have at most 16 items"},
 		"a limit that only the usual pattern of quantities takes": {"a", `{type: mongo, pod: {resources: {limits: {memory: "1e.5"}}}}`, "spec.pod.resources.limits.memory in body should match"},
 		"a limit that is no whole number":                         {"a", `{type: mongo, pod: {resources: {limits: {cpu: 1.5}}}}`, "spec.pod.resources.limits.cpu in body must be of type integer,string"},
-		"a size that would take minutes to read":                  {"a", `{type: mongo, storage: {size: 1e-999999999}}`, "size must be a quantity from 1Mi to 1Pi"},
+		"a size that would take minutes to read":                  {"a", `{type: mongo, storage: {size: "1e-999999999"}}`, "size must be a quantity from 1Mi to 1Pi"},
 		"an effect that is not known":                             {"a", `{type: mongo, pod: {tolerations: [{effect: NoRun}]}}`, `supported values: "", "NoSchedule", "PreferNoSchedule", "NoExecute"`},
 		"a policy that is not known":                              {"a", `{type: mongo, storage: {size: 1Gi, deletionPolicy: Recycle}}`, `supported values: "Retain", "Delete"`},
 	} {
