@@ -200,7 +200,8 @@ func (w *Watch) handler() toolscache.ResourceEventHandler {
 			}
 		}
 	}
-	return toolscache.ResourceEventHandlerFuncs{AddFunc: wake, UpdateFunc: func(_, now any) { wake(now) }, DeleteFunc: wake}
+	// One that has lost its owner wakes the one that it had.
+	return toolscache.ResourceEventHandlerFuncs{AddFunc: wake, UpdateFunc: func(was, now any) { wake(was); wake(now) }, DeleteFunc: wake}
 }
 
 func (w *Watch) wakeAll(ctx context.Context) {

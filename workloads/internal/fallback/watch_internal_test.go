@@ -11,6 +11,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/bulk"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	"github.com/critical-service/operator/workloads/internal/ownership"
 )
 
 // Any user of a namespace can label a ServiceFallback so that it is cached.
@@ -37,7 +38,10 @@ func TestTheServiceFallbacksOfStrangersTakeLittleMemory(t *testing.T) {
 // What is kept must not look as if something were to be written.
 func TestTheServiceFallbackOfADatabaseIsKeptAsItWasApplied(t *testing.T) {
 	g := NewWithT(t)
-	owner := metav1.OwnerReference{APIVersion: "mycrd.com/v1", Kind: "Database", Name: "orders", UID: "1", Controller: new(true)}
+	owner := &ownership.Owner{
+		Reference: metav1.OwnerReference{APIVersion: "mycrd.com/v1", Kind: "Database", Name: "orders", UID: "1", Controller: new(true)},
+		Label:     workloadsv1.LabelDatabase,
+	}
 	service := &metav1.ObjectMeta{Namespace: "shop", Name: "orders", Labels: map[string]string{
 		workloadsv1.LabelApp: workloadsv1.AppDatabase, workloadsv1.LabelDatabase: "orders", workloadsv1.LabelManagedBy: workloadsv1.ManagedBy,
 	}}
@@ -48,4 +52,10 @@ func TestTheServiceFallbackOfADatabaseIsKeptAsItWasApplied(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	seen := Seen{Served: true, Object: slim.(*criticalv2.ServiceFallback)}
 	g.Expect(seen.ChangeOf(wanted, owner)).To(Equal(Change{}))
+
+	seen.Object.OwnerReferences = nil
+	g.Expect(seen.ChangeOf(wanted, owner)).To(Equal(Change{Apply: wanted}), "what was orphaned is taken back")
+	g.Expect(seen.ChangeOf(nil, owner)).To(Equal(Change{Remove: seen.Object}))
+	seen.Object.Labels = nil
+	g.Expect(seen.ChangeOf(wanted, owner)).To(Equal(Change{}), "another's is left alone")
 }

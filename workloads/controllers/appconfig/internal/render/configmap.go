@@ -14,6 +14,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
+	"github.com/critical-service/operator/workloads/internal/ownership"
 )
 
 // digits is how many of the hash are in a name.
@@ -50,22 +51,27 @@ func Page(app *workloadsv2.AppConfig) *corev1.ConfigMap {
 }
 
 func configMap(app *workloadsv2.AppConfig, name string) *corev1.ConfigMap {
-	owner := metav1.NewControllerRef(app, workloadsv2.AppConfigKind)
-	// OpenShift lets only those set it who may update the finalizers of the owner.
-	owner.BlockOwnerDeletion = nil
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: app.Namespace, Name: name, OwnerReferences: []metav1.OwnerReference{*owner},
+			Namespace: app.Namespace, Name: name, OwnerReferences: []metav1.OwnerReference{Owner(app).Reference},
 			Labels: map[string]string{workloadsv2.LabelAppConfig: app.Name, workloadsv1.LabelManagedBy: workloadsv1.ManagedBy},
 		},
 		Data: maps.Clone(app.Spec.Configuration.Settings),
 	}
 }
 
+// Owner is the AppConfig as the owner of its ConfigMaps.
+func Owner(app *workloadsv2.AppConfig) *ownership.Owner {
+	owner := metav1.NewControllerRef(app, workloadsv2.AppConfigKind)
+	// OpenShift lets only those set it who may update the finalizers of the owner.
+	owner.BlockOwnerDeletion = nil
+	return &ownership.Owner{Reference: *owner, Label: workloadsv2.LabelAppConfig}
+}
+
 // IsOurs reports whether the operator made an object of an AppConfig, and finds it by its
 // label.
 func IsOurs(object metav1.Object, app *workloadsv2.AppConfig) bool {
-	return metav1.IsControlledBy(object, app) && object.GetLabels()[workloadsv2.LabelAppConfig] == app.Name
+	return Owner(app).Owns(object) && object.GetLabels()[workloadsv2.LabelAppConfig] == app.Name
 }
 
 // IsPublished reports whether the owner of an AppConfig agrees that its settings are shown to

@@ -68,7 +68,7 @@ func (d *decision) protect() {
 	if d.Fallback.Pending {
 		return
 	}
-	service, owner := render.Service(d.Database), render.Controller(d.Database)
+	service, owner := render.Service(d.Database), render.Owner(d.Database)
 	wanted := fallback.For(service, owner, d.Database.Spec.Fallback)
 	d.plan.Fallback = d.Fallback.ChangeOf(wanted, owner)
 	said := d.Fallback.Protected(service, wanted, owner)

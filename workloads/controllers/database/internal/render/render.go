@@ -11,6 +11,7 @@ import (
 
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/controllers/database/internal/engine"
+	"github.com/critical-service/operator/workloads/internal/ownership"
 )
 
 // Service leads to the Pod of the Database and to no other: the label app is that of all
@@ -88,15 +89,15 @@ func Address(d *workloadsv1.Database) string {
 	return fmt.Sprintf("%s.%s.svc:%d", d.Name, d.Namespace, engine.Of(d.Spec.Type).Port)
 }
 
-// IsOurs reports whether an object of a name that the Database needs is the Database's: it
-// belongs to it; or it belongs to none and says that it is, as what outlives a Database
-// does, and what was orphaned.
-func IsOurs(d *workloadsv1.Database, object metav1.Object) bool {
-	if controller := metav1.GetControllerOf(object); controller != nil {
-		return controller.UID == d.UID
-	}
-	labels := object.GetLabels()
-	return labels[workloadsv1.LabelManagedBy] == workloadsv1.ManagedBy && labels[workloadsv1.LabelDatabase] == d.Name
+// IsOurs reports whether an object of a name that the Database needs is the Database's.
+func IsOurs(d *workloadsv1.Database, object metav1.Object) bool { return Owner(d).IsOurs(object) }
+
+// IsEarlier reports whether an object belongs to an earlier Database of the name.
+func IsEarlier(d *workloadsv1.Database, object metav1.Object) bool { return Owner(d).IsEarlier(object) }
+
+// Owner is the Database as the owner of its objects.
+func Owner(d *workloadsv1.Database) *ownership.Owner {
+	return &ownership.Owner{Reference: Controller(d), Label: workloadsv1.LabelDatabase}
 }
 
 func meta(d *workloadsv1.Database, name string) metav1.ObjectMeta {
@@ -112,13 +113,6 @@ func Labels(d *workloadsv1.Database) map[string]string {
 		workloadsv1.LabelDatabase:  d.Name,
 		workloadsv1.LabelManagedBy: workloadsv1.ManagedBy,
 	}
-}
-
-// IsEarlier reports whether an object belongs to an earlier Database of the name: the garbage
-// collector is about to delete it.
-func IsEarlier(d *workloadsv1.Database, object metav1.Object) bool {
-	controller := metav1.GetControllerOf(object)
-	return controller != nil && controller.UID != d.UID && controller.Kind == workloadsv1.DatabaseKind.Kind && controller.Name == d.Name
 }
 
 // Controller is the reference of what lives and dies with the Database.
