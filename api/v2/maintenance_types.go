@@ -75,6 +75,7 @@ type MaintenanceSpec struct {
 	// until is when the maintenance ends, exact to the second. Visitors read it. Without
 	// it, a maintenance that is not recurring lasts until it is deleted.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self >= timestamp('1970-01-01T00:00:00Z') && self <= timestamp('9999-12-31T23:59:59Z')",message="until must be a time of the years 1970 to 9999 in the form of RFC 3339, for example '2026-11-23T22:00:00Z'"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Until",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=30
 	Until *metav1.Time `json:"until,omitempty"`
 

@@ -21,10 +21,7 @@ import (
 // kept: of the operator's own objects those of the one name, and of the content that teams
 // publish only that it exists, and its version.
 func CacheByObject(options Options) map[client.Object]cache.ByObject {
-	namespaces := map[string]cache.Config{}
-	for _, namespace := range options.Namespaces {
-		namespaces[namespace] = cache.Config{}
-	}
+	namespaces := read.Namespaces(options.Namespaces)
 	ofOneName := cache.ByObject{
 		Namespaces: namespaces, Label: labelled(criticalv2.ResponderServer),
 		Field:     named(criticalv2.ResponderName),
@@ -85,9 +82,7 @@ func slimContent(object any) (any, error) {
 
 // slimMeta is what is kept of the metadata of objects that are not the operator's.
 func slimMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
-	return metav1.ObjectMeta{
-		Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
-		CreationTimestamp: meta.CreationTimestamp, DeletionTimestamp: meta.DeletionTimestamp,
-		Labels: read.Only(meta.Labels, criticalv2.LabelResponder),
-	}
+	kept := read.Meta(meta)
+	kept.Labels = read.Only(meta.Labels, criticalv2.LabelResponder)
+	return kept
 }

@@ -32,7 +32,8 @@ type Limits struct {
 	// Bytes is how many its body may have.
 	Bytes int64
 	// Values is how many values its JSON may hold, about: one is a few bytes in a body,
-	// and hundreds in memory.
+	// and in memory up to a hundred, or hundreds if it is an object or a list, which
+	// counts as several.
 	Values int
 }
 
@@ -81,11 +82,36 @@ func (b *bounded) read(r *http.Request, from io.Reader) ([]byte, error) {
 		return nil, &http.MaxBytesError{Limit: b.limits.Bytes}
 	}
 	content, err := io.ReadAll(from)
-	// Each value but the first of a list or of an object follows a comma.
-	if err == nil && bytes.Count(content, []byte(",")) > b.limits.Values {
+	if err == nil && values(content) > b.limits.Values {
 		err = errComplex
 	}
 	return content, err
+}
+
+// weight is as how many values an object or a list counts.
+const weight = 4
+
+// values counts what decoding makes of a body. What a text says is one value: each but the
+// first of a list or of an object follows a comma.
+func values(body []byte) int {
+	count, inText := 0, false
+	for i := 0; i < len(body); i++ {
+		switch body[i] {
+		case '"':
+			inText = !inText
+		case '\\':
+			i++ // It escapes the next one, and stands in texts only.
+		case ',':
+			if !inText {
+				count++
+			}
+		case '{', '[':
+			if !inText {
+				count += weight
+			}
+		}
+	}
+	return count
 }
 
 // answer has the request answered when it is its turn.

@@ -46,7 +46,11 @@ func TestWhatMayBeSent(t *testing.T) {
 		"nothing, which the handler judges":     {http.NoBody, http.StatusTeapot},
 		"not one that is too long":              {strings.NewReader(strings.Repeat("a", 1001)), http.StatusRequestEntityTooLarge},
 		"not one that turns out to be too long": {undeclared{strings.NewReader(strings.Repeat("a", 1001))}, http.StatusRequestEntityTooLarge},
-		"not one of very many values":           {strings.NewReader("[" + strings.Repeat("{},", 11) + "{}]"), http.StatusRequestEntityTooLarge},
+		"a text of many commas and braces":      {strings.NewReader(`["` + strings.Repeat(`,{[\",`, 100) + `"]`), http.StatusTeapot},
+		"as many values as are allowed":         {strings.NewReader("[" + strings.Repeat("1,", 6) + "1]"), http.StatusTeapot},
+		"not one more":                          {strings.NewReader("[" + strings.Repeat("1,", 7) + "1]"), http.StatusRequestEntityTooLarge},
+		"not one of many objects":               {strings.NewReader(`{"a":{"a":{}}}`), http.StatusRequestEntityTooLarge},
+		"not one of many values after a text":   {strings.NewReader(`["\\",` + strings.Repeat("1,", 7) + "1]"), http.StatusRequestEntityTooLarge},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)

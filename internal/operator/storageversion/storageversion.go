@@ -12,6 +12,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -136,7 +137,7 @@ func (m *migrator) rewriteAll(ctx context.Context) (int, error) {
 			return 0, fmt.Errorf("list the stored %ss, which the conversion webhook must answer for: %w", m.kind.Kind, err)
 		}
 		for i := range page.Items {
-			if err := m.rewrite(ctx, page.Items[i].Name); err != nil {
+			if err := m.rewrite(ctx, client.ObjectKeyFromObject(&page.Items[i])); err != nil {
 				return 0, err
 			}
 		}
@@ -149,10 +150,11 @@ func (m *migrator) rewriteAll(ctx context.Context) (int, error) {
 }
 
 // rewrite has the API server store an object again, without a change.
-func (m *migrator) rewrite(ctx context.Context, name string) error {
+func (m *migrator) rewrite(ctx context.Context, key types.NamespacedName) error {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(m.kind.GroupVersionKind)
-	object.SetName(name)
+	object.SetNamespace(key.Namespace)
+	object.SetName(key.Name)
 	err := m.client.Status().Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte("{}")))
 	// An object that is gone needs nothing, and one that another client wrote in
 	// the same moment is rewritten by that.
@@ -160,7 +162,7 @@ func (m *migrator) rewrite(ctx context.Context, name string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("rewrite %s %q: %w", m.kind.Kind, name, err)
+		return fmt.Errorf("rewrite %s %q: %w", m.kind.Kind, strings.TrimPrefix(key.String(), "/"), err)
 	}
 	return nil
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -30,7 +32,7 @@ var kind = crdcache.Kind{GroupVersionKind: criticalv2.CriticalServiceKind, Plura
 // notes what is written.
 type apiServer struct {
 	crd *apiextensionsv1.CustomResourceDefinition
-	// pages are the names of the stored objects.
+	// pages are the names of the stored objects, NAMESPACE/NAME where they have a namespace.
 	pages [][]string
 	// refuse is the answer to the rewriting of an object; nil accepts.
 	refuse func(name string) error
@@ -90,7 +92,11 @@ func (c *apiServer) list(list *metav1.PartialObjectMetadataList, given []client.
 		return nil
 	}
 	for _, name := range c.pages[number] {
-		list.Items = append(list.Items, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		namespace, name, namespaced := strings.Cut(name, "/")
+		if !namespaced {
+			namespace, name = "", namespace
+		}
+		list.Items = append(list.Items, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})
 	}
 	if number+1 < len(c.pages) {
 		list.Continue = strconv.Itoa(number + 1)
@@ -105,12 +111,16 @@ func (c *apiServer) rewrite(ctx context.Context, g *WithT, definitions client.Cl
 	data, err := patch.Data(object)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(data).To(MatchJSON("{}"), "nothing is changed")
+	path := strings.TrimPrefix(client.ObjectKeyFromObject(object).String(), "/")
+	if !slices.Contains(slices.Concat(c.pages...), path) {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: kind.Plural}, path)
+	}
 	if c.refuse != nil {
-		if err := c.refuse(object.GetName()); err != nil {
+		if err := c.refuse(path); err != nil {
 			return err
 		}
 	}
-	c.rewritten = append(c.rewritten, object.GetName())
+	c.rewritten = append(c.rewritten, path)
 	return nil
 }
 
@@ -125,6 +135,10 @@ func TestMigration(t *testing.T) {
 		"every object of every page is rewritten, and then it is noted": {
 			server:    apiServer{crd: definitionThatStores("v1", "v2"), pages: [][]string{{"a", "b"}, {"c"}}},
 			rewritten: []string{"a", "b", "c"}, noted: []string{"v2"},
+		},
+		"objects of namespaces are rewritten there": {
+			server:    apiServer{crd: definitionThatStores("v1", "v2"), pages: [][]string{{"shop/a", "web/a"}}},
+			rewritten: []string{"shop/a", "web/a"}, noted: []string{"v2"},
 		},
 		"without objects it is noted": {
 			server: apiServer{crd: definitionThatStores("v1", "v2")}, noted: []string{"v2"},

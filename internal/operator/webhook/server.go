@@ -79,10 +79,11 @@ func (o Options) SecretKey() types.NamespacedName {
 func (o Options) authority() string { return o.Service + "-ca" }
 
 // The API server takes no write of more than 3 MiB, and asks to convert one object.
-// For a validation it sends that which is stored, too.
+// For a validation it sends that which is stored, too. An object that is stored, in at most
+// 1.5 MiB, must never have too many values: one that cannot be converted fails every list.
 var (
-	conversionLimits = serving.Limits{Bytes: 4 << 20, Values: 1 << 16}
-	validationLimits = serving.Limits{Bytes: 7 << 20, Values: 1 << 17}
+	conversionLimits = serving.Limits{Bytes: 4 << 20, Values: 1 << 19}
+	validationLimits = serving.Limits{Bytes: 7 << 20, Values: 1 << 19}
 )
 
 // Server is a webhook server that also runs all that it needs, so that the

@@ -33,10 +33,7 @@ func isSlim(object metav1.Object, annotation string) bool {
 // CacheByObject says what is kept of which objects: those of others only if they carry the
 // label, and of all of them only what decisions read.
 func CacheByObject(options Options) map[client.Object]cache.ByObject {
-	namespaces := map[string]cache.Config{}
-	for _, namespace := range options.Namespaces {
-		namespaces[namespace] = cache.Config{}
-	}
+	namespaces := read.Namespaces(options.Namespaces)
 	labelled := func(transform func(any) (any, error)) cache.ByObject {
 		return cache.ByObject{Namespaces: namespaces, Label: hasLabel, Transform: transform}
 	}
@@ -61,7 +58,7 @@ func slimAppConfig(object any) (any, error) {
 	if !isAppConfig || isSlim(app, annotationHash) {
 		return object, nil // A tombstone, or one that comes again.
 	}
-	slim := &workloadsv2.AppConfig{ObjectMeta: slimMeta(&app.ObjectMeta), Spec: app.Spec, Status: app.Status}
+	slim := &workloadsv2.AppConfig{ObjectMeta: read.Meta(&app.ObjectMeta), Spec: app.Spec, Status: app.Status}
 	slim.Labels = read.Only(app.Labels, criticalv2.LabelResponder)
 	slim.Spec.Configuration.Settings = nil
 	slim.Annotations = map[string]string{annotationHash: render.Hash(app.Spec.Configuration.Settings)}
@@ -73,10 +70,10 @@ func slimConfigMap(object any) (any, error) {
 	if !isConfigMap || isSlim(config, annotationHash) {
 		return object, nil
 	}
-	slim := &corev1.ConfigMap{ObjectMeta: slimMeta(&config.ObjectMeta), Immutable: config.Immutable}
+	slim := &corev1.ConfigMap{ObjectMeta: read.Meta(&config.ObjectMeta), Immutable: config.Immutable}
 	slim.Labels = read.Only(config.Labels, workloadsv2.LabelAppConfig, criticalv2.LabelResponder, workloadsv1.LabelManagedBy)
-	slim.Annotations = read.Only(config.Annotations, workloadsv2.AnnotationRevision, workloadsv2.AnnotationVersion)
-	slim.OwnerReferences = slimOwners(config.OwnerReferences)
+	slim.Annotations = read.OnlyShort(config.Annotations, workloadsv2.AnnotationRevision, workloadsv2.AnnotationVersion)
+	slim.OwnerReferences = slimOwners(&config.ObjectMeta)
 	slim.Annotations[annotationHash] = ""
 	if len(config.BinaryData) == 0 {
 		slim.Annotations[annotationHash] = render.Hash(config.Data)
@@ -85,24 +82,13 @@ func slimConfigMap(object any) (any, error) {
 }
 
 // slimOwners keeps the controller, and of others that they are there.
-func slimOwners(owners []metav1.OwnerReference) []metav1.OwnerReference {
-	var slim []metav1.OwnerReference
-	for i := range owners {
-		owner := &owners[i]
-		switch {
-		case owner.Controller != nil && *owner.Controller:
-			slim = append(slim, *owner)
-		case len(slim) <= render.MostOwners && len(owner.UID) <= maxUID:
+func slimOwners(meta *metav1.ObjectMeta) []metav1.OwnerReference {
+	slim := read.Controller(meta)
+	for i := range meta.OwnerReferences {
+		owner := &meta.OwnerReferences[i]
+		if (owner.Controller == nil || !*owner.Controller) && len(slim) <= render.MostOwners && len(owner.UID) <= maxUID {
 			slim = append(slim, metav1.OwnerReference{UID: owner.UID})
 		}
 	}
 	return slim
-}
-
-// slimMeta is what is kept of the metadata of every object.
-func slimMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
-	return metav1.ObjectMeta{
-		Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion, Generation: meta.Generation,
-		CreationTimestamp: meta.CreationTimestamp, DeletionTimestamp: meta.DeletionTimestamp,
-	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/critical-service/operator/test/testenv"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
-	"github.com/critical-service/operator/workloads/controllers/appconfig"
 	"github.com/critical-service/operator/workloads/internal/conversion"
 )
 
@@ -21,7 +20,7 @@ var cluster *testenv.Cluster
 
 func TestMain(m *testing.M) {
 	testenv.MainOf(m, testenv.Installation{
-		Config: "workloads/config", Namespace: "critical-service-workloads-system", Account: appconfig.FieldManager,
+		Config: "workloads/config", Namespace: "critical-service-workloads-system", Account: workloadsv1.ManagedBy,
 		Definitions: []string{"config/crd/bases"}, Conversion: conversion.Handler,
 	}, scheme, &cluster, func(context.Context) error { return nil })
 }

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
-	"github.com/critical-service/operator/workloads/controllers/appconfig"
 )
 
 // applies applies a manifest as a GitOps tool does, under the name of a field manager.
@@ -50,7 +50,7 @@ func TestAContainerIsRenamedByServerSideApply(t *testing.T) {
 	w.Expect(w.applies("flux", storefront(w, "", "app"))).To(Succeed())
 	w.quiet()
 	w.Expect(w.takes(d)()).To(Equal(app.Status.ConfigMapName), "without the label it keeps what it has")
-	w.Expect(w.applies(appconfig.FieldManager, object(w, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: storefront}}`))).To(Succeed())
+	w.Expect(w.applies(workloadsv1.ManagedBy, object(w, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: storefront}}`))).To(Succeed())
 	w.Expect(w.takes(d)()).To(BeEmpty())
 	w.Expect(w.applies("flux", storefront(w, uses, "web"))).To(Succeed())
 	w.Eventually(w.takes(d)).Should(Equal(app.Status.ConfigMapName))

@@ -22,11 +22,9 @@ import (
 	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/controller/write"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 )
-
-// FieldManager is the name under which the operator owns fields.
-const FieldManager = "critical-service-workloads"
 
 // Options are the settings of this kind.
 type Options struct {
@@ -57,11 +55,11 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 			return fmt.Errorf("index what carries the label %s: %w", workloadsv2.LabelAppConfig, err)
 		}
 	}
-	recorder, err := events.NewRecorder(mgr, FieldManager)
+	recorder, err := events.NewRecorder(mgr, workloadsv1.ManagedBy)
 	if err != nil {
 		return err
 	}
-	writer, err := write.CountedAs(mgr.GetClient(), FieldManager, options.Registry)
+	writer, err := write.CountedAs(mgr.GetClient(), workloadsv1.ManagedBy, options.Registry)
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}

@@ -10,10 +10,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/text"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/decide"
 	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/render"
@@ -39,7 +41,7 @@ func slimWorkload(object any) (any, error) {
 	}
 	switch workload := object.(type) {
 	case *appsv1.Deployment:
-		slim := &appsv1.Deployment{ObjectMeta: slimWorkloadMeta(workload)}
+		slim := &appsv1.Deployment{ObjectMeta: slimWorkloadMeta(&workload.ObjectMeta)}
 		slim.Spec.Template = slimTemplate(workload, &workload.Spec.Template, &slim.ObjectMeta)
 		status := &workload.Status
 		slim.Status = appsv1.DeploymentStatus{
@@ -47,7 +49,7 @@ func slimWorkload(object any) (any, error) {
 		}
 		return slim, nil
 	case *appsv1.StatefulSet:
-		slim := &appsv1.StatefulSet{ObjectMeta: slimWorkloadMeta(workload)}
+		slim := &appsv1.StatefulSet{ObjectMeta: slimWorkloadMeta(&workload.ObjectMeta)}
 		slim.Spec.Template = slimTemplate(workload, &workload.Spec.Template, &slim.ObjectMeta)
 		status := &workload.Status
 		slim.Status = appsv1.StatefulSetStatus{
@@ -59,12 +61,10 @@ func slimWorkload(object any) (any, error) {
 	}
 }
 
-func slimWorkloadMeta(workload client.Object) metav1.ObjectMeta {
-	return metav1.ObjectMeta{
-		Name: workload.GetName(), Namespace: workload.GetNamespace(), UID: workload.GetUID(), ResourceVersion: workload.GetResourceVersion(),
-		Generation: workload.GetGeneration(), Labels: read.Only(workload.GetLabels(), workloadsv2.LabelAppConfig),
-		DeletionTimestamp: workload.GetDeletionTimestamp(),
-	}
+func slimWorkloadMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
+	kept := read.Meta(meta)
+	kept.Labels = read.Only(meta.Labels, workloadsv2.LabelAppConfig)
+	return kept
 }
 
 // slimTemplate keeps one container, and of what it takes only what the operator may have set;
@@ -75,7 +75,8 @@ func slimTemplate(workload client.Object, template *corev1.PodTemplateSpec, abou
 	manager := managerOf(workload.GetManagedFields(), container.Name)
 	switch {
 	case configMapOf(container) != "":
-		slim.EnvFrom = container.EnvFrom
+		name := read.Short(configMapOf(container), validation.DNS1123SubdomainMaxLength)
+		slim.EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}}
 	case len(container.EnvFrom) > 0 && manager == "":
 		manager = decide.UnknownManager
 	}
@@ -109,7 +110,7 @@ func managerOf(managed []metav1.ManagedFieldsEntry, container string) string {
 	path := []string{"f:spec", "f:template", "f:spec", "f:containers", fmt.Sprintf(`k:{"name":%q}`, container), "f:envFrom"}
 	for i := range managed {
 		entry := &managed[i]
-		if entry.FieldsV1 == nil || entry.Manager == FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply {
+		if entry.FieldsV1 == nil || entry.Manager == workloadsv1.ManagedBy && entry.Operation == metav1.ManagedFieldsOperationApply {
 			continue
 		}
 		var fields map[string]any

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/decide"
 )
@@ -51,7 +52,7 @@ func slimmed(g Gomega, object client.Object) client.Object {
 }
 
 func TestWhatIsSeenOfAWorkload(t *testing.T) {
-	const us = FieldManager
+	const us = workloadsv1.ManagedBy
 	for sentence, test := range map[string]struct {
 		change                        func(*appsv1.Deployment)
 		container, configMap, manager string

@@ -9,16 +9,14 @@ import (
 
 	"github.com/critical-service/operator/internal/controller/read"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	"github.com/critical-service/operator/workloads/controllers/database/internal/engine"
 )
 
 // CacheByObject says what is kept of each kind that is watched: Databases, and of Pods,
 // Services and claims those that carry the operator's label. Users of any namespace can
 // write it, so that only what decisions read is kept. Secrets are not watched at all.
 func CacheByObject(options Options) map[client.Object]cache.ByObject {
-	namespaces := map[string]cache.Config{}
-	for _, namespace := range options.Namespaces {
-		namespaces[namespace] = cache.Config{}
-	}
+	namespaces := read.Namespaces(options.Namespaces)
 	managed := func(slim func(any) (any, error)) cache.ByObject {
 		return cache.ByObject{
 			Namespaces: namespaces, Transform: slim,
@@ -33,19 +31,18 @@ func CacheByObject(options Options) map[client.Object]cache.ByObject {
 	}
 }
 
+// slimDatabase keeps what the schema bounds.
 func slimDatabase(object any) (any, error) {
 	d, isDatabase := object.(*workloadsv1.Database)
 	if !isDatabase {
 		return object, nil // A tombstone.
 	}
-	return &workloadsv1.Database{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: d.Name, Namespace: d.Namespace, UID: d.UID, ResourceVersion: d.ResourceVersion, Generation: d.Generation,
-			CreationTimestamp: d.CreationTimestamp, DeletionTimestamp: d.DeletionTimestamp,
-		},
-		Spec: d.Spec, Status: d.Status,
-	}, nil
+	return &workloadsv1.Database{ObjectMeta: read.Meta(&d.ObjectMeta), Spec: d.Spec, Status: d.Status}, nil
 }
+
+// maxImage and maxName are more bytes than spec.image and the name of a volume have, and
+// maxStatuses and maxRequests more than a Pod has unless it is made to be large.
+const maxImage, maxName, maxStatuses, maxRequests = 512, 253, 16, 16
 
 func slimPod(object any) (any, error) {
 	pod, isPod := object.(*corev1.Pod)
@@ -55,29 +52,88 @@ func slimPod(object any) (any, error) {
 	slim := &corev1.Pod{
 		ObjectMeta: slimMeta(&pod.ObjectMeta),
 		Spec:       corev1.PodSpec{NodeName: pod.Spec.NodeName},
-		Status:     corev1.PodStatus{Phase: pod.Status.Phase, Conditions: pod.Status.Conditions, ContainerStatuses: pod.Status.ContainerStatuses},
+		Status:     corev1.PodStatus{Phase: pod.Status.Phase},
 	}
 	for i := range pod.Spec.Containers {
-		slim.Spec.Containers = append(slim.Spec.Containers, corev1.Container{
-			Name: pod.Spec.Containers[i].Name, Image: pod.Spec.Containers[i].Image, Resources: pod.Spec.Containers[i].Resources,
-		})
-	}
-	for i := range pod.Spec.Volumes {
-		if claim := pod.Spec.Volumes[i].PersistentVolumeClaim; claim != nil {
-			slim.Spec.Volumes = append(slim.Spec.Volumes, corev1.Volume{
-				Name: pod.Spec.Volumes[i].Name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: claim},
+		if container := &pod.Spec.Containers[i]; engine.Of(workloadsv1.DatabaseType(container.Name)) != nil {
+			slim.Spec.Containers = append(slim.Spec.Containers, corev1.Container{
+				Name: container.Name, Image: read.Short(container.Image, maxImage),
+				Resources: corev1.ResourceRequirements{Requests: some(container.Resources.Requests)},
 			})
 		}
 	}
+	for i := range pod.Spec.Volumes {
+		if claim := pod.Spec.Volumes[i].PersistentVolumeClaim; claim != nil {
+			// That there is one says enough.
+			slim.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{}}}}
+		}
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady || c.Type == corev1.PodScheduled {
+			slim.Status.Conditions = append(slim.Status.Conditions, corev1.PodCondition{Type: c.Type, Status: c.Status, Message: read.Short(c.Message, maxMessage)})
+		}
+	}
+	statuses := pod.Status.ContainerStatuses
+	for i := range statuses[:min(len(statuses), maxStatuses)] {
+		slim.Status.ContainerStatuses = append(slim.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: statuses[i].Name, Ready: statuses[i].Ready, Started: statuses[i].Started,
+			State: slimState(&statuses[i].State), LastTerminationState: slimState(&statuses[i].LastTerminationState),
+		})
+	}
 	return slim, nil
 }
+
+// maxMessage and maxReason are how many bytes of what is said about a Pod are kept; no status
+// shows more.
+const maxMessage, maxReason = 1024, 128
+
+// some are at most as many of a container's requests as a spec has.
+func some(requests corev1.ResourceList) corev1.ResourceList {
+	kept := corev1.ResourceList{}
+	for name, quantity := range requests {
+		if len(kept) < maxRequests {
+			kept[name] = quantity
+		}
+	}
+	return kept
+}
+
+func slimState(state *corev1.ContainerState) corev1.ContainerState {
+	var slim corev1.ContainerState
+	if state.Waiting != nil {
+		slim.Waiting = &corev1.ContainerStateWaiting{Reason: read.Short(state.Waiting.Reason, maxReason), Message: read.Short(state.Waiting.Message, maxMessage)}
+	}
+	if state.Running != nil {
+		slim.Running = &corev1.ContainerStateRunning{}
+	}
+	if ended := state.Terminated; ended != nil {
+		slim.Terminated = &corev1.ContainerStateTerminated{
+			ExitCode: ended.ExitCode, Reason: read.Short(ended.Reason, maxReason), Message: read.Short(ended.Message, maxMessage),
+		}
+	}
+	return slim
+}
+
+// maxSelector is more labels than the operator selects by.
+const maxSelector = 2
 
 func slimService(object any) (any, error) {
 	service, isService := object.(*corev1.Service)
 	if !isService {
 		return object, nil
 	}
-	return &corev1.Service{ObjectMeta: slimMeta(&service.ObjectMeta), Spec: service.Spec}, nil
+	slim := &corev1.Service{ObjectMeta: slimMeta(&service.ObjectMeta), Spec: corev1.ServiceSpec{Type: service.Spec.Type, Selector: map[string]string{}}}
+	for key, value := range service.Spec.Selector {
+		if len(slim.Spec.Selector) < maxSelector || key == workloadsv1.LabelDatabase {
+			slim.Spec.Selector[key] = value
+		}
+	}
+	for i := range service.Spec.Ports {
+		if engine.ListensOn(service.Spec.Ports[i].Port) {
+			slim.Spec.Ports = append(slim.Spec.Ports, service.Spec.Ports[i])
+		}
+	}
+	return slim, nil
 }
 
 func slimClaim(object any) (any, error) {
@@ -85,20 +141,25 @@ func slimClaim(object any) (any, error) {
 	if !isClaim {
 		return object, nil
 	}
-	return &corev1.PersistentVolumeClaim{
+	slim := &corev1.PersistentVolumeClaim{
 		ObjectMeta: slimMeta(&claim.ObjectMeta),
-		Spec:       corev1.PersistentVolumeClaimSpec{Resources: claim.Spec.Resources, VolumeName: claim.Spec.VolumeName},
+		Spec:       corev1.PersistentVolumeClaimSpec{VolumeName: read.Short(claim.Spec.VolumeName, maxName)},
 		Status:     corev1.PersistentVolumeClaimStatus{Phase: claim.Status.Phase},
-	}, nil
+	}
+	if size, found := claim.Spec.Resources.Requests[corev1.ResourceStorage]; found {
+		slim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: size}
+	}
+	return slim, nil
 }
 
 // slimMeta is what is kept of the metadata of objects that others may write as well.
 func slimMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
-	return metav1.ObjectMeta{
-		Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
-		CreationTimestamp: meta.CreationTimestamp, DeletionTimestamp: meta.DeletionTimestamp,
-		Finalizers: meta.Finalizers, OwnerReferences: meta.OwnerReferences,
-		Labels:      read.Only(meta.Labels, workloadsv1.LabelApp, workloadsv1.LabelDatabase, workloadsv1.LabelTrial, workloadsv1.LabelManagedBy),
-		Annotations: read.Only(meta.Annotations, workloadsv1.AnnotationSpec, workloadsv1.AnnotationImage, workloadsv1.AnnotationEngine),
+	kept := read.Meta(meta)
+	kept.Finalizers, kept.OwnerReferences = read.Finalizers(meta), read.Owners(meta)
+	kept.Labels = read.Only(meta.Labels, workloadsv1.LabelApp, workloadsv1.LabelDatabase, workloadsv1.LabelTrial, workloadsv1.LabelManagedBy)
+	kept.Annotations = read.OnlyShort(meta.Annotations, workloadsv1.AnnotationSpec, workloadsv1.AnnotationEngine)
+	if image, found := meta.Annotations[workloadsv1.AnnotationImage]; found {
+		kept.Annotations[workloadsv1.AnnotationImage] = read.Short(image, maxImage)
 	}
+	return kept
 }

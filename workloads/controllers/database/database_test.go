@@ -8,7 +8,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -227,15 +226,13 @@ func TestASpecThatTheAPIServerRefusesTakesNothingAway(t *testing.T) {
 	d := w.running(withStorage)
 	before := w.uid(w.pod(d))()
 	testenv.Update(w.World, d, func(d *workloadsv1.Database) {
-		d.Spec.Pod.Resources = corev1.ResourceRequirements{
-			Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2Gi")}, Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")},
-		}
+		d.Spec.Pod.Resources = workloadsv1.PodResources{Requests: workloadsv1.Quantities{"memory": "2Gi"}, Limits: workloadsv1.Quantities{"memory": "1Gi"}}
 	})
 	w.Eventually(w.ready(d)).Should(Equal(workloadsv1.ReasonCreateDenied))
 	w.Expect(w.condition(d, workloadsv1.ConditionReady).Message).To(And(
 		ContainSubstring("must be less than or equal to memory limit"), ContainSubstring("the database answers as it did")))
 	w.Expect(w.uid(w.pod(d))()).To(Equal(before))
-	testenv.Update(w.World, d, func(d *workloadsv1.Database) { d.Spec.Pod.Resources = corev1.ResourceRequirements{} })
+	testenv.Update(w.World, d, func(d *workloadsv1.Database) { d.Spec.Pod.Resources = workloadsv1.PodResources{} })
 	w.Eventually(w.ready(d)).Should(Equal(workloadsv1.ReasonRunning))
 	w.Expect(w.uid(w.pod(d))()).To(Equal(before))
 }

@@ -194,7 +194,7 @@ func TestAPodOfAnotherThatHasTheNameOfATrialIsLeftAlone(t *testing.T) {
 func TestATrialThatTheAPIServerRefusesTakesNothingAway(t *testing.T) {
 	w := newWorld(t)
 	large := func(d *workloadsv1.Database) {
-		d.Spec.Pod.Resources.Requests = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}
+		d.Spec.Pod.Resources.Requests = workloadsv1.Quantities{corev1.ResourceMemory: "1Gi"}
 	}
 	w.start()
 	d := w.running(large)

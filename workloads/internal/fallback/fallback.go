@@ -14,6 +14,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/controller/drift"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	"github.com/critical-service/operator/workloads/internal/ownership"
 )
 
 // +kubebuilder:rbac:groups=mycrd.com,resources=servicefallbacks,verbs=get;list;watch;create;patch;delete
@@ -36,7 +37,7 @@ type Seen struct {
 
 // For makes the ServiceFallback of a Service that belongs to a workload; nil where nothing
 // is to answer. Wanted may be nil: that is the page. The Service's labels say whose it is.
-func For(service metav1.Object, owner metav1.OwnerReference, wanted *workloadsv1.ServiceProtection) *criticalv2.ServiceFallback {
+func For(service metav1.Object, owner *ownership.Owner, wanted *workloadsv1.ServiceProtection) *criticalv2.ServiceFallback {
 	answers := criticalv2.Fallback{Page: &criticalv2.PageFallback{}}
 	if wanted != nil {
 		if wanted.None != nil {
@@ -48,7 +49,7 @@ func For(service metav1.Object, owner metav1.OwnerReference, wanted *workloadsv1
 		TypeMeta: metav1.TypeMeta{APIVersion: criticalv2.GroupVersion.String(), Kind: criticalv2.ServiceFallbackKind.Kind},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: service.GetNamespace(), Name: service.GetName(), Labels: service.GetLabels(),
-			OwnerReferences: []metav1.OwnerReference{owner},
+			OwnerReferences: []metav1.OwnerReference{owner.Reference},
 		},
 		Spec: criticalv2.ServiceFallbackSpec{
 			Services:       []string{service.GetName()},
@@ -69,7 +70,7 @@ type Change struct {
 
 // ChangeOf compares what is wanted, nil for nothing, with what is there. Another's object is
 // left alone.
-func (s *Seen) ChangeOf(wanted *criticalv2.ServiceFallback, owner metav1.OwnerReference) Change {
+func (s *Seen) ChangeOf(wanted *criticalv2.ServiceFallback, owner *ownership.Owner) Change {
 	switch {
 	case s.Pending || !s.Served || s.isTaken(owner):
 		return Change{}
@@ -82,18 +83,8 @@ func (s *Seen) ChangeOf(wanted *criticalv2.ServiceFallback, owner metav1.OwnerRe
 	}
 }
 
-func (s *Seen) isTaken(owner metav1.OwnerReference) bool {
-	if s.Object == nil {
-		return false
-	}
-	controller := metav1.GetControllerOf(s.Object)
-	return controller == nil || controller.UID != owner.UID
-}
-
-// isEarlier reports whether the object goes with an earlier workload of the name.
-func (s *Seen) isEarlier(owner metav1.OwnerReference) bool {
-	controller := metav1.GetControllerOf(s.Object)
-	return controller != nil && controller.UID != owner.UID && controller.Kind == owner.Kind && controller.Name == owner.Name
+func (s *Seen) isTaken(owner *ownership.Owner) bool {
+	return s.Object != nil && !owner.IsOurs(s.Object)
 }
 
 // Protection is what the condition Protected says.
@@ -104,7 +95,7 @@ type Protection struct {
 
 // Protected says whether a fallback would answer for a Service. Wanted is nil where nothing
 // is to answer.
-func (s *Seen) Protected(service metav1.Object, wanted *criticalv2.ServiceFallback, owner metav1.OwnerReference) Protection {
+func (s *Seen) Protected(service metav1.Object, wanted *criticalv2.ServiceFallback, owner *ownership.Owner) Protection {
 	switch {
 	case wanted == nil:
 		return Protection{Reason: workloadsv1.ReasonFallbackNone, Message: "Nothing answers while the Service does not: spec.fallback.none says so."}
@@ -114,7 +105,7 @@ func (s *Seen) Protected(service metav1.Object, wanted *criticalv2.ServiceFallba
 			Message: "Nothing answers while the Service does not, because this cluster serves no ServiceFallbacks: " +
 				"install critical-service-operator, or set spec.fallback.none to do without.",
 		}
-	case s.isTaken(owner) && s.isEarlier(owner):
+	case s.isTaken(owner) && owner.IsEarlier(s.Object):
 		return pending(service)
 	case s.isTaken(owner):
 		return Protection{

@@ -2,10 +2,12 @@ package fallback
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -52,15 +54,11 @@ type owners struct {
 
 // NewWatch makes a Watch that runs with the manager, in the given namespaces; none is all.
 func NewWatch(mgr ctrl.Manager, kind Kind, namespaces []string) (*Watch, error) {
-	watched := map[string]cache.Config{}
-	for _, namespace := range namespaces {
-		watched[namespace] = cache.Config{}
-	}
 	w := &Watch{kind: kind, open: func() (cache.Cache, error) {
 		return cache.New(mgr.GetConfig(), cache.Options{
 			HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
 			ByObject: map[client.Object]cache.ByObject{&criticalv2.ServiceFallback{}: {
-				Namespaces: watched, Transform: slim,
+				Namespaces: read.Namespaces(namespaces), Transform: slim,
 				Label: labels.SelectorFromSet(labels.Set{workloadsv1.LabelManagedBy: workloadsv1.ManagedBy}),
 			}},
 		})
@@ -71,12 +69,33 @@ func NewWatch(mgr ctrl.Manager, kind Kind, namespaces []string) (*Watch, error) 
 	return w, nil
 }
 
-// slim drops what no decision reads: the history of outages, and who wrote which field.
+// maxSpec is how many bytes of a spec are kept, as JSON: as many as the core honours.
+const maxSpec = 16 << 10
+
+// slim keeps what a decision reads. A spec that is too large differs from all that is wanted.
 func slim(object any) (any, error) {
-	if fallback, is := object.(*criticalv2.ServiceFallback); is {
-		fallback.ManagedFields, fallback.Status.Outages = nil, nil
+	fallback, is := object.(*criticalv2.ServiceFallback)
+	if !is {
+		return object, nil // A tombstone.
 	}
-	return object, nil
+	kept := &criticalv2.ServiceFallback{ObjectMeta: read.Meta(&fallback.ObjectMeta)}
+	kept.OwnerReferences = read.Controller(&fallback.ObjectMeta)
+	kept.Labels = read.Only(fallback.Labels, workloadsv1.LabelApp, workloadsv1.LabelDatabase, workloadsv1.LabelManagedBy)
+	kept.Annotations = read.OnlyShort(fallback.Annotations, annotationApplied)
+	// API types always marshal.
+	if spec, _ := json.Marshal(&fallback.Spec); len(spec) <= maxSpec {
+		kept.Spec = fallback.Spec
+	}
+	kept.Status.ObservedGeneration = fallback.Status.ObservedGeneration
+	if detail := fallback.Status.DetailOf(fallback.Namespace, fallback.Name); detail != nil {
+		kept.Status.Details = []criticalv2.ServiceStatus{{
+			Namespace: detail.Namespace, Name: detail.Name, State: detail.State, Reason: detail.Reason, Message: detail.Message,
+		}}
+	}
+	if ready := meta.FindStatusCondition(fallback.Status.Conditions, criticalv2.ConditionReady); ready != nil {
+		kept.Status.Conditions = []metav1.Condition{*ready}
+	}
+	return kept, nil
 }
 
 // Source wakes the workloads of a kind when the core says something else of them. All lists
@@ -181,7 +200,8 @@ func (w *Watch) handler() toolscache.ResourceEventHandler {
 			}
 		}
 	}
-	return toolscache.ResourceEventHandlerFuncs{AddFunc: wake, UpdateFunc: func(_, now any) { wake(now) }, DeleteFunc: wake}
+	// One that has lost its owner wakes the one that it had.
+	return toolscache.ResourceEventHandlerFuncs{AddFunc: wake, UpdateFunc: func(was, now any) { wake(was); wake(now) }, DeleteFunc: wake}
 }
 
 func (w *Watch) wakeAll(ctx context.Context) {

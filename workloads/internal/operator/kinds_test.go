@@ -6,6 +6,8 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -64,4 +66,39 @@ func TestAnAppConfigIsServedInBothVersions(t *testing.T) {
 	w.Expect(config.Data).To(Equal(map[string]string{"LOG_LEVEL": "debug"}))
 
 	w.Expect(p.Log.String()).NotTo(ContainSubstring("forbidden"), "nothing is denied")
+}
+
+// v2 is what is stored, and what kubectl asks for: docs/spec/appconfig.md.
+func TestWithoutTheOperatorOnlyRequestsAsV1Fail(t *testing.T) {
+	w := newWorld(t)
+	p := w.start()
+	w.Eventually(p.Ready).Should(Succeed())
+	key := client.ObjectKey{Namespace: team, Name: "till"}
+	old := &workloadsv1.AppConfig{
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
+		Spec:       workloadsv1.AppConfigSpec{AppName: "till", Config: workloadsv2.Settings{"LOG_LEVEL": "debug"}},
+	}
+	w.Eventually(func() error { return cluster.Client.Create(t.Context(), old) }).Should(Succeed())
+	p.Stop()
+
+	app := &workloadsv2.AppConfig{}
+	w.Expect(cluster.Client.Get(t.Context(), key, app)).To(Succeed())
+	w.Expect(cluster.Client.List(t.Context(), &workloadsv2.AppConfigList{}, client.InNamespace(team))).To(Succeed())
+	change := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"configuration":{"settings":{"LOG_LEVEL":"warn"}}}}`))
+	w.Expect(cluster.Client.Patch(t.Context(), app, change)).To(Succeed())
+	w.Expect(app.Spec.Configuration.Settings).To(Equal(workloadsv2.Settings{"LOG_LEVEL": "warn"}))
+
+	fails := MatchError(ContainSubstring("conversion webhook for mycrd.com/v2, Kind=AppConfig failed"))
+	w.Expect(cluster.Client.Get(t.Context(), key, old)).To(fails)
+	another := old.DeepCopy()
+	another.ObjectMeta = metav1.ObjectMeta{Namespace: team, Name: "another"}
+	w.Expect(cluster.Client.Create(t.Context(), another)).To(MatchError(ContainSubstring("conversion webhook for mycrd.com/v1, Kind=AppConfig failed")))
+	applied := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "mycrd.com/v2", "kind": "AppConfig", "metadata": map[string]any{"namespace": key.Namespace, "name": key.Name},
+		"spec": map[string]any{"configuration": map[string]any{"version": "1.4"}},
+	}}
+	err := cluster.Client.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner("team"))
+	w.Expect(err).To(MatchError(ContainSubstring("conversion webhook")), "v1 has a field manager, whose fields are converted")
+
+	w.Expect(cluster.Client.Delete(t.Context(), app)).To(Succeed())
 }

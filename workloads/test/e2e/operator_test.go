@@ -9,7 +9,6 @@ import (
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -47,7 +46,7 @@ func TestTheOperatorIsKilledInTheMiddleOfAReplacement(t *testing.T) {
 
 	// The old Pod is on its way out, and the next one not there yet, when all that the operator remembers is lost.
 	d.edit(func(spec *workloadsv1.DatabaseSpec) {
-		spec.Pod.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m")}
+		spec.Pod.Resources.Requests = workloadsv1.Quantities{corev1.ResourceCPU: "10m"}
 	})
 	w.Eventually(func() bool {
 		now := &corev1.Pod{ObjectMeta: d.named("shop")}

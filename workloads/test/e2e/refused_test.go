@@ -72,7 +72,7 @@ func TestADatabaseGoesOnWhateverItsSpecSays(t *testing.T) {
 		Type: corev1.LimitTypeContainer, Max: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")},
 	}}}})
 	d.edit(func(s *workloadsv1.DatabaseSpec) {
-		s.Pod.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
+		s.Pod.Resources.Limits = workloadsv1.Quantities{corev1.ResourceCPU: "2"}
 	})
 	d.is(workloadsv1.ConditionReady, metav1.ConditionFalse, workloadsv1.ReasonCreateDenied, "maximum cpu usage per Container is 1", "the database answers as it did")
 	d.keeps(pod)
@@ -115,7 +115,7 @@ func TestWhatRunsGoesOnUntilTheNextWasTriedOut(t *testing.T) {
 		{func(s *workloadsv1.DatabaseSpec) { s.Image = "postgres:16" }, workloadsv1.ReasonPodFailing, []string{`"postgres:16"`, "kubectl logs shop-trial"}},
 		{func(s *workloadsv1.DatabaseSpec) { s.Pod.NodeSelector = map[string]string{"example.com/disk": "fast"} }, workloadsv1.ReasonUnschedulable, []string{"change spec.pod"}},
 		{func(s *workloadsv1.DatabaseSpec) {
-			s.Pod.Resources.Requests = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("100Ti")}
+			s.Pod.Resources.Requests = workloadsv1.Quantities{corev1.ResourceMemory: "100Ti"}
 		}, workloadsv1.ReasonUnschedulable, []string{"Insufficient memory", "change spec.pod"}},
 	} {
 		goesOn(test.edit, test.reason, test.words...)

@@ -2,9 +2,7 @@ package observe
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -28,15 +26,10 @@ import (
 // version. What the operator holds in memory grows with
 // Services and their endpoints, and not with Pods.
 func CacheByObject(watched []string, noTenants bool, templates ...string) map[client.Object]cache.ByObject {
-	namespaces := map[string]cache.Config{}
-	for _, namespace := range watched {
-		namespaces[namespace] = cache.Config{}
-	}
-	withTemplates := maps.Clone(namespaces)
+	namespaces := read.Namespaces(watched)
+	withTemplates := namespaces
 	if len(namespaces) > 0 {
-		for _, namespace := range templates {
-			withTemplates[namespace] = cache.Config{}
-		}
+		withTemplates = read.Namespaces(slices.Concat(watched, templates))
 	}
 	kinds := map[client.Object]cache.ByObject{
 		&corev1.Service{}:             {Namespaces: namespaces, Transform: transform(slimService)},
@@ -149,13 +142,7 @@ func slimConditions(conditions []corev1.PodCondition) []corev1.PodCondition {
 // maxMessage is how many bytes of a message about a Pod are kept; no status shows more.
 const maxMessage = 1024
 
-// short is a copy, because a part of a text keeps all of it in memory.
-func short(message string) string {
-	if len(message) <= maxMessage {
-		return message
-	}
-	return strings.ToValidUTF8(strings.Clone(message[:maxMessage]), "")
-}
+func short(message string) string { return read.Short(message, maxMessage) }
 
 func slimService(service *corev1.Service) *corev1.Service {
 	slim := &corev1.Service{
@@ -254,9 +241,7 @@ func slimNamespace(namespace *corev1.Namespace) *corev1.Namespace {
 
 // SlimMeta is what of the metadata of an object a decision may read.
 func SlimMeta(meta metav1.ObjectMeta) metav1.ObjectMeta {
-	return metav1.ObjectMeta{
-		Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
-		Generation: meta.Generation, Labels: meta.Labels,
-		CreationTimestamp: meta.CreationTimestamp, DeletionTimestamp: meta.DeletionTimestamp,
-	}
+	kept := read.Meta(&meta)
+	kept.Labels = meta.Labels
+	return kept
 }

@@ -12,16 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 )
 
-const (
-	labelManagedBy = "app.kubernetes.io/managed-by"
-	managedBy      = "critical-service-workloads"
-
-	// digits is how many of the hash are in a name.
-	digits = 10
-)
+// digits is how many of the hash are in a name.
+const digits = 10
 
 // Hash identifies settings: those that differ have different ones. It does not depend on
 // their order.
@@ -57,7 +53,7 @@ func configMap(app *workloadsv2.AppConfig, name string) *corev1.ConfigMap {
 	config := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: app.Namespace, Name: name,
-			Labels: map[string]string{workloadsv2.LabelAppConfig: app.Name, labelManagedBy: managedBy},
+			Labels: map[string]string{workloadsv2.LabelAppConfig: app.Name, workloadsv1.LabelManagedBy: workloadsv1.ManagedBy},
 		},
 		Data: maps.Clone(app.Spec.Configuration.Settings),
 	}

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
+	"github.com/critical-service/operator/workloads/internal/ownership"
 )
 
 // MostOwners is how many workloads own a ConfigMap at most.
@@ -17,10 +18,7 @@ const MostOwners = 16
 // alone it would be taken away from what runs.
 func Own(config *corev1.ConfigMap, app *workloadsv2.AppConfig, workloads []Workload) {
 	if metav1.GetControllerOf(config) == nil {
-		owner := metav1.NewControllerRef(app, workloadsv2.AppConfigKind)
-		// OpenShift lets only those set it who may update the finalizers of the owner.
-		owner.BlockOwnerDeletion = nil
-		config.OwnerReferences = append(config.OwnerReferences, *owner)
+		config.OwnerReferences = append(config.OwnerReferences, Owner(app).Reference)
 	}
 	for i := range workloads {
 		owner := workloads[i].owner()
@@ -31,22 +29,21 @@ func Own(config *corev1.ConfigMap, app *workloadsv2.AppConfig, workloads []Workl
 	}
 }
 
-// IsOurs reports whether the operator made an object of an AppConfig, and finds it by its
-// label: it belongs to it; or to none and says that it does, as what outlived an earlier one.
-func IsOurs(object metav1.Object, app *workloadsv2.AppConfig) bool {
-	labels := object.GetLabels()
-	if labels[workloadsv2.LabelAppConfig] != app.Name {
-		return false
-	}
-	if controller := metav1.GetControllerOf(object); controller != nil {
-		return controller.UID == app.UID
-	}
-	return labels[labelManagedBy] == managedBy
+// Owner is the AppConfig as the owner of its ConfigMaps.
+func Owner(app *workloadsv2.AppConfig) *ownership.Owner {
+	controller := metav1.NewControllerRef(app, workloadsv2.AppConfigKind)
+	// OpenShift lets only those set it who may update the finalizers of the owner.
+	controller.BlockOwnerDeletion = nil
+	return &ownership.Owner{Reference: *controller, Labels: []string{workloadsv2.LabelAppConfig}}
 }
 
-// IsEarlier reports whether an object belongs to an earlier AppConfig of the name: the garbage
-// collector is about to delete it, or to take that owner off.
+// IsOurs reports whether the operator made an object of an AppConfig, and finds it by its
+// label.
+func IsOurs(object metav1.Object, app *workloadsv2.AppConfig) bool {
+	return object.GetLabels()[workloadsv2.LabelAppConfig] == app.Name && Owner(app).IsOurs(object)
+}
+
+// IsEarlier reports whether an object belongs to an earlier AppConfig of the name.
 func IsEarlier(object metav1.Object, app *workloadsv2.AppConfig) bool {
-	controller := metav1.GetControllerOf(object)
-	return controller != nil && controller.UID != app.UID && controller.Kind == workloadsv2.AppConfigKind.Kind && controller.Name == app.Name
+	return Owner(app).IsEarlier(object)
 }

@@ -128,6 +128,9 @@ func Decide(s Snapshot) Plan {
 	d := decision{Snapshot: &s, plan: Plan{Status: *s.Database.Status.DeepCopy()}}
 	d.status = &d.plan.Status
 	d.status.ObservedGeneration = s.Database.Generation
+	if err := s.Database.Validate(); err != nil {
+		d.invalid = err.Error()
+	}
 	d.findConflict()
 	d.protect()
 	d.expose()
@@ -147,6 +150,8 @@ type decision struct {
 	// conflict says which object of another stands in the way; empty if none does. Earlier
 	// says which one of an earlier Database does, for a while.
 	conflict, earlier string
+	// invalid says which part of the spec nothing can be made of; empty if all is valid.
+	invalid string
 	// secretProblem says why there are no credentials; empty if there are, or will be.
 	secretProblem string
 	// trial tries the next Pod out, or is about to; nil if nothing does.
@@ -155,7 +160,7 @@ type decision struct {
 
 // blocked reports whether no Pod may be made or replaced: what runs goes on running.
 func (d *decision) blocked() bool {
-	return d.conflict != "" || d.earlier != "" || d.secretProblem != "" || d.losesData()
+	return d.invalid != "" || d.conflict != "" || d.earlier != "" || d.secretProblem != "" || d.losesData()
 }
 
 // losesData reports whether the claim is being deleted: it goes, with the data, once no Pod

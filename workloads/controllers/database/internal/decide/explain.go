@@ -32,6 +32,10 @@ type rule struct {
 // rules are in order: the first that applies is what Ready says. The last one always does.
 var rules = []rule{
 	{
+		when: func(d *decision) bool { return d.invalid != "" }, reason: workloadsv1.ReasonCreateDenied,
+		message: func(d *decision) string { return "The spec is not valid: " + d.invalid + "." }, running: true,
+	},
+	{
 		when: func(d *decision) bool { return d.conflict != "" }, reason: workloadsv1.ReasonNameTaken,
 		message: func(d *decision) string { return d.conflict }, unwatched: true, running: true,
 	},

@@ -78,7 +78,7 @@ func (d *decision) protect() {
 	if d.Fallback.Pending {
 		return
 	}
-	service, owner := render.Service(d.Database), render.Controller(d.Database)
+	service, owner := render.Service(d.Database), render.Owner(d.Database)
 	wanted := fallback.For(service, owner, d.Database.Spec.Fallback)
 	said := d.Fallback.Protected(service, wanted, owner)
 	if d.Service != nil && !render.IsOurs(d.Database, d.Service) && !render.IsEarlier(d.Database, d.Service) {
@@ -113,7 +113,7 @@ func (d *decision) expose() {
 func (d *decision) store() {
 	db := d.Database
 	switch {
-	case d.conflict != "" || d.earlier != "":
+	case d.invalid != "" || d.conflict != "" || d.earlier != "":
 		return
 	case d.Secret.Found && len(d.Secret.Missing) > 0:
 		d.secretProblem = fmt.Sprintf("Secret %q lacks the key %s: add what is missing.", db.SecretName(), strings.Join(d.Secret.Missing, ", "))

@@ -90,8 +90,18 @@ func run(command ...string) corev1.ProbeHandler {
 	return corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: command}}
 }
 
-// Of is the engine of a type. The schema admits those that it knows.
+// Of is the engine of a type; nil if there is none. The schema admits those that there are.
 func Of(kind workloadsv1.DatabaseType) *Engine { return engines[kind] }
+
+// ListensOn reports whether a port is that of an engine.
+func ListensOn(port int32) bool {
+	for _, engine := range engines {
+		if engine.Port == port {
+			return true
+		}
+	}
+	return false
+}
 
 // Keys are those that a Secret with the credentials must have.
 func (e *Engine) Keys() []string {

@@ -33,7 +33,6 @@ func Pod(d *workloadsv1.Database, image string) *corev1.Pod {
 			RestartPolicy:                 corev1.RestartPolicyAlways,
 			TerminationGracePeriodSeconds: new(gracePeriod),
 			NodeSelector:                  d.Spec.Pod.NodeSelector,
-			Tolerations:                   d.Spec.Pod.Tolerations,
 			// The engine answers clients; it has no business with the API server.
 			AutomountServiceAccountToken: new(false),
 			EnableServiceLinks:           new(false),
@@ -44,6 +43,12 @@ func Pod(d *workloadsv1.Database, image string) *corev1.Pod {
 				SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			},
 		},
+	}
+	for _, t := range d.Spec.Pod.Tolerations {
+		made.Spec.Tolerations = append(made.Spec.Tolerations, corev1.Toleration{
+			Key: t.Key, Operator: corev1.TolerationOperator(t.Operator), Value: t.Value,
+			Effect: corev1.TaintEffect(t.Effect), TolerationSeconds: t.TolerationSeconds,
+		})
 	}
 	for _, name := range d.Spec.Pod.ImagePullSecrets {
 		made.Spec.ImagePullSecrets = append(made.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
@@ -99,7 +104,7 @@ func container(d *workloadsv1.Database, e *engine.Engine, image string) corev1.C
 		Args:         e.Arguments,
 		Env:          variables(d, e),
 		Ports:        []corev1.ContainerPort{{Name: string(d.Spec.Type), ContainerPort: e.Port, Protocol: corev1.ProtocolTCP}},
-		Resources:    d.Spec.Pod.Resources,
+		Resources:    resources(&d.Spec.Pod.Resources),
 		VolumeMounts: []corev1.VolumeMount{{Name: volumeData, MountPath: e.DataPath}},
 		// It is asked each second until it answers once. No liveness probe ends an engine
 		// that is busy: it would have to recover, and be busier.
@@ -110,6 +115,13 @@ func container(d *workloadsv1.Database, e *engine.Engine, image string) corev1.C
 			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 		},
 	}
+}
+
+// resources are those that can be read: no Pod is made of a Database with others.
+func resources(asked *workloadsv1.PodResources) corev1.ResourceRequirements {
+	limits, _ := asked.Limits.Parse()
+	requests, _ := asked.Requests.Parse()
+	return corev1.ResourceRequirements{Limits: limits, Requests: requests}
 }
 
 func variables(d *workloadsv1.Database, e *engine.Engine) []corev1.EnvVar {

@@ -4,7 +4,6 @@ package render
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -13,6 +12,7 @@ import (
 
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/controllers/database/internal/engine"
+	"github.com/critical-service/operator/workloads/internal/ownership"
 )
 
 // Service leads to the Pod of the Database and to no other: the label app is that of all
@@ -50,12 +50,9 @@ func Claim(d *workloadsv1.Database) *corev1.PersistentVolumeClaim {
 	return made
 }
 
-// Size of the volume. The schema admits quantities only.
+// Size of the volume. Nothing is made of a Database whose size is not valid.
 func Size(d *workloadsv1.Database) resource.Quantity {
-	size, err := resource.ParseQuantity(d.Spec.Storage.Size)
-	if err != nil {
-		return resource.Quantity{}
-	}
+	size, _ := workloadsv1.Quantity(d.Spec.Storage.Size).Parse()
 	return size
 }
 
@@ -94,14 +91,15 @@ func Address(d *workloadsv1.Database) string {
 	return fmt.Sprintf("%s.%s.svc:%d", d.Name, d.Namespace, engine.Of(d.Spec.Type).Port)
 }
 
-// IsOurs reports whether an object of a name that the Database needs is the Database's: it
-// belongs to it; or it belongs to none and says that it is, as what outlives a Database
-// does, and what was orphaned.
-func IsOurs(d *workloadsv1.Database, object metav1.Object) bool {
-	if controller := metav1.GetControllerOf(object); controller != nil {
-		return controller.UID == d.UID
-	}
-	return object.GetLabels()[workloadsv1.LabelManagedBy] == workloadsv1.ManagedBy && NameOf(object) == d.Name
+// IsOurs reports whether an object of a name that the Database needs is the Database's.
+func IsOurs(d *workloadsv1.Database, object metav1.Object) bool { return Owner(d).IsOurs(object) }
+
+// IsEarlier reports whether an object belongs to an earlier Database of the name.
+func IsEarlier(d *workloadsv1.Database, object metav1.Object) bool { return Owner(d).IsEarlier(object) }
+
+// Owner is the Database as the owner of its objects.
+func Owner(d *workloadsv1.Database) *ownership.Owner {
+	return &ownership.Owner{Reference: Controller(d), Labels: []string{workloadsv1.LabelDatabase, workloadsv1.LabelTrial}}
 }
 
 // NameOf is the name of the Database that an object says it is of; empty if it says none.
@@ -123,14 +121,6 @@ func Labels(d *workloadsv1.Database) map[string]string {
 		workloadsv1.LabelDatabase:  d.Name,
 		workloadsv1.LabelManagedBy: workloadsv1.ManagedBy,
 	}
-}
-
-// IsEarlier reports whether an object belongs to an earlier Database of the name: the garbage
-// collector is about to delete it. The owner of a claim is no controller.
-func IsEarlier(d *workloadsv1.Database, object metav1.Object) bool {
-	return slices.ContainsFunc(object.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
-		return owner.UID != d.UID && owner.Kind == workloadsv1.DatabaseKind.Kind && owner.Name == d.Name
-	})
 }
 
 // Controller is the reference of what lives and dies with the Database.

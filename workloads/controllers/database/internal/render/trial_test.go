@@ -26,6 +26,15 @@ func quantities(text string) corev1.ResourceList {
 	return list
 }
 
+// asked are the same amounts as a spec has them.
+func asked(text string) workloadsv1.Quantities {
+	list := workloadsv1.Quantities{}
+	for name, quantity := range quantities(text) {
+		list[name] = workloadsv1.Quantity(quantity.String())
+	}
+	return list
+}
+
 // A node that has room for one Pod and not for two takes a trial as well; but not one that
 // needs more than there is.
 func TestATrialAsksForWhatTheNextPodNeedsBeyondTheRunningOne(t *testing.T) {
@@ -52,7 +61,7 @@ func TestATrialAsksForWhatTheNextPodNeedsBeyondTheRunningOne(t *testing.T) {
 			d := &workloadsv1.Database{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "orders"}, Spec: workloadsv1.DatabaseSpec{Type: workloadsv1.DatabaseMongo}}
 			runs := pod(d)
 			runs.Spec.Containers[0].Resources.Requests = quantities(c.has)
-			d.Spec.Pod.Resources = corev1.ResourceRequirements{Requests: quantities(c.requests), Limits: quantities(c.limits)}
+			d.Spec.Pod.Resources = workloadsv1.PodResources{Requests: asked(c.requests), Limits: asked(c.limits)}
 			got := render.Trial(d, images[d.Spec.Type], runs).Spec.Containers[0].Resources
 			for list, want := range map[*corev1.ResourceList]string{&got.Requests: c.wantRequests, &got.Limits: c.wantLimits} {
 				wanted := quantities(want)
@@ -62,7 +71,6 @@ func TestATrialAsksForWhatTheNextPodNeedsBeyondTheRunningOne(t *testing.T) {
 					g.Expect(has.Cmp(quantity)).To(BeZero(), "%s is %s", name, has.String())
 				}
 			}
-			g.Expect(d.Spec.Pod.Resources.Limits).To(Equal(quantities(c.limits)), "the spec is left as it is")
 		})
 	}
 }
