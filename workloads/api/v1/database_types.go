@@ -49,9 +49,9 @@ type DatabaseSpec struct {
 	Type DatabaseType `json:"type"`
 
 	// image is the engine's image. It must be the official one, or take the same variables
-	// and have its programs. Absent means the operator's setting for the type when the Pod
-	// is first made (DATABASE_IMAGE_MONGO, DATABASE_IMAGE_MYSQL, DATABASE_IMAGE_POSTGRES),
-	// and then what runs. A change replaces the Pod.
+	// and have its programs. Absent means what runs, or last had the data of the volume, and
+	// without either the operator's setting for the type (DATABASE_IMAGE_MONGO,
+	// DATABASE_IMAGE_MYSQL, DATABASE_IMAGE_POSTGRES). A change replaces the Pod.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-zA-Z0-9][-a-zA-Z0-9._:/@+]*$')",message="image must be the name of an image, for example 'mongo:4.0' or 'registry.example.com/mysql@sha256:…'"
