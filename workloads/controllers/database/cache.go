@@ -41,8 +41,9 @@ func slimDatabase(object any) (any, error) {
 }
 
 // maxImage and maxName are more bytes than spec.image and the name of a volume have, and
-// maxStatuses and maxRequests more than a Pod has unless it is made to be large.
-const maxImage, maxName, maxStatuses, maxRequests = 512, 253, 16, 16
+// maxResource than the name of a resource. maxStatuses and maxRequests are more than a Pod has
+// unless it is made to be large.
+const maxImage, maxName, maxResource, maxStatuses, maxRequests = 512, 253, 317, 16, 16
 
 func slimPod(object any) (any, error) {
 	pod, isPod := object.(*corev1.Pod)
@@ -75,10 +76,7 @@ func slimPod(object any) (any, error) {
 	}
 	statuses := pod.Status.ContainerStatuses
 	for i := range statuses[:min(len(statuses), maxStatuses)] {
-		slim.Status.ContainerStatuses = append(slim.Status.ContainerStatuses, corev1.ContainerStatus{
-			Name: statuses[i].Name, Ready: statuses[i].Ready, Started: statuses[i].Started,
-			State: slimState(&statuses[i].State), LastTerminationState: slimState(&statuses[i].LastTerminationState),
-		})
+		slim.Status.ContainerStatuses = append(slim.Status.ContainerStatuses, slimStatus(&statuses[i]))
 	}
 	return slim, nil
 }
@@ -91,24 +89,36 @@ const maxMessage, maxReason = 1024, 128
 func some(requests corev1.ResourceList) corev1.ResourceList {
 	kept := corev1.ResourceList{}
 	for name, quantity := range requests {
-		if len(kept) < maxRequests {
+		if len(kept) < maxRequests && len(name) <= maxResource {
 			kept[name] = quantity
 		}
 	}
 	return kept
 }
 
-func slimState(state *corev1.ContainerState) corev1.ContainerState {
+// slimStatus keeps how a container is; what is said of it, of that of the engine alone.
+func slimStatus(status *corev1.ContainerStatus) corev1.ContainerStatus {
+	message := 0
+	if engine.Of(workloadsv1.DatabaseType(status.Name)) != nil {
+		message = maxMessage
+	}
+	return corev1.ContainerStatus{
+		Name: status.Name, Ready: status.Ready, Started: status.Started,
+		State: slimState(&status.State, message), LastTerminationState: slimState(&status.LastTerminationState, message),
+	}
+}
+
+func slimState(state *corev1.ContainerState, message int) corev1.ContainerState {
 	var slim corev1.ContainerState
 	if state.Waiting != nil {
-		slim.Waiting = &corev1.ContainerStateWaiting{Reason: read.Short(state.Waiting.Reason, maxReason), Message: read.Short(state.Waiting.Message, maxMessage)}
+		slim.Waiting = &corev1.ContainerStateWaiting{Reason: read.Short(state.Waiting.Reason, maxReason), Message: read.Short(state.Waiting.Message, message)}
 	}
 	if state.Running != nil {
 		slim.Running = &corev1.ContainerStateRunning{}
 	}
 	if ended := state.Terminated; ended != nil {
 		slim.Terminated = &corev1.ContainerStateTerminated{
-			ExitCode: ended.ExitCode, Reason: read.Short(ended.Reason, maxReason), Message: read.Short(ended.Message, maxMessage),
+			ExitCode: ended.ExitCode, Reason: read.Short(ended.Reason, maxReason), Message: read.Short(ended.Message, message),
 		}
 	}
 	return slim
