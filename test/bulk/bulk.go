@@ -55,8 +55,8 @@ func fill(value reflect.Value, depth int) {
 			value.SetMapIndex(key.Convert(value.Type().Key()), member)
 		}
 	case reflect.Struct:
-		for i := range value.NumField() {
-			fill(value.Field(i), depth+1)
+		for _, field := range value.Fields() {
+			fill(field, depth+1)
 		}
 	default:
 		// Numbers of other sizes and functions take no memory.

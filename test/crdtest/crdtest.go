@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -69,7 +70,11 @@ func CheckDecodes[T any](t *testing.T, definition Definition, examples ...string
 					g.Expect(json.Unmarshal(stored, new(T))).To(Succeed(), "the schema accepts %#v", value)
 				}
 			}
-			g.Expect(accepted > 0).NotTo(Equal(slices.Contains(definition.Never, path.String())), "%d values are accepted", accepted)
+			if slices.Contains(definition.Never, path.String()) {
+				g.Expect(accepted).To(BeZero())
+			} else {
+				g.Expect(accepted).To(BeNumerically(">", 0), "none of the examples reaches it")
+			}
 		})
 	}
 }
@@ -111,15 +116,15 @@ type step struct {
 
 // String writes a path as errors do.
 func (p path) String() string {
-	text := ""
+	var text strings.Builder
 	for _, step := range p {
 		if step.inList {
-			text += "[]"
+			text.WriteString("[]")
 		} else {
-			text += "." + step.key
+			text.WriteString("." + step.key)
 		}
 	}
-	return text
+	return text.String()
 }
 
 // keyOfMap is a key that every map takes.

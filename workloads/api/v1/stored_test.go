@@ -92,6 +92,10 @@ func TestThePatternOfQuantities(t *testing.T) {
 		errs := schema.ValidateObject(map[string]any{"metadata": map[string]any{"name": "a"}, "spec": map[string]any{
 			"type": "mongo", "storage": map[string]any{"size": size},
 		}})
-		g.Expect(len(errs) == 0).To(Equal(valid), "%s: %v", size, errs)
+		if valid {
+			g.Expect(errs).To(BeEmpty(), size)
+		} else {
+			g.Expect(errs.ToAggregate()).To(MatchError(ContainSubstring("size must be a quantity")), size)
+		}
 	}
 }

@@ -46,7 +46,7 @@ func TestWhatStrangersWriteIsKeptWithinBounds(t *testing.T) {
 	pod.Status.ContainerStatuses[0].Name = "mongo"
 	service := bulk.Fill(&corev1.Service{})
 	service.Spec.Type, service.Spec.Selector = corev1.ServiceTypeNodePort, map[string]string{}
-	for _, letter := range strings.Split("abcdefghijklmnopqrstuvwxyz", "") {
+	for letter := range strings.SplitSeq("abcdefghijklmnopqrstuvwxyz", "") {
 		service.Spec.Selector["example.com/"+letter] = letter
 	}
 	service.Spec.Ports[0] = corev1.ServicePort{Name: "mongo", Port: 27017, NodePort: 31480}

@@ -29,7 +29,7 @@ func TestTheServiceFallbacksOfStrangersTakeLittleMemory(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	kept, err := json.Marshal(slim)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(len(kept)).To(BeNumerically("<", 10_000), "%.3000s", kept)
+	g.Expect(len(kept)).To(BeNumerically("<", 2_500), "%.3000s", kept)
 	g.Expect(slim.(*criticalv2.ServiceFallback).Spec).To(BeZero())
 	g.Expect(slim.(*criticalv2.ServiceFallback).Status.DetailOf("shop", "orders").State).To(Equal(criticalv2.StateArmed))
 	g.Expect(slim.(*criticalv2.ServiceFallback).Status.Conditions).To(HaveLen(1))
