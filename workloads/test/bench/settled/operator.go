@@ -21,7 +21,7 @@ const (
 
 // shipped are the settings of config/manager that cost something, or save it.
 var shipped = []string{
-	"LEADER_ELECT=true", "POD_NAME=settled", "GOMEMLIMIT=512MiB", "HTTP2_READ_IDLE_TIMEOUT_SECONDS=5", "HTTP2_PING_TIMEOUT_SECONDS=3",
+	"LEADER_ELECT=true", "POD_NAME=settled", "GOMEMLIMIT=512MiB", "GOGC=50", "HTTP2_READ_IDLE_TIMEOUT_SECONDS=5", "HTTP2_PING_TIMEOUT_SECONDS=3",
 }
 
 // look is one process while nothing happens.
