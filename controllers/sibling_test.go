@@ -33,7 +33,7 @@ func TestTheCoreIsMadeFromNothingOfTheWorkloads(t *testing.T) {
 	g.Expect(golist(t, "-m", "all")).NotTo(ContainElement(sibling), "and go.mod does not require it")
 }
 
-func TestThePermissionsAndTheBundleOfTheCoreNameNothingOfTheWorkloads(t *testing.T) {
+func TestTheConfigurationAndTheBundleOfTheCoreNameNothingOfTheWorkloads(t *testing.T) {
 	g := NewWithT(t)
 	words := []string{"critical-service-workloads"}
 	definitions, err := filepath.Glob("../workloads/config/crd/bases/mycrd.com_*.yaml")
@@ -43,7 +43,7 @@ func TestThePermissionsAndTheBundleOfTheCoreNameNothingOfTheWorkloads(t *testing
 		plural := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "mycrd.com_"), ".yaml")
 		words = append(words, "\n  - "+plural+"\n", "\n          - "+plural+"\n", plural+".mycrd.com")
 	}
-	for _, folder := range []string{"../config/rbac", "../config/crd", "../config/webhook", "../bundle"} {
+	for _, folder := range []string{"../config", "../bundle"} {
 		g.Expect(fs.WalkDir(os.DirFS(folder), ".", func(name string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err

@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"encoding/base64"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -151,22 +150,4 @@ func TestWhatACatalogShowsOfTheWorkloads(t *testing.T) {
 		g.Expect(schema.ValidateObject(sample.Object)).To(BeEmpty(), sample.GetName())
 	}
 	g.Expect(examples).To(ConsistOf(samples))
-}
-
-// The first operator is what it was without the second: it is not installed with more, nor may it do more.
-func TestTheOperatorKnowsNothingOfTheWorkloads(t *testing.T) {
-	g := NewWithT(t)
-	for _, folder := range []string{"bundle", "config"} {
-		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry os.DirEntry, err error) error {
-			if err != nil || entry.IsDir() {
-				return err
-			}
-			data, err := os.ReadFile(path)
-			g.Expect(string(data)).NotTo(MatchRegexp(`critical-service-workloads|(databases|appconfigs)\.mycrd\.com`), path)
-			return err
-		})
-		g.Expect(err).NotTo(HaveOccurred())
-	}
-	// A module that it does not require, it cannot import.
-	g.Expect(read(g, "go.mod")).NotTo(ContainSubstring("critical-service/operator/workloads"))
 }
