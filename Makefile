@@ -88,11 +88,14 @@ test: bin/devcluster $(addprefix $(TOOLS)/,gotestsum controller-gen crd-ref-docs
 workloads: ## Run the tests of the workloads operator: `make -C workloads help` lists all that it has.
 	@make --no-print-directory --directory=workloads test TEST_ARGS='$(TEST_ARGS)'
 
+# The shell scripts of both projects: by their names, and those that have another.
+SCRIPTS = $(sort $(shell find . -name '*.sh' -not -path './bin/*' -not -path './dist/*')) .ci/run cmd/kubectl-critsvc/kubectl_complete-critsvc
+
 .PHONY: lint-scripts
 lint-scripts: $(TOOLS)/actionlint ## Check scripts and workflows.
 	@status=0; check() { echo "$$*"; "$$@" || status=1; }; \
 	check $(TOOLS)/actionlint; \
-	if command -v shellcheck >/dev/null; then check shellcheck -x hack/*.sh test/*/*.sh .ci/run; \
+	if command -v shellcheck >/dev/null; then check shellcheck -x $(SCRIPTS); \
 	else echo "note: shellcheck is not installed, the scripts were not checked"; fi; \
 	exit $$status
 

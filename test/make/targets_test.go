@@ -1,8 +1,11 @@
 package make_test
 
 import (
+	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,6 +56,29 @@ func TestTheWorkloadsHaveTheSameTargets(t *testing.T) {
 			g.Expect(said).To(ContainSubstring(says))
 		})
 	}
+}
+
+func TestEveryScriptIsLinted(t *testing.T) {
+	g := NewWithT(t)
+	said, err := planned(t, "lint-scripts")
+	g.Expect(err).NotTo(HaveOccurred(), said)
+	linted := strings.Fields(strings.NewReplacer(" ./", " ", ";", " ").Replace(said))
+	scripts := 0
+	g.Expect(fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && slices.Contains([]string{".git", "bin", "dist"}, name) {
+			return fs.SkipDir
+		}
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(filepath.Join(root, name))
+		if first, _, _ := strings.Cut(string(content), "\n"); regexp.MustCompile(`^#!.*\b(ba)?sh$`).MatchString(first) {
+			g.Expect(linted).To(ContainElement(name))
+			scripts++
+		}
+		return err
+	})).To(Succeed())
+	g.Expect(scripts).To(BeNumerically(">", 20))
 }
 
 func TestATargetThatIsTheSameDoesTheSame(t *testing.T) {
