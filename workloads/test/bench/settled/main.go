@@ -9,6 +9,7 @@
 //
 //	world.go     what there is: namespaces, Databases, AppConfigs, Deployments that use them
 //	hands.go     what kubelet, provisioner, controller manager and the core write
+//	shipped.go   the environment that the operator is installed with
 //	operator.go  the process that is measured
 //	table.go     what was measured, in Markdown, and the targets
 //

@@ -19,11 +19,6 @@ const (
 	calmLimit  = 2 * time.Minute
 )
 
-// shipped are the settings of config/manager that cost something, or save it.
-var shipped = []string{
-	"LEADER_ELECT=true", "POD_NAME=settled", "GOMEMLIMIT=512MiB", "GOGC=50", "HTTP2_READ_IDLE_TIMEOUT_SECONDS=5", "HTTP2_PING_TIMEOUT_SECONDS=3",
-}
-
 // look is one process while nothing happens.
 type look struct {
 	// since says since when nothing has happened.
@@ -61,8 +56,12 @@ func (b *bench) runOnce(ctx context.Context, since string, isFirst bool) (found 
 	if b.metrics, err = process.LocalAddress(); err != nil {
 		return found, err
 	}
+	variables, err := shipped()
+	if err != nil {
+		return found, err
+	}
 	say("Starting the operator")
-	p, err := b.start(append(shipped, "METRICS_SECURE=false", "METRICS_BIND_ADDRESS="+b.metrics)...)
+	p, err := b.start(append(variables, "LEADER_ELECT=true", "POD_NAME=settled", "METRICS_SECURE=false", "METRICS_BIND_ADDRESS="+b.metrics)...)
 	if err != nil {
 		return found, err
 	}
