@@ -23,7 +23,7 @@
 {{ trim .Doc }}
 {{- if .IsAlias }}
 
-Type: {{ .UnderlyingType.Name }}
+Type: {{ template "link" .UnderlyingType }}
 {{- end }}
 {{- with .Validation }}
 
