@@ -13,7 +13,7 @@
 {{- end -}}
 
 {{- define "rules" -}}
-{{- range $index, $rule := . }}{{ if not (contains "XValidation" $rule) }}{{ if $index }}; {{ end }}{{ $rule | replace ": {}" "" | markdownRenderFieldDoc }}{{ end }}{{ end -}}
+{{- range $index, $rule := . }}{{ if not (or (contains "XValidation" $rule) (eq "Type:" (trim $rule))) }}{{ if $index }}; {{ end }}{{ $rule | replace ": {}" "" | markdownRenderFieldDoc }}{{ end }}{{ end -}}
 {{- end -}}
 
 {{- define "type" -}}
