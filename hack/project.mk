@@ -85,7 +85,7 @@ build: ## Compile the programs of this project into bin/.
 # (the devcluster) by this address; one in a container, for example, by https://host.docker.internal:9443.
 WEBHOOK_URL ?= https://127.0.0.1:9443
 
-# And what it is told besides.
+# And its further settings, each as NAME=VALUE.
 RUN_SETTINGS ?=
 
 .PHONY: run

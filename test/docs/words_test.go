@@ -25,7 +25,7 @@ var unguarded = []string{
 }
 
 // guarded are the kinds of files that people read.
-var guarded = []string{".go", ".sh", ".yaml", ".yml", ".md", ".html", ".svg", ".ci/run", "Makefile", "Dockerfile"}
+var guarded = []string{".go", ".sh", ".yaml", ".yml", ".md", ".html", ".svg", ".ci/run", "Makefile", ".mk", "Dockerfile", ".tpl"}
 
 // unwanted is a word that the glossary replaces.
 type unwanted struct {
