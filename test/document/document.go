@@ -1,4 +1,4 @@
-// Package document puts what a program measured into a document of people.
+// Package document puts what a program measured into a document of people, and reads the code that it has.
 package document
 
 import (

@@ -3,18 +3,24 @@
 package e2e
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/critical-service/operator/test/document"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 )
 
 // TestTheWalkThroughOfTheDocument types what the exercise "Kubernetes Operator" (with Kopf and Python) types once its
-// operator runs. Its YAML is unchanged but for the group. That of mysql it describes in its last sentence.
+// operator runs. Its YAML is unchanged but for the group. That of mysql it describes in its last sentence. So does
+// docs/database.md, whose own commands are typed as they stand there.
 func TestTheWalkThroughOfTheDocument(t *testing.T) {
 	for kind, document := range map[workloadsv1.DatabaseType]struct{ name, image, ports string }{
 		workloadsv1.DatabaseMongo: {"mongo-db", "mongo:4.0", `27017:(\d+)/TCP`},
@@ -51,16 +57,48 @@ func TestTheWalkThroughOfTheDocument(t *testing.T) {
 			// "Nous pouvons alors utiliser le NodePort associé au service pour accéder à ce Pod"
 			d.write("first")
 			d.holds("first")
+			if kind == workloadsv1.DatabaseMongo {
+				d.Expect(w.follow("mongosh", dialects[kind].read+"\n")).To(ContainSubstring("first"))
+			}
+			belonging := []string{"get", "pod,svc,secret", "--selector", workloadsv1.LabelDatabase + "=" + document.name}
+			d.Expect(w.kubectl(belonging...)).To(And(
+				ContainSubstring("pod/"+document.name+" "), ContainSubstring("service/"+document.name+" "), ContainSubstring("secret/"+d.object.SecretName()+" "),
+			))
 
 			// "nous pouvons vérifier qu'ils sont supprimés avec celle-ci"
 			d.Expect(w.kubectl("delete", "-f", file)).To(HavePrefix(`database.mycrd.com "` + document.name + `" deleted`))
 			w.gone(&corev1.Pod{ObjectMeta: w.named(document.name)})
 			w.gone(&corev1.Service{ObjectMeta: w.named(document.name)})
 			w.gone(&corev1.Secret{ObjectMeta: w.named(d.object.SecretName())})
+			none := "No resources found in " + w.namespace + " namespace.\n"
+			w.Expect(w.kubectl(belonging...)).To(Equal(none))
 			// Nothing answers for what is not there.
-			w.Eventually(w.kubectl).WithArguments("get", "pod,svc,svcfb").Should(Equal("No resources found in " + w.namespace + " namespace.\n"))
+			w.Eventually(w.kubectl).WithArguments("get", "pod,svc,svcfb").Should(Equal(none))
 		})
 	}
+}
+
+// follow types the commands with these words of the exercise in docs/database.md, in a shell in the scenario's namespace,
+// and is what they print. The last of them reads the input.
+func (w *world) follow(words, input string) string {
+	w.t.Helper()
+	commands, err := document.Block(filepath.Join("..", "..", "..", "docs", "database.md"), "The exercise, step by step", "sh", words)
+	w.Expect(err).NotTo(HaveOccurred())
+	config, err := clientcmd.LoadFromFile(w.Kubeconfig)
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(clientcmd.ResolveLocalPaths(config)).To(Succeed())
+	config.Contexts[config.CurrentContext].Namespace = w.namespace
+	home := w.t.TempDir()
+	kubeconfig := filepath.Join(home, "kubeconfig")
+	w.Expect(clientcmd.WriteToFile(*config, kubeconfig)).To(Succeed())
+
+	command := exec.CommandContext(w.ctx, "sh", "-ec", commands)
+	path := []string{filepath.Dir(kubectl), mongoDB, os.Getenv("PATH")}
+	command.Env = append(os.Environ(), "HOME="+home, "KUBECONFIG="+kubeconfig, "PATH="+strings.Join(path, string(filepath.ListSeparator)))
+	command.Stdin = strings.NewReader(input)
+	output, err := command.CombinedOutput()
+	w.Expect(err).NotTo(HaveOccurred(), "%s\n%s", commands, output)
+	return string(output)
 }
 
 // kubectl runs kubectl in the scenario's namespace, and is what it prints.
