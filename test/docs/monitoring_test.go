@@ -17,6 +17,10 @@ func TestTheKustomizationForUsersOfOLM(t *testing.T) {
 	g := NewWithT(t)
 	_, part, found := strings.Cut(read(g, "docs/metrics.md"), "### With OLM\n")
 	g.Expect(found).To(BeTrue())
+	const address = `https://(?:github|raw\.githubusercontent)\.com/critical-service/operator/(?:v[0-9.]+)?/([a-z_/.]+)`
+	for _, path := range regexp.MustCompile(address).FindAllStringSubmatch(part, -1) {
+		g.Expect(filepath.Join(root, path[1])).To(BeAnExistingFile())
+	}
 	block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(part)
 	g.Expect(block).To(HaveLen(2))
 
@@ -25,7 +29,7 @@ func TestTheKustomizationForUsersOfOLM(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	repository, err = filepath.Rel(folder, repository)
 	g.Expect(err).NotTo(HaveOccurred())
-	remote := regexp.MustCompile(`- https://(?:github|raw\.githubusercontent)\.com/critical-service/operator/(?:v[0-9.]+)?/([a-z_/.]+)(?:\?ref=\S+)?`)
+	remote := regexp.MustCompile(`- ` + address + `(?:\?ref=\S+)?`)
 	local := remote.ReplaceAllString(block[1], "- "+repository+"/$1")
 	g.Expect(local).NotTo(ContainSubstring("https://"))
 	g.Expect(local).To(ContainSubstring("namespace: critical-service-system\n"))
