@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -8,6 +9,8 @@ import (
 	. "github.com/onsi/gomega"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/critical-service/operator/test/document"
 )
 
 const workloadsPage = "docs/workloads.md"
@@ -26,6 +29,21 @@ func TestTheSettingsOfTheWorkloadsAreDocumented(t *testing.T) {
 	for _, setting := range shared {
 		g.Expect(page).To(ContainSubstring("`"+setting[1]+"`"), "%s does not name a setting of every manager", workloadsPage)
 	}
+}
+
+// With OLM it is installed as the first operator is, under its own names.
+func TestTheObjectsOfTheWorkloadsForOLMAreThoseOfTheOperator(t *testing.T) {
+	g := NewWithT(t)
+	subscription := func(page, section string) string {
+		block, err := document.Block(filepath.Join(root, page), section, "yaml", "kind: Subscription")
+		g.Expect(err).NotTo(HaveOccurred())
+		return block
+	}
+	want, settings, _ := strings.Cut(subscription(installPage, "OLM"), "  config:\n")
+	g.Expect(settings).NotTo(ContainSubstring("---"), "settings come last")
+	names := strings.NewReplacer("critical-service-system", "critical-service-workloads-system", "critical-service-operator", "critical-service-workloads")
+	g.Expect(subscription(workloadsPage, "Install")).To(Equal(names.Replace(want)))
+	g.Expect(read(g, "workloads/bundle/metadata/annotations.yaml")).To(ContainSubstring("package.v1: critical-service-workloads\n"))
 }
 
 // What the page says of permissions holds in the role that is generated.

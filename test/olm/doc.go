@@ -8,7 +8,7 @@
 //
 //	main_test.go          finds out whether the tests can run at all
 //	world_test.go         a story: its namespaces, its stages, and how it is swept away
-//	guide_test.go         what docs/install.md tells a user to do, done
+//	guide_test.go         what docs/install.md and docs/workloads.md tell a user to do, done
 //	install_test.go       what OLM makes of it: versions, approval, the operator's Pods
 //	service_test.go       a Service, and what can be expected of it
 //	maintenance_test.go   a Maintenance that owes an application its replicas

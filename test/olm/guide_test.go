@@ -4,47 +4,39 @@ package olm
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/critical-service/operator/test/cluster"
+	"github.com/critical-service/operator/test/document"
 )
 
-// What docs/install.md says, which stories do as it says, but for these names.
+// What the guides say, which stories do as they say, but for these names.
 const (
-	guideNamespace    = "critical-service-system"
-	guideTrial        = "critical-service-trial"
-	guideCatalog      = "critical-service-catalog"
-	guideCatalogImage = "quay.io/critical-service/operator-catalog:latest"
+	guideNamespace       = "critical-service-system"
+	guideTrial           = "critical-service-trial"
+	guideSecondNamespace = "critical-service-workloads-system"
+	guideCatalog         = "critical-service-catalog"
+	guideCatalogImage    = "quay.io/critical-service/operator-catalog:latest"
 )
-
-var codeBlock = regexp.MustCompile("(?s)\n```([a-z]+)\n(.*?)```\n")
 
 // guide is the one block of code in a section of docs/install.md that has these words, with the names of
 // the story.
 func (w *world) guide(section, language, words string) string {
 	w.t.Helper()
-	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "install.md"))
+	return w.guideOf("install.md", section, language, words)
+}
+
+// guideOf is guide of another page.
+func (w *world) guideOf(page, section, language, words string) string {
+	w.t.Helper()
+	block, err := document.Block(filepath.Join("..", "..", "docs", page), section, language, words)
 	w.Expect(err).NotTo(HaveOccurred())
-	var found []string
-	for text := range strings.SplitSeq(string(content), "\n## ") {
-		if title, _, _ := strings.Cut(text, "\n"); title != section {
-			continue
-		}
-		for _, block := range codeBlock.FindAllStringSubmatch(text, -1) {
-			if block[1] == language && strings.Contains(block[2], words) {
-				found = append(found, block[2])
-			}
-		}
-	}
-	w.Expect(found).To(HaveLen(1), "blocks of %s with %q in section %q of docs/install.md", language, words, section)
-	return strings.NewReplacer(guideNamespace, w.operator, guideTrial, w.operator, guideCatalog, w.catalog).Replace(found[0])
+	return strings.NewReplacer(guideNamespace, w.operator, guideTrial, w.operator, guideSecondNamespace, w.operator, guideCatalog, w.catalog).Replace(block)
 }
 
 // shell runs commands as a user does who copies them, and returns all that they say.
@@ -61,7 +53,18 @@ func (w *world) shell(commands string) string {
 // the Subscription.
 func (w *world) install(newest release, edits map[string]any) {
 	w.t.Helper()
-	manifest := strings.ReplaceAll(w.guide("OLM", "yaml", "kind: Subscription"), guideCatalogImage, newest.catalogImage())
+	w.subscribe(w.guide("OLM", "yaml", "kind: Subscription"), newest, edits)
+}
+
+// installSecond does what the guide of the second package says.
+func (w *world) installSecond(newest release) {
+	w.t.Helper()
+	w.subscribe(w.guideOf("workloads.md", "Install", "yaml", "kind: Subscription"), newest, nil)
+}
+
+func (w *world) subscribe(manifest string, newest release, edits map[string]any) {
+	w.t.Helper()
+	manifest = strings.ReplaceAll(manifest, guideCatalogImage, newest.catalogImage())
 	objects, err := cluster.Decode([]byte(manifest))
 	w.Expect(err).NotTo(HaveOccurred())
 	for _, object := range objects {

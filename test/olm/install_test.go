@@ -4,6 +4,7 @@ package olm
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	. "github.com/onsi/gomega"
@@ -24,7 +25,7 @@ func (w *world) offers(newest release) {
 	change(w, catalog, func(c *v1alpha1.CatalogSource) { c.Spec.Image = newest.catalogImage() })
 }
 
-// succeeds waits until a version is installed, the only one, and its Pods run.
+// succeeds waits until a version of the first package is installed, the only one, and its Pods run.
 //
 // After an upgrade OLM makes a new certificate, because the old one goes with the version that owned it,
 // and so installs the operator once more. It is done when the certificate is the new version's. What is
@@ -36,15 +37,21 @@ func (w *world) succeeds(version release) {
 		var certificate corev1.Secret
 		g.Expect(w.Get(w.ctx, keyOf(w.operator, webhookSecret), &certificate)).To(Succeed())
 		g.Expect(certificate.OwnerReferences).To(HaveExactElements(HaveField("Name", version.csv())))
-		var versions v1alpha1.ClusterServiceVersionList
-		g.Expect(w.List(w.ctx, &versions, client.InNamespace(w.operator))).To(Succeed())
-		g.Expect(versions.Items).To(HaveLen(1))
-		installed := versions.Items[0]
-		g.Expect(installed.Name).To(Equal(version.csv()))
-		g.Expect(installed.Status.Phase).To(Equal(v1alpha1.CSVPhaseSucceeded), "%s: %s", installed.Status.Reason, installed.Status.Message)
+		w.isInstalled(g, packageName, version)
 	}).WithTimeout(installLimit).Should(Succeed(), "version %s is installed", version)
 	w.runs(version)
 	w.t.Logf("version %s was installed after %s", version, time.Since(began).Round(time.Second))
+}
+
+// isInstalled expects that OLM has installed a version of a package in the operator's namespace, and no other. Another package
+// may be there too, as OLM copies each into all namespaces.
+func (w *world) isInstalled(g Gomega, name string, version release) {
+	var versions v1alpha1.ClusterServiceVersionList
+	g.Expect(w.List(w.ctx, &versions, client.InNamespace(w.operator))).To(Succeed())
+	installed := slices.DeleteFunc(versions.Items, func(found v1alpha1.ClusterServiceVersion) bool { return !strings.HasPrefix(found.Name, name+".v") })
+	g.Expect(installed).To(HaveExactElements(HaveField("Name", name+".v"+string(version))))
+	status := installed[0].Status
+	g.Expect(status.Phase).To(Equal(v1alpha1.CSVPhaseSucceeded), "%s: %s", status.Reason, status.Message)
 }
 
 // runs waits until the operator's Pods are those of a version, ready, and none of another.

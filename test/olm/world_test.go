@@ -63,6 +63,14 @@ func newWorld(t *testing.T, home string, security labels) *world {
 	return w
 }
 
+// beside is the story with a second operator, in a namespace of its own.
+func (w *world) beside(home string) *world {
+	other := *w
+	other.operator = home
+	w.t.Cleanup(other.reportFailure)
+	return &other
+}
+
 // namespace makes a namespace, and waits for what Kubernetes puts into each: until the account is there,
 // it denies every Pod.
 func (w *world) namespace(name string, security labels) {
@@ -158,7 +166,9 @@ func (w *world) sweep() {
 		w.Eventually(func(g Gomega) []string { return w.installedIn(g, home) }).WithTimeout(installLimit).Should(
 			BeEmpty(), "OLM removes what it has installed in %s", home)
 	}
-	for _, name := range []string{policy.Kind.Definition(), "appconfigs.mycrd.com", "databases.mycrd.com"} {
+	for _, name := range []string{
+		policy.Kind.Definition(), "servicefallbacks.mycrd.com", "maintenances.mycrd.com", "appconfigs.mycrd.com", "databases.mycrd.com",
+	} {
 		w.sweepDefinition(name)
 	}
 	for _, home := range homes {
