@@ -47,7 +47,7 @@ func mysql(get func(string) string, arguments []string) (engine, error) {
 func mysqlSystem() (string, error) {
 	parts := []string{"CREATE DATABASE IF NOT EXISTS mysql;\nUSE mysql;\nSET @auth_root_socket=NULL;"}
 	for _, name := range mysqlTables {
-		content, err := os.ReadFile("/usr/share/mysql/" + name) //nolint:gosec // It is one of the image.
+		content, err := os.ReadFile("/usr/share/mysql/" + name)
 		if err != nil {
 			return "", err
 		}

@@ -35,7 +35,7 @@ func makeCluster(data string, get func(string) string) error {
 		"--encoding=UTF8", "--locale=C.UTF-8", "--auth-local=trust", "--auth-host=scram-sha-256"); err != nil {
 		return err
 	}
-	access, err := os.OpenFile(data+"/pg_hba.conf", os.O_APPEND|os.O_WRONLY, 0) //nolint:gosec // PGDATA says where.
+	access, err := os.OpenFile(data+"/pg_hba.conf", os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
