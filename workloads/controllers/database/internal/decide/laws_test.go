@@ -73,18 +73,27 @@ func randomWorld(r *rand.Rand) decide.Snapshot {
 	if r.IntN(2) > 0 {
 		s.Trial = randomTrial(r, &s)
 	}
-	s.Fallback = fallback.Seen{Served: r.IntN(4) > 0, Pending: r.IntN(5) == 0}
-	if s.Fallback.Served && r.IntN(2) == 0 {
-		made := &criticalv2.ServiceFallback{ObjectMeta: foreign(d.Name)}
-		if r.IntN(4) > 0 {
-			made.OwnerReferences = []metav1.OwnerReference{render.Controller(d)}
-		}
-		s.Fallback.Object = made
-	}
+	s.Fallback = randomFallback(r, d)
 	if r.IntN(10) == 0 {
 		s.Refusal = &decide.Refusal{Reason: one(r, workloadsv1.ReasonCreateDenied, workloadsv1.ReasonStorageDenied), Message: "quota"}
 	}
 	return s
+}
+
+func randomFallback(r *rand.Rand, d *workloadsv1.Database) fallback.Seen {
+	seen := fallback.Seen{Served: r.IntN(4) > 0}
+	switch {
+	case !seen.Served:
+	case r.IntN(5) == 0:
+		seen.Refused = "forbidden"
+	case r.IntN(2) == 0:
+		seen.Object = &criticalv2.ServiceFallback{ObjectMeta: foreign(d.Name)}
+		if r.IntN(4) > 0 {
+			seen.Object.OwnerReferences = []metav1.OwnerReference{render.Controller(d)}
+			seen.Object.OwnerReferences[0].UID = one(r, d.UID, d.UID, "of-an-earlier-one")
+		}
+	}
+	return seen
 }
 
 func randomPod(r *rand.Rand, d *workloadsv1.Database) *corev1.Pod {
@@ -290,6 +299,33 @@ func TestAServiceSelectsItsOwnPodAndNoOther(t *testing.T) {
 	})
 }
 
+// An outage may come in the next moment.
+func TestAServiceIsBornProtectedOrItIsSaidWhyNot(t *testing.T) {
+	protected, waiting := 0, 0
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+		has := s.Fallback.Object
+		isEarlier := has != nil && render.IsEarlier(s.Database, has)
+		switch {
+		case s.Service != nil:
+			return
+		case isEarlier:
+			waiting++
+			g.Expect(plan.Service).To(BeNil(), "the ServiceFallback is about to be deleted")
+			return
+		}
+		g.Expect(plan.Service).NotTo(BeNil(), "nothing else keeps a database from running")
+		if plan.Fallback.Apply != nil || has != nil && render.IsOurs(s.Database, has) {
+			protected++
+			return
+		}
+		g.Expect(plan.Status.Conditions).To(ContainElement(And(
+			HaveField("Type", workloadsv1.ConditionProtected), HaveField("Status", metav1.ConditionFalse), HaveField("Reason", BeElementOf(
+				workloadsv1.ReasonFallbackUnavailable, workloadsv1.ReasonFallbackNone, workloadsv1.ReasonNameTaken, workloadsv1.ReasonCreateDenied)))))
+	})
+	NewWithT(t).Expect(protected).To(BeNumerically(">", 0))
+	NewWithT(t).Expect(waiting).To(BeNumerically(">", 0))
+}
+
 // The core does not protect a Service that selects by a label of its own.
 func TestTheCoreProtectsWhatTheServiceSelectsBy(t *testing.T) {
 	for key := range render.Service(database()).Spec.Selector {
@@ -342,7 +378,7 @@ func TestWhatIsAnothersIsLeftAlone(t *testing.T) {
 			g.Expect(plan.Service).To(BeNil())
 			g.Expect(plan.Status.Address).To(BeEmpty())
 			g.Expect(plan.Fallback.Apply).To(BeNil(), "it would take the place of what the Service's team has chosen")
-			if made := s.Fallback.Object; made != nil && !isForeign(made) && !s.Fallback.Pending {
+			if made := s.Fallback.Object; made != nil && !isForeign(made) {
 				g.Expect(plan.Fallback.Remove).To(BeIdenticalTo(made))
 			}
 		}
