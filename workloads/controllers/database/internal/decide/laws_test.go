@@ -162,6 +162,46 @@ func TestAfterAllIsWrittenNothingIsLeftToWrite(t *testing.T) {
 	})
 }
 
+// The operator may die after any write of a Plan. The status then says what it said before.
+func TestTheEndIsTheSameAfterWhicheverWriteTheOperatorDies(t *testing.T) {
+	died := 0
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+		if plan.IsEmpty() {
+			return
+		}
+		last := firstWrites(s, plan, died%9)
+		died++
+		end, same := settle(*s), settle(carriedOut(*s, last))
+		g.Expect(same.Fallback).To(Equal(end.Fallback))
+		g.Expect(same.Service).To(Equal(end.Service))
+		g.Expect(same.Secret).To(Equal(end.Secret))
+		g.Expect(same.Claim).To(Equal(end.Claim))
+		g.Expect(same.Pod).To(Equal(end.Pod))
+		g.Expect(same.Trial).To(Equal(end.Trial))
+	})
+}
+
+// firstWrites is a Plan of which only the first writes are done, in the order of apply.
+func firstWrites(s *decide.Snapshot, plan *decide.Plan, done int) *decide.Plan {
+	part := *plan
+	part.Status = s.Database.Status
+	for i, drop := range []func(){
+		func() { part.Fallback = fallback.Change{} },
+		func() { part.Service = nil },
+		func() { part.Generate = false },
+		func() { part.CreateClaim = nil },
+		func() { part.NoteImage = nil },
+		func() { part.CreatePod, part.ChangePod, part.RemovePod = nil, nil, nil },
+		func() { part.ChangeClaim = nil },
+		func() { part.CreateTrial, part.RemoveTrial = nil, nil },
+	} {
+		if i >= done {
+			drop()
+		}
+	}
+	return &part
+}
+
 func TestAServiceSelectsItsOwnPodAndNoOther(t *testing.T) {
 	g := NewWithT(t)
 	for _, name := range []string{"orders", "orders-2", "a", "carts"} {
