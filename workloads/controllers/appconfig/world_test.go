@@ -30,12 +30,15 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
+	w := alone(t)
+	w.start(nil)
+	return w
+}
+
+// alone is a world without an operator yet, whose test does not run beside others.
+func alone(t *testing.T) *world {
+	t.Helper()
 	w := &world{World: cluster.NewWorld(t)}
-	options := appconfig.Options{Namespaces: []string{w.Namespace}}
-	w.operator = w.Cluster.Start(t, testenv.Program{
-		Cache: cache.Options{ByObject: appconfig.CacheByObject(options)},
-		Setup: func(ctx context.Context, mgr ctrl.Manager) error { return appconfig.Setup(ctx, mgr, options) },
-	})
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the operator's log:\n%s", w.operator.Log(w.Namespace))
@@ -47,6 +50,17 @@ func newWorld(t *testing.T) *world {
 		}
 	})
 	return w
+}
+
+// start starts an operator that sees the world's namespace only.
+func (w *world) start(interfere func(testenv.Request) testenv.Verdict) {
+	w.T.Helper()
+	options := appconfig.Options{Namespaces: []string{w.Namespace}}
+	w.operator = w.Cluster.Start(w.T, testenv.Program{
+		Cache:     cache.Options{ByObject: appconfig.CacheByObject(options)},
+		Setup:     func(ctx context.Context, mgr ctrl.Manager) error { return appconfig.Setup(ctx, mgr, options) },
+		Interfere: interfere,
+	})
 }
 
 // settings are those of an AppConfig with one.

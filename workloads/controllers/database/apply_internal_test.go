@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -63,6 +64,46 @@ func TestAServiceIsMadeOnceItsFallbackIsWrittenOrRefused(t *testing.T) {
 			g.Expect(writes).To(Equal(c.writes))
 			g.Expect(fault.Of(err)).To(Equal(c.class), "an error is retried")
 			g.Expect(done.wasRefused()).To(Equal(apierrors.IsForbidden(c.fails)), "the status says it")
+		})
+	}
+}
+
+// Between the Snapshot and the write a user, or another leader, may have been there.
+func TestWhatChangedMeanwhileIsReadAgain(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		change func(d *workloadsv1.Database, claim *corev1.PersistentVolumeClaim, pod *corev1.Pod)
+		class  fault.Class
+	}{
+		"nothing has changed":       {func(*workloadsv1.Database, *corev1.PersistentVolumeClaim, *corev1.Pod) {}, fault.None},
+		"the spec has changed back": {func(d *workloadsv1.Database, _ *corev1.PersistentVolumeClaim, _ *corev1.Pod) { d.Generation++ }, fault.Wait},
+		"the Database is another":   {func(d *workloadsv1.Database, _ *corev1.PersistentVolumeClaim, _ *corev1.Pod) { d.UID = "2" }, fault.Wait},
+		"the Pod has changed": {func(_ *workloadsv1.Database, _ *corev1.PersistentVolumeClaim, pod *corev1.Pod) {
+			pod.ResourceVersion = "8"
+		}, fault.Wait},
+		"the claim is being deleted": {func(_ *workloadsv1.Database, claim *corev1.PersistentVolumeClaim, _ *corev1.Pod) {
+			claim.DeletionTimestamp, claim.Finalizers = new(metav1.Now()), []string{"kubernetes.io/pvc-protection"}
+		}, fault.Wait},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			d := &workloadsv1.Database{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "orders", UID: "1", Generation: 1},
+				Spec:       workloadsv1.DatabaseSpec{Type: workloadsv1.DatabaseMongo, Storage: &workloadsv1.DatabaseStorage{Size: "1Gi"}},
+			}
+			claim, pod := render.Claim(d), render.Pod(d, "mongo:4.0")
+			pod.ResourceVersion = "7"
+			now, nowClaim, nowPod := d.DeepCopy(), claim.DeepCopy(), pod.DeepCopy()
+			c.change(now, nowClaim, nowPod)
+			scheme := runtime.NewScheme()
+			known := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, workloadsv1.AddToScheme)
+			g.Expect(known.AddToScheme(scheme)).To(Succeed())
+			stored := fake.NewClientBuilder().WithScheme(scheme).WithObjects(now, nowClaim, nowPod).Build()
+			r := &Reconciler{observer: observer{live: stored}, client: stored}
+
+			_, err := r.apply(t.Context(), &decide.Snapshot{Database: d, Claim: claim, Pod: pod}, &decide.Plan{RemovePod: &decide.Removal{Pod: pod}})
+			g.Expect(fault.Of(err)).To(Equal(c.class), "%v", err)
+			gone := apierrors.IsNotFound(stored.Get(t.Context(), client.ObjectKeyFromObject(pod), &corev1.Pod{}))
+			g.Expect(gone).To(Equal(err == nil))
 		})
 	}
 }
