@@ -40,10 +40,12 @@ func alone(t *testing.T) *world {
 	t.Helper()
 	w := &world{World: cluster.NewWorld(t)}
 	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("the operator's log:\n%s", w.operator.Log(w.Namespace))
+		if w.operator != nil {
+			if t.Failed() {
+				t.Logf("the operator's log:\n%s", w.operator.Log(w.Namespace))
+			}
+			w.operator.Stop(t)
 		}
-		w.operator.Stop(t)
 		ctx := context.WithoutCancel(t.Context())
 		for _, kind := range []client.Object{&workloadsv2.AppConfig{}, &corev1.ConfigMap{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}} {
 			w.Expect(w.Cluster.Client.DeleteAllOf(ctx, kind, client.InNamespace(w.Namespace))).To(Succeed())

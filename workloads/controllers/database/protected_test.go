@@ -80,6 +80,7 @@ func TestAServiceWaitsForItsFallbackAndNothingElseDoes(t *testing.T) {
 	passes.Store(true)
 	w.Eventually(w.Exists).WithArguments(w.service(d)).Should(BeTrue())
 	w.Expect(w.Exists(w.fallback(d))).To(BeTrue())
+	w.Eventually(w.ready(d)).Should(Equal(workloadsv1.ReasonStarting))
 }
 
 // A quota of the namespace must not keep a database from running.
