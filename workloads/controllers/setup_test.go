@@ -1,11 +1,16 @@
 package controllers_test
 
 import (
+	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/yaml"
 
 	"github.com/critical-service/operator/workloads/controllers"
 )
@@ -26,4 +31,26 @@ func TestNoTwoKindsNarrowTheSameCache(t *testing.T) {
 	for gvk, times := range narrowed {
 		g.Expect(times).To(Equal(1), gvk.Kind)
 	}
+}
+
+// Nothing of these kinds waits for the operator when it is deleted: Kubernetes deletes what belongs to it. The
+// operator may not even write metadata there, where a finalizer would be.
+func TestNoKindIsKeptByAFinalizer(t *testing.T) {
+	g := NewWithT(t)
+	text, err := os.ReadFile("../config/rbac/role.yaml")
+	g.Expect(err).NotTo(HaveOccurred())
+	var role rbacv1.ClusterRole // Of the two in the file the first is that of the cluster.
+	g.Expect(yaml.Unmarshal([]byte(strings.Split(string(text), "\n---\n")[0]), &role)).To(Succeed())
+	g.Expect(role.Kind).To(Equal("ClusterRole"))
+	kinds := 0
+	for _, rule := range role.Rules {
+		for _, kind := range []string{"databases", "appconfigs"} {
+			g.Expect(rule.Resources).NotTo(ContainElement(kind + "/finalizers"))
+			if slices.Contains(rule.Resources, kind) {
+				kinds++
+				g.Expect(rule.Verbs).NotTo(ContainElement(BeElementOf("create", "update", "patch", "delete")), kind)
+			}
+		}
+	}
+	g.Expect(kinds).To(BeNumerically(">=", 2))
 }

@@ -2,11 +2,7 @@ package stories_test
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -20,63 +16,29 @@ import (
 	"github.com/critical-service/operator/test/testenv"
 )
 
-// mishap is what befalls one write of the operator.
-type mishap struct {
-	verdict testenv.Verdict
-	// dies is true if the operator dies with it, and another one starts.
-	dies bool
-}
-
-var mishaps = map[string]mishap{
-	"is lost":                             {verdict: testenv.Lose},
-	"succeeds and its answer is lost":     {verdict: testenv.LoseAnswer},
-	"is the last thing the operator does": {verdict: testenv.LoseAnswer, dies: true},
-}
-
 // The same story is lived again and again; each time another write of the
 // operator goes wrong. Every scene must be reached and the end must be the same.
 func TestTheEndIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
-	var writes atomic.Int64
-	var end string
-	t.Run("when all goes well", func(t *testing.T) {
-		end = alone(t).live(func(testenv.Request) testenv.Verdict { writes.Add(1); return testenv.Pass }, false)
+	testenv.WhicheverWriteGoesWrong(t, 10, func(t *testing.T, fate *testenv.Fate) string {
+		return fated(t, fate).live(fate)
 	})
-	if writes.Load() < 10 {
-		t.Fatalf("the story has only %d writes: it tests too little", writes.Load())
-	}
+}
 
-	var happened atomic.Int64
-	t.Run("when write", func(t *testing.T) {
-		for number := int64(1); number <= writes.Load(); number++ {
-			for name, mishap := range mishaps {
-				t.Run(fmt.Sprintf("%d %s", number, name), func(t *testing.T) {
-					var count atomic.Int64
-					got := apart(t).live(func(testenv.Request) testenv.Verdict {
-						if count.Add(1) != number {
-							return testenv.Pass
-						}
-						happened.Add(1)
-						return mishap.verdict
-					}, mishap.dies)
-					if got != end {
-						t.Errorf("the end is another one:\n%s\nwithout a mishap it is:\n%s", got, end)
-					}
-				})
-			}
-		}
-	})
-	// A story may take a write less than the first one, where two news come at once.
-	if expected := writes.Load() * int64(len(mishaps)); happened.Load() < expected*3/4 {
-		t.Errorf("only %d of %d mishaps happened", happened.Load(), expected)
+// fated is a world in which a write may go wrong.
+func fated(t *testing.T, fate *testenv.Fate) *world {
+	t.Helper()
+	if fate.IsHappy() {
+		return alone(t)
 	}
+	return apart(t)
 }
 
 // live lives one story, from before an outage to after it, under an operator of
-// its own, and describes the end. It asks about every write.
-func (w *world) live(befall func(testenv.Request) testenv.Verdict, dies bool) string {
+// its own, and describes the end.
+func (w *world) live(fate *testenv.Fate) string {
 	w.T.Helper()
 	one := w.watchThatThereIsOnlyOne()
-	w.startWith(func() testenv.Program { return w.confined(standard) }, befall, dies)
+	w.startWith(func() testenv.Program { return w.confined(standard) }, fate)
 
 	second := w.policy("b")
 	service, real := w.up("web")
@@ -110,46 +72,12 @@ func (w *world) live(befall func(testenv.Request) testenv.Verdict, dies bool) st
 // startWith starts an operator that sees nothing of the stories beside it, and
 // lets something befall its writes. If the operator dies of it, a second one,
 // which nothing befalls, takes its place.
-func (w *world) startWith(program func() testenv.Program, befall func(testenv.Request) testenv.Verdict, dies bool) {
+func (w *world) startWith(program func() testenv.Program, fate *testenv.Fate) {
 	w.T.Helper()
 	mortal := program()
-	dead := make(chan struct{})
-	var once sync.Once
-	mortal.Interfere = func(r testenv.Request) testenv.Verdict {
-		select {
-		case <-dead:
-			return testenv.Lose
-		default:
-		}
-		// Events are sent once, and lost if that fails.
-		if r.Method == http.MethodGet || r.Resource() == "events" {
-			return testenv.Pass
-		}
-		verdict := befall(r)
-		if verdict != testenv.Pass && dies {
-			once.Do(func() { close(dead) })
-		}
-		return verdict
-	}
+	mortal.Interfere = fate.Interfere
 	w.start(mortal)
-	if dies {
-		w.succeed(program, dead)
-	}
-}
-
-// succeed starts the next operator when the first has died.
-func (w *world) succeed(program func() testenv.Program, dead <-chan struct{}) {
-	over, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		select {
-		case <-dead:
-			w.stop()
-			w.start(program())
-		case <-over:
-		}
-	}()
-	w.T.Cleanup(func() { close(over); <-ended })
+	fate.Succeed(w.T, func() { w.stop(); w.start(program()) })
 }
 
 // watchThatThereIsOnlyOne watches the fallback Pods of the world; what it

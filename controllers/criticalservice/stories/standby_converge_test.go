@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -24,56 +23,27 @@ import (
 // the operator goes wrong. Every scene must be reached, the Service must be
 // answered throughout, and the end must be the same.
 func TestTheStandbyIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
-	var writes atomic.Int64
-	var end string
-	t.Run("when all goes well", func(t *testing.T) {
-		end = alone(t).withResponder().standBy(func() testenv.Verdict { writes.Add(1); return testenv.Pass }, false)
+	testenv.WhicheverWriteGoesWrong(t, 15, func(t *testing.T, fate *testenv.Fate) string {
+		return fated(t, fate).withResponder().standBy(fate)
 	})
-	if writes.Load() < 15 {
-		t.Fatalf("the story has only %d writes: it tests too little", writes.Load())
-	}
-
-	var happened atomic.Int64
-	t.Run("when write", func(t *testing.T) {
-		for number := int64(1); number <= writes.Load(); number++ {
-			for name, mishap := range mishaps {
-				t.Run(fmt.Sprintf("%d %s", number, name), func(t *testing.T) {
-					var count atomic.Int64
-					got := withResponder(t).standBy(func() testenv.Verdict {
-						if count.Add(1) != number {
-							return testenv.Pass
-						}
-						happened.Add(1)
-						return mishap.verdict
-					}, mishap.dies)
-					if got != end {
-						t.Errorf("the end is another one:\n%s\nwithout a mishap it is:\n%s", got, end)
-					}
-				})
-			}
-		}
-	})
-	// A story may take a write less than the first one, where two news come at once.
-	if expected := writes.Load() * int64(len(mishaps)); happened.Load() < expected*3/4 {
-		t.Errorf("only %d of %d mishaps happened", happened.Load(), expected)
-	}
 }
 
 // standBy lives the story of a page, and of the Pod that takes its place, under an
-// operator of its own, and describes the end. It asks about every write for
-// Services; what goes wrong in the responder's controller is for its own tests.
-func (w *world) standBy(befall func() testenv.Verdict, dies bool) string {
+// operator of its own, and describes the end. Every write for Services may go wrong;
+// what goes wrong in the responder's controller is for its own tests.
+func (w *world) standBy(fate *testenv.Fate) string {
 	w.T.Helper()
-	w.startWith(func() testenv.Program { return w.complete() }, func(r testenv.Request) testenv.Verdict {
-		switch resource, _, _ := strings.Cut(r.Resource(), "/"); {
-		case resource == "endpointslices", resource == "criticalservices":
-			return befall()
-		case resource == "pods" && !strings.Contains(r.Path, "/responder-"):
-			return befall()
+	fate.Spares = func(r testenv.Request) bool {
+		switch resource, _, _ := strings.Cut(r.Resource(), "/"); resource {
+		case "endpointslices", "criticalservices":
+			return false
+		case "pods":
+			return strings.Contains(r.Path, "/responder-")
 		default:
-			return testenv.Pass
+			return true
 		}
-	}, dies)
+	}
+	w.startWith(func() testenv.Program { return w.complete() }, fate)
 
 	second := w.policy("b", toPage)
 	service, real := w.armed(second, "web")

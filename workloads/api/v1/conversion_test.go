@@ -49,19 +49,33 @@ func TestTheAnnotationOfV1(t *testing.T) {
 	versioned := func(version string) *workloadsv1.AppConfig {
 		return &workloadsv1.AppConfig{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{workloadsv2.AnnotationVersion: version}}}
 	}
-	t.Run("is ignored where v2 would not allow the version, because a conversion must not fail", func(t *testing.T) {
-		NewWithT(t).Expect(toV2(versioned(strings.Repeat("v", 64))).Spec.Configuration.Version).To(BeEmpty())
-	})
+	for sentence, invalid := range map[string]string{"has more than 63 characters": strings.Repeat("v", 64), "is empty": ""} {
+		t.Run("stays as it is where it "+sentence+", because a conversion must not fail", func(t *testing.T) {
+			g := NewWithT(t)
+			hub := toV2(versioned(invalid))
+			g.Expect(hub.Spec.Configuration.Version).To(BeEmpty())
+			g.Expect(hub.Annotations).To(HaveKeyWithValue(workloadsv2.AnnotationVersion, invalid))
+			g.Expect(fromV2(hub)).To(Equal(versioned(invalid)))
+			g.Expect(toV2(fromV2(hub))).To(Equal(hub))
+		})
+	}
 	t.Run("is what counts where v1 is edited", func(t *testing.T) {
 		g := NewWithT(t)
 		spoke := fromV2(toV2(versioned("1.4")))
 		spoke.Annotations[workloadsv2.AnnotationVersion] = "1.5"
 		g.Expect(toV2(spoke).Spec.Configuration.Version).To(Equal("1.5"))
 	})
-	t.Run("is replaced on an object of v2, where it has no meaning", func(t *testing.T) {
+	t.Run("is replaced by the version of an object of v2, where it has no meaning", func(t *testing.T) {
 		g := NewWithT(t)
 		hub := &workloadsv2.AppConfig{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{workloadsv2.AnnotationVersion: "stray"}}}
-		g.Expect(fromV2(hub).Annotations).To(BeEmpty())
+		hub.Spec.Configuration.Version = "1.4"
+		g.Expect(fromV2(hub)).To(Equal(versioned("1.4")))
+	})
+	t.Run("is the version in v1 of an object of v2 that has none", func(t *testing.T) {
+		g := NewWithT(t)
+		hub := &workloadsv2.AppConfig{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{workloadsv2.AnnotationVersion: "stray"}}}
+		g.Expect(fromV2(hub)).To(Equal(versioned("stray")))
+		g.Expect(toV2(fromV2(hub)).Spec.Configuration.Version).To(Equal("stray"), "nothing is lost")
 	})
 	t.Run("is left out where the annotations would become larger than Kubernetes allows", func(t *testing.T) {
 		g := NewWithT(t)

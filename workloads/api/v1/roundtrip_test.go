@@ -100,7 +100,7 @@ func TestTheTwoDoNotShareTheirSettings(t *testing.T) {
 }
 
 // FuzzConvert lets a v1 object carry anything where the version belongs, and anything as a
-// setting. The result is one that v2 accepts, and the two versions agree.
+// setting. The result is one that v2 accepts, and v1 gets back what it wrote.
 func FuzzConvert(f *testing.F) {
 	f.Add("1.4", "LOG_LEVEL", "debug")
 	f.Add("", "", "")
@@ -114,12 +114,14 @@ func FuzzConvert(f *testing.F) {
 			Spec:       workloadsv1.AppConfigSpec{AppName: "shop", Config: workloadsv2.Settings{key: value}},
 		}
 		hub := toV2(object)
-		g.Expect(hub.Annotations).To(BeEmpty(), "v2 has a field for it")
+		if hub.Spec.Configuration.Version != "" {
+			g.Expect(hub.Annotations).To(BeEmpty(), "v2 has a field for it")
+		}
 		g.Expect(utf8.RuneCountInString(hub.Spec.Configuration.Version)).To(BeNumerically("<=", 63), "the schema of v2 allows no more")
 		g.Expect(hub.Spec.Configuration.Settings).To(HaveKeyWithValue(key, value))
 		back := fromV2(hub)
-		g.Expect(back.Spec).To(Equal(object.Spec))
-		expectSame(g, toV2(back), hub)
+		g.Expect(back).To(Equal(object))
+		g.Expect(toV2(back)).To(Equal(hub))
 	})
 }
 

@@ -13,7 +13,8 @@ const (
 	// The operator watches only objects that carry it.
 	LabelAppConfig = criticalv2.ReservedPrefix + "appconfig"
 	// AnnotationVersion holds spec.configuration.version: on an AppConfig of v1, which has
-	// no field for it, and on the ConfigMap with these settings.
+	// no field for it, and on the ConfigMap with these settings. On an AppConfig of v2 it has
+	// no effect.
 	AnnotationVersion = criticalv2.ReservedPrefix + "appconfig-version"
 	// AnnotationRevision numbers the ConfigMaps of an AppConfig in the order in which they
 	// were taken last. It is that of a Deployment's ReplicaSets: a rollback makes an old

@@ -62,6 +62,9 @@ func slimAppConfig(object any) (any, error) {
 	slim.Labels = read.Only(app.Labels, criticalv2.LabelResponder)
 	slim.Spec.Configuration.Settings = nil
 	slim.Annotations = map[string]string{annotationHash: render.Hash(app.Spec.Configuration.Settings)}
+	if _, has := app.Annotations[workloadsv2.AnnotationVersion]; has {
+		slim.Annotations[workloadsv2.AnnotationVersion] = "" // That it is there is said in the status.
+	}
 	return slim, nil
 }
 

@@ -30,7 +30,7 @@ func TestWhatStrangersWriteIsKeptWithinBounds(t *testing.T) {
 		}
 		object.GetAnnotations()[workloadsv2.AnnotationVersion] = strings.Repeat("x", 200_000)
 	}
-	app := bulk.Fill(&workloadsv2.AppConfig{})
+	app := bulk.Fill(&workloadsv2.AppConfig{}) // It has an annotation that is no version.
 	app.Spec.AppName, app.Spec.Configuration.Version, app.Status = "shop", "1.4", workloadsv2.AppConfigStatus{}
 	deployment := bulk.Fill(&appsv1.Deployment{})
 	set := bulk.Fill(&appsv1.StatefulSet{})
@@ -59,5 +59,16 @@ func TestWhatStrangersWriteIsKeptWithinBounds(t *testing.T) {
 			g.Expect(len(kept)).To(BeNumerically("<", c.most), "%.3000s", kept)
 			g.Expect(len(kept)).To(BeNumerically(">", c.most-4000), "a bound with room is none")
 		})
+	}
+}
+
+func TestThatAnAnnotationIsNoVersionIsKept(t *testing.T) {
+	g := NewWithT(t)
+	for _, version := range []string{"", strings.Repeat("x", 200_000)} {
+		app := &workloadsv2.AppConfig{}
+		app.Annotations = map[string]string{workloadsv2.AnnotationVersion: version}
+		slim, err := slimAppConfig(app)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(slim.(*workloadsv2.AppConfig).Annotations).To(HaveKeyWithValue(workloadsv2.AnnotationVersion, ""))
 	}
 }

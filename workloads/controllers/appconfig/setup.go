@@ -77,7 +77,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	usedBy := handler.EnqueueRequestsFromMapFunc(appConfigOf)
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("appconfig").
-		For(&workloadsv2.AppConfig{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}))).
+		For(&workloadsv2.AppConfig{}, builder.WithPredicates(predicate.Or[client.Object](
+			predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Owns(&corev1.ConfigMap{}).
 		Watches(&appsv1.Deployment{}, usedBy, builder.WithPredicates(useChanged)).
 		Watches(&appsv1.StatefulSet{}, usedBy, builder.WithPredicates(useChanged)).

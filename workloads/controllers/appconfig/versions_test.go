@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -105,6 +106,43 @@ func patchSpec(w *world, changed *unstructured.Unstructured) {
 	data, err := yaml.YAMLToJSON(patch)
 	w.Expect(err).NotTo(HaveOccurred())
 	w.Expect(w.Cluster.Client.Patch(w.T.Context(), changed, client.RawPatch(types.MergePatchType, data))).To(Succeed())
+}
+
+// No schema refuses an annotation, and a conversion must not fail.
+func TestAnAnnotationThatIsNoVersionStaysAndIsReported(t *testing.T) {
+	w := newWorld(t)
+	long := strings.Repeat("v", 64)
+	w.Create(object(w, `{apiVersion: mycrd.com/v1, kind: AppConfig, metadata: {name: shop, annotations: {mycrd.com/appconfig-version: `+long+`}},
+		spec: {appName: shop, config: {A: "1"}}}`))
+	app := &workloadsv2.AppConfig{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "shop"}}
+	message := func() string {
+		w.Expect(w.reason(app)()).To(Or(BeEmpty(), Equal(workloadsv2.ReasonUpToDate)))
+		if ready := meta.FindStatusCondition(app.Status.Conditions, workloadsv2.ConditionReady); ready != nil {
+			return ready.Message
+		}
+		return ""
+	}
+	w.Eventually(message).Should(ContainSubstring("mycrd.com/appconfig-version has no effect"))
+	w.Expect(app.Spec.Configuration.Version).To(BeEmpty())
+
+	old := w.as("v1", "shop")
+	w.Expect(old.GetAnnotations()).To(HaveKeyWithValue(workloadsv2.AnnotationVersion, long))
+	w.Expect(unstructured.SetNestedField(old.Object, "2", "spec", "config", "A")).To(Succeed())
+	patchSpec(w, old)
+	w.Expect(w.as("v1", "shop").GetAnnotations()).To(HaveKeyWithValue(workloadsv2.AnnotationVersion, long), "a client of v1 finds what it wrote")
+
+	old = w.as("v1", "shop")
+	w.Expect(w.Cluster.Client.Patch(t.Context(), old, client.RawPatch(types.MergePatchType,
+		[]byte(`{"metadata":{"annotations":{"mycrd.com/appconfig-version":"1.4"}}}`)))).To(Succeed())
+	w.expectSpec(w.as("v2", "shop").Object, `{appName: shop, configuration: {settings: {A: "2"}, version: "1.4"}}`)
+	w.Eventually(message).Should(And(ContainSubstring("has the settings"), Not(ContainSubstring("has no effect"))))
+
+	// An annotation is no generation.
+	testenv.Update(w.World, app, func(a *workloadsv2.AppConfig) {
+		a.Annotations = map[string]string{workloadsv2.AnnotationVersion: "stray"}
+	})
+	w.Eventually(message).Should(ContainSubstring("in v2 set spec.configuration.version"))
+	w.Expect(w.as("v1", "shop").GetAnnotations()).To(HaveKeyWithValue(workloadsv2.AnnotationVersion, "1.4"))
 }
 
 // Server-side apply converts what each manager owns to the version in which it wrote.

@@ -30,23 +30,39 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
+	w := alone(t)
+	w.start(nil)
+	return w
+}
+
+// alone is a world without an operator yet, whose test does not run beside others.
+func alone(t *testing.T) *world {
+	t.Helper()
 	w := &world{World: cluster.NewWorld(t)}
-	options := appconfig.Options{Namespaces: []string{w.Namespace}}
-	w.operator = w.Cluster.Start(t, testenv.Program{
-		Cache: cache.Options{ByObject: appconfig.CacheByObject(options)},
-		Setup: func(ctx context.Context, mgr ctrl.Manager) error { return appconfig.Setup(ctx, mgr, options) },
-	})
 	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("the operator's log:\n%s", w.operator.Log(w.Namespace))
+		if w.operator != nil {
+			if t.Failed() {
+				t.Logf("the operator's log:\n%s", w.operator.Log(w.Namespace))
+			}
+			w.operator.Stop(t)
 		}
-		w.operator.Stop(t)
 		ctx := context.WithoutCancel(t.Context())
 		for _, kind := range []client.Object{&workloadsv2.AppConfig{}, &corev1.ConfigMap{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}} {
 			w.Expect(w.Cluster.Client.DeleteAllOf(ctx, kind, client.InNamespace(w.Namespace))).To(Succeed())
 		}
 	})
 	return w
+}
+
+// start starts an operator that sees the world's namespace only.
+func (w *world) start(interfere func(testenv.Request) testenv.Verdict) {
+	w.T.Helper()
+	options := appconfig.Options{Namespaces: []string{w.Namespace}}
+	w.operator = w.Cluster.Start(w.T, testenv.Program{
+		Cache:     cache.Options{ByObject: appconfig.CacheByObject(options)},
+		Setup:     func(ctx context.Context, mgr ctrl.Manager) error { return appconfig.Setup(ctx, mgr, options) },
+		Interfere: interfere,
+	})
 }
 
 // settings are those of an AppConfig with one.

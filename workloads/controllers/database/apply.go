@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +17,7 @@ import (
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/controllers/database/internal/decide"
 	"github.com/critical-service/operator/workloads/controllers/database/internal/render"
+	"github.com/critical-service/operator/workloads/internal/fallback"
 )
 
 // outcome is the result of a Plan. It lists only what really happened.
@@ -46,17 +48,23 @@ func (o *outcome) refused(reason, what string, err error) error {
 }
 
 // apply carries a Plan out. What protects and exposes the Database does not wait for the
-// rest, and the failure of one does not block the other.
+// rest, and the failure of one does not block the other, but for a Service that is missing: it
+// is made once its ServiceFallback is written, or refused.
 func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan) (outcome, error) {
 	var done outcome
-	failures := []error{r.protect(ctx, snap, plan, &done)}
-	if plan.Service != nil {
+	unprotected := r.protect(ctx, snap, plan, &done)
+	failures := []error{unprotected}
+	if plan.Service != nil && (snap.Service != nil || unprotected == nil) {
 		_, err := write.Apply(ctx, r.client, plan.Service, uidOf(snap.Service))
 		failures = append(failures, done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("Service %q", plan.Service.Name), err))
 	}
 	failures = append(failures, r.run(ctx, snap, plan, &done), r.try(ctx, plan, &done))
 	return done, fault.Join(failures...)
 }
+
+// unservedWait is when to retry what the API server does not serve yet, or any longer: not all
+// parts of it know that at the same moment.
+const unservedWait = time.Second
 
 // protect writes the ServiceFallback.
 func (r *Reconciler) protect(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan, done *outcome) error {
@@ -67,13 +75,17 @@ func (r *Reconciler) protect(ctx context.Context, snap *decide.Snapshot, plan *d
 	case change.Apply != nil:
 		_, err = write.Apply(ctx, r.client, change.Apply, "")
 	case change.Remove != nil:
-		err = write.Delete(ctx, r.client, change.Remove)
+		err = client.IgnoreNotFound(write.Delete(ctx, r.client, change.Remove))
 	}
-	if fault.IsRefusal(err) {
-		done.fallbackRefused = fmt.Sprintf("%.900s", err.Error())
+	switch {
+	case fault.IsRefusal(err):
+		done.fallbackRefused = fallback.Refusal(err)
 		return nil
+	case apierrors.IsNotFound(err):
+		return fault.WaitFor(unservedWait, err.Error())
+	default:
+		return err
 	}
-	return err
 }
 
 // run writes what the engine needs, each only after what it depends on: a claim without
@@ -110,8 +122,8 @@ func (r *Reconciler) createClaim(ctx context.Context, _ *decide.Snapshot, plan *
 	return done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("PersistentVolumeClaim %q", plan.CreateClaim.Name), err)
 }
 
-// noteImage comes before the Pod, which does not come without it: once the Pod has written, the
-// claim must say which image did.
+// noteImage comes before the Pod, which neither comes nor goes without it: once the Pod has
+// written, the claim must say which image did.
 func (r *Reconciler) noteImage(ctx context.Context, _ *decide.Snapshot, plan *decide.Plan, done *outcome) error {
 	if plan.NoteImage == nil {
 		return nil

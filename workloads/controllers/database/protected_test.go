@@ -1,10 +1,16 @@
 package database_test
 
 import (
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/testenv"
@@ -17,7 +23,8 @@ func TestAServiceIsBornProtected(t *testing.T) {
 	d := w.database()
 	w.Eventually(w.Exists).WithArguments(w.service(d)).Should(BeTrue())
 	made := w.fallback(d)
-	w.Expect(w.Exists(made)).To(BeTrue(), "it comes before the Service")
+	w.Expect(w.Exists(made)).To(BeTrue())
+	w.Expect(w.written()[:2]).To(Equal([]string{"servicefallbacks", "services"}), "it comes before the Service")
 	w.Expect(made.Spec.Services).To(Equal([]string{"mongo-db"}))
 	w.Expect(made.Spec.Fallback.Page).NotTo(BeNil())
 	w.Expect(metav1.IsControlledBy(made, d)).To(BeTrue())
@@ -30,6 +37,73 @@ func TestAServiceIsBornProtected(t *testing.T) {
 	w.cores(d, criticalv2.StateArmed, criticalv2.ReasonStandbyReady)
 	w.Eventually(w.protected(d)).Should(Equal(criticalv2.ReasonStandbyReady))
 	w.Expect(w.condition(d, workloadsv1.ConditionProtected).Status).To(Equal(metav1.ConditionTrue))
+}
+
+// written are the resources of the operator's writes, in their order.
+func (w *world) written() []string {
+	var resources []string
+	for _, r := range w.writes() {
+		resources = append(resources, r.Resource())
+	}
+	return resources
+}
+
+// At a cold start the watch may fill late, or not at all while the list fails.
+func TestAServiceIsBornProtectedBeforeTheWatchIsFull(t *testing.T) {
+	w := newWorld(t)
+	var lost atomic.Int32
+	w.start(func(r testenv.Request) testenv.Verdict {
+		if r.Method == http.MethodGet && strings.HasSuffix(r.Path, "/servicefallbacks") {
+			lost.Add(1)
+			return testenv.Lose
+		}
+		return testenv.Pass
+	})
+	d := w.running()
+	w.Expect(lost.Load()).To(BeNumerically(">", 0), "the list fails")
+	w.Expect(w.written()[:2]).To(Equal([]string{"servicefallbacks", "services"}))
+	w.Eventually(w.protected(d)).Should(Equal(workloadsv1.ReasonFallbackPending))
+}
+
+func TestAServiceWaitsForItsFallbackAndNothingElseDoes(t *testing.T) {
+	w := newWorld(t)
+	var passes atomic.Bool
+	w.start(func(r testenv.Request) testenv.Verdict {
+		if r.Method == http.MethodPatch && r.Resource() == "servicefallbacks" && !passes.Load() {
+			return testenv.Lose
+		}
+		return testenv.Pass
+	})
+	d := w.database()
+	w.Eventually(w.Exists).WithArguments(w.pod(d)).Should(BeTrue())
+	w.Expect(w.Exists(w.service(d))).To(BeFalse())
+	passes.Store(true)
+	w.Eventually(w.Exists).WithArguments(w.service(d)).Should(BeTrue())
+	w.Expect(w.Exists(w.fallback(d))).To(BeTrue())
+	w.Eventually(w.ready(d)).Should(Equal(workloadsv1.ReasonStarting))
+}
+
+// A quota of the namespace must not keep a database from running.
+func TestADatabaseRunsWithoutAFallbackThatIsRefused(t *testing.T) {
+	w := newWorld(t)
+	none := corev1.ResourceList{"count/servicefallbacks.mycrd.com": resource.MustParse("0")}
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: none}}
+	w.Create(quota)
+	quota.Status = corev1.ResourceQuotaStatus{Hard: none, Used: none}
+	w.Expect(w.Cluster.Client.Status().Update(t.Context(), quota)).To(Succeed())
+	refused := &criticalv2.ServiceFallback{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "refused"}}
+	refused.Spec.Services, refused.Spec.Fallback.Page = []string{"refused"}, &criticalv2.PageFallback{}
+	w.Eventually(func() error {
+		return w.Cluster.Client.Create(t.Context(), refused.DeepCopy(), client.DryRunAll)
+	}).Should(MatchError(ContainSubstring("exceeded quota")), "the API server has seen it")
+
+	w.start()
+	d := w.running()
+	w.Eventually(w.protected(d)).Should(Equal(workloadsv1.ReasonCreateDenied))
+	w.Expect(w.condition(d, workloadsv1.ConditionProtected).Message).To(ContainSubstring("exceeded quota"))
+	w.Expect(w.Exists(w.service(d))).To(BeTrue())
+	w.Delete(quota)
+	w.Eventually(w.Exists).WithArguments(w.fallback(d)).Should(BeTrue(), "no watch reports that it is gone")
 }
 
 func TestWithoutTheCoreADatabaseRuns(t *testing.T) {

@@ -60,6 +60,12 @@ func (c *core) is(available bool) {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
+	return alone(t)
+}
+
+// alone is a world whose test does not run beside others.
+func alone(t *testing.T) *world {
+	t.Helper()
 	w := &world{World: cluster.NewWorld(t), core: &core{available: true, changed: make(chan struct{})}}
 	t.Cleanup(func() {
 		if w.operator != nil {

@@ -25,13 +25,12 @@ const annotationApplied = workloadsv1.Prefix + "applied-hash"
 
 // Seen is what is known of the protection of one Service.
 type Seen struct {
-	// Pending reports whether the ServiceFallbacks are not read yet: nothing is known.
-	Pending bool
-	// Served reports whether the API server serves them.
+	// Served reports whether the API server serves ServiceFallbacks.
 	Served bool
-	// Object is the ServiceFallback of the Service's name; nil if there is none.
+	// Object is the ServiceFallback of the Service's name; nil if there is none, or it could
+	// not be read.
 	Object *criticalv2.ServiceFallback
-	// Refused says why the API server did not accept it; empty where it did.
+	// Refused says why the API server did not let it be read or written; empty where it did.
 	Refused string
 }
 
@@ -72,7 +71,7 @@ type Change struct {
 // left alone.
 func (s *Seen) ChangeOf(wanted *criticalv2.ServiceFallback, owner *ownership.Owner) Change {
 	switch {
-	case s.Pending || !s.Served || s.isTaken(owner):
+	case !s.Served || s.Refused != "" || s.isTaken(owner):
 		return Change{}
 	case wanted == nil && s.Object != nil && s.Object.DeletionTimestamp == nil:
 		return Change{Remove: s.Object}
@@ -86,6 +85,15 @@ func (s *Seen) ChangeOf(wanted *criticalv2.ServiceFallback, owner *ownership.Own
 func (s *Seen) isTaken(owner *ownership.Owner) bool {
 	return s.Object != nil && !owner.IsOurs(s.Object)
 }
+
+// IsEarlier reports whether the object is of an earlier workload of the name, and about to go
+// with it.
+func (s *Seen) IsEarlier(owner *ownership.Owner) bool {
+	return s.isTaken(owner) && owner.IsEarlier(s.Object)
+}
+
+// Refusal is an error as it is kept in Refused.
+func Refusal(err error) string { return fmt.Sprintf("%.900s", err.Error()) }
 
 // Protection is what the condition Protected says.
 type Protection struct {
@@ -105,7 +113,7 @@ func (s *Seen) Protected(service metav1.Object, wanted *criticalv2.ServiceFallba
 			Message: "Nothing answers while the Service does not, because this cluster serves no ServiceFallbacks: " +
 				"install critical-service-operator, or set spec.fallback.none to do without.",
 		}
-	case s.isTaken(owner) && owner.IsEarlier(s.Object):
+	case s.IsEarlier(owner):
 		return pending(service)
 	case s.isTaken(owner):
 		return Protection{

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/controller/read"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
@@ -107,20 +108,25 @@ func (w *Watch) Source(kind string, all func(context.Context) []types.Namespaced
 	return waker
 }
 
-// See reads what is known of the ServiceFallback of a Service.
+// See reads what is known of the ServiceFallback of a Service: from the API server until the
+// cache is full, since a Service that is made meanwhile would have none. Where the API server
+// refuses that, the workload says so, and runs without.
 func (w *Watch) See(ctx context.Context, live client.Reader, key types.NamespacedName) (Seen, error) {
 	if !w.kind.Available() {
 		return Seen{}, nil
 	}
-	filled := w.filled.Load()
-	if filled == nil {
-		return Seen{Served: true, Pending: true}, nil
+	seen := Seen{Served: true}
+	var err error
+	if filled := w.filled.Load(); filled != nil {
+		seen.Object, err = read.Existing[criticalv2.ServiceFallback](ctx, *filled, key)
 	}
-	object, err := read.Existing[criticalv2.ServiceFallback](ctx, *filled, key)
-	if err == nil && object == nil {
-		object, err = read.Existing[criticalv2.ServiceFallback](ctx, live, key)
+	if err == nil && seen.Object == nil {
+		seen.Object, err = read.Existing[criticalv2.ServiceFallback](ctx, live, key)
 	}
-	return Seen{Served: true, Object: object}, err
+	if fault.IsRefusal(err) {
+		seen.Refused, err = Refusal(err), nil
+	}
+	return seen, err
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable: the next leader has a full

@@ -1,12 +1,21 @@
 package fallback
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/bulk"
@@ -58,4 +67,51 @@ func TestTheServiceFallbackOfADatabaseIsKeptAsItWasApplied(t *testing.T) {
 	g.Expect(seen.ChangeOf(nil, owner)).To(Equal(Change{Remove: seen.Object}))
 	seen.Object.Labels = nil
 	g.Expect(seen.ChangeOf(wanted, owner)).To(Equal(Change{}), "another's is left alone")
+}
+
+// served is the core's kind while it is served.
+type served struct{ Kind }
+
+func (served) Available() bool { return true }
+
+// At a cold start, or while the ServiceFallbacks cannot be listed, a Service that is made would
+// otherwise have none.
+func TestAServiceFallbackIsReadBeforeTheCacheIsFull(t *testing.T) {
+	key := types.NamespacedName{Namespace: "shop", Name: "orders"}
+	stored := &criticalv2.ServiceFallback{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, ResourceVersion: "2"}}
+	resource := schema.GroupResource{Group: "mycrd.com", Resource: "servicefallbacks"}
+	broken := errors.New("the connection broke")
+	for sentence, c := range map[string]struct {
+		objects []client.Object
+		fails   error
+		want    Seen
+		err     error
+	}{
+		"one that is there":             {objects: []client.Object{stored}, want: Seen{Served: true, Object: stored}},
+		"one that is not":               {want: Seen{Served: true}},
+		"one that may not be read":      {fails: apierrors.NewForbidden(resource, "orders", nil), want: Seen{Served: true, Refused: `servicefallbacks.mycrd.com "orders" is forbidden: <nil>`}},
+		"one that has no answer":        {fails: broken, want: Seen{Served: true}, err: broken},
+		"one that has to be read again": {fails: apierrors.NewTooManyRequests("wait", 1), want: Seen{Served: true}, err: apierrors.NewTooManyRequests("wait", 1)},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			scheme := runtime.NewScheme()
+			g.Expect(criticalv2.AddToScheme(scheme)).To(Succeed())
+			live := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(c.objects...).Build(), interceptor.Funcs{
+				Get: func(ctx context.Context, from client.WithWatch, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+					if c.fails != nil {
+						return c.fails
+					}
+					return from.Get(ctx, key, into, options...)
+				},
+			})
+			seen, err := (&Watch{kind: served{}}).See(t.Context(), live, key)
+			if c.err != nil {
+				g.Expect(err).To(MatchError(c.err))
+			} else {
+				g.Expect(err).NotTo(HaveOccurred())
+			}
+			g.Expect(seen).To(Equal(c.want))
+		})
+	}
 }

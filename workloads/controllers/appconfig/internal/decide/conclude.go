@@ -41,6 +41,16 @@ func conflicts(workloads []Workload, wanted string) problem {
 // raised.
 var retries = recheck.Bounds{Shortest: time.Second, Longest: 10 * time.Minute}
 
+// strayVersion says of an annotation that v1 has for the version, and the spec does not, that it
+// has no effect: no schema refuses it. The cache keeps only that it is there.
+func (d *decision) strayVersion() string {
+	if _, has := d.AppConfig.Annotations[workloadsv2.AnnotationVersion]; !has {
+		return ""
+	}
+	return fmt.Sprintf(" The annotation %s has no effect: in v1 a version has 1 to 63 characters; in v2 set spec.configuration.version and remove the annotation.",
+		workloadsv2.AnnotationVersion)
+}
+
 // conclude says in the conditions what comes of it.
 func (d *decision) conclude() {
 	conditions := condition.List{
@@ -51,7 +61,7 @@ func (d *decision) conclude() {
 			fmt.Sprintf("The API server refuses a write, which is retried; workloads keep what they have: %s", d.Denied)}}, d.problems...)
 	}
 	if len(d.problems) == 0 {
-		conditions.Set(workloadsv2.ConditionReady, true, workloadsv2.ReasonUpToDate, fmt.Sprintf("ConfigMap %q has the settings, and %s.", d.wanted, d.users()))
+		conditions.Set(workloadsv2.ConditionReady, true, workloadsv2.ReasonUpToDate, fmt.Sprintf("ConfigMap %q has the settings, and %s.%s", d.wanted, d.users(), d.strayVersion()))
 		conditions.Remove(workloadsv2.ConditionStalled)
 		return
 	}

@@ -38,6 +38,10 @@ func TestWhatTheStatusSays(t *testing.T) {
 		"two workloads take them": {
 			func(w *world) { w.use("storefront"); w.use("till") }, workloadsv2.ReasonUpToDate, "2 workloads take it", false,
 		},
+		"an annotation that is no version, which no schema can refuse": {
+			func(w *world) { w.app.Annotations = map[string]string{workloadsv2.AnnotationVersion: ""} },
+			workloadsv2.ReasonUpToDate, "mycrd.com/appconfig-version has no effect: in v1 a version has 1 to 63 characters", false,
+		},
 		"a name that another user has": {
 			func(w *world) { w.foreign[w.set("info")] = true }, workloadsv2.ReasonNameTaken, "workloads keep what they have until it is deleted", true,
 		},

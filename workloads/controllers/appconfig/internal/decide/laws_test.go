@@ -101,9 +101,7 @@ func TestTheOrderOfListsDoesNotMatter(t *testing.T) {
 
 func TestASettledWorldHasAnEmptyPlan(t *testing.T) {
 	forRandomWorlds(t, func(g Gomega, w *world, _ *rand.Rand) {
-		settled := *w
-		settled.app = w.app.DeepCopy()
-		settled.configs, settled.workloads = slices.Clone(w.configs), slices.Clone(w.workloads)
+		settled := w.copied()
 		for range 10 {
 			settled.do(decide.Decide(settled.see()))
 		}
@@ -166,4 +164,54 @@ func TestTheThreeNewestStay(t *testing.T) {
 			g.Expect(before - len(plan.Delete)).To(BeNumerically(">=", 3))
 		}
 	})
+}
+
+// The operator may die after any write of a plan. The status then says what it said before.
+func TestTheEndIsTheSameAfterWhicheverWriteTheOperatorDies(t *testing.T) {
+	died := 0
+	forRandomWorlds(t, func(g Gomega, w *world, random *rand.Rand) {
+		plan := decide.Decide(w.see())
+		last := firstWrites(w, plan, random.IntN(6))
+		end, same := w.copied(), w.copied()
+		same.do(last)
+		if same.writes > w.writes {
+			died++
+		}
+		g.Expect(same.end()).To(Equal(end.end()))
+	})
+	NewWithT(t).Expect(died).To(BeNumerically(">", 0))
+}
+
+// firstWrites is a plan of which only the first writes are done, in the order of apply.
+func firstWrites(w *world, plan decide.Plan, done int) decide.Plan {
+	taken := plan.Status.ConfigMapName
+	plan.Status = w.app.Status
+	for i, drop := range []func(){
+		func() { plan.Create = 0 },
+		func() { plan.WritePage = false },
+		func() { plan.Update = nil },
+		func() { plan.Roll = nil },
+		func() { plan.Delete = nil },
+	} {
+		if i >= done {
+			drop()
+		}
+	}
+	if len(plan.Roll) > 0 {
+		plan.Status.ConfigMapName = taken // It says what the workloads take.
+	}
+	return plan
+}
+
+// end is what is there once nothing is left to do.
+func (w *world) end() map[string]string {
+	status := w.settle().Status
+	end := map[string]string{"configMapName": status.ConfigMapName, "hash": status.Hash, "ready": ready(status).Message}
+	for _, config := range w.configs {
+		end["ConfigMap "+config.Name] = fmt.Sprint(config.Hash, config.Labels, config.Annotations)
+	}
+	for _, workload := range w.workloads {
+		end["workload "+workload.Name] = workload.ConfigMap
+	}
+	return end
 }

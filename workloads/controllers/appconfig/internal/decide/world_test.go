@@ -119,6 +119,14 @@ func (w *world) do(plan decide.Plan) {
 	w.now = w.now.Add(time.Second)
 }
 
+// copied is the same world, in which something else may happen.
+func (w *world) copied() *world {
+	other := *w
+	other.app = w.app.DeepCopy()
+	other.configs, other.workloads = slices.Clone(w.configs), slices.Clone(w.workloads)
+	return &other
+}
+
 // settle does what plans say until there is nothing left to do.
 func (w *world) settle() decide.Plan {
 	for {

@@ -1,7 +1,6 @@
 package decide_test
 
 import (
-	"maps"
 	"testing"
 	"time"
 
@@ -98,7 +97,11 @@ func carriedOut(s decide.Snapshot, plan *decide.Plan) decide.Snapshot {
 		s.Claim = s.Claim.DeepCopy()
 		s.Claim.Spec.Resources.Requests = largest(s.Claim, change.To)
 		s.Claim.OwnerReferences = change.To.OwnerReferences
-		maps.Copy(s.Claim.Annotations, change.To.Annotations)
+		for key, value := range change.To.Annotations { // Only the difference is written.
+			if change.From.Annotations[key] != value {
+				s.Claim.Annotations[key] = value
+			}
+		}
 	}
 	switch {
 	case plan.CreatePod != nil:

@@ -10,7 +10,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -33,114 +32,6 @@ func eachWorld(t *testing.T, law func(g Gomega, s *decide.Snapshot, plan *decide
 		g := NewGomega(func(message string, _ ...int) { t.Fatalf("seed %d: %s", seed, message) })
 		law(g, &s, &plan)
 	}
-}
-
-func one[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
-
-// randomWorld is a Database at any moment: what exists may be its own, of an earlier spec,
-// ending, or of another.
-func randomWorld(r *rand.Rand) decide.Snapshot {
-	d := database(func(d *workloadsv1.Database) {
-		d.Spec.Type = one(r, workloadsv1.DatabaseMongo, workloadsv1.DatabaseMySQL, workloadsv1.DatabasePostgres)
-		d.Spec.Image = one(r, "", "mongo:7.0")
-		d.Spec.Suspend = r.IntN(5) == 0
-		d.Spec.Credentials.SecretName = one(r, "", "", "mine")
-		d.Spec.Fallback = one(r, nil, nil, &workloadsv1.ServiceProtection{None: &workloadsv1.NoFallback{}},
-			&workloadsv1.ServiceProtection{Service: &criticalv2.BackupFallback{Name: "replica"}})
-		if r.IntN(3) == 0 {
-			d.Spec.Storage = nil
-		} else {
-			d.Spec.Storage.Size = one(r, "1Gi", "2Gi")
-			d.Spec.Storage.DeletionPolicy = one(r, workloadsv1.DeletionRetain, workloadsv1.DeletionDelete)
-		}
-	})
-	s := decide.Snapshot{Now: now, Database: d, Image: image}
-	if r.IntN(3) > 0 {
-		s.Pod = randomPod(r, d)
-	}
-	if r.IntN(3) > 0 {
-		s.Service = randomService(r, d)
-	}
-	if d.Spec.Storage != nil && r.IntN(3) > 0 {
-		s.Claim = randomClaim(r, d)
-	}
-	if r.IntN(6) > 0 {
-		s.Secret = decide.Secret{Found: true, Ours: r.IntN(8) > 0, Engine: one(r, "", "", string(d.Spec.Type), string(d.Spec.Type), "mysql")}
-		if r.IntN(8) == 0 {
-			s.Secret.Missing = []string{"password"}
-		}
-	}
-	if r.IntN(2) > 0 {
-		s.Trial = randomTrial(r, &s)
-	}
-	s.Fallback = fallback.Seen{Served: r.IntN(4) > 0, Pending: r.IntN(5) == 0}
-	if s.Fallback.Served && r.IntN(2) == 0 {
-		made := &criticalv2.ServiceFallback{ObjectMeta: foreign(d.Name)}
-		if r.IntN(4) > 0 {
-			made.OwnerReferences = []metav1.OwnerReference{render.Controller(d)}
-		}
-		s.Fallback.Object = made
-	}
-	if r.IntN(10) == 0 {
-		s.Refusal = &decide.Refusal{Reason: one(r, workloadsv1.ReasonCreateDenied, workloadsv1.ReasonStorageDenied), Message: "quota"}
-	}
-	return s
-}
-
-func randomPod(r *rand.Rand, d *workloadsv1.Database) *corev1.Pod {
-	pod := render.Pod(d, one(r, "mongo:7.0", image))
-	pod.CreationTimestamp, pod.UID = metav1.NewTime(now.Add(-one(r, time.Second, time.Hour))), "of-pod"
-	pod.Status.Phase = one(r, corev1.PodPending, corev1.PodRunning, corev1.PodRunning, corev1.PodFailed)
-	if pod.Status.Phase == corev1.PodRunning && r.IntN(2) == 0 {
-		makeReady(pod)
-	}
-	switch r.IntN(9) {
-	case 0:
-		pod.ObjectMeta = foreign(d.Name)
-	case 4:
-		pod.OwnerReferences[0].UID = "of-an-earlier-one"
-	case 1:
-		pod.OwnerReferences = nil
-	case 2:
-		delete(pod.Labels, workloadsv1.LabelDatabase)
-	case 3:
-		ending(pod, one(r, -time.Minute, time.Second, time.Hour))
-		pod.Finalizers = one(r, nil, nil, []string{"example.com/wait"})
-	}
-	return pod
-}
-
-func randomService(r *rand.Rand, d *workloadsv1.Database) *corev1.Service {
-	service := render.Service(d)
-	switch r.IntN(5) {
-	case 0:
-		service.ObjectMeta = foreign(d.Name)
-	case 1:
-		service.Spec.Selector = one(r, nil, map[string]string{workloadsv1.LabelApp: workloadsv1.AppDatabase},
-			map[string]string{workloadsv1.LabelDatabase: "other"}, map[string]string{workloadsv1.LabelDatabase: d.Name, "role": "primary"})
-	}
-	return service
-}
-
-func randomClaim(r *rand.Rand, d *workloadsv1.Database) *corev1.PersistentVolumeClaim {
-	claim := render.Claim(d)
-	claim.Status.Phase = one(r, corev1.ClaimBound, corev1.ClaimPending)
-	claim.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse(one(r, "1Gi", "2Gi", "3Gi"))
-	if had := one(r, "", "mongo:3.6", "mongo:7.0", image); had != "" {
-		claim.Annotations[workloadsv1.AnnotationImage] = had
-	}
-	if r.IntN(8) == 0 {
-		claim.DeletionTimestamp = new(metav1.NewTime(now))
-	}
-	switch r.IntN(6) {
-	case 0:
-		claim.ObjectMeta = foreign(d.ClaimName())
-	case 1:
-		claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "mycrd.com/v1", Kind: "Database", Name: d.Name, UID: "of-an-earlier-one"}}
-	case 2:
-		claim.Annotations[workloadsv1.AnnotationEngine] = "postgres"
-	}
-	return claim
 }
 
 func TestADecisionLeavesTheSnapshotAsItIs(t *testing.T) {
@@ -271,6 +162,46 @@ func TestAfterAllIsWrittenNothingIsLeftToWrite(t *testing.T) {
 	})
 }
 
+// The operator may die after any write of a Plan. The status then says what it said before.
+func TestTheEndIsTheSameAfterWhicheverWriteTheOperatorDies(t *testing.T) {
+	died := 0
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+		if plan.IsEmpty() {
+			return
+		}
+		last := firstWrites(s, plan, died%9)
+		died++
+		end, same := settle(*s), settle(carriedOut(*s, last))
+		g.Expect(same.Fallback).To(Equal(end.Fallback))
+		g.Expect(same.Service).To(Equal(end.Service))
+		g.Expect(same.Secret).To(Equal(end.Secret))
+		g.Expect(same.Claim).To(Equal(end.Claim))
+		g.Expect(same.Pod).To(Equal(end.Pod))
+		g.Expect(same.Trial).To(Equal(end.Trial))
+	})
+}
+
+// firstWrites is a Plan of which only the first writes are done, in the order of apply.
+func firstWrites(s *decide.Snapshot, plan *decide.Plan, done int) *decide.Plan {
+	part := *plan
+	part.Status = s.Database.Status
+	for i, drop := range []func(){
+		func() { part.Fallback = fallback.Change{} },
+		func() { part.Service = nil },
+		func() { part.Generate = false },
+		func() { part.CreateClaim = nil },
+		func() { part.NoteImage = nil },
+		func() { part.CreatePod, part.ChangePod, part.RemovePod = nil, nil, nil },
+		func() { part.ChangeClaim = nil },
+		func() { part.CreateTrial, part.RemoveTrial = nil, nil },
+	} {
+		if i >= done {
+			drop()
+		}
+	}
+	return &part
+}
+
 func TestAServiceSelectsItsOwnPodAndNoOther(t *testing.T) {
 	g := NewWithT(t)
 	for _, name := range []string{"orders", "orders-2", "a", "carts"} {
@@ -288,6 +219,33 @@ func TestAServiceSelectsItsOwnPodAndNoOther(t *testing.T) {
 			g.Expect(s.Service.Spec.Selector).To(Equal(wanted), "a user's change is not left")
 		}
 	})
+}
+
+// An outage may come in the next moment.
+func TestAServiceIsBornProtectedOrItIsSaidWhyNot(t *testing.T) {
+	protected, waiting := 0, 0
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+		has := s.Fallback.Object
+		isEarlier := has != nil && render.IsEarlier(s.Database, has)
+		switch {
+		case s.Service != nil:
+			return
+		case isEarlier:
+			waiting++
+			g.Expect(plan.Service).To(BeNil(), "the ServiceFallback is about to be deleted")
+			return
+		}
+		g.Expect(plan.Service).NotTo(BeNil(), "nothing else keeps a database from running")
+		if plan.Fallback.Apply != nil || has != nil && render.IsOurs(s.Database, has) {
+			protected++
+			return
+		}
+		g.Expect(plan.Status.Conditions).To(ContainElement(And(
+			HaveField("Type", workloadsv1.ConditionProtected), HaveField("Status", metav1.ConditionFalse), HaveField("Reason", BeElementOf(
+				workloadsv1.ReasonFallbackUnavailable, workloadsv1.ReasonFallbackNone, workloadsv1.ReasonNameTaken, workloadsv1.ReasonCreateDenied)))))
+	})
+	NewWithT(t).Expect(protected).To(BeNumerically(">", 0))
+	NewWithT(t).Expect(waiting).To(BeNumerically(">", 0))
 }
 
 // The core does not protect a Service that selects by a label of its own.
@@ -342,7 +300,7 @@ func TestWhatIsAnothersIsLeftAlone(t *testing.T) {
 			g.Expect(plan.Service).To(BeNil())
 			g.Expect(plan.Status.Address).To(BeEmpty())
 			g.Expect(plan.Fallback.Apply).To(BeNil(), "it would take the place of what the Service's team has chosen")
-			if made := s.Fallback.Object; made != nil && !isForeign(made) && !s.Fallback.Pending {
+			if made := s.Fallback.Object; made != nil && !isForeign(made) {
 				g.Expect(plan.Fallback.Remove).To(BeIdenticalTo(made))
 			}
 		}

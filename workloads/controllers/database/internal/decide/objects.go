@@ -22,6 +22,9 @@ func (d *decision) findConflict() {
 	if d.Service != nil {
 		d.checkOwner("Service", d.Service)
 	}
+	if d.awaitsFallback() {
+		d.wait("ServiceFallback", d.Fallback.Object.Name)
+	}
 	if d.Pod != nil {
 		d.checkOwner("Pod", d.Pod)
 	}
@@ -75,9 +78,6 @@ func (d *decision) wait(kind, name string) {
 // that this is protected from its first moment. The Service of another is not the Database's
 // to protect: what names it would come before what its own team has chosen.
 func (d *decision) protect() {
-	if d.Fallback.Pending {
-		return
-	}
 	service, owner := render.Service(d.Database), render.Owner(d.Database)
 	wanted := fallback.For(service, owner, d.Database.Spec.Fallback)
 	said := d.Fallback.Protected(service, wanted, owner)
@@ -95,10 +95,18 @@ func (d *decision) protect() {
 	}
 }
 
+// awaitsFallback reports whether the Service is missing, and the ServiceFallback is that of an
+// earlier Database: a Service that is made now would lose it in the next moment.
+func (d *decision) awaitsFallback() bool {
+	return d.Service == nil && d.Fallback.IsEarlier(render.Owner(d.Database))
+}
+
 // expose keeps the Service as it is to be: of its own Pod, and of no other.
 func (d *decision) expose() {
 	wanted := render.Service(d.Database)
 	switch {
+	case d.awaitsFallback():
+		return
 	case d.Service == nil:
 	case !render.IsOurs(d.Database, d.Service), d.Service.DeletionTimestamp != nil:
 		return
@@ -170,7 +178,7 @@ func (d *decision) changeClaim() {
 }
 
 // noteImage notes on the claim which image its data is given to: before the Pod is made that
-// brings it there, and where the note is lost.
+// brings it there, and where the note is lost: while there is a Pod that has the image.
 func (d *decision) noteImage() {
 	pod := cmp.Or(d.plan.CreatePod, d.ours())
 	if pod == nil || d.Database.Spec.Storage == nil || d.conflict != "" || d.earlier != "" {
@@ -190,7 +198,7 @@ func (d *decision) noteImage() {
 		From: d.Claim, To: noted, What: "the note of the image",
 		Remedy: "Let it set the annotation " + workloadsv1.AnnotationImage + ": without it, another setting of the operator could bring the data to an engine that cannot read it.",
 	}
-	if d.plan.CreatePod != nil {
+	if d.plan.CreatePod != nil || d.plan.RemovePod != nil {
 		d.plan.NoteImage = &change
 		return
 	}

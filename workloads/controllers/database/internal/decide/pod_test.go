@@ -18,9 +18,11 @@ func TestWhichImageTheNextPodHas(t *testing.T) {
 		change func(*decide.Snapshot)
 		want   string
 	}{
-		"that of the last, after it was deleted":            {func(*decide.Snapshot) {}, image},
-		"that of the last, with other nodes":                {func(s *decide.Snapshot) { s.Database.Spec.Pod.NodeSelector = map[string]string{"disk": "fast"} }, image},
-		"that of an earlier Database, whose data it is":     {func(s *decide.Snapshot) { s.Database.UID, s.Service = "of-the-next", nil }, image},
+		"that of the last, after it was deleted": {func(*decide.Snapshot) {}, image},
+		"that of the last, with other nodes":     {func(s *decide.Snapshot) { s.Database.Spec.Pod.NodeSelector = map[string]string{"disk": "fast"} }, image},
+		"that of an earlier Database, whose data it is": {func(s *decide.Snapshot) {
+			s.Database.UID, s.Service, s.Fallback.Object = "of-the-next", nil, nil
+		}, image},
 		"that of the spec":                                  {func(s *decide.Snapshot) { s.Database.Spec.Image = "mongo:7.0" }, "mongo:7.0"},
 		"the setting, without data":                         {func(s *decide.Snapshot) { s.Claim = nil }, newer},
 		"the setting, where no Pod has had the data so far": {func(s *decide.Snapshot) { delete(s.Claim.Annotations, workloadsv1.AnnotationImage) }, newer},

@@ -94,15 +94,32 @@ func TestADatabaseProtectsItsOwnServiceOnly(t *testing.T) {
 	g.Expect(protected(t, s).Reason).To(Equal(workloadsv1.ReasonFallbackPending))
 }
 
-// When the operator starts, what the core says is not read yet: nothing is said instead.
-func TestWhatIsNotReadYetChangesNothing(t *testing.T) {
+// A ServiceFallback that is written unseen could be another user's.
+func TestWhatMayNotBeReadIsNotWritten(t *testing.T) {
 	g := NewWithT(t)
-	s := running(func(s *decide.Snapshot) { core(s, criticalv2.StateArmed, criticalv2.ReasonStandbyReady) })
-	s.Database.Status = decide.Decide(s).Status
-	s.Fallback = fallback.Seen{Served: true, Pending: true}
+	s := running(func(s *decide.Snapshot) { s.Fallback = fallback.Seen{Served: true, Refused: "forbidden"} })
 	plan := decide.Decide(s)
 	g.Expect(plan.IsEmpty()).To(BeTrue())
-	g.Expect(plan.Status).To(Equal(s.Database.Status))
+	g.Expect(plan.RecheckAfter).To(BeNumerically(">", 0))
+	got := protected(t, s)
+	g.Expect(got.Reason).To(Equal(workloadsv1.ReasonCreateDenied))
+	g.Expect(got.Message).To(ContainSubstring("forbidden"))
+}
+
+func TestTheFallbackOfAnEarlierDatabaseGoesBeforeTheServiceIsMade(t *testing.T) {
+	g := NewWithT(t)
+	s := running(func(s *decide.Snapshot) { s.Fallback.Object.OwnerReferences[0].UID = "of-an-earlier-one" })
+	s.Pod, s.Service = nil, nil
+	plan := decide.Decide(s)
+	g.Expect(plan.Service).To(BeNil())
+	g.Expect(plan.RecheckAfter).To(BeNumerically(">", 0))
+	got := ready(t, s)
+	g.Expect(got.Reason).To(Equal(workloadsv1.ReasonReplacing))
+	g.Expect(got.Message).To(ContainSubstring(`ServiceFallback "orders" of an earlier Database`))
+	s.Fallback.Object = nil
+	plan = decide.Decide(s)
+	g.Expect(plan.Fallback.Apply).NotTo(BeNil())
+	g.Expect(plan.Service).NotTo(BeNil())
 }
 
 func TestWhatNoLongerAnswersIsTakenAway(t *testing.T) {

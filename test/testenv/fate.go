@@ -1,0 +1,116 @@
+package testenv
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// mishap is what befalls one write of an operator.
+type mishap struct {
+	verdict Verdict
+	// dies is true if the operator dies with it, and another one starts.
+	dies bool
+}
+
+var mishaps = map[string]mishap{
+	"is lost":                             {verdict: Lose},
+	"succeeds and its answer is lost":     {verdict: LoseAnswer},
+	"is the last thing the operator does": {verdict: LoseAnswer, dies: true},
+}
+
+// WhicheverWriteGoesWrong lives the same story again and again: first undisturbed, and then for
+// each write of the operator once with each mishap. The story describes its end, which must be
+// the same. It is one of at least so many writes.
+func WhicheverWriteGoesWrong(t *testing.T, fewest int64, live func(t *testing.T, fate *Fate) string) {
+	t.Helper()
+	undisturbed := NewFate()
+	var end string
+	t.Run("when all goes well", func(t *testing.T) { end = live(t, undisturbed) })
+	writes := undisturbed.writes.Load()
+	if writes < fewest {
+		t.Fatalf("the story has only %d writes: it tests too little", writes)
+	}
+
+	var happened atomic.Int64
+	t.Run("when write", func(t *testing.T) {
+		for number := int64(1); number <= writes; number++ {
+			for name, mishap := range mishaps {
+				t.Run(fmt.Sprintf("%d %s", number, name), func(t *testing.T) {
+					fate := NewFate()
+					fate.number, fate.mishap = number, mishap
+					if got := live(t, fate); got != end {
+						t.Errorf("the end is another one:\n%s\nwithout a mishap it is:\n%s", got, end)
+					}
+					if fate.writes.Load() >= number {
+						happened.Add(1)
+					}
+				})
+			}
+		}
+	})
+	// A story may take a write less than the first one, where two news come at once.
+	if expected := writes * int64(len(mishaps)); happened.Load() < expected*3/4 {
+		t.Errorf("only %d of %d mishaps happened", happened.Load(), expected)
+	}
+}
+
+// Fate lets something befall one write of an operator.
+type Fate struct {
+	// Spares leaves requests alone that are not of the story; nil spares none.
+	Spares func(Request) bool
+
+	mishap
+	// number is that of the write, from 1; 0 is none.
+	number int64
+	writes atomic.Int64
+	ends   sync.Once
+	dead   chan struct{}
+}
+
+// NewFate is one in which nothing goes wrong.
+func NewFate() *Fate { return &Fate{dead: make(chan struct{})} }
+
+// IsHappy reports whether nothing goes wrong. The others may be lived side by side, after it.
+func (f *Fate) IsHappy() bool { return f.number == 0 }
+
+// Interfere is for the first operator of a story. One that is dead writes nothing more.
+func (f *Fate) Interfere(r Request) Verdict {
+	select {
+	case <-f.dead:
+		return Lose
+	default:
+	}
+	// Events are sent once, and lost if that fails.
+	if r.Method == http.MethodGet || r.Resource() == "events" || f.Spares != nil && f.Spares(r) {
+		return Pass
+	}
+	if f.writes.Add(1) != f.number {
+		return Pass
+	}
+	if f.dies {
+		f.ends.Do(func() { close(f.dead) })
+	}
+	return f.verdict
+}
+
+// Succeed lets another operator follow if the first one dies: it calls replace then, which
+// stops the one and starts the other. Nothing befalls that one.
+func (f *Fate) Succeed(t testing.TB, replace func()) {
+	t.Helper()
+	if !f.dies {
+		return
+	}
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-f.dead:
+			replace()
+		case <-over:
+		}
+	}()
+	t.Cleanup(func() { close(over); <-ended })
+}

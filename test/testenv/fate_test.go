@@ -1,0 +1,57 @@
+package testenv_test
+
+import (
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/critical-service/operator/test/testenv"
+)
+
+var write = testenv.Request{Method: http.MethodPost, Path: "/api/v1/namespaces/shop/pods"}
+
+// The story of three writes, each of which is sent until it succeeds.
+func TestEachWriteHasEachMishapOnce(t *testing.T) {
+	g := NewWithT(t)
+	read := testenv.Request{Method: http.MethodGet, Path: write.Path}
+	event := testenv.Request{Method: http.MethodPost, Path: "/apis/events.k8s.io/v1/namespaces/shop/events"}
+	var happy, lost, died, succeeded int
+	testenv.WhicheverWriteGoesWrong(t, 3, func(t *testing.T, fate *testenv.Fate) string {
+		var replaced atomic.Bool
+		over := make(chan struct{})
+		fate.Succeed(t, func() { replaced.Store(true); close(over) })
+		if fate.IsHappy() {
+			happy++
+		}
+		for range 3 {
+			for fate.Interfere(write) != testenv.Pass {
+				lost++
+				if fate.Interfere(read) == testenv.Lose {
+					died++
+					<-over
+					succeeded++
+					return "the end"
+				}
+			}
+			NewWithT(t).Expect(fate.Interfere(event)).To(Equal(testenv.Pass))
+		}
+		return "the end"
+	})
+	g.Expect([]int{happy, lost, died, succeeded}).To(Equal([]int{1, 9, 3, 3}))
+}
+
+func TestWhatAFateSparesIsNoWriteOfTheStory(t *testing.T) {
+	g := NewWithT(t)
+	spared := 0
+	testenv.WhicheverWriteGoesWrong(t, 1, func(_ *testing.T, fate *testenv.Fate) string {
+		fate.Spares = func(r testenv.Request) bool { return r.Resource() == "pods" }
+		if fate.Interfere(write) == testenv.Pass {
+			spared++
+		}
+		fate.Interfere(testenv.Request{Method: http.MethodPost, Path: "/api/v1/namespaces/shop/services"})
+		return ""
+	})
+	g.Expect(spared).To(Equal(4))
+}

@@ -1,0 +1,99 @@
+package appconfig_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/test/testenv"
+	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
+)
+
+// The same story is lived again and again; each time another write of the operator goes wrong,
+// or is its last. Every scene must be reached and the end must be the same.
+func TestTheEndIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
+	testenv.WhicheverWriteGoesWrong(t, 10, func(t *testing.T, fate *testenv.Fate) string {
+		if !fate.IsHappy() {
+			t.Parallel()
+		}
+		return alone(t).live(fate)
+	})
+}
+
+// live lives one story, from a first rollout over a page to a rollback, under an operator of its
+// own, and describes the end.
+func (w *world) live(fate *testenv.Fate) string {
+	w.T.Helper()
+	w.start(fate.Interfere)
+	fate.Succeed(w.T, func() { w.operator.Stop(w.T); w.start(nil) })
+
+	d := w.deployment("storefront")
+	app := w.config()
+	w.Eventually(w.reason(app)).Should(Equal(workloadsv2.ReasonUpToDate))
+	first := app.Status.ConfigMapName
+	w.Eventually(w.takes(d)).Should(Equal(first))
+	w.rollOut(d)
+
+	w.Eventually(w.takes(d)).Should(Equal(w.set(app, "info")))
+	w.rollOut(d)
+	testenv.Update(w.World, app, func(a *workloadsv2.AppConfig) {
+		a.Labels = map[string]string{criticalv2.LabelResponder: criticalv2.ResponderContent}
+	})
+	w.Eventually(w.configMaps).Should(ContainElement(app.Name))
+	w.Eventually(func() map[string]string { return w.configMap(app.Name).Data }).Should(HaveKeyWithValue("LOG_LEVEL", "info"))
+
+	testenv.Update(w.World, app, func(a *workloadsv2.AppConfig) { a.Spec.Configuration.Version = "1.5" })
+	w.Expect(w.set(app, "debug")).To(Equal(first), "a rollback")
+	w.Eventually(w.takes(d)).Should(Equal(first))
+	w.rollOut(d)
+	w.Eventually(func() map[string]string { return w.configMap(app.Name).Data }).Should(HaveKeyWithValue("LOG_LEVEL", "debug"))
+
+	testenv.Update(w.World, app, func(a *workloadsv2.AppConfig) { a.Labels = nil })
+	w.Eventually(w.configMaps).Should(HaveLen(2), "the page goes")
+	for _, name := range w.configMaps() {
+		w.Eventually(func() map[string]string { return w.configMap(name).Labels }).ShouldNot(HaveKey(criticalv2.LabelResponder))
+	}
+	w.Eventually(func() map[string]string { return w.configMap(first).Annotations }).Should(And(
+		HaveKeyWithValue(workloadsv2.AnnotationRevision, "3"), HaveKeyWithValue(workloadsv2.AnnotationVersion, "1.5")))
+	w.Eventually(w.reason(app)).Should(Equal(workloadsv2.ReasonUpToDate))
+	return w.describe(app, d)
+}
+
+// describe says all about the end that is not chance: times, versions and the name of the world.
+func (w *world) describe(app *workloadsv2.AppConfig, user client.Object) string {
+	w.T.Helper()
+	end := struct {
+		ConfigMaps []map[string]any
+		Takes      string
+		Rollouts   int64
+		Status     workloadsv2.AppConfigStatus
+	}{Takes: w.takes(user)(), Rollouts: user.GetGeneration() - 1}
+	var configs corev1.ConfigMapList
+	w.Expect(w.Cluster.Client.List(w.T.Context(), &configs, client.InNamespace(w.Namespace))).To(Succeed())
+	for i := range configs.Items {
+		config := &configs.Items[i]
+		var owners []string
+		for _, owner := range config.OwnerReferences {
+			owners = append(owners, owner.Kind+" "+owner.Name)
+		}
+		slices.Sort(owners)
+		end.ConfigMaps = append(end.ConfigMaps, map[string]any{
+			"name": config.Name, "labels": config.Labels, "annotations": config.Annotations, "owners": owners, "data": config.Data, "immutable": config.Immutable,
+		})
+	}
+	w.Expect(w.Exists(app)).To(BeTrue())
+	end.Status = app.Status
+	for i := range end.Status.Conditions {
+		end.Status.Conditions[i].LastTransitionTime = metav1.Time{}
+	}
+	text, err := yaml.Marshal(end)
+	w.Expect(err).NotTo(HaveOccurred())
+	return strings.ReplaceAll(string(text), w.Namespace, "WORLD")
+}

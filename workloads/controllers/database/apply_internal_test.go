@@ -1,0 +1,109 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/critical-service/operator/internal/controller/fault"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	"github.com/critical-service/operator/workloads/controllers/database/internal/decide"
+	"github.com/critical-service/operator/workloads/controllers/database/internal/render"
+	"github.com/critical-service/operator/workloads/internal/fallback"
+)
+
+// What ran goes on, and is put right, whatever becomes of its ServiceFallback.
+func TestAServiceIsMadeOnceItsFallbackIsWrittenOrRefused(t *testing.T) {
+	resource := schema.GroupResource{Group: "mycrd.com", Resource: "servicefallbacks"}
+	for sentence, c := range map[string]struct {
+		fails  error
+		exists bool
+		// writes are the kinds that are applied, in their order.
+		writes []string
+		class  fault.Class
+	}{
+		"it is written":                           {nil, false, []string{"ServiceFallback", "Service"}, fault.None},
+		"it is refused":                           {apierrors.NewForbidden(resource, "orders", nil), false, []string{"ServiceFallback", "Service"}, fault.None},
+		"there is no answer":                      {errors.New("the connection broke"), false, []string{"ServiceFallback"}, fault.Retry},
+		"another user has just made one":          {apierrors.NewConflict(resource, "orders", nil), false, []string{"ServiceFallback"}, fault.Wait},
+		"it is not served everywhere yet":         {apierrors.NewNotFound(resource, ""), false, []string{"ServiceFallback"}, fault.Wait},
+		"there is no answer, of one that existed": {errors.New("the connection broke"), true, []string{"ServiceFallback", "Service"}, fault.Retry},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			var writes []string
+			r := &Reconciler{client: interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
+				Apply: func(_ context.Context, _ client.WithWatch, object runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+					kind := object.(runtime.Object).GetObjectKind().GroupVersionKind().Kind
+					writes = append(writes, kind)
+					if kind == "ServiceFallback" {
+						return c.fails
+					}
+					return nil
+				},
+			})}
+			d := &workloadsv1.Database{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "orders", UID: "1"}, Spec: workloadsv1.DatabaseSpec{Type: workloadsv1.DatabaseMongo}}
+			service := render.Service(d)
+			snap := &decide.Snapshot{Database: d, Fallback: fallback.Seen{Served: true}}
+			if c.exists {
+				snap.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{UID: "2"}}
+			}
+			plan := &decide.Plan{Fallback: fallback.Change{Apply: fallback.For(service, render.Owner(d), nil)}, Service: service}
+			done, err := r.apply(t.Context(), snap, plan)
+			g.Expect(writes).To(Equal(c.writes))
+			g.Expect(fault.Of(err)).To(Equal(c.class), "an error is retried")
+			g.Expect(done.wasRefused()).To(Equal(apierrors.IsForbidden(c.fails)), "the status says it")
+		})
+	}
+}
+
+// Between the Snapshot and the write a user, or another leader, may have been there.
+func TestWhatChangedMeanwhileIsReadAgain(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		change func(d *workloadsv1.Database, claim *corev1.PersistentVolumeClaim, pod *corev1.Pod)
+		class  fault.Class
+	}{
+		"nothing has changed":       {func(*workloadsv1.Database, *corev1.PersistentVolumeClaim, *corev1.Pod) {}, fault.None},
+		"the spec has changed back": {func(d *workloadsv1.Database, _ *corev1.PersistentVolumeClaim, _ *corev1.Pod) { d.Generation++ }, fault.Wait},
+		"the Database is another":   {func(d *workloadsv1.Database, _ *corev1.PersistentVolumeClaim, _ *corev1.Pod) { d.UID = "2" }, fault.Wait},
+		"the Pod has changed": {func(_ *workloadsv1.Database, _ *corev1.PersistentVolumeClaim, pod *corev1.Pod) {
+			pod.ResourceVersion = "8"
+		}, fault.Wait},
+		"the claim is being deleted": {func(_ *workloadsv1.Database, claim *corev1.PersistentVolumeClaim, _ *corev1.Pod) {
+			claim.DeletionTimestamp, claim.Finalizers = new(metav1.Now()), []string{"kubernetes.io/pvc-protection"}
+		}, fault.Wait},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			d := &workloadsv1.Database{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "orders", UID: "1", Generation: 1},
+				Spec:       workloadsv1.DatabaseSpec{Type: workloadsv1.DatabaseMongo, Storage: &workloadsv1.DatabaseStorage{Size: "1Gi"}},
+			}
+			claim, pod := render.Claim(d), render.Pod(d, "mongo:4.0")
+			pod.ResourceVersion = "7"
+			now, nowClaim, nowPod := d.DeepCopy(), claim.DeepCopy(), pod.DeepCopy()
+			c.change(now, nowClaim, nowPod)
+			scheme := runtime.NewScheme()
+			known := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, workloadsv1.AddToScheme)
+			g.Expect(known.AddToScheme(scheme)).To(Succeed())
+			stored := fake.NewClientBuilder().WithScheme(scheme).WithObjects(now, nowClaim, nowPod).Build()
+			r := &Reconciler{observer: observer{live: stored}, client: stored}
+
+			_, err := r.apply(t.Context(), &decide.Snapshot{Database: d, Claim: claim, Pod: pod}, &decide.Plan{RemovePod: &decide.Removal{Pod: pod}})
+			g.Expect(fault.Of(err)).To(Equal(c.class), "%v", err)
+			gone := apierrors.IsNotFound(stored.Get(t.Context(), client.ObjectKeyFromObject(pod), &corev1.Pod{}))
+			g.Expect(gone).To(Equal(err == nil))
+		})
+	}
+}
