@@ -41,7 +41,8 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.Eventually(w.takes(d)).Should(Equal(first))
 	w.rollOut(d)
 
-	w.Eventually(w.takes(d)).Should(Equal(w.set(app, "info")))
+	second := w.set(app, "info")
+	w.Eventually(w.takes(d)).Should(Equal(second))
 	w.rollOut(d)
 	testenv.Update(w.World, app, func(a *workloadsv2.AppConfig) {
 		a.Labels = map[string]string{criticalv2.LabelResponder: criticalv2.ResponderContent}
@@ -50,6 +51,7 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.Eventually(func() map[string]string { return w.configMap(app.Name).Data }).Should(HaveKeyWithValue("LOG_LEVEL", "info"))
 
 	testenv.Update(w.World, app, func(a *workloadsv2.AppConfig) { a.Spec.Configuration.Version = "1.5" })
+	w.Eventually(func() map[string]string { return w.configMap(second).Annotations }).Should(HaveKeyWithValue(workloadsv2.AnnotationVersion, "1.5"))
 	w.Expect(w.set(app, "debug")).To(Equal(first), "a rollback")
 	w.Eventually(w.takes(d)).Should(Equal(first))
 	w.rollOut(d)
