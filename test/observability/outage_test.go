@@ -38,7 +38,9 @@ func TestAnOutageAsPrometheusSeesIt(t *testing.T) {
 
 	token := s.token()
 	server := startPrometheus(t, token, s.clients(service), operatorNamespace, s.namespace)
-	s.Eventually(server.value(`count(up{job=~"pods-.*"} == 1)`)).Should(BeNumerically("==", 4), server.scraped)
+	s.Eventually(server.value(`count(up{job=~"pods-.*"} == 1)`)).Should(BeNumerically("==", 4), func() string {
+		return "two replicas of the operator and two responders are scraped:\n" + server.scraped()
+	})
 	s.metricsAreClean(server, token)
 
 	// A calm day: the ledger has no fallback, and the standby of the storefront is tested.
