@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 )
@@ -41,6 +42,11 @@ func (o *Owner) IsOurs(object metav1.Object) bool {
 // controller.
 func (o *Owner) IsEarlier(object metav1.Object) bool {
 	return slices.ContainsFunc(object.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
-		return owner.UID != o.Reference.UID && owner.Kind == o.Reference.Kind && owner.Name == o.Reference.Name
+		return owner.UID != o.Reference.UID && owner.Name == o.Reference.Name && kindOf(owner) == kindOf(o.Reference)
 	})
+}
+
+// kindOf is the kind that a reference names, in whichever version.
+func kindOf(owner metav1.OwnerReference) schema.GroupKind {
+	return schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind()
 }

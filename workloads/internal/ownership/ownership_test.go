@@ -11,7 +11,7 @@ import (
 )
 
 func TestWhoseAnObjectIs(t *testing.T) {
-	orders := ownership.Owner{Reference: metav1.OwnerReference{Kind: "Database", Name: "orders", UID: "1", Controller: new(true)}, Labels: []string{workloadsv1.LabelDatabase}}
+	orders := ownership.Owner{Reference: metav1.OwnerReference{APIVersion: "mycrd.com/v1", Kind: "Database", Name: "orders", UID: "1", Controller: new(true)}, Labels: []string{workloadsv1.LabelDatabase}}
 	by := func(change func(*metav1.OwnerReference)) []metav1.OwnerReference {
 		reference := *orders.Reference.DeepCopy()
 		change(&reference)
@@ -31,6 +31,8 @@ func TestWhoseAnObjectIs(t *testing.T) {
 		"nor what names another":                               {nil, map[string]string{workloadsv1.LabelManagedBy: workloadsv1.ManagedBy, workloadsv1.LabelDatabase: "users"}, false, false},
 		"what an earlier one controls is about to go":          {by(func(r *metav1.OwnerReference) { r.UID = "2" }), ours, false, true},
 		"what one of another name controls is another's":       {by(func(r *metav1.OwnerReference) { r.UID, r.Name = "2", "users" }), ours, false, false},
+		"what an earlier one controls in another version, too": {by(func(r *metav1.OwnerReference) { r.UID, r.APIVersion = "2", "mycrd.com/v2" }), ours, false, true},
+		"what a kind of this name of another operator controls": {by(func(r *metav1.OwnerReference) { r.UID, r.APIVersion = "2", "zalando.org/v1" }), nil, false, false},
 		"what another kind controls is another's":              {by(func(r *metav1.OwnerReference) { r.UID, r.Kind = "2", "Job" }), ours, false, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
