@@ -22,6 +22,11 @@ func TestWhateverIsStoredIsConverted(t *testing.T) {
 	for i := 0; labels.Len() < stored; i++ {
 		fmt.Fprintf(labels, `"%x":"",`, i)
 	}
+	// Managed fields are what any writer says: the shortest names, each with an empty object.
+	managed := &strings.Builder{}
+	for managed.Len() < stored {
+		managed.WriteString(`"f:a":{},`)
+	}
 	convert := serving.Bounded(conversionLimits, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for sentence, test := range map[string]struct {
 		object string
@@ -31,6 +36,7 @@ func TestWhateverIsStoredIsConverted(t *testing.T) {
 		"a setting of braces":                 {`{"spec":{"config":{"a":"` + strings.Repeat("{", 262_000) + `"}}}`, http.StatusOK},
 		"as many finalizers as fit":           {`{"metadata":{"finalizers":[` + strings.Repeat(`"a",`, stored/4) + `"a"]}}`, http.StatusOK},
 		"as many labels as fit":               {`{"metadata":{"labels":{` + labels.String() + `"a":""}}}`, http.StatusOK},
+		"as many managed fields as fit":       {`{"metadata":{"managedFields":[{"fieldsV1":{` + managed.String() + `"f:b":{}}}]}}`, http.StatusOK},
 		"nothing that the API server has not": {`{"status":{"conditions":[` + strings.Repeat(`{},`, stored/3) + `{}]}}`, http.StatusRequestEntityTooLarge},
 	} {
 		t.Run(sentence, func(t *testing.T) {

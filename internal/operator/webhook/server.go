@@ -82,7 +82,7 @@ func (o Options) authority() string { return o.Service + "-ca" }
 // For a validation it sends that which is stored, too. An object that is stored, in at most
 // 1.5 MiB, must never have too many values: one that cannot be converted fails every list.
 var (
-	conversionLimits = serving.Limits{Bytes: 4 << 20, Values: 1 << 19}
+	conversionLimits = serving.Limits{Bytes: 4 << 20, Values: 1 << 20}
 	validationLimits = serving.Limits{Bytes: 7 << 20, Values: 1 << 19}
 )
 
