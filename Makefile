@@ -77,12 +77,19 @@ tidy: ## Tidy the module files of the operator, the devcluster and the tools.
 
 ##@ Check
 
+TEST_TOOLS = $(addprefix $(TOOLS)/,gotestsum controller-gen crd-ref-docs golangci-lint kustomize helm operator-sdk opm)
+
 .PHONY: test
-test: bin/devcluster $(addprefix $(TOOLS)/,gotestsum controller-gen crd-ref-docs golangci-lint kustomize helm operator-sdk opm) ## Run the unit tests and the tests against a real API server. Needs only Go.
+test: bin/devcluster $(TEST_TOOLS) ## Run the unit tests and the tests against a real API server. Needs only Go.
 	@hack/prometheus.sh >/dev/null || echo "note: without promtool the tests of the alerts are skipped"
 	@status=0; { $(call unit_tests,unit); } || status=1; \
 	(cd hack/devcluster && FORMAT=pkgname-and-test-fails ../gotest.sh devcluster ./... -timeout 25m $(TEST_ARGS)) || status=1; \
 	exit $$status
+
+.PHONY: test-kind
+test-kind: bin/devcluster $(TEST_TOOLS) ## Add a kind to a copy by docs/adding-a-kind.md, and run all tests of the copy.
+	assets=$$(bin/devcluster assets) && CGO_ENABLED=0 KUBEBUILDER_ASSETS="$$assets" \
+	  hack/gotest.sh kind ./test/kind -run=TestAKindIsAddedByThePage -count=1 -timeout=90m -args -all
 
 .PHONY: workloads
 workloads: ## Run the tests of the workloads operator: `make -C workloads help` lists all that it has.

@@ -1,7 +1,9 @@
 package kind_test
 
 import (
+	"flag"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,6 +14,8 @@ import (
 )
 
 const page = "docs/adding-a-kind.md"
+
+var allTests = flag.Bool("all", false, "run all tests of the copy with the new kind, which takes as long as `make test`")
 
 var (
 	// block is a block of code, and the line before it.
@@ -93,4 +97,12 @@ func TestAKindIsAddedByThePage(t *testing.T) {
 	follow(t, copied)
 	said, err = copied.Run(t, "hack/verify.sh", generating(t, copied)...)
 	g.Expect(err).NotTo(HaveOccurred(), said)
+	if *allTests {
+		built, err := filepath.Abs(filepath.Join(root, "bin/k8s"))
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(os.Symlink(built, copied.Path("bin/k8s"))).To(Succeed())
+		// In the copy the kind is there already.
+		said, err = copied.Run(t, "make", "test", "TEST_ARGS=-skip="+t.Name())
+		g.Expect(err).NotTo(HaveOccurred(), said)
+	}
 }
