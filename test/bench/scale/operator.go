@@ -14,7 +14,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -140,9 +139,7 @@ func (d *deployment) apply(ctx context.Context, manifest string) error {
 }
 
 func (d *deployment) scale(ctx context.Context, replicas int32) error {
-	object := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorName}}
-	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
-	return d.cluster.SubResource("scale").Update(ctx, object, client.WithSubResourceBody(scale))
+	return d.cluster.Scale(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorName}}, replicas)
 }
 
 func (d *deployment) stop(ctx context.Context) error {
