@@ -2,6 +2,7 @@ package fault
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -22,8 +23,8 @@ type History []Injected
 // Explains is the kind of the latest fault that explains a failure which a client of a Service noticed at some moment:
 // one that happened to this Service, or concerned all, in the minute before.
 func (h History) Explains(service string, noticed time.Time) Kind {
-	for i := len(h) - 1; i >= 0; i-- {
-		switch injected := h[i]; {
+	for _, injected := range slices.Backward(h) {
+		switch {
 		case injected.Began.After(noticed):
 		case noticed.Sub(injected.Began) > explains:
 			return None
