@@ -6,6 +6,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -86,6 +87,20 @@ func TestFindings(t *testing.T) {
 		"a published address has to be that of its Pod": {
 			changes: []change{func(look *Look) { look.Pods[1].Status.PodIPs[0] = corev1.PodIP{IP: "10.0.0.7"} }},
 			want:    []Finding{{Published, "EndpointSlice shop-standby, address 10.0.0.9", vanishedLimit}},
+		},
+		"a published address that another Pod has by now is wrong": {
+			changes: []change{func(look *Look) {
+				look.Pods[0].Status.PodIPs, look.Pods[1].Status.PodIPs = look.Pods[1].Status.PodIPs, nil
+			}},
+			want: []Finding{{Published, "EndpointSlice shop-standby, address 10.0.0.9", vanishedLimit}},
+		},
+		"the slices of another Service do not count": {
+			changes: []change{outage, withdraw, fallSilent, func(look *Look) {
+				other := slice("cart-own", "shop-1", "10.0.0.1", true)
+				other.Labels[discoveryv1.LabelServiceName] = "cart"
+				look.Slices = append(look.Slices, other)
+			}},
+			want: []Finding{{Covered, shop, exposedLimit + 2*time.Second}},
 		},
 		"a published address without a Pod is none": {
 			changes: []change{func(look *Look) { look.Slices[1].Endpoints[0].TargetRef = nil }},
