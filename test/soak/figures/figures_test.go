@@ -15,18 +15,21 @@ func TestTheOperatorMayUseSomeMoreInTheEnd(t *testing.T) {
 	tests := map[string]struct {
 		after    measure.Usage
 		restarts int
+		failed   map[fault.Kind]int
 		missed   []string
 	}{
-		"as much as before":                    {after: before},
-		"less":                                 {after: measure.Usage{Memory: 1 << 20, Goroutines: 1}},
-		"as much as the limits":                {after: measure.Usage{Memory: 76 << 20, Goroutines: 380}},
-		"more memory is a leak":                {after: measure.Usage{Memory: 76<<20 + 1, Goroutines: 300}, missed: []string{"Resident memory"}},
-		"more goroutines are a leak":           {after: measure.Usage{Memory: 40 << 20, Goroutines: 381}, missed: []string{"Goroutines"}},
-		"an operator that ended unasked fails": {after: before, restarts: 1, missed: []string{"Processes that ended unasked"}},
+		"as much as before":                       {after: before},
+		"less":                                    {after: measure.Usage{Memory: 1 << 20, Goroutines: 1}},
+		"as much as the limits":                   {after: measure.Usage{Memory: 76 << 20, Goroutines: 380}},
+		"more memory is a leak":                   {after: measure.Usage{Memory: 76<<20 + 1, Goroutines: 300}, missed: []string{"Resident memory"}},
+		"more goroutines are a leak":              {after: measure.Usage{Memory: 40 << 20, Goroutines: 381}, missed: []string{"Goroutines"}},
+		"an operator that ended unasked fails":    {after: before, restarts: 1, missed: []string{"Processes that ended unasked"}},
+		"requests that a fault explains may fail": {after: before, failed: map[fault.Kind]int{fault.DeletePods: 9}},
+		"others are a sign":                       {after: before, failed: map[fault.Kind]int{fault.None: 1}, missed: []string{"Requests that failed without a fault"}},
 	}
 	for sentence, test := range tests {
 		t.Run(sentence, func(t *testing.T) {
-			figures := &Figures{Before: &before, After: &test.after, Restarts: test.restarts}
+			figures := &Figures{Before: &before, After: &test.after, Restarts: test.restarts, Failed: test.failed}
 			var missed []string
 			for _, verdict := range figures.Verdicts() {
 				if !verdict.Met {
@@ -65,6 +68,7 @@ func TestTheReportHasAllFigures(t *testing.T) {
 		"| Faults injected | 9 |", "| Youngest process in the end | 2m30s |",
 		"| delete the Pods by force | 7 | 3 |", "| opt the Service out | 2 | 0 |", "| kill a Pod of the operator | 0 | 0 |", "| no fault | 0 | 1 |",
 		"| Resident memory | operator | 76 MiB (40 MiB, half of it, and 16 MiB) | 44 MiB | met |", "| Goroutines | operator | 380 (300, a fifth of it, and 20) | 301 | met |",
+		"| Requests that failed without a fault | clients | 0 | 1 | **missed** |",
 	} {
 		g.Expect(text).To(ContainSubstring(line))
 	}
