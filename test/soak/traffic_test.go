@@ -44,7 +44,7 @@ func (w *world) startTraffic() *traffic {
 		w.Expect(w.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, &service)).To(Succeed())
 		probe := prober.Prober{URL: "http://" + net.JoinHostPort(service.Spec.ClusterIP, "80") + "/", Rate: rate, Timeout: patience}
 		w.Expect(probe.Validate()).To(Succeed())
-		w.Eventually(ask).WithArguments(w.ctx, probe.URL).Should(Succeed(), "requests to Service %s", name)
+		w.Eventually(func() error { return ask(w.ctx, probe.URL) }).Should(Succeed(), "requests to Service %s", name)
 		probes[name], tr.answered[name] = probe, time.Now()
 	}
 	ctx, stop := context.WithCancel(w.ctx)
