@@ -26,6 +26,9 @@ BENCH_ARGS ?=
 # How long each fuzz target looks, and for example FUZZ=FuzzDetect for one of them.
 FUZZTIME ?= 1m
 FUZZ ?= .
+# How long a soak injects faults, and the seed that chooses them: without one, another one each time.
+SOAK ?= 5m
+SEED ?=
 
 ##@ General
 
@@ -137,6 +140,10 @@ cleanup-test-e2e: bin/devcluster ## Remove the devcluster.
 .PHONY: observability
 observability: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## See an outage on the devcluster with a real Prometheus: metrics, alerts, every query of the dashboard.
 	hack/observability.sh $(TEST_ARGS)
+
+.PHONY: soak
+soak: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## Inject faults for SOAK while clients ask, and hold invariants each second. SEED=... repeats a run. On the cluster of e2e.
+	SOAK=$(SOAK) SEED=$(SEED) hack/soak.sh $(TEST_ARGS)
 
 .PHONY: e2e-olm
 e2e-olm: bin/devcluster $(addprefix $(TOOLS)/,gotestsum kustomize operator-sdk opm) ## Run the end-to-end tests with OLM: catalog, upgrade, uninstall, scorecard. On the devcluster only.

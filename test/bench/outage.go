@@ -7,7 +7,6 @@ import (
 	"net/http"
 
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,8 +37,7 @@ var outages = []outage{
 }
 
 func scaleToZero(ctx context.Context, b *bench, app *application) error {
-	none := &autoscalingv1.Scale{}
-	return b.cluster.SubResource("scale").Update(ctx, app.owner, client.WithSubResourceBody(none))
+	return b.cluster.Scale(ctx, app.owner, 0)
 }
 
 // application is the workload behind a variant's Service in one round.

@@ -1,4 +1,4 @@
-// Package cluster is what the demo, the benchmarks and the end-to-end tests need of a Kubernetes cluster: to
+// Package cluster is what the demo, the benchmarks, the soak and the end-to-end tests need of a Kubernetes cluster: to
 // find it, to apply manifests as a user would, and to say what a workload is waiting for.
 package cluster
 

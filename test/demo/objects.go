@@ -13,7 +13,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -74,9 +73,7 @@ func (d *demo) scale(ctx context.Context, watching *watcher, namespace, name str
 }
 
 func (d *demo) setReplicas(ctx context.Context, namespace, name string, replicas int32) error {
-	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
-	return d.cluster.SubResource("scale").Update(ctx, deployment, client.WithSubResourceBody(scale))
+	return d.cluster.Scale(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, replicas)
 }
 
 // standby describes what the operator has published ahead of time, in one line.

@@ -14,7 +14,6 @@ import (
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -166,8 +165,7 @@ func (w *world) deployment(name string, args ...string) *appsv1.Deployment {
 // scale sets the number of Pods of a Deployment, ReplicaSet or StatefulSet.
 func (w *world) scale(object client.Object, replicas int32) {
 	w.t.Helper()
-	body := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
-	w.Expect(w.SubResource("scale").Update(w.ctx, object, client.WithSubResourceBody(body))).To(Succeed())
+	w.Expect(w.Scale(w.ctx, object, replicas)).To(Succeed())
 }
 
 // webPod is the Pod of an application, or of a fallback.

@@ -14,6 +14,7 @@ import (
 	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -77,11 +78,5 @@ func operatorRuns(ctx context.Context) error {
 
 // scale sets the replicas of a Deployment.
 func scale(ctx context.Context, key client.ObjectKey, replicas int32) error {
-	deployment := &appsv1.Deployment{}
-	if err := shared.Get(ctx, key, deployment); err != nil {
-		return err
-	}
-	before := deployment.DeepCopy()
-	deployment.Spec.Replicas = &replicas
-	return shared.Patch(ctx, deployment, client.MergeFrom(before))
+	return shared.Scale(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}, replicas)
 }

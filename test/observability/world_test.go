@@ -14,9 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	appsv1 "k8s.io/api/apps/v1"
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
@@ -112,16 +110,12 @@ func (s *shop) becomes(service string, state criticalv2.ServiceState) {
 // token is that of a ServiceAccount which may read the operator's metrics, and nothing else.
 func (s *shop) token() string {
 	s.t.Helper()
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "prometheus"}}
-	s.create(account)
-	s.create(&rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: s.namespace + "-reads-metrics"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "critical-service-metrics-reader"},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: s.namespace, Name: account.Name}},
-	})
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(3600))}}
-	s.Expect(shared.SubResource("token").Create(s.ctx, account, request)).To(Succeed())
-	return request.Status.Token
+	token, made, err := shared.MetricsToken(s.ctx, s.namespace, "prometheus", time.Hour)
+	for _, object := range made {
+		s.t.Cleanup(func() { s.Expect(client.IgnoreNotFound(shared.Delete(s.ctx, object))).To(Succeed()) })
+	}
+	s.Expect(err).NotTo(HaveOccurred())
+	return token
 }
 
 // clients ask a Service at a fixed rate until the test ends. Who answered is a metric

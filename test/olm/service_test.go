@@ -11,7 +11,6 @@ import (
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -126,8 +125,7 @@ func (s *service) returns() *service { return s.scaled(1) }
 
 func (s *service) scaled(replicas int32) *service {
 	s.t.Helper()
-	body := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
-	s.Expect(s.SubResource("scale").Update(s.ctx, s.deployment, client.WithSubResourceBody(body))).To(Succeed())
+	s.Expect(s.Scale(s.ctx, s.deployment, replicas)).To(Succeed())
 	return s
 }
 

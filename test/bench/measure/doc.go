@@ -3,6 +3,7 @@
 //
 //	process.go   CPU and memory of a process
 //	requests.go  metrics, and requests among them
+//	gauges.go    memory and goroutines among them
 //	machine.go   where it was measured
 //	verdict.go   what was to hold, and did
 //	text.go      times and sizes, as the tables have them

@@ -33,3 +33,29 @@ func TestAProcessIsReadFromProc(t *testing.T) {
 	g.Expect(kibibytes("Name:\ta\nVmRSS:\t  2048 kB\n", "VmRSS:")).To(BeEquivalentTo(2 << 20))
 	g.Expect(modelName("processor\t: 0\nmodel name\t: Fast (R)\n")).To(Equal("Fast (R)"))
 }
+
+func TestUsageIsReadFromMetrics(t *testing.T) {
+	const goroutines = "# TYPE go_goroutines gauge\ngo_goroutines 312\ngo_goroutines_created_total 7\n"
+	tests := map[string]struct {
+		text, problem string
+		usage         Usage
+	}{
+		"a scrape has both": {
+			text:  goroutines + "# TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes 4.8234496e+07\n",
+			usage: Usage{Memory: 48234496, Goroutines: 312},
+		},
+		"a scrape without one is an error": {text: goroutines, problem: "process_resident_memory_bytes 0 times"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			usage, err := UsageOf([]byte(test.text))
+			if test.problem != "" {
+				g.Expect(err).To(MatchError(ContainSubstring(test.problem)))
+				return
+			}
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(usage).To(Equal(test.usage))
+		})
+	}
+}

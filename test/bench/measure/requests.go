@@ -57,8 +57,10 @@ func Families(text []byte, names ...string) (map[string]*dto.MetricFamily, error
 	var kept bytes.Buffer
 	for line := range bytes.Lines(text) {
 		for _, name := range names {
-			if bytes.HasPrefix(line, []byte(name+"{")) || bytes.HasPrefix(line, []byte("# TYPE "+name+" ")) {
-				kept.Write(line)
+			for _, begin := range []string{name + "{", name + " ", "# TYPE " + name + " "} {
+				if bytes.HasPrefix(line, []byte(begin)) {
+					kept.Write(line)
+				}
 			}
 		}
 	}

@@ -13,10 +13,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	authenticationv1 "k8s.io/api/authentication/v1"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -63,23 +60,10 @@ func newDeployment(ctx context.Context, connection *cluster.Cluster) (*deploymen
 		return nil, err
 	}
 	d.replicas = *installed.Spec.Replicas
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: newID()}}
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: account.Name},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "critical-service-metrics-reader"},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}},
-	}
-	for _, object := range []client.Object{account, binding} {
-		if err := connection.Create(ctx, object); err != nil {
-			return nil, errors.Join(err, d.restore(ctx))
-		}
-		d.made = append(d.made, object)
-	}
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(7200))}}
-	if err := connection.SubResource("token").Create(ctx, account, request); err != nil {
+	var err error
+	if d.token, d.made, err = connection.MetricsToken(ctx, operatorNamespace, newID(), 2*time.Hour); err != nil {
 		return nil, errors.Join(err, d.restore(ctx))
 	}
-	d.token = request.Status.Token
 	return d, nil
 }
 
@@ -140,9 +124,7 @@ func (d *deployment) apply(ctx context.Context, manifest string) error {
 }
 
 func (d *deployment) scale(ctx context.Context, replicas int32) error {
-	object := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorName}}
-	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
-	return d.cluster.SubResource("scale").Update(ctx, object, client.WithSubResourceBody(scale))
+	return d.cluster.Scale(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorName}}, replicas)
 }
 
 func (d *deployment) stop(ctx context.Context) error {

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Deploys the operator from its image, and injects faults for SOAK, chosen by SEED, while clients ask. What came of it is in
+# bin/reports/soak.md. Arguments go to `go test`.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=hack/cluster.sh
+source hack/cluster.sh
+
+export SOAK=${SOAK:-5m} SEED=${SEED:-}
+use_cluster
+deliver_images
+export SOAK_MANIFEST=$PWD/bin/soak-install.yaml SOAK_REPORT=$PWD/bin/reports/soak.md
+hack/render.sh "$IMG" > "$SOAK_MANIFEST"
+
+say "Faults for $SOAK"
+# A run that has failed is not run again, which would hide it. Its time is limited by its own settings.
+RERUN_FAILS=0 hack/gotest.sh soak ./test/soak -tags e2e -count=1 -timeout 0 "$@"

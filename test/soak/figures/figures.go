@@ -1,0 +1,142 @@
+// Package figures is what a soak has found, for people: the report, and the limits of what the operator may use. Pure.
+package figures
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/critical-service/operator/test/bench/measure"
+	"github.com/critical-service/operator/test/soak/fault"
+)
+
+// Figures are those of one run.
+type Figures struct {
+	Seed     uint64
+	Length   time.Duration
+	Began    time.Time
+	Operator string
+	Machine  string
+	Services int
+	// Looks is how often the invariants were held against the objects.
+	Looks int
+	// Requests are those of all clients, and Failed those that were not answered, by the fault that explains them.
+	Requests int
+	Failed   map[fault.Kind]int
+	Injected map[fault.Kind]int
+	// Before and After are what the larger replica used in the minutes before and after all faults; nil until then.
+	Before, After *measure.Usage
+	// Age is how long the youngest process lived that After is of, and Restarts how often one ended unasked.
+	Age      time.Duration
+	Restarts int
+	// Problem is why the run ended early; empty if it did not.
+	Problem string
+}
+
+// What the operator may use in the end, by what it used in the beginning: a process that has just started has not met
+// much yet, and the garbage collector leaves some of it. What grows with every fault grows further than this.
+const (
+	moreMemory     = 16 << 20
+	moreGoroutines = 20
+)
+
+// limits are half more and some for memory, and a fifth more and some for goroutines.
+func limits(before measure.Usage) measure.Usage {
+	return measure.Usage{Memory: before.Memory + before.Memory/2 + moreMemory, Goroutines: before.Goroutines + before.Goroutines/5 + moreGoroutines}
+}
+
+// Verdicts say whether the operator uses as much after the faults as before, within the limits; none without both. A
+// machine that is busy may lose a request at any time, so that this alone fails no run.
+func (f *Figures) Verdicts() []measure.Verdict {
+	if f.Before == nil || f.After == nil {
+		return nil
+	}
+	limit := limits(*f.Before)
+	verdict := func(what, limit, found string, met bool) measure.Verdict {
+		return measure.Verdict{What: what, Of: "operator", Limit: limit, Found: found, Counted: true, Met: met}
+	}
+	unexplained := f.Failed[fault.None]
+	return []measure.Verdict{
+		verdict("Resident memory", fmt.Sprintf("%s (%s, half of it, and %s)", measure.Mebibytes(limit.Memory), measure.Mebibytes(f.Before.Memory), measure.Mebibytes(moreMemory)),
+			measure.Mebibytes(f.After.Memory), f.After.Memory <= limit.Memory),
+		verdict("Goroutines", fmt.Sprintf("%d (%d, a fifth of it, and %d)", limit.Goroutines, f.Before.Goroutines, moreGoroutines),
+			fmt.Sprint(f.After.Goroutines), f.After.Goroutines <= limit.Goroutines),
+		verdict("Processes that ended unasked", "0", fmt.Sprint(f.Restarts), f.Restarts == 0),
+		{What: "Requests that failed without a fault", Of: "clients", Limit: "0", Found: fmt.Sprint(unexplained), Met: unexplained == 0},
+	}
+}
+
+// Median is the middle of what was used over a while, memory and goroutines each; nil of nothing.
+func Median(samples []measure.Usage) *measure.Usage {
+	if len(samples) == 0 {
+		return nil
+	}
+	var memory []int64
+	var goroutines []int
+	for _, sample := range samples {
+		memory, goroutines = append(memory, sample.Memory), append(goroutines, sample.Goroutines)
+	}
+	slices.Sort(memory)
+	slices.Sort(goroutines)
+	return &measure.Usage{Memory: memory[len(memory)/2], Goroutines: goroutines[len(goroutines)/2]}
+}
+
+// Largest is the most that one of several replicas uses, of memory and of goroutines.
+func Largest(replicas []measure.Usage) measure.Usage {
+	var largest measure.Usage
+	for _, replica := range replicas {
+		largest.Memory, largest.Goroutines = max(largest.Memory, replica.Memory), max(largest.Goroutines, replica.Goroutines)
+	}
+	return largest
+}
+
+// Markdown is the report.
+func (f *Figures) Markdown() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "# Soak\n\n%s\n\n", f.verdict())
+	fmt.Fprintf(&text, "`make soak SOAK=%s SEED=%d` injects the same faults at the same times.\n\n", f.Length, f.Seed)
+	text.WriteString("| Run | |\n|---|---|\n")
+	row := func(what string, value any) { fmt.Fprintf(&text, "| %s | %v |\n", what, value) }
+	row("Seed", f.Seed)
+	row("Began", f.Began.UTC().Format(time.RFC3339))
+	row("Faults for", f.Length)
+	row("Operator", f.Operator)
+	row("Machine", f.Machine)
+	row("Services", f.Services)
+	row("Looks at the invariants", f.Looks)
+	row("Requests", f.Requests)
+	row("Requests that failed", total(f.Failed))
+	row("Faults injected", total(f.Injected))
+	if f.After != nil {
+		row("Youngest process in the end", f.Age.Truncate(time.Second))
+	}
+	text.WriteString("\n| Fault | Injected | Requests that failed |\n|---|---|---|\n")
+	for _, kind := range append(fault.Kinds(), fault.None) {
+		fmt.Fprintf(&text, "| %s | %d | %d |\n", kind, f.Injected[kind], f.Failed[kind])
+	}
+	if verdicts := f.Verdicts(); verdicts != nil {
+		text.WriteString("\n" + measure.Verdicts("Of", verdicts))
+	}
+	return text.String()
+}
+
+func (f *Figures) verdict() string {
+	if f.Problem != "" {
+		return "**Failed**: " + f.Problem
+	}
+	for _, verdict := range f.Verdicts() {
+		if verdict.Counted && !verdict.Met {
+			return fmt.Sprintf("**Failed**: %s: %s, and the limit is %s.", verdict.What, verdict.Found, verdict.Limit)
+		}
+	}
+	return "Every invariant held."
+}
+
+func total(counts map[fault.Kind]int) int {
+	sum := 0
+	for _, count := range counts {
+		sum += count
+	}
+	return sum
+}

@@ -1,0 +1,116 @@
+//go:build e2e
+
+package soak
+
+import (
+	"context"
+	"maps"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/test/prober"
+	"github.com/critical-service/operator/test/soak/fault"
+)
+
+const (
+	// rate is how many clients ask each Service every second.
+	rate = 10
+	// patience is how long one of them waits for an answer; the invariants know it.
+	patience = 2 * time.Second
+)
+
+// traffic is what clients got, and the faults that explain what they did not get.
+type traffic struct {
+	mutex    sync.Mutex
+	history  fault.History
+	answered map[string]time.Time
+	requests int
+	failed   map[fault.Kind]int
+}
+
+// startTraffic lets clients ask each Service by its cluster IP until the run ends, once it has been answered.
+func (w *world) startTraffic() *traffic {
+	w.t.Helper()
+	tr := &traffic{answered: map[string]time.Time{}, failed: map[fault.Kind]int{}}
+	probes := map[string]prober.Prober{}
+	for _, name := range serviceNames() {
+		var service corev1.Service
+		w.Expect(w.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, &service)).To(Succeed())
+		probe := prober.Prober{URL: "http://" + net.JoinHostPort(service.Spec.ClusterIP, "80") + "/", Rate: rate, Timeout: patience}
+		w.Expect(probe.Validate()).To(Succeed())
+		w.Eventually(func() error { return ask(w.ctx, probe.URL) }).Should(Succeed(), "requests to Service %s", name)
+		probes[name], tr.answered[name] = probe, time.Now()
+	}
+	ctx, stop := context.WithCancel(w.ctx)
+	var clients sync.WaitGroup
+	w.t.Cleanup(func() {
+		stop()
+		clients.Wait()
+	})
+	for name, probe := range probes {
+		clients.Go(func() { _ = probe.Run(ctx, func(result prober.Result) { tr.add(name, result) }) })
+	}
+	return tr
+}
+
+var oneConnectionEach = &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
+
+// ask makes one request.
+func ask(ctx context.Context, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := oneConnectionEach.Do(request)
+	if err != nil {
+		return err
+	}
+	return response.Body.Close()
+}
+
+func (tr *traffic) add(service string, result prober.Result) {
+	tr.mutex.Lock()
+	defer tr.mutex.Unlock()
+	tr.requests++
+	if result.Answered() {
+		tr.answered[service] = result.Sent
+		return
+	}
+	tr.failed[tr.history.Explains(service, result.Sent.Add(result.Latency))]++
+}
+
+// begin counts from now.
+func (tr *traffic) begin() {
+	tr.mutex.Lock()
+	defer tr.mutex.Unlock()
+	tr.requests = 0
+	clear(tr.failed)
+}
+
+// inject notes a fault that is about to happen.
+func (tr *traffic) inject(step fault.Step) {
+	tr.mutex.Lock()
+	defer tr.mutex.Unlock()
+	tr.history = append(tr.history, fault.Injected{Step: step, Began: time.Now()})
+}
+
+// latest is when the latest request to each Service was sent that was answered.
+func (tr *traffic) latest() map[string]time.Time {
+	tr.mutex.Lock()
+	defer tr.mutex.Unlock()
+	return maps.Clone(tr.answered)
+}
+
+// lastFaults are for people.
+func (tr *traffic) lastFaults() string {
+	const many = 20
+	tr.mutex.Lock()
+	defer tr.mutex.Unlock()
+	return tr.history.Last(many)
+}
