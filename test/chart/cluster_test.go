@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/yaml"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
@@ -98,7 +99,17 @@ func (w *world) gone(object client.Object) bool {
 func (w *world) delete(object client.Object) {
 	w.t.Helper()
 	w.Expect(client.IgnoreNotFound(admin.Delete(context.WithoutCancel(w.t.Context()), object))).To(Succeed())
-	w.Eventually(func() bool { return w.gone(object) }).Should(BeTrue())
+	w.goes(object)
+}
+
+// goes waits until an object that is being deleted is gone.
+func (w *world) goes(object client.Object) {
+	w.t.Helper()
+	w.Eventually(func() bool { return w.gone(object) }).Should(BeTrue(), func() string {
+		// The conditions of a definition say what its deletion waits for.
+		left, _ := yaml.Marshal(object)
+		return "it is still there:\n" + string(left)
+	})
 }
 
 // policy makes a CriticalService. The webhook that would warn of it is not there,
@@ -259,7 +270,7 @@ func TestAnUninstallLeavesTheCriticalServicesAndTheNextReleaseTakesThemOver(t *t
 	account := &corev1.ServiceAccount{ObjectMeta: w.deployment.ObjectMeta}
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "critical-service-operator"}}
 	for _, object := range []client.Object{w.deployment, w.validation, account, role} {
-		w.Eventually(func() bool { return w.gone(object) }).Should(BeTrue())
+		w.goes(object)
 	}
 
 	w.helm("install", release, chart)
@@ -271,7 +282,7 @@ func TestAnUninstallMayTakeTheDefinitionToo(t *testing.T) {
 	w := newWorld(t)
 	w.helm("install", release, chart, "--set", "crds.keep=false")
 	w.helm("uninstall", release)
-	w.Eventually(func() bool { return w.gone(w.definition) }).Should(BeTrue())
+	w.goes(w.definition)
 }
 
 func TestHelmTakesOverWhatKustomizeInstalled(t *testing.T) {

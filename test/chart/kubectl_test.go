@@ -19,7 +19,7 @@ func TestKubectlTakesOverWhatHelmHasLeft(t *testing.T) {
 	policy := w.policy()
 
 	w.helm("uninstall", release)
-	w.Eventually(func() bool { return w.gone(w.validation) }).Should(BeTrue())
+	w.goes(w.validation)
 	w.apply(kustomized(w), "--server-side", "--force-conflicts")
 	w.read(policy)
 	trustedToConvert, _ := w.trusted()
