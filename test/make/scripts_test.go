@@ -118,7 +118,7 @@ func TestABundleIsRemovedInTheOrderOfTheDocuments(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred(), said)
 	calls := s.called(t, "devcluster with-registry", "kubectl delete", "kubectl --namespace kube-system")
 	g.Expect(calls).To(HaveExactElements(
-		"kubectl delete maintenances,servicefallbacks --all --all-namespaces",
+		MatchRegexp(`^kubectl delete (\w+,)*maintenances,servicefallbacks(,\w+)* --all --all-namespaces$`),
 		"kubectl delete criticalservices --all",
 		HaveSuffix("operator-sdk cleanup critical-service-operator --namespace critical-service-trial --timeout 6m"),
 		"kubectl --namespace kube-system delete rolebinding critical-service-operator-service-auth-reader --ignore-not-found",
