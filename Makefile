@@ -176,7 +176,9 @@ docker-buildx: ## Build the image IMG for all PLATFORMS and push it, as one. PRE
 # For example RUN_BUNDLE_ARGS="--pull-secret-name registry".
 RUN_BUNDLE_ARGS ?=
 
+ifeq ($(USE_IMAGE_DIGESTS),true)
 $(call refuse,run-bundle,USE_IMAGE_DIGESTS,the image is built after its bundle: give IMG by tag)
+endif
 
 .PHONY: run-bundle
 run-bundle: bin/devcluster $(addprefix $(TOOLS)/,kustomize operator-sdk) ## Build operator and bundle of this clone, and install them by `operator-sdk run bundle`. On the devcluster, or on the cluster of KUBECONFIG.

@@ -19,6 +19,11 @@ given = $(if $(filter command environment,$(firstword $(origin $1))),$($1))
 # refuse GOALS,NAMES,WHY stops make with one of these goals if variables with these names are given.
 refused = $(strip $(foreach name,$1,$(if $(call given,$(name)),$(name))))
 refuse = $(if $(and $(filter $1,$(MAKECMDGOALS)),$(call refused,$2)),$(error $(call refused,$2): not supported, because $3))
+# named GOALS,NAME stops make with one of these goals unless a variable names an image by tag or digest: without, one
+# tool would take :latest, and another the tag that config/ has.
+reference = ^([A-Za-z0-9.-]+(:[0-9]+)?/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[A-Za-z0-9_][A-Za-z0-9_.-]*|(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?@sha256:[0-9a-f]{64})$$
+named = $(if $(filter $1,$(MAKECMDGOALS)),$(if $(shell [[ '$($2)' =~ $(reference) ]] && echo yes),,\
+  $(error $2 is '$($2)', and must be an image in lower case with its tag or digest, for example registry.example.com/you/operator:v1.0.0)))
 
 # The name of the operator, of all objects that are its own, and of its package.
 NAME := $(shell sed -n 's/^projectName: //p' PROJECT)
@@ -168,6 +173,8 @@ vuln: ## Look for known vulnerabilities in the code that both projects call (nee
 
 ##@ Image
 
+$(call named,docker-build docker-push docker-buildx bundle run-bundle deploy build-installer,IMG)
+
 IMAGE_ARGS = --build-arg VERSION=$(BUILD_VERSION) --build-arg COMMIT=$(COMMIT) \
   $(if $(PREBUILT),--target prebuilt --build-arg BASE=scratch) $(BUILD_ARGS)
 
@@ -200,6 +207,7 @@ scorecard-binary: ## Compile the scorecard tests for their image into bin/linux-
 
 BUNDLE_IMG ?= $(IMAGE_TAG_BASE)-bundle:v$(NUMBER)
 SCORECARD_IMG ?= $(IMAGE_TAG_BASE)-scorecard:v$(NUMBER)
+USE_IMAGE_DIGESTS ?=
 # The channels of the bundle; without them, those of the upgrade graph (docs/maintainers/release.md).
 CHANNELS ?=
 DEFAULT_CHANNEL ?=
@@ -209,7 +217,7 @@ $(call refuse,bundle run-bundle,BUNDLE_GEN_FLAGS BUNDLE_METADATA_OPTS BUNDLE_CHA
 
 .PHONY: bundle
 bundle: manifests $(TOOLS)/kustomize $(TOOLS)/operator-sdk $(if $(filter true,$(USE_IMAGE_DIGESTS)),$(TOOLS)/crane) ## Generate the OLM bundle of VERSION, IMG, CHANNELS and DEFAULT_CHANNEL. USE_IMAGE_DIGESTS=true names the image by digest.
-	@TOOLS=$(TOOLS) $(ROOT)hack/bundle.sh $(addprefix --project ,$(PROJECT)) --version $(NUMBER) --image $(IMG) --scorecard-image $(SCORECARD_IMG) \
+	@TOOLS=$(TOOLS) USE_IMAGE_DIGESTS=$(USE_IMAGE_DIGESTS) $(ROOT)hack/bundle.sh $(addprefix --project ,$(PROJECT)) --version $(NUMBER) --image $(IMG) --scorecard-image $(SCORECARD_IMG) \
 	  $(if $(CHANNELS),--channels '$(CHANNELS)') $(if $(DEFAULT_CHANNEL),--default-channel '$(DEFAULT_CHANNEL)')
 
 .PHONY: bundle-validate
@@ -218,6 +226,8 @@ bundle-validate: $(TOOLS)/operator-sdk ## Hold the bundle against every validato
 
 .PHONY: bundle-build
 bundle-build: ## Build the image of the bundle, BUNDLE_IMG.
+	@grep --quiet --line-regexp '  version: $(NUMBER)' bundle/manifests/*.clusterserviceversion.yaml || \
+	  { echo "bundle/ is not of version $(NUMBER): run 'make bundle' with the same variables first." >&2; exit 1; }
 	$(CONTAINER_TOOL) build --file $(abspath bundle.Dockerfile) --tag $(BUNDLE_IMG) .
 
 .PHONY: bundle-push

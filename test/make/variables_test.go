@@ -54,7 +54,7 @@ var variables = map[string][]string{
 	"CATALOG_BASE_IMG": {"catalog", "catalog-build", "release", "release-catalog"},
 	"PLATFORMS":        {"docker-buildx"},
 
-	"USE_IMAGE_DIGESTS":        {"run-bundle"},
+	"USE_IMAGE_DIGESTS":        {"bundle", "run-bundle"},
 	"BUNDLE_GEN_FLAGS":         {"bundle", "run-bundle"},
 	"BUNDLE_METADATA_OPTS":     {"bundle", "run-bundle"},
 	"BUNDLE_CHANNELS":          {"bundle", "run-bundle"},
@@ -70,7 +70,7 @@ var variables = map[string][]string{
 
 // values are such as no default has.
 var values = map[string]string{
-	"VERSION": "9.8.7", "CHANNELS": "surprise,wonder", "DEFAULT_CHANNEL": "surprise", "PLATFORMS": "linux/s390x,linux/amd64",
+	"IMG": "registry.example.com/surprise/img:v1", "USE_IMAGE_DIGESTS": "true", "VERSION": "9.8.7", "CHANNELS": "surprise,wonder", "DEFAULT_CHANNEL": "surprise", "PLATFORMS": "linux/s390x,linux/amd64",
 }
 
 func TestAVariableOfTheScaffoldIsNeverIgnored(t *testing.T) {
@@ -94,6 +94,49 @@ func TestAVariableOfTheScaffoldIsNeverIgnored(t *testing.T) {
 	}
 }
 
+// Without a tag, one tool would take :latest, and the manifests have another.
+func TestAnImageIsNamedWithItsTag(t *testing.T) {
+	digest := "@sha256:" + strings.Repeat("0a", 32)
+	for sentence, c := range map[string]struct {
+		image string
+		valid bool
+	}{
+		"a tag":                          {"registry.example.com/you/operator:v1.0.0", true},
+		"a tag, without a registry":      {"controller:latest", true},
+		"a port and a tag":               {"localhost:5000/operator:v1.0.0", true},
+		"a digest":                       {"registry.example.com/you/operator" + digest, true},
+		"both":                           {"registry.example.com/you/operator:v1.0.0" + digest, true},
+		"neither":                        {"registry.example.com/you/operator", false},
+		"a port, which is no tag":        {"localhost:5000/operator", false},
+		"two tags":                       {"registry.example.com/you/operator:v1:v1.0.0", false},
+		"no name, as of an unset prefix": {":v1.0.0", false},
+		"a name that ends in a slash":    {"registry.example.com/you/operator/:v1.0.0", false},
+		"capital letters":                {"registry.example.com/You/operator:v1.0.0", false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			for _, target := range []string{"docker-push", "bundle", "deploy"} {
+				g := NewWithT(t)
+				said, err := planned(t, target, "IMG="+c.image)
+				if c.valid {
+					g.Expect(err).NotTo(HaveOccurred(), said)
+					continue
+				}
+				g.Expect(err).To(HaveOccurred())
+				g.Expect(said).To(ContainSubstring("IMG is '" + c.image + "', and must be an image in lower case with its tag or digest"))
+			}
+		})
+	}
+}
+
+func TestABundleIsBuiltUnderItsOwnVersion(t *testing.T) {
+	g := NewWithT(t)
+	said, err := repository().Run(t, "make", "bundle-build", "CONTAINER_TOOL=true", "VERSION=0.0.7")
+	g.Expect(err).To(HaveOccurred())
+	g.Expect(said).To(ContainSubstring("bundle/ is not of version 0.0.7: run 'make bundle' with the same variables first."))
+	said, err = repository().Run(t, "make", "bundle-build", "CONTAINER_TOOL=true")
+	g.Expect(err).NotTo(HaveOccurred(), said)
+}
+
 // In an environment they mean the same, as in CI systems.
 func TestAVariableOfTheEnvironmentCounts(t *testing.T) {
 	g := NewWithT(t)
@@ -102,6 +145,16 @@ func TestAVariableOfTheEnvironmentCounts(t *testing.T) {
 	said, err := c.Run(t, "make", "--dry-run", "bundle")
 	g.Expect(err).NotTo(HaveOccurred(), said)
 	g.Expect(said).To(And(ContainSubstring("--version 0.0.7"), ContainSubstring("--image registry.example.com/me/op:v0.0.7")))
+}
+
+// operator-sdk's own Makefile has it there.
+func TestDigestsMayBeAskedForInTheMakefile(t *testing.T) {
+	g := NewWithT(t)
+	copied := checkout.New(t, root)
+	copied.Write(t, "Makefile", "USE_IMAGE_DIGESTS ?= true\n"+copied.Read(t, "Makefile"), 0o644)
+	said, err := copied.Run(t, "make", "--dry-run", "bundle")
+	g.Expect(err).NotTo(HaveOccurred(), said)
+	g.Expect(said).To(ContainSubstring("USE_IMAGE_DIGESTS=true "))
 }
 
 func TestWhatVariablesMean(t *testing.T) {
