@@ -48,12 +48,16 @@ func TestCannotKeep(t *testing.T) {
 func TestUpWithoutAModeKeepsThatOfTheCluster(t *testing.T) {
 	for name, tc := range map[string]struct {
 		existing *record
+		version  string
 		want     node.ProxyMode
 	}{
-		"a new cluster":   {nil, node.NFTables},
-		"an existing one": {&record{ProxyMode: node.IPTables}, node.IPTables},
+		"a new cluster":               {nil, "v1.37.2", node.NFTables},
+		"an existing one":             {&record{ProxyMode: node.IPTables}, "v1.37.2", node.IPTables},
+		"a new one without nftables":  {nil, "v1.28.15", node.IPTables},
+		"one that becomes so old":     {&record{ProxyMode: node.NFTables}, "v1.28.15", node.IPTables},
+		"the first that has nftables": {nil, "v1.31.0", node.NFTables},
 	} {
-		if got := defaultMode(tc.existing); got != tc.want {
+		if got := defaultMode(tc.existing, node.ProxyModes(tc.version)); got != tc.want {
 			t.Errorf("%s: got %s, want %s", name, got, tc.want)
 		}
 	}
