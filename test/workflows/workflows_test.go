@@ -265,6 +265,29 @@ func TestTheNightRunsWhatTakesTooLongForAChange(t *testing.T) {
 	g.Expect(nightly.run(".ci/run")).To(ContainElement(BeEmpty()), "all phases, on a machine that has built nothing before")
 }
 
+func TestTheNightTestsEveryVersionOfKubernetes(t *testing.T) {
+	g := NewWithT(t)
+	// The newest has none in its name: it is that of all other tests.
+	modules, err := filepath.Glob(filepath.Join(root, "hack/devcluster/components/kubernetes-*"))
+	g.Expect(err).NotTo(HaveOccurred())
+	var wanted [][]string
+	for _, module := range modules {
+		_, version, _ := strings.Cut(filepath.Base(module), "-")
+		wanted = append(wanted, []string{"test", "KUBERNETES=" + version}, []string{"e2e", "KUBERNETES=" + version})
+	}
+	var run [][]string
+	for _, arguments := range automation(g)[".github/workflows/nightly.yaml"].run("make") {
+		if strings.HasPrefix(arguments[len(arguments)-1], "KUBERNETES=") {
+			run = append(run, arguments)
+		}
+	}
+	g.Expect(run).To(ConsistOf(wanted))
+	oldest := regexp.MustCompile(`(?m)^ {2}minKubeVersion: (\d+\.\d+)\.0$`).
+		FindStringSubmatch(read(g, "config/manifests/bases/critical-service-operator.clusterserviceversion.yaml"))
+	g.Expect(oldest).To(HaveLen(2))
+	g.Expect(run).To(ContainElement([]string{"test", "KUBERNETES=" + oldest[1]}), "the oldest version that is promised")
+}
+
 func TestEveryMachineHasTheGoOfTheModule(t *testing.T) {
 	g := NewWithT(t)
 	minor := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(g, "go.mod"))[1]
