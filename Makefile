@@ -78,7 +78,7 @@ tidy: ## Tidy the module files of the operator, the devcluster and the tools.
 ##@ Check
 
 .PHONY: test
-test: bin/devcluster $(addprefix $(TOOLS)/,gotestsum controller-gen crd-ref-docs golangci-lint kustomize helm operator-sdk opm) ## Run the unit tests and the tests against a real API server. Needs only Go.
+test: bin/devcluster $(addprefix $(TOOLS)/,gotestsum controller-gen crd-ref-docs golangci-lint kustomize helm operator-sdk opm) ## Run the unit tests and the tests against a real API server, of another version with KUBERNETES=1.28. Needs only Go.
 	@hack/prometheus.sh >/dev/null || echo "note: without promtool the tests of the alerts are skipped"
 	@status=0; { $(call unit_tests,unit); } || status=1; \
 	(cd hack/devcluster && FORMAT=pkgname-and-test-fails ../gotest.sh devcluster ./... -timeout 25m $(TEST_ARGS)) || status=1; \
