@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-logr/logr"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -113,11 +114,23 @@ func (c *Cluster) Version() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	version, err := clients.ServerVersion()
+	server, err := clients.ServerVersion()
 	if err != nil {
 		return "", err
 	}
-	return version.GitVersion, nil
+	return server.GitVersion, nil
+}
+
+// Since skips a test where the API server is older than the first minor version of Kubernetes that has what it needs.
+func (c *Cluster) Since(t testing.TB, minor, what string) {
+	t.Helper()
+	server, err := c.Version()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if version.MustParseGeneric(server).LessThan(version.MustParseGeneric(minor)) {
+		t.Skipf("Kubernetes %s has no %s: it came with %s", server, what, minor)
+	}
 }
 
 // prepare makes the clients, and the operator's user with its permissions.
