@@ -267,25 +267,34 @@ func TestTheNightRunsWhatTakesTooLongForAChange(t *testing.T) {
 
 func TestTheNightTestsEveryVersionOfKubernetes(t *testing.T) {
 	g := NewWithT(t)
-	// The newest has none in its name: it is that of all other tests.
-	modules, err := filepath.Glob(filepath.Join(root, "hack/devcluster/components/kubernetes-*"))
-	g.Expect(err).NotTo(HaveOccurred())
-	var wanted [][]string
-	for _, module := range modules {
-		_, version, _ := strings.Cut(filepath.Base(module), "-")
-		wanted = append(wanted, []string{"test", "KUBERNETES=" + version}, []string{"e2e", "KUBERNETES=" + version})
-	}
-	var run [][]string
+	// tested are the versions that each target is run with.
+	tested := map[string][]string{}
 	for _, arguments := range automation(g)[".github/workflows/nightly.yaml"].run("make") {
-		if strings.HasPrefix(arguments[len(arguments)-1], "KUBERNETES=") {
-			run = append(run, arguments)
+		last := len(arguments) - 1
+		if version, isGiven := strings.CutPrefix(arguments[last], "KUBERNETES="); isGiven {
+			for _, name := range arguments[:last] {
+				tested[name] = append(tested[name], version)
+			}
 		}
 	}
-	g.Expect(run).To(ConsistOf(wanted))
-	oldest := regexp.MustCompile(`(?m)^ {2}minKubeVersion: (\d+\.\d+)\.0$`).
-		FindStringSubmatch(read(g, "config/manifests/bases/critical-service-operator.clusterserviceversion.yaml"))
-	g.Expect(oldest).To(HaveLen(2))
-	g.Expect(run).To(ContainElement([]string{"test", "KUBERNETES=" + oldest[1]}), "the oldest version that is promised")
+	// The newest has no version in its name: it is that of all other tests.
+	modules, err := filepath.Glob(filepath.Join(root, "hack/devcluster/components/kubernetes-*"))
+	g.Expect(err).NotTo(HaveOccurred())
+	var versions []string
+	for _, module := range modules {
+		_, version, _ := strings.Cut(filepath.Base(module), "-")
+		versions = append(versions, version)
+	}
+	g.Expect(tested["test"]).To(ConsistOf(versions))
+	g.Expect(tested["e2e"]).To(ConsistOf(versions))
+	for name, definition := range map[string]string{
+		"test":      "config/manifests/bases/critical-service-operator.clusterserviceversion.yaml",
+		"workloads": "workloads/config/manifests/bases/critical-service-workloads.clusterserviceversion.yaml",
+	} {
+		oldest := regexp.MustCompile(`(?m)^ {2}minKubeVersion: (\d+\.\d+)\.0$`).FindStringSubmatch(read(g, definition))
+		g.Expect(oldest).To(HaveLen(2), definition)
+		g.Expect(tested[name][0]).To(Equal(oldest[1]), "%s: the oldest version that is promised is the first that is tested", definition)
+	}
 }
 
 func TestEveryMachineHasTheGoOfTheModule(t *testing.T) {
