@@ -68,7 +68,10 @@ func (a *app) builder() (*build.Builder, error) {
 		return nil, err
 	}
 	b := build.NewBuilder(repo, build.NewProgress(os.Stderr))
-	return b, b.SelectKubernetes(a.kubernetes)
+	if err := b.SelectKubernetes(a.kubernetes); err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 // choosingKubernetes gives a command that builds Kubernetes the choice of its version. The

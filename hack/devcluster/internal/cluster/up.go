@@ -33,9 +33,8 @@ func (c *Cluster) Up(ctx context.Context, mode node.ProxyMode) error {
 	if err != nil {
 		return err
 	}
-	modes := node.ProxyModes(version)
-	if mode != "" && !slices.Contains(modes, mode) {
-		return fmt.Errorf("the kube-proxy of Kubernetes %s has no mode %s: choose %s", version, mode, modes[0])
+	if err := checkMode(mode, version); err != nil {
+		return err
 	}
 	if err := c.builder.Ensure(ctx, build.All()...); err != nil {
 		return err
@@ -55,7 +54,7 @@ func (c *Cluster) Up(ctx context.Context, mode node.ProxyMode) error {
 		return err
 	}
 	if mode == "" {
-		mode = defaultMode(existing, modes)
+		mode = defaultMode(existing, version)
 	}
 	if err := debian.Ensure(ctx, debian.Requirements(mode == node.IPTables), c.out); err != nil {
 		return errors.Join(err, c.disclaim())
@@ -82,8 +81,17 @@ func (c *Cluster) Up(ctx context.Context, mode node.ProxyMode) error {
 	return nil
 }
 
-// defaultMode is that of the existing cluster, if it is one of the modes, or the first of them.
-func defaultMode(existing *record, modes []node.ProxyMode) node.ProxyMode {
+// checkMode refuses a mode that the kube-proxy of a version lacks before anything is built.
+func checkMode(mode node.ProxyMode, version string) error {
+	if modes := node.ProxyModes(version); mode != "" && !slices.Contains(modes, mode) {
+		return fmt.Errorf("the kube-proxy of Kubernetes %s has no mode %s: choose %s", version, mode, modes[0])
+	}
+	return nil
+}
+
+// defaultMode is that of the existing cluster, if the version has it.
+func defaultMode(existing *record, version string) node.ProxyMode {
+	modes := node.ProxyModes(version)
 	if existing != nil && slices.Contains(modes, existing.ProxyMode) {
 		return existing.ProxyMode
 	}
