@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -121,7 +122,7 @@ func (c *Cluster) Version() (string, error) {
 	return server.GitVersion, nil
 }
 
-// Since skips a test where the API server is older than the first minor version of Kubernetes that has what it needs.
+// Since skips a test where the API server is older than a minor version of Kubernetes that has what it needs.
 func (c *Cluster) Since(t testing.TB, minor, what string) {
 	t.Helper()
 	server, err := c.Version()
@@ -129,8 +130,13 @@ func (c *Cluster) Since(t testing.TB, minor, what string) {
 		t.Fatal(err)
 	}
 	if version.MustParseGeneric(server).LessThan(version.MustParseGeneric(minor)) {
-		t.Skipf("Kubernetes %s has no %s: it came with %s", server, what, minor)
+		t.Skipf("Kubernetes %s has no %s, as %s has", server, what, minor)
 	}
+}
+
+// Refusal is why an API server refused an object, in the words that the newest has for what is too long.
+func Refusal(err error) string {
+	return strings.ReplaceAll(err.Error(), "may not be longer than", "may not be more than")
 }
 
 // prepare makes the clients, and the operator's user with its permissions.
