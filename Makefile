@@ -71,8 +71,8 @@ pictures: plugin-picture ## Take the pictures of the built-in page in docs/image
 	@go run ./hack/pictures -out docs/images
 
 .PHONY: tidy
-tidy: ## Tidy the module files of the operator, the devcluster and the tools.
-	@for mod in $$(find . -name go.mod -not -path './bin/*'); do \
+tidy: ## Tidy the module files of the operator, the devcluster (but older versions of Kubernetes) and the tools.
+	@for mod in $$(find . -name go.mod -not -path './bin/*' -not -path './hack/devcluster/components/kubernetes-*'); do \
 	  echo "go mod tidy: $$mod"; (cd "$$(dirname "$$mod")" && go mod tidy); done
 	@cd hack/tools && for mod in *.mod; do \
 	  [[ $$mod == go.mod ]] || { echo "go mod tidy: hack/tools/$$mod"; go mod tidy -modfile="$$mod"; }; done
@@ -83,7 +83,7 @@ tidy: ## Tidy the module files of the operator, the devcluster and the tools.
 TEST_TOOLS = $(addprefix $(TOOLS)/,gotestsum controller-gen crd-ref-docs golangci-lint kustomize helm operator-sdk opm)
 
 .PHONY: test
-test: bin/devcluster $(TEST_TOOLS) ## Run the unit tests and the tests against a real API server. Needs only Go.
+test: bin/devcluster $(TEST_TOOLS) ## Run the unit tests and the tests against a real API server, of another version with KUBERNETES=1.28. Needs only Go.
 	@hack/prometheus.sh >/dev/null || echo "note: without promtool the tests of the alerts are skipped"
 	@status=0; { $(call unit_tests,unit); } || status=1; \
 	(cd hack/devcluster && FORMAT=pkgname-and-test-fails ../gotest.sh devcluster ./... -timeout 25m $(TEST_ARGS)) || status=1; \

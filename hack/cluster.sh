@@ -1,6 +1,6 @@
 # Sourced by demo.sh, e2e.sh and others: the cluster they use, and how the images get there.
 #
-# Without KUBECONFIG, or with the devcluster's own, it is the devcluster, started if need be.
+# Without KUBECONFIG, or with the devcluster's own, it is the devcluster, started if need be, with the version KUBERNETES.
 # With another KUBECONFIG it is that cluster: kind and minikube get the images loaded, others
 # pull them from the registry of IMG (or IMAGE_TAG_BASE, which gets a tag) and DEMO_IMG.
 # shellcheck shell=bash
@@ -53,6 +53,7 @@ find_kubectl() {
 
 use_foreign_cluster() {
   local context
+  [[ -z ${KUBERNETES:-} ]] || fail "KUBERNETES=$KUBERNETES chooses the version of the devcluster, and KUBECONFIG is that of another cluster: give one of them"
   context=$("$kubectl" config current-context) || fail "no current context in KUBECONFIG=$KUBECONFIG"
   node_fact() { "$kubectl" get nodes --output "jsonpath={.items[0]$1}"; }
   node_fact .metadata.name >/dev/null || fail "the cluster of context $context does not answer"

@@ -36,7 +36,11 @@ COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 ARCH ?= $(shell go env GOARCH)
 # docker, podman or buildah: the first one that works.
 CONTAINER_TOOL ?= $(shell $(ROOT)hack/container-tool.sh)
-KUBECTL ?= $(shell command -v kubectl || echo "$$($(ROOT)bin/devcluster assets)/kubectl")
+KUBECTL ?= $(shell command -v kubectl || echo "$$($(ROOT)bin/devcluster assets --kubernetes '$(KUBERNETES)')/kubectl")
+# The Kubernetes of the devcluster, and so of all tests: a minor version that hack/devcluster/components has, for example 1.28.
+# Without it, the newest.
+KUBERNETES ?=
+export KUBERNETES
 
 TOOLS := $(abspath $(ROOT)bin/tools)
 # All that is built is in one folder at the root.
@@ -285,7 +289,7 @@ TOOL_NAMES := $(filter-out go,$(basename $(notdir $(wildcard $(ROOT)hack/tools/*
 .PHONY: $(TOOL_NAMES)
 $(TOOL_NAMES): %: $(TOOLS)/%
 
-why_pinned = tools are those of hack/tools, built into bin/tools, and Kubernetes that of hack/devcluster: change the versions there
+why_pinned = tools are those of hack/tools, built into bin/tools, and Kubernetes one of hack/devcluster, chosen by KUBERNETES: change the versions there
 $(call refuse,$(TOOL_NAMES) setup-envtest envtest test bundle,LOCALBIN OPERATOR_SDK_VERSION KUSTOMIZE_VERSION CONTROLLER_TOOLS_VERSION \
   GOLANGCI_LINT_VERSION ENVTEST_VERSION ENVTEST_K8S_VERSION,$(why_pinned))
 

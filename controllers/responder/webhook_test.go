@@ -62,6 +62,7 @@ func (w *world) mirrorImages() {
 // What an admission webhook makes of the Deployment is not fought over.
 func TestAWebhookIsNotFought(t *testing.T) {
 	w := newWorld(t)
+	w.Cluster.Since(t, "1.36", "MutatingAdmissionPolicy")
 	w.mirrorImages()
 	w.start(standard)
 	w.critical("web", criticalv2.PageFallback{})

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What consumers do with a standby: builds them, installs Debian's HAProxy if there is none, and runs
 # the tests on the devcluster with kube-proxy in the modes given (nftables and iptables unless given).
-# With another mode than it has, the devcluster starts afresh: what is in it is lost.
+# With another mode or KUBERNETES than it has, the devcluster starts afresh: what is in it is lost.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -9,6 +9,8 @@ main() {
   packages
   CONSUMERS=$(test/consumers/build.sh)
   export CONSUMERS
+  # The kube-proxy of Kubernetes 1.28 has one mode only.
+  if (($# == 0)) && [[ ${KUBERNETES:-} == 1.28 ]]; then set -- iptables; fi
   (($#)) || set -- nftables iptables
   local mode
   for mode; do run "$mode"; done

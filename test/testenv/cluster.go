@@ -9,11 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -113,11 +115,28 @@ func (c *Cluster) Version() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	version, err := clients.ServerVersion()
+	server, err := clients.ServerVersion()
 	if err != nil {
 		return "", err
 	}
-	return version.GitVersion, nil
+	return server.GitVersion, nil
+}
+
+// Since skips a test where the API server is older than a minor version of Kubernetes that has what it needs.
+func (c *Cluster) Since(t testing.TB, minor, what string) {
+	t.Helper()
+	server, err := c.Version()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if version.MustParseGeneric(server).LessThan(version.MustParseGeneric(minor)) {
+		t.Skipf("Kubernetes %s has no %s, as %s has", server, what, minor)
+	}
+}
+
+// Refusal is why an API server refused an object, in the words that the newest has for what is too long.
+func Refusal(err error) string {
+	return strings.ReplaceAll(err.Error(), "may not be longer than", "may not be more than")
 }
 
 // prepare makes the clients, and the operator's user with its permissions.

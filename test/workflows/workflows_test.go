@@ -265,6 +265,38 @@ func TestTheNightRunsWhatTakesTooLongForAChange(t *testing.T) {
 	g.Expect(nightly.run(".ci/run")).To(ContainElement(BeEmpty()), "all phases, on a machine that has built nothing before")
 }
 
+func TestTheNightTestsEveryVersionOfKubernetes(t *testing.T) {
+	g := NewWithT(t)
+	// tested are the versions that each target is run with.
+	tested := map[string][]string{}
+	for _, arguments := range automation(g)[".github/workflows/nightly.yaml"].run("make") {
+		last := len(arguments) - 1
+		if version, isGiven := strings.CutPrefix(arguments[last], "KUBERNETES="); isGiven {
+			for _, name := range arguments[:last] {
+				tested[name] = append(tested[name], version)
+			}
+		}
+	}
+	// The newest has no version in its name: it is that of all other tests.
+	modules, err := filepath.Glob(filepath.Join(root, "hack/devcluster/components/kubernetes-*"))
+	g.Expect(err).NotTo(HaveOccurred())
+	var versions []string
+	for _, module := range modules {
+		_, version, _ := strings.Cut(filepath.Base(module), "-")
+		versions = append(versions, version)
+	}
+	g.Expect(tested["test"]).To(ConsistOf(versions))
+	g.Expect(tested["e2e"]).To(ConsistOf(versions))
+	for name, definition := range map[string]string{
+		"test":      "config/manifests/bases/critical-service-operator.clusterserviceversion.yaml",
+		"workloads": "workloads/config/manifests/bases/critical-service-workloads.clusterserviceversion.yaml",
+	} {
+		oldest := regexp.MustCompile(`(?m)^ {2}minKubeVersion: (\d+\.\d+)\.0$`).FindStringSubmatch(read(g, definition))
+		g.Expect(oldest).To(HaveLen(2), definition)
+		g.Expect(tested[name][0]).To(Equal(oldest[1]), "%s: the oldest version that is promised is the first that is tested", definition)
+	}
+}
+
 func TestEveryMachineHasTheGoOfTheModule(t *testing.T) {
 	g := NewWithT(t)
 	minor := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(g, "go.mod"))[1]

@@ -74,6 +74,7 @@ func (w *world) mayBeProtected(may bool) {
 
 func TestAnAdministratorRestrictsWhoMayProtectServices(t *testing.T) {
 	w := withResponder(t)
+	w.Cluster.Since(t, "1.30", "ValidatingAdmissionPolicy")
 	w.restrictTeams()
 	team := w.editor()
 	meta := metav1.ObjectMeta{Namespace: w.Namespace, Name: "web"}
@@ -148,6 +149,7 @@ func (w *world) permitRestore(m *criticalv2.Maintenance) {
 
 // The API server compiles an expression when a policy is written.
 func TestTheExpressionsThatThePageOffersAreValid(t *testing.T) {
+	cluster.Since(t, "1.30", "ValidatingAdmissionPolicy")
 	g := NewWithT(t)
 	page, err := os.ReadFile(testenv.Path("docs/spec/servicefallback.md"))
 	g.Expect(err).NotTo(HaveOccurred())

@@ -59,7 +59,10 @@ func TestInvalidFilesAreRefusedForTheReasonTheyName(t *testing.T) {
 			if !found || want == "" {
 				t.Fatalf("the first line of %s must be `# want: ` and a message", file)
 			}
-			NewWithT(t).Expect(submit(t, readOne(t, file))).To(MatchError(ContainSubstring(want)))
+			g := NewWithT(t)
+			err := submit(t, readOne(t, file))
+			g.Expect(err).To(HaveOccurred())
+			g.Expect(testenv.Refusal(err)).To(ContainSubstring(want))
 		})
 	}
 }

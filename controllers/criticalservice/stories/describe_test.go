@@ -63,6 +63,9 @@ func TestWhatKubectlShowsInAnOutage(t *testing.T) {
 		"get-events":            {"get", "events", "-n", w.Namespace, "--field-selector", "involvedObject.kind=Service"},
 	} {
 		t.Run(file, func(t *testing.T) {
+			if strings.HasPrefix(file, "describe-") {
+				cluster.Since(t, "1.31", "kubectl that shows the endpoints of all slices")
+			}
 			g := NewWithT(t)
 			got := w.plain(policy.Name, kubectl(args...))
 			golden := filepath.Join("testdata", "kubectl", file+".golden.txt")

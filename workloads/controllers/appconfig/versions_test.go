@@ -181,7 +181,9 @@ func TestTheAPIServerRefusesInvalidAppConfigsWithASentence(t *testing.T) {
 			line, _, _ := strings.Cut(string(data), "\n")
 			want, found := strings.CutPrefix(line, "# want: ")
 			g.Expect(found).To(BeTrue())
-			g.Expect(submit(t, file)).To(MatchError(ContainSubstring(want)))
+			err = submit(t, file)
+			g.Expect(err).To(HaveOccurred())
+			g.Expect(testenv.Refusal(err)).To(ContainSubstring(want))
 		})
 	}
 	for _, file := range files("valid") {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/critical-service/operator/hack/devcluster/internal/layout"
@@ -18,25 +19,29 @@ type Builder struct {
 	repo     layout.Repository
 	progress *Progress
 	folders  map[string]string
+	// kubernetes is the set that the components of Kubernetes are built from.
+	kubernetes string
 }
 
-// NewBuilder returns a builder that reports to progress.
+// NewBuilder returns a builder that reports to progress. It builds the newest Kubernetes.
 func NewBuilder(repo layout.Repository, progress *Progress) *Builder {
-	return &Builder{repo: repo, progress: progress, folders: map[string]string{}}
+	return &Builder{repo: repo, progress: progress, folders: map[string]string{}, kubernetes: kubernetesSet}
 }
 
 // Bin is the folder for the user's PATH.
 func (b *Builder) Bin() string { return b.repo.Bin() }
 
-// currentLink is the stable name of the Kubernetes binaries of this checkout.
+// currentLink is the stable name of the Kubernetes binaries that were asked for last.
 const currentLink = "current"
 
 // Folder is where a component's binary is or will be.
-func (b *Builder) Folder(c Component) (string, error) {
-	if dir, ok := b.folders[c.set]; ok {
+func (b *Builder) Folder(c Component) (string, error) { return b.folder(b.setOf(c)) }
+
+func (b *Builder) folder(set string) (string, error) {
+	if dir, ok := b.folders[set]; ok {
 		return dir, nil
 	}
-	s, err := b.loadSet(c.set)
+	s, err := b.loadSet(set)
 	if err != nil {
 		return "", err
 	}
@@ -45,7 +50,7 @@ func (b *Builder) Folder(c Component) (string, error) {
 		return "", err
 	}
 	dir := filepath.Join(b.repo.Bin(), "k8s", s.name+"-"+s.version+"-"+key)
-	b.folders[c.set] = dir
+	b.folders[set] = dir
 	return dir, nil
 }
 
@@ -60,7 +65,7 @@ func (b *Builder) Binary(c Component) (string, error) {
 
 // Version is the version of a component's module.
 func (b *Builder) Version(c Component) (string, error) {
-	s, err := b.loadSet(c.set)
+	s, err := b.loadSet(b.setOf(c))
 	return s.version, err
 }
 
@@ -73,7 +78,7 @@ func (b *Builder) Ensure(ctx context.Context, components ...Component) error {
 	}
 	if len(missing) == 0 {
 		b.progress.Done("%s already built (%s)", plural(len(components), "component"), shortly(time.Since(start)))
-		return b.link()
+		return b.link(components)
 	}
 	unlock, err := b.lock()
 	if err != nil {
@@ -87,7 +92,7 @@ func (b *Builder) Ensure(ctx context.Context, components ...Component) error {
 		}
 	}
 	b.progress.Done("%s built in %s", plural(len(missing), "component"), shortly(time.Since(start)))
-	return b.link()
+	return b.link(components)
 }
 
 func (b *Builder) missing(components []Component) ([]Component, error) {
@@ -118,7 +123,7 @@ func (b *Builder) buildOne(ctx context.Context, c Component, label string) error
 		return errors.New("the components are not built yet, and there is no go in PATH to build them: " +
 			"install Go (or, under sudo, keep the PATH: sudo env \"PATH=$PATH\" ...)")
 	}
-	s, err := b.loadSet(c.set)
+	s, err := b.loadSet(b.setOf(c))
 	if err != nil {
 		return err
 	}
@@ -143,8 +148,14 @@ func (b *Builder) buildOne(ctx context.Context, c Component, label string) error
 	return os.Rename(partial, binary)
 }
 
-// link points bin/k8s/current and bin/kubectl at the Kubernetes of this checkout.
-func (b *Builder) link() error {
+// KubectlLink is the kubectl of the Kubernetes that was asked for last.
+func (b *Builder) KubectlLink() string { return filepath.Join(b.repo.Bin(), Kubectl.Name) }
+
+// link points bin/k8s/current and bin/kubectl at a Kubernetes that was built.
+func (b *Builder) link(components []Component) error {
+	if !slices.Contains(components, Kubectl) {
+		return nil
+	}
 	folder, err := b.Folder(Kubectl)
 	if err != nil {
 		return err
@@ -152,10 +163,7 @@ func (b *Builder) link() error {
 	if err := replaceLink(filepath.Base(folder), filepath.Join(b.repo.Bin(), "k8s", currentLink)); err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(folder, Kubectl.Name)); err != nil {
-		return nil
-	}
-	return replaceLink(filepath.Join("k8s", currentLink, Kubectl.Name), filepath.Join(b.repo.Bin(), Kubectl.Name))
+	return replaceLink(filepath.Join("k8s", currentLink, Kubectl.Name), b.KubectlLink())
 }
 
 func replaceLink(target, link string) error {
@@ -170,9 +178,14 @@ func replaceLink(target, link string) error {
 }
 
 // Prune removes the binaries of other keys: each set of them takes most of a gigabyte.
+// The other versions of Kubernetes that can be asked for are kept.
 func (b *Builder) Prune() error {
-	for name := range recipes {
-		current, err := b.Folder(Component{set: name})
+	names, err := b.sets()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		current, err := b.folder(name)
 		if err != nil {
 			return err
 		}

@@ -130,6 +130,9 @@ var recipes = map[string]recipe{
 
 func (b *Builder) loadSet(name string) (set, error) {
 	r := recipes[name]
+	if strings.HasPrefix(name, olderKubernetes) {
+		r = recipes[kubernetesSet]
+	}
 	s := set{
 		name: name, dir: filepath.Join(b.repo.Module(), "components", name),
 		inputs: r.inputs, version: "v1", ldflags: "-s -w", tags: r.tags, goos: "linux",

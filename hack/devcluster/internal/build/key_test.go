@@ -81,9 +81,18 @@ func TestPruneRemovesOtherVersionsOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	older := NewBuilder(repo, nil)
+	if err := older.SelectKubernetes("1.28"); err != nil {
+		t.Fatal(err)
+	}
+	version, err := older.Folder(APIServer)
+	if err != nil {
+		t.Fatal(err)
+	}
 	k8s := filepath.Join(repo.Bin(), "k8s")
 	old, other := filepath.Join(k8s, "olm-v0.1.0-0123456789ab"), filepath.Join(k8s, "olm-notes")
-	for _, dir := range []string{current, old, other} {
+	oldVersion := filepath.Join(k8s, "kubernetes-1.28-v1.28.1-0123456789ab")
+	for _, dir := range []string{current, version, old, oldVersion, other} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +100,7 @@ func TestPruneRemovesOtherVersionsOnly(t *testing.T) {
 	if err := b.Prune(); err != nil {
 		t.Fatal(err)
 	}
-	for dir, kept := range map[string]bool{current: true, old: false, other: true} {
+	for dir, kept := range map[string]bool{current: true, version: true, old: false, oldVersion: false, other: true} {
 		if _, err := os.Stat(dir); (err == nil) != kept {
 			t.Errorf("%s: kept is %v, and should be %v", dir, err == nil, kept)
 		}

@@ -65,8 +65,8 @@ func (a *app) up() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&mode, "proxy-mode", string(node.NFTables), "how kube-proxy programs the kernel: nftables or iptables")
-	return cmd
+	cmd.Flags().StringVar(&mode, "proxy-mode", string(node.NFTables), "how kube-proxy programs the kernel: nftables, or iptables (all that 1.28 has)")
+	return a.choosingKubernetes(cmd)
 }
 
 func (a *app) down() *cobra.Command {

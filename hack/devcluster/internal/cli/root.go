@@ -33,7 +33,7 @@ func Run(args []string) int {
 }
 
 // app is what the commands have in common.
-type app struct{ stateDir string }
+type app struct{ stateDir, kubernetes string }
 
 func newRoot() *cobra.Command {
 	a := &app{}
@@ -42,7 +42,8 @@ func newRoot() *cobra.Command {
 		Short: "A real one-node Kubernetes on this machine, built from Go modules",
 		Long: "devcluster builds Kubernetes from pinned Go modules and runs a real control plane and\n" +
 			"one real node on this machine: no container registry and no download but Go modules\n" +
-			"and Debian packages. It needs Linux and root; `devcluster assets` needs neither.",
+			"and Debian packages. It needs Linux and root; `devcluster assets` needs neither.\n" +
+			"Kubernetes is the newest of hack/devcluster/components, or the one of --kubernetes.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -66,11 +67,28 @@ func (a *app) builder() (*build.Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return build.NewBuilder(repo, build.NewProgress(os.Stderr)), nil
+	b := build.NewBuilder(repo, build.NewProgress(os.Stderr))
+	if err := b.SelectKubernetes(a.kubernetes); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// choosingKubernetes gives a command that builds Kubernetes the choice of its version. The
+// others find what is built and running, whatever the environment says.
+func (a *app) choosingKubernetes(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVar(&a.kubernetes, "kubernetes", "",
+		fmt.Sprintf("minor version of Kubernetes, such as 1.28 (default $%s or the newest)", build.KubernetesVariable))
+	cmd.PreRun = func(*cobra.Command, []string) {
+		if a.kubernetes == "" {
+			a.kubernetes = os.Getenv(build.KubernetesVariable)
+		}
+	}
+	return cmd
 }
 
 func (a *app) build() *cobra.Command {
-	return &cobra.Command{
+	return a.choosingKubernetes(&cobra.Command{
 		Use:   "build",
 		Short: "Build all components without starting them",
 		Args:  cobra.NoArgs,
@@ -84,11 +102,11 @@ func (a *app) build() *cobra.Command {
 			}
 			return b.Prune()
 		},
-	}
+	})
 }
 
 func (a *app) assets() *cobra.Command {
-	return &cobra.Command{
+	return a.choosingKubernetes(&cobra.Command{
 		Use:   "assets",
 		Short: "Build etcd, kube-apiserver and kubectl, and print their folder for KUBEBUILDER_ASSETS",
 		Args:  cobra.NoArgs,
@@ -107,5 +125,5 @@ func (a *app) assets() *cobra.Command {
 			fmt.Fprintln(cmd.OutOrStdout(), folder)
 			return nil
 		},
-	}
+	})
 }

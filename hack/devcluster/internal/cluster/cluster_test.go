@@ -48,14 +48,36 @@ func TestCannotKeep(t *testing.T) {
 func TestUpWithoutAModeKeepsThatOfTheCluster(t *testing.T) {
 	for name, tc := range map[string]struct {
 		existing *record
+		version  string
 		want     node.ProxyMode
 	}{
-		"a new cluster":   {nil, node.NFTables},
-		"an existing one": {&record{ProxyMode: node.IPTables}, node.IPTables},
+		"a new cluster":               {nil, "v1.37.2", node.NFTables},
+		"an existing one":             {&record{ProxyMode: node.IPTables}, "v1.37.2", node.IPTables},
+		"a new one without nftables":  {nil, "v1.28.15", node.IPTables},
+		"one that becomes so old":     {&record{ProxyMode: node.NFTables}, "v1.28.15", node.IPTables},
+		"the first that has nftables": {nil, "v1.31.0", node.NFTables},
 	} {
-		if got := defaultMode(tc.existing); got != tc.want {
+		if got := defaultMode(tc.existing, tc.version); got != tc.want {
 			t.Errorf("%s: got %s, want %s", name, got, tc.want)
 		}
+	}
+}
+
+func TestAModeThatKubeProxyLacksIsRefused(t *testing.T) {
+	for name, tc := range map[string]struct {
+		mode          node.ProxyMode
+		version, want string
+	}{
+		"nftables before it was there":         {node.NFTables, "v1.28.15", "the kube-proxy of Kubernetes v1.28.15 has no mode nftables: choose iptables"},
+		"nftables since then":                  {node.NFTables, "v1.31.4", ""},
+		"iptables, which every kube-proxy has": {node.IPTables, "v1.28.15", ""},
+		"no mode, which leaves the choice":     {"", "v1.28.15", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := checkMode(tc.mode, tc.version); (err == nil) != (tc.want == "") || err != nil && err.Error() != tc.want {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
 	}
 }
 

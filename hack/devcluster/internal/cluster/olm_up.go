@@ -161,11 +161,7 @@ func (c *Cluster) olmDefinitions(ctx context.Context) ([]byte, error) {
 
 // kubectl runs kubectl as the cluster's administrator and returns what it prints.
 func (c *Cluster) kubectl(ctx context.Context, input []byte, args ...string) (string, error) {
-	program, err := c.builder.Binary(build.Kubectl)
-	if err != nil {
-		return "", err
-	}
-	cmd := exec.CommandContext(ctx, program, slices.Concat([]string{"--kubeconfig", c.state.Kubeconfig()}, args)...)
+	cmd := exec.CommandContext(ctx, c.builder.KubectlLink(), slices.Concat([]string{"--kubeconfig", c.state.Kubeconfig()}, args)...)
 	cmd.Env = c.supervisor.Environment(process.Spec{NoProxy: true})
 	cmd.Stdin = bytes.NewReader(input)
 	var output, message bytes.Buffer

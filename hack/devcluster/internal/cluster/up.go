@@ -29,6 +29,13 @@ import (
 // component, and starts afresh otherwise. An empty mode is that of the existing
 // cluster, or the default.
 func (c *Cluster) Up(ctx context.Context, mode node.ProxyMode) error {
+	version, err := c.builder.Version(build.Kubelet)
+	if err != nil {
+		return err
+	}
+	if err := checkMode(mode, version); err != nil {
+		return err
+	}
 	if err := c.builder.Ensure(ctx, build.All()...); err != nil {
 		return err
 	}
@@ -47,12 +54,12 @@ func (c *Cluster) Up(ctx context.Context, mode node.ProxyMode) error {
 		return err
 	}
 	if mode == "" {
-		mode = defaultMode(existing)
+		mode = defaultMode(existing, version)
 	}
 	if err := debian.Ensure(ctx, debian.Requirements(mode == node.IPTables), c.out); err != nil {
 		return errors.Join(err, c.disclaim())
 	}
-	wanted, err := c.wanted(mode)
+	wanted, err := c.wanted(version, mode)
 	if err != nil {
 		return err
 	}
@@ -74,19 +81,25 @@ func (c *Cluster) Up(ctx context.Context, mode node.ProxyMode) error {
 	return nil
 }
 
-func defaultMode(existing *record) node.ProxyMode {
-	if existing != nil {
-		return existing.ProxyMode
+// checkMode refuses a mode that the kube-proxy of a version lacks before anything is built.
+func checkMode(mode node.ProxyMode, version string) error {
+	if modes := node.ProxyModes(version); mode != "" && !slices.Contains(modes, mode) {
+		return fmt.Errorf("the kube-proxy of Kubernetes %s has no mode %s: choose %s", version, mode, modes[0])
 	}
-	return node.NFTables
+	return nil
 }
 
-func (c *Cluster) wanted(mode node.ProxyMode) (record, error) {
-	binaries, err := c.builder.Folder(build.Kubelet)
-	if err != nil {
-		return record{}, err
+// defaultMode is that of the existing cluster, if the version has it.
+func defaultMode(existing *record, version string) node.ProxyMode {
+	modes := node.ProxyModes(version)
+	if existing != nil && slices.Contains(modes, existing.ProxyMode) {
+		return existing.ProxyMode
 	}
-	version, err := c.builder.Version(build.Kubelet)
+	return modes[0]
+}
+
+func (c *Cluster) wanted(version string, mode node.ProxyMode) (record, error) {
+	binaries, err := c.builder.Folder(build.Kubelet)
 	return record{
 		Phase: starting, BootID: process.BootID(), Binaries: filepath.Base(binaries),
 		Version: version, ProxyMode: mode, Started: time.Now(),
@@ -101,7 +114,7 @@ func cannotKeep(existing, wanted record) string {
 	case existing.Phase != running:
 		return "its last start was interrupted"
 	case existing.Binaries != wanted.Binaries:
-		return fmt.Sprintf("it runs %s, this checkout has %s", existing.Binaries, wanted.Binaries)
+		return fmt.Sprintf("it runs %s, and %s is wanted", existing.Binaries, wanted.Binaries)
 	case existing.ProxyMode != wanted.ProxyMode:
 		return fmt.Sprintf("its proxy mode is %s", existing.ProxyMode)
 	}
@@ -201,7 +214,7 @@ func (c *Cluster) start(ctx context.Context, wanted record) error {
 	if err := c.save(wanted); err != nil {
 		return err
 	}
-	hasDNS, err := c.prepare(ctx, wanted.ProxyMode)
+	hasDNS, err := c.prepare(ctx, wanted)
 	if err != nil {
 		return err
 	}
@@ -213,7 +226,7 @@ func (c *Cluster) start(ctx context.Context, wanted record) error {
 }
 
 // prepare makes the folders, certificates and configuration files, and the network.
-func (c *Cluster) prepare(ctx context.Context, mode node.ProxyMode) (hasDNS bool, err error) {
+func (c *Cluster) prepare(ctx context.Context, wanted record) (hasDNS bool, err error) {
 	for _, dir := range []string{"logs", "processes", "config", "registry", "pods"} {
 		if err := os.MkdirAll(c.state.Path(dir), 0o755); err != nil {
 			return false, err
@@ -241,7 +254,7 @@ func (c *Cluster) prepare(ctx context.Context, mode node.ProxyMode) (hasDNS bool
 	if err := giveToCaller(c.state.Kubeconfig()); err != nil {
 		return false, err
 	}
-	if err := node.WriteConfig(c.state, debian.CNIFolder(), mode); err != nil {
+	if err := node.WriteConfig(c.state, debian.CNIFolder(), wanted.ProxyMode, wanted.Version); err != nil {
 		return false, err
 	}
 	hasDNS, err = node.WriteResolvConf(c.state)

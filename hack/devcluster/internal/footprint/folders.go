@@ -22,7 +22,9 @@ const (
 	cniResults     = "/var/lib/cni/results"
 	devicePlugins  = "/var/lib/kubelet/device-plugins"
 	containerLinks = "/var/log/containers"
-	blobCache      = "/var/lib/containers/cache"
+	// podLogs is fixed in the kubelet of Kubernetes 1.28. Later ones have the setting podLogsDir.
+	podLogs   = "/var/log/pods"
+	blobCache = "/var/lib/containers/cache"
 )
 
 // sharedFolders lists the fixed folders with those above them that may be missing too.
@@ -31,7 +33,7 @@ func sharedFolders() []string {
 		"/run/containerd", shimSockets,
 		"/var/lib/cni", cniResults,
 		"/var/lib/kubelet", devicePlugins,
-		containerLinks,
+		containerLinks, podLogs,
 		"/var/lib/containers", blobCache,
 	}
 }
@@ -43,7 +45,8 @@ func (f Footprint) CleanFolders(state layout.State) error {
 	errs := []error{
 		removeShimSockets(state),
 		removeCNIResults(state),
-		removeLinksInto(filepath.Join(containerLinks, "*.log"), state),
+		removeLinksInto(filepath.Join(containerLinks, "*.log"), string(state)),
+		removePodLogs(podLogs, containerLinks, state),
 	}
 	// Nothing marks whose a file is in these, except that they were not there before.
 	for _, dir := range []string{devicePlugins, blobCache} {
@@ -98,9 +101,29 @@ func removeShimSockets(state layout.State) error {
 	return errors.Join(errs...)
 }
 
-// removeLinksInto removes the links into the state folder: the kubelet's to the
+// removePodLogs removes the logs of our Pods, whose UIDs the kubelet's folder has, and the links to them.
+func removePodLogs(logs, links string, state layout.State) error {
+	pods, err := filepath.Glob(state.Path("kubelet", "pods", "*"))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, pod := range pods {
+		// Named after namespace, name and UID.
+		folders, err := filepath.Glob(filepath.Join(logs, "*_"+filepath.Base(pod)))
+		if err != nil {
+			return err
+		}
+		for _, folder := range folders {
+			errs = append(errs, removeLinksInto(filepath.Join(links, "*.log"), folder), os.RemoveAll(folder))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// removeLinksInto removes the links into a folder of ours: the kubelet's to the
 // logs of our Pods.
-func removeLinksInto(pattern string, state layout.State) error {
+func removeLinksInto(pattern, folder string) error {
 	links, err := filepath.Glob(pattern)
 	if err != nil {
 		return err
@@ -108,7 +131,7 @@ func removeLinksInto(pattern string, state layout.State) error {
 	var errs []error
 	for _, link := range links {
 		target, err := os.Readlink(link)
-		if err == nil && strings.HasPrefix(target, string(state)+"/") {
+		if err == nil && strings.HasPrefix(target, folder+"/") {
 			errs = append(errs, remove(link))
 		}
 	}

@@ -59,11 +59,43 @@ func TestOnlyOurContainerLinksAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := removeLinksInto(filepath.Join(links, "*.log"), layout.State(filepath.Join(dir, "state"))); err != nil {
+	if err := removeLinksInto(filepath.Join(links, "*.log"), filepath.Join(dir, "state")); err != nil {
 		t.Fatal(err)
 	}
 	left, err := filepath.Glob(filepath.Join(links, "*"))
 	if err != nil || len(left) != 1 || filepath.Base(left[0]) != "theirs.log" {
 		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// The kubelet of Kubernetes 1.28 writes them outside the state folder.
+func TestOnlyTheLogsOfOurPodsAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	state, logs, links := layout.State(filepath.Join(dir, "state")), filepath.Join(dir, "pods"), filepath.Join(dir, "containers")
+	const ours, theirs = "shop_web-0_1111", "shop_web-0_2222"
+	for _, folder := range []string{state.Path("kubelet", "pods", "1111"), links, filepath.Join(logs, ours, "web"), filepath.Join(logs, theirs, "web")} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, pod := range []string{ours, theirs} {
+		log := filepath.Join(logs, pod, "web", "0.log")
+		if err := os.WriteFile(log, []byte("started"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(log, filepath.Join(links, pod+".log")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := removePodLogs(logs, links, state); err != nil {
+		t.Fatal(err)
+	}
+	for path, kept := range map[string]bool{
+		filepath.Join(logs, ours): false, filepath.Join(links, ours+".log"): false,
+		filepath.Join(logs, theirs, "web", "0.log"): true, filepath.Join(links, theirs+".log"): true,
+	} {
+		if _, err := os.Lstat(path); (err == nil) != kept {
+			t.Errorf("%s: kept is %v, and should be %v", path, err == nil, kept)
+		}
 	}
 }

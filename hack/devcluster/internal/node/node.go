@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"text/template"
 
+	"golang.org/x/mod/semver"
 	"golang.org/x/sys/unix"
 
 	"github.com/critical-service/operator/hack/devcluster/internal/layout"
@@ -30,6 +31,16 @@ const (
 	NFTables ProxyMode = "nftables"
 	IPTables ProxyMode = "iptables"
 )
+
+// ProxyModes are those that the kube-proxy of a version of Kubernetes has without a feature gate, the default first.
+func ProxyModes(kubernetes string) []ProxyMode {
+	if beforeNFTables(kubernetes) {
+		return []ProxyMode{IPTables}
+	}
+	return []ProxyMode{NFTables, IPTables}
+}
+
+func beforeNFTables(kubernetes string) bool { return semver.Compare(kubernetes, "v1.31") < 0 }
 
 // ParseProxyMode checks a mode given by the user.
 func ParseProxyMode(text string) (ProxyMode, error) {
@@ -52,10 +63,16 @@ type settings struct {
 	KubeletPort, KubeletHealthPort                   int
 	ProxyKubeconfig                                  string
 	ProxyMode                                        ProxyMode
+	NodePortAddresses                                string
 	ProxyHealthPort, ProxyMetricsPort                int
 }
 
-func newSettings(state layout.State, cniPlugins string, mode ProxyMode) settings {
+func newSettings(state layout.State, cniPlugins string, mode ProxyMode, kubernetes string) settings {
+	nodePortAddresses := "primary"
+	if beforeNFTables(kubernetes) {
+		// That word came with nftables.
+		nodePortAddresses = topology.NodeIP + "/32"
+	}
 	return settings{
 		Root: state.Path("containerd", "root"), State: state.Path("containerd", "state"),
 		Socket: state.ContainerdSocket(), PKI: state.Path("pki"),
@@ -69,16 +86,18 @@ func newSettings(state layout.State, cniPlugins string, mode ProxyMode) settings
 		Cgroup:     topology.Name, PodLogs: state.Path("pods"), VolumePlugins: state.Path("kubelet", "volume-plugins"),
 		KubeletPort: topology.Kubelet.Number, KubeletHealthPort: topology.KubeletHealth.Number,
 		ProxyKubeconfig: state.ComponentKubeconfig("kube-proxy"), ProxyMode: mode,
-		ProxyHealthPort: topology.KubeProxyHealth.Number, ProxyMetricsPort: topology.KubeProxyMetrics.Number,
+		NodePortAddresses: nodePortAddresses,
+		ProxyHealthPort:   topology.KubeProxyHealth.Number, ProxyMetricsPort: topology.KubeProxyMetrics.Number,
 	}
 }
 
 // registryHosts is the folder in which containerd looks up where an image comes from.
 func registryHosts(state layout.State) string { return state.Path("config", "certs.d") }
 
-// WriteConfig writes the configuration files of containerd, kubelet and kube-proxy.
-func WriteConfig(state layout.State, cniPlugins string, mode ProxyMode) error {
-	values := newSettings(state, cniPlugins, mode)
+// WriteConfig writes the configuration files of containerd, and of kubelet and kube-proxy of a version of Kubernetes.
+// An older kubelet ignores the settings that it does not know.
+func WriteConfig(state layout.State, cniPlugins string, mode ProxyMode, kubernetes string) error {
+	values := newSettings(state, cniPlugins, mode, kubernetes)
 	for name, path := range map[string]string{
 		"containerd.toml": state.Path("config", "containerd.toml"),
 		"hosts.toml":      filepath.Join(registryHosts(state), "_default", "hosts.toml"),

@@ -7,13 +7,14 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestRenderedConfiguration(t *testing.T) {
-	values := newSettings("/state", "/usr/lib/cni", NFTables)
+	values := newSettings("/state", "/usr/lib/cni", NFTables, "v1.37.2")
 	// These two depend on the machine that the test runs on.
 	values.Snapshotter, values.RestrictOOMScore = "overlayfs", false
 	for _, name := range []string{"containerd.toml", "hosts.toml", "cni.conflist", "kubelet.yaml", "kube-proxy.yaml"} {
@@ -34,6 +35,23 @@ func TestRenderedConfiguration(t *testing.T) {
 			}
 			if !bytes.Equal(got, want) {
 				t.Errorf("differs from %s (go test ./internal/node -update rewrites it):\n%s", golden, got)
+			}
+		})
+	}
+}
+
+func TestNodePortsAnswerOnTheNodeOnlyInEveryVersion(t *testing.T) {
+	for name, tc := range map[string]struct {
+		mode                ProxyMode
+		kubernetes, setting string
+	}{
+		"by a word":                           {NFTables, "v1.31.4", "nodePortAddresses: [primary]\n"},
+		"by the address before there was one": {IPTables, "v1.28.15", "nodePortAddresses: [10.244.0.1/32]\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := render("kube-proxy.yaml", newSettings("/state", "/usr/lib/cni", tc.mode, tc.kubernetes))
+			if err != nil || !strings.Contains(string(got), tc.setting) || !strings.Contains(string(got), "\nmode: "+string(tc.mode)+"\n") {
+				t.Errorf("%v, or without %q:\n%s", err, tc.setting, got)
 			}
 		})
 	}
