@@ -122,8 +122,8 @@ func (r *Reconciler) createClaim(ctx context.Context, _ *decide.Snapshot, plan *
 	return done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("PersistentVolumeClaim %q", plan.CreateClaim.Name), err)
 }
 
-// noteImage comes before the Pod, which neither comes nor goes without it: once the Pod has
-// written, the claim must say which image did.
+// noteImage comes before the Pod, which does not go without it: the claim must say which image
+// the data had.
 func (r *Reconciler) noteImage(ctx context.Context, _ *decide.Snapshot, plan *decide.Plan, done *outcome) error {
 	if plan.NoteImage == nil {
 		return nil

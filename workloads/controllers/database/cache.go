@@ -167,7 +167,8 @@ func slimMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 	kept := read.Meta(meta)
 	kept.Finalizers, kept.OwnerReferences = read.Finalizers(meta), read.Owners(meta)
 	kept.Labels = read.Only(meta.Labels, workloadsv1.LabelApp, workloadsv1.LabelDatabase, workloadsv1.LabelTrial, workloadsv1.LabelManagedBy)
-	kept.Annotations = read.OnlyShort(meta.Annotations, workloadsv1.AnnotationSpec, workloadsv1.AnnotationEngine)
+	kept.Annotations = read.OnlyShort(meta.Annotations,
+		workloadsv1.AnnotationSpec, workloadsv1.AnnotationEngine, workloadsv1.AnnotationDefaultImage, workloadsv1.AnnotationCameUp)
 	if image, found := meta.Annotations[workloadsv1.AnnotationImage]; found {
 		kept.Annotations[workloadsv1.AnnotationImage] = read.Short(image, maxImage)
 	}

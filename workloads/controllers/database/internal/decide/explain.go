@@ -119,15 +119,17 @@ var rules = []rule{
 	{
 		when: func(d *decision) bool { return imageProblem(d.newest()) != "" }, reason: workloadsv1.ReasonImagePullFailing,
 		message: func(d *decision) string {
-			return fmt.Sprintf("Image %q cannot be pulled (%s): correct spec.image, or name the registry's Secret in spec.pod.imagePullSecrets.",
-				render.ImageOf(d.Database, d.newest()), imageProblem(d.newest()))
+			verb, origin := d.adviseOnImage()
+			return fmt.Sprintf("Image %q cannot be pulled (%s): %s spec.image, or name the registry's Secret in spec.pod.imagePullSecrets.%s",
+				render.ImageOf(d.Database, d.newest()), imageProblem(d.newest()), verb, origin)
 		}, running: true,
 	},
 	{
 		when: func(d *decision) bool { return d.trial != nil && containerProblem(d.trial) != "" }, reason: workloadsv1.ReasonPodFailing,
 		message: func(d *decision) string {
-			return fmt.Sprintf("Image %q does not print the version of the engine in Pod %q. %s: `kubectl logs %s` says more. Correct spec.image.",
-				render.ImageOf(d.Database, d.trial), d.trial.Name, containerProblem(d.trial), d.trial.Name)
+			verb, origin := d.adviseOnImage()
+			return fmt.Sprintf("Image %q does not print the version of the engine in Pod %q. %s: `kubectl logs %s` says more; %s spec.image.%s",
+				render.ImageOf(d.Database, d.trial), d.trial.Name, containerProblem(d.trial), d.trial.Name, verb, origin)
 		}, running: true,
 	},
 	{
@@ -150,6 +152,19 @@ var rules = []rule{
 
 // answers reports whether the database answers, and is as the spec says.
 func (d *decision) answers() bool { return isReady(d.Pod) && d.trial == nil }
+
+// adviseOnImage says what to do with spec.image and, where it is empty, where the image comes
+// from.
+func (d *decision) adviseOnImage() (verb, origin string) {
+	switch {
+	case d.Database.Spec.Image != "":
+		return "correct", ""
+	case d.had() != "":
+		return "set", " It is empty, so that the image is the one that last had the data."
+	default:
+		return "set", fmt.Sprintf(" It is empty, so that the image is the operator's setting DATABASE_IMAGE_%s.", strings.ToUpper(string(d.Database.Spec.Type)))
+	}
+}
 
 // howToSaveTheData says what can be done while a claim is being deleted, which nothing stops.
 func howToSaveTheData(d *decision) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -107,30 +108,62 @@ func TestAClaimIsNeverDeletedAndNeverShrinks(t *testing.T) {
 }
 
 // An engine may not read what another version of it wrote: the operator's setting is for data
-// that no engine has had, and which one has it is noted before there is a Pod.
+// that no engine has had.
 func TestDataIsGivenToAnotherImageOnlyByTheSpec(t *testing.T) {
-	given, noted := 0, 0
+	given := 0
 	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
-		if plan.CreatePod == nil || s.Database.Spec.Storage == nil {
+		if plan.CreatePod == nil || s.Claim == nil || s.Database.Spec.Image != "" || s.Claim.Annotations[workloadsv1.AnnotationImage] == "" {
 			return
 		}
-		gets, claim := plan.CreatePod.Spec.Containers[0].Image, plan.CreateClaim
-		switch {
-		case plan.NoteImage != nil:
-			noted++
-			g.Expect(plan.NoteImage.From).To(BeIdenticalTo(s.Claim), "one that has changed since is not written")
-			claim = plan.NoteImage.To
-		case claim == nil:
-			claim = s.Claim
-		}
-		g.Expect(claim.Annotations).To(HaveKeyWithValue(workloadsv1.AnnotationImage, gets))
-		if s.Claim != nil && s.Database.Spec.Image == "" && s.Claim.Annotations[workloadsv1.AnnotationImage] != "" {
-			given++
-			g.Expect(gets).To(Equal(s.Claim.Annotations[workloadsv1.AnnotationImage]))
-		}
+		given++
+		g.Expect(plan.CreatePod.Spec.Containers[0].Image).To(Equal(s.Claim.Annotations[workloadsv1.AnnotationImage]))
 	})
 	NewWithT(t).Expect(given).To(BeNumerically(">", 0))
+}
+
+// What never came up may not exist, or cannot read the data.
+func TestAnImageThatNeverCameUpIsNotNoted(t *testing.T) {
+	before, while := 0, 0
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+		if plan.CreateClaim != nil && !hasComeUp(s) {
+			g.Expect(plan.CreateClaim.Annotations).NotTo(HaveKey(workloadsv1.AnnotationImage))
+		}
+		changes := plan.ChangeClaim
+		if plan.NoteImage != nil {
+			before++
+			g.Expect(plan.RemovePod).NotTo(BeNil())
+			changes = append(slices.Clone(changes), *plan.NoteImage)
+		}
+		for _, change := range changes {
+			g.Expect(change.From).To(BeIdenticalTo(s.Claim), "one that has changed since is not written")
+			noted := change.To.Annotations[workloadsv1.AnnotationImage]
+			if noted == s.Claim.Annotations[workloadsv1.AnnotationImage] {
+				continue
+			}
+			while++
+			g.Expect(hasComeUp(s)).To(BeTrue())
+			g.Expect(noted).To(Equal(s.Pod.Spec.Containers[0].Image))
+		}
+	})
+	NewWithT(t).Expect(before).To(BeNumerically(">", 0))
+	NewWithT(t).Expect(while).To(BeNumerically(">", before))
+}
+
+// Once it is gone, only the claim knows which image the data had.
+func TestAPodGoesOnceItsImageIsNoted(t *testing.T) {
+	noted := 0
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+		if plan.RemovePod == nil || plan.RemovePod.Successor == nil || s.Claim == nil || !hasComeUp(s) {
+			return
+		}
+		noted++
+		g.Expect(carriedOut(*s, plan).Claim.Annotations).To(HaveKeyWithValue(workloadsv1.AnnotationImage, s.Pod.Spec.Containers[0].Image))
+	})
 	NewWithT(t).Expect(noted).To(BeNumerically(">", 0))
+}
+
+func hasComeUp(s *decide.Snapshot) bool {
+	return s.Pod != nil && (len(s.Pod.Status.Conditions) > 0 || s.Pod.Annotations[workloadsv1.AnnotationCameUp] != "")
 }
 
 // What the dry run accepts must be what is made when the last Pod is gone.
@@ -141,7 +174,9 @@ func TestTheNextPodIsTheOneThatTheAPIServerWasAskedAbout(t *testing.T) {
 			return
 		}
 		next := carriedOut(*s, plan)
-		next.Image = "mongo:9.9"
+		if s.Database.Spec.Image != "" || next.Claim != nil && next.Claim.Annotations[workloadsv1.AnnotationImage] != "" {
+			next.Image = "mongo:9.9" // Of data that no engine has had, it is what the next Pod has.
+		}
 		if made := decide.Decide(next).CreatePod; made != nil {
 			replaced++
 			g.Expect(made.Spec).To(Equal(plan.RemovePod.Successor.Spec))

@@ -177,11 +177,12 @@ func (d *decision) changeClaim() {
 	}
 }
 
-// noteImage notes on the claim which image its data is given to: before the Pod is made that
-// brings it there, and where the note is lost: while there is a Pod that has the image.
+// noteImage notes on the claim which image came up with its data, at the latest before that
+// Pod is taken away. An image that never came up is not noted: it may be one that does not
+// exist, or cannot read the data.
 func (d *decision) noteImage() {
-	pod := cmp.Or(d.plan.CreatePod, d.ours())
-	if pod == nil || d.Database.Spec.Storage == nil || d.conflict != "" || d.earlier != "" {
+	pod := d.ours()
+	if pod == nil || !d.hasComeUp(pod) || d.Database.Spec.Storage == nil || d.conflict != "" || d.earlier != "" {
 		return
 	}
 	image := render.ImageOf(d.Database, pod)
@@ -198,7 +199,7 @@ func (d *decision) noteImage() {
 		From: d.Claim, To: noted, What: "the note of the image",
 		Remedy: "Let it set the annotation " + workloadsv1.AnnotationImage + ": without it, another setting of the operator could bring the data to an engine that cannot read it.",
 	}
-	if d.plan.CreatePod != nil || d.plan.RemovePod != nil {
+	if d.plan.RemovePod != nil {
 		d.plan.NoteImage = &change
 		return
 	}

@@ -17,10 +17,16 @@ func isReady(pod *corev1.Pod) bool {
 	})
 }
 
-// isUp reports whether the engine has come up in a Pod: it may be too busy to answer just now.
-func (d *decision) isUp(pod *corev1.Pod) bool {
-	status := statusOf(d.Database, pod)
+// isUp reports whether the engine is up in a Pod: it may be too busy to answer just now.
+func (s *Snapshot) isUp(pod *corev1.Pod) bool {
+	status := statusOf(s.Database, pod)
 	return isReady(pod) || status != nil && status.State.Running != nil && status.Started != nil && *status.Started
+}
+
+// hasComeUp reports whether the engine has come up in a Pod at least once. It may be
+// starting again just now.
+func (s *Snapshot) hasComeUp(pod *corev1.Pod) bool {
+	return s.isUp(pod) || pod.Annotations[workloadsv1.AnnotationCameUp] != ""
 }
 
 // hasPassed reports whether a trial has ended well. Containers that others put beside that

@@ -59,10 +59,25 @@ func TestHowADatabaseStands(t *testing.T) {
 			waiting("ContainerCreating"), workloadsv1.ReasonStarting, []string{"is starting"},
 		},
 		"an image that cannot be pulled": {
-			waiting("ImagePullBackOff"), workloadsv1.ReasonImagePullFailing, []string{`"mongo:4.0"`, "correct spec.image"},
+			func(s *decide.Snapshot) {
+				s.Database.Spec.Image = image
+				waiting("ImagePullBackOff")(s)
+			},
+			workloadsv1.ReasonImagePullFailing, []string{`"mongo:4.0"`, "correct spec.image, or name the registry's Secret in spec.pod.imagePullSecrets"},
 		},
 		"an image that cannot be pulled, a moment before": {
-			waiting("ErrImagePull"), workloadsv1.ReasonImagePullFailing, []string{"correct spec.image"},
+			waiting("ErrImagePull"), workloadsv1.ReasonImagePullFailing, []string{"`kubectl describe pod orders` has the answer of the registry"},
+		},
+		"an image that cannot be pulled, and is the operator's setting": {
+			func(s *decide.Snapshot) {
+				delete(s.Claim.Annotations, workloadsv1.AnnotationImage)
+				neverUp(s)
+				waiting("ErrImagePull")(s)
+			},
+			workloadsv1.ReasonImagePullFailing, []string{"set spec.image, or", "It is empty, so that the image is the operator's setting DATABASE_IMAGE_MONGO."},
+		},
+		"an image that cannot be pulled, and had the data": {
+			waiting("ErrImagePull"), workloadsv1.ReasonImagePullFailing, []string{"set spec.image, or", "It is empty, so that the image is the one that last had the data."},
 		},
 		"a container that cannot be created": {
 			waiting("CreateContainerConfigError"), workloadsv1.ReasonPodFailing, []string{"waits in CreateContainerConfigError"},

@@ -112,7 +112,7 @@ func TestHowTheNextPodIsTriedOut(t *testing.T) {
 					ExitCode: 128, Reason: "StartError", Message: `failed to create containerd task: OCI runtime create failed: exec: "mongod": executable file not found in $PATH`,
 				}
 			}),
-			waited, workloadsv1.ReasonPodFailing, []string{`exec: "mongod": executable file not found`, "kubectl logs orders-trial", "Correct spec.image", goesOn},
+			waited, workloadsv1.ReasonPodFailing, []string{`exec: "mongod": executable file not found`, "kubectl logs orders-trial", "correct spec.image", goesOn},
 		},
 		"no node takes it": {
 			all(tried(corev1.ContainerState{}), func(s *decide.Snapshot) {

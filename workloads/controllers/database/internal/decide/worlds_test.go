@@ -80,8 +80,13 @@ func randomPod(r *rand.Rand, d *workloadsv1.Database) *corev1.Pod {
 	pod := render.Pod(d, one(r, "mongo:7.0", image))
 	pod.CreationTimestamp, pod.UID = metav1.NewTime(now.Add(-one(r, time.Second, time.Hour))), "of-pod"
 	pod.Status.Phase = one(r, corev1.PodPending, corev1.PodRunning, corev1.PodRunning, corev1.PodFailed)
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: string(d.Spec.Type), State: one(r,
+		corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, waits("CrashLoopBackOff", ""), waits("ImagePullBackOff", ""))}}
 	if pod.Status.Phase == corev1.PodRunning && r.IntN(2) == 0 {
 		makeReady(pod)
+	}
+	if r.IntN(2) == 0 {
+		pod.Annotations[workloadsv1.AnnotationCameUp] = "true"
 	}
 	switch r.IntN(9) {
 	case 0:

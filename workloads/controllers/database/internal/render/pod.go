@@ -54,6 +54,9 @@ func Pod(d *workloadsv1.Database, image string) *corev1.Pod {
 		made.Spec.ImagePullSecrets = append(made.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
 	}
 	made.Annotations = map[string]string{workloadsv1.AnnotationSpec: SpecHash(d, image), workloadsv1.AnnotationImage: image}
+	if d.Spec.Image == "" {
+		made.Annotations[workloadsv1.AnnotationDefaultImage] = "true"
+	}
 	return made
 }
 
