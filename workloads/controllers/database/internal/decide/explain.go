@@ -199,8 +199,8 @@ func (d *decision) explain() {
 			continue
 		}
 		message := rule.message(d)
-		if pod := d.ours(); rule.running && pod != nil && pod.DeletionTimestamp == nil && isReady(pod) {
-			message = text.Shorten(message, maxMessage-len(goesOn)) + goesOn
+		if rule.running {
+			message = d.whatRuns(message)
 		}
 		d.conditions().Set(workloadsv1.ConditionReady, rule.answers, rule.reason, bounded(message))
 		if rule.unwatched {
@@ -210,5 +210,16 @@ func (d *decision) explain() {
 	}
 }
 
-// goesOn is added to a problem that takes nothing away.
-const goesOn = " Until then, the database answers as it did."
+// whatRuns adds to a problem that takes nothing away what becomes of the Pod that is there.
+func (d *decision) whatRuns(message string) string {
+	const goesOn = " Until then, the database answers as it did."
+	more, pod := "", d.ours()
+	switch {
+	case pod == nil || pod.DeletionTimestamp != nil:
+	case isReady(pod):
+		more = goesOn
+	case d.trial != nil:
+		more = fmt.Sprintf(" Pod %q, which does not answer, is kept until then: to have it replaced untried, delete it.", pod.Name)
+	}
+	return text.Shorten(message, maxMessage-len(more)) + more
+}

@@ -34,6 +34,9 @@ func randomWorld(r *rand.Rand) decide.Snapshot {
 			d.Spec.Storage.DeletionPolicy = one(r, workloadsv1.DeletionRetain, workloadsv1.DeletionDelete)
 		}
 	})
+	if r.IntN(16) == 0 {
+		d.Spec.Pod.Resources.Limits = workloadsv1.Quantities{corev1.ResourceMemory: "1e.5"}
+	}
 	s := decide.Snapshot{Now: now, Database: d, Image: image}
 	if r.IntN(3) > 0 {
 		s.Pod = randomPod(r, d)
