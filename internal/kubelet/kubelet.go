@@ -42,11 +42,16 @@ var (
 )
 
 // Waiting says why a container waits that needs a change; nil if it starts in good order, or
-// waits for its next start after it ended: see Ended.
+// waits for its next start after it ended: see Ended. Of the container, what is not known may
+// be empty.
 func Waiting(of *corev1.Container, wait *corev1.ContainerStateWaiting) *Problem {
 	switch {
 	case slices.Contains(imageReasons, wait.Reason):
-		return &Problem{Image, fmt.Sprintf("cannot get its image %q", quote.Line(of.Image)), quote.ImagePull(wait.Message, wait.Reason)}
+		named := ""
+		if of.Image != "" {
+			named = fmt.Sprintf(" %q", quote.Line(of.Image))
+		}
+		return &Problem{Image, "cannot get its image" + named, quote.ImagePull(wait.Message, wait.Reason)}
 	case slices.Contains(configReasons, wait.Reason):
 		return &Problem{Config, "cannot be created", quote.ContainerStart(wait.Message, wait.Reason)}
 	case slices.Contains(startReasons, wait.Reason):

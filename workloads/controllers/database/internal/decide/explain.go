@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/critical-service/operator/internal/kubelet"
 	"github.com/critical-service/operator/internal/text"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/controllers/database/internal/render"
@@ -117,20 +118,16 @@ var rules = []rule{
 		}, running: true,
 	},
 	{
-		when: func(d *decision) bool { return imageProblem(d.newest()) != "" }, reason: workloadsv1.ReasonImagePullFailing,
+		when: func(d *decision) bool { return d.imageProblem(d.newest()) != "" }, reason: workloadsv1.ReasonImagePullFailing,
 		message: func(d *decision) string {
 			verb, origin := d.adviseOnImage()
 			return fmt.Sprintf("Image %q cannot be pulled (%s): %s spec.image, or name the registry's Secret in spec.pod.imagePullSecrets.%s",
-				render.ImageOf(d.Database, d.newest()), imageProblem(d.newest()), verb, origin)
+				render.ImageOf(d.Database, d.newest()), d.imageProblem(d.newest()), verb, origin)
 		}, running: true,
 	},
 	{
-		when: func(d *decision) bool { return d.trial != nil && containerProblem(d.trial) != "" }, reason: workloadsv1.ReasonPodFailing,
-		message: func(d *decision) string {
-			verb, origin := d.adviseOnImage()
-			return fmt.Sprintf("Image %q does not print the version of the engine in Pod %q. %s: `kubectl logs %s` says more; %s spec.image.%s",
-				render.ImageOf(d.Database, d.trial), d.trial.Name, containerProblem(d.trial), d.trial.Name, verb, origin)
-		}, running: true,
+		when: func(d *decision) bool { return d.trial != nil && d.failureOf(d.trial) != nil }, reason: workloadsv1.ReasonPodFailing,
+		message: failureOfTrial, running: true,
 	},
 	{
 		when: func(d *decision) bool { return d.trial != nil }, reason: workloadsv1.ReasonReplacing,
@@ -139,9 +136,10 @@ var rules = []rule{
 		}, running: true,
 	},
 	{
-		when: func(d *decision) bool { return containerProblem(d.Pod) != "" }, reason: workloadsv1.ReasonPodFailing,
+		when: func(d *decision) bool { return d.failureOf(d.Pod) != nil }, reason: workloadsv1.ReasonPodFailing,
 		message: func(d *decision) string {
-			return fmt.Sprintf("%s: `kubectl logs %s` says why.", containerProblem(d.Pod), d.Pod.Name)
+			failure := d.failureOf(d.Pod)
+			return fmt.Sprintf("%s: %s.", failure.says, d.remedy(failure))
 		},
 	},
 	{
@@ -152,6 +150,17 @@ var rules = []rule{
 
 // answers reports whether the database answers, and is as the spec says.
 func (d *decision) answers() bool { return isReady(d.Pod) && d.trial == nil }
+
+// failureOfTrial says why a trial does not end well.
+func failureOfTrial(d *decision) string {
+	failure := d.failureOf(d.trial)
+	if failure.kind == kubelet.Memory {
+		return fmt.Sprintf("Pod %q, which tries out what the spec says now, fails. %s: %s.", d.trial.Name, failure.says, d.remedy(failure))
+	}
+	verb, origin := d.adviseOnImage()
+	return fmt.Sprintf("Image %q does not print the version of the engine in Pod %q. %s: %s says more; %s spec.image.%s",
+		render.ImageOf(d.Database, d.trial), d.trial.Name, failure.says, failure.command, verb, origin)
+}
 
 // adviseOnImage says what to do with spec.image and, where it is empty, where the image comes
 // from.

@@ -6,6 +6,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -22,6 +23,23 @@ func waiting(reason string) func(*decide.Snapshot) {
 		s.Pod.Status = corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
 			Name: "mongo", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}},
 		}}}
+	}
+}
+
+// ended lets the container end again and again.
+func ended(reason string, code int32) func(*decide.Snapshot) {
+	return func(s *decide.Snapshot) {
+		waiting("CrashLoopBackOff")(s)
+		s.Pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason}
+	}
+}
+
+// beside is a container that others have put before that of the engine, which runs.
+func beside(other corev1.ContainerStatus) func(*decide.Snapshot) {
+	return func(s *decide.Snapshot) {
+		s.Pod.Status = corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{
+			other, {Name: "mongo", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, Ready: true, Started: new(true)},
+		}}
 	}
 }
 
@@ -80,14 +98,44 @@ func TestHowADatabaseStands(t *testing.T) {
 			waiting("ErrImagePull"), workloadsv1.ReasonImagePullFailing, []string{"set spec.image, or", "It is empty, so that the image is the one that last had the data."},
 		},
 		"a container that cannot be created": {
-			waiting("CreateContainerConfigError"), workloadsv1.ReasonPodFailing, []string{"waits in CreateContainerConfigError"},
+			func(s *decide.Snapshot) {
+				waiting("CreateContainerConfigError")(s)
+				s.Pod.Status.ContainerStatuses[0].State.Waiting.Message = "couldn't find key password in Secret shop/own"
+			},
+			workloadsv1.ReasonPodFailing,
+			[]string{`Container "mongo" cannot be created (couldn't find key password in Secret shop/own): put that right; ` + "`kubectl describe pod orders` says more"},
+		},
+		"a container that waits for what is not known": {
+			waiting("SomethingNew"), workloadsv1.ReasonPodFailing, []string{`Container "mongo" waits in SomethingNew`},
+		},
+		"an image whose signature is not valid": {
+			waiting("SignatureValidationFailed"), workloadsv1.ReasonImagePullFailing, []string{`"mongo:4.0"`},
+		},
+		"an engine that needs more memory than its limit": {
+			func(s *decide.Snapshot) {
+				ended("OOMKilled", 137)(s)
+				s.Database.Spec.Pod.Resources.Limits = workloadsv1.Quantities{corev1.ResourceMemory: "32Mi"}
+				s.Pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("32Mi")}
+				s.Pod.Annotations[workloadsv1.AnnotationSpec] = render.SpecHash(s.Database, image)
+			},
+			workloadsv1.ReasonPodFailing, []string{`needs more memory than its limit of 32Mi: raise spec.pod.resources.limits.memory.`},
+		},
+		"an engine that needs more memory than the limit that the namespace gives it": {
+			ended("OOMKilled", 137), workloadsv1.ReasonPodFailing, []string{"set spec.pod.resources.limits.memory, which is empty."},
+		},
+		"a container of others whose image cannot be pulled": {
+			beside(corev1.ContainerStatus{Name: "istio-proxy", State: waits("ImagePullBackOff", "")}),
+			workloadsv1.ReasonPodFailing, []string{`Container "istio-proxy", which is not of this operator, cannot get its image: ` + "`kubectl describe pod orders` says more."},
+		},
+		"a container of others, beside an engine whose image cannot be pulled": {
+			func(s *decide.Snapshot) {
+				beside(corev1.ContainerStatus{Name: "istio-proxy", State: waits("CrashLoopBackOff", "")})(s)
+				s.Pod.Status.ContainerStatuses[1].State = waits("ErrImagePull", "not found")
+			},
+			workloadsv1.ReasonImagePullFailing, []string{`Image "mongo:4.0" cannot be pulled (not found)`},
 		},
 		"a container that ends again and again": {
-			func(s *decide.Snapshot) {
-				waiting("CrashLoopBackOff")(s)
-				s.Pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 14, Reason: "Error"}
-			},
-			workloadsv1.ReasonPodFailing, []string{`Container "mongo" ended with exit code 14 (Error)`, "kubectl logs orders"},
+			ended("Error", 14), workloadsv1.ReasonPodFailing, []string{`Container "mongo" ended with exit code 14 (Error)`, "`kubectl logs orders -c mongo` says more"},
 		},
 		"a Pod that no node takes": {
 			notScheduled, workloadsv1.ReasonUnschedulable, []string{"Insufficient cpu", "spec.pod"},

@@ -126,7 +126,13 @@ func TestHowTheNextPodIsTriedOut(t *testing.T) {
 					ExitCode: 128, Reason: "StartError", Message: `failed to create containerd task: OCI runtime create failed: exec: "mongod": executable file not found in $PATH`,
 				}
 			}),
-			waited, workloadsv1.ReasonPodFailing, []string{`exec: "mongod": executable file not found`, "kubectl logs orders-trial", "correct spec.image", goesOn},
+			waited, workloadsv1.ReasonPodFailing, []string{`exec: "mongod": executable file not found`, "`kubectl describe pod orders-trial` says more; correct spec.image", goesOn},
+		},
+		"a limit that is too small to print a version": {
+			all(tried(waits("CrashLoopBackOff", "")), func(s *decide.Snapshot) {
+				s.Trial.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}
+			}),
+			waited, workloadsv1.ReasonPodFailing, []string{`Pod "orders-trial", which tries out what the spec says now, fails`, "spec.pod.resources.limits.memory", goesOn},
 		},
 		"no node takes it": {
 			all(tried(corev1.ContainerState{}), noNode), waited, workloadsv1.ReasonUnschedulable, []string{`No node takes Pod "orders-trial"`, "change spec.pod", goesOn},
