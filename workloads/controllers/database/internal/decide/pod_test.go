@@ -7,11 +7,93 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/controllers/database/internal/decide"
 	"github.com/critical-service/operator/workloads/internal/fallback"
 )
+
+func TestWhatIsDoneWithThePod(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		change func(*decide.Snapshot)
+		want   func(g Gomega, plan *decide.Plan)
+	}{
+		"another image replaces it, once that was tried out and the API server accepts the next": {
+			func(s *decide.Snapshot) { s.Database.Spec.Image = nextImage; tried(passed())(s) },
+			func(g Gomega, plan *decide.Plan) {
+				g.Expect(plan.RemovePod.Successor.Spec.Containers[0].Image).To(Equal(nextImage))
+				g.Expect(plan.RemovePod.Force).To(BeFalse())
+			},
+		},
+		"other nodes replace it, once they were tried out": {
+			func(s *decide.Snapshot) { s.Database.Spec.Pod.NodeSelector = map[string]string{"disk": "fast"} },
+			func(g Gomega, plan *decide.Plan) {
+				g.Expect(plan.CreateTrial.Pod.Spec.NodeSelector).To(HaveKeyWithValue("disk", "fast"))
+				g.Expect(plan.CreateTrial.Successor.Spec.NodeSelector).To(HaveKeyWithValue("disk", "fast"))
+			},
+		},
+		"another setting of the operator does not": {
+			func(s *decide.Snapshot) { s.Image = "mongo:8.0" }, nothing,
+		},
+		"an image that an admission webhook has put there does not": {
+			func(s *decide.Snapshot) { s.Pod.Spec.Containers[0].Image = "mirror.example.com/mongo:4.0" }, nothing,
+		},
+		"another type of the Service does not": {
+			func(s *decide.Snapshot) { s.Database.Spec.Service.Type = workloadsv1.DatabaseServiceClusterIP },
+			func(g Gomega, plan *decide.Plan) {
+				g.Expect(plan.RemovePod).To(BeNil())
+				g.Expect(plan.Service.Spec.Type).To(Equal(corev1.ServiceTypeClusterIP))
+			},
+		},
+		"labels that a user took off are put back": {
+			func(s *decide.Snapshot) { delete(s.Pod.Labels, workloadsv1.LabelDatabase) },
+			func(g Gomega, plan *decide.Plan) {
+				g.Expect(plan.ChangePod.To.Labels).To(HaveKeyWithValue(workloadsv1.LabelDatabase, "orders"))
+				g.Expect(plan.RemovePod).To(BeNil())
+			},
+		},
+		"one that was orphaned is taken back": {
+			func(s *decide.Snapshot) { s.Pod.OwnerReferences = nil },
+			func(g Gomega, plan *decide.Plan) {
+				g.Expect(metav1.GetControllerOf(plan.ChangePod.To).UID).To(Equal(database().UID))
+			},
+		},
+		"one that was evicted is replaced": {
+			func(s *decide.Snapshot) {
+				s.Pod.Status.Phase, s.Pod.CreationTimestamp = corev1.PodFailed, metav1.NewTime(now.Add(-time.Minute))
+			},
+			func(g Gomega, plan *decide.Plan) { g.Expect(plan.RemovePod).NotTo(BeNil()) },
+		},
+		"one that a node rejects at once is replaced a while later": {
+			func(s *decide.Snapshot) {
+				s.Pod.Status.Phase, s.Pod.CreationTimestamp = corev1.PodFailed, metav1.NewTime(now.Add(-time.Second))
+			},
+			func(g Gomega, plan *decide.Plan) {
+				g.Expect(plan.RemovePod).To(BeNil())
+				g.Expect(plan.RecheckAfter).To(Equal(9 * time.Second))
+			},
+		},
+		"one without a volume on a lost node is forced": {
+			func(s *decide.Snapshot) {
+				withoutStorage(s.Database)
+				s.Pod, s.Claim = podOf(s.Database), nil
+				ending(s.Pod, time.Minute)
+			},
+			func(g Gomega, plan *decide.Plan) { g.Expect(plan.RemovePod.Force).To(BeTrue()) },
+		},
+		"one with a volume on a lost node is waited for": {
+			func(s *decide.Snapshot) { ending(s.Pod, time.Hour) }, nothing,
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			plan := decide.Decide(running(c.change))
+			c.want(NewWithT(t), &plan)
+		})
+	}
+}
+
+func nothing(g Gomega, plan *decide.Plan) { g.Expect(plan.IsEmpty()).To(BeTrue(), "%+v", plan) }
 
 // With storage, the setting of the operator is for the first Pod only.
 func TestWhichImageTheNextPodHas(t *testing.T) {
