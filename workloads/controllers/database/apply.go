@@ -35,14 +35,22 @@ type outcome struct {
 // wasRefused reports whether the status has to say something else than planned.
 func (o *outcome) wasRefused() bool { return o.refusal != nil || o.fallbackRefused != "" }
 
-// refused takes an error that only a person can remove for a fact to decide on. The first
-// one is the cause of the others.
+// allow is what to do about a refusal that is neither a quota's nor a failure.
+const allow = "Correct the spec, or have it allowed: limit range, Pod Security level, admission policy, permission."
+
+// refused takes an error that only a person can remove for a fact to decide on.
 func (o *outcome) refused(reason, what string, err error) error {
+	return o.refusedWith(reason, what, allow, err)
+}
+
+// refusedWith is refused with a remedy of its own. The first refusal is the cause of the
+// others.
+func (o *outcome) refusedWith(reason, what, remedy string, err error) error {
 	if !fault.IsRefusal(err) {
 		return err
 	}
 	if o.refusal == nil {
-		o.refusal = &decide.Refusal{Reason: reason, Message: fmt.Sprintf("The API server refuses %s: %s", what, err.Error())}
+		o.refusal = &decide.Refusal{Reason: reason, Message: fmt.Sprintf("The API server refuses %s: %s", what, fault.Refusal(err, remedy))}
 	}
 	return nil
 }
@@ -141,10 +149,7 @@ func (r *Reconciler) changeClaim(ctx context.Context, _ *decide.Snapshot, plan *
 
 func (r *Reconciler) patchClaim(ctx context.Context, change *decide.Change[*corev1.PersistentVolumeClaim], reason string, done *outcome) error {
 	err := write.Patch(ctx, r.client, change.From, change.To.DeepCopy())
-	if fault.IsRefusal(err) {
-		err = fmt.Errorf("%w. %s", err, change.Remedy)
-	}
-	return done.refused(reason, fmt.Sprintf("%s of PersistentVolumeClaim %q", change.What, change.To.Name), err)
+	return done.refusedWith(reason, fmt.Sprintf("%s of PersistentVolumeClaim %q", change.What, change.To.Name), change.Remedy, err)
 }
 
 func (r *Reconciler) pod(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan, done *outcome) error {

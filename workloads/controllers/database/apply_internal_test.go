@@ -107,3 +107,71 @@ func TestWhatChangedMeanwhileIsReadAgain(t *testing.T) {
 		})
 	}
 }
+
+// What the API server says does not say what to do.
+func TestARefusalSaysWhatToDo(t *testing.T) {
+	const quota = "Raise the quota, or ask for less."
+	d := &workloadsv1.Database{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "orders", UID: "1"},
+		Spec:       workloadsv1.DatabaseSpec{Type: workloadsv1.DatabaseMongo, Storage: &workloadsv1.DatabaseStorage{Size: "1Gi"}},
+	}
+	grown := render.Claim(d)
+	grown.Annotations["example.com/grown"] = "true"
+	pod := decide.Plan{CreatePod: render.Pod(d, "mongo:4.0")}
+	growth := decide.Plan{ChangeClaim: []decide.Change[*corev1.PersistentVolumeClaim]{{
+		From: render.Claim(d), To: grown, What: "growth to 2Gi", Remedy: "Set allowVolumeExpansion of the StorageClass.",
+	}}}
+	protection := decide.Plan{Fallback: fallback.Change{Apply: fallback.For(render.Service(d), render.Owner(d), nil)}}
+	full := apierrors.NewForbidden(corev1.Resource("pods"), "orders", errors.New("exceeded quota: small"))
+	denied := apierrors.NewForbidden(corev1.Resource("pods"), "orders", errors.New("no"))
+	fails := apierrors.NewInternalError(errors.New("failed calling webhook"))
+	for sentence, c := range map[string]struct {
+		plan decide.Plan
+		err  error
+		says string
+	}{
+		"a Pod, by a quota":                  {pod, full, quota},
+		"a Pod, by a policy":                 {pod, denied, allow},
+		"a Pod, by a webhook that fails":     {pod, fails, "an admission webhook fails"},
+		"a larger claim, by a quota":         {growth, full, quota},
+		"a larger claim, by its class":       {growth, denied, "Set allowVolumeExpansion of the StorageClass."},
+		"a ServiceFallback, by a quota":      {protection, full, quota + " Or set spec.fallback.none"},
+		"a ServiceFallback, by a policy":     {protection, denied, "Have it allowed: admission policy, permission. Or set spec.fallback.none"},
+		"a Service, which is missing":        {decide.Plan{Service: render.Service(d)}, full, quota},
+		"a password":                         {decide.Plan{Generate: true}, full, quota},
+		"a claim":                            {decide.Plan{CreateClaim: render.Claim(d)}, full, quota},
+		"a trial":                            {decide.Plan{CreateTrial: &decide.Trial{Pod: pod.CreatePod, Successor: pod.CreatePod}}, full, quota},
+		"a Pod that would be the next":       {decide.Plan{RemovePod: &decide.Removal{Pod: pod.CreatePod, Successor: pod.CreatePod}}, full, quota},
+		"labels of a Pod that were put back": {decide.Plan{ChangePod: &decide.Change[*corev1.Pod]{From: &corev1.Pod{}, To: pod.CreatePod}}, denied, allow},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			scheme := runtime.NewScheme()
+			known := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, workloadsv1.AddToScheme)
+			g.Expect(known.AddToScheme(scheme)).To(Succeed())
+			stored := fake.NewClientBuilder().WithScheme(scheme).WithObjects(d.DeepCopy()).Build()
+			r := &Reconciler{observer: observer{live: stored}, client: interceptor.NewClient(stored, interceptor.Funcs{
+				Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+					return c.err
+				},
+				Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return c.err },
+				Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+					return c.err
+				},
+			})}
+			snap := &decide.Snapshot{Database: d, Fallback: fallback.Seen{Served: true}}
+			done, err := r.apply(t.Context(), snap, &c.plan)
+			g.Expect(err).NotTo(HaveOccurred())
+			said := ""
+			if done.refusal != nil {
+				said = done.refusal.Message
+			} else {
+				snap.Fallback.Refused = done.fallbackRefused
+				for _, condition := range decide.Decide(*snap).Status.Conditions {
+					said += condition.Message
+				}
+			}
+			g.Expect(said).To(ContainSubstring(c.says))
+		})
+	}
+}

@@ -177,7 +177,7 @@ func TestWhatIsWrongIsSaidWithItsRemedy(t *testing.T) {
 					Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")},
 				}})
 			},
-			reason: workloadsv1.ReasonCreateDenied, words: []string{"exceeded quota: none"},
+			reason: workloadsv1.ReasonCreateDenied, words: []string{"exceeded quota: none", "Raise the quota, or ask for less."},
 			remedy: func(d *database) { d.remove(&corev1.ResourceQuota{ObjectMeta: d.named("none")}) },
 		},
 		"its image is that of another engine": {

@@ -92,7 +92,7 @@ type Plan struct {
 // Change is an object as it is, and as it is to be.
 type Change[T any] struct {
 	From, To T
-	// What says what changes, and Remedy what to do where that is refused.
+	// What says what changes, and Remedy what to do where that is refused, but by a quota.
 	What, Remedy string
 }
 
