@@ -26,14 +26,21 @@ type outcome struct {
 	created, removed, tried *corev1.Pod
 	// generated is a Secret with a new password.
 	generated *corev1.Secret
-	// refusal is what the API server did not accept, and fallbackRefused why it did not
-	// accept the ServiceFallback.
-	refusal         *decide.Refusal
-	fallbackRefused string
+	// refusal is what the API server did not accept, and fallback what is known of the
+	// ServiceFallback where it did not accept that.
+	refusal  *decide.Refusal
+	fallback *fallback.Seen
 }
 
-// wasRefused reports whether the status has to say something else than planned.
-func (o *outcome) wasRefused() bool { return o.refusal != nil || o.fallbackRefused != "" }
+// tell tells a Snapshot what was refused, and reports whether the status has to say something
+// else than planned.
+func (o *outcome) tell(snap *decide.Snapshot) bool {
+	snap.Refusal = o.refusal
+	if o.fallback != nil {
+		snap.Fallback = *o.fallback
+	}
+	return o.refusal != nil || o.fallback != nil
+}
 
 // allow is what to do about a refusal that is neither a quota's nor a failure.
 const allow = "Correct the spec, or have it allowed: limit range, Pod Security level, admission policy, permission."
@@ -62,7 +69,9 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan *dec
 	var done outcome
 	unprotected := r.protect(ctx, snap, plan, &done)
 	failures := []error{unprotected}
-	if plan.Service != nil && (snap.Service != nil || unprotected == nil) {
+	now := *snap
+	done.tell(&now)
+	if plan.Service != nil && (snap.Service != nil || unprotected == nil && !now.AwaitsAnswer()) {
 		_, err := write.Apply(ctx, r.client, plan.Service, uidOf(snap.Service))
 		failures = append(failures, done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("Service %q", plan.Service.Name), err))
 	}
@@ -87,7 +96,8 @@ func (r *Reconciler) protect(ctx context.Context, snap *decide.Snapshot, plan *d
 	}
 	switch {
 	case fault.IsRefusal(err):
-		done.fallbackRefused = fallback.Refusal(err)
+		done.fallback = new(snap.Fallback)
+		done.fallback.Refuse(err)
 		return nil
 	case apierrors.IsNotFound(err):
 		return fault.WaitFor(unservedWait, err.Error())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -11,12 +12,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/recheck"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/controllers/database/internal/decide"
 	"github.com/critical-service/operator/workloads/controllers/database/internal/render"
@@ -26,19 +29,28 @@ import (
 // What ran goes on, and is put right, whatever becomes of its ServiceFallback.
 func TestAServiceIsMadeOnceItsFallbackIsWrittenOrRefused(t *testing.T) {
 	resource := schema.GroupResource{Group: "mycrd.com", Resource: "servicefallbacks"}
+	fails := apierrors.NewInternalError(errors.New("etcdserver: leader changed"))
 	for sentence, c := range map[string]struct {
 		fails  error
 		exists bool
+		// since is for how long it has been refused.
+		since time.Duration
 		// writes are the kinds that are applied, in their order.
 		writes []string
 		class  fault.Class
+		// isSaid reports whether the status says that it is refused.
+		isSaid bool
 	}{
-		"it is written":                           {nil, false, []string{"ServiceFallback", "Service"}, fault.None},
-		"it is refused":                           {apierrors.NewForbidden(resource, "orders", nil), false, []string{"ServiceFallback", "Service"}, fault.None},
-		"there is no answer":                      {errors.New("the connection broke"), false, []string{"ServiceFallback"}, fault.Retry},
-		"another user has just made one":          {apierrors.NewConflict(resource, "orders", nil), false, []string{"ServiceFallback"}, fault.Wait},
-		"it is not served everywhere yet":         {apierrors.NewNotFound(resource, ""), false, []string{"ServiceFallback"}, fault.Wait},
-		"there is no answer, of one that existed": {errors.New("the connection broke"), true, []string{"ServiceFallback", "Service"}, fault.Retry},
+		"it is written":                             {nil, false, 0, []string{"ServiceFallback", "Service"}, fault.None, false},
+		"it is refused":                             {apierrors.NewForbidden(resource, "orders", nil), false, 0, []string{"ServiceFallback", "Service"}, fault.None, true},
+		"there is no answer":                        {errors.New("the connection broke"), false, 0, []string{"ServiceFallback"}, fault.Retry, false},
+		"another user has just made one":            {apierrors.NewConflict(resource, "orders", nil), false, 0, []string{"ServiceFallback"}, fault.Wait, false},
+		"it is not served everywhere yet":           {apierrors.NewNotFound(resource, ""), false, 0, []string{"ServiceFallback"}, fault.Wait, false},
+		"there is no answer, of one that existed":   {errors.New("the connection broke"), true, 0, []string{"ServiceFallback", "Service"}, fault.Retry, false},
+		"the API server fails":                      {fails, false, 0, []string{"ServiceFallback"}, fault.None, true},
+		"the API server fails, for a while":         {fails, false, 29 * time.Second, []string{"ServiceFallback"}, fault.None, true},
+		"the API server fails for long":             {fails, false, 30 * time.Second, []string{"ServiceFallback", "Service"}, fault.None, true},
+		"the API server fails, of one that existed": {fails, true, 0, []string{"ServiceFallback", "Service"}, fault.None, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
@@ -55,7 +67,11 @@ func TestAServiceIsMadeOnceItsFallbackIsWrittenOrRefused(t *testing.T) {
 			})}
 			d := &workloadsv1.Database{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "orders", UID: "1"}, Spec: workloadsv1.DatabaseSpec{Type: workloadsv1.DatabaseMongo}}
 			service := render.Service(d)
-			snap := &decide.Snapshot{Database: d, Fallback: fallback.Seen{Served: true}}
+			now := time.Now()
+			snap := &decide.Snapshot{Now: now, Database: d, Fallback: fallback.Seen{Served: true}}
+			snap.Ages = new(recheck.Reasons).Observe(types.NamespacedName{}, []metav1.Condition{{
+				Type: workloadsv1.ConditionProtected, Reason: workloadsv1.ReasonCreateDenied, LastTransitionTime: metav1.NewTime(now.Add(-c.since)),
+			}}, now)
 			if c.exists {
 				snap.Service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{UID: "2"}}
 			}
@@ -63,7 +79,7 @@ func TestAServiceIsMadeOnceItsFallbackIsWrittenOrRefused(t *testing.T) {
 			done, err := r.apply(t.Context(), snap, plan)
 			g.Expect(writes).To(Equal(c.writes))
 			g.Expect(fault.Of(err)).To(Equal(c.class), "an error is retried")
-			g.Expect(done.wasRefused()).To(Equal(apierrors.IsForbidden(c.fails)), "the status says it")
+			g.Expect(done.tell(snap)).To(Equal(c.isSaid))
 		})
 	}
 }
@@ -163,10 +179,9 @@ func TestARefusalSaysWhatToDo(t *testing.T) {
 			done, err := r.apply(t.Context(), snap, &c.plan)
 			g.Expect(err).NotTo(HaveOccurred())
 			said := ""
-			if done.refusal != nil {
-				said = done.refusal.Message
+			if done.tell(snap); snap.Refusal != nil {
+				said = snap.Refusal.Message
 			} else {
-				snap.Fallback.Refused = done.fallbackRefused
 				for _, condition := range decide.Decide(*snap).Status.Conditions {
 					said += condition.Message
 				}

@@ -34,6 +34,8 @@ type Seen struct {
 	// Refused says why the API server did not let it be read or written, and what to do; empty
 	// where it did.
 	Refused string
+	// Failed reports whether that is a failure of the API server, which may pass.
+	Failed bool
 }
 
 // For makes the ServiceFallback of a Service that belongs to a workload; nil where nothing
@@ -94,9 +96,10 @@ func (s *Seen) IsEarlier(owner *ownership.Owner) bool {
 	return s.isTaken(owner) && owner.IsEarlier(s.Object)
 }
 
-// Refusal is an error as it is kept in Refused, with what to do about it.
-func Refusal(err error) string {
-	return fault.Refusal(err, "Have it allowed: admission policy, permission.")
+// Refuse keeps why the API server did not let the ServiceFallback be read or written, with what
+// to do about it.
+func (s *Seen) Refuse(err error) {
+	s.Refused, s.Failed = fault.Refusal(err, "Have it allowed: admission policy, permission."), fault.IsServerFailure(err)
 }
 
 // Protection is what the condition Protected says.

@@ -90,6 +90,12 @@ var rules = []rule{
 		},
 	},
 	{
+		when: func(d *decision) bool { return d.AwaitsAnswer() }, reason: workloadsv1.ReasonStarting,
+		message: func(d *decision) string {
+			return fmt.Sprintf("Service %q waits for its ServiceFallback, which the API server fails to read or write: see the condition Protected.", d.Database.Name)
+		},
+	},
+	{
 		when:   func(d *decision) bool { return d.Refusal != nil && d.answers() },
 		reason: workloadsv1.ReasonStorageDenied, message: refusal, unwatched: true, answers: true,
 	},

@@ -258,7 +258,7 @@ func TestAServiceSelectsItsOwnPodAndNoOther(t *testing.T) {
 
 // An outage may come in the next moment.
 func TestAServiceIsBornProtectedOrItIsSaidWhyNot(t *testing.T) {
-	protected, waiting := 0, 0
+	protected, waiting, failing := 0, 0, 0
 	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
 		has := s.Fallback.Object
 		isEarlier := has != nil && render.IsEarlier(s.Database, has)
@@ -268,6 +268,11 @@ func TestAServiceIsBornProtectedOrItIsSaidWhyNot(t *testing.T) {
 		case isEarlier:
 			waiting++
 			g.Expect(plan.Service).To(BeNil(), "the ServiceFallback is about to be deleted")
+			return
+		case s.AwaitsAnswer():
+			failing++
+			g.Expect(plan.Service).To(BeNil(), "the failure may pass")
+			g.Expect(plan.RecheckAfter).To(BeNumerically(">", 0))
 			return
 		}
 		g.Expect(plan.Service).NotTo(BeNil(), "nothing else keeps a database from running")
@@ -279,8 +284,7 @@ func TestAServiceIsBornProtectedOrItIsSaidWhyNot(t *testing.T) {
 			HaveField("Type", workloadsv1.ConditionProtected), HaveField("Status", metav1.ConditionFalse), HaveField("Reason", BeElementOf(
 				workloadsv1.ReasonFallbackUnavailable, workloadsv1.ReasonFallbackNone, workloadsv1.ReasonNameTaken, workloadsv1.ReasonCreateDenied)))))
 	})
-	NewWithT(t).Expect(protected).To(BeNumerically(">", 0))
-	NewWithT(t).Expect(waiting).To(BeNumerically(">", 0))
+	NewWithT(t).Expect([]int{protected, waiting, failing}).To(HaveEach(BeNumerically(">", 0)))
 }
 
 // The core does not protect a Service that selects by a label of its own.

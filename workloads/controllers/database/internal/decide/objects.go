@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -101,11 +102,24 @@ func (d *decision) awaitsFallback() bool {
 	return d.Service == nil && d.Fallback.IsEarlier(render.Owner(d.Database))
 }
 
+// patience is how long a Service that is missing waits for a ServiceFallback that the API server
+// fails to read or write. That may pass in a moment; what fails for good, such as a webhook of
+// others, must not keep a database from running.
+const patience = 30 * time.Second
+
+// AwaitsAnswer reports whether the Service is missing, and is not made yet because the API server
+// fails to read or write its ServiceFallback.
+func (s *Snapshot) AwaitsAnswer() bool {
+	wanted := s.Database.Spec.Fallback
+	return s.Service == nil && s.Fallback.Failed && (wanted == nil || wanted.None == nil) &&
+		s.Ages.Of(workloadsv1.ConditionProtected, workloadsv1.ReasonCreateDenied, s.Now) < patience
+}
+
 // expose keeps the Service as it is to be: of its own Pod, and of no other.
 func (d *decision) expose() {
 	wanted := render.Service(d.Database)
 	switch {
-	case d.awaitsFallback():
+	case d.awaitsFallback(), d.AwaitsAnswer():
 		return
 	case d.Service == nil:
 	case !render.IsOurs(d.Database, d.Service), d.Service.DeletionTimestamp != nil:

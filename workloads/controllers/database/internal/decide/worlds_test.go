@@ -57,6 +57,9 @@ func randomWorld(r *rand.Rand) decide.Snapshot {
 		s.Trial = randomTrial(r, &s)
 	}
 	s.Fallback = randomFallback(r, d)
+	if r.IntN(2) == 0 {
+		refusedFor(time.Hour)(&s)
+	}
 	if r.IntN(10) == 0 {
 		s.Refusal = &decide.Refusal{Reason: one(r, workloadsv1.ReasonCreateDenied, workloadsv1.ReasonStorageDenied), Message: "quota"}
 	}
@@ -68,7 +71,7 @@ func randomFallback(r *rand.Rand, d *workloadsv1.Database) fallback.Seen {
 	switch {
 	case !seen.Served:
 	case r.IntN(5) == 0:
-		seen.Refused = "forbidden"
+		seen.Refused, seen.Failed = "forbidden", r.IntN(2) == 0
 	case r.IntN(2) == 0:
 		seen.Object = &criticalv2.ServiceFallback{ObjectMeta: foreign(d.Name)}
 		if r.IntN(4) > 0 {
