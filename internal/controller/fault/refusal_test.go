@@ -23,11 +23,11 @@ func TestARefusalSaysWhatToDo(t *testing.T) {
 			`pods "shop" is forbidden: exceeded quota: small, requested: pods=1. Raise the quota, or ask for less.`,
 		},
 		"a webhook fails": {
-			apierrors.NewInternalError(errors.New(`failed calling webhook "policy".`)),
+			apierrors.NewInternalError(errors.New(`failed calling webhook "policy"`)),
 			`Internal error occurred: failed calling webhook "policy". It is retried: if it stays so, see why the API server or an admission webhook fails.`,
 		},
 		"a webhook refuses, and mentions a quota": {
-			apierrors.NewBadRequest("exceeded quota of the team"), "exceeded quota of the team. Ask the team.",
+			apierrors.NewBadRequest("exceeded quota of the team."), "exceeded quota of the team. Ask the team.",
 		},
 		"it may not be written": {
 			apierrors.NewForbidden(pods, "shop", errors.New("no")), `pods "shop" is forbidden: no. Ask the team.`,

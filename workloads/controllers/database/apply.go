@@ -46,11 +46,11 @@ func (o *outcome) tell(snap *decide.Snapshot) bool {
 const allow = "Correct the spec, or have it allowed: limit range, Pod Security level, admission policy, permission."
 
 // refused takes an error that only a person can remove for a fact to decide on.
-func (o *outcome) refused(reason, what string, err error) error {
-	return o.refusedWith(reason, what, allow, err)
+func (o *outcome) refused(what string, err error) error {
+	return o.refusedWith(workloadsv1.ReasonCreateDenied, what, allow, err)
 }
 
-// refusedWith is refused with a remedy of its own. The first refusal is the cause of the
+// refusedWith is refused with a reason and a remedy of its own. The first refusal is the cause of the
 // others.
 func (o *outcome) refusedWith(reason, what, remedy string, err error) error {
 	if !fault.IsRefusal(err) {
@@ -73,7 +73,7 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan *dec
 	done.tell(&now)
 	if plan.Service != nil && (snap.Service != nil || unprotected == nil && !now.AwaitsAnswer()) {
 		_, err := write.Apply(ctx, r.client, plan.Service, uidOf(snap.Service))
-		failures = append(failures, done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("Service %q", plan.Service.Name), err))
+		failures = append(failures, done.refused(fmt.Sprintf("Service %q", plan.Service.Name), err))
 	}
 	failures = append(failures, r.run(ctx, snap, plan, &done), r.try(ctx, plan, &done))
 	return done, fault.Join(failures...)
@@ -129,7 +129,7 @@ func (r *Reconciler) generate(ctx context.Context, snap *decide.Snapshot, plan *
 	if err == nil {
 		done.generated = secret
 	}
-	return done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("Secret %q", secret.Name), err)
+	return done.refused(fmt.Sprintf("Secret %q", secret.Name), err)
 }
 
 func (r *Reconciler) createClaim(ctx context.Context, _ *decide.Snapshot, plan *decide.Plan, done *outcome) error {
@@ -137,7 +137,7 @@ func (r *Reconciler) createClaim(ctx context.Context, _ *decide.Snapshot, plan *
 		return nil
 	}
 	err := write.Create(ctx, r.client, plan.CreateClaim)
-	return done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("PersistentVolumeClaim %q", plan.CreateClaim.Name), err)
+	return done.refused(fmt.Sprintf("PersistentVolumeClaim %q", plan.CreateClaim.Name), err)
 }
 
 // noteImage comes before the Pod, which does not go without it: the claim must say which image
@@ -170,9 +170,9 @@ func (r *Reconciler) pod(ctx context.Context, snap *decide.Snapshot, plan *decid
 		if err == nil {
 			done.created = plan.CreatePod
 		}
-		return done.refused(workloadsv1.ReasonCreateDenied, what, err)
+		return done.refused(what, err)
 	case plan.ChangePod != nil:
-		return done.refused(workloadsv1.ReasonCreateDenied, "a change of "+what, write.Patch(ctx, r.client, plan.ChangePod.From, plan.ChangePod.To))
+		return done.refused("a change of "+what, write.Patch(ctx, r.client, plan.ChangePod.From, plan.ChangePod.To))
 	case plan.RemovePod != nil:
 		return r.remove(ctx, snap, plan.RemovePod, done)
 	default:
@@ -202,7 +202,7 @@ func (r *Reconciler) remove(ctx context.Context, snap *decide.Snapshot, removal 
 	if err == nil {
 		done.removed = removal.Pod
 	}
-	return done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("the deletion of Pod %q", removal.Pod.Name), err)
+	return done.refused(fmt.Sprintf("the deletion of Pod %q", removal.Pod.Name), err)
 }
 
 func (r *Reconciler) delete(ctx context.Context, removal *decide.Removal) error {
@@ -216,7 +216,7 @@ func (r *Reconciler) delete(ctx context.Context, removal *decide.Removal) error 
 // was, since it may be in the way.
 func (r *Reconciler) try(ctx context.Context, plan *decide.Plan, done *outcome) error {
 	if plan.RemoveTrial != nil {
-		return done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("the deletion of Pod %q", plan.RemoveTrial.Pod.Name), r.delete(ctx, plan.RemoveTrial))
+		return done.refused(fmt.Sprintf("the deletion of Pod %q", plan.RemoveTrial.Pod.Name), r.delete(ctx, plan.RemoveTrial))
 	}
 	if plan.CreateTrial == nil || done.refusal != nil {
 		return nil
@@ -230,7 +230,7 @@ func (r *Reconciler) try(ctx context.Context, plan *decide.Plan, done *outcome) 
 		done.tried = trial
 	}
 	what := fmt.Sprintf("Pod %q, in which the next Pod is tried out (to have Pod %q replaced without that, delete it)", trial.Name, next.Name)
-	return done.refused(workloadsv1.ReasonCreateDenied, what, err)
+	return done.refused(what, err)
 }
 
 // keepsData fails where the claim is being deleted: it waits for the Pod, and takes the data
@@ -257,7 +257,7 @@ func (r *Reconciler) accepts(ctx context.Context, pod *corev1.Pod, done *outcome
 		return nil
 	}
 	what := fmt.Sprintf("Pod %q as the spec says now, so that the one that runs is kept (where only a quota is too small for both, delete it)", pod.Name)
-	return done.refused(workloadsv1.ReasonCreateDenied, what, err)
+	return done.refused(what, err)
 }
 
 func uidOf(service *corev1.Service) types.UID {

@@ -179,7 +179,8 @@ func TestARefusalSaysWhatToDo(t *testing.T) {
 			done, err := r.apply(t.Context(), snap, &c.plan)
 			g.Expect(err).NotTo(HaveOccurred())
 			said := ""
-			if done.tell(snap); snap.Refusal != nil {
+			done.tell(snap)
+			if snap.Refusal != nil {
 				said = snap.Refusal.Message
 			} else {
 				for _, condition := range decide.Decide(*snap).Status.Conditions {

@@ -84,17 +84,15 @@ type failure struct {
 // of the engine comes first: others may have put more beside it.
 func (s *Snapshot) failureOf(pod *corev1.Pod) *failure {
 	describe, engine := "`kubectl describe pod "+pod.Name+"`", statusOf(s.Database, pod)
-	if engine != nil {
-		if problem := whyNot(containerOf(s.Database, pod), engine); problem != nil {
-			found := &failure{problem.Kind, fmt.Sprintf("Container %q %s", engine.Name, problem.Text), describe}
-			if problem.Cause != "" {
-				found.says += " (" + problem.Cause + ")"
-			}
-			if problem.Kind == "" {
-				found.command = fmt.Sprintf("`kubectl logs %s -c %s`", pod.Name, engine.Name)
-			}
-			return found
+	if problem := whyNot(containerOf(s.Database, pod), engine); problem != nil {
+		found := &failure{problem.Kind, fmt.Sprintf("Container %q %s", engine.Name, problem.Text), describe}
+		if problem.Cause != "" {
+			found.says += " (" + problem.Cause + ")"
 		}
+		if problem.Kind == "" {
+			found.command = fmt.Sprintf("`kubectl logs %s -c %s`", pod.Name, engine.Name)
+		}
+		return found
 	}
 	for i := range pod.Status.ContainerStatuses {
 		other := &pod.Status.ContainerStatuses[i]
@@ -122,9 +120,13 @@ func (s *Snapshot) remedy(f *failure) string {
 // waitsInEveryStart are the reasons for which a container waits in good order.
 var waitsInEveryStart = []string{"", "PodInitializing", "ContainerCreating"}
 
-// whyNot says why a container does not run; nil if it runs, or starts in good order. The end
-// of its last run says more than that it waits for the next, and stays the same.
+// whyNot says why a container does not run; nil if it runs, or starts in good order, or has no
+// status yet. The end of its last run says more than that it waits for the next, and stays the
+// same.
 func whyNot(of *corev1.Container, status *corev1.ContainerStatus) *kubelet.Problem {
+	if status == nil {
+		return nil
+	}
 	waiting, ended := status.State.Waiting, status.LastTerminationState.Terminated
 	if waiting != nil {
 		if problem := kubelet.Waiting(of, waiting); problem != nil {
