@@ -108,7 +108,7 @@ func isProcess(imported string) bool {
 // agree.
 func isContract(imported string) bool {
 	return imported == module+"internal/diagnosis" ||
-		architecture.AnyOf(module+"internal/contract", module+"internal/protection", module+"internal/text")(imported)
+		architecture.AnyOf(module+"internal/contract", module+"internal/kubelet", module+"internal/protection", module+"internal/text")(imported)
 }
 
 // isShared reports whether a package is one from which several programs are built, and

@@ -9,6 +9,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/kubelet"
 	"github.com/critical-service/operator/internal/protection"
 	"github.com/critical-service/operator/internal/text/quote"
 )
@@ -97,33 +98,30 @@ func examineContainer(e *Evidence, pod *corev1.Pod, c container) *finding {
 	}
 }
 
-// Reasons for which the kubelet lets a container wait.
-var (
-	imageReasons = []string{
-		"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",
-		"RegistryUnavailable", "SignatureValidationFailed",
-	}
-	configReasons = []string{
-		"CreateContainerConfigError", "CreateContainerError", "PreCreateHookError",
-	}
-	startReasons = []string{"RunContainerError", "PreStartHookError", "PostStartHookError"}
-)
-
 func waiting(e *Evidence, pod *corev1.Pod, c container) *finding {
 	wait := c.status.State.Waiting
+	problem := kubelet.Waiting(c.Container, wait)
 	switch {
-	case slices.Contains(imageReasons, wait.Reason):
-		return found(criticalv2.CauseImagePull, c.Name+" "+c.Image,
-			fmt.Sprintf("%s of {pod} cannot get its image %q", c, quote.Line(c.Image)), quote.ImagePull(wait.Message, wait.Reason))
-	case slices.Contains(configReasons, wait.Reason):
-		return found(criticalv2.CauseContainerConfig, c.Name, c.String()+" of {pod} cannot be created", quote.ContainerStart(wait.Message, wait.Reason))
-	case slices.Contains(startReasons, wait.Reason):
-		return found(criticalv2.CauseContainerConfig, c.Name, c.String()+" of {pod} cannot be started", quote.ContainerStart(wait.Message, wait.Reason))
+	case problem != nil:
+		return asFinding(c, problem)
 	case wait.Reason == "CrashLoopBackOff":
 		return crashed(e, pod, c, c.status.LastTerminationState.Terminated)
 	default:
 		return nil
 	}
+}
+
+// asFinding is what the kubelet says of a container as a finding.
+func asFinding(c container, problem *kubelet.Problem) *finding {
+	cause, subject := criticalv2.CauseContainerConfig, c.Name
+	switch problem.Kind {
+	case kubelet.Image:
+		cause, subject = criticalv2.CauseImagePull, c.Name+" "+c.Image
+	case kubelet.Memory:
+		cause = criticalv2.CauseOutOfMemory
+	case kubelet.Config:
+	}
+	return found(cause, subject, c.String()+" of {pod} "+problem.Text, problem.Cause)
 }
 
 func terminated(e *Evidence, pod *corev1.Pod, c container) *finding {
@@ -158,17 +156,11 @@ func loops(e *Evidence, c container) bool {
 
 // crashed says why a container ends again and again.
 func crashed(e *Evidence, pod *corev1.Pod, c container, end *corev1.ContainerStateTerminated) *finding {
-	switch {
-	case end == nil:
+	if end == nil {
 		return found(criticalv2.CauseCrashLoop, c.Name, c.String()+" of {pod} ends again and again", "")
-	case end.Reason == "OOMKilled":
-		limit := ""
-		if memory, limited := c.Resources.Limits[corev1.ResourceMemory]; limited {
-			limit = " of " + memory.String()
-		}
-		return found(criticalv2.CauseOutOfMemory, c.Name, c.String()+" of {pod} is killed again and again, because it needs more memory than its limit"+limit, "")
-	case end.Reason == "StartError" || end.Reason == "ContainerCannotRun":
-		return found(criticalv2.CauseContainerConfig, c.Name, c.String()+" of {pod} cannot be started", quote.ContainerStart(end.Message, end.Reason))
+	}
+	if problem := kubelet.Ended(c.Container, end); problem != nil {
+		return asFinding(c, problem)
 	}
 	if found := killedByProbe(e, pod, c); found != nil {
 		return found

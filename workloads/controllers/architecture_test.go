@@ -26,7 +26,7 @@ var rules = append(code.Rules(), []architecture.Rule{
 		In: func(string) bool { return true },
 		Forbids: func(_, imported string) bool {
 			return ofCore(imported) && !architecture.AnyOf(core+"api", core+"internal/controller", core+"internal/operator",
-				core+"internal/contract", core+"internal/text", core+"internal/version")(imported)
+				core+"internal/contract", core+"internal/kubelet", core+"internal/text", core+"internal/version")(imported)
 		},
 		Offence: architecture.Offence{Folder: "controllers/database", Imported: core + "controllers/responder"},
 	},

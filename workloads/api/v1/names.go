@@ -31,7 +31,11 @@ const (
 	// one for which it was generated.
 	AnnotationEngine = Prefix + "engine"
 	// AnnotationImage holds, on a Pod, the image that the operator made it with: an admission
-	// webhook may have put another in its place. On a claim it is that of the last Pod which
-	// was given its data, and is written before that Pod is made.
+	// webhook may have put another in its place. On a claim it is that of the last Pod whose
+	// engine came up with its data.
 	AnnotationImage = Prefix + "image"
+	// AnnotationDefaultImage is on a Pod whose Database named no image when it was made.
+	AnnotationDefaultImage = Prefix + "default-image"
+	// AnnotationCameUp is on a Pod whose engine has come up once.
+	AnnotationCameUp = Prefix + "came-up"
 )

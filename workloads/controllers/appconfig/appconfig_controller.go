@@ -31,7 +31,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		plan = decide.Decide(snap)
 	}
 	if fault.IsRefusal(err) {
-		plan, err = decide.Failed(snap, err), nil
+		plan, err = decide.Failed(snap, fault.Refusal(err, "Have it allowed: admission policy, permission.")), nil
 	}
 	if err == nil {
 		err = r.record(ctx, &snap, &plan, &done)

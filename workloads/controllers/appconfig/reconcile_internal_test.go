@@ -2,6 +2,7 @@ package appconfig
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"testing"
 	"time"
@@ -184,18 +185,22 @@ func TestAWorkloadThatIsMadeAgainMeanwhileIsNoConflict(t *testing.T) {
 
 // The API server answers for a webhook that fails with 500, as for itself.
 func TestAWriteThatIsNotAcceptedIsSaid(t *testing.T) {
-	for sentence, refusal := range map[string]error{
-		"by a quota":                         apierrors.NewForbidden(corev1.Resource("configmaps"), "shop", http.ErrNotSupported),
-		"because an admission webhook fails": apierrors.NewInternalError(http.ErrHandlerTimeout),
+	for sentence, c := range map[string]struct {
+		refusal error
+		remedy  string
+	}{
+		"by a quota":                         {apierrors.NewForbidden(corev1.Resource("configmaps"), "shop", errors.New("exceeded quota: small")), "Raise the quota, or ask for less."},
+		"by a policy":                        {apierrors.NewForbidden(corev1.Resource("configmaps"), "shop", http.ErrNotSupported), "Have it allowed: admission policy, permission."},
+		"because an admission webhook fails": {apierrors.NewInternalError(http.ErrHandlerTimeout), "see why the API server or an admission webhook fails"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
 			r, stored := reconciling(g, interceptor.Funcs{
-				Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return refusal },
+				Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return c.refusal },
 			})
 			ready, result := readyOf(t, g, r, stored)
 			g.Expect(ready.Reason).To(Equal(workloadsv2.ReasonWriteDenied))
-			g.Expect(ready.Message).To(ContainSubstring(refusal.Error()))
+			g.Expect(ready.Message).To(And(ContainSubstring(c.refusal.Error()), ContainSubstring(c.remedy)))
 			g.Expect(result.RequeueAfter).To(BeNumerically(">", 0))
 		})
 	}

@@ -26,23 +26,38 @@ type outcome struct {
 	created, removed, tried *corev1.Pod
 	// generated is a Secret with a new password.
 	generated *corev1.Secret
-	// refusal is what the API server did not accept, and fallbackRefused why it did not
-	// accept the ServiceFallback.
-	refusal         *decide.Refusal
-	fallbackRefused string
+	// refusal is what the API server did not accept, and fallback what is known of the
+	// ServiceFallback where it did not accept that.
+	refusal  *decide.Refusal
+	fallback *fallback.Seen
 }
 
-// wasRefused reports whether the status has to say something else than planned.
-func (o *outcome) wasRefused() bool { return o.refusal != nil || o.fallbackRefused != "" }
+// tell tells a Snapshot what was refused, and reports whether the status has to say something
+// else than planned.
+func (o *outcome) tell(snap *decide.Snapshot) bool {
+	snap.Refusal = o.refusal
+	if o.fallback != nil {
+		snap.Fallback = *o.fallback
+	}
+	return o.refusal != nil || o.fallback != nil
+}
 
-// refused takes an error that only a person can remove for a fact to decide on. The first
-// one is the cause of the others.
-func (o *outcome) refused(reason, what string, err error) error {
+// allow is what to do about a refusal that is neither a quota's nor a failure.
+const allow = "Correct the spec, or have it allowed: limit range, Pod Security level, admission policy, permission."
+
+// refused takes an error that only a person can remove for a fact to decide on.
+func (o *outcome) refused(what string, err error) error {
+	return o.refusedWith(workloadsv1.ReasonCreateDenied, what, allow, err)
+}
+
+// refusedWith is refused with a reason and a remedy of its own. The first refusal is the cause of the
+// others.
+func (o *outcome) refusedWith(reason, what, remedy string, err error) error {
 	if !fault.IsRefusal(err) {
 		return err
 	}
 	if o.refusal == nil {
-		o.refusal = &decide.Refusal{Reason: reason, Message: fmt.Sprintf("The API server refuses %s: %s", what, err.Error())}
+		o.refusal = &decide.Refusal{Reason: reason, Message: fmt.Sprintf("The API server refuses %s: %s", what, fault.Refusal(err, remedy))}
 	}
 	return nil
 }
@@ -54,9 +69,11 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan *dec
 	var done outcome
 	unprotected := r.protect(ctx, snap, plan, &done)
 	failures := []error{unprotected}
-	if plan.Service != nil && (snap.Service != nil || unprotected == nil) {
+	now := *snap
+	done.tell(&now)
+	if plan.Service != nil && (snap.Service != nil || unprotected == nil && !now.AwaitsAnswer()) {
 		_, err := write.Apply(ctx, r.client, plan.Service, uidOf(snap.Service))
-		failures = append(failures, done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("Service %q", plan.Service.Name), err))
+		failures = append(failures, done.refused(fmt.Sprintf("Service %q", plan.Service.Name), err))
 	}
 	failures = append(failures, r.run(ctx, snap, plan, &done), r.try(ctx, plan, &done))
 	return done, fault.Join(failures...)
@@ -79,7 +96,8 @@ func (r *Reconciler) protect(ctx context.Context, snap *decide.Snapshot, plan *d
 	}
 	switch {
 	case fault.IsRefusal(err):
-		done.fallbackRefused = fallback.Refusal(err)
+		done.fallback = new(snap.Fallback)
+		done.fallback.Refuse(err)
 		return nil
 	case apierrors.IsNotFound(err):
 		return fault.WaitFor(unservedWait, err.Error())
@@ -111,7 +129,7 @@ func (r *Reconciler) generate(ctx context.Context, snap *decide.Snapshot, plan *
 	if err == nil {
 		done.generated = secret
 	}
-	return done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("Secret %q", secret.Name), err)
+	return done.refused(fmt.Sprintf("Secret %q", secret.Name), err)
 }
 
 func (r *Reconciler) createClaim(ctx context.Context, _ *decide.Snapshot, plan *decide.Plan, done *outcome) error {
@@ -119,11 +137,11 @@ func (r *Reconciler) createClaim(ctx context.Context, _ *decide.Snapshot, plan *
 		return nil
 	}
 	err := write.Create(ctx, r.client, plan.CreateClaim)
-	return done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("PersistentVolumeClaim %q", plan.CreateClaim.Name), err)
+	return done.refused(fmt.Sprintf("PersistentVolumeClaim %q", plan.CreateClaim.Name), err)
 }
 
-// noteImage comes before the Pod, which neither comes nor goes without it: once the Pod has
-// written, the claim must say which image did.
+// noteImage comes before the Pod, which does not go without it: the claim must say which image
+// the data had.
 func (r *Reconciler) noteImage(ctx context.Context, _ *decide.Snapshot, plan *decide.Plan, done *outcome) error {
 	if plan.NoteImage == nil {
 		return nil
@@ -141,10 +159,7 @@ func (r *Reconciler) changeClaim(ctx context.Context, _ *decide.Snapshot, plan *
 
 func (r *Reconciler) patchClaim(ctx context.Context, change *decide.Change[*corev1.PersistentVolumeClaim], reason string, done *outcome) error {
 	err := write.Patch(ctx, r.client, change.From, change.To.DeepCopy())
-	if fault.IsRefusal(err) {
-		err = fmt.Errorf("%w. %s", err, change.Remedy)
-	}
-	return done.refused(reason, fmt.Sprintf("%s of PersistentVolumeClaim %q", change.What, change.To.Name), err)
+	return done.refusedWith(reason, fmt.Sprintf("%s of PersistentVolumeClaim %q", change.What, change.To.Name), change.Remedy, err)
 }
 
 func (r *Reconciler) pod(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan, done *outcome) error {
@@ -155,9 +170,9 @@ func (r *Reconciler) pod(ctx context.Context, snap *decide.Snapshot, plan *decid
 		if err == nil {
 			done.created = plan.CreatePod
 		}
-		return done.refused(workloadsv1.ReasonCreateDenied, what, err)
+		return done.refused(what, err)
 	case plan.ChangePod != nil:
-		return done.refused(workloadsv1.ReasonCreateDenied, "a change of "+what, write.Patch(ctx, r.client, plan.ChangePod.From, plan.ChangePod.To))
+		return done.refused("a change of "+what, write.Patch(ctx, r.client, plan.ChangePod.From, plan.ChangePod.To))
 	case plan.RemovePod != nil:
 		return r.remove(ctx, snap, plan.RemovePod, done)
 	default:
@@ -187,7 +202,7 @@ func (r *Reconciler) remove(ctx context.Context, snap *decide.Snapshot, removal 
 	if err == nil {
 		done.removed = removal.Pod
 	}
-	return done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("the deletion of Pod %q", removal.Pod.Name), err)
+	return done.refused(fmt.Sprintf("the deletion of Pod %q", removal.Pod.Name), err)
 }
 
 func (r *Reconciler) delete(ctx context.Context, removal *decide.Removal) error {
@@ -201,7 +216,7 @@ func (r *Reconciler) delete(ctx context.Context, removal *decide.Removal) error 
 // was, since it may be in the way.
 func (r *Reconciler) try(ctx context.Context, plan *decide.Plan, done *outcome) error {
 	if plan.RemoveTrial != nil {
-		return done.refused(workloadsv1.ReasonCreateDenied, fmt.Sprintf("the deletion of Pod %q", plan.RemoveTrial.Pod.Name), r.delete(ctx, plan.RemoveTrial))
+		return done.refused(fmt.Sprintf("the deletion of Pod %q", plan.RemoveTrial.Pod.Name), r.delete(ctx, plan.RemoveTrial))
 	}
 	if plan.CreateTrial == nil || done.refusal != nil {
 		return nil
@@ -215,7 +230,7 @@ func (r *Reconciler) try(ctx context.Context, plan *decide.Plan, done *outcome) 
 		done.tried = trial
 	}
 	what := fmt.Sprintf("Pod %q, in which the next Pod is tried out (to have Pod %q replaced without that, delete it)", trial.Name, next.Name)
-	return done.refused(workloadsv1.ReasonCreateDenied, what, err)
+	return done.refused(what, err)
 }
 
 // keepsData fails where the claim is being deleted: it waits for the Pod, and takes the data
@@ -242,7 +257,7 @@ func (r *Reconciler) accepts(ctx context.Context, pod *corev1.Pod, done *outcome
 		return nil
 	}
 	what := fmt.Sprintf("Pod %q as the spec says now, so that the one that runs is kept (where only a quota is too small for both, delete it)", pod.Name)
-	return done.refused(workloadsv1.ReasonCreateDenied, what, err)
+	return done.refused(what, err)
 }
 
 func uidOf(service *corev1.Service) types.UID {

@@ -59,7 +59,7 @@ func slimPod(object any) (any, error) {
 		if container := &pod.Spec.Containers[i]; engine.Of(workloadsv1.DatabaseType(container.Name)) != nil {
 			slim.Spec.Containers = append(slim.Spec.Containers, corev1.Container{
 				Name: container.Name, Image: read.Short(container.Image, maxImage),
-				Resources: corev1.ResourceRequirements{Requests: some(container.Resources.Requests)},
+				Resources: corev1.ResourceRequirements{Requests: some(container.Resources.Requests), Limits: memory(container.Resources.Limits)},
 			})
 		}
 	}
@@ -94,6 +94,15 @@ func some(requests corev1.ResourceList) corev1.ResourceList {
 		}
 	}
 	return kept
+}
+
+// memory is the limit of memory alone: a message names it.
+func memory(limits corev1.ResourceList) corev1.ResourceList {
+	limit, found := limits[corev1.ResourceMemory]
+	if !found {
+		return nil
+	}
+	return corev1.ResourceList{corev1.ResourceMemory: limit}
 }
 
 // slimStatus keeps how a container is; what is said of it, of that of the engine alone.
@@ -167,7 +176,8 @@ func slimMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 	kept := read.Meta(meta)
 	kept.Finalizers, kept.OwnerReferences = read.Finalizers(meta), read.Owners(meta)
 	kept.Labels = read.Only(meta.Labels, workloadsv1.LabelApp, workloadsv1.LabelDatabase, workloadsv1.LabelTrial, workloadsv1.LabelManagedBy)
-	kept.Annotations = read.OnlyShort(meta.Annotations, workloadsv1.AnnotationSpec, workloadsv1.AnnotationEngine)
+	kept.Annotations = read.OnlyShort(meta.Annotations,
+		workloadsv1.AnnotationSpec, workloadsv1.AnnotationEngine, workloadsv1.AnnotationDefaultImage, workloadsv1.AnnotationCameUp)
 	if image, found := meta.Annotations[workloadsv1.AnnotationImage]; found {
 		kept.Annotations[workloadsv1.AnnotationImage] = read.Short(image, maxImage)
 	}

@@ -3,6 +3,7 @@ package database
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -77,6 +78,19 @@ func TestWhatStrangersWriteIsKeptWithinBounds(t *testing.T) {
 			g.Expect(len(kept)).To(BeNumerically("<", c.most), "%.3000s", kept)
 			g.Expect(len(kept)).To(BeNumerically(">", c.most-4000), "a bound with room is none")
 		})
+	}
+}
+
+// A message names the limit of memory; all else that is limited is in none.
+func TestWhatIsKeptOfALimit(t *testing.T) {
+	g := NewWithT(t)
+	memory := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("32Mi")}
+	for _, limits := range []corev1.ResourceList{memory, nil} {
+		has := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
+		maps.Copy(has, limits)
+		slim, err := slimPod(&corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "mongo", Resources: corev1.ResourceRequirements{Limits: has}}}}})
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(slim.(*corev1.Pod).Spec.Containers[0].Resources.Limits).To(Equal(limits))
 	}
 }
 

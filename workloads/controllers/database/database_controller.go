@@ -27,8 +27,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	plan := decide.Decide(snap)
 	done, err := r.apply(ctx, &snap, &plan)
 	r.did(ctx, &snap, &done)
-	if done.wasRefused() {
-		snap.Refusal, snap.Fallback.Refused = done.refusal, done.fallbackRefused
+	if done.tell(&snap) {
 		plan = decide.Decide(snap)
 	}
 	if err == nil {

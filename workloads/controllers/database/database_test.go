@@ -293,8 +293,9 @@ func TestAPodIsKeptWhileItsClaimIsBeingDeleted(t *testing.T) {
 	w.Expect(w.uid(w.pod(d))()).To(Equal(pod))
 }
 
-// A Pod that wrote before the claim says which image it has could be followed by any other.
-func TestAnImageIsNotedBeforeItsPodIsMade(t *testing.T) {
+// Once a Pod is gone, only the claim knows which image the data had; one that never came up had
+// none.
+func TestAnImageIsNotedBeforeItsPodGoes(t *testing.T) {
 	w := newWorld(t)
 	var loses atomic.Bool
 	var lost atomic.Int32
@@ -305,24 +306,34 @@ func TestAnImageIsNotedBeforeItsPodIsMade(t *testing.T) {
 		}
 		return testenv.Pass
 	})
-	d := w.running(withStorage)
+	loses.Store(true)
+	d := w.database(withStorage)
+	w.Eventually(w.Exists).WithArguments(w.pod(d)).Should(BeTrue())
 	noted := func() string {
 		claim := w.claim(d)
 		w.Expect(w.Exists(claim)).To(BeTrue())
 		return claim.Annotations[workloadsv1.AnnotationImage]
 	}
-	w.Expect(noted()).To(Equal("mongo:4.0"))
-	loses.Store(true)
-	w.Delete(w.pod(d))
-	w.Eventually(w.Exists).WithArguments(w.pod(d)).Should(BeTrue(), "there is nothing new to note")
+	w.Expect(noted()).To(BeEmpty())
+	w.MakeReady(w.pod(d))
+	w.Eventually(lost.Load).Should(BeNumerically(">", 0))
 	testenv.Update(w.World, d, func(d *workloadsv1.Database) { d.Spec.Suspend = true })
-	w.Eventually(w.Exists).WithArguments(w.pod(d)).Should(BeFalse())
-	testenv.Update(w.World, d, func(d *workloadsv1.Database) { d.Spec.Suspend, d.Spec.Image = false, "mongo:7.0" })
-	w.Eventually(lost.Load).Should(BeNumerically(">", 2))
-	w.Expect(w.Exists(w.pod(d))).To(BeFalse())
+	before := lost.Load()
+	w.Eventually(lost.Load).Should(BeNumerically(">", before+2))
+	w.Expect(w.Exists(w.pod(d))).To(BeTrue())
 	loses.Store(false)
+	w.Eventually(w.Exists).WithArguments(w.pod(d)).Should(BeFalse())
+	w.Expect(noted()).To(Equal("mongo:4.0"))
+
+	testenv.Update(w.World, d, func(d *workloadsv1.Database) { d.Spec.Suspend, d.Spec.Image = false, "mongo:none" })
 	w.Eventually(w.Exists).WithArguments(w.pod(d)).Should(BeTrue())
-	w.Expect(noted()).To(Equal("mongo:7.0"))
+	wrong := w.pod(d)
+	w.Expect(w.Exists(wrong)).To(BeTrue())
+	w.Expect(wrong.Spec.Containers[0].Image).To(Equal("mongo:none"))
+	w.cannotPull(wrong)
+	testenv.Update(w.World, d, func(d *workloadsv1.Database) { d.Spec.Image = "" })
+	w.becomes(d, string(wrong.UID), "mongo:4.0")
+	w.Expect(noted()).To(Equal("mongo:4.0"))
 }
 
 func TestASuspendedDatabaseKeepsAllButItsPod(t *testing.T) {

@@ -24,13 +24,13 @@
 // # What is never done
 //
 // Claims are not deleted: the operator has no permission to. Secrets are read by name, and
-// never listed or changed. A Pod with a volume is not forced. A Pod whose engine is up is not
-// replaced by one that was not tried out. What has the name of an object of a Database, and is
-// not the Database's, is left alone.
+// never listed or changed. A Pod with a volume is not forced. A Pod whose engine has come up is
+// not replaced by one that was not tried out. What has the name of an object of a Database, and
+// is not the Database's, is left alone.
 //
 // # State
 //
-// There is none but the objects: the hash of the spec on the Pod says what it was made from,
-// and the engine and the image on the claim which of them have its data. A password is
-// generated only while there is neither a claim nor a Pod, which would have another one.
+// There is none but the objects: annotations of the Pod say what it was made from and whether
+// its engine has come up, and those of the claim which engine and image have its data. A
+// password is generated only while there is neither a claim nor a Pod, which would have another one.
 package database

@@ -44,13 +44,13 @@ func (o *observer) observe(ctx context.Context, key types.NamespacedName) (decid
 	if snap.Pod, err = existing[corev1.Pod](ctx, o, key); err != nil {
 		return snap, err
 	}
+	if snap.Claim, err = o.claim(ctx, &snap); err != nil {
+		return snap, err
+	}
 	if snap.Trial, err = o.trial(ctx, &snap); err != nil {
 		return snap, err
 	}
 	if snap.Service, err = existing[corev1.Service](ctx, o, key); err != nil {
-		return snap, err
-	}
-	if snap.Claim, err = o.claim(ctx, d, snap.Pod); err != nil {
 		return snap, err
 	}
 	if snap.Secret, err = o.secret(ctx, d); err != nil {
@@ -71,7 +71,7 @@ func existing[T any, P read.Object[T]](ctx context.Context, o *observer, key typ
 }
 
 // trial reads what may be a trial of the next Pod. Whether another Pod has the name matters
-// only where one is about to be made.
+// only where one is about to be made, which the Pod and the claim say.
 func (o *observer) trial(ctx context.Context, snap *decide.Snapshot) (*corev1.Pod, error) {
 	key := types.NamespacedName{Namespace: snap.Database.Namespace, Name: snap.Database.TrialName()}
 	if snap.IsOutdated() {
@@ -80,14 +80,14 @@ func (o *observer) trial(ctx context.Context, snap *decide.Snapshot) (*corev1.Po
 	return read.Existing[corev1.Pod](ctx, o.cached, key)
 }
 
-// claim reads the claim with the data. Without a Pod the cache is not enough: which image the
-// next one has depends on which one the last had.
-func (o *observer) claim(ctx context.Context, d *workloadsv1.Database, pod *corev1.Pod) (*corev1.PersistentVolumeClaim, error) {
-	key := types.NamespacedName{Namespace: d.Namespace, Name: d.ClaimName()}
+// claim reads the claim with the data. Where the next Pod has the image that is noted on it,
+// the cache is not enough.
+func (o *observer) claim(ctx context.Context, snap *decide.Snapshot) (*corev1.PersistentVolumeClaim, error) {
+	key := types.NamespacedName{Namespace: snap.Database.Namespace, Name: snap.Database.ClaimName()}
 	switch {
-	case d.Spec.Storage == nil:
+	case snap.Database.Spec.Storage == nil:
 		return nil, nil
-	case pod == nil:
+	case snap.Pod == nil || snap.DependsOnClaim():
 		return read.Existing[corev1.PersistentVolumeClaim](ctx, o.live, key)
 	default:
 		return existing[corev1.PersistentVolumeClaim](ctx, o, key)

@@ -121,6 +121,29 @@ func TestAnImageThatCannotBePulledTakesNothingAway(t *testing.T) {
 	w.becomes(d, before, "mongo:7.0")
 }
 
+// It is back in a moment; the next Pod would not be.
+func TestAnEngineThatStartsAgainIsKeptForATrial(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	d := w.running()
+	before := w.uid(w.pod(d))()
+	w.cannotPull(w.wants(d, "mongo:none"))
+	w.Eventually(w.ready(d)).Should(Equal(workloadsv1.ReasonImagePullFailing))
+	w.PodStatus(w.pod(d), func(status *corev1.PodStatus) {
+		status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+		status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: "mongo", Started: new(false), RestartCount: 1, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}},
+		}}
+	})
+	w.Eventually(func() string { return w.condition(d, workloadsv1.ConditionReady).Message }).Should(ContainSubstring("to have it replaced untried, delete it"))
+	w.settled()
+	w.Expect(w.uid(w.pod(d))()).To(Equal(before))
+
+	w.passes(w.wants(d, "mongo:7.0"))
+	w.becomes(d, before, "mongo:7.0")
+}
+
 func TestATrialGoesWhenItIsNotNeeded(t *testing.T) {
 	for sentence, change := range map[string]func(*workloadsv1.Database){
 		"the spec is put right": func(d *workloadsv1.Database) { d.Spec.Image = "" },

@@ -13,6 +13,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/controller/drift"
+	"github.com/critical-service/operator/internal/controller/fault"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/internal/ownership"
 )
@@ -30,8 +31,11 @@ type Seen struct {
 	// Object is the ServiceFallback of the Service's name; nil if there is none, or it could
 	// not be read.
 	Object *criticalv2.ServiceFallback
-	// Refused says why the API server did not let it be read or written; empty where it did.
+	// Refused says why the API server did not let it be read or written, and what to do; empty
+	// where it did.
 	Refused string
+	// Failed reports whether that is a failure of the API server, which may pass.
+	Failed bool
 }
 
 // For makes the ServiceFallback of a Service that belongs to a workload; nil where nothing
@@ -92,8 +96,11 @@ func (s *Seen) IsEarlier(owner *ownership.Owner) bool {
 	return s.isTaken(owner) && owner.IsEarlier(s.Object)
 }
 
-// Refusal is an error as it is kept in Refused.
-func Refusal(err error) string { return fmt.Sprintf("%.900s", err.Error()) }
+// Refuse keeps why the API server did not let the ServiceFallback be read or written, with what
+// to do about it.
+func (s *Seen) Refuse(err error) {
+	s.Refused, s.Failed = fault.Refusal(err, "Have it allowed: admission policy, permission."), fault.IsServerFailure(err)
+}
 
 // Protection is what the condition Protected says.
 type Protection struct {
@@ -122,7 +129,8 @@ func (s *Seen) Protected(service metav1.Object, wanted *criticalv2.ServiceFallba
 				service.GetName()),
 		}
 	case s.Refused != "":
-		return Protection{Reason: workloadsv1.ReasonCreateDenied, Message: fmt.Sprintf("The API server refuses ServiceFallback %q: %s", service.GetName(), s.Refused)}
+		return Protection{Reason: workloadsv1.ReasonCreateDenied, Message: fmt.Sprintf(
+			"The API server refuses ServiceFallback %q: %s Or set spec.fallback.none to do without.", service.GetName(), s.Refused)}
 	case s.Object == nil:
 		return pending(service)
 	default:

@@ -124,7 +124,8 @@ func (w *Watch) See(ctx context.Context, live client.Reader, key types.Namespace
 		seen.Object, err = read.Existing[criticalv2.ServiceFallback](ctx, live, key)
 	}
 	if fault.IsRefusal(err) {
-		seen.Refused, err = Refusal(err), nil
+		seen.Refuse(err)
+		err = nil
 	}
 	return seen, err
 }

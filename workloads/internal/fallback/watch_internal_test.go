@@ -87,9 +87,14 @@ func TestAServiceFallbackIsReadBeforeTheCacheIsFull(t *testing.T) {
 		want    Seen
 		err     error
 	}{
-		"one that is there":             {objects: []client.Object{stored}, want: Seen{Served: true, Object: stored}},
-		"one that is not":               {want: Seen{Served: true}},
-		"one that may not be read":      {fails: apierrors.NewForbidden(resource, "orders", nil), want: Seen{Served: true, Refused: `servicefallbacks.mycrd.com "orders" is forbidden: <nil>`}},
+		"one that is there":        {objects: []client.Object{stored}, want: Seen{Served: true, Object: stored}},
+		"one that is not":          {want: Seen{Served: true}},
+		"one that may not be read": {fails: apierrors.NewForbidden(resource, "orders", nil), want: Seen{Served: true, Refused: `servicefallbacks.mycrd.com "orders" is forbidden: <nil>. Have it allowed: admission policy, permission.`}},
+		"one that the API server fails to read": {
+			fails: apierrors.NewInternalError(broken),
+			want: Seen{Served: true, Failed: true, Refused: "Internal error occurred: the connection broke. It is retried: " +
+				"if it stays so, see why the API server or an admission webhook fails."},
+		},
 		"one that has no answer":        {fails: broken, want: Seen{Served: true}, err: broken},
 		"one that has to be read again": {fails: apierrors.NewTooManyRequests("wait", 1), want: Seen{Served: true}, err: apierrors.NewTooManyRequests("wait", 1)},
 	} {

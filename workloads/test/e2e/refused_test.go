@@ -112,7 +112,7 @@ func TestWhatRunsGoesOnUntilTheNextWasTriedOut(t *testing.T) {
 		words  []string
 	}{
 		{missing, workloadsv1.ReasonImagePullFailing, []string{image + "-missing", "correct spec.image"}},
-		{func(s *workloadsv1.DatabaseSpec) { s.Image = "postgres:16" }, workloadsv1.ReasonPodFailing, []string{`"postgres:16"`, "kubectl logs shop-trial"}},
+		{func(s *workloadsv1.DatabaseSpec) { s.Image = "postgres:16" }, workloadsv1.ReasonPodFailing, []string{`"postgres:16"`, "cannot be started", "kubectl describe pod shop-trial"}},
 		{func(s *workloadsv1.DatabaseSpec) { s.Pod.NodeSelector = map[string]string{"example.com/disk": "fast"} }, workloadsv1.ReasonUnschedulable, []string{"change spec.pod"}},
 		{func(s *workloadsv1.DatabaseSpec) {
 			s.Pod.Resources.Requests = workloadsv1.Quantities{corev1.ResourceMemory: "100Ti"}
@@ -177,7 +177,7 @@ func TestWhatIsWrongIsSaidWithItsRemedy(t *testing.T) {
 					Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")},
 				}})
 			},
-			reason: workloadsv1.ReasonCreateDenied, words: []string{"exceeded quota: none"},
+			reason: workloadsv1.ReasonCreateDenied, words: []string{"exceeded quota: none", "Raise the quota, or ask for less."},
 			remedy: func(d *database) { d.remove(&corev1.ResourceQuota{ObjectMeta: d.named("none")}) },
 		},
 		"its image is that of another engine": {

@@ -74,9 +74,9 @@ func NeedsOf(s Snapshot) Needs {
 	return needs
 }
 
-// Failed is the plan where the API server refused what another plan wanted.
-func Failed(s Snapshot, why error) Plan {
-	s.Denied = fmt.Sprintf("%.500s", why.Error())
+// Failed is the plan where the API server refused what another plan wanted: why, and what to do.
+func Failed(s Snapshot, why string) Plan {
+	s.Denied = fmt.Sprintf("%.850s", why)
 	return Decide(s)
 }
 

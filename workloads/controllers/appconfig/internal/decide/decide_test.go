@@ -1,7 +1,6 @@
 package decide_test
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -292,7 +291,7 @@ func TestWhatIsRefusedChangesNothing(t *testing.T) {
 	w.use("storefront")
 	before := w.settle().Status
 	w.set("info")
-	plan := decide.Failed(w.see(), errors.New("exceeded quota: "+strings.Repeat("x", 5000)))
+	plan := decide.Failed(w.see(), "exceeded quota: "+strings.Repeat("x", 5000))
 	g.Expect(ready(plan.Status).Reason).To(Equal(workloadsv2.ReasonWriteDenied))
 	g.Expect(ready(plan.Status).Message).To(ContainSubstring("exceeded quota"))
 	g.Expect(len(ready(plan.Status).Message)).To(BeNumerically("<", 1000))
@@ -304,9 +303,9 @@ func TestWhatIsRefusedChangesNothing(t *testing.T) {
 
 	w.app.Status = plan.Status
 	w.now = w.now.Add(time.Hour)
-	g.Expect(decide.Failed(w.see(), errors.New("exceeded quota")).RecheckAfter).To(BeNumerically("<", 2*time.Second), "the status says so only now")
+	g.Expect(decide.Failed(w.see(), "exceeded quota").RecheckAfter).To(BeNumerically("<", 2*time.Second), "the status says so only now")
 	w.now = w.now.Add(time.Hour)
-	g.Expect(decide.Failed(w.see(), errors.New("exceeded quota")).RecheckAfter).To(BeNumerically(">=", 10*time.Minute), "it is retried ever more seldom")
+	g.Expect(decide.Failed(w.see(), "exceeded quota").RecheckAfter).To(BeNumerically(">=", 10*time.Minute), "it is retried ever more seldom")
 }
 
 // The status was False before, too, so that its transition time says nothing.

@@ -44,10 +44,17 @@ func withoutStorage(d *workloadsv1.Database) { d.Spec.Storage = nil }
 func running(changes ...func(*decide.Snapshot)) decide.Snapshot {
 	s := settle(decide.Snapshot{Now: now, Database: database(), Image: image, Fallback: fallback.Seen{Served: true}})
 	makeReady(s.Pod)
+	s = settle(s)
 	for _, change := range changes {
 		change(&s)
 	}
 	return s
+}
+
+// neverUp is a Pod whose engine has not come up so far.
+func neverUp(s *decide.Snapshot) {
+	delete(s.Pod.Annotations, workloadsv1.AnnotationCameUp)
+	s.Pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
 }
 
 func makeReady(pod *corev1.Pod) {

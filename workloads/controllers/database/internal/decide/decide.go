@@ -70,8 +70,8 @@ type Plan struct {
 	CreateClaim *corev1.PersistentVolumeClaim
 	// ChangeClaim are the changes of the claim, each by itself: one may be refused.
 	ChangeClaim []Change[*corev1.PersistentVolumeClaim]
-	// NoteImage notes on the claim which image the Pod that is missing brings to its data, or the
-	// one that goes has brought; nil where that is noted. Without the note neither happens.
+	// NoteImage notes on the claim which image the Pod that goes had; nil where that is noted.
+	// Without the note it does not go.
 	NoteImage *Change[*corev1.PersistentVolumeClaim]
 	// CreatePod is the Pod that is missing; nil if none is.
 	CreatePod *corev1.Pod
@@ -92,7 +92,7 @@ type Plan struct {
 // Change is an object as it is, and as it is to be.
 type Change[T any] struct {
 	From, To T
-	// What says what changes, and Remedy what to do where that is refused.
+	// What says what changes, and Remedy what to do where that is refused, but by a quota.
 	What, Remedy string
 }
 

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/critical-service/operator/internal/kubelet"
 	"github.com/critical-service/operator/internal/text"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/controllers/database/internal/render"
@@ -89,6 +90,12 @@ var rules = []rule{
 		},
 	},
 	{
+		when: func(d *decision) bool { return d.AwaitsAnswer() }, reason: workloadsv1.ReasonStarting,
+		message: func(d *decision) string {
+			return fmt.Sprintf("Service %q waits for its ServiceFallback, which the API server fails to read or write: see the condition Protected.", d.Database.Name)
+		},
+	},
+	{
 		when:   func(d *decision) bool { return d.Refusal != nil && d.answers() },
 		reason: workloadsv1.ReasonStorageDenied, message: refusal, unwatched: true, answers: true,
 	},
@@ -117,18 +124,16 @@ var rules = []rule{
 		}, running: true,
 	},
 	{
-		when: func(d *decision) bool { return imageProblem(d.newest()) != "" }, reason: workloadsv1.ReasonImagePullFailing,
+		when: func(d *decision) bool { return d.imageProblem(d.newest()) != "" }, reason: workloadsv1.ReasonImagePullFailing,
 		message: func(d *decision) string {
-			return fmt.Sprintf("Image %q cannot be pulled (%s): correct spec.image, or name the registry's Secret in spec.pod.imagePullSecrets.",
-				render.ImageOf(d.Database, d.newest()), imageProblem(d.newest()))
+			verb, origin := d.adviseOnImage()
+			return fmt.Sprintf("Image %q cannot be pulled (%s): %s spec.image, or name the registry's Secret in spec.pod.imagePullSecrets.%s",
+				render.ImageOf(d.Database, d.newest()), d.imageProblem(d.newest()), verb, origin)
 		}, running: true,
 	},
 	{
-		when: func(d *decision) bool { return d.trial != nil && containerProblem(d.trial) != "" }, reason: workloadsv1.ReasonPodFailing,
-		message: func(d *decision) string {
-			return fmt.Sprintf("Image %q does not print the version of the engine in Pod %q. %s: `kubectl logs %s` says more. Correct spec.image.",
-				render.ImageOf(d.Database, d.trial), d.trial.Name, containerProblem(d.trial), d.trial.Name)
-		}, running: true,
+		when: func(d *decision) bool { return d.trial != nil && d.failureOf(d.trial) != nil }, reason: workloadsv1.ReasonPodFailing,
+		message: failureOfTrial, running: true,
 	},
 	{
 		when: func(d *decision) bool { return d.trial != nil }, reason: workloadsv1.ReasonReplacing,
@@ -137,9 +142,10 @@ var rules = []rule{
 		}, running: true,
 	},
 	{
-		when: func(d *decision) bool { return containerProblem(d.Pod) != "" }, reason: workloadsv1.ReasonPodFailing,
+		when: func(d *decision) bool { return d.failureOf(d.Pod) != nil }, reason: workloadsv1.ReasonPodFailing,
 		message: func(d *decision) string {
-			return fmt.Sprintf("%s: `kubectl logs %s` says why.", containerProblem(d.Pod), d.Pod.Name)
+			failure := d.failureOf(d.Pod)
+			return fmt.Sprintf("%s: %s.", failure.says, d.remedy(failure))
 		},
 	},
 	{
@@ -150,6 +156,30 @@ var rules = []rule{
 
 // answers reports whether the database answers, and is as the spec says.
 func (d *decision) answers() bool { return isReady(d.Pod) && d.trial == nil }
+
+// failureOfTrial says why a trial does not end well.
+func failureOfTrial(d *decision) string {
+	failure := d.failureOf(d.trial)
+	if failure.kind == kubelet.Memory {
+		return fmt.Sprintf("Pod %q, which tries out what the spec says now, fails. %s: %s.", d.trial.Name, failure.says, d.remedy(failure))
+	}
+	verb, origin := d.adviseOnImage()
+	return fmt.Sprintf("Image %q does not print the version of the engine in Pod %q. %s: %s says more; %s spec.image.%s",
+		render.ImageOf(d.Database, d.trial), d.trial.Name, failure.says, failure.command, verb, origin)
+}
+
+// adviseOnImage says what to do with spec.image and, where it is empty, where the image comes
+// from.
+func (d *decision) adviseOnImage() (verb, origin string) {
+	switch {
+	case d.Database.Spec.Image != "":
+		return "correct", ""
+	case d.had() != "":
+		return "set", " It is empty, so that the image is the one that last had the data."
+	default:
+		return "set", fmt.Sprintf(" It is empty, so that the image is the operator's setting DATABASE_IMAGE_%s.", strings.ToUpper(string(d.Database.Spec.Type)))
+	}
+}
 
 // howToSaveTheData says what can be done while a claim is being deleted, which nothing stops.
 func howToSaveTheData(d *decision) string {
@@ -184,8 +214,8 @@ func (d *decision) explain() {
 			continue
 		}
 		message := rule.message(d)
-		if pod := d.ours(); rule.running && pod != nil && pod.DeletionTimestamp == nil && isReady(pod) {
-			message = text.Shorten(message, maxMessage-len(goesOn)) + goesOn
+		if rule.running {
+			message = d.whatRuns(message)
 		}
 		d.conditions().Set(workloadsv1.ConditionReady, rule.answers, rule.reason, bounded(message))
 		if rule.unwatched {
@@ -195,5 +225,16 @@ func (d *decision) explain() {
 	}
 }
 
-// goesOn is added to a problem that takes nothing away.
-const goesOn = " Until then, the database answers as it did."
+// whatRuns adds to a problem that takes nothing away what becomes of the Pod that is there.
+func (d *decision) whatRuns(message string) string {
+	const goesOn = " Until then, the database answers as it did."
+	more, pod := "", d.ours()
+	switch {
+	case pod == nil || pod.DeletionTimestamp != nil:
+	case isReady(pod):
+		more = goesOn
+	case d.trial != nil:
+		more = fmt.Sprintf(" Pod %q, which does not answer, is kept until then: to have it replaced untried, delete it.", pod.Name)
+	}
+	return text.Shorten(message, maxMessage-len(more)) + more
+}

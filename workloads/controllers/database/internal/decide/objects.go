@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -101,11 +102,24 @@ func (d *decision) awaitsFallback() bool {
 	return d.Service == nil && d.Fallback.IsEarlier(render.Owner(d.Database))
 }
 
+// patience is how long a Service that is missing waits for a ServiceFallback that the API server
+// fails to read or write. That may pass in a moment; what fails for good, such as a webhook of
+// others, must not keep a database from running.
+const patience = 30 * time.Second
+
+// AwaitsAnswer reports whether the Service is missing, and is not made yet because the API server
+// fails to read or write its ServiceFallback.
+func (s *Snapshot) AwaitsAnswer() bool {
+	wanted := s.Database.Spec.Fallback
+	return s.Service == nil && s.Fallback.Failed && (wanted == nil || wanted.None == nil) &&
+		s.Ages.Of(workloadsv1.ConditionProtected, workloadsv1.ReasonCreateDenied, s.Now) < patience
+}
+
 // expose keeps the Service as it is to be: of its own Pod, and of no other.
 func (d *decision) expose() {
 	wanted := render.Service(d.Database)
 	switch {
-	case d.awaitsFallback():
+	case d.awaitsFallback(), d.AwaitsAnswer():
 		return
 	case d.Service == nil:
 	case !render.IsOurs(d.Database, d.Service), d.Service.DeletionTimestamp != nil:
@@ -177,11 +191,12 @@ func (d *decision) changeClaim() {
 	}
 }
 
-// noteImage notes on the claim which image its data is given to: before the Pod is made that
-// brings it there, and where the note is lost: while there is a Pod that has the image.
+// noteImage notes on the claim which image came up with its data, at the latest before that
+// Pod is taken away. An image that never came up is not noted: it may be one that does not
+// exist, or cannot read the data.
 func (d *decision) noteImage() {
-	pod := cmp.Or(d.plan.CreatePod, d.ours())
-	if pod == nil || d.Database.Spec.Storage == nil || d.conflict != "" || d.earlier != "" {
+	pod := d.ours()
+	if pod == nil || !d.hasComeUp(pod) || d.Database.Spec.Storage == nil || d.conflict != "" || d.earlier != "" {
 		return
 	}
 	image := render.ImageOf(d.Database, pod)
@@ -198,7 +213,7 @@ func (d *decision) noteImage() {
 		From: d.Claim, To: noted, What: "the note of the image",
 		Remedy: "Let it set the annotation " + workloadsv1.AnnotationImage + ": without it, another setting of the operator could bring the data to an engine that cannot read it.",
 	}
-	if d.plan.CreatePod != nil || d.plan.RemovePod != nil {
+	if d.plan.RemovePod != nil {
 		d.plan.NoteImage = &change
 		return
 	}

@@ -53,17 +53,43 @@ func (d *decision) run() {
 // wanted is the Pod as it is to be.
 func (d *decision) wanted() *corev1.Pod { return render.Pod(d.Database, d.image()) }
 
-// image is what the spec says, else what runs, else what last had the data, else the setting: a
-// setting that changes with the operator must not bring data to an engine that cannot read it.
+// image is what the spec says, else what had the data last, else what has begun, else the
+// setting: one that changes with the operator must not bring data to an engine that cannot
+// read it, and an image that never came up has none.
 func (s *Snapshot) image() string {
-	running, last := "", ""
-	if pod := s.ours(); pod != nil {
-		running = render.ImageOf(s.Database, pod)
+	return cmp.Or(s.Database.Spec.Image, s.had(), s.begun(), s.Image)
+}
+
+// had is the image whose engine last came up with the data, which is in the claim or else in
+// the Pod; empty if none did.
+func (s *Snapshot) had() string {
+	if pod := s.ours(); pod != nil && s.hasComeUp(pod) {
+		return render.ImageOf(s.Database, pod)
 	}
-	if s.Claim != nil {
-		last = s.Claim.Annotations[workloadsv1.AnnotationImage]
+	if s.Claim == nil {
+		return ""
 	}
-	return cmp.Or(s.Database.Spec.Image, running, last, s.Image)
+	return s.Claim.Annotations[workloadsv1.AnnotationImage]
+}
+
+// begun is the image of a Pod that may be preparing its data for the first time, which is
+// not cut short for another setting; empty if there is none. One that the spec has named, and
+// no longer does, is not what it is to be.
+func (s *Snapshot) begun() string {
+	pod := s.ours()
+	if pod == nil || pod.Annotations[workloadsv1.AnnotationDefaultImage] == "" {
+		return ""
+	}
+	if status := statusOf(s.Database, pod); status == nil || status.State.Running == nil {
+		return ""
+	}
+	return render.ImageOf(s.Database, pod)
+}
+
+// DependsOnClaim reports whether the note on the claim says which image the next Pod has.
+func (s *Snapshot) DependsOnClaim() bool {
+	pod := s.ours()
+	return s.Database.Spec.Image == "" && (pod == nil || !s.hasComeUp(pod))
 }
 
 // isCurrent reports whether a Pod was made from what the spec says now.
@@ -122,9 +148,13 @@ func (d *decision) clear(pod *corev1.Pod) *Removal {
 	return &Removal{Pod: pod}
 }
 
-// keep gives a Pod back the labels by which the Service finds it, and its owner.
+// keep gives a Pod back the labels by which the Service finds it, and its owner, and notes
+// that its engine has come up: its status does not say so any more once that starts again.
 func (d *decision) keep(pod *corev1.Pod) {
 	wanted := &metav1.ObjectMeta{Labels: render.Labels(d.Database), OwnerReferences: []metav1.OwnerReference{render.Controller(d.Database)}}
+	if d.isUp(pod) {
+		wanted.Annotations = map[string]string{workloadsv1.AnnotationCameUp: "true"}
+	}
 	if drift.Covers(&corev1.Pod{ObjectMeta: pod.ObjectMeta}, &corev1.Pod{ObjectMeta: *wanted}) {
 		return
 	}
@@ -133,6 +163,9 @@ func (d *decision) keep(pod *corev1.Pod) {
 		kept.Labels = map[string]string{}
 	}
 	maps.Copy(kept.Labels, wanted.Labels)
+	for key, value := range wanted.Annotations {
+		metav1.SetMetaDataAnnotation(&kept.ObjectMeta, key, value)
+	}
 	kept.OwnerReferences = append(slices.DeleteFunc(kept.OwnerReferences, func(owner metav1.OwnerReference) bool {
 		return owner.UID == d.Database.UID
 	}), wanted.OwnerReferences...)

@@ -2,11 +2,14 @@ package decide_test
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/controller/recheck"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/controllers/database/internal/decide"
 	"github.com/critical-service/operator/workloads/internal/fallback"
@@ -134,4 +137,42 @@ func TestWhatNoLongerAnswersIsTakenAway(t *testing.T) {
 	settled := settle(s)
 	settled.Database.Spec.Fallback = nil
 	g.Expect(decide.Decide(settled).Fallback.Apply).NotTo(BeNil(), "a message that has to go is a difference")
+}
+
+// A failure may pass in a moment. What fails for good is a refusal.
+func TestAServiceIsPatientWithAnAPIServerThatFails(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		change func(*decide.Snapshot)
+		makes  bool
+	}{
+		"the ServiceFallback cannot be read": {func(*decide.Snapshot) {}, false},
+		"that lasts":                         {refusedFor(time.Minute), true},
+		"it is refused":                      {func(s *decide.Snapshot) { s.Fallback.Failed = false }, true},
+		"one that is there cannot be deleted, and none is to be there": {func(s *decide.Snapshot) {
+			s.Database.Spec.Fallback = &workloadsv1.ServiceProtection{None: &workloadsv1.NoFallback{}}
+		}, true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			s := running(func(s *decide.Snapshot) {
+				s.Service, s.Fallback = nil, fallback.Seen{Served: true, Refused: "It fails.", Failed: true}
+			}, c.change)
+			plan := decide.Decide(s)
+			g.Expect(plan.Service != nil).To(Equal(c.makes))
+			if !c.makes {
+				g.Expect(plan.RecheckAfter).To(BeNumerically("~", 2*time.Second, time.Second))
+				g.Expect(ready(t, s).Reason).To(Equal(workloadsv1.ReasonStarting), "clients do not reach it")
+				g.Expect(protected(t, s).Reason).To(Equal(workloadsv1.ReasonCreateDenied))
+			}
+		})
+	}
+}
+
+// refusedFor lets the ServiceFallback have been refused for a time.
+func refusedFor(age time.Duration) func(*decide.Snapshot) {
+	return func(s *decide.Snapshot) {
+		s.Ages = new(recheck.Reasons).Observe(types.NamespacedName{}, []metav1.Condition{{
+			Type: workloadsv1.ConditionProtected, Reason: workloadsv1.ReasonCreateDenied, LastTransitionTime: metav1.NewTime(now.Add(-age)),
+		}}, now)
+	}
 }

@@ -6,6 +6,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -22,6 +23,23 @@ func waiting(reason string) func(*decide.Snapshot) {
 		s.Pod.Status = corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
 			Name: "mongo", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}},
 		}}}
+	}
+}
+
+// ended lets the container end again and again.
+func ended(reason string, code int32) func(*decide.Snapshot) {
+	return func(s *decide.Snapshot) {
+		waiting("CrashLoopBackOff")(s)
+		s.Pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason}
+	}
+}
+
+// beside is a container that others have put before that of the engine, which runs.
+func beside(other corev1.ContainerStatus) func(*decide.Snapshot) {
+	return func(s *decide.Snapshot) {
+		s.Pod.Status = corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{
+			other, {Name: "mongo", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, Ready: true, Started: new(true)},
+		}}
 	}
 }
 
@@ -59,20 +77,65 @@ func TestHowADatabaseStands(t *testing.T) {
 			waiting("ContainerCreating"), workloadsv1.ReasonStarting, []string{"is starting"},
 		},
 		"an image that cannot be pulled": {
-			waiting("ImagePullBackOff"), workloadsv1.ReasonImagePullFailing, []string{`"mongo:4.0"`, "correct spec.image"},
+			func(s *decide.Snapshot) {
+				s.Database.Spec.Image = image
+				waiting("ImagePullBackOff")(s)
+			},
+			workloadsv1.ReasonImagePullFailing, []string{`"mongo:4.0"`, "correct spec.image, or name the registry's Secret in spec.pod.imagePullSecrets"},
 		},
 		"an image that cannot be pulled, a moment before": {
-			waiting("ErrImagePull"), workloadsv1.ReasonImagePullFailing, []string{"correct spec.image"},
+			waiting("ErrImagePull"), workloadsv1.ReasonImagePullFailing, []string{"`kubectl describe pod orders` has the answer of the registry"},
+		},
+		"an image that cannot be pulled, and is the operator's setting": {
+			func(s *decide.Snapshot) {
+				delete(s.Claim.Annotations, workloadsv1.AnnotationImage)
+				neverUp(s)
+				waiting("ErrImagePull")(s)
+			},
+			workloadsv1.ReasonImagePullFailing, []string{"set spec.image, or", "It is empty, so that the image is the operator's setting DATABASE_IMAGE_MONGO."},
+		},
+		"an image that cannot be pulled, and had the data": {
+			waiting("ErrImagePull"), workloadsv1.ReasonImagePullFailing, []string{"set spec.image, or", "It is empty, so that the image is the one that last had the data."},
 		},
 		"a container that cannot be created": {
-			waiting("CreateContainerConfigError"), workloadsv1.ReasonPodFailing, []string{"waits in CreateContainerConfigError"},
+			func(s *decide.Snapshot) {
+				waiting("CreateContainerConfigError")(s)
+				s.Pod.Status.ContainerStatuses[0].State.Waiting.Message = "couldn't find key password in Secret shop/own"
+			},
+			workloadsv1.ReasonPodFailing,
+			[]string{`Container "mongo" cannot be created (couldn't find key password in Secret shop/own): put that right; ` + "`kubectl describe pod orders` says more"},
+		},
+		"a container that waits for what is not known": {
+			waiting("SomethingNew"), workloadsv1.ReasonPodFailing, []string{`Container "mongo" waits in SomethingNew`},
+		},
+		"an image whose signature is not valid": {
+			waiting("SignatureValidationFailed"), workloadsv1.ReasonImagePullFailing, []string{`"mongo:4.0"`},
+		},
+		"an engine that needs more memory than its limit": {
+			func(s *decide.Snapshot) {
+				ended("OOMKilled", 137)(s)
+				s.Database.Spec.Pod.Resources.Limits = workloadsv1.Quantities{corev1.ResourceMemory: "32Mi"}
+				s.Pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("32Mi")}
+				s.Pod.Annotations[workloadsv1.AnnotationSpec] = render.SpecHash(s.Database, image)
+			},
+			workloadsv1.ReasonPodFailing, []string{`needs more memory than its limit of 32Mi: raise spec.pod.resources.limits.memory.`},
+		},
+		"an engine that needs more memory than the limit that the namespace gives it": {
+			ended("OOMKilled", 137), workloadsv1.ReasonPodFailing, []string{"set spec.pod.resources.limits.memory, which is empty."},
+		},
+		"a container of others whose image cannot be pulled": {
+			beside(corev1.ContainerStatus{Name: "istio-proxy", State: waits("ImagePullBackOff", "")}),
+			workloadsv1.ReasonPodFailing, []string{`Container "istio-proxy", which is not of this operator, cannot get its image: ` + "`kubectl describe pod orders` says more."},
+		},
+		"a container of others, beside an engine whose image cannot be pulled": {
+			func(s *decide.Snapshot) {
+				beside(corev1.ContainerStatus{Name: "istio-proxy", State: waits("CrashLoopBackOff", "")})(s)
+				s.Pod.Status.ContainerStatuses[1].State = waits("ErrImagePull", "not found")
+			},
+			workloadsv1.ReasonImagePullFailing, []string{`Image "mongo:4.0" cannot be pulled (not found)`},
 		},
 		"a container that ends again and again": {
-			func(s *decide.Snapshot) {
-				waiting("CrashLoopBackOff")(s)
-				s.Pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 14, Reason: "Error"}
-			},
-			workloadsv1.ReasonPodFailing, []string{`Container "mongo" ended with exit code 14 (Error)`, "kubectl logs orders"},
+			ended("Error", 14), workloadsv1.ReasonPodFailing, []string{`Container "mongo" ended with exit code 14 (Error)`, "`kubectl logs orders -c mongo` says more"},
 		},
 		"a Pod that no node takes": {
 			notScheduled, workloadsv1.ReasonUnschedulable, []string{"Insufficient cpu", "spec.pod"},
@@ -205,87 +268,6 @@ func TestHowADatabaseStands(t *testing.T) {
 		})
 	}
 }
-
-func TestWhatIsDoneWithThePod(t *testing.T) {
-	for sentence, c := range map[string]struct {
-		change func(*decide.Snapshot)
-		want   func(g Gomega, plan *decide.Plan)
-	}{
-		"another image replaces it, once that was tried out and the API server accepts the next": {
-			func(s *decide.Snapshot) { s.Database.Spec.Image = nextImage; tried(passed())(s) },
-			func(g Gomega, plan *decide.Plan) {
-				g.Expect(plan.RemovePod.Successor.Spec.Containers[0].Image).To(Equal(nextImage))
-				g.Expect(plan.RemovePod.Force).To(BeFalse())
-			},
-		},
-		"other nodes replace it, once they were tried out": {
-			func(s *decide.Snapshot) { s.Database.Spec.Pod.NodeSelector = map[string]string{"disk": "fast"} },
-			func(g Gomega, plan *decide.Plan) {
-				g.Expect(plan.CreateTrial.Pod.Spec.NodeSelector).To(HaveKeyWithValue("disk", "fast"))
-				g.Expect(plan.CreateTrial.Successor.Spec.NodeSelector).To(HaveKeyWithValue("disk", "fast"))
-			},
-		},
-		"another setting of the operator does not": {
-			func(s *decide.Snapshot) { s.Image = "mongo:8.0" }, nothing,
-		},
-		"an image that an admission webhook has put there does not": {
-			func(s *decide.Snapshot) { s.Pod.Spec.Containers[0].Image = "mirror.example.com/mongo:4.0" }, nothing,
-		},
-		"another type of the Service does not": {
-			func(s *decide.Snapshot) { s.Database.Spec.Service.Type = workloadsv1.DatabaseServiceClusterIP },
-			func(g Gomega, plan *decide.Plan) {
-				g.Expect(plan.RemovePod).To(BeNil())
-				g.Expect(plan.Service.Spec.Type).To(Equal(corev1.ServiceTypeClusterIP))
-			},
-		},
-		"labels that a user took off are put back": {
-			func(s *decide.Snapshot) { delete(s.Pod.Labels, workloadsv1.LabelDatabase) },
-			func(g Gomega, plan *decide.Plan) {
-				g.Expect(plan.ChangePod.To.Labels).To(HaveKeyWithValue(workloadsv1.LabelDatabase, "orders"))
-				g.Expect(plan.RemovePod).To(BeNil())
-			},
-		},
-		"one that was orphaned is taken back": {
-			func(s *decide.Snapshot) { s.Pod.OwnerReferences = nil },
-			func(g Gomega, plan *decide.Plan) {
-				g.Expect(metav1.GetControllerOf(plan.ChangePod.To).UID).To(Equal(database().UID))
-			},
-		},
-		"one that was evicted is replaced": {
-			func(s *decide.Snapshot) {
-				s.Pod.Status.Phase, s.Pod.CreationTimestamp = corev1.PodFailed, metav1.NewTime(now.Add(-time.Minute))
-			},
-			func(g Gomega, plan *decide.Plan) { g.Expect(plan.RemovePod).NotTo(BeNil()) },
-		},
-		"one that a node rejects at once is replaced a while later": {
-			func(s *decide.Snapshot) {
-				s.Pod.Status.Phase, s.Pod.CreationTimestamp = corev1.PodFailed, metav1.NewTime(now.Add(-time.Second))
-			},
-			func(g Gomega, plan *decide.Plan) {
-				g.Expect(plan.RemovePod).To(BeNil())
-				g.Expect(plan.RecheckAfter).To(Equal(9 * time.Second))
-			},
-		},
-		"one without a volume on a lost node is forced": {
-			func(s *decide.Snapshot) {
-				withoutStorage(s.Database)
-				s.Pod, s.Claim = podOf(s.Database), nil
-				ending(s.Pod, time.Minute)
-			},
-			func(g Gomega, plan *decide.Plan) { g.Expect(plan.RemovePod.Force).To(BeTrue()) },
-		},
-		"one with a volume on a lost node is waited for": {
-			func(s *decide.Snapshot) { ending(s.Pod, time.Hour) }, nothing,
-		},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			plan := decide.Decide(running(c.change))
-			c.want(NewWithT(t), &plan)
-		})
-	}
-}
-
-func nothing(g Gomega, plan *decide.Plan) { g.Expect(plan.IsEmpty()).To(BeTrue(), "%+v", plan) }
 
 func TestANewDatabaseGetsAllAtOnce(t *testing.T) {
 	g := NewWithT(t)

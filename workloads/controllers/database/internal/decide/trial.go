@@ -8,11 +8,13 @@ import (
 	"github.com/critical-service/operator/workloads/controllers/database/internal/render"
 )
 
-// replace takes a Pod away that the spec changes. While its engine is up it stays until a
-// trial has ended well: what the spec says now may have no image, no node, or no engine.
+// replace takes a Pod away that the spec changes. One whose engine has come up stays until a
+// trial has ended well: what the spec says now may have no image, no node, or no engine. That
+// the engine starts again just now is no reason to take it away. One whose engine never came up
+// goes at once: what it was made from may be what the spec corrects.
 func (d *decision) replace(pod *corev1.Pod) {
 	removal := &Removal{Pod: pod, Successor: d.wanted()}
-	if !d.isUp(pod) {
+	if !d.hasComeUp(pod) {
 		d.plan.RemovePod = removal
 		return
 	}

@@ -43,6 +43,20 @@ func waits(reason, message string) corev1.ContainerState {
 	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
 }
 
+// noNode takes the trial.
+func noNode(s *decide.Snapshot) {
+	s.Trial.Status.Conditions = []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
+	}}
+}
+
+// starting is an engine that has not come up since its container began.
+func starting(s *decide.Snapshot) {
+	s.Pod.Status = corev1.PodStatus{Phase: corev1.PodRunning}
+	inState(s.Pod, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+	s.Pod.Status.ContainerStatuses[0].Started = new(false)
+}
+
 func all(changes ...func(*decide.Snapshot)) func(*decide.Snapshot) {
 	return func(s *decide.Snapshot) {
 		for _, change := range changes {
@@ -112,15 +126,16 @@ func TestHowTheNextPodIsTriedOut(t *testing.T) {
 					ExitCode: 128, Reason: "StartError", Message: `failed to create containerd task: OCI runtime create failed: exec: "mongod": executable file not found in $PATH`,
 				}
 			}),
-			waited, workloadsv1.ReasonPodFailing, []string{`exec: "mongod": executable file not found`, "kubectl logs orders-trial", "Correct spec.image", goesOn},
+			waited, workloadsv1.ReasonPodFailing, []string{`exec: "mongod": executable file not found`, "`kubectl describe pod orders-trial` says more; correct spec.image", goesOn},
+		},
+		"a limit that is too small to print a version": {
+			all(tried(waits("CrashLoopBackOff", "")), func(s *decide.Snapshot) {
+				s.Trial.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}
+			}),
+			waited, workloadsv1.ReasonPodFailing, []string{`Pod "orders-trial", which tries out what the spec says now, fails`, "spec.pod.resources.limits.memory", goesOn},
 		},
 		"no node takes it": {
-			all(tried(corev1.ContainerState{}), func(s *decide.Snapshot) {
-				s.Trial.Status.Conditions = []corev1.PodCondition{{
-					Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
-				}}
-			}),
-			waited, workloadsv1.ReasonUnschedulable, []string{`No node takes Pod "orders-trial"`, "change spec.pod", goesOn},
+			all(tried(corev1.ContainerState{}), noNode), waited, workloadsv1.ReasonUnschedulable, []string{`No node takes Pod "orders-trial"`, "change spec.pod", goesOn},
 		},
 		"a trial that its node rejected is made again, a while later": {
 			all(tried(corev1.ContainerState{}), func(s *decide.Snapshot) { s.Trial.Status = corev1.PodStatus{Phase: corev1.PodFailed} }),
@@ -160,28 +175,39 @@ func TestHowTheNextPodIsTriedOut(t *testing.T) {
 		"a Secret that is gone meanwhile": {
 			all(tried(passed()), func(s *decide.Snapshot) { s.Secret = decide.Secret{} }), discards, workloadsv1.ReasonSecretInvalid, []string{goesOn},
 		},
-		"a Pod that starts again and again is replaced at once": {
-			waiting("CrashLoopBackOff"), replaces, workloadsv1.ReasonReplacing, nil,
+		"a Pod that never came up, and starts again and again, is replaced at once": {
+			all(neverUp, waiting("CrashLoopBackOff")), replaces, workloadsv1.ReasonReplacing, nil,
 		},
 		"a Pod whose image cannot be pulled is replaced at once": {
-			waiting("ImagePullBackOff"), replaces, workloadsv1.ReasonReplacing, nil,
+			all(neverUp, waiting("ImagePullBackOff")), replaces, workloadsv1.ReasonReplacing, nil,
 		},
 		"a Pod that no node takes is replaced at once": {
-			notScheduled, replaces, workloadsv1.ReasonReplacing, nil,
+			all(neverUp, notScheduled), replaces, workloadsv1.ReasonReplacing, nil,
+		},
+		"a Pod that has not come up yet is replaced at once": {
+			all(neverUp, starting), replaces, workloadsv1.ReasonReplacing, nil,
 		},
 		"a Pod that is too busy to answer its probe is not": {
-			func(s *decide.Snapshot) {
-				s.Pod.Status.Conditions = nil
-				inState(s.Pod, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
-				s.Pod.Status.ContainerStatuses[0].Started = new(true)
-			}, creates, workloadsv1.ReasonReplacing, nil,
+			all(neverUp, starting, func(s *decide.Snapshot) { s.Pod.Status.ContainerStatuses[0].Started = new(true) }),
+			creates, workloadsv1.ReasonReplacing, nil,
 		},
-		"a Pod that has not come up yet is": {
-			func(s *decide.Snapshot) {
-				s.Pod.Status.Conditions = nil
-				inState(s.Pod, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
-				s.Pod.Status.ContainerStatuses[0].Started = new(false)
-			}, replaces, workloadsv1.ReasonReplacing, nil,
+		"a Pod whose engine starts again is not": {
+			starting, creates, workloadsv1.ReasonReplacing, []string{`Pod "orders", which does not answer, is kept until then`},
+		},
+		"a Pod whose engine starts again while an image cannot be pulled": {
+			all(tried(waits("ImagePullBackOff", "not found")), starting), waited, workloadsv1.ReasonImagePullFailing,
+			[]string{`Image "mongo:7.0" cannot be pulled`, "to have it replaced untried, delete it"},
+		},
+		"a Pod whose engine starts again while no node takes the trial": {
+			all(tried(corev1.ContainerState{}), noNode, starting), waited, workloadsv1.ReasonUnschedulable,
+			[]string{`No node takes Pod "orders-trial"`, "to have it replaced untried, delete it"},
+		},
+		"a Pod that ends again and again, and whose spec was put right": {
+			all(tried(passed()), waiting("CrashLoopBackOff")), replaces, workloadsv1.ReasonReplacing, nil,
+		},
+		"a Pod on a node that does not answer, before it is evicted": {
+			all(tried(passed()), func(s *decide.Snapshot) { s.Pod.Status.Conditions[0].Status = corev1.ConditionUnknown }),
+			replaces, workloadsv1.ReasonReplacing, nil,
 		},
 		"another's Pod of the name": {
 			all(tried(passed()), func(s *decide.Snapshot) { s.Trial.ObjectMeta = foreign("orders-trial") }),
@@ -232,6 +258,10 @@ func randomTrial(r *rand.Rand, s *decide.Snapshot) *corev1.Pod {
 	trial := render.Trial(s.Database, one(r, nextImage, nextImage, image), podOf(s.Database))
 	trial.CreationTimestamp, trial.UID = metav1.NewTime(now.Add(-one(r, time.Second, time.Hour))), "of-trial"
 	inState(trial, one(r, passed(), passed(), corev1.ContainerState{}, waits("ErrImagePull", "not found"), waits("CreateContainerError", "")))
+	if r.IntN(3) == 0 {
+		inState(trial, corev1.ContainerState{})
+		noNode(&decide.Snapshot{Trial: trial})
+	}
 	switch r.IntN(8) {
 	case 0:
 		trial.ObjectMeta = foreign(trial.Name)
@@ -247,10 +277,9 @@ func randomTrial(r *rand.Rand, s *decide.Snapshot) *corev1.Pod {
 	return trial
 }
 
-// isToBeReplaced reports whether what runs is not what the spec says.
+// isToBeReplaced reports whether what runs, or starts again, is not what the spec says.
 func isToBeReplaced(s *decide.Snapshot) bool {
-	return s.IsOutdated() && len(s.Pod.Status.Conditions) > 0 && s.Pod.Status.Phase == corev1.PodRunning &&
-		s.Pod.DeletionTimestamp == nil && !s.Database.Spec.Suspend
+	return s.IsOutdated() && hasComeUp(s) && s.Pod.Status.Phase != corev1.PodFailed && s.Pod.DeletionTimestamp == nil && !s.Database.Spec.Suspend
 }
 
 func TestWhatRunsIsReplacedOnlyAfterATrialThatPassed(t *testing.T) {

@@ -34,6 +34,9 @@ func randomWorld(r *rand.Rand) decide.Snapshot {
 			d.Spec.Storage.DeletionPolicy = one(r, workloadsv1.DeletionRetain, workloadsv1.DeletionDelete)
 		}
 	})
+	if r.IntN(16) == 0 {
+		d.Spec.Pod.Resources.Limits = workloadsv1.Quantities{corev1.ResourceMemory: "1e.5"}
+	}
 	s := decide.Snapshot{Now: now, Database: d, Image: image}
 	if r.IntN(3) > 0 {
 		s.Pod = randomPod(r, d)
@@ -54,6 +57,9 @@ func randomWorld(r *rand.Rand) decide.Snapshot {
 		s.Trial = randomTrial(r, &s)
 	}
 	s.Fallback = randomFallback(r, d)
+	if r.IntN(2) == 0 {
+		refusedFor(time.Hour)(&s)
+	}
 	if r.IntN(10) == 0 {
 		s.Refusal = &decide.Refusal{Reason: one(r, workloadsv1.ReasonCreateDenied, workloadsv1.ReasonStorageDenied), Message: "quota"}
 	}
@@ -65,7 +71,7 @@ func randomFallback(r *rand.Rand, d *workloadsv1.Database) fallback.Seen {
 	switch {
 	case !seen.Served:
 	case r.IntN(5) == 0:
-		seen.Refused = "forbidden"
+		seen.Refused, seen.Failed = "forbidden", r.IntN(2) == 0
 	case r.IntN(2) == 0:
 		seen.Object = &criticalv2.ServiceFallback{ObjectMeta: foreign(d.Name)}
 		if r.IntN(4) > 0 {
@@ -80,8 +86,13 @@ func randomPod(r *rand.Rand, d *workloadsv1.Database) *corev1.Pod {
 	pod := render.Pod(d, one(r, "mongo:7.0", image))
 	pod.CreationTimestamp, pod.UID = metav1.NewTime(now.Add(-one(r, time.Second, time.Hour))), "of-pod"
 	pod.Status.Phase = one(r, corev1.PodPending, corev1.PodRunning, corev1.PodRunning, corev1.PodFailed)
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: string(d.Spec.Type), State: one(r,
+		corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, waits("CrashLoopBackOff", ""), waits("ImagePullBackOff", ""))}}
 	if pod.Status.Phase == corev1.PodRunning && r.IntN(2) == 0 {
 		makeReady(pod)
+	}
+	if r.IntN(2) == 0 {
+		pod.Annotations[workloadsv1.AnnotationCameUp] = "true"
 	}
 	switch r.IntN(9) {
 	case 0:

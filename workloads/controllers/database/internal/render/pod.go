@@ -54,6 +54,9 @@ func Pod(d *workloadsv1.Database, image string) *corev1.Pod {
 		made.Spec.ImagePullSecrets = append(made.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
 	}
 	made.Annotations = map[string]string{workloadsv1.AnnotationSpec: SpecHash(d, image), workloadsv1.AnnotationImage: image}
+	if d.Spec.Image == "" {
+		made.Annotations[workloadsv1.AnnotationDefaultImage] = "true"
+	}
 	return made
 }
 
@@ -69,14 +72,14 @@ func SpecHash(d *workloadsv1.Database, image string) string {
 
 // ImageOf is the image with which a Pod was made.
 func ImageOf(d *workloadsv1.Database, pod *corev1.Pod) string {
-	if container := containerOf(d, pod); container != nil {
+	if container := ContainerOf(d, pod); container != nil {
 		return cmp.Or(pod.Annotations[workloadsv1.AnnotationImage], container.Image)
 	}
 	return ""
 }
 
-// containerOf is the container of the engine in a Pod; nil if it has none.
-func containerOf(d *workloadsv1.Database, pod *corev1.Pod) *corev1.Container {
+// ContainerOf is the container of the engine in a Pod; nil if it has none.
+func ContainerOf(d *workloadsv1.Database, pod *corev1.Pod) *corev1.Container {
 	for i := range pod.Spec.Containers {
 		if pod.Spec.Containers[i].Name == string(d.Spec.Type) {
 			return &pod.Spec.Containers[i]

@@ -92,7 +92,7 @@ func with(list corev1.ResourceList, name corev1.ResourceName, quantity resource.
 
 // requestsOf is what the container of the engine requests in a Pod.
 func requestsOf(d *workloadsv1.Database, pod *corev1.Pod) corev1.ResourceList {
-	if container := containerOf(d, pod); container != nil {
+	if container := ContainerOf(d, pod); container != nil {
 		return container.Resources.Requests
 	}
 	return nil
