@@ -191,7 +191,7 @@ func TestHowADatabaseStands(t *testing.T) {
 		"a claim that is being deleted with an earlier Database of the name": {
 			func(s *decide.Snapshot) {
 				deleted(s)
-				s.Pod, s.Claim.OwnerReferences = nil, []metav1.OwnerReference{{Kind: "Database", Name: "orders", UID: "of-an-earlier-one"}}
+				s.Pod, s.Claim.OwnerReferences = nil, []metav1.OwnerReference{{APIVersion: "mycrd.com/v1", Kind: "Database", Name: "orders", UID: "of-an-earlier-one"}}
 			},
 			workloadsv1.ReasonReplacing, []string{"goes first"},
 		},
