@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -136,6 +137,47 @@ func TestWhatIsOfAnEarlierAppConfigIsWaitedFor(t *testing.T) {
 	var app workloadsv2.AppConfig
 	g.Expect(stored.Get(t.Context(), types.NamespacedName{Namespace: "web", Name: "shop"}, &app)).To(Succeed())
 	g.Expect(meta.IsStatusConditionTrue(app.Status.Conditions, workloadsv2.ConditionStalled)).To(BeFalse(), "no person has to act")
+}
+
+// forgetful is a cache that has not seen some ConfigMap yet.
+type forgetful struct {
+	client.Reader
+	name string
+}
+
+func (f forgetful) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	err := f.Reader.List(ctx, list, options...)
+	if configs, are := list.(*corev1.ConfigMapList); are {
+		configs.Items = slices.DeleteFunc(configs.Items, func(c corev1.ConfigMap) bool { return c.Name == f.name })
+	}
+	return err
+}
+
+// Else two would have one number, and the wrong one would count as the oldest.
+func TestAChangeWaitsUntilTheCacheHasTheLastConfigMap(t *testing.T) {
+	g := NewWithT(t)
+	r, stored := reconciling(g, interceptor.Funcs{})
+	last := r.configMapsAfter(t, g, stored)[0]
+	var app workloadsv2.AppConfig
+	g.Expect(stored.Get(t.Context(), types.NamespacedName{Namespace: "web", Name: "shop"}, &app)).To(Succeed())
+	app.Spec.Configuration.Settings = workloadsv2.Settings{"LOG_LEVEL": "info"}
+	g.Expect(stored.Update(t.Context(), &app)).To(Succeed())
+
+	cached := r.cached
+	r.cached = forgetful{cached, last.Name}
+	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&app)})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(result.RequeueAfter).To(Equal(cacheBehind))
+	var list corev1.ConfigMapList
+	g.Expect(stored.List(t.Context(), &list)).To(Succeed())
+	g.Expect(list.Items).To(HaveLen(1))
+
+	r.cached = cached
+	var numbers []string
+	for _, config := range r.configMapsAfter(t, g, stored) {
+		numbers = append(numbers, config.Annotations[workloadsv2.AnnotationRevision])
+	}
+	g.Expect(numbers).To(ConsistOf("1", "2"))
 }
 
 // A namespace may have thousands of AppConfigs, and each of them many objects.

@@ -51,6 +51,11 @@ func Decide(s Snapshot) Plan {
 	return d.plan
 }
 
+// has reports whether the cache has a ConfigMap with settings.
+func (d *decision) has(name string) bool {
+	return slices.ContainsFunc(d.revisions, func(config ConfigMap) bool { return config.Name == name })
+}
+
 // NeedsOf says what a decision needs to have read.
 func NeedsOf(s Snapshot) Needs {
 	d := newDecision(&s)
@@ -63,6 +68,10 @@ func NeedsOf(s Snapshot) Needs {
 	}
 	if d.published == nil && render.IsPublished(s.AppConfig) {
 		needs.Free = append(needs.Free, s.AppConfig.Name)
+	}
+	if last := s.AppConfig.Status.ConfigMapName; last != "" && last != d.wanted && !d.has(last) {
+		// The next number follows that of the last one.
+		needs.Free = append(needs.Free, last)
 	}
 	d.revision()
 	d.roll()

@@ -72,7 +72,8 @@ func Held(s Snapshot, workloads []types.UID) Snapshot {
 
 // Needs is what has to be read of the API server beside what the caches hold.
 type Needs struct {
-	// Free are the names that are to be free: of ConfigMaps that will be created.
+	// Free are the names that are to be free: of ConfigMaps that will be created, and of the
+	// last one that was, if the cache does not have it (any more, or yet).
 	Free []string
 	// Stale are the ConfigMaps that are deleted unless something uses them.
 	Stale []string
