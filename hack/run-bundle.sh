@@ -129,9 +129,10 @@ down() {
   fi
   say "operator-sdk cleanup $package"
   operator_sdk cleanup "$package" --namespace "$namespace" --timeout "$timeout"
-  "$kubectl" --namespace kube-system delete rolebinding "$package-service-auth-reader" --ignore-not-found
   "$kubectl" delete namespace "$namespace" --ignore-not-found
   "$kubectl" delete operators.operators.coreos.com "$package.$namespace" --ignore-not-found
+  "$kubectl" delete clusterroles --selector "olm.owner.kind=OperatorGroup,olm.owner.namespace=$namespace"
+  "$kubectl" --namespace kube-system delete rolebinding "$package-service-auth-reader" --ignore-not-found
 }
 
 case ${1:-} in

@@ -121,15 +121,17 @@ func TestABundleIsRemovedInTheOrderOfTheDocuments(t *testing.T) {
 		MatchRegexp(`^kubectl delete (\w+,)*maintenances,servicefallbacks(,\w+)* --all --all-namespaces$`),
 		"kubectl delete criticalservices --all",
 		HaveSuffix("operator-sdk cleanup critical-service-operator --namespace critical-service-trial --timeout 6m"),
-		"kubectl --namespace kube-system delete rolebinding critical-service-operator-service-auth-reader --ignore-not-found",
 		"kubectl delete namespace critical-service-trial --ignore-not-found",
 		"kubectl delete operators.operators.coreos.com critical-service-operator.critical-service-trial --ignore-not-found",
+		"kubectl delete clusterroles --selector olm.owner.kind=OperatorGroup,olm.owner.namespace=critical-service-trial",
+		"kubectl --namespace kube-system delete rolebinding critical-service-operator-service-auth-reader --ignore-not-found",
 	))
 	page := s.Read(t, "docs/install.md")
 	for _, named := range []string{
 		"kubectl delete crisvc --all", "operator-sdk cleanup critical-service-operator --namespace critical-service-trial",
 		"delete rolebinding critical-service-operator-service-auth-reader", "kubectl delete namespace critical-service-trial",
 		"kubectl delete operators.operators.coreos.com critical-service-operator.critical-service-trial",
+		"kubectl delete clusterroles -l olm.owner.kind=OperatorGroup,olm.owner.namespace=critical-service-trial",
 	} {
 		g.Expect(page).To(ContainSubstring(named))
 	}

@@ -93,5 +93,11 @@ func (w *world) uninstall() {
 	w.withdraw()
 	w.shell(w.guide("Uninstall", "sh", "delete subscription"))
 	w.shell(w.guide("Uninstall", "sh", "kubectl delete crd"))
+	w.sweepUp()
+}
+
+// sweepUp is the last step of the guide, which is repeated until it finds nothing.
+func (w *world) sweepUp() {
+	w.t.Helper()
 	w.shell(w.guide("Uninstall", "sh", "kubectl delete operators.operators.coreos.com"))
 }

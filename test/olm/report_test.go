@@ -31,6 +31,7 @@ func (w *world) reportFailure() {
 	for _, part := range []func(Gomega) string{w.managerText, w.definitionText, w.policiesText, w.podsText, w.eventsText, w.logs} {
 		w.t.Log(part(g))
 	}
+	w.t.Logf("What has failed, once more, as where output is cut its end is kept:\n%s", w.failure)
 }
 
 // managerText is what OLM says of catalog, Subscription, plans and versions.

@@ -45,6 +45,8 @@ type world struct {
 	catalog string
 	// before is what was in the cluster before the operator.
 	before map[thing]bool
+	// failure is why a stage has failed.
+	failure string
 }
 
 // newWorld makes the namespace of the Services. Whatever an interrupted run has left is swept away before,
@@ -90,7 +92,11 @@ func (w *world) stage(name string, do func()) {
 	whole := w.WithT
 	began := time.Now()
 	passed := w.t.Run(name, func(t *testing.T) {
-		w.WithT = NewWithT(t)
+		w.WithT = NewWithT(t).ConfigureWithFailHandler(func(message string, _ ...int) {
+			t.Helper()
+			w.failure = message
+			t.Fatalf("\n%s", message)
+		})
 		do()
 	})
 	w.WithT = whole
