@@ -290,9 +290,9 @@ TOOL_NAMES := $(filter-out go,$(basename $(notdir $(wildcard $(ROOT)hack/tools/*
 $(TOOL_NAMES): %: $(TOOLS)/%
 
 why_pinned = tools are those of hack/tools, built into bin/tools, and Kubernetes one of hack/devcluster, chosen by KUBERNETES: change the versions there
-# The targets that use tools here, or do so in the scaffold.
-TOOL_USERS := $(TOOL_NAMES) setup-envtest envtest test manifests generate lint lint-fix lint-config bundle catalog catalog-build \
-  build-installer install uninstall deploy undeploy
+# The targets that use tools in the scaffold, by prerequisites as well, and those of ours that are like them.
+TOOL_USERS := $(TOOL_NAMES) setup-envtest envtest test test-e2e all build run manifests generate lint lint-fix lint-config bundle run-bundle \
+  catalog catalog-build build-installer install uninstall deploy undeploy
 $(call refuse,$(TOOL_USERS),LOCALBIN KUSTOMIZE CONTROLLER_GEN ENVTEST GOLANGCI_LINT OPERATOR_SDK OPM OPERATOR_SDK_VERSION \
   KUSTOMIZE_VERSION CONTROLLER_TOOLS_VERSION GOLANGCI_LINT_VERSION ENVTEST_VERSION ENVTEST_K8S_VERSION,$(why_pinned))
 

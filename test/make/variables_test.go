@@ -60,11 +60,13 @@ var variables = map[string][]string{
 	"LOCALBIN": {
 		"kustomize", "operator-sdk", "setup-envtest", "test", "manifests", "lint", "bundle", "install", "uninstall", "deploy", "undeploy",
 	},
+	"CONTROLLER_GEN": {
+		"controller-gen", "manifests", "generate", "all", "build", "run", "test", "test-e2e", "bundle", "build-installer", "install", "uninstall", "deploy",
+	},
 	"KUSTOMIZE":                {"kustomize", "bundle", "build-installer", "install", "uninstall", "deploy", "undeploy"},
-	"CONTROLLER_GEN":           {"controller-gen", "manifests", "generate", "test", "bundle", "build-installer", "install", "uninstall", "deploy"},
 	"ENVTEST":                  {"setup-envtest", "envtest", "test"},
 	"GOLANGCI_LINT":            {"golangci-lint", "lint", "lint-fix", "lint-config"},
-	"OPERATOR_SDK":             {"operator-sdk", "bundle"},
+	"OPERATOR_SDK":             {"operator-sdk", "bundle", "run-bundle"},
 	"OPM":                      {"opm", "catalog", "catalog-build"},
 	"KIND":                     {"setup-test-e2e", "test-e2e", "cleanup-test-e2e"},
 	"KIND_CLUSTER":             {"setup-test-e2e", "test-e2e", "cleanup-test-e2e"},
