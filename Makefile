@@ -126,6 +126,9 @@ e2e: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## Run the end-to-end 
 e2e-workloads: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## Run the end-to-end tests of the workloads operator, with both operators, as e2e.
 	hack/e2e-workloads.sh $(TEST_ARGS)
 
+why_devcluster = end-to-end tests run on the devcluster, or on the cluster of KUBECONFIG: give that of your kind cluster
+$(call refuse,e2e test-e2e setup-test-e2e cleanup-test-e2e,KIND KIND_CLUSTER,$(why_devcluster))
+
 .PHONY: test-e2e
 test-e2e: e2e ## The same as e2e.
 

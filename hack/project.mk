@@ -290,8 +290,11 @@ TOOL_NAMES := $(filter-out go,$(basename $(notdir $(wildcard $(ROOT)hack/tools/*
 $(TOOL_NAMES): %: $(TOOLS)/%
 
 why_pinned = tools are those of hack/tools, built into bin/tools, and Kubernetes one of hack/devcluster, chosen by KUBERNETES: change the versions there
-$(call refuse,$(TOOL_NAMES) setup-envtest envtest test bundle,LOCALBIN OPERATOR_SDK_VERSION KUSTOMIZE_VERSION CONTROLLER_TOOLS_VERSION \
-  GOLANGCI_LINT_VERSION ENVTEST_VERSION ENVTEST_K8S_VERSION,$(why_pinned))
+# The targets that use tools in the scaffold, by prerequisites as well, and those of ours that are like them.
+TOOL_USERS := $(TOOL_NAMES) setup-envtest envtest test test-e2e all build run manifests generate lint lint-fix lint-config bundle run-bundle \
+  catalog catalog-build build-installer install uninstall deploy undeploy
+$(call refuse,$(TOOL_USERS),LOCALBIN KUSTOMIZE CONTROLLER_GEN ENVTEST GOLANGCI_LINT OPERATOR_SDK OPM OPERATOR_SDK_VERSION \
+  KUSTOMIZE_VERSION CONTROLLER_TOOLS_VERSION GOLANGCI_LINT_VERSION ENVTEST_VERSION ENVTEST_K8S_VERSION,$(why_pinned))
 
 # What these need besides: libraries of containers without C, and their own version, which operator-sdk
 # writes into what it generates.

@@ -18,6 +18,9 @@ const (
 	// mostWordsOfAPage bounds the prose of a page, without tables and code. A page that
 	// needs more says things twice, or is two pages.
 	mostWordsOfAPage = 2500
+	// mostWordsOfAll bounds the prose of docs/ and of the pages at the root together. A new
+	// subject may raise it by its pages; what exists should rather become shorter.
+	mostWordsOfAll = 38200
 	// changelog grows with every release, so that its length has no bound.
 	changelog = "CHANGELOG.md"
 )
@@ -98,6 +101,18 @@ func TestPagesAreShort(t *testing.T) {
 		if count := wordsOf(page); count > mostWordsOfAPage && name != changelog {
 			t.Errorf("%s has %d words of prose, more than %d: say each thing once and link, or make it two pages", name, count, mostWordsOfAPage)
 		}
+	}
+}
+
+func TestTheDocumentsTogetherAreShort(t *testing.T) {
+	count := 0
+	for name, page := range documents(NewWithT(t)) {
+		if folder, _, isBelow := strings.Cut(name, "/"); (folder == "docs" || !isBelow) && name != changelog {
+			count += wordsOf(page)
+		}
+	}
+	if count > mostWordsOfAll {
+		t.Errorf("all documents have %d words of prose, and may have %d: say each thing once and link", count, mostWordsOfAll)
 	}
 }
 

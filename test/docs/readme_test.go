@@ -16,6 +16,28 @@ func TestTheReadmeIsShort(t *testing.T) {
 	g.Expect(len(words)).To(BeNumerically("<=", 900), "words of README.md; what does not fit belongs on a page of docs/")
 }
 
+// What visitors look for first, in this order.
+func TestTheReadmeShowsWhatThereIs(t *testing.T) {
+	g := NewWithT(t)
+	rest := read(g, "README.md")
+	for _, element := range []string{
+		"actions/workflows/ci.yaml/badge.svg", "img.shields.io/github/go-mod/", "img.shields.io/badge/license-", "](docs/images/failover.svg)",
+		"\nmake demo ", "\nmake test ",
+		`srcset="docs/images/page-dark.png"`, `src="docs/images/page-light.png"`, `src="docs/images/page-phone.png"`, "](docs/images/plugin.svg)",
+		"\nmake deploy ", "\nhelm install ", "\nmake run-bundle ",
+	} {
+		_, after, isThere := strings.Cut(rest, element)
+		g.Expect(isThere).To(BeTrue(), "README.md has no %q, or has it earlier", element)
+		rest = after
+	}
+	for _, shown := range regexp.MustCompile(`docs/images/[\w.-]+|workflows/[\w-]+\.yaml`).FindAllString(read(g, "README.md"), -1) {
+		if workflow, isWorkflow := strings.CutPrefix(shown, "workflows/"); isWorkflow {
+			shown = ".github/workflows/" + workflow
+		}
+		g.Expect(path.Join(root, shown)).To(BeAnExistingFile())
+	}
+}
+
 // measured is a figure on a page: the one group of a pattern.
 type measured struct{ page, pattern string }
 
@@ -55,7 +77,14 @@ func TestTheReadmeNamesWhatIsTested(t *testing.T) {
 	g := NewWithT(t)
 	readme := read(g, "README.md")
 	version := measured{"hack/devcluster/components/kubernetes/go.mod", `k8s\.io/kubernetes v(\d+\.\d+)\.`}.figure(g)
-	g.Expect(readme).To(ContainSubstring("| Kubernetes | " + version + " |"))
+	nightly := regexp.MustCompile(`kubernetes: "([\d.]+)"`).FindAllStringSubmatch(read(g, ".github/workflows/nightly.yaml"), -1)
+	g.Expect(len(nightly)).To(BeNumerically(">", 1))
+	var older []string
+	for _, match := range nightly {
+		older = append(older, match[1])
+	}
+	g.Expect(readme).To(ContainSubstring("| Kubernetes | " + version + "; [nightly](.github/workflows/nightly.yaml): " + strings.Join(older, ", ") +
+		" | others from " + older[0] + " "))
 	for row, names := range map[string]string{"kube-proxy": `kube-proxy, mode ([a-z]+)`, "Ingress controllers": `(Traefik [\d.]+|HAProxy Ingress [\d.]+)`} {
 		tested := measured{"README.md", `(?m)^\| ` + row + ` \| ([^|]*) \|`}.figure(g)
 		var known []string

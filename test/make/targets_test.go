@@ -81,6 +81,16 @@ func TestEveryScriptIsLinted(t *testing.T) {
 	g.Expect(scripts).To(BeNumerically(">", 20))
 }
 
+func TestLintChecksScriptsAndWorkflows(t *testing.T) {
+	g := NewWithT(t)
+	said, err := planned(t, "lint")
+	g.Expect(err).NotTo(HaveOccurred(), said)
+	g.Expect(said).To(ContainSubstring("for target in lint-scripts; do check make"))
+	said, err = planned(t, "lint-scripts")
+	g.Expect(err).NotTo(HaveOccurred(), said)
+	g.Expect(said).To(MatchRegexp(`(?m)check \S+/bin/tools/actionlint; `))
+}
+
 func TestATargetThatIsTheSameDoesTheSame(t *testing.T) {
 	for alias, target := range map[string]string{"all": "build", "test-e2e": "e2e", "envtest": "setup-envtest"} {
 		g := NewWithT(t)

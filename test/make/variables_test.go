@@ -5,8 +5,6 @@ package make_test
 
 import (
 	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -54,16 +52,30 @@ var variables = map[string][]string{
 	"CATALOG_BASE_IMG": {"catalog", "catalog-build", "release", "release-catalog"},
 	"PLATFORMS":        {"docker-buildx"},
 
-	"USE_IMAGE_DIGESTS":        {"bundle", "run-bundle"},
-	"BUNDLE_GEN_FLAGS":         {"bundle", "run-bundle"},
-	"BUNDLE_METADATA_OPTS":     {"bundle", "run-bundle"},
-	"BUNDLE_CHANNELS":          {"bundle", "run-bundle"},
-	"BUNDLE_DEFAULT_CHANNEL":   {"bundle", "run-bundle"},
-	"LOCALBIN":                 {"kustomize", "operator-sdk", "setup-envtest", "test"},
+	"USE_IMAGE_DIGESTS":      {"bundle", "run-bundle"},
+	"BUNDLE_GEN_FLAGS":       {"bundle", "run-bundle"},
+	"BUNDLE_METADATA_OPTS":   {"bundle", "run-bundle"},
+	"BUNDLE_CHANNELS":        {"bundle", "run-bundle"},
+	"BUNDLE_DEFAULT_CHANNEL": {"bundle", "run-bundle"},
+	"LOCALBIN": {
+		"kustomize", "operator-sdk", "setup-envtest", "test", "manifests", "lint", "bundle", "install", "uninstall", "deploy", "undeploy",
+	},
+	"CONTROLLER_GEN": {
+		"controller-gen", "manifests", "generate", "all", "build", "run", "test", "test-e2e", "bundle", "build-installer", "install", "uninstall", "deploy",
+	},
+	"KUSTOMIZE":                {"kustomize", "bundle", "build-installer", "install", "uninstall", "deploy", "undeploy"},
+	"ENVTEST":                  {"setup-envtest", "envtest", "test"},
+	"GOLANGCI_LINT":            {"golangci-lint", "lint", "lint-fix", "lint-config"},
+	"OPERATOR_SDK":             {"operator-sdk", "bundle", "run-bundle"},
+	"OPM":                      {"opm", "catalog", "catalog-build"},
+	"KIND":                     {"setup-test-e2e", "test-e2e", "cleanup-test-e2e"},
+	"KIND_CLUSTER":             {"setup-test-e2e", "test-e2e", "cleanup-test-e2e"},
+	"KUBECTL":                  {"install", "uninstall", "deploy", "undeploy"},
+	"CONTAINER_TOOL":           {"docker-build", "docker-push", "docker-buildx", "bundle-build", "bundle-push", "catalog-build", "catalog-push"},
 	"OPERATOR_SDK_VERSION":     {"operator-sdk", "bundle"},
-	"KUSTOMIZE_VERSION":        {"kustomize"},
-	"CONTROLLER_TOOLS_VERSION": {"controller-gen"},
-	"GOLANGCI_LINT_VERSION":    {"golangci-lint"},
+	"KUSTOMIZE_VERSION":        {"kustomize", "bundle", "build-installer", "install", "uninstall", "deploy", "undeploy"},
+	"CONTROLLER_TOOLS_VERSION": {"controller-gen", "manifests", "generate", "test", "bundle", "build-installer", "install", "uninstall", "deploy"},
+	"GOLANGCI_LINT_VERSION":    {"golangci-lint", "lint", "lint-fix", "lint-config"},
 	"ENVTEST_VERSION":          {"setup-envtest", "envtest"},
 	"ENVTEST_K8S_VERSION":      {"setup-envtest", "envtest", "test"},
 }
@@ -339,79 +351,6 @@ func TestMakeBundleOfATutorial(t *testing.T) {
 			g.Expect(bundle.Channels).To(ConsistOf(c.channels))
 			g.Expect(bundle.DefaultChannel).To(Equal(c.defaultChannel))
 			g.Expect(copied.Read(t, "bundle.Dockerfile")).To(ContainSubstring("channels.v1=" + strings.Join(c.channels, ",") + "\n"))
-		})
-	}
-}
-
-// opm is what hack/catalog.sh needs of opm: it renders a bundle under the image it is given.
-const opm = `#!/bin/sh
-case $1 in
-init) echo "defaultChannel: $*" ;;
-render) for image; do :; done; printf 'image: %s\nname: critical-service-operator.v1.0.0\n' "$image" ;;
-esac
-`
-
-func TestACatalogNamesTheBundleItIsGiven(t *testing.T) {
-	const fork = "registry.example.com/me/op-bundle:v1.0.0"
-	const rendered, definition = "catalog/critical-service-operator/bundles/v1.0.0.yaml", "catalog/critical-service-operator/package.yaml"
-	for sentence, c := range map[string]struct {
-		released bool
-		steps    [][]string
-		says     string
-	}{
-		"as the image that the catalog is built with": {
-			steps: [][]string{{"catalog", "BUNDLE_IMG=" + fork, "DEFAULT_CHANNEL=candidate-v1"}, {"catalog-build", "BUNDLE_IMG=" + fork}},
-		},
-		"by IMAGE_TAG_BASE": {
-			steps: [][]string{{"catalog", "IMAGE_TAG_BASE=registry.example.com/me/op"}, {"catalog-build", "IMAGE_TAG_BASE=registry.example.com/me/op"}},
-		},
-		"and is not built before it does": {
-			steps: [][]string{{"catalog-build", "BUNDLE_IMG=" + fork}},
-			says:  "No bundle in catalog/ is the image " + fork + ": run 'make catalog' with the same variables first.",
-		},
-		"but not of another version": {
-			steps: [][]string{{"catalog", "VERSION=0.0.7"}},
-			says:  "There is no catalog: " + "BUNDLE is the bundle critical-service-operator.v1.0.0, and not of version 0.0.7: run 'make bundle' with the same variables first.",
-		},
-		"but not in a channel that does not have it": {
-			steps: [][]string{{"catalog", "BUNDLE_IMG=" + fork, "CHANNELS=stable-v1,alpha"}},
-			says:  "does not name critical-service-operator.v1.0.0 in the channel alpha.",
-		},
-		"but not of a default channel that there is not": {
-			steps: [][]string{{"catalog", "BUNDLE_IMG=" + fork, "DEFAULT_CHANNEL=alpha"}},
-			says:  "has no channel alpha, which is the default: give another DEFAULT_CHANNEL, or add it.",
-		},
-		"but not in place of one that is released": {
-			released: true, steps: [][]string{{"catalog", "BUNDLE_IMG=" + fork}},
-			says: "is released, as quay.io/critical-service/operator-bundle@sha256:0123: another image must have another version.",
-		},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			g := NewWithT(t)
-			copied := checkout.New(t, root)
-			g.Expect(os.Remove(copied.Path("bin/tools"))).To(Succeed())
-			copied.Write(t, "bin/tools/opm", opm, 0o755)
-			if c.released {
-				copied.Write(t, rendered, "image: quay.io/critical-service/operator-bundle@sha256:0123\n", 0o600)
-			}
-			before := []string{copied.Read(t, rendered), copied.Read(t, definition)}
-			var said string
-			var err error
-			for _, step := range c.steps {
-				g.Expect(err).NotTo(HaveOccurred(), said)
-				said, err = copied.Run(t, "make", append(step, "CONTAINER_TOOL=true")...)
-			}
-			if c.says != "" {
-				g.Expect(err).To(HaveOccurred())
-				bundle, err := filepath.EvalSymlinks(copied.Path("bundle"))
-				g.Expect(err).NotTo(HaveOccurred())
-				g.Expect(said).To(ContainSubstring(strings.ReplaceAll(c.says, "BUNDLE", bundle)))
-				g.Expect([]string{copied.Read(t, rendered), copied.Read(t, definition)}).To(Equal(before), "what is refused changes nothing")
-				return
-			}
-			g.Expect(err).NotTo(HaveOccurred(), said)
-			// The stub's answer has the template in its first line.
-			g.Expect(copied.Read(t, rendered)).To(HavePrefix("image: " + fork + "\n"))
 		})
 	}
 }

@@ -18,17 +18,17 @@ import (
 // limit is what operator-sdk gets as its own time limit.
 const limit = "6m"
 
-// TestABundleIsTriedAndJudged is what a developer or reviewer of the bundle does: operator-sdk runs
-// it without a catalog, upgrades it, judges it by scorecard, and cleans up. The namespace is not
-// restricted, because operator-sdk's own Pods are not fit for that.
+// TestABundleIsTriedAndJudged is what a developer or reviewer of the bundle does: make run-bundle builds
+// it and has operator-sdk run it without a catalog; operator-sdk upgrades it and judges it by scorecard,
+// and make cleanup-bundle removes it. The namespace is not restricted, because operator-sdk's own Pods
+// are not fit for that.
 func TestABundleIsTriedAndJudged(t *testing.T) {
 	w := newWorld(t, bundleHome, nil)
 	var shop *service
 	var forgetScorecard func()
-	w.namespace(w.operator, nil)
 
-	w.stage("run bundle installs the previous version", func() {
-		w.operatorSDKSucceeds("run", "bundle", previous.bundleImage(), "--namespace", w.operator, "--timeout", limit)
+	w.stage("run-bundle builds and installs the previous version", func() {
+		w.runBundle("up")
 		w.succeeds(previous)
 	})
 	w.stage("run bundle-upgrade upgrades it", func() {
@@ -53,11 +53,9 @@ func TestABundleIsTriedAndJudged(t *testing.T) {
 		// It still converts: a test tells what is broken from what is not.
 		w.Expect(results["conversion"].State).To(Equal(v1alpha3.PassState), "%v", results["conversion"].Errors)
 	})
-	w.stage("cleanup leaves nothing", func() {
-		w.withdraw()
-		w.operatorSDKSucceeds("cleanup", packageName, "--namespace", w.operator, "--timeout", limit)
+	w.stage("cleanup-bundle leaves nothing", func() {
+		w.runBundle("down")
 		w.Eventually(w.gone(customResources())).Should(BeTrue())
-		w.shell(w.guide("OLM", "sh", "delete namespace "+guideTrial))
 		shop.closes()
 		forgetScorecard()
 		w.leavesNothing()

@@ -16,7 +16,7 @@
 //	condition_test.go     every value that the Upgradeable condition takes
 //	certificate_test.go   the certificate that OLM makes, and that the operator serves
 //	inventory_test.go     everything that is in the cluster, to see what is left of the operator
-//	program_test.go       operator-sdk, as a user runs it
+//	program_test.go       operator-sdk and hack/run-bundle.sh, as a user runs them
 //	scorecard_test.go     its tests of the bundle
 //	report_test.go        what is printed when a story fails
 //

@@ -18,7 +18,6 @@ import (
 // What the guides say, which stories do as they say, but for these names.
 const (
 	guideNamespace       = "critical-service-system"
-	guideTrial           = "critical-service-trial"
 	guideSecondNamespace = "critical-service-workloads-system"
 	guideCatalog         = "critical-service-catalog"
 	guideCatalogImage    = "quay.io/critical-service/operator-catalog:latest"
@@ -36,7 +35,7 @@ func (w *world) guideOf(page, section, language, words string) string {
 	w.t.Helper()
 	block, err := document.Block(filepath.Join("..", "..", "docs", page), section, language, words)
 	w.Expect(err).NotTo(HaveOccurred())
-	return strings.NewReplacer(guideNamespace, w.operator, guideTrial, w.operator, guideSecondNamespace, w.operator, guideCatalog, w.catalog).Replace(block)
+	return strings.NewReplacer(guideNamespace, w.operator, guideSecondNamespace, w.operator, guideCatalog, w.catalog).Replace(block)
 }
 
 // shell runs commands as a user does who copies them, and returns all that they say.

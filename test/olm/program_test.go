@@ -5,7 +5,9 @@ package olm
 import (
 	"bytes"
 	"context"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -33,4 +35,19 @@ func (w *world) operatorSDKSucceeds(args ...string) {
 	w.t.Helper()
 	output, remarks, err := w.operatorSDK(installLimit, args...)
 	w.Expect(err).NotTo(HaveOccurred(), "operator-sdk %s\n%s%s", strings.Join(args, " "), output, remarks)
+}
+
+// runBundle runs the script of make run-bundle and make cleanup-bundle, for the previous version. Its
+// bundle has a name of its own: that of the catalogs still stores v1.
+func (w *world) runBundle(verb string) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, 2*installLimit) // It builds first.
+	defer cancel()
+	command := exec.CommandContext(ctx, filepath.Join("..", "..", "hack", "run-bundle.sh"), verb)
+	command.Env = append(os.Environ(), "VERSION="+string(previous), "IMG="+previous.operatorImage(),
+		"BUNDLE_IMG="+registry+"operator-bundle:run-bundle", "SCORECARD_IMG="+registry+"operator-scorecard:v"+string(previous))
+	began := time.Now()
+	output, err := command.CombinedOutput()
+	w.Expect(err).NotTo(HaveOccurred(), "hack/run-bundle.sh %s\n%s", verb, output)
+	w.t.Logf("hack/run-bundle.sh %s: %s", verb, time.Since(began).Round(time.Second))
 }

@@ -141,7 +141,7 @@ func customResources() *apiextensionsv1.CustomResourceDefinition {
 const (
 	catalogHome  = guideNamespace
 	approvalHome = "olm-approval"
-	bundleHome   = "olm-bundle"
+	bundleHome   = "critical-service-trial" // That of hack/run-bundle.sh.
 	secondHome   = "olm-workloads"
 )
 

@@ -2,6 +2,8 @@ package workflows
 
 import (
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -53,5 +55,15 @@ func TestGitHubCanReadTheFormsForIssues(t *testing.T) {
 			ids[field.ID], labels[field.Attributes.Label] = true, true
 		}
 		g.Expect(ids).NotTo(BeEmpty(), "%s asks nothing", path)
+	}
+}
+
+func TestAPullRequestIsAskedForChecksThatExist(t *testing.T) {
+	g := NewWithT(t)
+	targets := names(target, read(g, "Makefile")+read(g, "hack/project.mk"))
+	checks := names(regexp.MustCompile("`make ([a-z0-9 -]+)`"), read(g, ".github/PULL_REQUEST_TEMPLATE.md"))
+	g.Expect(strings.Fields(strings.Join(checks, " "))).To(ContainElements("verify", "lint", "test"))
+	for _, check := range checks {
+		g.Expect(targets).To(ContainElements(strings.Fields(check)), "make has no such target")
 	}
 }

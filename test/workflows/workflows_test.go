@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -111,7 +112,7 @@ var writers = map[string]map[string]string{
 
 func TestEveryJobHasTheLeastItNeeds(t *testing.T) {
 	g := NewWithT(t)
-	seen := 0
+	var seen []string
 	for path, w := range automation(g) {
 		if isAction(path) {
 			continue
@@ -122,7 +123,7 @@ func TestEveryJobHasTheLeastItNeeds(t *testing.T) {
 		g.Expect(w.On).NotTo(Or(HaveKey("pull_request_target"), HaveKey("workflow_run")),
 			"%s would run what strangers write with the rights of the repository", path)
 		for name, job := range w.Jobs {
-			seen++
+			seen = append(seen, path+" "+name)
 			expected, isWriter := writers[path+" "+name]
 			if !isWriter {
 				expected = map[string]string{"contents": "read"}
@@ -132,7 +133,8 @@ func TestEveryJobHasTheLeastItNeeds(t *testing.T) {
 			g.Expect(job.RunsOn).To(MatchRegexp(`^ubuntu-\d+\.\d+$`), "job %s in %s", name, path)
 		}
 	}
-	g.Expect(seen).To(BeNumerically(">", 5))
+	g.Expect(len(seen)).To(BeNumerically(">", 5))
+	g.Expect(seen).To(ContainElements(slices.Collect(maps.Keys(writers))), "writers has a job that does not exist")
 }
 
 func TestNoCheckoutKeepsItsToken(t *testing.T) {
@@ -254,7 +256,7 @@ func TestTheNightRunsWhatTakesTooLongForAChange(t *testing.T) {
 	for _, arguments := range nightly.run("make") {
 		run = append(run, arguments[0])
 	}
-	long := []string{"fuzz", "consumers"}
+	long := []string{"fuzz", "consumers", "test-kind"}
 	for _, name := range names(target, read(g, "Makefile")) {
 		if strings.HasPrefix(name, "bench-") || name == "soak" {
 			long = append(long, name)

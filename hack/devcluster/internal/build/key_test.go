@@ -64,6 +64,15 @@ func TestComponentsOfThisRepository(t *testing.T) {
 	}
 }
 
+// `make demo` waits for all of it. OLM comes by `devcluster olm up`.
+func TestAClusterIsBuiltWithoutOLM(t *testing.T) {
+	for _, c := range All() {
+		if set := c.set; set != kubernetesSet && set != corednsSet && set != pauseSet {
+			t.Errorf("%s, of %s, is built before any cluster starts", c.Name, set)
+		}
+	}
+}
+
 func TestPruneRemovesOtherVersionsOnly(t *testing.T) {
 	module, err := filepath.Abs("../..")
 	if err != nil {

@@ -1,0 +1,68 @@
+package workflows
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+// modules are the versions that a module file has of the modules that match a pattern.
+func modules(g Gomega, path, pattern string) []string {
+	found := names(regexp.MustCompile(`(?m)^(?:require )?\s*`+pattern+` (v\S+)`), read(g, path))
+	g.Expect(found).NotTo(BeEmpty(), "%s requires nothing like %s", path, pattern)
+	return found
+}
+
+// An update of one of them alone would test what is not delivered.
+func TestVersionsThatBelongTogetherAreTheSame(t *testing.T) {
+	for module, files := range map[string][]string{
+		"github.com/operator-framework/operator-registry": {"hack/tools/opm.mod", "hack/devcluster/components/operator-registry/go.mod"},
+		"github.com/operator-framework/operator-sdk":      {"hack/tools/operator-sdk.mod", "hack/devcluster/components/operator-sdk/go.mod"},
+		"github.com/operator-framework/api":               {"go.mod", "workloads/go.mod"},
+		"sigs.k8s.io/controller-runtime":                  {"go.mod", "workloads/go.mod"},
+	} {
+		t.Run(module, func(t *testing.T) {
+			g := NewWithT(t)
+			first := modules(g, files[0], regexp.QuoteMeta(module))
+			g.Expect(first).To(HaveLen(1))
+			for _, file := range files[1:] {
+				g.Expect(modules(g, file, regexp.QuoteMeta(module))).To(Equal(first), "%s has another version than %s", file, files[0])
+			}
+		})
+	}
+}
+
+func TestTheLibrariesAreOfTheKubernetesThatIsTested(t *testing.T) {
+	g := NewWithT(t)
+	kubernetes := modules(g, "hack/devcluster/components/kubernetes/go.mod", `k8s\.io/kubernetes`)
+	g.Expect(kubernetes).To(HaveLen(1))
+	// k8s.io/api v0.37.2 is of Kubernetes 1.37. Some libraries have no version but a commit's: v0.0.0-….
+	var libraries []string
+	for _, file := range []string{"go.mod", "workloads/go.mod"} {
+		libraries = append(libraries, modules(g, file, `k8s\.io/[a-z-]+`)...)
+	}
+	libraries = regexp.MustCompile(`v0\.[1-9]\d*\.\d+`).FindAllString(strings.Join(libraries, " "), -1)
+	g.Expect(len(libraries)).To(BeNumerically(">", 10))
+	g.Expect(libraries).To(HaveEach(libraries[0]), "all of one version")
+	minor := regexp.MustCompile(`^v\d+\.(\d+)\.`)
+	tested := minor.FindStringSubmatch(kubernetes[0])[1]
+	g.Expect(minor.FindStringSubmatch(libraries[0])[1]).To(Equal(tested))
+	// What the validators of bundles are asked for.
+	g.Expect(read(g, "hack/bundle-validate.sh")).To(ContainSubstring("\nreadonly kubernetes=1." + tested + "\n"))
+	g.Expect(read(g, "test/bundle/validators_test.go")).To(ContainSubstring(`"k8s-version": "1.` + tested + `"`))
+}
+
+// A release that is out says what it was tested with.
+func TestTheNextReleaseNamesWhatItIsTestedWith(t *testing.T) {
+	g := NewWithT(t)
+	if !strings.Contains(read(g, "CHANGELOG.md"), "] - unreleased\n") {
+		t.Skip("nothing is to be released")
+	}
+	claimed := regexp.MustCompile(`(?m)^## \[.*\] - unreleased\n\n.* tested on (\S+), and with OLM (\S+)\.$`).FindStringSubmatch(read(g, "CHANGELOG.md"))
+	g.Expect(claimed).To(HaveLen(3), "CHANGELOG.md does not say with what the next release is tested")
+	g.Expect(modules(g, "hack/devcluster/components/kubernetes/go.mod", `k8s\.io/kubernetes`)).To(HaveExactElements("v" + claimed[1]))
+	g.Expect(modules(g, "hack/devcluster/components/olm/go.mod", `github\.com/operator-framework/operator-lifecycle-manager`)).To(
+		HaveExactElements(HavePrefix("v" + claimed[2] + ".")))
+}
