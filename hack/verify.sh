@@ -23,7 +23,7 @@ unset MAKEFLAGS MAKEOVERRIDES VERSION IMAGE_TAG_BASE IMG BUNDLE_IMG SCORECARD_IM
 # In this order: the chart and the bundle are made of the manifests and the dashboard, the catalog of the bundle.
 targets=("$@") sibling=()
 ((${#targets[@]})) || {
-  targets=(tidy generate manifests api-docs dashboard plugin-picture chart bundle catalog fmt)
+  targets=(tidy generate manifests api-docs dashboard plugin-picture diagrams chart bundle catalog fmt)
   sibling=(generate manifests api-docs chart bundle catalog)
 }
 commands="make ${targets[*]}${sibling[*]:+ && make -C workloads ${sibling[*]}}"
