@@ -21,7 +21,7 @@ type Picture struct {
 	Description string `json:"description"`
 	// Command is what measures it again.
 	Command string `json:"command"`
-	// Start and End bound the axis. Second 0 stands out.
+	// Start and End bound the axis. Second 0 stands out, unless it is the start.
 	Start float64 `json:"start"`
 	End   float64 `json:"end"`
 	Lanes []Lane  `json:"lanes"`
@@ -76,7 +76,7 @@ const (
 	graphHigh = 110
 	gap       = 22
 	axisHigh  = 52
-	// perLetter is how wide a letter is, about: a text that does not fit into its piece is left out.
+	// perLetter is how wide a letter is, about.
 	perLetter = 8
 )
 
@@ -90,7 +90,7 @@ text { font-family: ` + svg.Sans + `; font-size: 15px; }
 .page { fill: $page; }
 .text { fill: $text; }
 .t-pill { fill: $paper; }
-.muted, .p-muted { fill: $muted; }
+.muted, .p-muted, .t-muted { fill: $muted; }
 .l-muted { stroke: $muted; }
 .t-ok, .p-ok { fill: $ok; }
 .l-ok { stroke: $ok; }
@@ -131,7 +131,7 @@ func (p Picture) SVG() (string, error) {
 	c := &canvas{picture: p, Drawing: svg.New(svg.Head{
 		Width: width, Height: height, Title: p.Title, Description: p.Description, Command: p.Command, Rules: rules,
 	})}
-	c.Add(`<rect class="page" width="%d" height="%d"/>`, width, height)
+	c.Add(`<rect class="page" width="%d" height="%d" rx="18"/>`, width, height)
 	c.axis(height)
 	y := margin
 	for _, lane := range p.Lanes {
@@ -167,7 +167,7 @@ func (c *canvas) axis(height int) {
 	first := math.Ceil(c.picture.Start/step) * step
 	for second := first; second <= c.picture.End; second += step {
 		class, x := "grid", c.x(second)
-		if second == 0 {
+		if second == 0 && second > c.picture.Start {
 			class = "zero"
 		}
 		c.Add(`<line class="%s" x1="%.1f" y1="%d" x2="%.1f" y2="%d"/>`, class, x, margin, x, bottom)
@@ -175,14 +175,22 @@ func (c *canvas) axis(height int) {
 	}
 }
 
+// band draws pieces with their texts in them. A text without room stands below its piece, if no other does.
 func (c *canvas) band(lane Lane, y int) {
+	taken := 0.0
 	c.Add(`<text class="text" x="%d" y="%d">%s</text>`, margin, y+20, html.EscapeString(lane.Label))
 	for _, piece := range lane.Pieces {
 		from, to := c.x(piece.From), c.x(piece.To)
 		c.Add(`<rect class="p-%s" x="%.1f" y="%d" width="%.1f" height="%d" rx="5"/>`, piece.Colour, from, y, max(to-from, 2), bandHigh)
-		if to-from > float64(len(piece.Text)*perLetter) {
-			c.Add(`<text class="t-pill b" x="%.1f" y="%d" text-anchor="middle">%s</text>`, (from+to)/2, y+20, html.EscapeString(piece.Text))
+		middle, wide := (from+to)/2, float64(len(piece.Text)*perLetter)
+		class, line := "t-pill", y+20
+		if wide >= to-from {
+			if middle-wide/2 < taken {
+				continue
+			}
+			class, line, taken = "t-"+string(piece.Colour), y+bandHigh+16, middle+wide/2
 		}
+		c.Add(`<text class="%s b" x="%.1f" y="%d" text-anchor="middle">%s</text>`, class, middle, line, html.EscapeString(piece.Text))
 	}
 }
 

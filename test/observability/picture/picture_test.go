@@ -18,8 +18,9 @@ func TestAPictureShowsWhatItIsGiven(t *testing.T) {
 		Lanes: []Lane{
 			{Label: "state", Pieces: []Piece{
 				{From: -10, To: 0, Text: "Armed", Colour: OK},
-				{From: 0, To: 1, Text: "too long for a second", Colour: Bad},
-				{From: 1, To: 80, Text: "Covered", Colour: Warn},
+				{From: 0, To: 1, Text: "long for a second", Colour: Bad},
+				{From: 1, To: 2, Text: "no room at all", Colour: Bad},
+				{From: 2, To: 80, Text: "Covered", Colour: Warn},
 			}},
 			{Label: "answers", Curves: []Curve{
 				{Name: "application", Colour: OK, Points: []Point{{-10, 50}, {0, 0}, {50, 0}}},
@@ -29,18 +30,19 @@ func TestAPictureShowsWhatItIsGiven(t *testing.T) {
 	})
 
 	g.Expect(svg).To(And(ContainSubstring("An &lt;outage&gt;"), ContainSubstring("make outage"), ContainSubstring(`y="36" text-anchor="middle">Covered<`)))
-	g.Expect(svg).NotTo(ContainSubstring(">too long for a second<"), "a text that does not fit")
+	g.Expect(svg).To(ContainSubstring(`class="t-bad b" x="375.8" y="62" text-anchor="middle">long for a second<`), "below its piece")
+	g.Expect(svg).NotTo(ContainSubstring(">no room at all<"), "a text that would stand on another")
 	g.Expect(svg).To(ContainSubstring(`>-10 s<`), "the axis begins before second 0")
 	g.Expect(svg).To(ContainSubstring(`class="zero" x1="367.7"`), "second 0 is a sixth of the way")
 	// From the left at full height down to the ground, a sixth of the way.
 	g.Expect(svg).To(ContainSubstring(`d="M206.0 72.0L367.7 178.0L1176.0 178.0"`))
 	g.Expect(svg).To(ContainSubstring("H367.7V178.0H1176.0"), "steps")
-	g.Expect(svg).To(ContainSubstring(`width="792.2"`), "a piece ends with the picture")
+	g.Expect(svg).To(ContainSubstring(`width="776.0"`), "a piece ends with the picture")
 }
 
 func TestAPictureOfNothingIsDrawn(t *testing.T) {
 	g := NewWithT(t)
-	drawn(g, Picture{End: 600})
+	g.Expect(drawn(g, Picture{End: 600})).NotTo(ContainSubstring(`class="zero"`), "second 0 is no event if all begins with it")
 }
 
 func TestAPictureHoldsWhatItIsDrawnFrom(t *testing.T) {
