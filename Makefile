@@ -66,8 +66,16 @@ dashboard: ## Generate the Grafana dashboard from hack/dashboard.
 plugin-picture: ## Draw docs/images/plugin.svg from what the plugin prints in its tests.
 	@go run ./hack/terminal -out docs/images/plugin.svg
 
+.PHONY: diagrams
+diagrams: ## Draw the pictures in docs/images that explain failover, from the scenes in hack/diagram.
+	@go run ./hack/diagram -out docs/images
+
+.PHONY: redraw
+redraw: ## Draw the pictures of measured figures in docs/images again, from the figures that they hold.
+	@go run ./hack/redraw docs/images
+
 .PHONY: pictures
-pictures: plugin-picture ## Take the pictures of the built-in page in docs/images, with Debian's Chromium; and draw the plugin's.
+pictures: plugin-picture diagrams redraw ## Take the pictures of the built-in page in docs/images, with Debian's Chromium; and draw the others.
 	@go run ./hack/pictures -out docs/images
 
 .PHONY: tidy

@@ -23,8 +23,10 @@ unset MAKEFLAGS MAKEOVERRIDES VERSION IMAGE_TAG_BASE IMG BUNDLE_IMG SCORECARD_IM
 # In this order: the chart and the bundle are made of the manifests and the dashboard, the catalog of the bundle.
 targets=("$@") sibling=()
 ((${#targets[@]})) || {
-  targets=(tidy generate manifests api-docs dashboard plugin-picture chart bundle catalog fmt)
+  targets=(tidy generate manifests api-docs dashboard plugin-picture diagrams redraw chart bundle catalog fmt)
   sibling=(generate manifests api-docs chart bundle catalog)
+  # A picture that nothing draws does not come back.
+  find "$copy/regenerated" -name '*.svg' -not -name icon.svg -not \( -path '*/docs/images/*' -exec grep --quiet '<metadata>' {} \; \) -delete
 }
 commands="make ${targets[*]}${sibling[*]:+ && make -C workloads ${sibling[*]}}"
 regenerate() { make --no-print-directory --directory="$copy/regenerated" TOOLS="$PWD/bin/tools" "$@"; }
@@ -39,6 +41,6 @@ if ! diff --unified --recursive --new-file --exclude=bin "$copy/tree" "$copy/reg
   echo "Run '$commands' and commit the result."
   exit 1
 fi
-# Pictures differ by the fonts of a machine, so that they are not taken again.
+# Pictures of pages differ by the fonts of a machine, so that they are not taken again.
 go run ./hack/pictures -verify
 echo "Everything that is generated is up to date."

@@ -4,10 +4,11 @@
 //	go run ./hack/pictures -out docs/images
 //
 // Each picture says in itself of which page it was taken. With -verify, which needs no
-// browser, none is taken, and one that is not of today's page is an error.
+// browser, none is taken, and one that is not of today's page, or was edited, is an error.
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -19,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/chromedp/chromedp"
@@ -60,15 +62,16 @@ func site() *web.Site {
 	return web.NewSite(criticalv2.PageFallback{}, &page.Content{ETA: time.Now().Add(40 * time.Minute)})
 }
 
-// source names the page that a visitor sees: a hash of its HTML and of the screen. The
-// only moment in the HTML, which is another each time, is left out.
-func (p picture) source() string {
+// source names the page that a visitor sees and the picture that was taken of it: a hash of
+// the HTML, the screen and the picture. The only moment in the HTML, which is another each
+// time, is left out.
+func (p picture) source(taken []byte) string {
 	request := httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/", http.NoBody)
 	request.Header.Set("Accept-Language", p.view.Languages)
 	recorder := httptest.NewRecorder()
 	site().ServeHTTP(recorder, request)
 	html := regexp.MustCompile(`datetime="[^"]*"`).ReplaceAllString(recorder.Body.String(), "")
-	sum := sha256.Sum256(fmt.Appendf(nil, "%+v\n%s", p.view, html))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%+v\n%s\n%s", p.view, html, taken))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -94,21 +97,29 @@ func take(folder string) error {
 		if taken, err = pack(taken); err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(folder, p.name), sign(taken, p.source()), 0o644); err != nil { //nolint:gosec // It is for all to see.
+		if err := os.WriteFile(filepath.Join(folder, p.name), sign(taken, p.source(taken)), 0o644); err != nil { //nolint:gosec // It is for all to see.
 			return err
 		}
 	}
 	return nil
 }
 
-// check wants each picture to be of today's page.
+// check wants each picture to be of today's page, and no other picture than these and drawn ones.
 func check(folder string) error {
-	var errs []error
+	files, err := os.ReadDir(folder)
+	errs := []error{err}
+	for _, file := range files {
+		isTaken := slices.ContainsFunc(pictures, func(p picture) bool { return p.name == file.Name() })
+		if !isTaken && filepath.Ext(file.Name()) != ".svg" {
+			errs = append(errs, fmt.Errorf("%s comes from no generator: hack/pictures takes PNGs, and drawn pictures are SVGs", filepath.Join(folder, file.Name())))
+		}
+	}
 	for _, p := range pictures {
 		name := filepath.Join(folder, p.name)
-		taken, err := os.ReadFile(name) //nolint:gosec // The folder is a flag of a developer.
-		if err == nil && signature(taken) != p.source() {
-			err = fmt.Errorf("%s is not of the page as it is now: run 'make pictures' and commit the result", name)
+		signed, err := os.ReadFile(name) //nolint:gosec // The folder is a flag of a developer.
+		taken := unsigned(signed)
+		if err == nil && (taken == nil || !bytes.Equal(signed, sign(taken, p.source(taken)))) {
+			err = fmt.Errorf("%s is not of the page as it is now, or was edited: run 'make pictures' and commit the result", name)
 		}
 		errs = append(errs, err)
 	}

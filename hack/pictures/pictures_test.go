@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
 )
 
 const documents = "../../docs/images"
@@ -34,23 +35,48 @@ func TestAPictureOfAnotherPageIsAnError(t *testing.T) {
 	g := NewWithT(t)
 	folder := t.TempDir()
 	g.Expect(check(folder)).To(MatchError(os.ErrNotExist))
-	for i, p := range pictures {
-		text := p.source()
-		if i == 1 {
-			text = pictures[0].source()
-		}
-		g.Expect(os.WriteFile(filepath.Join(folder, p.name), sign(blank(g), text), 0o600)).To(Succeed())
+	taken := blank(g)
+	write := func(name string, signed []byte) {
+		g.Expect(os.WriteFile(filepath.Join(folder, name), signed, 0o600)).To(Succeed())
 	}
-	g.Expect(check(folder)).To(MatchError(And(ContainSubstring(pictures[1].name), ContainSubstring("make pictures"), Not(ContainSubstring(pictures[0].name)))))
+	for _, p := range pictures {
+		write(p.name, sign(taken, p.source(taken)))
+	}
+	g.Expect(check(folder)).To(Succeed())
+
+	of := func(p picture) types.GomegaMatcher {
+		return MatchError(And(ContainSubstring(p.name), ContainSubstring("make pictures"), Not(ContainSubstring(pictures[0].name))))
+	}
+	other := pictures[1]
+	write(other.name, sign(taken, pictures[0].source(taken)))
+	g.Expect(check(folder)).To(of(other), "of another page")
+	edited := sign(taken, other.source(taken))
+	edited[len(edited)-20]++
+	write(other.name, edited)
+	g.Expect(check(folder)).To(of(other), "edited")
+	write(other.name, taken)
+	g.Expect(check(folder)).To(of(other), "not signed")
+	write(other.name, nil)
+	g.Expect(check(folder)).To(of(other), "empty")
 }
 
-func TestTheSignatureIsReadFromWhatMayNotBeAPicture(t *testing.T) {
+func TestAPictureThatComesFromNoGeneratorIsAnError(t *testing.T) {
 	g := NewWithT(t)
-	signed := sign(blank(g), "here")
-	g.Expect(signature(signed)).To(Equal("here"))
-	g.Expect(signature(blank(g))).To(BeEmpty())
-	for length := range headEnd + chunkHead {
-		g.Expect(signature(signed[:length])).To(BeEmpty())
+	folder := t.TempDir()
+	for _, name := range []string{"screen.png", "photo.jpg", "drawn.svg"} {
+		g.Expect(os.WriteFile(filepath.Join(folder, name), nil, 0o600)).To(Succeed())
+	}
+	g.Expect(check(folder)).To(MatchError(And(ContainSubstring("screen.png comes from no generator"), ContainSubstring("photo.jpg"), Not(ContainSubstring("drawn.svg")))))
+}
+
+func TestTheSignatureIsTakenOff(t *testing.T) {
+	g := NewWithT(t)
+	taken := blank(g)
+	signed := sign(taken, pictures[0].source(taken))
+	g.Expect(signed).NotTo(Equal(taken))
+	g.Expect(unsigned(signed)).To(Equal(taken))
+	for length := range headEnd + signLength {
+		g.Expect(unsigned(signed[:length])).To(BeNil())
 	}
 }
 

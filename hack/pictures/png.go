@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/binary"
 	"hash/crc32"
 	"image"
@@ -57,11 +58,11 @@ func pack(taken []byte) ([]byte, error) {
 const keyword = "Source"
 
 // A PNG begins with 8 bytes of its own and a chunk of 25, which describes the picture. A
-// chunk is its length, its type of 4 bytes, its data and a checksum.
+// chunk is its length and its type, of 4 bytes each, its data and a checksum of 4 bytes.
+// The data of ours is the keyword, a zero and a hash in hexadecimal.
 const (
-	headEnd   = 8 + 25
-	chunkHead = 4 + 4
-	chunkTail = 4
+	headEnd    = 8 + 25
+	signLength = 4 + 4 + len(keyword) + 1 + 2*sha256.Size + 4
 )
 
 // sign writes into a PNG of what it was taken.
@@ -73,17 +74,10 @@ func sign(picture []byte, source string) []byte {
 	return slices.Insert(slices.Clone(picture), headEnd, chunk...)
 }
 
-// signature is what sign wrote, or empty.
-func signature(signed []byte) string {
-	for rest := signed[min(headEnd, len(signed)):]; len(rest) >= chunkHead; {
-		end := chunkHead + int(binary.BigEndian.Uint32(rest))
-		if len(rest) < end+chunkTail {
-			return ""
-		}
-		if source, found := bytes.CutPrefix(rest[4:end], []byte("tEXt"+keyword+"\x00")); found {
-			return string(source)
-		}
-		rest = rest[end+chunkTail:]
+// unsigned is what sign was given, or nil if it was not this long.
+func unsigned(signed []byte) []byte {
+	if len(signed) < headEnd+signLength {
+		return nil
 	}
-	return ""
+	return slices.Delete(slices.Clone(signed), headEnd, headEnd+signLength)
 }

@@ -72,7 +72,15 @@ func TestColumnsAndColoursAreKept(t *testing.T) {
 		},
 		"an empty line is one":         {"a\n\nb\n", []line{{{0, "a", "text"}}, nil, {{0, "b", "text"}}}},
 		"a letter of two bytes is one": {"é  b", []line{{{0, "é", "text"}, {3, "b", "text"}}}},
-		"a line that is longer than the terminal goes on in the next one": {
+		"a line that is longer than the terminal goes on in the next one, between words": {
+			strings.Repeat("a", columns-3) + " to be  e",
+			[]line{{{0, strings.Repeat("a", columns-3) + " to", "text"}}, {{0, "be", "text"}, {4, "e", "text"}}},
+		},
+		"a word that has room in the next line only stands there": {
+			strings.Repeat("a", columns-6) + "  more  \x1b[31mand more\x1b[0m",
+			[]line{{{0, strings.Repeat("a", columns-6), "text"}, {columns - 4, "more", "text"}}, {{0, "and more", "bad"}}},
+		},
+		"a word that is longer than the terminal is broken": {
 			strings.Repeat("a", columns-1) + "bcd  e",
 			[]line{{{0, strings.Repeat("a", columns-1) + "b", "text"}}, {{0, "cd", "text"}, {4, "e", "text"}}},
 		},

@@ -54,23 +54,39 @@ func parse(text string) ([]line, error) {
 	return lines, nil
 }
 
-// wrap breaks a line at the edge of the terminal.
+// wrap breaks a line at the edge of the terminal, as `fold -s` does: between words if it can.
 func wrap(whole line) []line {
-	lines := []line{nil}
-	for _, part := range whole {
-		part.column -= (len(lines) - 1) * columns
-		letters := []rune(part.text)
-		for part.column+len(letters) > columns {
-			room := max(columns-part.column, 0)
-			if room > 0 {
-				lines[len(lines)-1] = append(lines[len(lines)-1], run{part.column, string(letters[:room]), part.class})
-			}
-			lines = append(lines, nil)
-			letters, part.column = letters[room:], max(part.column-columns, 0)
+	lines, begin := []line{nil}, 0
+	add := func(column int, letters []rune, class string) {
+		if len(letters) > 0 {
+			lines[len(lines)-1] = append(lines[len(lines)-1], run{column, string(letters), class})
 		}
-		lines[len(lines)-1] = append(lines[len(lines)-1], run{part.column, string(letters), part.class})
+	}
+	for _, part := range whole {
+		column, letters := part.column-begin, []rune(part.text)
+		for column+len(letters) > columns {
+			end, next := fitting(letters, column)
+			add(column, letters[:end], part.class)
+			lines, letters = append(lines, nil), letters[next:]
+			begin, column = begin+column+next, 0
+		}
+		add(column, letters, part.class)
 	}
 	return lines
+}
+
+// fitting is how many letters of a text have room from a column on, and which is the first of the next line.
+func fitting(letters []rune, column int) (end, next int) {
+	room := columns - column
+	for blank := room; blank > 0; blank-- {
+		if letters[blank] == ' ' {
+			return blank, blank + 1
+		}
+	}
+	if column > 0 {
+		return 0, 0
+	}
+	return room, room
 }
 
 // words are what single blanks separate: two blanks or more are the gap of a table.

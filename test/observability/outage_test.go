@@ -72,7 +72,7 @@ func TestAnOutageAsPrometheusSeesIt(t *testing.T) {
 	server.answersTheDashboard(began.Add(-15*time.Second), true)
 	server.missesWhatIsMissing(began)
 	s.pendingBeforeFiring(server, began)
-	s.drawn(server, began.Add(-15*time.Second), time.Now(), began)
+	s.drawn(recording{server, began.Add(-15 * time.Second), time.Now(), began})
 
 	// Two more make three within 30 minutes.
 	s.Expect(server.alert("CriticalServiceFlapping", storefront)()).To(BeEmpty())

@@ -3,6 +3,7 @@
 package observability
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -19,43 +20,52 @@ const timeline = root + "/docs/images/outage-timeline.svg"
 // sample is one series with its values over time.
 type sample = model.SampleStream
 
+// recording is what a Prometheus measured from when to when.
+type recording struct {
+	*server
+	// zero is second 0 of the picture.
+	start, end, zero time.Time
+}
+
 // drawn draws what was measured; with -update it becomes the picture of the documents.
-func (s *shop) drawn(server *server, start, end, began time.Time) {
+func (s *shop) drawn(r recording) {
 	s.t.Helper()
-	state := s.band(server, `critical_service_state{service="storefront"} == 1`, "state", start, end, map[string]picture.Colour{
+	state := r.band(`critical_service_state{service="storefront"} == 1`, "state", map[string]picture.Colour{
 		"Arming": picture.Plain, "Armed": picture.OK, "Covered": picture.Warn, "Exposed": picture.Bad,
 	})
-	alert := s.band(server, `ALERTS{alertname="CriticalServiceCovered",service="storefront"}`, "alertstate", start, end,
+	alert := r.band(`ALERTS{alertname="CriticalServiceCovered",service="storefront"}`, "alertstate",
 		map[string]picture.Colour{pending: picture.Warn, firing: picture.Bad})
-	drawn := picture.Picture{
+	measured := picture.Picture{
 		Title: "An outage, as Prometheus measured it",
 		Description: "Over time in seconds: the state of a Service goes from Armed to Covered and back; its real endpoints from two to none " +
 			"and back; the answers of the application end, those of the fallback begin, and the other way round; no request is left without an " +
 			"answer; the alert CriticalServiceCovered is pending, then firing, and resolves.",
-		Start: start, End: end, Zero: began,
+		Command: "make observability TEST_ARGS='-args -update'",
+		Start:   r.second(r.start), End: r.second(r.end),
 		Lanes: []picture.Lane{
 			{Label: "state", Pieces: state},
 			{Label: "ready endpoints", Curves: []picture.Curve{
-				s.curve(server, `critical_service_ready_endpoints{service="storefront"}`, picture.Curve{Name: "of its own", Colour: picture.Plain, Steps: true}, start, end),
+				r.curve(`critical_service_ready_endpoints{service="storefront"}`, picture.Curve{Name: "of its own", Colour: picture.Plain, Steps: true}),
 			}},
 			{Label: "answers per second", Curves: []picture.Curve{
-				s.curve(server, `rate(outage_test_answers_total{by="shop"}[3s])`, picture.Curve{Name: "the application", Colour: picture.OK}, start, end),
-				s.curve(server, `sum(rate(critical_service_responder_answers_total{service="storefront"}[3s])) or vector(0)`, picture.Curve{Name: "the fallback", Colour: picture.Warn}, start, end),
-				s.curve(server, `rate(outage_test_answers_total{by="none"}[3s])`, picture.Curve{Name: "no answer", Colour: picture.Bad}, start, end),
+				r.curve(`rate(outage_test_answers_total{by="shop"}[3s])`, picture.Curve{Name: "the application", Colour: picture.OK}),
+				r.curve(`sum(rate(critical_service_responder_answers_total{service="storefront"}[3s])) or vector(0)`, picture.Curve{Name: "the fallback", Colour: picture.Warn}),
+				r.curve(`rate(outage_test_answers_total{by="none"}[3s])`, picture.Curve{Name: "no answer", Colour: picture.Bad}),
 			}},
 			{Label: "CriticalServiceCovered", Pieces: alert},
 		},
 	}
 	s.Expect(texts(state)).To(Equal([]string{"Armed", "Covered", "Armed"}), "the state over time")
 	s.Expect(texts(alert)).To(Equal([]string{pending, firing}), "the alert over time")
-	svg := drawn.SVG()
+	drawn, err := measured.SVG()
+	s.Expect(err).NotTo(HaveOccurred())
 	if *update {
-		s.Expect(os.WriteFile(timeline, []byte(svg), 0o600)).To(Succeed())
+		s.Expect(os.WriteFile(timeline, []byte(drawn), 0o600)).To(Succeed())
 		return
 	}
 	committed, err := os.ReadFile(timeline)
 	s.Expect(err).NotTo(HaveOccurred(), "run make observability TEST_ARGS='-args -update'")
-	s.Expect(string(committed)).To(ContainSubstring(drawn.Title), "the picture in the documents is of this test")
+	s.Expect(string(committed)).To(ContainSubstring(measured.Title), "the picture in the documents is of this test")
 }
 
 // texts are the words of a band, each once where a scrape was lost in between.
@@ -67,32 +77,35 @@ func texts(pieces []picture.Piece) []string {
 	return slices.Compact(all)
 }
 
+// second is when a moment is in the picture.
+func (r recording) second(at time.Time) float64 { return at.Sub(r.zero).Seconds() }
+
 // band is what a label was from when to when.
-func (s *shop) band(server *server, query, label string, start, end time.Time, colours map[string]picture.Colour) []picture.Piece {
+func (r recording) band(query, label string, colours map[string]picture.Colour) []picture.Piece {
 	var pieces []picture.Piece
-	for _, series := range server.over(query, start, end) {
+	for _, series := range r.over(query, r.start, r.end) {
 		text := string(series.Metric[model.LabelName(label)])
 		for _, value := range series.Values {
-			from := value.Timestamp.Time()
+			at := value.Timestamp.Time()
+			from, to := r.second(at), r.second(at.Add(interval))
 			last := len(pieces) - 1
-			if last >= 0 && pieces[last].Text == text && !from.After(pieces[last].To) {
-				pieces[last].To = from.Add(interval)
+			if last >= 0 && pieces[last].Text == text && from <= pieces[last].To {
+				pieces[last].To = to
 				continue
 			}
-			pieces = append(pieces, picture.Piece{From: from, To: from.Add(interval), Text: text, Colour: colours[text]})
+			pieces = append(pieces, picture.Piece{From: from, To: to, Text: text, Colour: colours[text]})
 		}
 	}
-	slices.SortFunc(pieces, func(a, b picture.Piece) int { return a.From.Compare(b.From) })
+	slices.SortFunc(pieces, func(a, b picture.Piece) int { return cmp.Compare(a.From, b.From) })
 	return pieces
 }
 
 // curve is the one series of a query.
-func (s *shop) curve(server *server, query string, curve picture.Curve, start, end time.Time) picture.Curve {
-	s.t.Helper()
-	series := server.over(query, start, end)
-	s.Expect(series).To(HaveLen(1), fmt.Sprintf("series of %s", query))
+func (r recording) curve(query string, curve picture.Curve) picture.Curve {
+	series := r.over(query, r.start, r.end)
+	r.Expect(series).To(HaveLen(1), fmt.Sprintf("series of %s", query))
 	for _, value := range series[0].Values {
-		curve.Points = append(curve.Points, picture.Point{At: value.Timestamp.Time(), Value: float64(value.Value)})
+		curve.Points = append(curve.Points, picture.Point{r.second(value.Timestamp.Time()), float64(value.Value)})
 	}
 	return curve
 }

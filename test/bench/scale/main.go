@@ -125,7 +125,11 @@ func publish(o options, version string, results []result) error {
 	text := markdown(version, results, verdicts)
 	if o.picture != "" {
 		last := results[len(results)-1]
-		if err := os.WriteFile(o.picture, []byte(draw(last)), 0o644); err != nil {
+		drawn, err := draw(last)
+		if err == nil {
+			err = os.WriteFile(o.picture, []byte(drawn), 0o644)
+		}
+		if err != nil {
 			return err
 		}
 		text += fmt.Sprintf("\n![%s](images/%s)\n", describe(last), filepath.Base(o.picture))

@@ -222,5 +222,7 @@ func TestTheTablesHoldWhatWasMeasured(t *testing.T) {
 	g.Expect(text).To(ContainSubstring("| requests of one failover | 605 | 3.00 |"))
 	g.Expect(text).To(ContainSubstring("| start until an outage is acted on | 95 to 109 s, 40,604 requests |  |"), "the phase was not measured")
 	g.Expect(text).To(ContainSubstring("| CPU per promotion | 1 x 1000 | 3 ms | 1.0 ms | met |"))
-	g.Expect(draw(r)).To(ContainSubstring("1000 Services over time, in the phases arm, fail, recover, delete"))
+	drawn, err := draw(r)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(drawn).To(ContainSubstring("1000 Services over time, in the phases arm, fail, recover, delete"))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/critical-service/operator/test/bench/measure"
 	"github.com/critical-service/operator/test/observability/picture"
@@ -97,24 +98,25 @@ func each(count, of int) string {
 }
 
 // draw is the picture of a world over time.
-func draw(r result) string {
+func draw(r result) (string, error) {
 	start := r.phases[0].start
 	end := r.phases[len(r.phases)-1].end
+	second := func(at time.Time) float64 { return at.Sub(start).Seconds() }
 	drawn := picture.Picture{
-		Title: fmt.Sprintf("The operator with %d Services", r.world.total()), Description: describe(r),
-		Start: start, End: end, Zero: start,
+		Title: fmt.Sprintf("The operator with %d Services", r.world.total()), Description: describe(r), Command: "make bench-scale",
+		End:   second(end),
 		Lanes: []picture.Lane{{Label: "phase"}},
 	}
 	for n, m := range r.phases {
 		drawn.Lanes[0].Pieces = append(drawn.Lanes[0].Pieces, picture.Piece{
-			From: m.start, To: m.end, Text: m.name, Colour: []picture.Colour{picture.Plain, picture.Muted}[n%2],
+			From: second(m.start), To: second(m.end), Text: m.name, Colour: []picture.Colour{picture.Plain, picture.Muted}[n%2],
 		})
 	}
 	curve := func(name string, colour picture.Colour, of func(moment) float64) picture.Curve {
 		c := picture.Curve{Name: name, Colour: colour}
 		for _, m := range r.moments {
 			if !m.at.Before(start) && !m.at.After(end) {
-				c.Points = append(c.Points, picture.Point{At: m.at, Value: of(m)})
+				c.Points = append(c.Points, picture.Point{second(m.at), of(m)})
 			}
 		}
 		return c

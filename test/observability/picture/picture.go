@@ -4,27 +4,34 @@
 package picture
 
 import (
+	"encoding/json"
 	"fmt"
 	"html"
 	"math"
 	"strings"
-	"time"
+
+	"github.com/critical-service/operator/hack/svg"
 )
 
-// Picture is what is drawn, from the top down.
+// Picture is what is drawn, from the top down. The SVG holds it too, so that a picture can be compared
+// with its figures, and drawn again without another measurement. All times are in seconds.
 type Picture struct {
 	// Title and Description are for those who cannot see it.
-	Title, Description string
-	// Start and End bound the axis; Zero is its second 0.
-	Start, End, Zero time.Time
-	Lanes            []Lane
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	// Command is what measures it again.
+	Command string `json:"command"`
+	// Start and End bound the axis. Second 0 stands out, unless it is the start.
+	Start float64 `json:"start"`
+	End   float64 `json:"end"`
+	Lanes []Lane  `json:"lanes"`
 }
 
 // Lane is a band or a graph. Pieces make a band, Curves a graph.
 type Lane struct {
-	Label  string
-	Pieces []Piece
-	Curves []Curve
+	Label  string  `json:"label"`
+	Pieces []Piece `json:"pieces,omitempty"`
+	Curves []Curve `json:"curves,omitempty"`
 }
 
 // Colour is a class of the style: what the colours mean is the same in all pictures.
@@ -41,25 +48,23 @@ const (
 
 // Piece is a part of a band.
 type Piece struct {
-	From, To time.Time
-	Text     string
-	Colour   Colour
+	From   float64 `json:"from"`
+	To     float64 `json:"to"`
+	Text   string  `json:"text"`
+	Colour Colour  `json:"colour"`
 }
 
 // Curve is a line of a graph.
 type Curve struct {
-	Name   string
-	Colour Colour
-	Points []Point
+	Name   string `json:"name"`
+	Colour Colour `json:"colour"`
 	// Steps: the value holds until the next point.
-	Steps bool
+	Steps  bool    `json:"steps,omitempty"`
+	Points []Point `json:"points"`
 }
 
-// Point is one measured value.
-type Point struct {
-	At    time.Time
-	Value float64
-}
+// Point is when a value was measured, and the value.
+type Point [2]float64
 
 // Where things are, in pixels.
 const (
@@ -71,79 +76,62 @@ const (
 	graphHigh = 110
 	gap       = 22
 	axisHigh  = 52
-	// perLetter is how wide a letter is, about: a text that does not fit into its piece is left out.
+	// perLetter is how wide a letter is, about.
 	perLetter = 8
 )
 
-const style = `  <style>
-    text { font-family: -apple-system, BlinkMacSystemFont, "Segoe UI", "Noto Sans", Helvetica, Arial, "DejaVu Sans", sans-serif; font-size: 15px; }
-    .b { font-weight: 600; }
-    .s { font-size: 13px; }
-    .line { fill: none; stroke-width: 2.5; stroke-linejoin: round; }
-    .grid { stroke: #d0d7de; stroke-width: 1; }
-    .zero { stroke: #cf222e; stroke-width: 1.5; stroke-dasharray: 5 4; }
-    .page { fill: #f6f8fa; }
-    .panel { fill: #ffffff; stroke: #d0d7de; }
-    .text { fill: #1f2328; }
-    .t-pill { fill: #ffffff; }
-    .muted, .p-muted { fill: #59636e; }
-    .l-muted { stroke: #59636e; }
-    .t-ok, .p-ok { fill: #1a7f37; }
-    .l-ok { stroke: #1a7f37; }
-    .t-warn, .p-warn { fill: #9a6700; }
-    .l-warn { stroke: #9a6700; }
-    .t-bad, .p-bad { fill: #cf222e; }
-    .l-bad { stroke: #cf222e; }
-    .t-svc, .p-svc { fill: #0969da; }
-    .l-svc { stroke: #0969da; }
-    @media (prefers-color-scheme: dark) {
-      .page { fill: #0d1117; }
-      .panel { fill: #161b22; stroke: #30363d; }
-      .grid { stroke: #30363d; }
-      .zero { stroke: #f85149; }
-      .text { fill: #e6edf3; }
-      .t-pill { fill: #0d1117; }
-      .muted, .p-muted { fill: #9198a1; }
-      .l-muted { stroke: #9198a1; }
-      .t-ok, .p-ok { fill: #3fb950; }
-      .l-ok { stroke: #3fb950; }
-      .t-warn, .p-warn { fill: #d29922; }
-      .l-warn { stroke: #d29922; }
-      .t-bad, .p-bad { fill: #f85149; }
-      .l-bad { stroke: #f85149; }
-      .t-svc, .p-svc { fill: #4493f8; }
-      .l-svc { stroke: #4493f8; }
-    }
-  </style>
+const rules = `
+text { font-family: ` + svg.Sans + `; font-size: 15px; }
+.b { font-weight: 600; }
+.s { font-size: 13px; }
+.line { fill: none; stroke-width: 2.5; stroke-linejoin: round; }
+.grid { stroke: $border; stroke-width: 1; }
+.zero { stroke: $bad; stroke-width: 1.5; stroke-dasharray: 5 4; }
+.page { fill: $page; }
+.text { fill: $text; }
+.t-pill { fill: $paper; }
+.muted, .p-muted, .t-muted { fill: $muted; }
+.l-muted { stroke: $muted; }
+.t-ok, .p-ok { fill: $ok; }
+.l-ok { stroke: $ok; }
+.t-warn, .p-warn { fill: $warn; }
+.l-warn { stroke: $warn; }
+.t-bad, .p-bad { fill: $bad; }
+.l-bad { stroke: $bad; }
+.t-svc, .p-svc { fill: $svc; }
+.l-svc { stroke: $svc; }
 `
 
 // canvas collects the elements.
 type canvas struct {
-	strings.Builder
+	*svg.Drawing
 	picture Picture
 }
 
-func (c *canvas) add(format string, args ...any) { fmt.Fprintf(c, "  "+format+"\n", args...) }
-
 // x is where a moment is.
-func (c *canvas) x(at time.Time) float64 {
-	share := float64(at.Sub(c.picture.Start)) / float64(c.picture.End.Sub(c.picture.Start))
+func (c *canvas) x(second float64) float64 {
+	share := (second - c.picture.Start) / (c.picture.End - c.picture.Start)
 	return left + min(max(share, 0), 1)*(right-left)
 }
 
-// SVG draws the picture.
-func (p Picture) SVG() string {
+// SVG draws the picture. It fails at a number that is none, or infinite.
+func (p Picture) SVG() (string, error) {
+	data, err := json.Marshal(p)
+	if err != nil {
+		return "", fmt.Errorf("the figures of a picture: %w", err)
+	}
+	// It is drawn from what it holds, so that it comes out the same again.
+	if p, err = parse(data); err != nil {
+		return "", err
+	}
 	height := margin + axisHigh
 	for _, lane := range p.Lanes {
 		height += lane.height() + gap
 	}
-	c := &canvas{picture: p}
-	fmt.Fprintf(c, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\" aria-labelledby=\"title desc\">\n",
-		width, height, width, height)
-	c.add(`<title id="title">%s</title>`, html.EscapeString(p.Title))
-	c.add(`<desc id="desc">%s</desc>`, html.EscapeString(p.Description))
-	c.WriteString(style)
-	c.add(`<rect class="page" width="%d" height="%d"/>`, width, height)
+	c := &canvas{picture: p, Drawing: svg.New(svg.Head{
+		Width: width, Height: height, Title: p.Title, Description: p.Description, Command: p.Command, Rules: rules,
+	})}
+	c.Add(`<rect class="page" width="%d" height="%d" rx="18"/>`, width, height)
 	c.axis(height)
 	y := margin
 	for _, lane := range p.Lanes {
@@ -154,8 +142,8 @@ func (p Picture) SVG() string {
 		}
 		y += lane.height() + gap
 	}
-	c.WriteString("</svg>\n")
-	return c.String()
+	c.Add(Figures+"%s</metadata>", data)
+	return c.String(), nil
 }
 
 func (l Lane) height() int {
@@ -165,10 +153,10 @@ func (l Lane) height() int {
 	return bandHigh
 }
 
-// axis draws a line for every round number of seconds, and one that stands out at 0.
+// axis draws a line for every round number of seconds.
 func (c *canvas) axis(height int) {
 	bottom := height - axisHigh
-	total := c.picture.End.Sub(c.picture.Start).Seconds()
+	total := c.picture.End - c.picture.Start
 	step := 5.0
 	for _, wider := range []float64{10, 15, 30, 60, 120, 300} {
 		if total/step <= 12 {
@@ -176,46 +164,54 @@ func (c *canvas) axis(height int) {
 		}
 		step = wider
 	}
-	first := math.Ceil(c.picture.Start.Sub(c.picture.Zero).Seconds()/step) * step
-	for second := first; second <= c.picture.End.Sub(c.picture.Zero).Seconds(); second += step {
-		class, x := "grid", c.x(c.picture.Zero.Add(time.Duration(second*float64(time.Second))))
-		if second == 0 {
+	first := math.Ceil(c.picture.Start/step) * step
+	for second := first; second <= c.picture.End; second += step {
+		class, x := "grid", c.x(second)
+		if second == 0 && second > c.picture.Start {
 			class = "zero"
 		}
-		c.add(`<line class="%s" x1="%.1f" y1="%d" x2="%.1f" y2="%d"/>`, class, x, margin, x, bottom)
-		c.add(`<text class="muted s" x="%.1f" y="%d" text-anchor="middle">%.0f s</text>`, x, bottom+20, second)
+		c.Add(`<line class="%s" x1="%.1f" y1="%d" x2="%.1f" y2="%d"/>`, class, x, margin, x, bottom)
+		c.Add(`<text class="muted s" x="%.1f" y="%d" text-anchor="middle">%.0f s</text>`, x, bottom+20, second)
 	}
 }
 
+// band draws pieces with their texts in them. A text without room stands below its piece, if no other does.
 func (c *canvas) band(lane Lane, y int) {
-	c.add(`<text class="text" x="%d" y="%d">%s</text>`, margin, y+20, html.EscapeString(lane.Label))
+	taken := 0.0
+	c.Add(`<text class="text" x="%d" y="%d">%s</text>`, margin, y+20, html.EscapeString(lane.Label))
 	for _, piece := range lane.Pieces {
 		from, to := c.x(piece.From), c.x(piece.To)
-		c.add(`<rect class="p-%s" x="%.1f" y="%d" width="%.1f" height="%d" rx="5"/>`, piece.Colour, from, y, max(to-from, 2), bandHigh)
-		if to-from > float64(len(piece.Text)*perLetter) {
-			c.add(`<text class="t-pill b" x="%.1f" y="%d" text-anchor="middle">%s</text>`, (from+to)/2, y+20, html.EscapeString(piece.Text))
+		c.Add(`<rect class="p-%s" x="%.1f" y="%d" width="%.1f" height="%d" rx="5"/>`, piece.Colour, from, y, max(to-from, 2), bandHigh)
+		middle, wide := (from+to)/2, float64(len(piece.Text)*perLetter)
+		class, line := "t-pill", y+20
+		if wide >= to-from {
+			if middle-wide/2 < taken {
+				continue
+			}
+			class, line, taken = "t-"+string(piece.Colour), y+bandHigh+16, middle+wide/2
 		}
+		c.Add(`<text class="%s b" x="%.1f" y="%d" text-anchor="middle">%s</text>`, class, middle, line, html.EscapeString(piece.Text))
 	}
 }
 
 func (c *canvas) graph(lane Lane, y int) {
-	c.add(`<text class="text" x="%d" y="%d">%s</text>`, margin, y+16, html.EscapeString(lane.Label))
+	c.Add(`<text class="text" x="%d" y="%d">%s</text>`, margin, y+16, html.EscapeString(lane.Label))
 	top := 0.0
 	for n, curve := range lane.Curves {
-		c.add(`<text class="t-%s b" x="%d" y="%d">%s</text>`, curve.Colour, margin, y+40+n*20, html.EscapeString(curve.Name))
+		c.Add(`<text class="t-%s b" x="%d" y="%d">%s</text>`, curve.Colour, margin, y+40+n*20, html.EscapeString(curve.Name))
 		for _, point := range curve.Points {
-			top = max(top, point.Value)
+			top = max(top, point[1])
 		}
 	}
 	top = math.Max(math.Ceil(top), 1)
 	if top > 10 {
 		top = math.Ceil(top/10) * 10
 	}
-	c.add(`<line class="grid" x1="%d" y1="%d" x2="%d" y2="%d"/>`, left, y+graphHigh, right, y+graphHigh)
-	c.add(`<text class="muted s" x="%d" y="%d" text-anchor="end">0</text>`, left-8, y+graphHigh+4)
-	c.add(`<text class="muted s" x="%d" y="%d" text-anchor="end">%.0f</text>`, left-8, y+12, top)
+	c.Add(`<line class="grid" x1="%d" y1="%d" x2="%d" y2="%d"/>`, left, y+graphHigh, right, y+graphHigh)
+	c.Add(`<text class="muted s" x="%d" y="%d" text-anchor="end">0</text>`, left-8, y+graphHigh+4)
+	c.Add(`<text class="muted s" x="%d" y="%d" text-anchor="end">%.0f</text>`, left-8, y+12, top)
 	for _, curve := range lane.Curves {
-		c.add(`<path class="line l-%s" d="%s"/>`, curve.Colour, c.path(curve, y, top))
+		c.Add(`<path class="line l-%s" d="%s"/>`, curve.Colour, c.path(curve, y, top))
 	}
 }
 
@@ -223,7 +219,7 @@ func (c *canvas) path(curve Curve, y int, top float64) string {
 	var path strings.Builder
 	height, last := func(value float64) float64 { return float64(y+graphHigh) - value/top*(graphHigh-4) }, 0.0
 	for n, point := range curve.Points {
-		x, at := c.x(point.At), height(point.Value)
+		x, at := c.x(point[0]), height(point[1])
 		switch {
 		case n == 0:
 			fmt.Fprintf(&path, "M%.1f %.1f", x, at)
