@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -87,8 +88,15 @@ func TestATeamGetsNowhereElse(t *testing.T) {
 	team.mayNotMake(&corev1.PodTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "theirs"}}, "PodTemplates are the administrator's to give")
 
 	own := team.service("own").withTeam(team.Client, pageSentence)
-	lie := client.RawPatch("application/merge-patch+json", []byte(`{"status":{"details":null}}`))
-	w.Expect(apierrors.IsForbidden(team.Status().Patch(w.ctx, own.policy, lie))).To(BeTrue(), "only the operator writes the status")
+	planned := &criticalv2.Maintenance{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "planned"}, Spec: criticalv2.MaintenanceSpec{Services: []string{"bank"}}}
+	w.Expect(team.Create(w.ctx, planned)).To(Succeed())
+	for lie, object := range map[string]client.Object{
+		`{"status":{"details":null}}`:                               own.policy,
+		`{"status":{"owed":{"deployment":"bank","replicas":1000}}}`: planned,
+	} {
+		err := team.Status().Patch(w.ctx, object, client.RawPatch(types.MergePatchType, []byte(lie)))
+		w.Expect(apierrors.IsForbidden(err)).To(BeTrue(), "only the operator writes the status: %v", err)
+	}
 	// Its own page answers for its own Service alone.
 	own.standsIn(thePage)
 	bank.isUntouched()
