@@ -154,17 +154,22 @@ func TestAWorkloadGetsBackNoMoreThanItHad(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		has, owed int32
 		reason    string
+		stateful  bool
 	}{
-		"what it had, where the Maintenance says more": {2, 2, criticalv2.RestoreOwed},
-		"what the Maintenance says, where it had more": {5, 3, criticalv2.RestoreOwed},
-		"nothing, where it had nothing":                {0, 0, criticalv2.RestoreNothingTaken},
+		"what it had, where the Maintenance says more": {2, 2, criticalv2.RestoreOwed, false},
+		"what the Maintenance says, where it had more": {5, 3, criticalv2.RestoreOwed, false},
+		"nothing, where it had nothing":                {0, 0, criticalv2.RestoreNothingTaken, false},
+		"what it had, where it is a StatefulSet":       {2, 2, criticalv2.RestoreOwed, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			w := newWorld(t)
+			if c.stateful {
+				w.stateful()
+			}
 			w.permit()
 			w.scale(c.has)
 			w.start()
-			m := w.announce(restoring(3))
+			m := w.announce(w.restoring(3))
 			w.Eventually(w.restored(m)).Should(Equal(c.reason))
 			if c.owed > 0 {
 				w.Expect(m.Status.Owed.Replicas).To(Equal(c.owed))
@@ -217,7 +222,7 @@ func TestADrillEndsAtOnce(t *testing.T) {
 func TestWithoutAPermissionNothingIsSeenAndNothingGivenBack(t *testing.T) {
 	w := newWorld(t)
 	w.start()
-	m := w.announce(restoring(3))
+	m := w.announce(w.restoring(3))
 	w.Eventually(w.restored(m)).Should(Equal(criticalv2.RestoreNotPermitted))
 	w.Expect(m.Finalizers).To(BeEmpty())
 	w.permit()
@@ -241,7 +246,7 @@ func TestThePermissionOfOneMaintenanceIsNotAnothers(t *testing.T) {
 	w.permit()
 	w.start()
 	w.takenAway()
-	other := w.announce(named("cart"), restoring(1000))
+	other := w.announce(named("cart"), w.restoring(1000))
 	w.Eventually(w.restored(other)).Should(Equal(criticalv2.RestoreNotPermitted))
 	w.ends(other)
 	w.comeBack()
@@ -252,7 +257,7 @@ func TestThePermissionOfOneMaintenanceIsNotAnothers(t *testing.T) {
 
 func TestWhatIsOwedCannotBeChanged(t *testing.T) {
 	w := newWorld(t)
-	m := w.announce(restoring(3))
+	m := w.announce(w.restoring(3))
 	for sentence, patch := range map[string]string{
 		"more replicas":    `{"spec":{"restore":{"replicas":1000}}}`,
 		"another workload": `{"spec":{"restore":{"deployment":"cart"}}}`,
