@@ -25,6 +25,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/installation"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/outage"
 )
 
 // drillWith is a drill in a cluster with some objects, with an input.
@@ -37,6 +38,7 @@ func drillWith(t *testing.T, typed string, objects ...client.Object) (s *drill, 
 	c := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(scheme)).WithObjects(objects...).Build()
 	return &drill{
 		prober: &prober{Client: c, namespace: "shop"}, to: to, options: &options{length: time.Minute}, name: types.NamespacedName{Namespace: "shop", Name: "front"},
+		workload: &outage.Workload{},
 	}, said
 }
 
