@@ -69,6 +69,13 @@ func Connect(kubeconfig string, more ...func(*runtime.Scheme) error) (*Cluster, 
 	}, nil
 }
 
+// As is a client that acts as a user, who has what is bound to this name, and to everyone who is known.
+func (c *Cluster) As(user string) (client.Client, error) {
+	config := rest.CopyConfig(c.Config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	return client.New(config, client.Options{Scheme: c.Scheme(), Mapper: c.RESTMapper()})
+}
+
 // AddressesAreRouted finds out whether this machine can reach a ClusterIP, as scenarios that are clients of Services must.
 func (c *Cluster) AddressesAreRouted(ctx context.Context) error {
 	var service corev1.Service

@@ -6,7 +6,6 @@ import (
 	. "github.com/onsi/gomega"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -27,9 +26,7 @@ func (w *world) editor(name string) string {
 // team is a client of an editor.
 func (w *world) team() client.Client {
 	w.t.Helper()
-	config := rest.CopyConfig(w.Config)
-	config.Impersonate = rest.ImpersonationConfig{UserName: w.editor("team"), Groups: []string{"system:authenticated"}}
-	team, err := client.New(config, client.Options{Scheme: w.Scheme(), Mapper: w.RESTMapper()})
+	team, err := w.As(w.editor("team"))
 	w.Expect(err).NotTo(HaveOccurred())
 	// The roles of the kinds are aggregated to edit by a controller.
 	for _, list := range []client.ObjectList{&criticalv2.ServiceFallbackList{}, &criticalv2.MaintenanceList{}} {
