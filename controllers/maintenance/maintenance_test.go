@@ -51,10 +51,17 @@ func TestOneThatHasEndedIsKeptForItsTime(t *testing.T) {
 	w := newWorld(t)
 	w.comeBack()
 	w.start()
+	keptFor := func(seconds int32) option {
+		return func(m *criticalv2.Maintenance) { m.Spec.TTLSecondsAfterFinished = &seconds }
+	}
 	kept := w.announce(until(over()), named("kept"))
-	gone := w.announce(until(over()), named("gone"), func(m *criticalv2.Maintenance) { m.Spec.TTLSecondsAfterFinished = new(int32(0)) })
+	hour := w.announce(until(over()), named("hour"), keptFor(3600))
+	gone := w.announce(until(over()), named("gone"), keptFor(0))
 	w.Eventually(w.Exists).WithArguments(gone).Should(BeFalse())
 	w.Eventually(w.active(kept)).Should(Equal(criticalv2.MaintenanceEnded))
+	w.Eventually(w.active(hour)).Should(Equal(criticalv2.MaintenanceEnded))
+	w.Eventually(func() bool { return w.operator.IsDue("maintenance", `"name"="hour"`) }).Should(BeTrue(), "it comes back to it")
+	w.Expect(w.Exists(hour)).To(BeTrue())
 }
 
 func TestBeforeItsEndNothingIsScaled(t *testing.T) {
