@@ -246,6 +246,37 @@ func TestWithoutAPermissionNothingIsSeenAndNothingGivenBack(t *testing.T) {
 	w.Eventually(w.restored(m)).Should(Equal(criticalv2.RestoreDone))
 }
 
+// Any team can write Maintenances that no Role permits, and as many as it likes. The operator asks
+// for each of them ever more seldom, so that all of them leave it time for others.
+func TestManyThatAreNotPermittedAreAskedForSeldom(t *testing.T) {
+	const many, rest = 100, 3 * time.Second
+	w := newWorld(t)
+	w.permit()
+	w.start()
+	m := w.takenAway()
+	refused := make([]*criticalv2.Maintenance, many)
+	for i := range refused {
+		refused[i] = w.announce(named(fmt.Sprintf("never-%d", i)), w.restoring(3))
+	}
+	for _, never := range refused {
+		w.Eventually(w.restored(never)).Should(Equal(criticalv2.RestoreNotPermitted))
+	}
+	w.stop()
+	w.sinceAnHour(refused...)
+
+	w.start()
+	asked := func() int {
+		return len(w.operator.Traffic.Requests(func(r testenv.Request) bool { return r.Resource() == "selfsubjectaccessreviews" }))
+	}
+	w.Eventually(asked).Should(Equal(many), "the next operator asks for each of them")
+	w.ends(m)
+	w.comeBack()
+	w.Eventually(w.active(m)).Should(Equal(criticalv2.MaintenanceEnded))
+	w.Expect(w.replicas()).To(Equal(int32(3)))
+	w.Eventually(func() time.Duration { return w.operator.Idle(w.Namespace) }).Should(BeNumerically(">", rest))
+	w.Expect(asked()).To(Equal(many+2), "each of them once, and both rights to what was given back")
+}
+
 // A user who may write Maintenances, and not scale, must not use what was permitted to
 // another one.
 func TestThePermissionOfOneMaintenanceIsNotAnothers(t *testing.T) {

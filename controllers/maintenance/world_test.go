@@ -236,6 +236,15 @@ func (w *world) scalings() []testenv.Request {
 	return w.operator.Traffic.Requests(func(r testenv.Request) bool { return r.Writes() && r.Resource() == "deployments/scale" })
 }
 
+// sinceAnHour lets what is known of the workloads of some Maintenances be known since an hour.
+func (w *world) sinceAnHour(maintenances ...*criticalv2.Maintenance) {
+	w.T.Helper()
+	for _, m := range maintenances {
+		meta.FindStatusCondition(m.Status.Conditions, criticalv2.MaintenanceRestored).LastTransitionTime = metav1.NewTime(time.Now().Add(-time.Hour))
+		w.Expect(w.Cluster.Client.Status().Update(w.T.Context(), m)).To(Succeed())
+	}
+}
+
 func over() time.Time     { return time.Now().Add(-time.Second) }
 func inAnHour() time.Time { return time.Now().Add(time.Hour) }
 

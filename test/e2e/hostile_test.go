@@ -234,7 +234,8 @@ func TestATableThatATeamEditsIsRestoredAndIsNoMatterElsewhere(t *testing.T) {
 }
 
 // TestManyMaintenancesOfATeamDelayNoOther is not parallel: it keeps the operator and the API server busy. What the
-// operator is not permitted to restore, it asks for again and again.
+// operator is not permitted to restore, it asks for again, ever more seldom: how often is held by a test of its
+// controller, because so many delay no other even where each is asked for every second.
 func TestManyMaintenancesOfATeamDelayNoOther(t *testing.T) {
 	const many = 300
 	w, neighbour := newWorld(t), newWorld(t)
