@@ -102,6 +102,34 @@ func TestATeamGetsNowhereElse(t *testing.T) {
 	bank.isUntouched()
 }
 
+// TestUsersReadAndWriteByTheirRoleInTheNamespace: the team above is an editor. A viewer only reads, and an administrator
+// of the namespace writes no more than an editor.
+func TestUsersReadAndWriteByTheirRoleInTheNamespace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	viewer, admin := w.asUser("viewer", "view"), w.asUser("admin", "admin")
+	named := metav1.ObjectMeta{Namespace: w.namespace, Name: "any"}
+	for _, object := range []client.Object{
+		&criticalv2.ServiceFallback{ObjectMeta: named, Spec: criticalv2.ServiceFallbackSpec{Services: []string{"any"}}},
+		&criticalv2.Maintenance{ObjectMeta: named, Spec: criticalv2.MaintenanceSpec{Services: []string{"any"}}},
+	} {
+		viewer.mayNotMake(object, "a viewer writes nothing")
+		w.Expect(admin.Create(w.ctx, object)).To(Succeed())
+		w.Expect(viewer.Get(w.ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+
+		labelled := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"changed":"yes"}}}`))
+		lie := client.RawPatch(types.MergePatchType, []byte(`{"status":{"observedGeneration":7}}`))
+		for what, err := range map[string]error{
+			"a viewer changes it": viewer.Patch(w.ctx, object, labelled), "a viewer deletes it": viewer.Delete(w.ctx, object),
+			"a viewer writes its status": viewer.Status().Patch(w.ctx, object, lie), "an administrator writes its status": admin.Status().Patch(w.ctx, object, lie),
+		} {
+			w.Expect(apierrors.IsForbidden(err)).To(BeTrue(), "%T: %s: %v", object, what, err)
+		}
+		w.Expect(admin.Patch(w.ctx, object, labelled)).To(Succeed())
+		w.Expect(admin.Delete(w.ctx, object)).To(Succeed())
+	}
+}
+
 // TestABackupThatATeamMakesReachesNoNeighbour: a Service can lead to an address elsewhere (CVE-2021-25740), but not
 // as a fallback that the operator publishes.
 func TestABackupThatATeamMakesReachesNoNeighbour(t *testing.T) {
