@@ -47,7 +47,7 @@ type world struct {
 	before map[thing]bool
 }
 
-// newWorld makes the namespace of the Services. Whatever an interrupted run has left is swept away before,
+// newWorld makes the namespace of the Services, and its users. Whatever an interrupted run has left is swept away before,
 // and everything is when the story ends.
 func newWorld(t *testing.T, home string, security labels) *world {
 	t.Helper()
@@ -59,6 +59,7 @@ func newWorld(t *testing.T, home string, security labels) *world {
 	t.Cleanup(w.sweep)
 	t.Cleanup(w.reportFailure)
 	w.namespace(w.shops, security)
+	w.bindUsers()
 	w.before = w.inventory(w)
 	return w
 }
