@@ -51,10 +51,17 @@ func TestOneThatHasEndedIsKeptForItsTime(t *testing.T) {
 	w := newWorld(t)
 	w.comeBack()
 	w.start()
+	keptFor := func(seconds int32) option {
+		return func(m *criticalv2.Maintenance) { m.Spec.TTLSecondsAfterFinished = &seconds }
+	}
 	kept := w.announce(until(over()), named("kept"))
-	gone := w.announce(until(over()), named("gone"), func(m *criticalv2.Maintenance) { m.Spec.TTLSecondsAfterFinished = new(int32(0)) })
+	hour := w.announce(until(over()), named("hour"), keptFor(3600))
+	gone := w.announce(until(over()), named("gone"), keptFor(0))
 	w.Eventually(w.Exists).WithArguments(gone).Should(BeFalse())
 	w.Eventually(w.active(kept)).Should(Equal(criticalv2.MaintenanceEnded))
+	w.Eventually(w.active(hour)).Should(Equal(criticalv2.MaintenanceEnded))
+	w.Eventually(func() bool { return w.operator.IsDue("maintenance", `"name"="hour"`) }).Should(BeTrue(), "it comes back to it")
+	w.Expect(w.Exists(hour)).To(BeTrue())
 }
 
 func TestBeforeItsEndNothingIsScaled(t *testing.T) {
@@ -154,17 +161,22 @@ func TestAWorkloadGetsBackNoMoreThanItHad(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		has, owed int32
 		reason    string
+		stateful  bool
 	}{
-		"what it had, where the Maintenance says more": {2, 2, criticalv2.RestoreOwed},
-		"what the Maintenance says, where it had more": {5, 3, criticalv2.RestoreOwed},
-		"nothing, where it had nothing":                {0, 0, criticalv2.RestoreNothingTaken},
+		"what it had, where the Maintenance says more": {2, 2, criticalv2.RestoreOwed, false},
+		"what the Maintenance says, where it had more": {5, 3, criticalv2.RestoreOwed, false},
+		"nothing, where it had nothing":                {0, 0, criticalv2.RestoreNothingTaken, false},
+		"what it had, where it is a StatefulSet":       {2, 2, criticalv2.RestoreOwed, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			w := newWorld(t)
+			if c.stateful {
+				w.stateful()
+			}
 			w.permit()
 			w.scale(c.has)
 			w.start()
-			m := w.announce(restoring(3))
+			m := w.announce(w.restoring(3))
 			w.Eventually(w.restored(m)).Should(Equal(c.reason))
 			if c.owed > 0 {
 				w.Expect(m.Status.Owed.Replicas).To(Equal(c.owed))
@@ -217,7 +229,7 @@ func TestADrillEndsAtOnce(t *testing.T) {
 func TestWithoutAPermissionNothingIsSeenAndNothingGivenBack(t *testing.T) {
 	w := newWorld(t)
 	w.start()
-	m := w.announce(restoring(3))
+	m := w.announce(w.restoring(3))
 	w.Eventually(w.restored(m)).Should(Equal(criticalv2.RestoreNotPermitted))
 	w.Expect(m.Finalizers).To(BeEmpty())
 	w.permit()
@@ -234,6 +246,37 @@ func TestWithoutAPermissionNothingIsSeenAndNothingGivenBack(t *testing.T) {
 	w.Eventually(w.restored(m)).Should(Equal(criticalv2.RestoreDone))
 }
 
+// Any team can write Maintenances that no Role permits, and as many as it likes. The operator asks
+// for each of them ever more seldom, so that all of them leave it time for others.
+func TestManyThatAreNotPermittedAreAskedForSeldom(t *testing.T) {
+	const many, rest = 100, 3 * time.Second
+	w := newWorld(t)
+	w.permit()
+	w.start()
+	m := w.takenAway()
+	refused := make([]*criticalv2.Maintenance, many)
+	for i := range refused {
+		refused[i] = w.announce(named(fmt.Sprintf("never-%d", i)), w.restoring(3))
+	}
+	for _, never := range refused {
+		w.Eventually(w.restored(never)).Should(Equal(criticalv2.RestoreNotPermitted))
+	}
+	w.stop()
+	w.sinceAnHour(refused...)
+
+	w.start()
+	asked := func() int {
+		return len(w.operator.Traffic.Requests(func(r testenv.Request) bool { return r.Resource() == "selfsubjectaccessreviews" }))
+	}
+	w.Eventually(asked).Should(Equal(many), "the next operator asks for each of them")
+	w.ends(m)
+	w.comeBack()
+	w.Eventually(w.active(m)).Should(Equal(criticalv2.MaintenanceEnded))
+	w.Expect(w.replicas()).To(Equal(int32(3)))
+	w.Eventually(func() time.Duration { return w.operator.Idle(w.Namespace) }).Should(BeNumerically(">", rest))
+	w.Expect(asked()).To(Equal(many+2), "each of them once, and both rights to what was given back")
+}
+
 // A user who may write Maintenances, and not scale, must not use what was permitted to
 // another one.
 func TestThePermissionOfOneMaintenanceIsNotAnothers(t *testing.T) {
@@ -241,7 +284,7 @@ func TestThePermissionOfOneMaintenanceIsNotAnothers(t *testing.T) {
 	w.permit()
 	w.start()
 	w.takenAway()
-	other := w.announce(named("cart"), restoring(1000))
+	other := w.announce(named("cart"), w.restoring(1000))
 	w.Eventually(w.restored(other)).Should(Equal(criticalv2.RestoreNotPermitted))
 	w.ends(other)
 	w.comeBack()
@@ -252,7 +295,7 @@ func TestThePermissionOfOneMaintenanceIsNotAnothers(t *testing.T) {
 
 func TestWhatIsOwedCannotBeChanged(t *testing.T) {
 	w := newWorld(t)
-	m := w.announce(restoring(3))
+	m := w.announce(w.restoring(3))
 	for sentence, patch := range map[string]string{
 		"more replicas":    `{"spec":{"restore":{"replicas":1000}}}`,
 		"another workload": `{"spec":{"restore":{"deployment":"cart"}}}`,

@@ -33,12 +33,14 @@ type world struct {
 	*testenv.World
 	operator *testenv.Operator
 	service  *corev1.Service
+	// workload names what is taken away: the Deployment, unless a test says otherwise.
+	workload criticalv2.WorkloadReplicas
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
-	w := &world{World: cluster.NewWorld(t)}
+	w := &world{World: cluster.NewWorld(t), workload: criticalv2.WorkloadReplicas{Deployment: "shop"}}
 	t.Cleanup(func() {
 		if w.operator != nil {
 			if t.Failed() {
@@ -47,7 +49,7 @@ func newWorld(t *testing.T) *world {
 			w.stop()
 		}
 		ctx := context.WithoutCancel(t.Context())
-		for _, kind := range []client.Object{&appsv1.Deployment{}, &rbacv1.RoleBinding{}, &rbacv1.Role{}} {
+		for _, kind := range []client.Object{&appsv1.Deployment{}, &appsv1.StatefulSet{}, &rbacv1.RoleBinding{}, &rbacv1.Role{}} {
 			w.Expect(w.Cluster.Client.DeleteAllOf(ctx, kind, client.InNamespace(w.Namespace))).To(Succeed())
 		}
 	})
@@ -61,6 +63,19 @@ func newWorld(t *testing.T) *world {
 		},
 	})
 	return w
+}
+
+// stateful is the world whose workload is a StatefulSet, beside the Deployment of the same name.
+func (w *world) stateful() {
+	w.T.Helper()
+	w.workload = criticalv2.WorkloadReplicas{StatefulSet: "shop"}
+	w.Create(&appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "shop"},
+		Spec: appsv1.StatefulSetSpec{
+			Replicas: new(int32(3)), Selector: &metav1.LabelSelector{MatchLabels: w.service.Spec.Selector},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: w.service.Spec.Selector}, Spec: testenv.PodSpec()},
+		},
+	})
 }
 
 // start starts an operator that sees the world's namespace only, and of that what
@@ -110,10 +125,11 @@ func until(at time.Time) option {
 	return func(m *criticalv2.Maintenance) { m.Spec.Until = new(metav1.NewTime(at)) }
 }
 
-// restoring says that the Deployment gets a number of replicas back.
-func restoring(replicas int32) option {
+// restoring says that the workload gets a number of replicas back.
+func (w *world) restoring(replicas int32) option {
 	return func(m *criticalv2.Maintenance) {
-		m.Spec.Restore = &criticalv2.WorkloadReplicas{Deployment: "shop", Replicas: replicas}
+		m.Spec.Restore = w.workload.DeepCopy()
+		m.Spec.Restore.Replicas = replicas
 	}
 }
 
@@ -139,7 +155,7 @@ func (w *world) announce(options ...option) *criticalv2.Maintenance {
 // plugin does it.
 func (w *world) takenAway(options ...option) *criticalv2.Maintenance {
 	w.T.Helper()
-	m := w.announce(append([]option{restoring(3)}, options...)...)
+	m := w.announce(append([]option{w.restoring(3)}, options...)...)
 	w.Eventually(w.restored(m)).Should(Equal(criticalv2.RestoreOwed))
 	w.scale(0)
 	return m
@@ -156,8 +172,8 @@ func (w *world) ends(m *criticalv2.Maintenance) {
 func (w *world) permit() {
 	w.T.Helper()
 	w.Create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "shop"}, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{"apps"}, Resources: []string{"deployments/scale"}, ResourceNames: []string{"shop"}, Verbs: []string{"get", "patch"}},
-		{APIGroups: []string{"mycrd.com"}, Resources: []string{"maintenances"}, ResourceNames: []string{"shop/deployments.apps/shop"}, Verbs: []string{criticalv2.VerbRestore}},
+		{APIGroups: []string{"apps"}, Resources: []string{w.workload.Resource() + "/scale"}, ResourceNames: []string{"shop"}, Verbs: []string{"get", "patch"}},
+		{APIGroups: []string{"mycrd.com"}, Resources: []string{"maintenances"}, ResourceNames: []string{"shop/" + w.workload.String()}, Verbs: []string{criticalv2.VerbRestore}},
 	}})
 	w.Create(&rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "shop"},
@@ -185,19 +201,27 @@ func (w *world) restored(m *criticalv2.Maintenance) func() string {
 	return w.reason(m, criticalv2.MaintenanceRestored)
 }
 
-// replicas is how many the Deployment is to have.
+// replicas is how many the workload is to have.
 func (w *world) replicas() int32 {
-	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: w.Namespace}}
-	w.Expect(w.Exists(deployment)).To(BeTrue())
-	return *deployment.Spec.Replicas
+	scale := &autoscalingv1.Scale{}
+	w.Expect(w.Cluster.Client.SubResource("scale").Get(w.T.Context(), w.scaled(), scale)).To(Succeed())
+	return scale.Spec.Replicas
 }
 
 func (w *world) scale(replicas int32) {
-	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: w.Namespace}}
-	w.Expect(w.Cluster.Client.SubResource("scale").Update(w.T.Context(), deployment,
+	w.Expect(w.Cluster.Client.SubResource("scale").Update(w.T.Context(), w.scaled(),
 		client.WithSubResourceBody(&autoscalingv1.Scale{
 			ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: w.Namespace}, Spec: autoscalingv1.ScaleSpec{Replicas: replicas},
 		}))).To(Succeed())
+}
+
+// scaled is the workload as an object.
+func (w *world) scaled() client.Object {
+	shop := metav1.ObjectMeta{Name: "shop", Namespace: w.Namespace}
+	if w.workload.StatefulSet != "" {
+		return &appsv1.StatefulSet{ObjectMeta: shop}
+	}
+	return &appsv1.Deployment{ObjectMeta: shop}
 }
 
 // comeBack lets the application answer again.
@@ -212,6 +236,15 @@ func (w *world) scalings() []testenv.Request {
 	return w.operator.Traffic.Requests(func(r testenv.Request) bool { return r.Writes() && r.Resource() == "deployments/scale" })
 }
 
+// sinceAnHour lets what is known of the workloads of some Maintenances be known since an hour.
+func (w *world) sinceAnHour(maintenances ...*criticalv2.Maintenance) {
+	w.T.Helper()
+	for _, m := range maintenances {
+		meta.FindStatusCondition(m.Status.Conditions, criticalv2.MaintenanceRestored).LastTransitionTime = metav1.NewTime(time.Now().Add(-time.Hour))
+		w.Expect(w.Cluster.Client.Status().Update(w.T.Context(), m)).To(Succeed())
+	}
+}
+
 func over() time.Time     { return time.Now().Add(-time.Second) }
 func inAnHour() time.Time { return time.Now().Add(time.Hour) }
 
@@ -224,7 +257,7 @@ func (w *world) revoke() {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: "system:serviceaccount:" + testenv.OperatorNamespace + ":critical-service-operator",
 			ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Group: "mycrd.com", Resource: "maintenances", Verb: criticalv2.VerbRestore, Namespace: w.Namespace, Name: "shop/deployments.apps/shop",
+				Group: "mycrd.com", Resource: "maintenances", Verb: criticalv2.VerbRestore, Namespace: w.Namespace, Name: "shop/" + w.workload.String(),
 			},
 		}}
 		w.Expect(w.Cluster.Client.Create(w.T.Context(), review)).To(Succeed())

@@ -1,4 +1,7 @@
 package operator
 
-// ResponderImage is for tests.
-var ResponderImage = responderImage
+// ResponderImage and OptionsOf are for tests.
+var (
+	ResponderImage = responderImage
+	OptionsOf      = optionsOf
+)

@@ -36,6 +36,7 @@ func TestWhatATeamMayRun(t *testing.T) {
 		"one that says that it has no token":        {restricted(func(s *corev1.PodSpec) { s.AutomountServiceAccountToken = new(false) }), ""},
 		"one that names the default ServiceAccount": {restricted(func(s *corev1.PodSpec) { s.ServiceAccountName = "default" }), ""},
 		"one with a projected ConfigMap":            {restricted(projected(corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{}})), ""},
+		"one with projected certificates of others": {restricted(projected(corev1.VolumeProjection{ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{}})), ""},
 		"not one that runs as root":                 {restricted(func(s *corev1.PodSpec) { s.SecurityContext.RunAsNonRoot = nil }), "runAsNonRoot"},
 		"not one in the network of its node":        {restricted(func(s *corev1.PodSpec) { s.HostNetwork = true }), "hostNetwork"},
 		"not one with a folder of its node": {restricted(func(s *corev1.PodSpec) {
@@ -44,9 +45,10 @@ func TestWhatATeamMayRun(t *testing.T) {
 		"not one with a privileged init container": {restricted(func(s *corev1.PodSpec) {
 			s.InitContainers = []corev1.Container{{Name: "init", SecurityContext: &corev1.SecurityContext{Privileged: new(true)}}}
 		}), "privileged"},
-		"not one that runs as another ServiceAccount": {restricted(func(s *corev1.PodSpec) { s.ServiceAccountName = "deployer" }), `"deployer"`},
-		"not one that mounts a token":                 {restricted(func(s *corev1.PodSpec) { s.AutomountServiceAccountToken = new(true) }), "token"},
-		"not one that projects a token":               {restricted(projected(corev1.VolumeProjection{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{}})), "token"},
+		"not one that runs as another ServiceAccount":    {restricted(func(s *corev1.PodSpec) { s.ServiceAccountName = "deployer" }), `"deployer"`},
+		"not one that mounts a token":                    {restricted(func(s *corev1.PodSpec) { s.AutomountServiceAccountToken = new(true) }), "token"},
+		"not one that projects a token":                  {restricted(projected(corev1.VolumeProjection{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{}})), "token"},
+		"not one that projects a certificate of its own": {restricted(projected(corev1.VolumeProjection{PodCertificate: &corev1.PodCertificateProjection{}})), "certificate of the Pod"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)

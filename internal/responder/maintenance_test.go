@@ -41,6 +41,13 @@ func TestAMaintenanceIsFollowedInEveryProtocol(t *testing.T) {
 		ContainSubstring("We move house."), ContainSubstring("Expected back in about 40 days")))
 	g.Eventually(refusal, timeout).Should(ContainSubstring("We move house."))
 
+	announce(&criticalv2.Announcement{Message: "We move house.", Until: &until, RetryAfterSeconds: new(int32(77))})
+	g.Eventually(func() string {
+		_, _, answer, err := get(t.Context(), w.url(0, "/"))
+		g.Expect(err).NotTo(HaveOccurred())
+		return answer.Header.Get("Retry-After")
+	}, timeout).Should(Equal("77"), "clients are asked to come back before the end")
+
 	announce(nil)
 	g.Eventually(func() string { return w.text(0) }, timeout).Should(Equal("ours"), "the team's page is back")
 	g.Eventually(refusal, timeout).Should(ContainSubstring("soon"))

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -67,6 +69,22 @@ func Connect(kubeconfig string, more ...func(*runtime.Scheme) error) (*Cluster, 
 		Client: reader, Clientset: clientset, Config: config,
 		Kubeconfig: kubeconfig, Version: version.GitVersion,
 	}, nil
+}
+
+// As is a client that acts as a user, who has what is bound to this name, and to everyone who is known.
+func (c *Cluster) As(user string) (client.Client, error) {
+	config := rest.CopyConfig(c.Config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	return client.New(config, client.Options{Scheme: c.Scheme(), Mapper: c.RESTMapper()})
+}
+
+// Binding gives a user a ClusterRole in a namespace. It has the name of the user.
+func Binding(namespace, user, role string) *rbacv1.RoleBinding {
+	return &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: user},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	}
 }
 
 // AddressesAreRouted finds out whether this machine can reach a ClusterIP, as scenarios that are clients of Services must.

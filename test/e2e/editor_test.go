@@ -4,49 +4,45 @@ package e2e
 
 import (
 	. "github.com/onsi/gomega"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/test/cluster"
 )
 
-// editor is the name of a user with the role edit in the namespace of the scenario, and no other right.
-func (w *world) editor(name string) string {
+// user is the name of a user with a role of Kubernetes in the namespace of the scenario, and no other right.
+func (w *world) user(name, role string) string {
 	w.t.Helper()
 	user := w.namespace + "-" + name
-	w.create(&rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
-	})
+	w.create(cluster.Binding(w.namespace, user, role))
 	return user
 }
 
-// team is a client of an editor.
-func (w *world) team() client.Client {
+// clientOf is a client of such a user.
+func (w *world) clientOf(name, role string) client.Client {
 	w.t.Helper()
-	config := rest.CopyConfig(w.Config)
-	config.Impersonate = rest.ImpersonationConfig{UserName: w.editor("team"), Groups: []string{"system:authenticated"}}
-	team, err := client.New(config, client.Options{Scheme: w.Scheme(), Mapper: w.RESTMapper()})
+	connection, err := w.As(w.user(name, role))
 	w.Expect(err).NotTo(HaveOccurred())
-	// The roles of the kinds are aggregated to edit by a controller.
+	// The roles of the kinds are aggregated to those of Kubernetes by a controller.
 	for _, list := range []client.ObjectList{&criticalv2.ServiceFallbackList{}, &criticalv2.MaintenanceList{}} {
-		w.Eventually(func() error { return team.List(w.ctx, list, client.InNamespace(w.namespace)) }).Should(Succeed())
+		w.Eventually(func() error { return connection.List(w.ctx, list, client.InNamespace(w.namespace)) }).Should(Succeed())
 	}
-	return team
+	return connection
 }
 
-// asTeam is the scenario in the hands of its team: what is made, changed, read and removed by it is so by an
-// editor of its namespace. It has one team.
-func (w *world) asTeam() *world {
+// asUser is the scenario in the hands of such a user: what is made, changed, read and removed by it is so by that user.
+func (w *world) asUser(name, role string) *world {
 	w.t.Helper()
 	connection, own := *w.Cluster, *w
-	connection.Client = w.team()
+	connection.Client = w.clientOf(name, role)
 	own.Cluster = &connection
 	return &own
 }
+
+// team is a client of an editor, and asTeam the scenario in the hands of that editor. It has one team.
+func (w *world) team() client.Client { return w.clientOf("team", "edit") }
+func (w *world) asTeam() *world      { return w.asUser("team", "edit") }
 
 // withTeam declares the Service critical as its team does, by a ServiceFallback with a page.
 func (s *service) withTeam(team client.Client, message string) *service {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -87,11 +88,46 @@ func TestATeamGetsNowhereElse(t *testing.T) {
 	team.mayNotMake(&corev1.PodTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "theirs"}}, "PodTemplates are the administrator's to give")
 
 	own := team.service("own").withTeam(team.Client, pageSentence)
-	lie := client.RawPatch("application/merge-patch+json", []byte(`{"status":{"details":null}}`))
-	w.Expect(apierrors.IsForbidden(team.Status().Patch(w.ctx, own.policy, lie))).To(BeTrue(), "only the operator writes the status")
+	planned := &criticalv2.Maintenance{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "planned"}, Spec: criticalv2.MaintenanceSpec{Services: []string{"bank"}}}
+	w.Expect(team.Create(w.ctx, planned)).To(Succeed())
+	for lie, object := range map[string]client.Object{
+		`{"status":{"details":null}}`:                               own.policy,
+		`{"status":{"owed":{"deployment":"bank","replicas":1000}}}`: planned,
+	} {
+		err := team.Status().Patch(w.ctx, object, client.RawPatch(types.MergePatchType, []byte(lie)))
+		w.Expect(apierrors.IsForbidden(err)).To(BeTrue(), "only the operator writes the status: %v", err)
+	}
 	// Its own page answers for its own Service alone.
 	own.standsIn(thePage)
 	bank.isUntouched()
+}
+
+// TestUsersReadAndWriteByTheirRoleInTheNamespace: the team above is an editor. A viewer only reads, and an administrator
+// of the namespace writes no more than an editor.
+func TestUsersReadAndWriteByTheirRoleInTheNamespace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	viewer, admin := w.asUser("viewer", "view"), w.asUser("admin", "admin")
+	named := metav1.ObjectMeta{Namespace: w.namespace, Name: "any"}
+	for _, object := range []client.Object{
+		&criticalv2.ServiceFallback{ObjectMeta: named, Spec: criticalv2.ServiceFallbackSpec{Services: []string{"any"}}},
+		&criticalv2.Maintenance{ObjectMeta: named, Spec: criticalv2.MaintenanceSpec{Services: []string{"any"}}},
+	} {
+		viewer.mayNotMake(object, "a viewer writes nothing")
+		w.Expect(admin.Create(w.ctx, object)).To(Succeed())
+		w.Expect(viewer.Get(w.ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+
+		labelled := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"changed":"yes"}}}`))
+		lie := client.RawPatch(types.MergePatchType, []byte(`{"status":{"observedGeneration":7}}`))
+		for what, err := range map[string]error{
+			"a viewer changes it": viewer.Patch(w.ctx, object, labelled), "a viewer deletes it": viewer.Delete(w.ctx, object),
+			"a viewer writes its status": viewer.Status().Patch(w.ctx, object, lie), "an administrator writes its status": admin.Status().Patch(w.ctx, object, lie),
+		} {
+			w.Expect(apierrors.IsForbidden(err)).To(BeTrue(), "%T: %s: %v", object, what, err)
+		}
+		w.Expect(admin.Patch(w.ctx, object, labelled)).To(Succeed())
+		w.Expect(admin.Delete(w.ctx, object)).To(Succeed())
+	}
 }
 
 // TestABackupThatATeamMakesReachesNoNeighbour: a Service can lead to an address elsewhere (CVE-2021-25740), but not
@@ -226,7 +262,8 @@ func TestATableThatATeamEditsIsRestoredAndIsNoMatterElsewhere(t *testing.T) {
 }
 
 // TestManyMaintenancesOfATeamDelayNoOther is not parallel: it keeps the operator and the API server busy. What the
-// operator is not permitted to restore, it asks for again and again.
+// operator is not permitted to restore, it asks for again, ever more seldom: how often is held by a test of its
+// controller, because so many delay no other even where each is asked for every second.
 func TestManyMaintenancesOfATeamDelayNoOther(t *testing.T) {
 	const many = 300
 	w, neighbour := newWorld(t), newWorld(t)

@@ -167,7 +167,7 @@ func TestAUserWhoMayNotPermitIsRefused(t *testing.T) {
 	w := newWorld(t)
 	app := w.deployment("shop")
 	shop := w.service("shop").withPage().ready()
-	jane := w.editor("jane")
+	jane := w.user("jane", "edit")
 	on := func(arguments ...string) (int, string) {
 		code, _, stderr := w.runPlugin(append([]string{"--as=" + jane, "maintenance", "on", "svc/shop", "--message", moving}, arguments...)...)
 		return code, stderr

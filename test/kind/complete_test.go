@@ -3,6 +3,7 @@
 package kind_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -77,15 +78,17 @@ func TestEveryKindIsInstalledAndHasSamples(t *testing.T) {
 	})
 }
 
-// resources are what a role of config/rbac may use of the operator's group.
-func resources(g Gomega, file string) []string {
+// verbs are what a role of config/rbac may do with each resource of the operator's group.
+func verbs(g Gomega, file string) map[string][]string {
 	g.Expect(read(g, "config/rbac/kustomization.yaml")).To(ContainSubstring("\n- " + filepath.Base(file) + "\n"))
 	var role rbacv1.ClusterRole
 	g.Expect(yaml.UnmarshalStrict([]byte(read(g, file)), &role)).To(Succeed())
-	var found []string
+	found := map[string][]string{}
 	for _, rule := range role.Rules {
-		if slices.Contains(rule.APIGroups, "mycrd.com") {
-			found = append(found, rule.Resources...)
+		for _, resource := range rule.Resources {
+			if slices.Contains(rule.APIGroups, "mycrd.com") {
+				found[resource] = append(found[resource], rule.Verbs...)
+			}
 		}
 	}
 	return found
@@ -95,7 +98,9 @@ func TestEveryKindHasRoles(t *testing.T) {
 	forEveryKind(t, func(g Gomega, crd *apiextensionsv1.CustomResourceDefinition) {
 		plural := crd.Spec.Names.Plural
 		for _, role := range []string{"viewer", "editor"} {
-			g.Expect(resources(g, "config/rbac/"+crd.Spec.Names.Singular+"_"+role+"_role.yaml")).To(ConsistOf(plural, plural+"/status"))
+			of := verbs(g, "config/rbac/"+crd.Spec.Names.Singular+"_"+role+"_role.yaml")
+			g.Expect(slices.Collect(maps.Keys(of))).To(ConsistOf(plural, plural+"/status"))
+			g.Expect(of[plural+"/status"]).To(HaveEach(BeElementOf("get", "list", "watch")), "only the operator writes the status: what is owed stands there")
 		}
 		operator, _, _ := strings.Cut(read(g, "config/rbac/role.yaml"), "\n---\napiVersion: rbac.authorization.k8s.io/v1\nkind: Role\n")
 		for _, resource := range []string{plural, plural + "/status"} {

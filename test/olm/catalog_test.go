@@ -55,11 +55,12 @@ func TestTheCatalogInstallsAndUpgrades(t *testing.T) {
 		storefront.standsIn(thePage).recovers()
 		storefront.standsIn(thePage)
 	})
-	w.stage("a ServiceFallback protects", func() {
+	w.stage("a ServiceFallback of an editor protects", func() {
+		w.usersMay()
 		team = w.service("team").withTeam().becomes(criticalv2.StateArmed).answeredBy("team")
 		team.standsIn(thePage)
 	})
-	w.stage("a Maintenance owes an application its replicas", func() {
+	w.stage("a Maintenance of an editor owes an application its replicas", func() {
 		moved = w.service("moved").withTeam().becomes(criticalv2.StateArmed).answeredBy("moved")
 		move = moved.maintained()
 	})

@@ -15,8 +15,8 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
 
-// maintained takes the application away for a maintenance that owes it its replicas: the operator is permitted to
-// give them back, and has recorded them, before.
+// maintained takes the application away for a maintenance of an editor that owes it its replicas: the operator is
+// permitted to give them back, and has recorded them, before.
 func (s *service) maintained() *criticalv2.Maintenance {
 	s.t.Helper()
 	m := &criticalv2.Maintenance{
@@ -26,7 +26,7 @@ func (s *service) maintained() *criticalv2.Maintenance {
 			Restore: &criticalv2.WorkloadReplicas{Deployment: s.deployment.Name, Replicas: *s.deployment.Spec.Replicas},
 		},
 	}
-	s.Expect(s.Create(s.ctx, m)).To(Succeed())
+	s.Expect(s.editor().Create(s.ctx, m)).To(Succeed())
 	s.Eventually(s.statusOf(m)).Should(HaveField("Operator", HavePrefix("system:serviceaccount:"+s.operator+":")))
 	s.permits(m)
 	s.Eventually(s.statusOf(m)).Should(HaveField("Owed", Equal(m.Spec.Restore)))

@@ -105,11 +105,11 @@ func (s *service) withPage() *service {
 	return s
 }
 
-// withTeam lets a ServiceFallback protect the Service, with a page.
+// withTeam lets an editor of the namespace protect the Service by a ServiceFallback, with a page.
 func (s *service) withTeam() *service {
 	s.t.Helper()
 	s.byTeam = true
-	s.Expect(s.Create(s.ctx, &criticalv2.ServiceFallback{
+	s.Expect(s.editor().Create(s.ctx, &criticalv2.ServiceFallback{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.object.Namespace, Name: s.policy},
 		Spec: criticalv2.ServiceFallbackSpec{
 			Services:       []string{s.object.Name},

@@ -49,7 +49,7 @@ type world struct {
 	failure string
 }
 
-// newWorld makes the namespace of the Services. Whatever an interrupted run has left is swept away before,
+// newWorld makes the namespace of the Services, and its users. Whatever an interrupted run has left is swept away before,
 // and everything is when the story ends.
 func newWorld(t *testing.T, home string, security labels) *world {
 	t.Helper()
@@ -61,6 +61,7 @@ func newWorld(t *testing.T, home string, security labels) *world {
 	t.Cleanup(w.sweep)
 	t.Cleanup(w.reportFailure)
 	w.namespace(w.shops, security)
+	w.bindUsers()
 	w.before = w.inventory(w)
 	return w
 }

@@ -40,11 +40,20 @@ func TestTheKindIsServedAsDocumented(t *testing.T) {
 			}
 			g.Expect(slices.Collect(maps.Keys(byName))).To(ConsistOf(wanted))
 			g.Expect(byName).To(HaveKey("criticalservices/status"))
-			resource := byName["criticalservices"]
-			g.Expect(resource.Kind).To(Equal("CriticalService"))
-			g.Expect(resource.SingularName).To(Equal("criticalservice"))
-			g.Expect(resource.ShortNames).To(ConsistOf("crisvc"))
-			g.Expect(resource.Namespaced).To(BeFalse())
+			for name, documented := range map[string]metav1.APIResource{
+				"criticalservices": {Kind: "CriticalService", SingularName: "criticalservice", ShortNames: []string{"crisvc"}},
+				"servicefallbacks": {Kind: "ServiceFallback", SingularName: "servicefallback", ShortNames: []string{"svcfb"}, Namespaced: true},
+				"maintenances":     {Kind: "Maintenance", SingularName: "maintenance", Namespaced: true},
+			} {
+				resource, isServed := byName[name]
+				if !isServed {
+					continue // It is of another version.
+				}
+				g.Expect(resource.Kind).To(Equal(documented.Kind))
+				g.Expect(resource.SingularName).To(Equal(documented.SingularName))
+				g.Expect(resource.ShortNames).To(Equal(documented.ShortNames), name)
+				g.Expect(resource.Namespaced).To(Equal(documented.Namespaced), name)
+			}
 		})
 	}
 }

@@ -27,19 +27,27 @@ func (w *world) announce(service *corev1.Service, changes ...func(*criticalv2.Ma
 	return m
 }
 
-// said is the announcement in the responder's table for a Service.
+// announced is the announcement in the responder's table for a Service; nil if there is none.
+func (w *world) announced(service *corev1.Service) *criticalv2.Announcement {
+	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: criticalv2.ResponderName}}
+	if !w.Exists(config) {
+		return nil
+	}
+	table, err := listener.Parse([]byte(config.Data[listener.Key]))
+	w.Expect(err).NotTo(HaveOccurred())
+	for _, l := range table.Listeners {
+		if l.Service == service.Name && l.Maintenance != nil {
+			return l.Maintenance
+		}
+	}
+	return nil
+}
+
+// said is the message of the announcement.
 func (w *world) said(service *corev1.Service) func() string {
 	return func() string {
-		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: criticalv2.ResponderName}}
-		if !w.Exists(config) {
-			return "nothing"
-		}
-		table, err := listener.Parse([]byte(config.Data[listener.Key]))
-		w.Expect(err).NotTo(HaveOccurred())
-		for _, l := range table.Listeners {
-			if l.Service == service.Name && l.Maintenance != nil {
-				return l.Maintenance.Message
-			}
+		if announced := w.announced(service); announced != nil {
+			return announced.Message
 		}
 		return "nothing"
 	}
@@ -53,9 +61,12 @@ func TestAMaintenanceIsAnnouncedFollowedAndForgotten(t *testing.T) {
 	other, _ := w.up("api")
 	w.Eventually(w.stateOf(policy, other)).Should(Equal("Armed/StandbyReady"))
 
-	planned := w.announce(service)
+	until := metav1.NewTime(time.Now().Add(time.Hour).Truncate(time.Second))
+	planned := w.announce(service, func(m *criticalv2.Maintenance) { m.Spec.Until, m.Spec.RetryAfterSeconds = &until, new(int32(77)) })
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/Maintenance"))
 	w.Eventually(w.said(service)).Should(Equal("We move house."))
+	w.Expect(w.announced(service).Until.Time).To(BeTemporally("==", until.Time))
+	w.Expect(w.announced(service).RetryAfterSeconds).To(HaveValue(BeEquivalentTo(77)))
 	w.Expect(w.published(service)()).To(Equal("page: responder-1 on http=20000, standby"), "the application keeps the traffic")
 
 	w.fail(service, real)

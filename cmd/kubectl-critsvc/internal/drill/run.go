@@ -42,9 +42,6 @@ func (d *drill) run(ctx context.Context) (*Result, error) {
 		d.progress("No outage is made: what stands by does not answer as it should.")
 		return result, nil
 	}
-	for _, note := range d.workload.Notes {
-		d.progress("warning: %s", note)
-	}
 	if err := d.confirm(ctx); err != nil {
 		return nil, err
 	}
@@ -109,8 +106,12 @@ func (d *drill) alone(why error) error {
 	return fmt.Errorf("nothing would give the application back should this program be killed (--without-operator makes the outage all the same): %w", why)
 }
 
-// confirm asks the user to type the Service's name.
+// confirm says what else the outage takes away, and asks the user to type the Service's
+// name.
 func (d *drill) confirm(ctx context.Context) error {
+	for _, note := range d.workload.Notes {
+		d.progress("warning: %s", note)
+	}
 	if d.options.yes {
 		return nil
 	}

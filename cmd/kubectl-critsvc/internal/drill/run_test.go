@@ -3,6 +3,7 @@ package drill
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,8 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/installation"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/outage"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/outage/outagetest"
 )
 
 // drillWith is a drill in a cluster with some objects, with an input.
@@ -37,6 +40,7 @@ func drillWith(t *testing.T, typed string, objects ...client.Object) (s *drill, 
 	c := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(scheme)).WithObjects(objects...).Build()
 	return &drill{
 		prober: &prober{Client: c, namespace: "shop"}, to: to, options: &options{length: time.Minute}, name: types.NamespacedName{Namespace: "shop", Name: "front"},
+		workload: &outage.Workload{},
 	}, said
 }
 
@@ -133,17 +137,21 @@ func TestWhatElseGoesDownIsSaidBeforeTheOutage(t *testing.T) {
 		Namespace: "shop", Name: "front-1", Labels: labels,
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "front", Controller: new(true)}},
 	}}
-	workload := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "front"}}
-	s, said := drillWith(t, "", front, back, policy, pod, workload)
-	s.Client = interceptor.NewClient(s.Client.(client.WithWatch), interceptor.Funcs{
-		SubResourceGet: func(_ context.Context, _ client.Client, _ string, _, scale client.Object, _ ...client.SubResourceGetOption) error {
-			return unstructured.SetNestedField(scale.(*unstructured.Unstructured).Object, int64(1), "spec", "replicas")
-		},
-	})
+	workload := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "front"}, Spec: appsv1.StatefulSetSpec{Replicas: new(int32(1))}}
+	s, said := drillWith(t, "")
+	s.Client, s.options.yes = outagetest.NewWorld(t, front, back, policy, pod, workload), true
 	g.Expect(s.find(t.Context(), &survey{service: *front})).To(Succeed())
-	g.Expect(s.workload.Notes).To(ConsistOf("Other critical Services go down with StatefulSet \"front\", because no other Pod behind them is ready: back."))
-	g.Expect(s.workload.Others).To(Equal([]string{"back"}), "the document has them")
 	g.Expect(said.String()).To(BeEmpty())
+	g.Expect(s.confirm(t.Context())).To(Succeed())
+	g.Expect(said.String()).To(Equal("warning: Other critical Services go down with StatefulSet \"front\", because no other Pod behind them is ready: back.\n"))
+
+	ended := make(chan error, 1)
+	ended <- nil
+	live, err := s.takeAway(t.Context(), &watching{}, ended)
+	g.Expect(err).To(MatchError(ContainSubstring("the drill was aborted, and the application given back: the prober Pod ended")))
+	document, err := json.Marshal(live)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(document)).To(ContainSubstring(`"others":["back"]`), "programs read it, too")
 
 	g.Expect(s.Delete(t.Context(), pod)).To(Succeed())
 	g.Expect(s.find(t.Context(), &survey{service: *front})).To(MatchError(HavePrefix("no outage is made: no Pod of the application")))

@@ -28,38 +28,49 @@ var (
 var role = types.NamespacedName{Namespace: outagetest.Web.Namespace, Name: "web-maintenance"}
 
 func TestAnOutageBeginsAndEnds(t *testing.T) {
-	w := newWorld(t, application()...)
-	w.Scaled = func(int32) error {
-		m := w.Maintenance()
-		w.Expect(m.Status.Owed).To(Equal(&criticalv2.WorkloadReplicas{Deployment: "web", Replicas: 3}), "the operator knows before it is scaled")
-		w.Expect(m.Spec.Purpose).To(Equal(criticalv2.PurposeDrill))
-		w.Expect(m.Spec.Services).To(HaveExactElements("web"))
-		w.Expect(m.Spec.Until.Time).To(BeTemporally("==", until))
-		w.Expect(m.Spec.TTLSecondsAfterFinished).To(HaveValue(BeEquivalentTo(3600)))
-		return nil
+	for sentence, c := range map[string]struct {
+		objects        []client.Object
+		workload       criticalv2.WorkloadReplicas
+		name, resource string
+	}{
+		"of a Deployment":  {application(), criticalv2.WorkloadReplicas{Deployment: "web", Replicas: 3}, "web/deployments.apps/web", "deployments/scale"},
+		"of a StatefulSet": {statefulApplication(), criticalv2.WorkloadReplicas{StatefulSet: "web", Replicas: 3}, "web/statefulsets.apps/web", "statefulsets/scale"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := newWorld(t, c.objects...)
+			w.Scaled = func(int32) error {
+				m := w.Maintenance()
+				w.Expect(m.Status.Owed).To(Equal(&c.workload), "the operator knows before it is scaled")
+				w.Expect(m.Spec.Purpose).To(Equal(criticalv2.PurposeDrill))
+				w.Expect(m.Spec.Services).To(HaveExactElements("web"))
+				w.Expect(m.Spec.Until.Time).To(BeTemporally("==", until))
+				w.Expect(m.Spec.TTLSecondsAfterFinished).To(HaveValue(BeEquivalentTo(3600)))
+				return nil
+			}
+			made, err := outage.Begin(t.Context(), w, entrust)
+			w.Expect(err).NotTo(HaveOccurred())
+			w.Expect(w.Replicas()).To(BeZero())
+			w.Expect(made.Began).To(BeTemporally("~", time.Now(), time.Minute))
+
+			permission, binding := &rbacv1.Role{}, &rbacv1.RoleBinding{}
+			w.Expect(w.Get(t.Context(), role, permission)).To(Succeed())
+			w.Expect(permission.Rules).To(Equal([]rbacv1.PolicyRule{
+				{APIGroups: []string{"mycrd.com"}, Resources: []string{"maintenances"}, ResourceNames: []string{c.name}, Verbs: []string{"restore"}},
+				{APIGroups: []string{"apps"}, Resources: []string{c.resource}, ResourceNames: []string{"web"}, Verbs: []string{"get", "patch"}},
+			}), "exactly what it takes to end this")
+			uid := w.Maintenance().UID
+			w.Expect(permission.OwnerReferences).To(HaveExactElements(And(HaveField("Kind", "Maintenance"), HaveField("UID", uid))), "it goes with the Maintenance")
+			w.Expect(w.Get(t.Context(), role, binding)).To(Succeed())
+			w.Expect(binding.OwnerReferences).To(HaveExactElements(HaveField("UID", uid)))
+			w.Expect(binding.Subjects).To(Equal([]rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "operators", Name: "critical"}}))
+
+			w.Scaled = nil
+			w.Expect(made.End(t.Context())).To(Succeed())
+			w.Expect(w.Replicas()).To(Equal(int32(3)))
+			w.Expect(w.Maintenance()).To(BeNil())
+			w.Expect(made.End(t.Context())).To(Succeed(), "a second time there is nothing to do")
+		})
 	}
-	made, err := outage.Begin(t.Context(), w, entrust)
-	w.Expect(err).NotTo(HaveOccurred())
-	w.Expect(w.Replicas()).To(BeZero())
-	w.Expect(made.Began).To(BeTemporally("~", time.Now(), time.Minute))
-
-	permission, binding := &rbacv1.Role{}, &rbacv1.RoleBinding{}
-	w.Expect(w.Get(t.Context(), role, permission)).To(Succeed())
-	w.Expect(permission.Rules).To(Equal([]rbacv1.PolicyRule{
-		{APIGroups: []string{"mycrd.com"}, Resources: []string{"maintenances"}, ResourceNames: []string{"web/deployments.apps/web"}, Verbs: []string{"restore"}},
-		{APIGroups: []string{"apps"}, Resources: []string{"deployments/scale"}, ResourceNames: []string{"web"}, Verbs: []string{"get", "patch"}},
-	}), "exactly what it takes to end this")
-	uid := w.Maintenance().UID
-	w.Expect(permission.OwnerReferences).To(HaveExactElements(And(HaveField("Kind", "Maintenance"), HaveField("UID", uid))), "it goes with the Maintenance")
-	w.Expect(w.Get(t.Context(), role, binding)).To(Succeed())
-	w.Expect(binding.OwnerReferences).To(HaveExactElements(HaveField("UID", uid)))
-	w.Expect(binding.Subjects).To(Equal([]rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "operators", Name: "critical"}}))
-
-	w.Scaled = nil
-	w.Expect(made.End(t.Context())).To(Succeed())
-	w.Expect(w.Replicas()).To(Equal(int32(3)))
-	w.Expect(w.Maintenance()).To(BeNil())
-	w.Expect(made.End(t.Context())).To(Succeed(), "a second time there is nothing to do")
 }
 
 func TestAnOperatorThatIsNoServiceAccountIsAUser(t *testing.T) {
@@ -203,16 +214,20 @@ func TestAnOperatorThatDoesNotRunIsNotTrusted(t *testing.T) {
 }
 
 func TestAnOperatorThatStopsMeanwhileKeepsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, application()...)
-		made, err := outage.Begin(t.Context(), w, entrust)
-		w.Expect(err).NotTo(HaveOccurred())
-		w.Expect(w.Maintenance().Finalizers).NotTo(BeEmpty())
-		w.Operator = ""
-		w.Expect(made.End(t.Context())).To(Succeed())
-		w.Expect(w.Replicas()).To(Equal(int32(3)))
-		w.Expect(w.Maintenance()).To(BeNil(), "its finalizer is of no use any more")
-	})
+	for sentence, objects := range map[string][]client.Object{"of a Deployment": application(), "of a StatefulSet": statefulApplication()} {
+		t.Run(sentence, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, objects...)
+				made, err := outage.Begin(t.Context(), w, entrust)
+				w.Expect(err).NotTo(HaveOccurred())
+				w.Expect(w.Maintenance().Finalizers).NotTo(BeEmpty())
+				w.Operator = ""
+				w.Expect(made.End(t.Context())).To(Succeed())
+				w.Expect(w.Replicas()).To(Equal(int32(3)))
+				w.Expect(w.Maintenance()).To(BeNil(), "its finalizer is of no use any more")
+			})
+		})
+	}
 }
 
 func TestWhatTheOperatorDoesNotRecordIsNotTaken(t *testing.T) {

@@ -65,3 +65,10 @@ func replicaSet(name, deployment string) *appsv1.ReplicaSet {
 func application(changes ...func(*appsv1.Deployment)) []client.Object {
 	return []client.Object{service(), pod("web-1", "ReplicaSet", "web-abc"), replicaSet("web-abc", "web"), deployment("web", 3, changes...)}
 }
+
+// statefulApplication is a StatefulSet "web" with three replicas, and one of its Pods.
+func statefulApplication() []client.Object {
+	return []client.Object{
+		service(), pod("web-0", "StatefulSet", "web"), &appsv1.StatefulSet{ObjectMeta: named("web"), Spec: appsv1.StatefulSetSpec{Replicas: new(int32(3))}},
+	}
+}

@@ -142,6 +142,35 @@ func TestSchedulesThatAnnounceNothing(t *testing.T) {
 	}
 }
 
+func TestTheObjectIsDeletedOnceItsTimeHasPassed(t *testing.T) {
+	ended := at(t, "2026-11-22 12:00")
+	for sentence, c := range map[string]struct {
+		ttl    *int32
+		now    time.Time
+		delete bool
+		after  time.Duration
+	}{
+		"it stays where no time is set":        {nil, ended.Add(1000 * time.Hour), false, 0},
+		"it goes at once where that is 0":      {new(int32(0)), ended, true, 0},
+		"it stays when it ends":                {new(int32(600)), ended, false, 10 * time.Minute},
+		"it stays a second before its time":    {new(int32(600)), ended.Add(599 * time.Second), false, time.Second},
+		"it goes when its time has come":       {new(int32(600)), ended.Add(600 * time.Second), true, 0},
+		"it goes where its time passed unseen": {new(int32(600)), ended.Add(time.Hour), true, 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			m := &criticalv2.Maintenance{Spec: criticalv2.MaintenanceSpec{
+				Services: []string{"shop"}, Until: new(metav1.NewTime(ended.Add(-time.Hour))), TTLSecondsAfterFinished: c.ttl,
+			}}
+			m.CreationTimestamp, m.Status.Ended = metav1.NewTime(ended.Add(-2*time.Hour)), new(metav1.NewTime(ended))
+			plan := decide.Decide(decide.Snapshot{Now: c.now, Maintenance: m})
+			g.Expect(plan.Status.Ended.Time).To(BeTemporally("==", ended), "it counts from when all was over")
+			g.Expect(plan.Delete).To(Equal(c.delete))
+			g.Expect(plan.RecheckAfter).To(Equal(c.after))
+		})
+	}
+}
+
 // Each write of the status wakes the controller: what it then decides must be what it has
 // written, in every state.
 func TestADecisionIsAFixedPoint(t *testing.T) {

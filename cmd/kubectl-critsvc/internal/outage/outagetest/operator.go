@@ -2,11 +2,13 @@ package outagetest
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -29,7 +31,7 @@ func (w *World) follow(ctx context.Context, to client.Client, key client.ObjectK
 	switch {
 	case restorable && !w.permitted(ctx, to, m):
 		says(m, criticalv2.MaintenanceRestored, metav1.ConditionUnknown, criticalv2.RestoreNotPermitted)
-	case restorable && *w.deployment(ctx, to, m.Spec.Restore).Spec.Replicas == 0:
+	case restorable && w.replicasOf(w.workload(ctx, to, m.Spec.Restore)) == 0:
 		says(m, criticalv2.MaintenanceRestored, metav1.ConditionTrue, criticalv2.RestoreNothingTaken)
 	case restorable:
 		status := m.Status.DeepCopy()
@@ -52,19 +54,34 @@ func says(m *criticalv2.Maintenance, condition string, status metav1.ConditionSt
 	meta.SetStatusCondition(&m.Status.Conditions, metav1.Condition{Type: condition, Status: status, Reason: reason, Message: "It says so."})
 }
 
-func (w *World) deployment(ctx context.Context, to client.Client, of *criticalv2.WorkloadReplicas) *appsv1.Deployment {
+func (w *World) workload(ctx context.Context, from client.Client, of *criticalv2.WorkloadReplicas) *unstructured.Unstructured {
 	w.t.Helper()
-	deployment := &appsv1.Deployment{}
-	w.Expect(to.Get(ctx, client.ObjectKey{Namespace: Web.Namespace, Name: of.Name()}, deployment)).To(Succeed())
-	return deployment
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
+	if of.StatefulSet != "" {
+		object.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("StatefulSet"))
+	}
+	w.Expect(from.Get(ctx, client.ObjectKey{Namespace: Web.Namespace, Name: of.Name()}, object)).To(Succeed())
+	return object
+}
+
+func (w *World) replicasOf(workload *unstructured.Unstructured) int32 {
+	w.t.Helper()
+	replicas, _, err := unstructured.NestedInt64(workload.Object, "spec", "replicas")
+	w.Expect(err).NotTo(HaveOccurred())
+	return int32(min(max(replicas, 0), math.MaxInt32))
+}
+
+func (w *World) set(ctx context.Context, to client.Client, workload *unstructured.Unstructured, replicas int32) {
+	w.t.Helper()
+	w.Expect(unstructured.SetNestedField(workload.Object, int64(replicas), "spec", "replicas")).To(Succeed())
+	w.Expect(to.Update(ctx, workload)).To(Succeed())
 }
 
 func (w *World) giveBack(ctx context.Context, to client.Client, owed *criticalv2.WorkloadReplicas) {
 	w.t.Helper()
-	deployment := w.deployment(ctx, to, owed)
-	if *deployment.Spec.Replicas == 0 {
-		deployment.Spec.Replicas = new(owed.Replicas)
-		w.Expect(to.Update(ctx, deployment)).To(Succeed())
+	if workload := w.workload(ctx, to, owed); w.replicasOf(workload) == 0 {
+		w.set(ctx, to, workload, owed.Replicas)
 	}
 }
 

@@ -5,6 +5,7 @@ package outagetest
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -23,7 +24,7 @@ import (
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 )
 
-// Web is the Service of the tests, and the Deployment behind it.
+// Web is the Service of the tests, and the workload behind it.
 var Web = types.NamespacedName{Namespace: "shop", Name: "web"}
 
 // World is the API server, and the operator.
@@ -39,12 +40,18 @@ type World struct {
 	Scaled func(replicas int32) error
 
 	t *testing.T
+	// taken is what is taken away: the Deployment, or a StatefulSet where there is one.
+	taken criticalv2.WorkloadReplicas
 }
 
 // NewWorld makes a world with some objects.
 func NewWorld(t *testing.T, objects ...client.Object) *World {
 	t.Helper()
 	w := &World{WithT: NewWithT(t), t: t, Operator: "system:serviceaccount:operators:critical"}
+	w.taken.Deployment = Web.Name
+	if slices.ContainsFunc(objects, func(object client.Object) bool { _, is := object.(*appsv1.StatefulSet); return is }) {
+		w.taken.StatefulSet = Web.Name
+	}
 	scheme, err := access.Scheme()
 	w.Expect(err).NotTo(HaveOccurred())
 	w.Client = fake.NewClientBuilder().WithScheme(scheme).WithReturnManagedFields().WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(scheme)).
@@ -178,21 +185,16 @@ func scaled(ctx context.Context, from client.Client, object client.Object) (*uns
 	return stored, from.Get(ctx, client.ObjectKeyFromObject(object), stored)
 }
 
-// Replicas is how many the Deployment is to have.
+// Replicas is how many the workload is to have.
 func (w *World) Replicas() int32 {
 	w.t.Helper()
-	deployment := &appsv1.Deployment{}
-	w.Expect(w.Get(w.t.Context(), Web, deployment)).To(Succeed())
-	return *deployment.Spec.Replicas
+	return w.replicasOf(w.workload(w.t.Context(), w, &w.taken))
 }
 
 // Scale is what another user does.
 func (w *World) Scale(replicas int32) {
 	w.t.Helper()
-	deployment := &appsv1.Deployment{}
-	w.Expect(w.Get(w.t.Context(), Web, deployment)).To(Succeed())
-	deployment.Spec.Replicas = new(replicas)
-	w.Expect(w.Update(w.t.Context(), deployment)).To(Succeed())
+	w.set(w.t.Context(), w, w.workload(w.t.Context(), w, &w.taken), replicas)
 }
 
 // Maintenance is that of the Service's name; nil if there is none.
