@@ -57,7 +57,7 @@ func TestRequestsGoWhereKubernetesSendsThem(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			s := scene{moment: moment{pods: test.pods}, promoted: test.promoted}
+			s := scene{moment: moment{pods: test.pods, promoted: test.promoted[1]}, wasPromoted: test.promoted[0]}
 			g.Expect(s.proxies()).To(Equal(test.proxies), "kube-proxy")
 			g.Expect(s.ingresses()).To(Equal(test.ingresses), "ingress controllers")
 			g.Expect(s.standbyIs()).To(Equal(test.standby), "the standby")
@@ -82,7 +82,7 @@ func TestTheConditionsOfAStandbyFollowFromItsPromotion(t *testing.T) {
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			NewWithT(t).Expect(scene{promoted: test.promoted}.conditions()).To(Equal(test.want))
+			NewWithT(t).Expect(scene{moment: moment{promoted: test.promoted[1]}, wasPromoted: test.promoted[0]}.conditions()).To(Equal(test.want))
 		})
 	}
 }
@@ -94,9 +94,8 @@ func TestTheBarSaysWhoAnswers(t *testing.T) {
 		want  []part
 	}{
 		"no moment has no part":                {nil, nil},
-		"one moment is the whole bar":          {[]moment{pods}, []part{{131, 296, "its Pods", ok}}},
-		"parts meet between their panels":      {[]moment{pods, standby}, []part{{131, 303, "its Pods", ok}, {305, 592, "the standby", warn}}},
-		"moments with the same answer are one": {[]moment{standby, standby, pods}, []part{{131, 599, "the standby", warn}, {601, 888, "its Pods", ok}}},
+		"a part is as wide as its panel":       {[]moment{pods, standby}, []part{{15, 247, "1", "Pods answer", ok}, {261, 493, "2", "the standby answers", warn}}},
+		"moments with the same answer are one": {[]moment{standby, standby, pods}, []part{{15, 493, "1 and 2", "the standby answers", warn}, {507, 739, "3", "Pods answer", ok}}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			NewWithT(t).Expect(answering(test.story)).To(Equal(test.want))
@@ -105,7 +104,7 @@ func TestTheBarSaysWhoAnswers(t *testing.T) {
 }
 
 func TestWordsThatDoNotFitAreAnError(t *testing.T) {
-	wordy := picture{file: "wordy.svg", story: []moment{{armed, "", podsAre(ready, ready), "waits for an outage"}}}
+	wordy := picture{file: "wordy.svg", story: []moment{{state: armed, pods: podsAre(ready, ready), standby: "waits for an outage"}}}
 	_, err := wordy.draw()
-	NewWithT(t).Expect(err).To(MatchError(And(ContainSubstring("wordy.svg"), ContainSubstring(`"waits for an outage"`), ContainSubstring("88 pixels"))))
+	NewWithT(t).Expect(err).To(MatchError(And(ContainSubstring("wordy.svg"), ContainSubstring(`"waits for an outage"`), ContainSubstring("76 pixels"))))
 }

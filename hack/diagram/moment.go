@@ -24,6 +24,8 @@ var (
 	armed   = state{"Armed", ok}
 	covered = state{"Covered", warn}
 	outage  = state{"Outage", bad}
+	// promotion is no state of its own in the API: the Service is covered, for all clients.
+	promotion = state{"Promoted", warn}
 )
 
 // pod is one of the application.
@@ -48,6 +50,8 @@ type moment struct {
 	pods    [2]pod
 	// standby says what the standby does.
 	standby string
+	// promoted is whether the standby is, when the operator has done its part.
+	promoted bool
 }
 
 // podsAnswer is the rule of kube-proxy: a standby is used while no endpoint is ready.
@@ -66,8 +70,8 @@ func (m moment) answers() colour {
 // scene is a moment with all that Kubernetes and the operator do in it.
 type scene struct {
 	moment
-	// promoted is whether the standby is, before and after what the operator does.
-	promoted [2]bool
+	// wasPromoted is whether the standby was, before what the operator does.
+	wasPromoted bool
 	// operator says what it does. With stopped it does nothing.
 	operator string
 	stopped  bool
@@ -94,7 +98,7 @@ func (s scene) conditions() []condition {
 		}
 		return condition{text, colour}
 	}
-	before, after := s.promoted[0], s.promoted[1]
+	before, after := s.wasPromoted, s.promoted
 	return []condition{
 		change("ready", before, after, muted), {"serving: true", ok}, change("terminating", !before, !after, warn),
 	}
@@ -114,7 +118,7 @@ func (s scene) standbyIs() use {
 	switch {
 	case !s.podsAnswer():
 		return used
-	case s.promoted[0]:
+	case s.wasPromoted:
 		return leaving
 	}
 	return unused
@@ -130,19 +134,19 @@ const (
 )
 
 // proxies is the route of kube-proxy, which knows standbys by itself.
-func (s scene) proxies() route {
-	if s.podsAnswer() {
+func (m moment) proxies() route {
+	if m.podsAnswer() {
 		return toPods
 	}
 	return toStandby
 }
 
 // ingresses is the route of the consumers of ready endpoints, when the operator has done its part.
-func (s scene) ingresses() route {
+func (m moment) ingresses() route {
 	switch {
-	case s.podsAnswer():
+	case m.podsAnswer():
 		return toPods
-	case s.promoted[1]:
+	case m.promoted:
 		return toStandby
 	}
 	return nowhere

@@ -13,13 +13,16 @@ var pictures = []picture{{
 	file:  "failover.svg",
 	title: "A Service that loses all its Pods keeps answering",
 	description: "Four moments. Armed: clients reach the Service, two Pods answer, and a standby waits. Covered: the Pods are gone, " +
-		"and kube-proxy sends clients to the standby at once. Promoted: the operator makes the standby ready, so that ingress " +
-		"controllers find it too. Armed again: a real Pod is ready and the standby waits again.",
+		"and kube-proxy sends clients to the standby at once; ingress controllers and DNS, which use ready endpoints only, find none. " +
+		"Promoted: the operator makes the standby ready, and they use it too. Armed again: a real Pod is ready and the standby waits again.",
 	story: []moment{
-		{armed, "The Pods answer.\nA standby is published.", podsAre(ready, ready), "waits"},
-		{covered, "kube-proxy fails over\nby itself, at once.", podsAre(gone, gone), "answers"},
-		{covered, "The operator promotes it,\nfor ingress and DNS.", podsAre(gone, starting), "promoted"},
-		{armed, "A real Pod is ready.\nThe standby waits again.", podsAre(ready, starting), "waits"},
+		{state: armed, caption: "The Pods answer.\nA standby waits.", pods: podsAre(ready, ready), standby: "waits"},
+		{state: covered, caption: "kube-proxy fails over\nby itself, at once.", pods: podsAre(gone, gone), standby: "answers"},
+		{
+			state: promotion, caption: "The operator makes it ready:\ningress and DNS use it, too.",
+			pods: podsAre(gone, starting), standby: "ready", promoted: true,
+		},
+		{state: armed, caption: "A real Pod is ready.\nThe standby waits again.", pods: podsAre(ready, starting), standby: "waits"},
 	},
 }, {
 	file:  "armed.svg",
@@ -28,7 +31,8 @@ var pictures = []picture{{
 		"list it as not ready, serving and terminating. They are not used.",
 	scene: &scene{
 		moment: moment{
-			armed, "The Pods answer. The standby is published, and is not used.", shop(ready, ready), "ready, and idle",
+			state: armed, caption: "The Pods answer. The standby is published, and is not used.",
+			pods: shop(ready, ready), standby: "ready, and idle",
 		},
 		operator: "publishes, then watches",
 		proxy:    step{number: "1"},
@@ -40,8 +44,10 @@ var pictures = []picture{{
 	description: "The EndpointSlice of Kubernetes has no ready endpoint. kube-proxy sends requests to the standby at once. The operator makes " +
 		"the standby ready in one write per slice, and then ingress controllers and DNS use it too.",
 	scene: &scene{
-		moment:   moment{covered, "The last ready endpoint is gone. The standby answers.", shop(notReady, gone), "answer"},
-		promoted: [2]bool{false, true},
+		moment: moment{
+			state: covered, caption: "The last ready endpoint is gone. The standby answers.",
+			pods: shop(notReady, gone), standby: "answer", promoted: true,
+		},
 		operator: "one write per slice: promote",
 		proxy:    step{"1", "at once"},
 		write:    step{number: "2"},
@@ -54,13 +60,13 @@ var pictures = []picture{{
 		"a standby again in one write per slice, and reads nothing first.",
 	scene: &scene{
 		moment: moment{
-			armed, "A real Pod is ready. The standby steps back.",
-			[2]pod{{"shop-3", "10.1.0.7:8080", ready}, {name: "shop-4", condition: starting}}, "ready, and idle again",
+			state: armed, caption: "A real Pod is ready. The standby steps back.",
+			pods: [2]pod{{"shop-3", "10.1.0.7:8080", ready}, {name: "shop-4", condition: starting}}, standby: "ready, and idle again",
 		},
-		promoted: [2]bool{true, false},
-		operator: "one write per slice: demote",
-		proxy:    step{number: "1"},
-		write:    step{number: "2"},
+		wasPromoted: true,
+		operator:    "one write per slice: demote",
+		proxy:       step{number: "1"},
+		write:       step{number: "2"},
 	},
 }, {
 	file:  "operator-down.svg",
@@ -68,7 +74,10 @@ var pictures = []picture{{
 	description: "The operator is stopped. The EndpointSlice of Kubernetes has no ready endpoint. kube-proxy sends requests to the standby by " +
 		"itself. Consumers that know ready endpoints only find nothing until the operator is back and promotes.",
 	scene: &scene{
-		moment:   moment{outage, "The operator is stopped. kube-proxy fails over all the same.", shop(notReady, gone), "answer"},
+		moment: moment{
+			state: outage, caption: "The operator is stopped. kube-proxy fails over all the same.",
+			pods: shop(notReady, gone), standby: "answer",
+		},
 		operator: "stopped",
 		stopped:  true,
 		proxy:    step{"1", "at once"},

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Where things are in a story, in pixels: a panel for each moment, and below them a bar.
+// Where things are in a story, in pixels: a panel for each moment, and below them a bar. A README is
+// about 840 pixels wide: what is wider than here becomes too small to read.
 const (
-	storyWidth  = 1200
-	storyHeight = 414
-	storyMargin = 16
-	panelWidth  = 280
-	panelGap    = 16
-	panelHeight = 330
-	barLeft     = 131
-	barTop      = 368
+	storyWidth  = 1000
+	storyHeight = 418
+	storyMargin = 15
+	panelWidth  = 232
+	panelGap    = 14
+	panelHeight = 340
+	barTop      = 372
 	barHeight   = 30
 )
 
@@ -27,10 +27,9 @@ func drawStory(p picture) (string, error) {
 	for n, m := range p.story {
 		c.panel(m, panelLeft(n), n+1)
 	}
-	c.text(muted, "", storyMargin, barTop+20, "start", "who answers")
 	for _, part := range answering(p.story) {
 		c.Add(`<rect class="p-%s" x="%d" y="%d" width="%d" height="%d" rx="5"/>`, part.colour, part.left, barTop, part.right-part.left, barHeight)
-		c.text("pill", " b", (part.left+part.right)/2, barTop+20, "middle", part.who)
+		c.text("pill", " b", (part.left+part.right)/2, barTop+20, "middle", part.moments+": "+part.who)
 	}
 	return c.finished()
 }
@@ -38,27 +37,38 @@ func drawStory(p picture) (string, error) {
 // panel draws one moment.
 func (c *canvas) panel(m moment, left, number int) {
 	c.Add(`<rect class="panel" x="%d" y="%d" width="%d" height="%d" rx="14"/>`, left, storyMargin, panelWidth, panelHeight)
-	c.pill(m.state, left+16, 30)
-	c.text(muted, " n", left+262, 50, "end", strconv.Itoa(number))
+	c.pill(m.state, left+14, 29)
+	c.text(muted, " n", left+panelWidth-16, 49, "end", strconv.Itoa(number))
 
-	middle := left + panelWidth/2
-	c.box(box{area: area{middle - 46, 70, 92, 32}, colour: plain, round: 16, names: []string{"clients"}})
-	c.box(box{area: area{middle - 66, 132, 132, 38}, colour: blue, round: 8, names: []string{"Service"}})
-	c.arrow(m.answers(), fmt.Sprintf("M%d 102V125", middle))
+	c.box(box{area: area{left + 10, 72, 86, 32}, colour: plain, round: 16, names: []string{"clients"}})
+	c.arrow(m.answers(), fmt.Sprintf("M%d 104V141", left+53))
+	c.box(box{area: area{left + 110, 72, 112, 32}, colour: plain, round: 16, names: []string{"ingress, DNS"}})
+	c.readyOnly(m, left+166)
+	c.box(box{area: area{left + 10, 148, 212, 38}, colour: blue, round: 8, names: []string{"Service"}})
 	for n, pod := range m.pods {
 		isReady := pod.condition == ready
-		c.answerer(area{left + 10 + 86*n, 224, 80, 52}, pod.name, pod.condition, ok, isReady)
+		c.answerer(area{left + 6 + 72*n, 238, 66, 52}, pod.name, pod.condition, ok, isReady)
 		if isReady {
-			c.arrow(ok, fmt.Sprintf("M%d 170L%d 216", middle-22+22*n, left+50+86*n))
+			c.arrow(ok, fmt.Sprintf("M%d 186V231", left+39+72*n))
 		}
 	}
-	c.answerer(area{left + 182, 224, 88, 52}, "standby", m.standby, warn, !m.podsAnswer())
+	c.answerer(area{left + 150, 238, 76, 52}, "standby", m.standby, warn, !m.podsAnswer())
 	if !m.podsAnswer() {
-		c.arrow(warn, fmt.Sprintf("M%d 170L%d 216", middle+22, left+226))
+		c.arrow(warn, fmt.Sprintf("M%d 186V231", left+188))
 	}
 	first, second, _ := strings.Cut(m.caption, "\n")
-	c.text(plain, "", middle, 308, "middle", first)
-	c.text(muted, "", middle, 329, "middle", second)
+	c.text(plain, "", left+panelWidth/2, 320, "middle", first)
+	c.text(muted, "", left+panelWidth/2, 341, "middle", second)
+}
+
+// readyOnly is how the consumers of ready endpoints reach the Service, down from their box.
+func (c *canvas) readyOnly(m moment, x int) {
+	if m.ingresses() == nowhere {
+		c.arrow(bad, fmt.Sprintf("M%d 104V114", x))
+		c.cross(x-9, 123)
+		return
+	}
+	c.arrow(m.answers(), fmt.Sprintf("M%d 104V141", x))
 }
 
 // answerer is a box that has its colour while it answers.
@@ -70,34 +80,28 @@ func (c *canvas) answerer(where area, name, does string, colour colour, answers 
 	c.box(b)
 }
 
-// part is a piece of the bar.
+// part is a piece of the bar. It names its moments by their numbers: the bar is no axis of time.
 type part struct {
-	left, right int
-	who         string
-	colour      colour
+	left, right  int
+	moments, who string
+	colour       colour
 }
 
 // answering are the pieces of the bar: moments with the same answer are one.
 func answering(story []moment) []part {
 	var parts []part
 	for n, m := range story {
-		who := "the standby"
+		who := "the standby answers"
 		if m.podsAnswer() {
-			who = "its Pods"
+			who = "Pods answer"
 		}
-		left := panelLeft(n) - panelGap/2 + 1
-		if n == 0 {
-			left = barLeft
-		}
-		right := panelLeft(n) + panelWidth + panelGap/2 - 1
+		number, right := strconv.Itoa(n+1), panelLeft(n)+panelWidth
 		if last := len(parts) - 1; last >= 0 && parts[last].who == who {
 			parts[last].right = right
+			parts[last].moments += " and " + number
 			continue
 		}
-		parts = append(parts, part{left, right, who, m.answers()})
-	}
-	if len(parts) > 0 {
-		parts[len(parts)-1].right = panelLeft(len(story)-1) + panelWidth
+		parts = append(parts, part{panelLeft(n), right, number, who, m.answers()})
 	}
 	return parts
 }
