@@ -11,15 +11,17 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 )
 
 // plugin is where the commands have their golden files.
 const plugin = "cmd/kubectl-critsvc/internal"
 
-// session is what is typed, and the file with what is printed then.
-var session = []struct{ command, printed string }{
-	{"kubectl critsvc status -n shop", "status/testdata/picture.golden.txt"},
-	{"kubectl critsvc explain svc/web -n shop", "explain/testdata/picture.golden.txt"},
+// session is what is typed, the file with what is printed then, and the line before which the
+// picture ends with an ellipsis; without one it shows all.
+var session = []struct{ command, printed, until string }{
+	{"kubectl critsvc status -n shop", "status/testdata/picture.golden.txt", ""},
+	{"kubectl critsvc explain svc/web -n shop", "explain/testdata/picture.golden.txt", "Ports:"},
 }
 
 func main() {
@@ -43,7 +45,7 @@ func render(checkout fs.FS) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("%w (go test ./%s/... -update writes it)", err, plugin)
 		}
-		text, err := parse(string(printed))
+		text, err := begin(string(printed), step.until)
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", step.printed, err)
 		}
@@ -55,5 +57,18 @@ func render(checkout fs.FS) (string, error) {
 	}
 	return draw("What kubectl critsvc prints in an outage",
 		"Of three Services one is down and nothing answers, one is down and the page answers, and one is well. "+
-			"The explanation of the second names its state, its cause, and what answers now.", lines), nil
+			"The explanation of the second begins with its state, its cause, and what answers now.", lines), nil
+}
+
+// begin is a text with its colours, until a line.
+func begin(printed, until string) ([]line, error) {
+	if until == "" {
+		return parse(printed)
+	}
+	shown, _, found := strings.Cut(printed, "\n"+until+"\n")
+	if !found {
+		return nil, fmt.Errorf("there is no line %q to end before", until)
+	}
+	text, err := parse(strings.TrimRight(shown, "\n"))
+	return append(text, line{{column: 0, text: "…", class: "muted"}}), err
 }

@@ -12,7 +12,7 @@ const (
 	advance    = 8.4 // the width of a character
 	lineHeight = 20
 	margin     = 20
-	width      = 1200 // columns and both margins
+	width      = 1048 // columns and both margins
 	bar        = 32   // the height of the window's bar
 )
 

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// columns is how wide the terminal is.
-const columns = 138
+// columns is how wide the terminal is. With more, the text would be too small in a README of 840 pixels.
+const columns = 120
 
 // line is what stands in one line of a terminal, from the left.
 type line []run
