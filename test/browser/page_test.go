@@ -114,6 +114,31 @@ func TestTheBuiltInPageOnEveryScreen(t *testing.T) {
 	}
 }
 
+// A line of one word below a full one reads as a mistake.
+func TestTheLinesOfTheBuiltInPageAreAboutAsLong(t *testing.T) {
+	chromium := chromium(t)
+	url := serve(t, web.NewSite(criticalv2.PageFallback{}, &page.Content{ETA: time.Now().Add(40 * time.Minute)}))
+	// The width of each line of each paragraph, as a part of the paragraph's widest.
+	const shortest = `Math.min(...[...document.querySelectorAll('p')].map((paragraph) => {
+		const range = document.createRange();
+		range.selectNodeContents(paragraph);
+		const lines = Object.values(Object.groupBy(range.getClientRects(), (box) => Math.round(box.bottom / 10)));
+		const widths = lines.map((boxes) => Math.max(...boxes.map((b) => b.right)) - Math.min(...boxes.map((b) => b.left)));
+		return Math.min(...widths) / Math.max(...widths);
+	}))`
+	for sentence, view := range map[string]browser.View{
+		"English on a desk": {Width: 960, Height: 640, Languages: "en"},
+		"Arabic on a phone": {Width: 390, Height: 720, Phone: true, Languages: "ar"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			share, err := chromedp.Run(open(chromium, t, url, view).Context, chromedp.Evaluate[float64](shortest))
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(share).To(BeNumerically(">", 0.5))
+		})
+	}
+}
+
 func TestTheBuiltInPageInEveryLanguage(t *testing.T) {
 	chromium := chromium(t)
 	url := serve(t, web.NewSite(criticalv2.PageFallback{}, &page.Content{ETA: time.Now().Add(40 * time.Minute)}))
