@@ -190,7 +190,9 @@ settle() {
 
 # In a folder of its own, because it writes bundle.Dockerfile where it runs.
 cp "$project/PROJECT" "$work"
-overlay | (cd "$work" && quietly "$tools/operator-sdk" generate bundle --quiet --package "$package" --version "$version" \
+manifests=$(overlay)
+need_image "$image" <<< "$manifests"
+printf '%s\n' "$manifests" | (cd "$work" && quietly "$tools/operator-sdk" generate bundle --quiet --package "$package" --version "$version" \
   --channels "$channels" --default-channel "$default_channel")
 csv=$work/bundle/manifests/$package.clusterserviceversion.yaml
 settle "$csv"
