@@ -47,7 +47,6 @@ while (($#)); do
   shift 2
 done
 [[ $version && $image ]] || usage
-version=${version#v}
 
 refuse() {
   echo "There is no bundle: $*" >&2
@@ -60,7 +59,6 @@ quietly() {
   said=$("$@" 2>&1) || refuse "$said"
 }
 
-[[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$ ]] || refuse "VERSION is $version, and must be X.Y.Z or vX.Y.Z."
 if [[ ${USE_IMAGE_DIGESTS:-} == true && $image != *@* ]]; then
   # Not by operator-sdk's --use-image-digests, which overlooks the annotation containerImage.
   digest=$("$tools/crane" digest "$image")
