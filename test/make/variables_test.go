@@ -334,7 +334,8 @@ func TestMakeBundleOfATutorial(t *testing.T) {
 			version:   "1.0.0", image: "quay.io/critical-service/operator:v1.0.0", channels: []string{"candidate-v1"}, defaultChannel: "stable-v1",
 		},
 		"a version that no channel has needs CHANNELS": {
-			arguments: []string{"VERSION=0.0.7"}, says: "For a catalog of your own, give its CHANNELS.",
+			arguments: []string{"VERSION=0.0.7"}, says: "has no entry of critical-service-operator.v0.0.7.\n" +
+				"For a catalog of your own: make bundle VERSION=0.0.7 CHANNELS=alpha\n",
 		},
 		"commas are between channels": {
 			arguments: []string{"VERSION=0.0.7", "CHANNELS=alpha beta"}, says: "There is no bundle: CHANNELS is 'alpha beta', and must be names with commas between them.\n",
