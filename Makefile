@@ -203,6 +203,7 @@ cleanup-bundle: bin/devcluster $(TOOLS)/operator-sdk ## Remove what run-bundle i
 ##@ Catalog and release
 
 CATALOG_IMG ?= $(IMAGE_TAG_BASE)-catalog:v$(NUMBER)
+$(call named,catalog-build catalog-push,CATALOG_IMG)
 # What the image of the catalog is made from; without it, what catalog.Dockerfile says. A release wants a digest.
 OPM_IMAGE ?=
 
@@ -213,7 +214,7 @@ catalog-validate: $(TOOLS)/opm ## Hold the catalog against opm's rules and those
 
 .PHONY: catalog-build
 catalog-build: ## Build the image of the catalog, CATALOG_IMG.
-	@image='$(BUNDLE_IMG)'; grep --quiet --extended-regexp "^image: ($$image|$${image%:*}@sha256:.*)$$" catalog/*/bundles/v$(NUMBER).yaml || \
+	@$(call names_image,$(BUNDLE_IMG),image,catalog/*/bundles/v$(NUMBER).yaml) || \
 	  { echo "No bundle in catalog/ is the image $$image: run 'make catalog' with the same variables first." >&2; exit 1; }
 	$(CONTAINER_TOOL) build --file catalog.Dockerfile --tag $(CATALOG_IMG) \
 	  $(if $(OPM_IMAGE),--build-arg OPM_IMAGE=$(OPM_IMAGE)) --build-arg VERSION=v$(NUMBER) .

@@ -8,7 +8,8 @@
 # The project is that of the root, or --project workloads.
 #
 # The channel of the bundle, and what it replaces and skips, are those of the upgrade graph
-# (catalog/PACKAGE/channels.yaml): of stable-v1, or of candidate-v1 while it is a candidate only.
+# (catalog/PACKAGE/channels.yaml): of stable-v1, or of candidate-v1 while it is a candidate only, or of the only one that
+# has the version.
 # Catalogs in replaces-mode take them from the bundle, and get stable ones only. --channels names others, for a
 # catalog that is not this project's.
 #
@@ -47,7 +48,6 @@ while (($#)); do
   shift 2
 done
 [[ $version && $image ]] || usage
-version=${version#v}
 
 refuse() {
   echo "There is no bundle: $*" >&2
@@ -60,14 +60,14 @@ quietly() {
   said=$("$@" 2>&1) || refuse "$said"
 }
 
-[[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$ ]] || refuse "VERSION is $version, and must be X.Y.Z or vX.Y.Z."
 if [[ ${USE_IMAGE_DIGESTS:-} == true && $image != *@* ]]; then
   # Not by operator-sdk's --use-image-digests, which overlooks the annotation containerImage.
   digest=$("$tools/crane" digest "$image")
   image=${image%:*}@$digest
 fi
+own=$project
 use_project "$project"
-readonly project package repository
+readonly own project package repository
 readonly graph=catalog/$package/channels.yaml csv_base=$project/config/manifests/bases/$package.clusterserviceversion.yaml
 scorecard_image=${scorecard_image:-$repository-scorecard:v$version}
 
@@ -89,17 +89,20 @@ in_graph() {
 # A catalog in replaces-mode makes a channel of its newest bundle, what that replaces, what that replaces in turn, and
 # so on, whatever channels the earlier ones name. So a bundle of stable-v1 replaces the stable one before it, and names
 # candidate-v1 neither: that catalog has no candidates.
-channels='' replaces='' skips=''
 entries=$(in_graph)
-while IFS='|' read -r channel replaced skipped; do
-  [[ $channels == stable-v1 ]] || channels=$channel replaces=$replaced skips=$skipped
-done <<< "$entries"
-channels=${given_channels:-$channels}
+channels=$given_channels
 if [[ ! $channels ]]; then
-  [[ $output ]] || {
-    echo "$graph has no entry of $package.v$version: add one to candidate-v1, and to stable-v1 if it goes there at once. For a catalog of your own, give its CHANNELS." >&2
-    exit 1
-  }
+  channels=$(cut -d '|' -f 1 <<< "$entries" | paste -s -d , -)
+  case ,$channels, in
+    *,stable-v1,*) channels=stable-v1 ;;
+    *,candidate-v1,*) channels=candidate-v1 ;;
+    *,*,*,*) refuse "$graph has $package.v$version in $channels: give CHANNELS, and first the one whose 'replaces' the bundle gets." ;;
+  esac
+fi
+if [[ ! $channels ]]; then
+  [[ $output ]] || refuse "$graph has no entry of $package.v$version.
+For a catalog of your own: make${own:+ -C $own} bundle VERSION=$version CHANNELS=alpha
+For this project's: add an entry to candidate-v1, and to stable-v1 if it goes there at once."
   # It is for a test, whose catalog has channels of its own.
   channels=stable-v1
 fi
@@ -113,8 +116,17 @@ if [[ ! $default_channel ]]; then
   esac
 fi
 [[ $channels =~ ^[A-Za-z0-9._-]+(,[A-Za-z0-9._-]+)*$ ]] || refuse "CHANNELS is '$channels', and must be names with commas between them."
-[[ ,$channels,$(sed -n 's/^name: //p' "$graph" | paste -s -d , -), == *,"$default_channel",* ]] ||
-  refuse "DEFAULT_CHANNEL is $default_channel, which is neither one of $channels nor in $graph."
+twice=$(tr , '\n' <<< "$channels" | sort | uniq --repeated | paste -s -d , -)
+[[ ! $twice ]] || refuse "CHANNELS is '$channels', which has $twice twice."
+# The graph is that of the bundle's catalog only if it has all channels of the bundle.
+known=,$(sed -n 's/^name: //p' "$graph" | paste -s -d , -),
+for channel in ${channels//,/ }; do
+  [[ $known == *,"$channel",* ]] || known=,$channels,
+done
+[[ $known == *,"$default_channel",* ]] ||
+  refuse "DEFAULT_CHANNEL is $default_channel, which is neither one of $channels nor beside them in $graph."
+# What is replaced is that of the first channel that has this version.
+IFS='|' read -r _ replaces skips <<< "$(for channel in ${channels//,/ }; do grep "^$channel|" <<< "$entries" || true; done)"
 
 mkdir -p bin
 work=$(mktemp -d bin/bundle.XXXXXX)
@@ -190,7 +202,9 @@ settle() {
 
 # In a folder of its own, because it writes bundle.Dockerfile where it runs.
 cp "$project/PROJECT" "$work"
-overlay | (cd "$work" && quietly "$tools/operator-sdk" generate bundle --quiet --package "$package" --version "$version" \
+manifests=$(overlay)
+need_image "$image" <<< "$manifests"
+printf '%s\n' "$manifests" | (cd "$work" && quietly "$tools/operator-sdk" generate bundle --quiet --package "$package" --version "$version" \
   --channels "$channels" --default-channel "$default_channel")
 csv=$work/bundle/manifests/$package.clusterserviceversion.yaml
 settle "$csv"

@@ -123,9 +123,17 @@ if [[ -z $output ]]; then
   grep --quiet --line-regexp --fixed-strings "name: $default_channel" "$graph" ||
     refuse "$graph has no channel $default_channel, which is the default: give another DEFAULT_CHANNEL, or add it."
 
-  mkdir -p "$catalog/$package/bundles"
-  render_package "$catalog/$package"
-  [[ $released ]] || cp "$work/bundle.yaml" "$file"
+  # The package alone: that of the other operator may be between two commands.
+  mkdir "$work/catalog"
+  cp -R "$catalog/$package" "$work/catalog"
+  mkdir -p "$work/catalog/$package/bundles"
+  render_package "$work/catalog/$package"
+  [[ $released ]] || cp "$work/bundle.yaml" "$work/catalog/$package/bundles/${file##*/}"
+  said=$("$opm" validate "$work/catalog" 2>&1) || refuse "opm does not accept the channels in $graph and the files in ${file%/*}. Correct them:
+$said"
+  mkdir -p "${file%/*}"
+  cp -R "$work/catalog/$package/." "$catalog/$package/"
+  echo "${catalog#"$root/"}/$package has $name in ${given_channels//,/, } (default: $default_channel), as the image $(sed -n 's/^image: //p' "$file")."
   exit
 fi
 

@@ -27,7 +27,7 @@ down() {
   refuse_in_use
   # With the CRD go the CriticalServices, and with them the fallback Pods that they own.
   "$kubectl" delete namespace critical-service-demo --ignore-not-found
-  hack/render.sh "${IMG:-any}" | "$kubectl" delete --ignore-not-found -f -
+  hack/render.sh any:tag | "$kubectl" delete --ignore-not-found -f -
 }
 
 # refuse_installed keeps the demo from replacing an operator that it did not install.

@@ -19,17 +19,31 @@ given = $(if $(filter command environment,$(firstword $(origin $1))),$($1))
 # refuse GOALS,NAMES,WHY stops make with one of these goals if variables with these names are given.
 refused = $(strip $(foreach name,$1,$(if $(call given,$(name)),$(name))))
 refuse = $(if $(and $(filter $1,$(MAKECMDGOALS)),$(call refused,$2)),$(error $(call refused,$2): not supported, because $3))
-# named GOALS,NAME stops make with one of these goals unless a variable names an image by tag or digest: without, one
-# tool would take :latest, and another the tag that config/ has.
+# formed GOALS,NAME,VALUE,PATTERN,FORM stops make with one of these goals if the value that follows from a variable has
+# another form.
+formed = $(if $(filter $1,$(MAKECMDGOALS)),$(if $(shell [[ '$3' =~ $4 ]] && echo yes),,$(error $2 is '$($2)', and must be $5)))
+# named GOALS,NAME stops make unless a variable names an image by tag or digest: without, one tool would take :latest, and
+# another the tag that config/ has.
 reference = ^([A-Za-z0-9.-]+(:[0-9]+)?/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[A-Za-z0-9_][A-Za-z0-9_.-]*|(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?@sha256:[0-9a-f]{64})$$
-named = $(if $(filter $1,$(MAKECMDGOALS)),$(if $(shell [[ '$($2)' =~ $(reference) ]] && echo yes),,\
-  $(error $2 is '$($2)', and must be an image in lower case with its tag or digest, for example registry.example.com/you/operator:v1.0.0)))
+image_form = an image in lower case with its tag or digest, for example registry.example.com/you/operator:v1.0.0
+named = $(call formed,$1,$2,$($2),$(reference),$(image_form))
+# own GOALS,NAME,FILES stops make if one of the other operator's files has the image of a variable: one would be pushed over
+# the other, as when variables that were exported for the one are still there.
+own = $(if $(filter $1,$(MAKECMDGOALS)),$(if $(shell grep --quiet '[iI]mage: $($2)$$' /dev/null $3 2>/dev/null && echo yes),\
+  $(error $2 is '$($2)', which is an image of the other operator: give each its own, for example by another IMAGE_TAG_BASE)))
 
 # The name of the operator, of all objects that are its own, and of its package.
 NAME := $(shell sed -n 's/^projectName: //p' PROJECT)
 NUMBER = $(VERSION:v%=%)
 # What binaries and images say they are: the version if it is given, else what Git says.
 BUILD_VERSION = $(if $(call given,VERSION),$(if $(findstring .,$(VERSION)),v$(NUMBER),$(VERSION)),$(shell git describe --tags --always --dirty 2>/dev/null || echo dev))
+
+# Versions are those of semver.org, but for +build: the tag of an image cannot have it.
+counter = (0|[1-9][0-9]*)
+identifier = ($(counter)|[0-9]*[A-Za-z-][0-9A-Za-z-]*)
+version_form = X.Y.Z, vX.Y.Z or X.Y.Z-rc.1
+semver = ^v?$(counter)\.$(counter)\.$(counter)(-$(identifier)(\.$(identifier))*)?$$
+$(call formed,bundle run-bundle bundle-build bundle-push catalog catalog-build catalog-push chart chart-package,VERSION,$(VERSION),$(semver),$(version_form))
 
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 # The architecture of `make binaries` and of `make docker-build PREBUILT=1`.
@@ -96,6 +110,9 @@ WEBHOOK_URL ?= https://127.0.0.1:9443
 
 # And its further settings, each as NAME=VALUE.
 RUN_SETTINGS ?=
+
+$(call refuse,run,ENABLE_WEBHOOKS,the webhooks are always served: WEBHOOK_URL says where the API server reaches them)
+$(call refuse,run,WATCH_NAMESPACE,namespaces are limited by the setting NAMESPACES)
 
 .PHONY: run
 run: ## Run the operator on this machine against the current kubeconfig (first: make install).
@@ -177,7 +194,15 @@ vuln: ## Look for known vulnerabilities in the code that both projects call (nee
 
 ##@ Image
 
-$(call named,docker-build docker-push docker-buildx bundle run-bundle deploy build-installer,IMG)
+images := docker-build docker-push docker-buildx bundle run-bundle deploy build-installer
+image_base_form = the beginning of all names of images, in lower case and without a tag, for example registry.example.com/you/operator
+$(call formed,$(images) undeploy bundle-build bundle-push scorecard-build catalog catalog-build catalog-push,IMAGE_TAG_BASE,$(IMAGE_TAG_BASE):v1,\
+  $(reference),$(image_base_form))
+$(call named,$(images) undeploy,IMG)
+$(call own,$(images),IMG,$(ROOT)$(if $(PROJECT),,workloads/)bundle/manifests/*.clusterserviceversion.yaml)
+
+$(if $(filter docker-build docker-push docker-buildx bundle-build bundle-push scorecard-build catalog-build catalog-push,$(MAKECMDGOALS)),\
+  $(if $(CONTAINER_TOOL),,$(error CONTAINER_TOOL is empty: install docker, podman or buildah, or give the name of one)))
 
 IMAGE_ARGS = --build-arg VERSION=$(BUILD_VERSION) --build-arg COMMIT=$(COMMIT) \
   $(if $(PREBUILT),--target prebuilt --build-arg BASE=scratch) $(BUILD_ARGS)
@@ -211,7 +236,11 @@ scorecard-binary: ## Compile the scorecard tests for their image into bin/linux-
 
 BUNDLE_IMG ?= $(IMAGE_TAG_BASE)-bundle:v$(NUMBER)
 SCORECARD_IMG ?= $(IMAGE_TAG_BASE)-scorecard:v$(NUMBER)
+$(call named,bundle-build bundle-push catalog catalog-build run-bundle,BUNDLE_IMG)
+$(call own,bundle-build bundle-push catalog run-bundle,BUNDLE_IMG,$(filter-out $(ROOT)catalog/$(NAME)/%,$(wildcard $(ROOT)catalog/*/bundles/*.yaml)))
+$(call named,bundle run-bundle scorecard-build,SCORECARD_IMG)
 USE_IMAGE_DIGESTS ?=
+$(call formed,bundle run-bundle,USE_IMAGE_DIGESTS,$(USE_IMAGE_DIGESTS),^(true|false)?$$,true or false)
 # The channels of the bundle; without them, those of the upgrade graph (docs/maintainers/release.md).
 CHANNELS ?=
 DEFAULT_CHANNEL ?=
@@ -228,10 +257,15 @@ bundle: manifests $(TOOLS)/kustomize $(TOOLS)/operator-sdk $(if $(filter true,$(
 bundle-validate: $(TOOLS)/operator-sdk ## Hold the bundle against every validator that applies.
 	TOOLS=$(TOOLS) $(ROOT)hack/bundle-validate.sh $(addsuffix /bundle,$(PROJECT))
 
+# names_image IMAGE,FIELD,FILES fails unless one of the files has the image in this field, by its tag or by digest.
+names_image = image='$1'; grep --quiet --extended-regexp "^ *$2: ($$image|$${image%:*}@sha256:.*)$$" $3
+
 .PHONY: bundle-build
 bundle-build: ## Build the image of the bundle, BUNDLE_IMG.
 	@grep --quiet --line-regexp '  version: $(NUMBER)' bundle/manifests/*.clusterserviceversion.yaml || \
 	  { echo "bundle/ is not of version $(NUMBER): run 'make bundle' with the same variables first." >&2; exit 1; }
+	$(if $(call refused,IMG IMAGE_TAG_BASE),@$(call names_image,$(IMG),containerImage,bundle/manifests/*.clusterserviceversion.yaml) || \
+	  { echo "bundle/ does not install the image $$image: run 'make bundle' with the same variables first." >&2; exit 1; })
 	$(CONTAINER_TOOL) build --file $(abspath bundle.Dockerfile) --tag $(BUNDLE_IMG) .
 
 .PHONY: bundle-push
@@ -245,7 +279,7 @@ scorecard-build: scorecard-binary ## Build the image of the scorecard tests, SCO
 
 why_index = a catalog is the folder catalog/, and not an index image: run 'make bundle' and then 'make catalog' for each version, \
   which stays there, and give the image that has opm as OPM_IMAGE
-$(call refuse,catalog catalog-build catalog-push,BUNDLE_IMGS CATALOG_BASE_IMG,$(why_index))
+$(call refuse,catalog catalog-build catalog-push,BUNDLE_IMGS CATALOG_BASE_IMG FROM_INDEX_OPT,$(why_index))
 
 .PHONY: catalog
 catalog: $(TOOLS)/opm ## Render the bundle into the file-based catalog, catalog/ at the root, as the image BUNDLE_IMG.

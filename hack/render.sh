@@ -18,4 +18,6 @@ resources:
 - ../../$project/config/default
 EOF
 (cd "$overlay" && ../tools/kustomize edit set image "$repository=$image")
-bin/tools/kustomize build "$overlay"
+manifests=$(bin/tools/kustomize build "$overlay")
+need_image "$image" <<< "$manifests"
+printf '%s\n' "$manifests"

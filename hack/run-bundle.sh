@@ -76,16 +76,17 @@ Remove one of the two as docs/install.md says"
 
 up() {
   local arch options=()
-  use_cluster
-  need_registry
-  need_olm
-  need_room
-
-  arch=$("$kubectl" get nodes --output 'jsonpath={.items[0].status.nodeInfo.architecture}')
+  # First, because it refuses what is given, and needs no cluster.
   say "Generating the bundle"
   [[ -z ${CHANNELS:-} ]] || options+=(--channels "$CHANNELS")
   [[ -z ${DEFAULT_CHANNEL:-} ]] || options+=(--default-channel "$DEFAULT_CHANNEL")
   hack/bundle.sh --version "$VERSION" --image "$IMG" --scorecard-image "$SCORECARD_IMG" --output "$bundle" "${options[@]}"
+
+  use_cluster
+  need_registry
+  need_olm
+  need_room
+  arch=$("$kubectl" get nodes --output 'jsonpath={.items[0].status.nodeInfo.architecture}')
 
   say "Building the binaries for linux/$arch, as v$VERSION"
   make --no-print-directory binaries ARCH="$arch" VERSION="v$VERSION"

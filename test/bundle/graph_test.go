@@ -173,6 +173,55 @@ func TestABundleTakesItsPlaceFromTheUpgradeGraph(t *testing.T) {
 	}
 }
 
+const graphOfAFork = `schema: olm.channel
+package: critical-service-operator
+name: alpha
+entries:
+- name: critical-service-operator.v0.0.6
+- name: critical-service-operator.v0.0.7
+  replaces: critical-service-operator.v0.0.6
+- name: critical-service-operator.v0.0.8
+  replaces: critical-service-operator.v0.0.7
+---
+schema: olm.channel
+package: critical-service-operator
+name: beta
+entries:
+- name: critical-service-operator.v0.0.6
+- name: critical-service-operator.v0.0.8
+  replaces: critical-service-operator.v0.0.6
+`
+
+func TestABundleOfAForkTakesItsPlaceFromItsChannel(t *testing.T) {
+	folder := scratch(t, graphOfAFork)
+	for sentence, c := range map[string]struct{ version, given, channels, replaces, says string }{
+		"the only one that has it":              {version: "0.0.7", channels: "alpha", replaces: "critical-service-operator.v0.0.6"},
+		"the first of several that are given":   {version: "0.0.8", given: "alpha,beta", channels: "alpha,beta", replaces: "critical-service-operator.v0.0.7"},
+		"none, if it is given one without it":   {version: "0.0.7", given: "gamma", channels: "gamma"},
+		"not any of several, without a request": {version: "0.0.8", says: "channels.yaml has critical-service-operator.v0.0.8 in alpha,beta: give CHANNELS, and first the one whose 'replaces'"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			output := filepath.Join(t.TempDir(), "bundle")
+			arguments := []string{"--version", c.version, "--image", imageByDigest, "--scorecard-image", imageByDigest, "--output", output}
+			if c.given != "" {
+				arguments = append(arguments, "--channels", c.given)
+			}
+			said, err := makeBundle(t, folder, arguments...)
+			if c.says != "" {
+				g.Expect(err).To(HaveOccurred())
+				g.Expect(said).To(ContainSubstring(c.says))
+				return
+			}
+			g.Expect(err).NotTo(HaveOccurred(), said)
+			made, err := manifests.GetBundleFromDir(output)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(strings.Join(made.Channels, ",")).To(Equal(c.channels))
+			g.Expect(placeOf(made).Replaces).To(Equal(c.replaces))
+		})
+	}
+}
+
 // upgrades are the steps of each channel in a catalog in replaces-mode that got these bundles one after the other:
 // from which version to which. As operator-registry does it (addPackageChannels), the newest bundle that names a
 // channel is its head, and the rest follows from replaces and skips, whatever channels those bundles name.
@@ -224,7 +273,15 @@ func TestABundleIsRefused(t *testing.T) {
 	}{
 		"that is in no channel": {
 			flags: []string{"--version", "1.3.0"},
-			said:  graph + " has no entry of critical-service-operator.v1.3.0: add one to candidate-v1, and to stable-v1 if it goes there at once.",
+			said:  graph + " has no entry of critical-service-operator.v1.3.0.\n",
+		},
+		"that names a channel twice": {
+			flags: []string{"--version", "1.0.0", "--channels", "alpha,beta,alpha"},
+			said:  "There is no bundle: CHANNELS is 'alpha,beta,alpha', which has alpha twice.\n",
+		},
+		"whose default is beside channels of another catalog": {
+			flags: []string{"--version", "1.0.0", "--channels", "alpha", "--default-channel", "stable-v1"},
+			said:  "There is no bundle: DEFAULT_CHANNEL is stable-v1, which is neither one of alpha nor beside them in " + graph,
 		},
 		"that is to name images by digest, and has one that does not": {
 			manager: "      initContainers:\n      - name: another\n        image: example.com/another:v1.0.0\n      containers:\n",

@@ -3,6 +3,7 @@ package make_test
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -179,7 +180,7 @@ func TestABundleDoesNotRun(t *testing.T) {
 			append([]string{"RUNNING=critical-service-system"}, fork...), "error: the operator runs already, in namespace critical-service-system. Remove it first",
 		},
 		"on a cluster that cannot have the project's images": {
-			[]string{"VERSION=1.0.0", "KUBECONFIG=far-away", "IMG=quay.io/critical-service/operator:v1.0.0", "BUNDLE_IMG=registry.example.com/me/op-bundle:v1.0.0"},
+			append([]string{"KUBECONFIG=far-away"}, append(slices.Clone(fork), "IMG=quay.io/critical-service/operator:v1.0.0")...),
 			"/far-away make run-bundle IMAGE_TAG_BASE=registry.example.com/you/operator",
 		},
 	} {
@@ -192,6 +193,15 @@ func TestABundleDoesNotRun(t *testing.T) {
 			g.Expect(s.called(t, "make", "devcluster image")).To(BeEmpty(), "nothing is built")
 		})
 	}
+}
+
+func TestNoClusterIsStartedForABundleThatIsRefused(t *testing.T) {
+	g := NewWithT(t)
+	s := newStage(t, append(slices.Clone(fork), "CHANNELS=alpha beta")...)
+	said, err := s.Run(t, "hack/run-bundle.sh", "up")
+	g.Expect(err).To(HaveOccurred())
+	g.Expect(said).To(ContainSubstring("There is no bundle: CHANNELS is 'alpha beta'"))
+	g.Expect(s.Path("calls")).NotTo(BeAnExistingFile(), "nothing was run")
 }
 
 func TestWhoMayNotPushIsAskedForNames(t *testing.T) {

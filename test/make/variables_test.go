@@ -47,10 +47,14 @@ var variables = map[string][]string{
 		"docker-buildx", "deploy", "build-installer", "scorecard-build", "release", "release-catalog",
 	},
 	"BUNDLE_IMG":       {"bundle-build", "bundle-push", "catalog", "catalog-build", "run-bundle", "release"},
+	"SCORECARD_IMG":    {"bundle", "run-bundle", "scorecard-build"},
 	"BUNDLE_IMGS":      {"catalog", "catalog-build", "catalog-push", "release", "release-catalog"},
 	"CATALOG_IMG":      {"catalog-build", "catalog-push", "release", "release-catalog"},
 	"CATALOG_BASE_IMG": {"catalog", "catalog-build", "release", "release-catalog"},
+	"FROM_INDEX_OPT":   {"catalog", "catalog-build"},
 	"PLATFORMS":        {"docker-buildx"},
+	"ENABLE_WEBHOOKS":  {"run"},
+	"WATCH_NAMESPACE":  {"run"},
 
 	"USE_IMAGE_DIGESTS":      {"bundle", "run-bundle"},
 	"BUNDLE_GEN_FLAGS":       {"bundle", "run-bundle"},
@@ -82,7 +86,8 @@ var variables = map[string][]string{
 
 // values are such as no default has.
 var values = map[string]string{
-	"IMG": "registry.example.com/surprise/img:v1", "USE_IMAGE_DIGESTS": "true", "VERSION": "9.8.7", "CHANNELS": "surprise,wonder", "DEFAULT_CHANNEL": "surprise", "PLATFORMS": "linux/s390x,linux/amd64",
+	"IMG": "registry.example.com/surprise/img:v1", "BUNDLE_IMG": "registry.example.com/surprise/bundle:v1",
+	"SCORECARD_IMG": "registry.example.com/surprise/scorecard:v1", "CATALOG_IMG": "registry.example.com/surprise/catalog:v1", "USE_IMAGE_DIGESTS": "true", "VERSION": "9.8.7", "CHANNELS": "surprise,wonder", "DEFAULT_CHANNEL": "surprise", "PLATFORMS": "linux/s390x,linux/amd64",
 }
 
 func TestAVariableOfTheScaffoldIsNeverIgnored(t *testing.T) {
@@ -140,13 +145,25 @@ func TestAnImageIsNamedWithItsTag(t *testing.T) {
 	}
 }
 
-func TestABundleIsBuiltUnderItsOwnVersion(t *testing.T) {
-	g := NewWithT(t)
-	said, err := repository().Run(t, "make", "bundle-build", "CONTAINER_TOOL=true", "VERSION=0.0.7")
-	g.Expect(err).To(HaveOccurred())
-	g.Expect(said).To(ContainSubstring("bundle/ is not of version 0.0.7: run 'make bundle' with the same variables first."))
-	said, err = repository().Run(t, "make", "bundle-build", "CONTAINER_TOOL=true")
-	g.Expect(err).NotTo(HaveOccurred(), said)
+func TestABundleIsBuiltAsItWasMade(t *testing.T) {
+	for sentence, c := range map[string]struct{ given, says string }{
+		"of another version": {"VERSION=0.0.7", "bundle/ is not of version 0.0.7: run 'make bundle' with the same variables first."},
+		"of another image": {
+			"IMG=registry.example.com/me/op:v1", "bundle/ does not install the image registry.example.com/me/op:v1: run 'make bundle' with the same",
+		},
+		"of other images": {
+			"IMAGE_TAG_BASE=registry.example.com/me/op", "bundle/ does not install the image registry.example.com/me/op:v1.0.0: run 'make bundle'",
+		},
+		"of its image, given":  {"IMG=quay.io/critical-service/operator:v1.0.0", ""},
+		"under any other name": {"BUNDLE_IMG=registry.example.com/me/op-bundle:v1", ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			said, err := repository().Run(t, "make", "bundle-build", "CONTAINER_TOOL=true", c.given)
+			g.Expect(said).To(ContainSubstring(c.says))
+			g.Expect(err != nil).To(Equal(c.says != ""), said)
+		})
+	}
 }
 
 // In an environment they mean the same, as in CI systems.
@@ -317,16 +334,14 @@ func TestMakeBundleOfATutorial(t *testing.T) {
 			version:   "1.0.0", image: "quay.io/critical-service/operator:v1.0.0", channels: []string{"candidate-v1"}, defaultChannel: "stable-v1",
 		},
 		"a version that no channel has needs CHANNELS": {
-			arguments: []string{"VERSION=0.0.7"}, says: "For a catalog of your own, give its CHANNELS.",
-		},
-		"a version is X.Y.Z": {
-			arguments: []string{"VERSION=7"}, says: "There is no bundle: VERSION is 7, and must be X.Y.Z or vX.Y.Z.\n",
+			arguments: []string{"VERSION=0.0.7"}, says: "has no entry of critical-service-operator.v0.0.7.\n" +
+				"For a catalog of your own: make bundle VERSION=0.0.7 CHANNELS=alpha\n",
 		},
 		"commas are between channels": {
 			arguments: []string{"VERSION=0.0.7", "CHANNELS=alpha beta"}, says: "There is no bundle: CHANNELS is 'alpha beta', and must be names with commas between them.\n",
 		},
 		"the default is a channel": {
-			arguments: []string{"VERSION=0.0.7", "CHANNELS=alpha", "DEFAULT_CHANNEL=stable"}, says: "There is no bundle: DEFAULT_CHANNEL is stable, which is neither one of alpha nor in ",
+			arguments: []string{"VERSION=0.0.7", "CHANNELS=alpha", "DEFAULT_CHANNEL=stable"}, says: "There is no bundle: DEFAULT_CHANNEL is stable, which is neither one of alpha nor ",
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
