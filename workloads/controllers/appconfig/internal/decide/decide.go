@@ -51,6 +51,24 @@ func Decide(s Snapshot) Plan {
 	return d.plan
 }
 
+// decision is a Snapshot and the Plan that grows from it.
+type decision struct {
+	*Snapshot
+	plan Plan
+	// wanted is the name of the ConfigMap with the settings.
+	wanted string
+	// revisions are the ConfigMaps with settings of now and before, the newest first.
+	revisions []ConfigMap
+	// current is the one of the wanted name, and published that for a page; nil if it is not
+	// there.
+	current, published *ConfigMap
+	// rendered reports whether the ConfigMap with the settings is there, or will be before
+	// the rest is done.
+	rendered bool
+	// problems are what blocks something, the most pressing first.
+	problems []problem
+}
+
 // has reports whether the cache has a ConfigMap with settings.
 func (d *decision) has(name string) bool {
 	return slices.ContainsFunc(d.revisions, func(config ConfigMap) bool { return config.Name == name })
@@ -87,24 +105,6 @@ func NeedsOf(s Snapshot) Needs {
 func Failed(s Snapshot, why string) Plan {
 	s.Denied = fmt.Sprintf("%.850s", why)
 	return Decide(s)
-}
-
-// decision is a Snapshot and the Plan that grows from it.
-type decision struct {
-	*Snapshot
-	plan Plan
-	// wanted is the name of the ConfigMap with the settings.
-	wanted string
-	// revisions are the ConfigMaps with settings of now and before, the newest first.
-	revisions []ConfigMap
-	// current is the one of the wanted name, and published that for a page; nil if it is not
-	// there.
-	current, published *ConfigMap
-	// rendered reports whether the ConfigMap with the settings is there, or will be before
-	// the rest is done.
-	rendered bool
-	// problems are what blocks something, the most pressing first.
-	problems []problem
 }
 
 // newDecision returns nil for an AppConfig that is gone, or is going: its ConfigMaps go with
