@@ -15,6 +15,7 @@ import (
 	"github.com/critical-service/operator/workloads/controllers"
 	"github.com/critical-service/operator/workloads/controllers/appconfig"
 	"github.com/critical-service/operator/workloads/controllers/database"
+	"github.com/critical-service/operator/workloads/controllers/ingress"
 	"github.com/critical-service/operator/workloads/internal/conversion"
 	"github.com/critical-service/operator/workloads/internal/settings"
 )
@@ -98,6 +99,13 @@ func optionsOf(s *settings.Settings) controllers.Options {
 			ImagePostgres: s.DatabaseImagePostgres,
 			Namespaces:    s.Namespaces,
 			Registry:      metrics.Registry,
+		},
+		Ingress: ingress.Options{
+			Annotations: s.IngressAnnotations,
+			Status:      s.IngressStatus,
+			Classes:     s.IngressClasses,
+			Namespaces:  s.Namespaces,
+			Registry:    metrics.Registry,
 		},
 	}
 }
