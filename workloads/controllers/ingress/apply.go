@@ -15,7 +15,8 @@ import (
 const longestWrite = 10 * time.Second
 
 // apply sets the annotations, and takes off those that are no longer wanted. It never forces one
-// that another has set, and never makes an Ingress: the UID must be that of one that exists.
+// that another has set, and never makes an Ingress: the UID must be that of one that exists. An
+// Ingress that has changed since it was read is read again first.
 func (r *Reconciler) apply(ctx context.Context, ingress *networkingv1.Ingress, plan *decide.Plan) error {
 	if err := r.pace.Wait(ctx); err != nil {
 		return err
@@ -26,7 +27,9 @@ func (r *Reconciler) apply(ctx context.Context, ingress *networkingv1.Ingress, p
 	for key, value := range plan.Apply {
 		annotations[key] = value
 	}
-	metadata := map[string]any{"namespace": ingress.Namespace, "name": ingress.Name, "uid": string(ingress.UID)}
+	metadata := map[string]any{
+		"namespace": ingress.Namespace, "name": ingress.Name, "uid": string(ingress.UID), "resourceVersion": ingress.ResourceVersion,
+	}
 	if len(annotations) > 0 {
 		metadata["annotations"] = annotations
 	}

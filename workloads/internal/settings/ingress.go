@@ -16,14 +16,18 @@ const (
 	maxAnnotations, maxValue = 16, 1024
 )
 
-// reserved are domains of keys that have a meaning of their own.
-var reserved = []string{"mycrd.com", "kubernetes.io", "k8s.io"}
+// isReserved reports whether a key is one of this project, or has a meaning to Kubernetes itself.
+// Those of ingress controllers, for example below nginx.ingress.kubernetes.io, are for users.
+func isReserved(key string) bool {
+	domain, _, _ := strings.Cut(key, "/")
+	return slices.Contains([]string{"mycrd.com", "kubernetes.io", "k8s.io"}, domain) || strings.HasSuffix(domain, ".mycrd.com")
+}
 
 func ofIngresses(s *Settings) []setting.Setting {
 	return []setting.Setting{
 		{
 			Flag: "ingress-annotations", Variable: "INGRESS_ANNOTATIONS",
-			Usage: "annotations that every Ingress keeps, as KEY=VALUE,...; empty is none", Allowed: "at most 16 pairs KEY=VALUE, separated by commas, of keys that are not below mycrd.com, kubernetes.io or k8s.io",
+			Usage: "annotations that every Ingress keeps, as KEY=VALUE,...; empty is none", Allowed: "at most 16 pairs KEY=VALUE, separated by commas, of keys that do not begin with mycrd.com/, kubernetes.io/ or k8s.io/",
 			Parse: func(text string) (err error) {
 				s.IngressAnnotations, err = pairs(text)
 				return err
@@ -60,7 +64,7 @@ func pairs(text string) (map[string]string, error) {
 		if err := setting.Valid(validation.IsQualifiedName(key)); err != nil {
 			return nil, fmt.Errorf("key %q: %w", key, err)
 		}
-		if domain, _, has := strings.Cut(key, "/"); has && slices.ContainsFunc(reserved, func(r string) bool { return domain == r || strings.HasSuffix(domain, "."+r) }) {
+		if isReserved(key) {
 			return nil, fmt.Errorf("key %q is reserved", key)
 		}
 		if _, twice := found[key]; twice {
