@@ -149,7 +149,7 @@ func TestAnIngressSaysWhichOfItsServicesAreOnTheirFallback(t *testing.T) {
 	other := w.ingress("other", nil, "cart")
 	w.start(status)
 	w.settled()
-	w.Expect(w.annotations(one)()).NotTo(HaveKey(fallback), "a standby that nobody uses is no outage")
+	w.Expect(w.annotations(one)()).NotTo(HaveKey(fallback), "a standby that no client uses is no outage")
 	w.promote(web, true)
 	w.Eventually(w.annotations(one)).Should(HaveKeyWithValue(fallback, "web"))
 	w.promote(api, true)
