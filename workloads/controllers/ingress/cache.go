@@ -32,8 +32,11 @@ const (
 )
 
 // CacheByObject says what is kept: of Ingresses what decisions read, and of EndpointSlices those of
-// the core. Nothing is read before the controller is set up.
+// the core. Nothing is where that is not permitted.
 func CacheByObject(options Options) map[client.Object]cache.ByObject {
+	if !options.Permitted {
+		return nil
+	}
 	namespaces := read.Namespaces(options.Namespaces)
 	return map[client.Object]cache.ByObject{
 		&networkingv1.Ingress{}: {Namespaces: namespaces, Transform: options.slimIngress},

@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -27,6 +31,8 @@ import (
 
 // Options are the settings of this controller.
 type Options struct {
+	// Permitted reports whether the operator may do that: see IsPermitted.
+	Permitted bool
 	// Annotations are kept on every Ingress.
 	Annotations map[string]string
 	// Status says on each Ingress which of its Services are on their fallback.
@@ -51,17 +57,13 @@ const (
 )
 
 // Setup adds the controller to the manager where it is permitted. Without settings it takes off
-// what it set earlier. With settings and without the permission it is an error: the component of
-// config/ has both.
+// what it set earlier. With settings and without the permission it is an error.
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
-	permitted, err := isPermitted(ctx, mgr, options.Namespaces)
-	switch {
-	case err != nil:
-		return err
-	case !permitted && options.IsSet():
-		return errors.New("INGRESS_ANNOTATIONS or INGRESS_STATUS is set, and the operator may not list, watch and patch Ingresses: " +
-			"install config/components/ingress as well, or clear the settings")
-	case !permitted:
+	if !options.Permitted {
+		if options.IsSet() {
+			return errors.New("INGRESS_ANNOTATIONS or INGRESS_STATUS is set, and the operator may not list, watch and patch Ingresses: " +
+				"install config/ingress as well, or clear the settings")
+		}
 		return nil
 	}
 	recorder, err := events.NewRecorder(mgr, workloadsv1.ManagedBy)
@@ -96,9 +98,18 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	return nil
 }
 
-// isPermitted asks the API server whether the component is installed, which has the permission. No
-// permission is needed to ask.
-func isPermitted(ctx context.Context, mgr ctrl.Manager, namespaces []string) (bool, error) {
+// longestQuestion bounds how long a start waits for an API server that does not answer.
+const longestQuestion = 30 * time.Second
+
+// IsPermitted asks the API server whether config/ingress is installed, which has the permission. It
+// has to be known before anything is read. No permission is needed to ask.
+func IsPermitted(ctx context.Context, config *rest.Config, namespaces []string) (bool, error) {
+	api, err := authorizationv1client.NewForConfig(config)
+	if err != nil {
+		return false, fmt.Errorf("ask whether Ingresses may be patched: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, longestQuestion)
+	defer cancel()
 	if len(namespaces) == 0 {
 		namespaces = []string{""}
 	}
@@ -109,10 +120,11 @@ func isPermitted(ctx context.Context, mgr ctrl.Manager, namespaces []string) (bo
 					Namespace: namespace, Verb: verb, Group: networkingv1.GroupName, Resource: "ingresses",
 				},
 			}}
-			if err := mgr.GetClient().Create(ctx, review); err != nil {
+			answer, err := api.SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+			if err != nil {
 				return false, fmt.Errorf("ask whether Ingresses may be patched: %w", err)
 			}
-			if !review.Status.Allowed {
+			if !answer.Status.Allowed {
 				return false, nil
 			}
 		}

@@ -51,7 +51,7 @@ func (w *world) start(options ingress.Options, interfere ...func(testenv.Request
 	if w.operator != nil {
 		w.operator.Stop(w.T)
 	}
-	options.Namespaces = []string{w.Namespace}
+	options.Namespaces, options.Permitted = []string{w.Namespace}, true
 	w.operator = w.Cluster.Start(w.T, testenv.Program{
 		Cache: cache.Options{ByObject: ingress.CacheByObject(options)},
 		Setup: func(ctx context.Context, mgr ctrl.Manager) error { return ingress.Setup(ctx, mgr, options) },

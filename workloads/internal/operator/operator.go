@@ -3,6 +3,7 @@ package operator
 
 import (
 	"context"
+	"fmt"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -61,6 +62,13 @@ var Webhook = webhook.Options{
 // it runs in, until the context ends.
 func Run(ctx context.Context, s *settings.Settings) error {
 	options := optionsOf(s)
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("find the cluster: %w", err)
+	}
+	if options.Ingress.Permitted, err = ingress.IsPermitted(ctx, config, s.Namespaces); err != nil {
+		return err
+	}
 	return manager.Run(ctx, &s.Manager, manager.Operator{
 		Name:     Name,
 		Settings: s,
