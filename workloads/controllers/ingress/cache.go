@@ -83,7 +83,7 @@ func ownedKeys(all []metav1.ManagedFieldsEntry) []string {
 			} `json:"f:metadata"`
 		}
 		// What the API server wrote can be read.
-		_ = json.Unmarshal(entry.FieldsV1.Raw, &fields)
+		_ = json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields)
 		for field := range fields.Metadata.Annotations {
 			if key, isKey := strings.CutPrefix(field, "f:"); isKey {
 				keys = append(keys, key)

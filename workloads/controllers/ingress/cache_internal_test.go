@@ -48,7 +48,7 @@ func TestAHostileIngressTakesLittleMemory(t *testing.T) {
 
 func TestOnlyWhatTheOperatorAppliedIsItsOwn(t *testing.T) {
 	fields := func(manager string, operation metav1.ManagedFieldsOperationType, subresource, raw string) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{Manager: manager, Operation: operation, Subresource: subresource, FieldsV1: &metav1.FieldsV1{Raw: []byte(raw)}}
+		return metav1.ManagedFieldsEntry{Manager: manager, Operation: operation, Subresource: subresource, FieldsV1: metav1.NewFieldsV1(raw)}
 	}
 	const foo = `{"f:metadata":{"f:annotations":{".":{},"f:foo":{},"f:a.b/c":{}}}}`
 	for sentence, c := range map[string]struct {

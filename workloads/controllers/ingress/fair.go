@@ -89,7 +89,8 @@ func (p *places) take(key types.NamespacedName) bool {
 func (p *places) leave(namespace string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.taken[namespace]--; p.taken[namespace] == 0 {
+	p.taken[namespace]--
+	if p.taken[namespace] == 0 {
 		delete(p.taken, namespace)
 	}
 	waiting := p.waiting[namespace]
