@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -98,9 +97,6 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	return nil
 }
 
-// longestQuestion bounds how long a start waits for an API server that does not answer.
-const longestQuestion = 30 * time.Second
-
 // IsPermitted asks the API server whether config/ingress is installed, which has the permission. It
 // has to be known before anything is read. No permission is needed to ask.
 func IsPermitted(ctx context.Context, config *rest.Config, namespaces []string) (bool, error) {
@@ -108,8 +104,6 @@ func IsPermitted(ctx context.Context, config *rest.Config, namespaces []string) 
 	if err != nil {
 		return false, fmt.Errorf("ask whether Ingresses may be patched: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, longestQuestion)
-	defer cancel()
 	if len(namespaces) == 0 {
 		namespaces = []string{""}
 	}

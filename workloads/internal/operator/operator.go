@@ -3,11 +3,15 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/operator/await"
 	"github.com/critical-service/operator/internal/operator/crdcache"
 	"github.com/critical-service/operator/internal/operator/manager"
 	"github.com/critical-service/operator/internal/operator/webhook"
@@ -66,7 +70,7 @@ func Run(ctx context.Context, s *settings.Settings) error {
 	if err != nil {
 		return fmt.Errorf("find the cluster: %w", err)
 	}
-	if options.Ingress.Permitted, err = ingress.IsPermitted(ctx, config, s.Namespaces); err != nil {
+	if options.Ingress.Permitted, err = mayAnnotate(ctx, config, s); err != nil {
 		return err
 	}
 	return manager.Run(ctx, &s.Manager, manager.Operator{
@@ -79,6 +83,19 @@ func Run(ctx context.Context, s *settings.Settings) error {
 			return setup(ctx, mgr, options)
 		},
 	})
+}
+
+// mayAnnotate asks whether Ingresses may be annotated, until the API server answers: it may start
+// after the operator.
+func mayAnnotate(ctx context.Context, config *rest.Config, s *settings.Settings) (permitted bool, refused error) {
+	err := await.Answer(ctx, config, func() (err error) {
+		permitted, err = ingress.IsPermitted(ctx, await.WithTimeout(config), s.Namespaces)
+		if fault.IsDecided(err) {
+			refused, err = err, nil
+		}
+		return err
+	})
+	return permitted, errors.Join(refused, err)
 }
 
 // setup adds all that the manager runs.
