@@ -6,14 +6,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -64,24 +61,8 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	return nil
 }
 
-// isNews admits what a decision may depend on: not what others write into the metadata, and
-// not a message or a time that this controller wrote itself, by which a refusal that never
-// reads the same would be tried again without a rest.
-var isNews = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-	before, isMaintenance := e.ObjectOld.(*criticalv2.Maintenance)
-	now, isToo := e.ObjectNew.(*criticalv2.Maintenance)
-	return !isMaintenance || !isToo || !equality.Semantic.DeepEqual(essence(before), essence(now))
-}}
-
-// essence is a Maintenance without what no decision depends on.
-func essence(m *criticalv2.Maintenance) *criticalv2.Maintenance {
-	m = m.DeepCopy()
-	m.ResourceVersion = ""
-	for i := range m.Status.Conditions {
-		m.Status.Conditions[i] = metav1.Condition{Type: m.Status.Conditions[i].Type, Reason: m.Status.Conditions[i].Reason}
-	}
-	return m
-}
+// isNews admits what a decision may depend on.
+var isNews = queue.News(func(m *criticalv2.Maintenance) { queue.Wordless(m.Status.Conditions) })
 
 // isOfOthers admits the slices from which it may be seen that an application is back.
 var isOfOthers = predicate.NewPredicateFuncs(func(object client.Object) bool { return !protection.IsStandby(object) })

@@ -16,6 +16,7 @@ var conditions = map[string]string{
 var extras = []struct{ folder, condition string }{
 	{"prometheus", ".Values.monitoring.prometheus"},
 	{"grafana", ".Values.monitoring.grafana"},
+	{"ingress", ".Values.ingress"},
 }
 
 // leftOut are kinds that the chart does not have: Helm makes the namespace of a

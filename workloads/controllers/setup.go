@@ -16,6 +16,7 @@ import (
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 	"github.com/critical-service/operator/workloads/controllers/appconfig"
 	"github.com/critical-service/operator/workloads/controllers/database"
+	"github.com/critical-service/operator/workloads/controllers/ingress"
 	"github.com/critical-service/operator/workloads/internal/core"
 	"github.com/critical-service/operator/workloads/internal/fallback"
 )
@@ -25,6 +26,7 @@ import (
 type Options struct {
 	AppConfig appconfig.Options
 	Database  database.Options
+	Ingress   ingress.Options
 }
 
 // Scheme knows every kind that a controller reads or writes, and every version that is served.
@@ -40,6 +42,7 @@ func CacheOptions(options Options) cache.Options {
 	byObject := core.CacheByObject()
 	maps.Copy(byObject, appconfig.CacheByObject(options.AppConfig))
 	maps.Copy(byObject, database.CacheByObject(options.Database))
+	maps.Copy(byObject, ingress.CacheByObject(options.Ingress))
 	return cache.Options{ByObject: byObject}
 }
 
@@ -57,5 +60,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := appconfig.Setup(ctx, mgr, options.AppConfig); err != nil {
 		return err
 	}
-	return database.Setup(mgr, options.Database)
+	if err := database.Setup(mgr, options.Database); err != nil {
+		return err
+	}
+	return ingress.Setup(ctx, mgr, options.Ingress)
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/critical-service/operator/workloads/controllers"
+	"github.com/critical-service/operator/workloads/controllers/ingress"
 )
 
 // The cache takes one narrowing for each type. Of two, what one of the controllers reads would be missing.
@@ -21,7 +22,7 @@ func TestNoTwoKindsNarrowTheSameCache(t *testing.T) {
 	scheme, err := controllers.Scheme()
 	g.Expect(err).NotTo(HaveOccurred())
 	narrowed := map[schema.GroupVersionKind]int{}
-	for object, by := range controllers.CacheOptions(controllers.Options{}).ByObject {
+	for object, by := range controllers.CacheOptions(controllers.Options{Ingress: ingress.Options{Permitted: true}}).ByObject {
 		gvk, err := apiutil.GVKForObject(object, scheme)
 		g.Expect(err).NotTo(HaveOccurred())
 		narrowed[gvk]++

@@ -27,6 +27,10 @@ const (
 	// ManagedBy is the operator's name.
 	ManagedBy = "critical-service-workloads"
 
+	// AnnotationFallback names, on an Ingress, the Services that are on their fallback, while they are. It
+	// says what the core does, so that it has the core's prefix.
+	AnnotationFallback = "mycrd.com/fallback"
+
 	// AnnotationSpec holds, on a Pod, a hash of what the spec said when it was made. It is
 	// of the spec alone, so that another version of the operator replaces no Pod.
 	AnnotationSpec = Prefix + "spec-hash"

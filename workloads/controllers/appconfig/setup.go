@@ -77,8 +77,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	usedBy := handler.EnqueueRequestsFromMapFunc(appConfigOf)
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("appconfig").
-		For(&workloadsv2.AppConfig{}, builder.WithPredicates(predicate.Or[client.Object](
-			predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		For(&workloadsv2.AppConfig{}, builder.WithPredicates(isNews)).
 		Owns(&corev1.ConfigMap{}).
 		Watches(&appsv1.Deployment{}, usedBy, builder.WithPredicates(useChanged)).
 		Watches(&appsv1.StatefulSet{}, usedBy, builder.WithPredicates(useChanged)).
@@ -89,6 +88,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	}
 	return nil
 }
+
+// isNews admits what a decision may depend on.
+var isNews = queue.News(func(app *workloadsv2.AppConfig) { queue.Wordless(app.Status.Conditions) })
 
 // appConfigOf wakes the AppConfig that a workload uses.
 func appConfigOf(_ context.Context, workload client.Object) []reconcile.Request {

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/critical-service/operator/internal/controller/events"
@@ -72,8 +71,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	ofDatabase := handler.EnqueueRequestsFromMapFunc(databaseOf)
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("database").
-		// What the controller wrote into the status itself is no news.
-		For(&workloadsv1.Database{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&workloadsv1.Database{}, builder.WithPredicates(isNews)).
 		Watches(&corev1.Pod{}, ofDatabase).
 		Watches(&corev1.Service{}, ofDatabase).
 		Watches(&corev1.PersistentVolumeClaim{}, ofDatabase).
@@ -85,6 +83,12 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	}
 	return nil
 }
+
+// isNews admits what a decision may depend on.
+var isNews = queue.News(func(d *workloadsv1.Database) {
+	d.Status.Message = ""
+	queue.Wordless(d.Status.Conditions)
+})
 
 // databaseOf wakes the Database that an object says it is of. What outlives one, and what was
 // orphaned, has no owner.

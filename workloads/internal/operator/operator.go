@@ -3,6 +3,7 @@ package operator
 
 import (
 	"context"
+	"fmt"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -15,6 +16,7 @@ import (
 	"github.com/critical-service/operator/workloads/controllers"
 	"github.com/critical-service/operator/workloads/controllers/appconfig"
 	"github.com/critical-service/operator/workloads/controllers/database"
+	"github.com/critical-service/operator/workloads/controllers/ingress"
 	"github.com/critical-service/operator/workloads/internal/conversion"
 	"github.com/critical-service/operator/workloads/internal/settings"
 )
@@ -60,6 +62,13 @@ var Webhook = webhook.Options{
 // it runs in, until the context ends.
 func Run(ctx context.Context, s *settings.Settings) error {
 	options := optionsOf(s)
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("find the cluster: %w", err)
+	}
+	if options.Ingress.Permitted, err = ingress.IsPermitted(ctx, config, s.Namespaces); err != nil {
+		return err
+	}
 	return manager.Run(ctx, &s.Manager, manager.Operator{
 		Name:     Name,
 		Settings: s,
@@ -98,6 +107,13 @@ func optionsOf(s *settings.Settings) controllers.Options {
 			ImagePostgres: s.DatabaseImagePostgres,
 			Namespaces:    s.Namespaces,
 			Registry:      metrics.Registry,
+		},
+		Ingress: ingress.Options{
+			Annotations: s.IngressAnnotations,
+			Status:      s.IngressStatus,
+			Classes:     s.IngressClasses,
+			Namespaces:  s.Namespaces,
+			Registry:    metrics.Registry,
 		},
 	}
 }

@@ -16,6 +16,12 @@ type Settings struct {
 	// DatabaseImageMongo, DatabaseImageMySQL and DatabaseImagePostgres are the images of
 	// Databases that name none, by their type.
 	DatabaseImageMongo, DatabaseImageMySQL, DatabaseImagePostgres string
+	// IngressAnnotations are kept on every Ingress; none by default.
+	IngressAnnotations map[string]string
+	// IngressStatus says on each Ingress which of its Services are on their fallback.
+	IngressStatus bool
+	// IngressClasses are those of the Ingresses that both are for; empty is all.
+	IngressClasses []string
 }
 
 // Bind adds a flag for every setting. The returned function reads them, with the
@@ -33,6 +39,10 @@ func Bind(flags *pflag.FlagSet, environment setting.Environment) func() (*Settin
 
 // own lists the settings that only this operator has.
 func own(s *Settings) []setting.Setting {
+	return append(ofDatabases(s), ofIngresses(s)...)
+}
+
+func ofDatabases(s *Settings) []setting.Setting {
 	return []setting.Setting{
 		{
 			Flag: "database-image-mongo", Variable: "DATABASE_IMAGE_MONGO", Preset: "mongo:4.0",

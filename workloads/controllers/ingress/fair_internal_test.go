@@ -1,0 +1,84 @@
+package ingress
+
+import (
+	"fmt"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/critical-service/operator/internal/controller/queue"
+)
+
+func key(namespace, name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: namespace, Name: name}
+}
+
+func TestNoTeamWaitsForTheIngressesOfAnother(t *testing.T) {
+	g := NewWithT(t)
+	requests := newFairQueue("", queue.Backoff[reconcile.Request](queue.LastRetry))
+	defer requests.ShutDown()
+	for i := range 10_000 {
+		requests.Add(reconcile.Request{NamespacedName: key("many", fmt.Sprint(i))})
+	}
+	requests.Add(reconcile.Request{NamespacedName: key("few", "web")})
+	requests.Add(reconcile.Request{NamespacedName: key("some", "a")})
+	requests.Add(reconcile.Request{NamespacedName: key("some", "b")})
+	g.Expect(requests.Len()).To(Equal(10_003))
+	var namespaces []string
+	for range 7 {
+		request, _ := requests.Get()
+		namespaces = append(namespaces, request.Namespace)
+		requests.Done(request)
+	}
+	g.Expect(namespaces).To(Equal([]string{"many", "few", "some", "many", "some", "many", "many"}))
+}
+
+func TestEveryIngressThatWaitsIsWorkedOnOnce(t *testing.T) {
+	g := NewWithT(t)
+	requests := newFairQueue("", queue.Backoff[reconcile.Request](queue.LastRetry))
+	wanted := map[reconcile.Request]int{}
+	for i := range 300 {
+		request := reconcile.Request{NamespacedName: key(fmt.Sprint(i%7), fmt.Sprint(i))}
+		wanted[request] = 1
+		requests.Add(request)
+		requests.Add(request)
+	}
+	requests.ShutDown()
+	got := map[reconcile.Request]int{}
+	for {
+		request, isShutDown := requests.Get()
+		if isShutDown {
+			break
+		}
+		got[request]++
+		requests.Done(request)
+	}
+	g.Expect(got).To(Equal(wanted))
+}
+
+func TestANamespaceHasFewPlacesAndNoneIsLost(t *testing.T) {
+	g := NewWithT(t)
+	p := newPlaces(2)
+	woken := workqueue.NewTypedRateLimitingQueue(queue.Backoff[reconcile.Request](queue.LastRetry))
+	defer woken.ShutDown()
+	g.Expect(p.free.Start(t.Context(), woken)).To(Succeed())
+	g.Expect(p.take(key("slow", "a"))).To(BeTrue())
+	g.Expect(p.take(key("slow", "b"))).To(BeTrue())
+	g.Expect(p.take(key("slow", "c"))).To(BeFalse(), "its places are taken")
+	g.Expect(p.take(key("slow", "d"))).To(BeFalse())
+	g.Expect(p.take(key("other", "a"))).To(BeTrue(), "those of another namespace are not")
+	p.leave("slow")
+	p.leave("slow")
+	for _, name := range []string{"c", "d"} {
+		request, _ := woken.Get()
+		g.Expect(request.NamespacedName).To(Equal(key("slow", name)), "who waits is woken, in order")
+		g.Expect(p.take(request.NamespacedName)).To(BeTrue())
+		p.leave("slow")
+	}
+	p.leave("other")
+	g.Expect(p.taken).To(BeEmpty(), "nothing is kept of namespaces that have nothing to write")
+	g.Expect(p.waiting).To(BeEmpty())
+}
