@@ -12,6 +12,8 @@ var (
 
 	// DatabaseKind is the kind named in owner references and events.
 	DatabaseKind = GroupVersion.WithKind("Database")
+	// WebAppKind is the kind named in owner references and events.
+	WebAppKind = GroupVersion.WithKind("WebApp")
 	// AppConfigKind is the kind in the first of its versions.
 	AppConfigKind = GroupVersion.WithKind("AppConfig")
 
@@ -22,7 +24,7 @@ var (
 )
 
 func addKnownTypes(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &AppConfig{}, &AppConfigList{}, &Database{}, &DatabaseList{})
+	scheme.AddKnownTypes(GroupVersion, &AppConfig{}, &AppConfigList{}, &Database{}, &DatabaseList{}, &WebApp{}, &WebAppList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

@@ -11,6 +11,9 @@ const (
 	// LabelDatabase names, on all objects of a Database but a trial, the Database. Its
 	// Service selects by it.
 	LabelDatabase = Prefix + "database"
+	// LabelWebApp names, on all objects of a WebApp but its Database, the WebApp. Its Service selects
+	// by it.
+	LabelWebApp = Prefix + "webapp"
 	// LabelTrial names, on the trial of a Database's next Pod, the Database. It has not
 	// LabelDatabase, since no client must reach it.
 	LabelTrial = Prefix + "trial"
