@@ -90,7 +90,7 @@ func Decide(in Input) Verdict {
 		return Verdict{Desired: in.Bounds.hard(in.Present), Memory: memory}
 	}
 	wanted := in.Bounds.all(recommend(&in.Bounds, &in.Reading, in.Present))
-	memory.Past = noted(memory.Past, in.Now, wanted)
+	memory.Past = noted(memory.Past, in.Now, wanted, most)
 	desired := wanted
 	switch {
 	case wanted > in.Present:
@@ -117,17 +117,18 @@ func Decide(in Input) Verdict {
 func recommend(bounds *Bounds, reading *Reading, present int32) int32 {
 	threshold := float64(max(bounds.Threshold, 1))
 	unknown := float64(max(reading.Asked-reading.Known, 0))
-	least, most := reading.RequestsPerSecond/threshold, reading.RequestsPerSecond/threshold+unknown
+	idle := reading.RequestsPerSecond / threshold
+	busy := idle + unknown
 	pods := float64(present)
 	switch {
 	case present <= 0:
-		return pieces(least)
-	case least > pods*(1+tolerance):
-		return pieces(least)
+		return pieces(idle)
+	case idle > pods*(1+tolerance):
+		return pieces(idle)
 	// Fewer Pods must have room for the traffic, too: the tolerance does not let them be
 	// overloaded.
-	case most < pods*(1-tolerance):
-		return min(pieces(most), present)
+	case busy < pods*(1-tolerance):
+		return min(pieces(busy), present)
 	default:
 		return present
 	}
@@ -154,7 +155,7 @@ func (m *Memory) at(now time.Time, present int32) Memory {
 		return Memory{Since: now, Steps: []Recommendation{{now, present}}}
 	}
 	kept := Memory{Since: m.Since, Past: since(m.Past, now.Add(-patience)), Steps: since(m.Steps, now.Add(-pace))}
-	kept.Steps = noted(kept.Steps, now, present)
+	kept.Steps = noted(kept.Steps, now, present, least)
 	return kept
 }
 
@@ -169,10 +170,14 @@ func since(all []Recommendation, begin time.Time) []Recommendation {
 	return kept
 }
 
-// noted adds a number to a list that it may change. Within a grain the greatest stays.
-func noted(all []Recommendation, now time.Time, pods int32) []Recommendation {
-	if last := len(all) - 1; last >= 0 && now.Sub(all[last].At) < grain {
-		all[last].Pods = max(all[last].Pods, pods)
+func most(a, b int32) int32  { return max(a, b) }
+func least(a, b int32) int32 { return min(a, b) }
+
+// noted adds a number to a list that it may change. Of those within a grain one stays, at the
+// time of the last: nothing is forgotten too early.
+func noted(all []Recommendation, now time.Time, pods int32, stays func(a, b int32) int32) []Recommendation {
+	if last := len(all) - 1; last >= 0 && now.Truncate(grain).Equal(all[last].At.Truncate(grain)) {
+		all[last] = Recommendation{now, stays(all[last].Pods, pods)}
 		return all
 	}
 	return append(all, Recommendation{now, pods})
