@@ -1,0 +1,37 @@
+package meter
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+)
+
+// backend reaches the application with the protocol of the client.
+type backend struct{ plain, multiplexed *http.Transport }
+
+func newBackend(app string) *backend {
+	transport := func(http2 bool) *http.Transport {
+		protocols := &http.Protocols{}
+		protocols.SetHTTP1(!http2)
+		protocols.SetUnencryptedHTTP2(http2)
+		return &http.Transport{
+			// Not by the host of a URL, nor through a proxy: it is always the same process.
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				dialer := net.Dialer{Timeout: 5 * time.Second}
+				return dialer.DialContext(ctx, "tcp", app)
+			},
+			Protocols: protocols, DisableCompression: true, MaxIdleConnsPerHost: 256, IdleConnTimeout: 30 * time.Second,
+			MaxResponseHeaderBytes: 256 << 10, ReadBufferSize: 4 << 10, WriteBufferSize: 4 << 10,
+		}
+	}
+	return &backend{plain: transport(false), multiplexed: transport(true)}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b *backend) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.ProtoMajor >= 2 {
+		return b.multiplexed.RoundTrip(r)
+	}
+	return b.plain.RoundTrip(r)
+}

@@ -1,0 +1,202 @@
+// Package meter is the proxy that counts the HTTP requests of a WebApp's Pod: it stands before the
+// application, in the same Pod, and changes nothing of what passes through.
+package meter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"strings"
+	"time"
+
+	"github.com/critical-service/operator/workloads/internal/metering"
+)
+
+// The bounds of what a client can take. The container has 128 MiB.
+const (
+	maxInFlight       = 1024
+	maxConnections    = 2048
+	maxHeaderBytes    = 64 << 10
+	maxHeaderFields   = 128
+	maxStreams        = 16
+	placesOfMultiplex = 8
+	headerTimeout     = 10 * time.Second
+	// bodyTimeout is how long a request waits for the first byte of its body, without a place.
+	bodyTimeout = 5 * time.Second
+	// progressTimeout is how long a client may neither send nor take a byte of what is under way.
+	progressTimeout = 30 * time.Second
+	// idleTimeout is longer than that of the usual load balancers, which must be the first to close.
+	idleTimeout = 620 * time.Second
+)
+
+// Options are those of the program.
+type Options struct {
+	// Listen and Metrics are the addresses of both ports.
+	Listen, Metrics string
+	// App is the address of the application.
+	App string
+	// Drain is how long requests are taken after the end was asked for: until proxies know.
+	Drain time.Duration
+	// Log gets what goes wrong.
+	Log *slog.Logger
+}
+
+// Meter counts requests.
+type Meter struct {
+	options Options
+	places  *places
+	proxy   *httputil.ReverseProxy
+}
+
+// New makes a Meter.
+func New(options Options) *Meter {
+	m := &Meter{options: options, places: newPlaces(maxInFlight)}
+	m.proxy = &httputil.ReverseProxy{
+		Rewrite: m.rewrite, Transport: newBackend(options.App), FlushInterval: -1,
+		ErrorHandler: m.failed, ErrorLog: slog.NewLogLogger(options.Log.Handler(), slog.LevelDebug),
+	}
+	return m
+}
+
+// Run serves until the context ends and the drain after it is over.
+func (m *Meter) Run(ctx context.Context) error {
+	traffic, err := net.Listen("tcp", m.options.Listen)
+	if err != nil {
+		return fmt.Errorf("listen for traffic: %w", err)
+	}
+	metrics, err := net.Listen("tcp", m.options.Metrics)
+	if err != nil {
+		return errors.Join(fmt.Errorf("listen for metrics: %w", err), traffic.Close())
+	}
+	server, status := m.server(), m.statusServer()
+	ended := make(chan error, 2)
+	go func() { ended <- server.Serve(traffic) }()
+	go func() { ended <- status.Serve(metrics) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	return errors.Join(m.drain(server), status.Close())
+}
+
+// drain goes on until no proxy sends anything, and then until what is under way is done. Kubernetes
+// ends the process after the grace period of the Pod.
+func (m *Meter) drain(server *http.Server) error {
+	server.SetKeepAlivesEnabled(false)
+	timer := time.NewTimer(m.options.Drain)
+	defer timer.Stop()
+	<-timer.C
+	if err := server.Shutdown(context.Background()); err != nil {
+		return fmt.Errorf("drain: %w", err)
+	}
+	m.places.wait() // For upgraded connections, of which a server knows nothing.
+	return nil
+}
+
+func (m *Meter) server() *http.Server {
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	connections := newConnections(maxConnections)
+	return &http.Server{
+		Handler: http.HandlerFunc(m.serve), Protocols: protocols,
+		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		HTTP2:       &http.HTTP2Config{MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 64 << 10},
+		ConnState:   connections.changed,
+		ConnContext: func(ctx context.Context, _ net.Conn) context.Context { return withPlaces(ctx, placesOfMultiplex) },
+		ErrorLog:    slog.NewLogLogger(m.options.Log.Handler(), slog.LevelDebug),
+	}
+}
+
+// serve forwards one request once it has a place.
+func (m *Meter) serve(w http.ResponseWriter, r *http.Request) {
+	control := http.NewResponseController(w)
+	_ = control.SetWriteDeadline(time.Time{}) // That of the request before, on the same connection.
+	if fields(r.Header) > maxHeaderFields {
+		http.Error(w, "too many header fields", http.StatusRequestHeaderFieldsTooLarge)
+		return
+	}
+	body, err := awaited(control, r)
+	if err != nil {
+		w.Header().Set("Connection", "close")
+		http.Error(w, "the body of the request does not come", http.StatusRequestTimeout)
+		return
+	}
+	r.Body = body
+	leave, ok := m.places.take(r)
+	if !ok {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
+		return
+	}
+	defer leave()
+	// What is left in buffers when this ends has a deadline, too.
+	defer func() { _ = control.SetWriteDeadline(time.Now().Add(progressTimeout)) }()
+	m.proxy.ServeHTTP(&patient{w, control}, r)
+}
+
+// fields counts header fields: many small ones cost more than their bytes.
+func fields(header http.Header) int {
+	count := 0
+	for _, values := range header {
+		count += len(values)
+	}
+	return count
+}
+
+// rewrite changes nothing but where the request goes: the meter is part of the application. The
+// address of the client is added where proxies add it.
+func (m *Meter) rewrite(r *httputil.ProxyRequest) {
+	r.Out.URL.Scheme, r.Out.URL.Host = "http", m.options.App
+	r.Out.URL.RawQuery = r.In.URL.RawQuery
+	r.Out.Host = r.In.Host
+	for _, name := range []string{"Forwarded", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if values, has := r.In.Header[name]; has {
+			r.Out.Header[name] = values
+		}
+	}
+	if client, _, err := net.SplitHostPort(r.In.RemoteAddr); err == nil {
+		r.Out.Header.Set("X-Forwarded-For", strings.Join(append(r.In.Header.Values("X-Forwarded-For"), client), ", "))
+	}
+	if _, has := r.In.Header["User-Agent"]; !has {
+		r.Out.Header["User-Agent"] = nil // Without this, one of Go's own would be sent.
+	}
+}
+
+// failed answers where the application does not.
+func (m *Meter) failed(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil {
+		panic(http.ErrAbortHandler) // The client is gone.
+	}
+	m.options.Log.Debug("the application does not answer", "error", err)
+	http.Error(w, "the application does not answer", http.StatusBadGateway)
+}
+
+// statusServer serves metrics and probes.
+func (m *Meter) statusServer() *http.Server {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+metering.MetricsPath, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_, _ = fmt.Fprintf(w, "# HELP %[1]s HTTP requests that were taken.\n# TYPE %[1]s counter\n%[1]s %[2]d\n"+
+			"# HELP %[3]s HTTP requests under way.\n# TYPE %[3]s gauge\n%[3]s %[4]d\n",
+			metering.MetricRequests, m.places.total.Load(), metering.MetricInFlight, m.places.taken())
+	})
+	mux.HandleFunc("GET "+metering.LivePath, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
+	mux.HandleFunc("GET "+metering.ReadyPath, func(w http.ResponseWriter, r *http.Request) {
+		dialer := net.Dialer{Timeout: time.Second}
+		connection, err := dialer.DialContext(r.Context(), "tcp", m.options.App)
+		if err != nil {
+			http.Error(w, "the application does not listen", http.StatusServiceUnavailable)
+			return
+		}
+		_ = connection.Close()
+		_, _ = io.WriteString(w, "ok\n")
+	})
+	return &http.Server{Handler: mux, ReadTimeout: headerTimeout, WriteTimeout: headerTimeout, MaxHeaderBytes: maxHeaderBytes / 8}
+}

@@ -1,0 +1,82 @@
+package meter
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"time"
+)
+
+// patient is a response whose client has to take what is written.
+type patient struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+// Unwrap lets upgrades through.
+func (p *patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+// Write implements io.Writer. The deadline is that of this write alone: what waits for the
+// application may wait.
+func (p *patient) Write(data []byte) (int, error) {
+	_ = p.control.SetWriteDeadline(time.Now().Add(progressTimeout))
+	written, err := p.ResponseWriter.Write(data)
+	if err == nil {
+		_ = p.control.SetWriteDeadline(time.Time{})
+	}
+	return written, err
+}
+
+// FlushError sends what is in the buffers, as Write does.
+func (p *patient) FlushError() error {
+	_ = p.control.SetWriteDeadline(time.Now().Add(progressTimeout))
+	err := p.control.Flush()
+	if err == nil {
+		_ = p.control.SetWriteDeadline(time.Time{})
+	}
+	return err
+}
+
+// body is that of a request whose client has to send it.
+type body struct {
+	*bufio.Reader
+	io.Closer
+	control *http.ResponseController
+}
+
+// firstRead is as much of a body as is read before there is a place.
+const firstRead = 512
+
+// awaited waits for the first byte of a body, if there is one, and bounds the wait for the others.
+func awaited(control *http.ResponseController, r *http.Request) (io.ReadCloser, error) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return r.Body, nil
+	}
+	if err := control.SetReadDeadline(time.Now().Add(bodyTimeout)); err != nil {
+		return nil, err
+	}
+	waiting := &body{Closer: r.Body, control: control}
+	waiting.Reader = bufio.NewReaderSize(&patientReader{r.Body, control}, firstRead)
+	if _, err := waiting.Peek(1); err != nil && err != io.EOF {
+		return nil, err
+	}
+	return waiting, nil
+}
+
+type patientReader struct {
+	io.Reader
+	control *http.ResponseController
+}
+
+// Read implements io.Reader: it extends the deadline once there was progress, so that the next read
+// has its own.
+func (p *patientReader) Read(data []byte) (int, error) {
+	read, err := p.Reader.Read(data)
+	switch {
+	case err == nil:
+		_ = p.control.SetReadDeadline(time.Now().Add(progressTimeout))
+	default:
+		_ = p.control.SetReadDeadline(time.Time{})
+	}
+	return read, err
+}
