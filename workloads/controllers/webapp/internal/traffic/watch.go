@@ -1,0 +1,302 @@
+package traffic
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/critical-service/operator/internal/controller/queue"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	"github.com/critical-service/operator/workloads/controllers/webapp/internal/scale"
+)
+
+const (
+	// period is how often every Pod is asked, and timeout how long it may take to answer.
+	period, timeout = 5 * time.Second, 2 * time.Second
+	// perNamespace is how many Pods of one namespace are asked at the same time, and atOnce how many
+	// in all: Pods that do not answer delay those of their own namespace only.
+	perNamespace, atOnce = 4, 64
+	// maxPods is how many Pods of one WebApp are asked: as many as it may have.
+	maxPods = 500
+)
+
+// Target is where the Pods of a WebApp say how much they served.
+type Target struct {
+	Port         int32
+	Path, Metric string
+}
+
+// Watch asks the Pods of WebApps. It is a manager.Runnable of the leader.
+type Watch struct {
+	pods   client.Reader
+	clock  clock.WithTicker
+	waker  *queue.Waker
+	client *http.Client
+	places chan struct{}
+
+	mu       sync.Mutex
+	followed map[types.NamespacedName]*app
+	// busy are the namespaces whose Pods are still being asked.
+	busy map[string]bool
+}
+
+// app is what is known of one WebApp.
+type app struct {
+	uid    types.UID
+	target Target
+	asked  int32
+	pods   map[types.UID]*series
+	// said is what the WebApp was woken for last.
+	said string
+}
+
+// NewWatch makes a Watch, that reads Pods from a cache.
+func NewWatch(pods client.Reader, now clock.WithTicker) *Watch {
+	dialer := &net.Dialer{Timeout: timeout}
+	return &Watch{
+		pods: pods, clock: now, waker: queue.NewWaker(0), places: make(chan struct{}, atOnce),
+		client: &http.Client{
+			Timeout: timeout,
+			// An address is all that is asked, and no other host on its behalf.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			Transport: &http.Transport{
+				DialContext: dialer.DialContext, DisableCompression: true, MaxResponseHeaderBytes: 16 << 10,
+				MaxIdleConns: 2 * atOnce, MaxIdleConnsPerHost: 1, IdleConnTimeout: 3 * period,
+			},
+		},
+		followed: map[types.NamespacedName]*app{}, busy: map[string]bool{},
+	}
+}
+
+// Source wakes a WebApp when its traffic, rounded to two digits, has become another, or known or
+// unknown.
+func (w *Watch) Source() source.Source { return w.waker }
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (w *Watch) NeedLeaderElection() bool { return true }
+
+// Follow asks the Pods of a WebApp from now on. Another target, or another WebApp of the name, has
+// no past.
+func (w *Watch) Follow(key types.NamespacedName, uid types.UID, target Target) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if now := w.followed[key]; now == nil || now.uid != uid || now.target != target {
+		w.followed[key] = &app{uid: uid, target: target, pods: map[types.UID]*series{}}
+	}
+}
+
+// Forget asks them no more.
+func (w *Watch) Forget(key types.NamespacedName) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.followed, key)
+}
+
+// Read is what is known of the traffic of a WebApp.
+func (w *Watch) Read(key types.NamespacedName, now time.Time) scale.Reading {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if of := w.followed[key]; of != nil {
+		return of.read(now)
+	}
+	return scale.Reading{}
+}
+
+func (a *app) read(now time.Time) scale.Reading {
+	seen := scale.Reading{Asked: a.asked}
+	for _, of := range a.pods {
+		if rate, known := of.rate(now); known {
+			seen.Known++
+			seen.RequestsPerSecond += rate
+		}
+	}
+	return seen
+}
+
+// Start implements manager.Runnable.
+func (w *Watch) Start(ctx context.Context) error {
+	ticker := w.clock.NewTicker(period)
+	defer ticker.Stop()
+	var rounds sync.WaitGroup
+	defer rounds.Wait()
+	for {
+		for namespace, keys := range w.due() {
+			rounds.Go(func() { w.round(ctx, namespace, keys) })
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C():
+		}
+	}
+}
+
+// due are the WebApps to ask for, by namespace: those whose last round is over.
+func (w *Watch) due() map[string][]types.NamespacedName {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	due := map[string][]types.NamespacedName{}
+	for key := range w.followed {
+		if !w.busy[key.Namespace] {
+			due[key.Namespace] = append(due[key.Namespace], key)
+		}
+	}
+	for namespace := range due {
+		w.busy[namespace] = true
+	}
+	return due
+}
+
+// round asks all Pods of the WebApps of one namespace.
+func (w *Watch) round(ctx context.Context, namespace string, keys []types.NamespacedName) {
+	defer func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.busy, namespace)
+	}()
+	var asking errgroup.Group
+	asking.SetLimit(perNamespace)
+	for _, key := range keys {
+		target, pods, err := w.ready(ctx, key)
+		if err != nil {
+			continue // The cache fails only while the operator stops or has not started.
+		}
+		for i := range pods {
+			pod := &pods[i]
+			asking.Go(func() error {
+				w.ask(ctx, key, target, pod)
+				return nil
+			})
+		}
+	}
+	_ = asking.Wait()
+	for _, key := range keys {
+		w.wake(key)
+	}
+}
+
+// ready are the Pods of a WebApp that can be asked. Those that are gone are forgotten.
+func (w *Watch) ready(ctx context.Context, key types.NamespacedName) (Target, []corev1.Pod, error) {
+	var all corev1.PodList
+	err := w.pods.List(ctx, &all, client.InNamespace(key.Namespace), client.MatchingLabels{workloadsv1.LabelWebApp: key.Name}, client.UnsafeDisableDeepCopy)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	of := w.followed[key]
+	if err != nil || of == nil {
+		return Target{}, nil, err
+	}
+	pods := make([]corev1.Pod, 0, min(len(all.Items), maxPods))
+	kept := map[types.UID]*series{}
+	of.asked = 0
+	for i := range all.Items {
+		pod := &all.Items[i]
+		if !isReady(pod) || of.asked >= maxPods {
+			continue
+		}
+		of.asked++
+		if !mayBeAsked(pod) {
+			continue
+		}
+		pods = append(pods, *pod)
+		if kept[pod.UID] = of.pods[pod.UID]; kept[pod.UID] == nil {
+			kept[pod.UID] = &series{}
+		}
+	}
+	of.pods = kept
+	return of.target, pods, nil
+}
+
+func isReady(pod *corev1.Pod) bool {
+	if pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning {
+		return false
+	}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// mayBeAsked reports whether a request to the Pod's address reaches the Pod. In the network of its
+// node it would reach whatever listens there: a user of the namespace chooses port and path.
+func mayBeAsked(pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	return owner != nil && owner.Kind == "ReplicaSet" && pod.Status.PodIP != "" && pod.Status.PodIP != pod.Status.HostIP && !pod.Spec.HostNetwork
+}
+
+// ask asks one Pod, and keeps what it says.
+func (w *Watch) ask(ctx context.Context, key types.NamespacedName, target Target, pod *corev1.Pod) {
+	select {
+	case <-ctx.Done():
+		return
+	case w.places <- struct{}{}:
+		defer func() { <-w.places }()
+	}
+	count, err := w.count(ctx, pod.Status.PodIP, target)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).V(1).Info("a Pod does not say how much it served", "webapp", key, "pod", pod.Name, "error", err.Error())
+		return
+	}
+	now := w.clock.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if of := w.followed[key]; of != nil && of.target == target && of.pods[pod.UID] != nil {
+		of.pods[pod.UID].add(now, count)
+	}
+}
+
+// count reads the counter of a Pod.
+func (w *Watch) count(ctx context.Context, address string, target Target) (float64, error) {
+	from := url.URL{Scheme: "http", Host: net.JoinHostPort(address, strconv.Itoa(int(target.Port))), Path: target.Path}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from.String(), http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set("Accept", "text/plain; version=0.0.4")
+	response, err := w.client.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("the answer is %s", response.Status)
+	}
+	count, err := sum(response.Body, target.Metric)
+	if err == nil {
+		_, _ = io.CopyN(io.Discard, response.Body, 1) // So that the connection can be used again.
+	}
+	return count, err
+}
+
+// wake wakes a WebApp whose traffic is another than the one it was woken for.
+func (w *Watch) wake(key types.NamespacedName) {
+	now := w.clock.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	of := w.followed[key]
+	if of == nil {
+		return
+	}
+	seen := of.read(now)
+	says := fmt.Sprintf("%d/%d %.2g", seen.Known, seen.Asked, seen.RequestsPerSecond)
+	if says != of.said {
+		of.said = says
+		w.waker.Wake(key)
+	}
+}
