@@ -150,7 +150,7 @@ func (b *Bounds) hard(pods int32) int32 {
 
 // at is a memory without what is too old to matter, and with the present number of Pods.
 func (m *Memory) at(now time.Time, present int32) Memory {
-	// A clock that was set back begins the past anew.
+	// A clock that was set back begins the past again.
 	if m.Since.IsZero() || m.Since.After(now) {
 		return Memory{Since: now, Steps: []Recommendation{{now, present}}}
 	}

@@ -20,7 +20,7 @@ type reading struct {
 	count float64
 }
 
-// add adds a reading. A counter that became less began anew, with its process.
+// add adds a reading. A counter that became less began again, with its process.
 func (s *series) add(at time.Time, count float64) {
 	if last := len(s.readings) - 1; last >= 0 && (count < s.readings[last].count || !at.After(s.readings[last].at)) {
 		s.readings = s.readings[:0]

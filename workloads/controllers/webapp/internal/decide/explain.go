@@ -1,0 +1,226 @@
+package decide
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/critical-service/operator/internal/text"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	"github.com/critical-service/operator/workloads/controllers/webapp/internal/render"
+)
+
+// maxMessage keeps messages, of which others write parts, far below what a condition takes.
+const maxMessage = 1024
+
+func bounded(message string) string { return text.Shorten(strings.TrimSpace(message), maxMessage) }
+
+// rule says how a WebApp stands where it applies.
+type rule struct {
+	when    func(*decision) bool
+	reason  string
+	message func(*decision) string
+	// answers: it is as the spec says.
+	answers bool
+	// unwatched: no watch reports when the rule ceases to apply.
+	unwatched bool
+}
+
+// rules are in order: the first that applies is what Ready says. The last one always does.
+var rules = []rule{
+	{
+		when: func(d *decision) bool { return d.invalid != "" }, reason: workloadsv1.ReasonCreateDenied,
+		message: func(d *decision) string { return "The spec is not valid: " + d.invalid + "." },
+	},
+	{
+		when: func(d *decision) bool { return d.conflict != "" }, reason: workloadsv1.ReasonNameTaken,
+		message: func(d *decision) string { return d.conflict }, unwatched: true,
+	},
+	{
+		when: func(d *decision) bool { return d.earlier != "" }, reason: workloadsv1.ReasonReplacing,
+		message: func(d *decision) string { return d.earlier }, unwatched: true,
+	},
+	{
+		when: (*decision).lacksConfig, reason: workloadsv1.ReasonConfigMissing,
+		message: func(d *decision) string {
+			return fmt.Sprintf("AppConfig %q does not exist, or has no ConfigMap yet: create it, or change spec.configName.", d.WebApp.Spec.ConfigName)
+		}, unwatched: true,
+	},
+	{
+		when: func(d *decision) bool { return d.refused(OfApplication) != "" }, reason: workloadsv1.ReasonCreateDenied,
+		message: func(d *decision) string { return d.refused(OfApplication) }, unwatched: true,
+	},
+	{
+		when: func(d *decision) bool { return d.Deployment == nil }, reason: workloadsv1.ReasonStarting,
+		message: func(d *decision) string { return fmt.Sprintf("Deployment %q is being made.", d.WebApp.Name) },
+	},
+	{
+		when: func(d *decision) bool {
+			return d.problem().message != "" && d.problem().reason == workloadsv1.ReasonImagePullFailing
+		},
+		reason: workloadsv1.ReasonImagePullFailing, message: func(d *decision) string { return d.problem().message },
+	},
+	{
+		when:   func(d *decision) bool { return d.problem().reason == workloadsv1.ReasonUnschedulable },
+		reason: workloadsv1.ReasonUnschedulable, message: func(d *decision) string { return d.problem().message },
+	},
+	{
+		when:   func(d *decision) bool { return d.problem().reason == workloadsv1.ReasonPodFailing },
+		reason: workloadsv1.ReasonPodFailing, message: func(d *decision) string { return d.problem().message },
+	},
+	{
+		when: func(d *decision) bool { return d.desired == 0 && d.settled() }, reason: workloadsv1.ReasonSuspended,
+		message: func(*decision) string { return "The application has no Pods, because spec.replicas is 0." },
+	},
+	{
+		when: func(d *decision) bool { return !d.settled() && d.Deployment.Status.ReadyReplicas > 0 }, reason: workloadsv1.ReasonReplacing,
+		message: func(d *decision) string {
+			return fmt.Sprintf("Deployment %q is rolling out what the spec says now.", d.WebApp.Name)
+		},
+	},
+	{
+		when: (*decision).settled, reason: workloadsv1.ReasonRunning, answers: true,
+		message: func(d *decision) string {
+			return fmt.Sprintf("The application answers at %s.%s.svc:80.", d.WebApp.Name, d.WebApp.Namespace)
+		},
+	},
+	{
+		when: func(*decision) bool { return true }, reason: workloadsv1.ReasonStarting,
+		message: func(d *decision) string { return fmt.Sprintf("The Pods of Deployment %q are starting.", d.WebApp.Name) },
+	},
+}
+
+// settled reports whether all Pods are those of the spec of now. Of how many there are to be, one
+// that is ready answers.
+func (d *decision) settled() bool {
+	status := &d.Deployment.Status
+	return d.plan.Deployment == nil && status.ObservedGeneration >= d.Deployment.Generation &&
+		status.UpdatedReplicas == status.Replicas && (status.ReadyReplicas > 0 || d.desired == 0 && status.Replicas == 0)
+}
+
+func (d *decision) refused(subject Subject) string { return d.Refusals[subject].Message }
+
+// explain says how the WebApp stands. It is the only writer of the conditions.
+func (d *decision) explain() {
+	for i := range rules {
+		if rule := &rules[i]; rule.when(d) {
+			message := rule.message(d)
+			if !rule.answers && rule.reason != workloadsv1.ReasonStarting && d.status.ReadyReplicas > 0 {
+				message = text.Shorten(message, maxMessage-60) + " Until then, the application answers as it did."
+			}
+			d.set(workloadsv1.ConditionReady, rule.answers, rule.reason, message, rule.unwatched)
+			break
+		}
+	}
+	protection := d.Fallback.Protected(render.Service(d.WebApp), d.wantedFallback(), render.Owner(d.WebApp))
+	d.set(workloadsv1.ConditionProtected, protection.Is, protection.Reason, protection.Message, protection.Reason == workloadsv1.ReasonNameTaken ||
+		protection.Reason == workloadsv1.ReasonCreateDenied)
+	d.explainDatabase()
+	d.explainScaling()
+}
+
+func (d *decision) set(conditionType string, is bool, reason, message string, unwatched bool) {
+	d.conditions().Set(conditionType, is, reason, bounded(message))
+	if unwatched {
+		d.lookAgain(conditionType)
+	}
+}
+
+func (d *decision) explainDatabase() {
+	set := func(is bool, reason, message string, unwatched bool) {
+		d.set(workloadsv1.ConditionDatabaseReady, is, reason, message, unwatched)
+	}
+	name, ready := d.WebApp.DatabaseName(), d.databaseReady()
+	switch {
+	case d.WebApp.Spec.DBImage == "":
+		set(true, workloadsv1.ReasonNoDatabase, "The application has no database, because spec.dbImage is absent.", false)
+	case d.databaseIsAnothers():
+		set(false, workloadsv1.ReasonNameTaken, fmt.Sprintf("Database %q belongs to another user, and is left alone: delete or rename it, or create a WebApp of another name.", name), true)
+	case d.WebApp.Engine() == "":
+		set(false, workloadsv1.ReasonDatabaseTypeUnknown,
+			fmt.Sprintf("The name of image %q does not say which engine it is: set spec.dbType to mongo, mysql or postgres.", d.WebApp.Spec.DBImage), false)
+	case d.changesEngine():
+		set(false, workloadsv1.ReasonDatabaseTypeChanged, fmt.Sprintf("Image %q is of another engine than the data, which is of %s, and the database goes on as it is: "+
+			"correct spec.dbImage, or create another WebApp.", d.WebApp.Spec.DBImage, d.Database.Spec.Type), false)
+	case d.refused(OfDatabase) != "":
+		set(false, workloadsv1.ReasonCreateDenied, d.refused(OfDatabase), true)
+	case ready == nil:
+		set(false, workloadsv1.ReasonDatabasePending, fmt.Sprintf("Database %q says nothing of itself yet.", name), false)
+	default:
+		set(ready.Status == metav1.ConditionTrue, ready.Reason, ready.Message, false)
+	}
+}
+
+func (d *decision) explainScaling() {
+	switch {
+	case d.Autoscaler != "":
+		d.set(workloadsv1.ConditionScalingActive, false, workloadsv1.ReasonAutoscalerPresent, fmt.Sprintf(
+			"HorizontalPodAutoscaler %q decides how many Pods there are: delete it, or set spec.autoScaleEnabled to false.", d.Autoscaler), false)
+	case !d.WebApp.Spec.AutoScaleEnabled:
+		d.conditions().Remove(workloadsv1.ConditionScalingActive)
+	case d.refused(OfScale) != "":
+		d.set(workloadsv1.ConditionScalingActive, false, workloadsv1.ReasonScaleDenied, d.refused(OfScale), true)
+	case !d.known:
+		metric := "of the meter"
+		if source := d.WebApp.Spec.TrafficSource; source != nil {
+			metric = fmt.Sprintf("%q on port %d", source.Metric, source.Port)
+		}
+		d.set(workloadsv1.ConditionScalingActive, false, workloadsv1.ReasonTrafficUnknown, fmt.Sprintf(
+			"No Pod said in the last seconds how many requests it served (counter %s), so that there are as many Pods as before.", metric), false)
+	default:
+		bounds := d.bounds()
+		d.set(workloadsv1.ConditionScalingActive, true, workloadsv1.ReasonTrafficKnown, fmt.Sprintf(
+			"There are %d to %d Pods, one for each %d requests per second.", bounds.Min, bounds.Max, bounds.Threshold), false)
+	}
+}
+
+// problem is why a Pod does not become ready.
+type problem struct{ reason, message string }
+
+// problem is that of the Pods which are not ready; empty if none has one.
+func (d *decision) problem() problem {
+	for _, pod := range d.Pods {
+		if pod.DeletionTimestamp != nil {
+			continue
+		}
+		if found := problemOf(pod); found.reason != "" {
+			return found
+		}
+	}
+	return problem{}
+}
+
+func problemOf(pod *corev1.Pod) problem {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return problem{workloadsv1.ReasonUnschedulable, fmt.Sprintf("No node takes Pod %q (%s): change spec.pod, or make room.", pod.Name, c.Message)}
+		}
+	}
+	for i := range pod.Status.ContainerStatuses {
+		status := &pod.Status.ContainerStatuses[i]
+		waiting := status.State.Waiting
+		if waiting == nil || status.Name != render.AppContainer {
+			continue
+		}
+		switch waiting.Reason {
+		case "ErrImagePull", "ImagePullBackOff", "InvalidImageName":
+			return problem{workloadsv1.ReasonImagePullFailing, fmt.Sprintf(
+				"Image %q cannot be pulled (%s): correct spec.image, or name the registry's Secret in spec.pod.imagePullSecrets.", imageOf(pod), waiting.Reason)}
+		case "CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
+			return problem{workloadsv1.ReasonPodFailing, fmt.Sprintf(
+				"The application does not stay up in Pod %q (%s %s): `kubectl logs --previous %s` says more.", pod.Name, waiting.Reason, waiting.Message, pod.Name)}
+		}
+	}
+	return problem{}
+}
+
+func imageOf(pod *corev1.Pod) string {
+	for i := range pod.Spec.Containers {
+		if pod.Spec.Containers[i].Name == render.AppContainer {
+			return pod.Spec.Containers[i].Image
+		}
+	}
+	return ""
+}

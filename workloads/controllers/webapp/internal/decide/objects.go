@@ -1,0 +1,131 @@
+package decide
+
+import (
+	"fmt"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/critical-service/operator/internal/controller/drift"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	"github.com/critical-service/operator/workloads/controllers/webapp/internal/render"
+)
+
+// findConflict finds an object of another that has a name which the WebApp needs. It is left alone.
+func (d *decision) findConflict() {
+	if d.Deployment != nil {
+		d.checkOwner("Deployment", d.Deployment)
+	}
+	if d.Service != nil {
+		d.checkOwner("Service", d.Service)
+	}
+	if d.Fallback.Object != nil && d.Fallback.IsEarlier(render.Owner(d.WebApp)) {
+		d.waitFor("ServiceFallback", d.Fallback.Object.Name)
+	}
+}
+
+func (d *decision) checkOwner(kind string, object metav1.Object) {
+	owner := render.Owner(d.WebApp)
+	switch {
+	case owner.IsOurs(object):
+	case owner.IsEarlier(object):
+		d.waitFor(kind, object.GetName())
+	case d.conflict == "":
+		d.conflict = fmt.Sprintf("%s %q belongs to another user, and is left alone: delete or rename it, or create a WebApp of another name.", kind, object.GetName())
+	}
+}
+
+func (d *decision) waitFor(kind, name string) {
+	if d.earlier == "" {
+		d.earlier = fmt.Sprintf("%s %q of an earlier WebApp of this name is about to be deleted.", kind, name)
+	}
+}
+
+// protect writes the ServiceFallback.
+func (d *decision) protect() {
+	if d.blocked() {
+		return
+	}
+	owner := render.Owner(d.WebApp)
+	d.plan.Fallback = d.Fallback.ChangeOf(d.wantedFallback(), owner)
+}
+
+// expose writes the Service.
+func (d *decision) expose() {
+	if d.blocked() {
+		return
+	}
+	if wanted := render.Service(d.WebApp); d.Service == nil || !drift.Covers(d.Service, wanted) {
+		d.plan.Service = wanted
+	}
+}
+
+// store writes the Database. Another engine than that of the data is never asked for.
+func (d *decision) store() {
+	wanted := render.Database(d.WebApp)
+	if d.blocked() || wanted == nil || d.databaseIsAnothers() || d.changesEngine() {
+		return
+	}
+	if d.Database == nil || !drift.Covers(d.Database, wanted) {
+		d.plan.Database = wanted
+	}
+}
+
+func (d *decision) databaseIsAnothers() bool {
+	return d.Database != nil && !render.Owner(d.WebApp).IsOurs(d.Database)
+}
+
+func (d *decision) changesEngine() bool {
+	return d.Database != nil && d.WebApp.Engine() != "" && d.Database.Spec.Type != d.WebApp.Engine()
+}
+
+// run writes the Deployment, but for how many Pods it has where the traffic, or another's
+// autoscaler, decides that. Without the settings, what runs keeps those that it has.
+func (d *decision) run() {
+	if d.blocked() || d.lacksConfig() {
+		return
+	}
+	if wanted := render.Deployment(d.WebApp, d.Config, d.MeterImage, d.replicas()); d.Deployment == nil || !drift.Covers(d.Deployment, wanted) {
+		d.plan.Deployment = wanted
+	}
+}
+
+// budget writes the PodDisruptionBudget, where there are at least two Pods: one alone it would not
+// help.
+func (d *decision) budget() {
+	if d.blocked() || d.Deployment == nil && d.plan.Deployment == nil {
+		return
+	}
+	ours := d.Budget != nil && render.Owner(d.WebApp).IsOurs(d.Budget)
+	wanted := render.Budget(d.WebApp)
+	switch {
+	case d.desired >= 2 && (d.Budget == nil || ours && !drift.Covers(d.Budget, wanted)):
+		d.plan.Budget = wanted
+	case d.desired < 2 && ours && d.Budget.DeletionTimestamp == nil:
+		d.plan.RemoveBudget = d.Budget
+	}
+}
+
+// describe says what there is.
+func (d *decision) describe() {
+	d.status.Selector = render.SelectorText(d.WebApp)
+	d.status.Replicas, d.status.ReadyReplicas, d.status.DesiredReplicas = 0, 0, d.desired
+	if d.Deployment != nil && d.conflict == "" {
+		d.status.Replicas, d.status.ReadyReplicas = d.Deployment.Status.Replicas, d.Deployment.Status.ReadyReplicas
+	}
+	d.status.RequestsPerSecond = ""
+	if d.known {
+		// Two digits: a status is not written for each request.
+		rounded, _ := strconv.ParseFloat(strconv.FormatFloat(d.Reading.RequestsPerSecond, 'g', 2, 64), 64)
+		d.status.RequestsPerSecond = strconv.FormatFloat(rounded, 'f', -1, 64)
+	}
+}
+
+// databaseReady is what the Database says of itself; nil if it says nothing of its spec of now.
+func (d *decision) databaseReady() *metav1.Condition {
+	if d.Database == nil || d.Database.Status.ObservedGeneration != d.Database.Generation {
+		return nil
+	}
+	return meta.FindStatusCondition(d.Database.Status.Conditions, workloadsv1.ConditionReady)
+}
