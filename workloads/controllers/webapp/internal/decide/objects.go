@@ -80,13 +80,17 @@ func (d *decision) changesEngine() bool {
 	return d.Database != nil && d.WebApp.Engine() != "" && d.Database.Spec.Type != d.WebApp.Engine()
 }
 
-// run writes the Deployment, but for how many Pods it has where the traffic, or another's
-// autoscaler, decides that. Without the settings, what runs keeps those that it has.
+// run writes the Deployment. Without the settings, what runs keeps those that it has.
 func (d *decision) run() {
 	if d.blocked() || d.lacksConfig() {
 		return
 	}
-	if wanted := render.Deployment(d.WebApp, d.Config, d.MeterImage, d.replicas()); d.Deployment == nil || !drift.Covers(d.Deployment, wanted) {
+	wanted := render.Deployment(d.WebApp, d.Config, d.MeterImage, d.replicas())
+	if d.Deployment == nil || !drift.Covers(d.Deployment, wanted) {
+		if d.Deployment != nil {
+			// The number of Pods may have changed since it was read.
+			wanted.ResourceVersion = d.Deployment.ResourceVersion
+		}
 		d.plan.Deployment = wanted
 	}
 }

@@ -12,17 +12,18 @@ func (d *decision) wantedFallback() *criticalv2.ServiceFallback {
 	return fallback.For(render.Service(d.WebApp), render.Owner(d.WebApp), d.WebApp.Spec.Fallback)
 }
 
-// replicas are those that are applied with the Deployment; nil where they are written by
-// themselves. A Deployment that is made has a number.
-func (d *decision) replicas() *int32 {
+// replicas are those that are applied with the Deployment. Where the traffic, or another's
+// autoscaler, decides them, they are those that there are: a field that is left out after it was
+// applied would get its default, which is 1.
+func (d *decision) replicas() int32 {
 	switch initial := d.WebApp.InitialReplicas(); {
 	case d.Deployment == nil && d.WebApp.Spec.AutoScaleEnabled:
 		bounds := d.bounds()
-		return new(max(min(initial, bounds.Max), bounds.Min))
+		return max(min(initial, bounds.Max), bounds.Min)
 	case d.Deployment == nil || d.Autoscaler == "" && !d.WebApp.Spec.AutoScaleEnabled:
-		return new(initial)
+		return initial
 	default:
-		return nil
+		return d.present()
 	}
 }
 
@@ -40,7 +41,7 @@ func (d *decision) bounds() scale.Bounds {
 func (d *decision) present() int32 {
 	switch {
 	case d.Deployment == nil:
-		return *d.replicas()
+		return d.replicas()
 	case d.Deployment.Spec.Replicas == nil:
 		return 1
 	default:

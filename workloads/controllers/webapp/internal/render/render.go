@@ -72,14 +72,13 @@ func Database(a *workloadsv1.WebApp) *workloadsv1.Database {
 	return made
 }
 
-// Deployment runs the Pods. Its number of replicas is nil where another writes it: the scale, or
-// an autoscaler. Config is the ConfigMap with the settings; empty is none.
-func Deployment(a *workloadsv1.WebApp, config, meterImage string, replicas *int32) *appsv1.Deployment {
+// Deployment runs the Pods. Config is the ConfigMap with the settings; empty is none.
+func Deployment(a *workloadsv1.WebApp, config, meterImage string, replicas int32) *appsv1.Deployment {
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: meta(a, a.Name),
 		Spec: appsv1.DeploymentSpec{
-			Replicas: replicas,
+			Replicas: &replicas,
 			Selector: &metav1.LabelSelector{MatchLabels: Selector(a)},
 			Template: template(a, config, meterImage),
 			// No Pod goes before another is ready: a bad image takes nothing away.

@@ -1,0 +1,139 @@
+package webapp
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/internal/controller/read"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	"github.com/critical-service/operator/workloads/controllers/webapp/internal/render"
+)
+
+// newCache makes a cache of this kind's own: other kinds keep something else of Pods, Services and
+// Deployments, and a cache has one narrowing for each.
+func newCache(mgr ctrl.Manager, options *Options) (cache.Cache, error) {
+	namespaces := read.Namespaces(options.Namespaces)
+	own := func(transform func(any) (any, error)) cache.ByObject {
+		return cache.ByObject{Namespaces: namespaces, Label: ofWebApps, Transform: transform}
+	}
+	return cache.New(mgr.GetConfig(), cache.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+		ByObject: map[client.Object]cache.ByObject{
+			&workloadsv1.WebApp{}:                    {Namespaces: namespaces, Transform: slimWebApp},
+			&autoscalingv2.HorizontalPodAutoscaler{}: {Namespaces: namespaces, Transform: slimAutoscaler},
+			&workloadsv1.Database{}:                  own(slimDatabase),
+			&appsv1.Deployment{}:                     own(slimDeployment),
+			&policyv1.PodDisruptionBudget{}:          own(slimBudget),
+			&corev1.Service{}:                        own(slimService),
+			&corev1.Pod{}:                            own(slimPod),
+		},
+	})
+}
+
+var ofWebApps = func() labels.Selector {
+	requirement, err := labels.NewRequirement(workloadsv1.LabelWebApp, selection.Exists, nil)
+	if err != nil {
+		panic(err) // The label is a constant.
+	}
+	return labels.NewSelector().Add(*requirement)
+}()
+
+// transform is a transformation of one type. A tombstone is kept as it is.
+func transform[T any](slim func(*T) *T) func(any) (any, error) {
+	return func(object any) (any, error) {
+		if typed, is := object.(*T); is {
+			return slim(typed), nil
+		}
+		return object, nil
+	}
+}
+
+var (
+	// slimWebApp keeps what the schema bounds.
+	slimWebApp = transform(func(a *workloadsv1.WebApp) *workloadsv1.WebApp {
+		return &workloadsv1.WebApp{ObjectMeta: read.Meta(&a.ObjectMeta), Spec: a.Spec, Status: a.Status}
+	})
+	slimDatabase = transform(func(d *workloadsv1.Database) *workloadsv1.Database {
+		return &workloadsv1.Database{ObjectMeta: slimMeta(&d.ObjectMeta), Spec: d.Spec, Status: d.Status}
+	})
+	slimAutoscaler = transform(func(h *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
+		target := h.Spec.ScaleTargetRef
+		return &autoscalingv2.HorizontalPodAutoscaler{
+			ObjectMeta: read.Meta(&h.ObjectMeta),
+			Spec: autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{
+				Kind: read.Short(target.Kind, maxWord), Name: read.Short(target.Name, maxWord),
+			}},
+		}
+	})
+	slimBudget = transform(func(b *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget {
+		slim := &policyv1.PodDisruptionBudget{ObjectMeta: slimMeta(&b.ObjectMeta), Spec: b.Spec}
+		if slim.Spec.Selector != nil && len(slim.Spec.Selector.MatchLabels)+len(slim.Spec.Selector.MatchExpressions) > maxFew {
+			slim.Spec.Selector = nil // It is not that which is wanted, however it looks.
+		}
+		return slim
+	})
+	slimService = transform(func(s *corev1.Service) *corev1.Service {
+		slim := &corev1.Service{ObjectMeta: slimMeta(&s.ObjectMeta), Spec: corev1.ServiceSpec{Type: s.Spec.Type, Ports: s.Spec.Ports[:min(len(s.Spec.Ports), maxFew)]}}
+		if len(s.Spec.Selector) <= maxFew {
+			slim.Spec.Selector = s.Spec.Selector
+		}
+		return slim
+	})
+	slimPod = transform(func(p *corev1.Pod) *corev1.Pod {
+		slim := &corev1.Pod{
+			ObjectMeta: slimMeta(&p.ObjectMeta), Spec: corev1.PodSpec{HostNetwork: p.Spec.HostNetwork},
+			Status: corev1.PodStatus{Phase: p.Status.Phase, PodIP: p.Status.PodIP, HostIP: p.Status.HostIP},
+		}
+		for i := range p.Spec.Containers[:min(len(p.Spec.Containers), maxFew)] {
+			container := &p.Spec.Containers[i]
+			slim.Spec.Containers = append(slim.Spec.Containers, corev1.Container{Name: container.Name, Image: read.Short(container.Image, maxImage)})
+		}
+		for _, c := range p.Status.Conditions {
+			if c.Type == corev1.PodReady || c.Type == corev1.PodScheduled {
+				slim.Status.Conditions = append(slim.Status.Conditions, corev1.PodCondition{Type: c.Type, Status: c.Status, Message: read.Short(c.Message, maxImage)})
+			}
+		}
+		for i := range p.Status.ContainerStatuses {
+			status := &p.Status.ContainerStatuses[i]
+			if status.Name != render.AppContainer {
+				continue
+			}
+			kept := corev1.ContainerStatus{Name: status.Name, Ready: status.Ready}
+			if waiting := status.State.Waiting; waiting != nil {
+				kept.State.Waiting = &corev1.ContainerStateWaiting{Reason: read.Short(waiting.Reason, maxWord), Message: read.Short(waiting.Message, maxImage)}
+			}
+			slim.Status.ContainerStatuses = append(slim.Status.ContainerStatuses, kept)
+		}
+		return slim
+	})
+	// slimDeployment keeps the spec, by which drift is found; one that is larger than what is
+	// applied can be is cut down to its number of Pods, and so differs.
+	slimDeployment = transform(func(d *appsv1.Deployment) *appsv1.Deployment {
+		slim := &appsv1.Deployment{ObjectMeta: slimMeta(&d.ObjectMeta), Spec: d.Spec, Status: d.Status}
+		slim.Status.Conditions = nil
+		slim.Spec.Template.ManagedFields = nil
+		if d.Size() > maxDeployment {
+			slim.Spec = appsv1.DeploymentSpec{Replicas: d.Spec.Replicas}
+		}
+		return slim
+	})
+)
+
+// maxWord, maxImage and maxFew are more than names, images and lists of what the operator makes
+// have, and maxDeployment more bytes than a Deployment of its own has.
+const maxWord, maxImage, maxFew, maxDeployment = 253, 512, 8, 32 << 10
+
+func slimMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
+	kept := read.Meta(meta)
+	kept.OwnerReferences = read.Owners(meta)
+	kept.Labels = read.Only(meta.Labels, workloadsv1.LabelWebApp, workloadsv1.LabelManagedBy)
+	return kept
+}
