@@ -17,6 +17,7 @@ import (
 	"github.com/critical-service/operator/workloads/controllers/appconfig"
 	"github.com/critical-service/operator/workloads/controllers/database"
 	"github.com/critical-service/operator/workloads/controllers/ingress"
+	"github.com/critical-service/operator/workloads/controllers/webapp"
 	"github.com/critical-service/operator/workloads/internal/core"
 	"github.com/critical-service/operator/workloads/internal/fallback"
 )
@@ -27,6 +28,7 @@ type Options struct {
 	AppConfig appconfig.Options
 	Database  database.Options
 	Ingress   ingress.Options
+	WebApp    webapp.Options
 }
 
 // Scheme knows every kind that a controller reads or writes, and every version that is served.
@@ -56,11 +58,14 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err != nil {
 		return err
 	}
-	options.Database.Fallbacks = fallbacks
+	options.Database.Fallbacks, options.WebApp.Fallbacks = fallbacks, fallbacks
 	if err := appconfig.Setup(ctx, mgr, options.AppConfig); err != nil {
 		return err
 	}
 	if err := database.Setup(mgr, options.Database); err != nil {
+		return err
+	}
+	if err := webapp.Setup(ctx, mgr, options.WebApp); err != nil {
 		return err
 	}
 	return ingress.Setup(ctx, mgr, options.Ingress)

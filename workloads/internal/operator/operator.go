@@ -21,6 +21,7 @@ import (
 	"github.com/critical-service/operator/workloads/controllers/appconfig"
 	"github.com/critical-service/operator/workloads/controllers/database"
 	"github.com/critical-service/operator/workloads/controllers/ingress"
+	"github.com/critical-service/operator/workloads/controllers/webapp"
 	"github.com/critical-service/operator/workloads/internal/conversion"
 	"github.com/critical-service/operator/workloads/internal/settings"
 )
@@ -124,6 +125,11 @@ func optionsOf(s *settings.Settings) controllers.Options {
 			ImagePostgres: s.DatabaseImagePostgres,
 			Namespaces:    s.Namespaces,
 			Registry:      metrics.Registry,
+		},
+		WebApp: webapp.Options{
+			Image:      s.WorkloadsImage,
+			Namespaces: s.Namespaces,
+			Registry:   metrics.Registry,
 		},
 		Ingress: ingress.Options{
 			Annotations: s.IngressAnnotations,

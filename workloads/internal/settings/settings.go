@@ -16,6 +16,8 @@ type Settings struct {
 	// DatabaseImageMongo, DatabaseImageMySQL and DatabaseImagePostgres are the images of
 	// Databases that name none, by their type.
 	DatabaseImageMongo, DatabaseImageMySQL, DatabaseImagePostgres string
+	// WorkloadsImage is that of this operator, which has the meter of WebApps.
+	WorkloadsImage string
 	// IngressAnnotations are kept on every Ingress; none by default.
 	IngressAnnotations map[string]string
 	// IngressStatus says on each Ingress which of its Services are on their fallback.
@@ -39,7 +41,12 @@ func Bind(flags *pflag.FlagSet, environment setting.Environment) func() (*Settin
 
 // own lists the settings that only this operator has.
 func own(s *Settings) []setting.Setting {
-	return append(ofDatabases(s), ofIngresses(s)...)
+	own := []setting.Setting{{
+		Flag: "workloads-image", Variable: "WORKLOADS_IMAGE",
+		Usage: "the image of this operator, whose program /meter runs in WebApps that scale by their traffic", Allowed: "the reference of an image",
+		Parse: setting.Image(&s.WorkloadsImage),
+	}}
+	return append(append(own, ofDatabases(s)...), ofIngresses(s)...)
 }
 
 func ofDatabases(s *Settings) []setting.Setting {

@@ -85,7 +85,7 @@ func TestTheRateIsThatOfTheWindow(t *testing.T) {
 		"two do":                               {[]at{{0, 100}, {5, 200}}, 5, 20, true},
 		"two that are too close do not":        {[]at{{0, 100}, {1, 200}}, 1, 0, false},
 		"only the window counts":               {[]at{{0, 0}, {5, 10_000}, {35, 10_300}, {40, 10_400}}, 40, 400.0 / 35, true},
-		"a counter that began again waits":      {[]at{{0, 100}, {5, 200}, {10, 3}}, 10, 0, false},
+		"a counter that began again waits":     {[]at{{0, 100}, {5, 200}, {10, 3}}, 10, 0, false},
 		"and is known with its second reading": {[]at{{0, 100}, {5, 200}, {10, 3}, {15, 53}}, 15, 10, true},
 		"what is old is not known":             {[]at{{0, 100}, {5, 200}}, 21, 0, false},
 		"a clock that was set back waits":      {[]at{{10, 100}, {5, 200}}, 5, 0, false},
