@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -14,6 +15,7 @@ import (
 	"github.com/critical-service/operator/internal/operator/await"
 	"github.com/critical-service/operator/internal/operator/crdcache"
 	"github.com/critical-service/operator/internal/operator/manager"
+	"github.com/critical-service/operator/internal/operator/ownimage"
 	"github.com/critical-service/operator/internal/operator/webhook"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
@@ -74,6 +76,9 @@ func Run(ctx context.Context, s *settings.Settings) error {
 	if options.Ingress.Permitted, err = mayAnnotate(ctx, config, s); err != nil {
 		return err
 	}
+	if options.WebApp.Image, err = ownImage(ctx, config, s); err != nil {
+		return err
+	}
 	return manager.Run(ctx, &s.Manager, manager.Operator{
 		Name:     Name,
 		Settings: s,
@@ -97,6 +102,16 @@ func mayAnnotate(ctx context.Context, config *rest.Config, s *settings.Settings)
 		return err
 	})
 	return permitted, errors.Join(refused, err)
+}
+
+// ownImage is that of the meters of WebApps: the one that is set, or that of the operator's own Pod,
+// which has both programs. If neither is known, WebApps that scale by their traffic say so.
+func ownImage(ctx context.Context, config *rest.Config, s *settings.Settings) (string, error) {
+	if s.WorkloadsImage != "" {
+		return s.WorkloadsImage, nil
+	}
+	return ownimage.Of(ctx, config, types.NamespacedName{Namespace: s.OperatorNamespace, Name: s.PodName},
+		"no WebApp gets a meter, unless WORKLOADS_IMAGE is set to the image of the operator")
 }
 
 // setup adds all that the manager runs.
