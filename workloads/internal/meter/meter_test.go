@@ -200,7 +200,9 @@ func TestAnApplicationThatIsAwayIsABadGateway(t *testing.T) {
 	address, metrics := free(t), free(t)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	defer stop()
-	go func() { _ = meter.New(meter.Options{Listen: address, Metrics: metrics, App: away, Log: slog.New(slog.DiscardHandler)}).Run(ctx) }()
+	go func() {
+		_ = meter.New(meter.Options{Listen: address, Metrics: metrics, App: away, Log: slog.New(slog.DiscardHandler)}).Run(ctx)
+	}()
 	w.Eventually(func() (int, error) { return status(address, "/") }).Should(Equal(http.StatusBadGateway))
 	w.Expect(status(metrics, metering.ReadyPath)).To(Equal(http.StatusServiceUnavailable))
 	w.Expect(status(metrics, metering.LivePath)).To(Equal(http.StatusOK))
