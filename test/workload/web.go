@@ -31,6 +31,7 @@ type web struct {
 
 	stopping atomic.Bool
 	unready  atomic.Bool
+	served   counters
 }
 
 // errCrash ends the process with an error, as --crash-after asks for.
@@ -43,7 +44,7 @@ func webCommand() *cobra.Command {
 	server := &web{}
 	command := &cobra.Command{
 		Use:   "web",
-		Short: "Serve a page that says who answers",
+		Short: "Serve a page that says who answers, a counter of requests (/metrics), and what a database of MySQL says (/db)",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return server.run(command.Context(), command.Flags().Changed("crash-after"))
@@ -123,19 +124,29 @@ func (s *web) handler() http.Handler {
 		mux.HandleFunc("POST /crash", func(http.ResponseWriter, *http.Request) { os.Exit(crashed) })
 		mux.HandleFunc("POST /unready", func(http.ResponseWriter, *http.Request) { s.unready.Store(true) })
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		header := w.Header()
-		header.Set("Content-Type", "text/plain; charset=utf-8")
-		header.Set("Cache-Control", "no-store")
-		header.Set(prober.AnsweredByHeader, s.name)
-		if s.close {
-			header.Set("Connection", "close")
-		}
-		if s.status == http.StatusServiceUnavailable {
-			header.Set("Retry-After", "5")
-		}
-		w.WriteHeader(s.status)
-		_, _ = fmt.Fprintln(w, s.text)
-	})
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { s.served.write(w) })
+	mux.HandleFunc("GET /db", s.serveDatabase)
+	mux.HandleFunc("/", s.servePage)
 	return mux
+}
+
+func (s *web) servePage(w http.ResponseWriter, _ *http.Request) {
+	s.served.page.Add(1)
+	s.sign(w)
+	if s.status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "5")
+	}
+	w.WriteHeader(s.status)
+	_, _ = fmt.Fprintln(w, s.text)
+}
+
+// sign sets the headers that say who answers.
+func (s *web) sign(w http.ResponseWriter) {
+	header := w.Header()
+	header.Set("Content-Type", "text/plain; charset=utf-8")
+	header.Set("Cache-Control", "no-store")
+	header.Set(prober.AnsweredByHeader, s.name)
+	if s.close {
+		header.Set("Connection", "close")
+	}
 }
