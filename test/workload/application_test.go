@@ -33,12 +33,12 @@ func TestTheApplicationSaysWhatItsDatabaseSays(t *testing.T) {
 		status int
 		says   string
 	}{
-		"a server that greets":          {"\x12\x00\x00\x00\x0a10.11.6-MariaDB\x00x", 200, "The database is 10.11.6-MariaDB\n"},
-		"a server that refuses":         {"\x0d\x00\x00\x00\xff\x1d\x04Back soon.", 503, "no database: ERROR 1053: Back soon.\n"},
-		"a server of another protocol":  {"\x02\x00\x00\x00HT", 503, `no greeting of MySQL: "HT"`},
-		"one that says too much":        {"\x00\x00\x10\x00", 503, "a packet of 1048576 bytes"},
-		"an empty packet":               {"\x00\x00\x00\x00", 503, "a packet of 0 bytes"},
-		"one that ends too early": {"\x12\x00", 503, "no greeting: unexpected EOF"},
+		"a server that greets":         {"\x12\x00\x00\x00\x0a10.11.6-MariaDB\x00x", 200, "The database is 10.11.6-MariaDB\n"},
+		"a server that refuses":        {"\x0d\x00\x00\x00\xff\x1d\x04Back soon.", 503, "no database: ERROR 1053: Back soon.\n"},
+		"a server of another protocol": {"\x02\x00\x00\x00HT", 503, `no greeting of MySQL: "HT"`},
+		"one that says too much":       {"\x00\x00\x10\x00", 503, "a packet of 1048576 bytes"},
+		"an empty packet":              {"\x00\x00\x00\x00", 503, "a packet of 0 bytes"},
+		"one that ends too early":      {"\x12\x00", 503, "no greeting: unexpected EOF"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
