@@ -70,25 +70,44 @@ func (d *database) claim() *corev1.PersistentVolumeClaim {
 	return &corev1.PersistentVolumeClaim{ObjectMeta: d.named(d.object.ClaimName())}
 }
 
-// stored gives a Database storage, for which it makes a volume: a folder of this test on this machine, the cluster's node.
+// stored gives a Database storage, for which it makes a volume of a class that only this scenario has.
 func (w *world) stored() func(*workloadsv1.Database) {
+	w.t.Helper()
+	w.volume(func(volume *corev1.PersistentVolume) { volume.Spec.StorageClassName = w.namespace })
+	return func(d *workloadsv1.Database) {
+		d.Spec.Storage = &workloadsv1.DatabaseStorage{Size: "1Gi", StorageClassName: new(w.namespace)}
+	}
+}
+
+// volumeFor makes the volume of a claim that names no class, and is there for no other claim.
+func (w *world) volumeFor(claim string) {
+	w.t.Helper()
+	w.volume(func(volume *corev1.PersistentVolume) {
+		volume.Spec.ClaimRef = &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: w.namespace, Name: claim}
+	})
+}
+
+// volume makes a volume: a folder of this test on this machine, the cluster's node.
+func (w *world) volume(edit func(*corev1.PersistentVolume)) {
 	w.t.Helper()
 	folder := filepath.Join(w.t.TempDir(), "volume")
 	w.Expect(os.Mkdir(folder, 0o700)).To(Succeed())
 	w.Expect(os.Chown(folder, engineUser, engineUser)).To(Succeed())
-	w.create(&corev1.PersistentVolume{
+	volume := &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
 		Spec: corev1.PersistentVolumeSpec{
 			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
 			AccessModes:                   []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
-			StorageClassName:              w.namespace,
 			PersistentVolumeSource:        corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: folder}},
 		},
-	})
+	}
+	edit(volume)
+	w.create(volume)
 	w.t.Cleanup(func() {
 		w.report()
-		// The folder must not be removed while something writes to it.
+		// The folder must not be removed while something writes to it. A WebApp would make its Database again.
+		w.Expect(w.DeleteAllOf(w.ctx, &workloadsv1.WebApp{}, inNamespace(w))).To(Succeed())
 		w.Expect(w.DeleteAllOf(w.ctx, &workloadsv1.Database{}, inNamespace(w))).To(Succeed())
 		var pods corev1.PodList
 		w.Eventually(func(g Gomega) []corev1.Pod {
@@ -96,9 +115,6 @@ func (w *world) stored() func(*workloadsv1.Database) {
 			return pods.Items
 		}).Should(BeEmpty(), "Pods with a volume")
 	})
-	return func(d *workloadsv1.Database) {
-		d.Spec.Storage = &workloadsv1.DatabaseStorage{Size: "1Gi", StorageClassName: new(w.namespace)}
-	}
 }
 
 func TestTwoDatabasesInOneNamespaceDoNotMix(t *testing.T) {

@@ -9,10 +9,8 @@ import (
 	"strconv"
 
 	. "github.com/onsi/gomega"
-	gomegatypes "github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -65,17 +63,7 @@ func (d *database) runs() *database {
 // is waits for a condition that is of the spec as it is now, with a message that has these words.
 func (d *database) is(kind string, status metav1.ConditionStatus, reason string, words ...string) {
 	d.t.Helper()
-	match := []gomegatypes.GomegaMatcher{HaveField("Status", status), HaveField("Reason", reason), HaveField("ObservedGeneration", d.object.Generation)}
-	for _, word := range words {
-		match = append(match, HaveField("Message", ContainSubstring(word)))
-	}
-	d.Eventually(func() metav1.Condition {
-		d.refresh(d.object)
-		if found := meta.FindStatusCondition(d.object.Status.Conditions, kind); found != nil {
-			return *found
-		}
-		return metav1.Condition{}
-	}).Should(And(match...), "condition %s of Database %s", kind, d.object.Name)
+	d.hasCondition(d.object, &d.object.Status.Conditions, kind, status, reason, words...)
 }
 
 // pod reads the Pod of the Database, which must be there.

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	gomegatypes "github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,6 +34,12 @@ type world struct {
 // newWorld makes a namespace for the scenario, in which Pod Security is as strict as it gets.
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	return newWorldOf(t, "restricted")
+}
+
+// newWorldOf makes a namespace with a level of Pod Security.
+func newWorldOf(t *testing.T, level string) *world {
+	t.Helper()
 	name := strings.NewReplacer("/", "-", "_", "-").Replace(strings.ToLower(strings.TrimPrefix(t.Name(), "Test")))
 	w := &world{
 		Cluster: shared, WithT: NewWithT(t), t: t, ctx: context.WithoutCancel(t.Context()),
@@ -42,12 +50,13 @@ func newWorld(t *testing.T) *world {
 		if t.Failed() {
 			t.Log(w.Report(w.ctx, w.namespace, began))
 			t.Log(w.databasesText())
+			t.Log(w.webAppsText())
 			t.Log(w.Log(w.ctx, workloads, w.namespace, began))
 			t.Log(w.Log(w.ctx, core, w.namespace, began))
 		}
 	})
 	w.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace, Labels: map[string]string{
-		"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/enforce-version": "latest",
+		"pod-security.kubernetes.io/enforce": level, "pod-security.kubernetes.io/enforce-version": "latest",
 	}}})
 	// Until Kubernetes has made this account, it denies every Pod of the namespace.
 	w.exists(&corev1.ServiceAccount{ObjectMeta: w.named("default")})
@@ -84,6 +93,20 @@ func (w *world) refresh(object client.Object) {
 func (w *world) exists(object client.Object) {
 	w.t.Helper()
 	w.Eventually(func() error { return w.Get(w.ctx, client.ObjectKeyFromObject(object), object) }).Should(Succeed())
+}
+
+// hasCondition waits for a condition of an object that is of its spec as it is now, with a message that has these words.
+func (w *world) hasCondition(object client.Object, conditions *[]metav1.Condition, kind string, status metav1.ConditionStatus, reason string, words ...string) {
+	w.t.Helper()
+	match := []gomegatypes.GomegaMatcher{HaveField("Status", status), HaveField("Reason", reason)}
+	for _, word := range words {
+		match = append(match, HaveField("Message", ContainSubstring(word)))
+	}
+	w.Eventually(func(g Gomega) {
+		g.Expect(w.Get(w.ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+		found := meta.FindStatusCondition(*conditions, kind)
+		g.Expect(found).To(HaveValue(And(append(match, HaveField("ObservedGeneration", object.GetGeneration()))...)))
+	}).Should(Succeed(), "condition %s of %T %s", kind, object, object.GetName())
 }
 
 // gone waits until an object is not there any more.
