@@ -42,6 +42,9 @@ const (
 	scenariosAtOnce = "4"
 )
 
+// update writes what is measured into the documents.
+var update = flag.Bool("update", false, "write what was measured into docs/webapp.md and docs/images/webapp-traffic.svg")
+
 var (
 	core      = client.ObjectKey{Namespace: "critical-service-system", Name: "critical-service-operator"}
 	workloads = client.ObjectKey{Namespace: "critical-service-workloads-system", Name: "critical-service-workloads"}
