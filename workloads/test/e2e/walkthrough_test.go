@@ -18,6 +18,9 @@ import (
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 )
 
+// databasePage is the page with the exercise of Databases.
+const databasePage = "../../../docs/database.md"
+
 // TestTheWalkThroughOfTheDocument types what the exercise "Kubernetes Operator" (with Kopf and Python) types once its
 // operator runs. Its YAML is unchanged but for the group. That of mysql it describes in its last sentence. So does
 // docs/database.md, whose own commands are typed as they stand there.
@@ -58,7 +61,7 @@ func TestTheWalkThroughOfTheDocument(t *testing.T) {
 			d.write("first")
 			d.holds("first")
 			if kind == workloadsv1.DatabaseMongo {
-				d.Expect(w.follow("mongosh", dialects[kind].read+"\n")).To(ContainSubstring("first"))
+				d.Expect(w.follow(databasePage, "mongosh", dialects[kind].read+"\n")).To(ContainSubstring("first"))
 			}
 			belonging := []string{"get", "pod,svc,secret", "--selector", workloadsv1.LabelDatabase + "=" + document.name}
 			d.Expect(w.kubectl(belonging...)).To(And(
@@ -78,12 +81,21 @@ func TestTheWalkThroughOfTheDocument(t *testing.T) {
 	}
 }
 
-// follow types the commands with these words of the exercise in docs/database.md, in a shell in the scenario's namespace,
-// and is what they print. The last of them reads the input.
-func (w *world) follow(words, input string) string {
+// follow types the commands with these words of the exercise on a page, in a shell in the scenario's namespace, and is what
+// they print. The last of them reads the input.
+func (w *world) follow(page, words, input string) string {
 	w.t.Helper()
-	commands, err := document.Block(filepath.Join("..", "..", "..", "docs", "database.md"), "The exercise, step by step", "sh", words)
+	output, err := w.tryToFollow(page, words, input)
+	w.Expect(err).NotTo(HaveOccurred(), "%s\n%s", words, output)
+	return output
+}
+
+// tryToFollow is follow where a command may fail.
+func (w *world) tryToFollow(page, words, input string) (output string, err error) {
+	w.t.Helper()
+	commands, err := document.Block(page, "The exercise, step by step", "sh", words)
 	w.Expect(err).NotTo(HaveOccurred())
+	commands = strings.ReplaceAll(commands, documentImage, demoImage)
 	config, err := clientcmd.LoadFromFile(w.Kubeconfig)
 	w.Expect(err).NotTo(HaveOccurred())
 	w.Expect(clientcmd.ResolveLocalPaths(config)).To(Succeed())
@@ -96,9 +108,8 @@ func (w *world) follow(words, input string) string {
 	path := []string{filepath.Dir(kubectl), mongoDB, os.Getenv("PATH")}
 	command.Env = append(os.Environ(), "HOME="+home, "KUBECONFIG="+kubeconfig, "PATH="+strings.Join(path, string(filepath.ListSeparator)))
 	command.Stdin = strings.NewReader(input)
-	output, err := command.CombinedOutput()
-	w.Expect(err).NotTo(HaveOccurred(), "%s\n%s", commands, output)
-	return string(output)
+	text, err := command.CombinedOutput()
+	return string(text), err
 }
 
 // kubectl runs kubectl in the scenario's namespace, and is what it prints.
