@@ -28,7 +28,7 @@ func TestTheDocumentOfWebApps(t *testing.T) {
 	w.Expect(err).To(HaveOccurred())
 	w.Expect(said).To(ContainSubstring("trafficThreshold is required while autoScaleEnabled is true"))
 
-	// "Déployer l'application et la base de données", "un service et un volume persistant"
+	// "Déployer l'application et la base de données en utilisant les images spécifiées"
 	w.Expect(types("trafficThreshold: 100")).To(Equal("webapp.mycrd.com/shop created\n"))
 	app := &webApp{w, &workloadsv1.WebApp{ObjectMeta: w.named("shop")}}
 	w.refresh(app.object)
@@ -42,7 +42,7 @@ func TestTheDocumentOfWebApps(t *testing.T) {
 	app.answers("/", 200, "It works.")
 	app.answers("/db", 200, "The database is ")
 
-	// "Activer la mise à l'échelle automatique en utilisant les métriques de trafic HTTP"
+	// "Activer la mise à l'échelle automatique"
 	w.Expect(types("kubectl get webapps")).To(And(
 		MatchRegexp(`^NAME +READY +REPLICAS +RPS +DATABASE +AGE *\n`),
 		MatchRegexp(`(?m)^shop +True +2 +\S+ +True +`),
