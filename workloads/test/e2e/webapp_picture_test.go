@@ -150,7 +150,7 @@ func (r *recording) drawn() {
 // figures are what the picture shows, in a table.
 func (r *recording) figures() string {
 	text := &strings.Builder{}
-	fmt.Fprintf(text, "trafficThreshold %d, one node, requests on new connections from one client.\n\n", measuredThreshold)
+	fmt.Fprintf(text, "`trafficThreshold: %d`, one node, each request on a new connection.\n\n", measuredThreshold)
 	fmt.Fprint(text, "| Requests per second | For | p50 | p99 | Requests | Lost |\n|---|---|---|---|---|---|\n")
 	for n, stage := range r.stages {
 		to := r.stages[min(n+1, len(r.stages)-1)].from

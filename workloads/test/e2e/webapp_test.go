@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -101,11 +102,9 @@ func TestWhileAWebAppIsDownItsPageAnswers(t *testing.T) {
 	app.becomes(2)
 	visitors := app.visited("/", fewVisitors)
 	visitors.see(false)
-	w.Eventually(func(g Gomega) {
-		killProcesses(app.pods(g))
-		g.Expect(app.get(g, "/")).To(And(HaveField("Status", 503), HaveField("Says", ContainSubstring(pageSentence))))
-	}).Should(Succeed(), "the page")
+	w.Eventually(func(g Gomega) { keepDown(g, app.pods(g)) }).Should(Succeed())
 	app.is(workloadsv1.ConditionReady, metav1.ConditionFalse, workloadsv1.ReasonPodFailing)
+	w.Eventually(func(g Gomega) answer { return app.get(g, "/") }).Should(And(HaveField("Status", 503), HaveField("Says", ContainSubstring(pageSentence))))
 	visitors.see(false)
 	app.runs()
 	t.Logf("%+v", countAnswers(visitors.leave()))
@@ -119,6 +118,17 @@ func TestWhileAWebAppIsDownItsPageAnswers(t *testing.T) {
 	app.runs()
 	of := countAnswers(visitors.leave())
 	w.Expect(of.none).To(BeZero(), "%+v: requests that were not answered while Pods left in good order", of)
+}
+
+// keepDown ends the processes of Pods, and expects that their node waits before it starts the next ones.
+func keepDown(g Gomega, pods []corev1.Pod) {
+	g.Expect(pods).NotTo(BeEmpty())
+	for _, pod := range pods {
+		if trouble := cluster.PodTrouble(&pod); !strings.HasPrefix(trouble, "CrashLoopBackOff") {
+			killProcesses([]corev1.Pod{pod})
+			g.Expect(trouble).To(HavePrefix("CrashLoopBackOff"), "Pod %s", pod.Name)
+		}
+	}
 }
 
 // killProcesses ends the processes of Pods without a chance to say goodbye. Those of some may be gone already.
@@ -137,11 +147,9 @@ func TestAWebAppWhoseDatabaseIsDownAnswersItself(t *testing.T) {
 	d, pods := app.database(), app.ready()
 	app.answers("/db", 200, "The database is ")
 	visitors := app.visited("/", fewVisitors)
-	w.Eventually(func(g Gomega) {
-		killProcesses([]corev1.Pod{*d.pod()})
-		g.Expect(app.get(g, "/db")).To(And(HaveField("Status", 503), HaveField("By", Not(BeEmpty())), HaveField("Says", ContainSubstring("ERROR 1053"))))
-	}).WithPolling(awhile/5).Should(Succeed(), "the refusal of the protocol, in the application's answer")
+	w.Eventually(func(g Gomega) { keepDown(g, []corev1.Pod{*d.pod()}) }).Should(Succeed())
 	app.is(workloadsv1.ConditionDatabaseReady, metav1.ConditionFalse, workloadsv1.ReasonPodFailing)
+	app.answers("/db", 503, "ERROR 1053") // The refusal of the protocol, in the application's answer.
 	app.answers("/db", 200, "The database is ")
 	app.runs()
 	of := countAnswers(visitors.leave())
