@@ -31,6 +31,9 @@ const (
 	// says what the core does, so that it has the core's prefix.
 	AnnotationFallback = "mycrd.com/fallback"
 
+	// AnnotationApplied holds a hash of what was applied, by which a field that has to go is
+	// noticed.
+	AnnotationApplied = Prefix + "applied-hash"
 	// AnnotationSpec holds, on a Pod, a hash of what the spec said when it was made. It is
 	// of the spec alone, so that another version of the operator replaces no Pod.
 	AnnotationSpec = Prefix + "spec-hash"

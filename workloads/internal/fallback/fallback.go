@@ -20,10 +20,6 @@ import (
 
 // +kubebuilder:rbac:groups=mycrd.com,resources=servicefallbacks,verbs=get;list;watch;create;patch;delete
 
-// annotationApplied holds a hash of what was applied, by which a field that has to go is
-// noticed.
-const annotationApplied = workloadsv1.Prefix + "applied-hash"
-
 // Seen is what is known of the protection of one Service.
 type Seen struct {
 	// Served reports whether the API server serves ServiceFallbacks.
@@ -59,7 +55,7 @@ func For(service metav1.Object, owner *ownership.Owner, wanted *workloadsv1.Serv
 			ProtectionSpec: criticalv2.ProtectionSpec{Fallback: answers},
 		},
 	}
-	made.Annotations = map[string]string{annotationApplied: drift.Hash(made.Spec)}
+	made.Annotations = map[string]string{workloadsv1.AnnotationApplied: drift.Hash(made.Spec)}
 	return made
 }
 

@@ -82,7 +82,7 @@ func slim(object any) (any, error) {
 	kept := &criticalv2.ServiceFallback{ObjectMeta: read.Meta(&fallback.ObjectMeta)}
 	kept.OwnerReferences = read.Controller(&fallback.ObjectMeta)
 	kept.Labels = read.Only(fallback.Labels, workloadsv1.LabelApp, workloadsv1.LabelDatabase, workloadsv1.LabelWebApp, workloadsv1.LabelManagedBy)
-	kept.Annotations = read.OnlyShort(fallback.Annotations, annotationApplied)
+	kept.Annotations = read.OnlyShort(fallback.Annotations, workloadsv1.AnnotationApplied)
 	// API types always marshal.
 	if spec, _ := json.Marshal(&fallback.Spec); len(spec) <= maxSpec {
 		kept.Spec = fallback.Spec

@@ -29,7 +29,7 @@ func TestTheServiceFallbacksOfStrangersTakeLittleMemory(t *testing.T) {
 	object := bulk.Fill(&criticalv2.ServiceFallback{})
 	object.Name, object.Namespace, object.UID, object.ResourceVersion = "orders", "shop", "1", "2"
 	object.Labels[workloadsv1.LabelManagedBy] = workloadsv1.ManagedBy
-	object.Annotations[annotationApplied] = strings.Repeat("x", 200_000)
+	object.Annotations[workloadsv1.AnnotationApplied] = strings.Repeat("x", 200_000)
 	// Only the core writes the status.
 	object.Status.Conditions[0] = metav1.Condition{Type: criticalv2.ConditionReady, Status: metav1.ConditionTrue, Reason: "Armed"}
 	object.Status.Details[0] = criticalv2.ServiceStatus{Namespace: "shop", Name: "orders", State: criticalv2.StateArmed}

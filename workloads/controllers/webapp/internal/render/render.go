@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/critical-service/operator/internal/controller/drift"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/internal/metering"
 	"github.com/critical-service/operator/workloads/internal/ownership"
@@ -74,7 +75,7 @@ func Database(a *workloadsv1.WebApp) *workloadsv1.Database {
 
 // Deployment runs the Pods. Config is the ConfigMap with the settings; empty is none.
 func Deployment(a *workloadsv1.WebApp, config, meterImage string, replicas int32) *appsv1.Deployment {
-	return &appsv1.Deployment{
+	made := &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: meta(a, a.Name),
 		Spec: appsv1.DeploymentSpec{
@@ -89,6 +90,9 @@ func Deployment(a *workloadsv1.WebApp, config, meterImage string, replicas int32
 			ProgressDeadlineSeconds: new(int32(600)),
 		},
 	}
+	// Of the number of Pods, which the traffic changes, nothing has to go.
+	made.Annotations = map[string]string{workloadsv1.AnnotationApplied: drift.Hash(made.Spec.Template)}
+	return made
 }
 
 // Selector is the label by which the Pods of the WebApp are known.
