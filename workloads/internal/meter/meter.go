@@ -20,11 +20,13 @@ import (
 // The bounds of what a client can take. The container has 128 MiB.
 const (
 	maxInFlight       = 1024
-	maxConnections    = 2048
-	maxHeaderBytes    = 64 << 10
+	maxConnections    = 1536
+	maxHeaderBytes    = 32 << 10
 	maxHeaderFields   = 128
 	maxStreams        = 16
 	placesOfMultiplex = 8
+	// maxStatusConnections is how many there are for metrics and probes: more than ask at once.
+	maxStatusConnections = 32
 	headerTimeout     = 10 * time.Second
 	// bodyTimeout is how long a request waits for the first byte of its body, without a place.
 	bodyTimeout = 5 * time.Second
@@ -198,5 +200,9 @@ func (m *Meter) statusServer() *http.Server {
 		_ = connection.Close()
 		_, _ = io.WriteString(w, "ok\n")
 	})
-	return &http.Server{Handler: mux, ReadTimeout: headerTimeout, WriteTimeout: headerTimeout, MaxHeaderBytes: maxHeaderBytes / 8}
+	return &http.Server{
+		Handler: mux, ReadTimeout: headerTimeout, WriteTimeout: headerTimeout, MaxHeaderBytes: maxHeaderBytes / 8,
+		ConnState: newConnections(maxStatusConnections).changed,
+		ErrorLog:  slog.NewLogLogger(m.options.Log.Handler(), slog.LevelDebug),
+	}
 }

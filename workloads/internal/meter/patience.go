@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -49,7 +50,7 @@ const firstRead = 512
 
 // awaited waits for the first byte of a body, if there is one, and bounds the wait for the others.
 func awaited(control *http.ResponseController, r *http.Request) (io.ReadCloser, error) {
-	if r.Body == nil || r.Body == http.NoBody {
+	if r.Body == nil || r.Body == http.NoBody || isStream(r) {
 		return r.Body, nil
 	}
 	if err := control.SetReadDeadline(time.Now().Add(bodyTimeout)); err != nil {
@@ -61,6 +62,12 @@ func awaited(control *http.ResponseController, r *http.Request) (io.ReadCloser, 
 		return nil, err
 	}
 	return waiting, nil
+}
+
+// isStream reports whether client and application talk at the same time, as in gRPC: the client may
+// wait for the application before it sends anything, and between any two messages.
+func isStream(r *http.Request) bool {
+	return r.ProtoMajor >= 2 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc")
 }
 
 type patientReader struct {
