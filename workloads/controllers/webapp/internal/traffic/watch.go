@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,8 +30,8 @@ const (
 	// period is how often every Pod is asked, and timeout how long it may take to answer.
 	period, timeout = 5 * time.Second, 2 * time.Second
 	// perNamespace is how many Pods of one namespace are asked at the same time, and atOnce how many
-	// in all: Pods that do not answer delay those of their own namespace only.
-	perNamespace, atOnce = 4, 64
+	// in all: Pods that do not answer delay those of their own namespace, and few others.
+	perNamespace, atOnce = 2, 16
 	// maxPods is how many Pods of one WebApp are asked: as many as it may have.
 	maxPods = 500
 )
@@ -205,7 +206,7 @@ func (w *Watch) ready(ctx context.Context, key types.NamespacedName) (Target, []
 	of.asked = 0
 	for i := range all.Items {
 		pod := &all.Items[i]
-		if !isReady(pod) || of.asked >= maxPods {
+		if !isReady(pod) || !isOf(key.Name, pod) || of.asked >= maxPods {
 			continue
 		}
 		of.asked++
@@ -233,11 +234,21 @@ func isReady(pod *corev1.Pod) bool {
 	return false
 }
 
+// isOf reports whether a Pod is of a ReplicaSet of the Deployment, which has the WebApp's name: a
+// label alone is on any Pod that a user gives it.
+func isOf(name string, pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil || owner.Kind != "ReplicaSet" {
+		return false
+	}
+	hash, is := strings.CutPrefix(owner.Name, name+"-")
+	return is && !strings.Contains(hash, "-")
+}
+
 // mayBeAsked reports whether a request to the Pod's address reaches the Pod. In the network of its
 // node it would reach whatever listens there: a user of the namespace chooses port and path.
 func mayBeAsked(pod *corev1.Pod) bool {
-	owner := metav1.GetControllerOfNoCopy(pod)
-	return owner != nil && owner.Kind == "ReplicaSet" && pod.Status.PodIP != "" && pod.Status.PodIP != pod.Status.HostIP && !pod.Spec.HostNetwork
+	return pod.Status.PodIP != "" && pod.Status.PodIP != pod.Status.HostIP && !pod.Spec.HostNetwork
 }
 
 // ask asks one Pod, and keeps what it says.
