@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,10 +20,10 @@ import (
 
 // outcome is the result of a Plan. It lists only what really happened.
 type outcome struct {
-	// made are objects that were not there before, and scaled reports whether the number of Pods was
-	// changed.
-	made   []client.Object
-	scaled bool
+	// made are objects that were not there before. Deployed reports whether the Deployment was
+	// written, and scaled whether its number of Pods was.
+	made             []client.Object
+	deployed, scaled bool
 	// refusals are what the API server did not accept, and fallback what is known of the
 	// ServiceFallback where it did not accept that.
 	refusals map[decide.Subject]decide.Refusal
@@ -70,7 +71,8 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan *dec
 	if plan.Deployment != nil {
 		failures = append(failures, r.put(ctx, decide.OfApplication, plan.Deployment, uidOf(snap.Deployment), &done))
 	}
-	if plan.Scale != nil && plan.Deployment == nil {
+	// One whose template is refused goes on as it is, and has to be enough.
+	if plan.Scale != nil && !done.deployed {
 		failures = append(failures, r.scale(ctx, snap, *plan.Scale, &done))
 	}
 	if plan.Budget != nil {
@@ -88,6 +90,9 @@ func (r *Reconciler) put(ctx context.Context, subject decide.Subject, wanted cli
 	_, err := write.Apply(ctx, r.client, wanted, uid)
 	if err == nil && uid == "" {
 		done.made = append(done.made, wanted)
+	}
+	if _, is := wanted.(*appsv1.Deployment); is {
+		done.deployed = err == nil
 	}
 	return done.refused(subject, fmt.Sprintf("%s %q", wanted.GetObjectKind().GroupVersionKind().Kind, wanted.GetName()), err)
 }

@@ -69,7 +69,7 @@ var (
 		return &autoscalingv2.HorizontalPodAutoscaler{
 			ObjectMeta: read.Meta(&h.ObjectMeta),
 			Spec: autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{
-				Kind: read.Short(target.Kind, maxWord), Name: read.Short(target.Name, maxWord),
+				APIVersion: read.Short(target.APIVersion, maxWord), Kind: read.Short(target.Kind, maxWord), Name: read.Short(target.Name, maxWord),
 			}},
 		}
 	})
@@ -118,7 +118,13 @@ var (
 	// applied can be is cut down to its number of Pods, and so differs.
 	slimDeployment = transform(func(d *appsv1.Deployment) *appsv1.Deployment {
 		slim := &appsv1.Deployment{ObjectMeta: slimMeta(&d.ObjectMeta), Spec: d.Spec, Status: d.Status}
+		slim.Annotations = read.OnlyShort(d.Annotations, workloadsv1.AnnotationApplied)
 		slim.Status.Conditions = nil
+		for _, c := range d.Status.Conditions {
+			if c.Type == appsv1.DeploymentReplicaFailure {
+				slim.Status.Conditions = append(slim.Status.Conditions, appsv1.DeploymentCondition{Type: c.Type, Status: c.Status, Message: read.Short(c.Message, maxImage)})
+			}
+		}
 		slim.Spec.Template.ManagedFields = nil
 		if d.Size() > maxDeployment {
 			slim.Spec = appsv1.DeploymentSpec{Replicas: d.Spec.Replicas}

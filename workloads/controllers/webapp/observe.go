@@ -119,8 +119,10 @@ func (o *observer) autoscaler(ctx context.Context, key types.NamespacedName, sna
 	var all autoscalingv2.HorizontalPodAutoscalerList
 	err := o.cached.List(ctx, &all, client.InNamespace(key.Namespace), client.MatchingFields{indexTarget: key.Name}, client.UnsafeDisableDeepCopy)
 	for i := range all.Items {
-		if name := all.Items[i].Name; snap.Autoscaler == "" || name < snap.Autoscaler {
-			snap.Autoscaler = name
+		found := decide.Autoscaler{Name: all.Items[i].Name, OfDeployment: all.Items[i].Spec.ScaleTargetRef.Kind == kindDeployment}
+		if has := snap.Autoscaler; has.Name == "" || found.OfDeployment && !has.OfDeployment ||
+			found.OfDeployment == has.OfDeployment && found.Name < has.Name {
+			snap.Autoscaler = found
 		}
 	}
 	return err

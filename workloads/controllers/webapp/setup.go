@@ -9,6 +9,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -46,15 +47,15 @@ const workers = 8
 // Databases are made and changed, and deleted by Kubernetes alone; so is all else but a
 // PodDisruptionBudget that is not needed any more. No metrics API is read or served.
 //
-// +kubebuilder:rbac:groups=mycrd.com,resources=webapps,verbs=get;list;watch
+// +kubebuilder:rbac:groups=mycrd.com,resources=webapps,verbs=list;watch
 // +kubebuilder:rbac:groups=mycrd.com,resources=webapps/status,verbs=patch
 // +kubebuilder:rbac:groups=mycrd.com,resources=databases,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=mycrd.com,resources=appconfigs,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=apps,resources=deployments/scale,verbs=patch
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
@@ -141,6 +142,8 @@ func webAppOf(_ context.Context, object client.Object) []reconcile.Request {
 	return requestFor(object.GetNamespace(), object.GetLabels()[workloadsv1.LabelWebApp])
 }
 
+const kindDeployment = "Deployment"
+
 // targetOf wakes the WebApp whose number of Pods an autoscaler decides: its Deployment has its name.
 func targetOf(_ context.Context, object client.Object) []reconcile.Request {
 	autoscaler, is := object.(*autoscalingv2.HorizontalPodAutoscaler)
@@ -148,10 +151,12 @@ func targetOf(_ context.Context, object client.Object) []reconcile.Request {
 		return nil
 	}
 	target := autoscaler.Spec.ScaleTargetRef
-	if target.Kind != "Deployment" && target.Kind != workloadsv1.WebAppKind.Kind {
+	switch schema.FromAPIVersionAndKind(target.APIVersion, target.Kind).GroupKind() {
+	case schema.GroupKind{Group: appsv1.GroupName, Kind: kindDeployment}, workloadsv1.WebAppKind.GroupKind():
+		return requestFor(object.GetNamespace(), target.Name)
+	default:
 		return nil
 	}
-	return requestFor(object.GetNamespace(), target.Name)
 }
 
 func requestFor(namespace, name string) []reconcile.Request {

@@ -39,15 +39,21 @@ type Snapshot struct {
 	Config string
 	// Pods are those of the Deployment.
 	Pods []*corev1.Pod
-	// Autoscaler is the name of another's that targets the Deployment or the WebApp; empty if none
-	// does.
-	Autoscaler string
+	// Autoscaler is another's that targets the Deployment or the WebApp.
+	Autoscaler Autoscaler
 	Fallback   fallback.Seen
 	// Reading and Memory are what is known of the traffic.
 	Reading scale.Reading
 	Memory  scale.Memory
 	// Refusals are what the API server did not accept of the last Plan, by what it was about.
 	Refusals map[Subject]Refusal
+}
+
+// Autoscaler is a HorizontalPodAutoscaler; the zero value is none.
+type Autoscaler struct {
+	Name string
+	// OfDeployment is that it targets the Deployment. Otherwise it writes spec.replicas.
+	OfDeployment bool
 }
 
 // Subject is what a write is about, so far as it is refused by itself.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -57,9 +58,13 @@ var rules = []rule{
 		message: func(d *decision) string { return fmt.Sprintf("Deployment %q is being made.", d.WebApp.Name) },
 	},
 	{
-		when: func(d *decision) bool {
-			return d.problem().message != "" && d.problem().reason == workloadsv1.ReasonImagePullFailing
+		when: func(d *decision) bool { return d.podsRefused() != "" }, reason: workloadsv1.ReasonCreateDenied,
+		message: func(d *decision) string {
+			return fmt.Sprintf("The API server refuses Pods of Deployment %q: %s", d.WebApp.Name, d.podsRefused())
 		},
+	},
+	{
+		when: func(d *decision) bool { return d.problem().reason == workloadsv1.ReasonImagePullFailing },
 		reason: workloadsv1.ReasonImagePullFailing, message: func(d *decision) string { return d.problem().message },
 	},
 	{
@@ -98,6 +103,16 @@ func (d *decision) settled() bool {
 	status := &d.Deployment.Status
 	return d.plan.Deployment == nil && status.ObservedGeneration >= d.Deployment.Generation &&
 		status.UpdatedReplicas == status.Replicas && (status.ReadyReplicas > 0 || d.desired == 0 && status.Replicas == 0)
+}
+
+// podsRefused is why the Deployment gets no more Pods, such as a quota; empty if it does.
+func (d *decision) podsRefused() string {
+	for _, c := range d.Deployment.Status.Conditions {
+		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
+			return c.Message
+		}
+	}
+	return ""
 }
 
 func (d *decision) refused(subject Subject) string { return d.Refusals[subject].Message }
@@ -155,9 +170,13 @@ func (d *decision) explainDatabase() {
 
 func (d *decision) explainScaling() {
 	switch {
-	case d.Autoscaler != "":
+	case d.handsOff():
+		remedy := "delete it, or let it target the WebApp, so that it sets spec.replicas"
+		if d.WebApp.Spec.AutoScaleEnabled {
+			remedy = "delete it, or set spec.autoScaleEnabled to false"
+		}
 		d.set(workloadsv1.ConditionScalingActive, false, workloadsv1.ReasonAutoscalerPresent, fmt.Sprintf(
-			"HorizontalPodAutoscaler %q decides how many Pods there are: delete it, or set spec.autoScaleEnabled to false.", d.Autoscaler), false)
+			"HorizontalPodAutoscaler %q decides how many Pods there are: %s.", d.Autoscaler.Name, remedy), false)
 	case !d.WebApp.Spec.AutoScaleEnabled:
 		d.conditions().Remove(workloadsv1.ConditionScalingActive)
 	case d.refused(OfScale) != "":

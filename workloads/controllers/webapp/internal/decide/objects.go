@@ -120,10 +120,21 @@ func (d *decision) describe() {
 	}
 	d.status.RequestsPerSecond = ""
 	if d.known {
-		// Two digits: a status is not written for each request.
-		rounded, _ := strconv.ParseFloat(strconv.FormatFloat(d.Reading.RequestsPerSecond, 'g', 2, 64), 64)
-		d.status.RequestsPerSecond = strconv.FormatFloat(rounded, 'f', -1, 64)
+		d.status.RequestsPerSecond = rounded(d.Reading.RequestsPerSecond)
 	}
+}
+
+// least and most bound the rates that are said: the application may count as it likes, and the
+// field is short.
+const least, most = 0.01, 1e12
+
+// rounded is a rate in two digits: a status is not written for each request.
+func rounded(rate float64) string {
+	if rate < least {
+		return "0"
+	}
+	two, _ := strconv.ParseFloat(strconv.FormatFloat(min(rate, most), 'g', 2, 64), 64)
+	return strconv.FormatFloat(two, 'f', -1, 64)
 }
 
 // databaseReady is what the Database says of itself; nil if it says nothing of its spec of now.

@@ -20,11 +20,18 @@ func (d *decision) replicas() int32 {
 	case d.Deployment == nil && d.WebApp.Spec.AutoScaleEnabled:
 		bounds := d.bounds()
 		return max(min(initial, bounds.Max), bounds.Min)
-	case d.Deployment == nil || d.Autoscaler == "" && !d.WebApp.Spec.AutoScaleEnabled:
+	case d.Deployment == nil || !d.handsOff() && !d.WebApp.Spec.AutoScaleEnabled:
 		return initial
 	default:
 		return d.present()
 	}
+}
+
+// handsOff reports whether another's autoscaler decides how many Pods there are. One of the WebApp
+// only says what spec.replicas is, which is followed unless the traffic decides: then the two would
+// fight.
+func (d *decision) handsOff() bool {
+	return d.Autoscaler.Name != "" && (d.Autoscaler.OfDeployment || d.WebApp.Spec.AutoScaleEnabled)
 }
 
 func (d *decision) bounds() scale.Bounds {
@@ -54,7 +61,7 @@ func (d *decision) present() int32 {
 func (d *decision) scale() {
 	present := d.present()
 	switch {
-	case d.Autoscaler != "":
+	case d.handsOff():
 		d.desired = present
 	case !d.WebApp.Spec.AutoScaleEnabled:
 		d.desired = d.WebApp.InitialReplicas()
