@@ -1,7 +1,9 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -64,7 +66,7 @@ var rules = []rule{
 		},
 	},
 	{
-		when: func(d *decision) bool { return d.problem().reason == workloadsv1.ReasonImagePullFailing },
+		when:   func(d *decision) bool { return d.problem().reason == workloadsv1.ReasonImagePullFailing },
 		reason: workloadsv1.ReasonImagePullFailing, message: func(d *decision) string { return d.problem().message },
 	},
 	{
@@ -198,18 +200,25 @@ func (d *decision) explainScaling() {
 // problem is why a Pod does not become ready.
 type problem struct{ reason, message string }
 
-// problem is that of the Pods which are not ready; empty if none has one.
+// problem is that of the Pods which are not ready; empty if none has one. Of several it is the same
+// one in whichever order the Pods are: a message that changes each time is written each time.
 func (d *decision) problem() problem {
+	var all []problem
 	for _, pod := range d.Pods {
-		if pod.DeletionTimestamp != nil {
-			continue
-		}
-		if found := problemOf(pod); found.reason != "" {
-			return found
+		if found := problemOf(pod); found.reason != "" && pod.DeletionTimestamp == nil {
+			all = append(all, found)
 		}
 	}
-	return problem{}
+	if len(all) == 0 {
+		return problem{}
+	}
+	return slices.MinFunc(all, func(a, b problem) int {
+		return cmp.Or(cmp.Compare(slices.Index(gravest, a.reason), slices.Index(gravest, b.reason)), strings.Compare(a.message, b.message))
+	})
 }
+
+// gravest are the reasons of problems: of several, the first is said.
+var gravest = []string{workloadsv1.ReasonImagePullFailing, workloadsv1.ReasonUnschedulable, workloadsv1.ReasonPodFailing}
 
 func problemOf(pod *corev1.Pod) problem {
 	for _, c := range pod.Status.Conditions {
