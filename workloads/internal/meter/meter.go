@@ -27,7 +27,7 @@ const (
 	placesOfMultiplex = 8
 	// maxStatusConnections is how many there are for metrics and probes: more than ask at once.
 	maxStatusConnections = 32
-	headerTimeout     = 10 * time.Second
+	headerTimeout        = 10 * time.Second
 	// bodyTimeout is how long a request waits for the first byte of its body, without a place.
 	bodyTimeout = 5 * time.Second
 	// progressTimeout is how long a client may neither send nor take a byte of what is under way.

@@ -144,8 +144,12 @@ func TestTheRatesOfAllPodsAreAddedUp(t *testing.T) {
 func TestAnAnswerIsNotTrusted(t *testing.T) {
 	endless := strings.Repeat("x 1\n", 1024)
 	for sentence, answer := range map[string]http.HandlerFunc{
-		"another place": func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "/metrics?again", http.StatusFound) },
-		"an error":      func(rw http.ResponseWriter, _ *http.Request) { http.Error(rw, counter+" 1", http.StatusInternalServerError) },
+		"another place": func(rw http.ResponseWriter, r *http.Request) {
+			http.Redirect(rw, r, "/metrics?again", http.StatusFound)
+		},
+		"an error": func(rw http.ResponseWriter, _ *http.Request) {
+			http.Error(rw, counter+" 1", http.StatusInternalServerError)
+		},
 		"header fields without end": func(rw http.ResponseWriter, _ *http.Request) {
 			rw.Header().Set("X", strings.Repeat("x", 32<<10))
 			_, _ = io.WriteString(rw, counter+" 1\n")
