@@ -127,7 +127,7 @@ func CheckOffences(t *testing.T, rules []Rule) {
 // IsPure reports whether a folder under controllers holds decisions: values in, values
 // out.
 func IsPure(folder string) bool {
-	return Under("controllers")(folder) && slices.Contains([]string{"decide", "summary", "render"}, filepath.Base(folder))
+	return Under("controllers")(folder) && slices.Contains([]string{"decide", "render", "scale", "summary"}, filepath.Base(folder))
 }
 
 // Under reports whether a path is that of a folder, or below it.

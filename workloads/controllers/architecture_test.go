@@ -12,7 +12,7 @@ const (
 	module = core + "workloads/"
 )
 
-var code = architecture.Module{Path: module, Folder: "..", Tops: []string{"main.go", "api", "controllers", "internal"}}
+var code = architecture.Module{Path: module, Folder: "..", Tops: []string{"main.go", "api", "cmd", "controllers", "internal"}}
 
 // ofCore reports whether a package is the core's: from another module of this repository.
 func ofCore(imported string) bool {
@@ -38,6 +38,16 @@ var rules = append(code.Rules(), []architecture.Rule{
 				architecture.AnyOf(core+"internal/operator/settings", core+"internal/operator/webhook/policy")(imported)
 		},
 		Offence: architecture.Offence{Folder: "internal/operator", Imported: core + "internal/operator/settings"},
+	},
+	{
+		Sentence: "the meter is in the Pods of users: it has no client of the API server, nor anything else of Kubernetes",
+		In: func(folder string) bool {
+			return architecture.AnyOf("internal/meter", "internal/metering", "cmd/meter")(folder)
+		},
+		Forbids: func(folder, imported string) bool {
+			return strings.Contains(imported, ".") && !architecture.AnyOf(module+"internal/meter", module+"internal/metering")(imported)
+		},
+		Offence: architecture.Offence{Folder: "internal/meter", Imported: "k8s.io/client-go/rest"},
 	},
 	{
 		Sentence: "what kinds share knows none of them: below internal no controller is imported but by the operator",

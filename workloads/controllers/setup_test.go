@@ -45,13 +45,17 @@ func TestNoKindIsKeptByAFinalizer(t *testing.T) {
 	g.Expect(role.Kind).To(Equal("ClusterRole"))
 	kinds := 0
 	for _, rule := range role.Rules {
-		for _, kind := range []string{"databases", "appconfigs"} {
+		for kind, may := range map[string][]string{
+			"appconfigs": nil, "webapps": nil,
+			// A WebApp makes its Database. The manager of its fields has no finalizer among them.
+			"databases": {"create", "patch"},
+		} {
 			g.Expect(rule.Resources).NotTo(ContainElement(kind + "/finalizers"))
 			if slices.Contains(rule.Resources, kind) {
 				kinds++
-				g.Expect(rule.Verbs).NotTo(ContainElement(BeElementOf("create", "update", "patch", "delete")), kind)
+				g.Expect(rule.Verbs).To(HaveEach(BeElementOf(append(may, "get", "list", "watch"))), kind)
 			}
 		}
 	}
-	g.Expect(kinds).To(BeNumerically(">=", 2))
+	g.Expect(kinds).To(BeNumerically(">=", 3))
 }
