@@ -36,6 +36,11 @@ func read(g Gomega, path string) string {
 func words(g Gomega, folder string, prefixes ...string) []string {
 	files, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
 	g.Expect(err).NotTo(HaveOccurred())
+	return wordsIn(g, files, prefixes...)
+}
+
+// wordsIn are those of some files.
+func wordsIn(g Gomega, files []string, prefixes ...string) []string {
 	var values []string
 	for _, path := range files {
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
@@ -143,6 +148,7 @@ var specified = map[string][]string{
 	"docs/spec/database.md": {
 		"workloads/api/v1/database_types.go", "workloads/api/v1/pod_types.go", "workloads/api/v1/protection_types.go",
 	},
+	"docs/spec/webapp.md": {"workloads/api/v1/webapp_types.go"},
 }
 
 // standard are the fields that every object has.
@@ -207,7 +213,10 @@ func TestTheSpecificationOfMaintenancesNamesEveryWord(t *testing.T) {
 func TestTheSpecificationOfDatabasesNamesEveryWord(t *testing.T) {
 	g := NewWithT(t)
 	page := read(g, "docs/spec/database.md")
-	for _, word := range append(words(g, "workloads/api/v1", "Condition", "Reason", "Database", "Deletion"), words(g, "workloads/controllers/database", "event")...) {
+	shared := filepath.Join(root, "workloads/api/v1/conditions.go")
+	own := slices.Concat(wordsIn(g, []string{shared}, "Condition", "Reason"), words(g, "workloads/api/v1", "Database", "Deletion"),
+		words(g, "workloads/controllers/database", "event"))
+	for _, word := range own {
 		g.Expect(page).To(ContainSubstring("`"+word+"`"), "docs/spec/database.md does not explain %s", word)
 	}
 }

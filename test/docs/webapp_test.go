@@ -13,7 +13,77 @@ import (
 	"github.com/critical-service/operator/test/document"
 )
 
-const webAppPage = "docs/webapp.md"
+const (
+	webAppPage          = "docs/webapp.md"
+	webAppSpecification = "docs/spec/webapp.md"
+	webAppController    = "workloads/controllers/webapp"
+)
+
+// Some words of the conditions are those of every kind that runs something: what the code uses of them is said, too.
+func TestTheSpecificationOfWebAppsNamesEveryWord(t *testing.T) {
+	g := NewWithT(t)
+	own := filepath.Join(root, "workloads/api/v1/webapp_conditions.go")
+	said := append(wordsIn(g, []string{own}, "Condition", "Reason"), words(g, webAppController, "event")...)
+	files, err := filepath.Glob(filepath.Join(root, webAppController, "internal/decide/*.go"))
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, file := range files {
+		for _, used := range regexp.MustCompile(`workloadsv1\.(?:Condition|Reason)(\w+)`).FindAllStringSubmatch(read(g, strings.TrimPrefix(file, root+"/")), -1) {
+			said = append(said, used[1])
+		}
+	}
+	g.Expect(len(said)).To(BeNumerically(">", 25))
+	page := read(g, webAppSpecification)
+	for _, word := range said {
+		g.Expect(page).To(ContainSubstring("`"+word+"`"), "%s does not explain %s", webAppSpecification, word)
+	}
+}
+
+// Each reason that needs a person has a remedy: a row whose last cell is not empty.
+func TestEveryReasonOfAWebAppHasARemedy(t *testing.T) {
+	g := NewWithT(t)
+	rows := regexp.MustCompile("(?m)^\\| (?:True|False) \\| `(\\w+)` \\| [^|]+ \\| ([^|]+) \\|$").FindAllStringSubmatch(read(g, webAppSpecification), -1)
+	var explained []string
+	for _, row := range rows {
+		explained = append(explained, row[1])
+		g.Expect(strings.TrimSpace(row[2])).NotTo(BeEmpty(), row[1])
+	}
+	own := filepath.Join(root, "workloads/api/v1/webapp_conditions.go")
+	g.Expect(explained).To(ContainElements(wordsIn(g, []string{own}, "Reason")))
+}
+
+// The figures that the pages promise are those of the code.
+func TestTheFiguresOfWebAppsAreThoseOfTheCode(t *testing.T) {
+	g := NewWithT(t)
+	pages := read(g, webAppPage) + read(g, webAppSpecification)
+	for file, promises := range map[string]map[string]string{
+		webAppController + "/internal/scale/scale.go": {
+			"tolerance = 0.1\n": "between 90 % and 110 %", "patience = 5 * time.Minute\n": "the last five minutes",
+			"pace   = 15 * time.Second\n": "in 15 seconds", "stride = 4\n": "or four more",
+		},
+		webAppController + "/internal/traffic/watch.go": {
+			"period, timeout = 5 * time.Second, 2 * time.Second\n": "every 5 seconds, for 2 seconds",
+			"perNamespace, atOnce = 4, 64\n":                       "at most 64 at once and 4 of a namespace",
+		},
+		webAppController + "/internal/traffic/counter.go": {"maxBody, maxLine = 1 << 20,": "and 1 MiB at most"},
+		webAppController + "/internal/traffic/series.go": {
+			"window = 30 * time.Second\n": "over the last 30 seconds", "shortest = 2 * time.Second\n": "2 seconds apart",
+			"stale = 15 * time.Second\n": "not older than 15 seconds",
+		},
+		webAppController + "/internal/render/pod.go": {
+			"drain int64 = 15\n": "goes on serving for 15 seconds", "gracePeriod int64 = 60\n": "15 seconds after its Pod, and has 45 more",
+			`resource.MustParse("32Mi")`: "32 MiB of memory",
+		},
+		"workloads/internal/meter/meter.go":       {"maxInFlight       = 1024\n": "takes 1,024 requests at once"},
+		"workloads/internal/metering/metering.go": {"= 18080,": "18080", "= 18081,": "18081"},
+		"workloads/api/v1/webapp.go":              {"DefaultMaxReplicas = 10\n": "Absent means 10"},
+	} {
+		source := read(g, file)
+		for inCode, inPages := range promises {
+			g.Expect(source).To(ContainSubstring(inCode), file)
+			g.Expect(pages).To(ContainSubstring(inPages))
+		}
+	}
+}
 
 // The exercise names seven fields with their types. The page begins with these alone, and so does its walk-through.
 func TestTheExerciseOfWebAppsHasItsSevenFields(t *testing.T) {

@@ -69,11 +69,14 @@ func TestThePermissionsOfTheWorkloadsAreThoseOfTheirRole(t *testing.T) {
 		resource string
 		verbs    []string
 	}{
-		"create and change claims, and never delete one":                  {"persistentvolumeclaims", []string{"create", "get", "list", "patch", "watch"}},
-		"create Secrets, and get any of them by name":                     {"secrets", []string{"create", "get"}},
-		"change Deployments and StatefulSets: it writes the `envFrom` of": {"deployments", []string{"get", "list", "patch", "watch"}},
-		"write ServiceFallbacks, which it makes for Databases only":       {"servicefallbacks", []string{"create", "delete", "get", "list", "patch", "watch"}},
-		"write Pods, Services and ConfigMaps; it touches only its own":    {"services", []string{"create", "get", "list", "patch", "watch"}},
+		"create and change claims, and never delete one":                   {"persistentvolumeclaims", []string{"create", "get", "list", "patch", "watch"}},
+		"create Secrets, and get any of them by name":                      {"secrets", []string{"create", "get"}},
+		"create and change Deployments and change StatefulSets":            {"deployments", []string{"create", "get", "list", "patch", "watch"}},
+		"and change StatefulSets: of those that are not its own":           {"statefulsets", []string{"get", "list", "patch", "watch"}},
+		"write ServiceFallbacks, which it makes for Databases and WebApps": {"servicefallbacks", []string{"create", "delete", "get", "list", "patch", "watch"}},
+		"and Databases, which it makes for WebApps":                        {"databases", []string{"create", "get", "list", "patch", "watch"}},
+		"write Pods, Services, ConfigMaps and PodDisruptionBudgets":        {"services", []string{"create", "get", "list", "patch", "watch"}},
+		"read HorizontalPodAutoscalers":                                    {"horizontalpodautoscalers", []string{"get", "list", "watch"}},
 	} {
 		g.Expect(page).To(ContainSubstring(says))
 		g.Expect(verbs[granted.resource]).To(ConsistOf(granted.verbs), says)
