@@ -61,7 +61,7 @@ func versions(ctx context.Context, w *world.World) error {
 	return suite.InOrder(
 		func() error { return change(ctx, w, second, second.Spec.Configuration.Settings, "1.4") },
 		func() error { return readAsFirst(ctx, w, second) },
-		func() error { return w.AcceptsExamples(ctx, databaseKind, firstKind, secondKind) },
+		func() error { return w.AcceptsExamples(ctx, databaseKind, webAppKind, firstKind, secondKind) },
 	)
 }
 

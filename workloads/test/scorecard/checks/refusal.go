@@ -11,6 +11,7 @@ import (
 // The kinds, in each version.
 var (
 	databaseKind = workloadsv1.DatabaseKind
+	webAppKind   = workloadsv1.WebAppKind
 	firstKind    = workloadsv1.AppConfigKind
 	secondKind   = workloadsv2.AppConfigKind
 )
@@ -42,6 +43,22 @@ var mistakes = []world.Mistake{
 		What: "a misspelt field", Message: `unknown field "spec.sotrage"`,
 	},
 	{
+		Spec: world.Spec{Kind: webAppKind, Text: "{appName: shop, image: shop, autoScaleEnabled: true}"},
+		What: "autoscaling without a threshold", Message: "trafficThreshold is required while autoScaleEnabled is true",
+	},
+	{
+		Spec: world.Spec{Kind: webAppKind, Text: "{appName: shop, image: shop, minReplicas: 3, maxReplicas: 2}"},
+		What: "bounds that exclude each other", Message: "maxReplicas must not be less than minReplicas",
+	},
+	{
+		Spec: world.Spec{Kind: webAppKind, Text: "{appName: shop, image: shop, dbSize: 1Gi}"},
+		What: "a volume without a database", Message: "dbSize is the volume of the database, and needs dbImage",
+	},
+	{
+		Spec: world.Spec{Kind: webAppKind, Text: "{appName: shop, image: shop, port: 18080}"},
+		What: "a port of the meter", Message: "port must not be 18080 or 18081, where the metering proxy listens",
+	},
+	{
 		Spec: world.Spec{Kind: secondKind, Text: "{appName: shop, configuration: {settings: {'a b': c}}}"},
 		What: "a key that no ConfigMap has", Message: "keys must be those that a ConfigMap may have: 1 to 253 letters, digits, '-', '_' and '.'",
 	},
@@ -62,6 +79,7 @@ var mistakes = []world.Mistake{
 // valid are specs without a mistake.
 var valid = []world.Spec{
 	{Kind: databaseKind, Text: "{type: mongo}"},
+	{Kind: webAppKind, Text: "{appName: shop, image: 'shop:1', dbImage: 'mysql:8.0', replicas: 2, dbSize: 1Gi, autoScaleEnabled: true, trafficThreshold: 100}"},
 	{Kind: secondKind, Text: "{appName: shop, configuration: {settings: {LOG_LEVEL: debug}, version: '1.4'}}"},
 }
 

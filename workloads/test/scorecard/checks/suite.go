@@ -23,6 +23,7 @@ var Suite = suite.Suite{
 		Name: workloadsv1.ManagedBy, Kind: &workloadsv1.DatabaseList{}, Scheme: scheme,
 		Evidence: []world.Listing{
 			{Name: "databases", List: &workloadsv1.DatabaseList{}},
+			{Name: "webapps", List: &workloadsv1.WebAppList{}},
 			{Name: "appconfigs", List: &workloadsv2.AppConfigList{}},
 			{Name: "servicefallbacks", List: &criticalv2.ServiceFallbackList{}},
 			{Name: "services", List: &corev1.ServiceList{}},
