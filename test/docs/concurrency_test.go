@@ -56,7 +56,7 @@ func TestEveryRuleOfConcurrencyHasATest(t *testing.T) {
 func TestEveryLawOfTheWorkloadsIsOnThePage(t *testing.T) {
 	g := NewWithT(t)
 	page := read(g, concurrencyPage)
-	for _, kind := range []string{"database", "appconfig"} {
+	for _, kind := range []string{"database", "webapp", "appconfig"} {
 		folder := "workloads/controllers/" + kind + "/internal/decide"
 		laws := regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(read(g, folder+"/laws_test.go"), -1)
 		g.Expect(laws).NotTo(BeEmpty(), folder)

@@ -62,7 +62,7 @@ func TestTheFiguresOfWebAppsAreThoseOfTheCode(t *testing.T) {
 		},
 		webAppController + "/internal/traffic/watch.go": {
 			"period, timeout = 5 * time.Second, 2 * time.Second\n": "every 5 seconds, for 2 seconds",
-			"perNamespace, atOnce = 4, 64\n":                       "at most 64 at once and 4 of a namespace",
+			"perNamespace, atOnce = 2, 16\n":                       "at most 16 at once and 2 of a namespace",
 		},
 		webAppController + "/internal/traffic/counter.go": {"maxBody, maxLine = 1 << 20,": "and 1 MiB at most"},
 		webAppController + "/internal/traffic/series.go": {

@@ -76,7 +76,7 @@ func TestThePermissionsOfTheWorkloadsAreThoseOfTheirRole(t *testing.T) {
 		"write ServiceFallbacks, which it makes for Databases and WebApps": {"servicefallbacks", []string{"create", "delete", "get", "list", "patch", "watch"}},
 		"and Databases, which it makes for WebApps":                        {"databases", []string{"create", "get", "list", "patch", "watch"}},
 		"write Pods, Services, ConfigMaps and PodDisruptionBudgets":        {"services", []string{"create", "get", "list", "patch", "watch"}},
-		"read HorizontalPodAutoscalers":                                    {"horizontalpodautoscalers", []string{"get", "list", "watch"}},
+		"read HorizontalPodAutoscalers":                                    {"horizontalpodautoscalers", []string{"list", "watch"}},
 	} {
 		g.Expect(page).To(ContainSubstring(says))
 		g.Expect(verbs[granted.resource]).To(ConsistOf(granted.verbs), says)
