@@ -196,7 +196,7 @@ func TestPodsThatAreRefusedAreReported(t *testing.T) {
 	w.Eventually(func() error {
 		w.Expect(w.Exists(deployment)).To(BeTrue())
 		deployment.Status.Conditions = []appsv1.DeploymentCondition{{
-			Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: "pods is forbidden: exceeded quota: team",
+			Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: "exceeded quota: team",
 		}}
 		return w.Cluster.Client.Status().Update(t.Context(), deployment)
 	}).Should(Succeed())
