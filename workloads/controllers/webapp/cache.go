@@ -78,6 +78,9 @@ var (
 		if slim.Spec.Selector != nil && len(slim.Spec.Selector.MatchLabels)+len(slim.Spec.Selector.MatchExpressions) > maxFew {
 			slim.Spec.Selector = nil // It is not that which is wanted, however it looks.
 		}
+		if slim.Spec.Size() > maxBudget {
+			slim.Spec = policyv1.PodDisruptionBudgetSpec{}
+		}
 		return slim
 	})
 	slimService = transform(func(s *corev1.Service) *corev1.Service {
@@ -134,8 +137,8 @@ var (
 )
 
 // maxWord, maxImage and maxFew are more than names, images and lists of what the operator makes
-// have, and maxDeployment more bytes than a Deployment of its own has.
-const maxWord, maxImage, maxFew, maxDeployment = 253, 512, 8, 32 << 10
+// have, and maxDeployment and maxBudget more bytes than such objects of its own have.
+const maxWord, maxImage, maxFew, maxDeployment, maxBudget = 253, 512, 8, 32 << 10, 1 << 10
 
 func slimMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 	kept := read.Meta(meta)
