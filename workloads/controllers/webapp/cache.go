@@ -15,6 +15,7 @@ import (
 	"github.com/critical-service/operator/internal/controller/read"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/controllers/webapp/internal/render"
+	"github.com/critical-service/operator/workloads/internal/metering"
 )
 
 // newCache makes a cache of this kind's own: other kinds keep something else of Pods, Services and
@@ -95,25 +96,14 @@ var (
 			ObjectMeta: slimMeta(&p.ObjectMeta), Spec: corev1.PodSpec{HostNetwork: p.Spec.HostNetwork},
 			Status: corev1.PodStatus{Phase: p.Status.Phase, PodIP: p.Status.PodIP, HostIP: p.Status.HostIP},
 		}
-		for i := range p.Spec.Containers[:min(len(p.Spec.Containers), maxFew)] {
-			container := &p.Spec.Containers[i]
-			slim.Spec.Containers = append(slim.Spec.Containers, corev1.Container{Name: container.Name, Image: read.Short(container.Image, maxImage)})
-		}
+		slim.Spec.Containers = slimContainers(p.Spec.Containers, render.AppContainer)
+		slim.Spec.InitContainers = slimContainers(p.Spec.InitContainers, metering.ContainerName)
+		slim.Status.ContainerStatuses = slimStatuses(p.Status.ContainerStatuses, render.AppContainer)
+		slim.Status.InitContainerStatuses = slimStatuses(p.Status.InitContainerStatuses, metering.ContainerName)
 		for _, c := range p.Status.Conditions {
 			if c.Type == corev1.PodReady || c.Type == corev1.PodScheduled {
 				slim.Status.Conditions = append(slim.Status.Conditions, corev1.PodCondition{Type: c.Type, Status: c.Status, Message: read.Short(c.Message, maxImage)})
 			}
-		}
-		for i := range p.Status.ContainerStatuses {
-			status := &p.Status.ContainerStatuses[i]
-			if status.Name != render.AppContainer {
-				continue
-			}
-			kept := corev1.ContainerStatus{Name: status.Name, Ready: status.Ready}
-			if waiting := status.State.Waiting; waiting != nil {
-				kept.State.Waiting = &corev1.ContainerStateWaiting{Reason: read.Short(waiting.Reason, maxWord), Message: read.Short(waiting.Message, maxImage)}
-			}
-			slim.Status.ContainerStatuses = append(slim.Status.ContainerStatuses, kept)
 		}
 		return slim
 	})
@@ -135,6 +125,31 @@ var (
 		return slim
 	})
 )
+
+// slimContainers keeps of the containers the one of a name, with its image.
+func slimContainers(all []corev1.Container, name string) []corev1.Container {
+	for i := range all {
+		if all[i].Name == name {
+			return []corev1.Container{{Name: name, Image: read.Short(all[i].Image, maxImage)}}
+		}
+	}
+	return nil
+}
+
+// slimStatuses keeps of the statuses that of the container of a name, with why it waits.
+func slimStatuses(all []corev1.ContainerStatus, name string) []corev1.ContainerStatus {
+	for i := range all {
+		if all[i].Name != name {
+			continue
+		}
+		kept := corev1.ContainerStatus{Name: name, Ready: all[i].Ready}
+		if waiting := all[i].State.Waiting; waiting != nil {
+			kept.State.Waiting = &corev1.ContainerStateWaiting{Reason: read.Short(waiting.Reason, maxWord), Message: read.Short(waiting.Message, maxImage)}
+		}
+		return []corev1.ContainerStatus{kept}
+	}
+	return nil
+}
 
 // maxWord, maxImage and maxFew are more than names, images and lists of what the operator makes
 // have, and maxDeployment and maxBudget more bytes than such objects of its own have.

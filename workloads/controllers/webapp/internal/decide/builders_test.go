@@ -112,6 +112,16 @@ func failing(reason string) *corev1.Pod {
 	}
 }
 
+// unmetered is a Pod whose meter does not start.
+func unmetered() *corev1.Pod {
+	pod := failing("PodInitializing")
+	pod.Spec.InitContainers = []corev1.Container{{Name: "meter", Image: "workloads:bad"}}
+	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{
+		Name: "meter", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}},
+	}}
+	return pod
+}
+
 func condition(plan *decide.Plan, kind string) metav1.Condition {
 	if found := meta.FindStatusCondition(plan.Status.Conditions, kind); found != nil {
 		return *found

@@ -143,6 +143,9 @@ func (d *decision) blocked() bool { return d.invalid != "" || d.conflict != "" |
 // lacksConfig reports whether settings are wanted that are not there yet.
 func (d *decision) lacksConfig() bool { return d.WebApp.Spec.ConfigName != "" && d.Config == "" }
 
+// lacksMeter reports whether Pods are to have a meter whose image is not known.
+func (d *decision) lacksMeter() bool { return d.WebApp.IsMetered() && d.MeterImage == "" }
+
 func (d *decision) conditions() condition.List {
 	return condition.List{Conditions: &d.status.Conditions, Generation: d.WebApp.Generation, Now: metav1.NewTime(d.Now)}
 }

@@ -36,6 +36,12 @@ func TestHowAWebAppStands(t *testing.T) {
 		says   string
 	}{
 		"it answers": {func(*decide.Snapshot) {}, metav1.ConditionTrue, workloadsv1.ReasonRunning, "answers at web.shop.svc:80"},
+		"its Pods are to have a meter whose image is not known": {func(s *decide.Snapshot) { autoscaled(s.WebApp); s.MeterImage = "" },
+			metav1.ConditionFalse, workloadsv1.ReasonCreateDenied, "set its WORKLOADS_IMAGE"},
+		"the image of the meter cannot be pulled": {func(s *decide.Snapshot) {
+			s.Pods = []*corev1.Pod{unmetered()}
+			s.Deployment.Status.ReadyReplicas = 0
+		}, metav1.ConditionFalse, workloadsv1.ReasonImagePullFailing, `Image "workloads:bad" of the meter cannot be pulled`},
 		"a Deployment of another has its name": {func(s *decide.Snapshot) { s.Deployment.ObjectMeta = foreign("web") },
 			metav1.ConditionFalse, workloadsv1.ReasonNameTaken, `Deployment "web" belongs to another user`},
 		"a Service of another has its name": {func(s *decide.Snapshot) { s.Service = &corev1.Service{ObjectMeta: foreign("web")} },

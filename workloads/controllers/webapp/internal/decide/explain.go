@@ -13,6 +13,7 @@ import (
 	"github.com/critical-service/operator/internal/text"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/controllers/webapp/internal/render"
+	"github.com/critical-service/operator/workloads/internal/metering"
 )
 
 // maxMessage keeps messages, of which others write parts, far below what a condition takes.
@@ -50,6 +51,12 @@ var rules = []rule{
 		message: func(d *decision) string {
 			return fmt.Sprintf("AppConfig %q does not exist, or has no ConfigMap yet: create it, or change spec.configName.", d.WebApp.Spec.ConfigName)
 		}, unwatched: true,
+	},
+	{
+		when: (*decision).lacksMeter, reason: workloadsv1.ReasonCreateDenied,
+		message: func(*decision) string {
+			return "The operator does not know its own image, which has the meter: set its WORKLOADS_IMAGE, or spec.trafficSource to the application's own counter."
+		},
 	},
 	{
 		when: func(d *decision) bool { return d.refused(OfApplication) != "" }, reason: workloadsv1.ReasonCreateDenied,
@@ -226,16 +233,25 @@ func problemOf(pod *corev1.Pod) problem {
 			return problem{workloadsv1.ReasonUnschedulable, fmt.Sprintf("No node takes Pod %q (%s): change spec.pod, or make room.", pod.Name, c.Message)}
 		}
 	}
+	for i := range pod.Status.InitContainerStatuses {
+		if status := &pod.Status.InitContainerStatuses[i]; status.Name == metering.ContainerName && pulls(status) {
+			return problem{workloadsv1.ReasonImagePullFailing, fmt.Sprintf(
+				"Image %q of the meter cannot be pulled: name the registry's Secret in spec.pod.imagePullSecrets, or set WORKLOADS_IMAGE of the operator.",
+				imageOf(pod.Spec.InitContainers, status.Name))}
+		}
+	}
 	for i := range pod.Status.ContainerStatuses {
 		status := &pod.Status.ContainerStatuses[i]
 		waiting := status.State.Waiting
 		if waiting == nil || status.Name != render.AppContainer {
 			continue
 		}
-		switch waiting.Reason {
-		case "ErrImagePull", "ImagePullBackOff", "InvalidImageName":
+		if pulls(status) {
 			return problem{workloadsv1.ReasonImagePullFailing, fmt.Sprintf(
-				"Image %q cannot be pulled (%s): correct spec.image, or name the registry's Secret in spec.pod.imagePullSecrets.", imageOf(pod), waiting.Reason)}
+				"Image %q cannot be pulled (%s): correct spec.image, or name the registry's Secret in spec.pod.imagePullSecrets.",
+				imageOf(pod.Spec.Containers, status.Name), waiting.Reason)}
+		}
+		switch waiting.Reason {
 		case "CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
 			return problem{workloadsv1.ReasonPodFailing, fmt.Sprintf(
 				"The application does not stay up in Pod %q (%s %s): `kubectl logs --previous %s` says more.", pod.Name, waiting.Reason, waiting.Message, pod.Name)}
@@ -244,10 +260,16 @@ func problemOf(pod *corev1.Pod) problem {
 	return problem{}
 }
 
-func imageOf(pod *corev1.Pod) string {
-	for i := range pod.Spec.Containers {
-		if pod.Spec.Containers[i].Name == render.AppContainer {
-			return pod.Spec.Containers[i].Image
+// pulls reports whether a container waits for an image that cannot be pulled.
+func pulls(status *corev1.ContainerStatus) bool {
+	return status.State.Waiting != nil &&
+		slices.Contains([]string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName"}, status.State.Waiting.Reason)
+}
+
+func imageOf(containers []corev1.Container, name string) string {
+	for i := range containers {
+		if containers[i].Name == name {
+			return containers[i].Image
 		}
 	}
 	return ""

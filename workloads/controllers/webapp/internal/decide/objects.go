@@ -80,9 +80,9 @@ func (d *decision) changesEngine() bool {
 	return d.Database != nil && d.WebApp.Engine() != "" && d.Database.Spec.Type != d.WebApp.Engine()
 }
 
-// run writes the Deployment. Without the settings, what runs keeps those that it has.
+// run writes the Deployment. Without the settings, or the meter, what runs stays as it is.
 func (d *decision) run() {
-	if d.blocked() || d.lacksConfig() {
+	if d.blocked() || d.lacksConfig() || d.lacksMeter() {
 		return
 	}
 	wanted := render.Deployment(d.WebApp, d.Config, d.MeterImage, d.replicas())
