@@ -89,7 +89,7 @@ func pod(namespace, name string, changes ...func(*corev1.Pod)) *corev1.Pod {
 	return p
 }
 
-// Whoever may edit the namespace chooses port and path, and labels Pods as he likes.
+// A user who may edit the namespace chooses port and path, and labels Pods at will.
 func TestNothingIsAskedButPodsOfTheWebApp(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		change  func(*corev1.Pod)
