@@ -95,7 +95,8 @@ func (d *database) replaced(pod *corev1.Pod) *corev1.Pod {
 	return now
 }
 
-// uri is how clients outside of the cluster reach the Database: with the credentials of its Secret, and by the port of a node.
+// uri is how clients on this machine reach the Database: with the credentials of its Secret, by the port of a node, or by
+// the address of its Service where it has none.
 func (d *database) uri() *url.URL {
 	d.t.Helper()
 	d.refresh(d.object)
@@ -104,7 +105,19 @@ func (d *database) uri() *url.URL {
 	uri, err := url.Parse(string(secret.Data["uri"]))
 	d.Expect(err).NotTo(HaveOccurred())
 	d.Expect(uri.Host).To(Equal(d.object.Status.Address))
+	if d.object.Status.NodePort == 0 {
+		return d.routed(uri)
+	}
 	uri.Host = net.JoinHostPort(d.nodeAddress(), strconv.Itoa(int(d.object.Status.NodePort)))
+	return uri
+}
+
+// routed gives a URI the address of the Service, in the place of its name.
+func (d *database) routed(uri *url.URL) *url.URL {
+	d.t.Helper()
+	service := &corev1.Service{ObjectMeta: d.named(d.object.Name)}
+	d.refresh(service)
+	uri.Host = net.JoinHostPort(service.Spec.ClusterIP, uri.Port())
 	return uri
 }
 

@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 	"syscall"
@@ -86,10 +85,7 @@ func (d *database) opens(address string) string {
 	d.t.Helper()
 	uri, err := url.Parse(address)
 	d.Expect(err).NotTo(HaveOccurred())
-	service := &corev1.Service{ObjectMeta: d.named(d.object.Name)}
-	d.refresh(service)
-	uri.Host = net.JoinHostPort(service.Spec.ClusterIP, uri.Port())
-	output, err := d.run(uri, "SELECT '"+fine+"'")
+	output, err := d.run(d.routed(uri), "SELECT '"+fine+"'")
 	d.Expect(err).NotTo(HaveOccurred(), output)
 	return output
 }
