@@ -105,26 +105,26 @@ func TestTheTableHasBothWaysAndTheDifference(t *testing.T) {
 	g := NewWithT(t)
 	b := &bench{options: options{rounds: 2, rate: 200, connections: 8}, ways: [2]way{
 		{
-			latencies: []time.Duration{time.Millisecond, 2 * time.Millisecond, 3 * time.Millisecond},
+			latencies: []time.Duration{time.Millisecond, 2004 * time.Microsecond, 3 * time.Millisecond},
 			steady:    cost{requests: 100, usage: usage{application: 10 * time.Millisecond}},
 			most:      cost{requests: 4000, usage: usage{application: 400 * time.Millisecond}},
 		},
 		{
-			latencies: []time.Duration{2 * time.Millisecond, 3500 * time.Microsecond, 9 * time.Millisecond},
+			latencies: []time.Duration{2 * time.Millisecond, 3496 * time.Microsecond, 9 * time.Millisecond},
 			steady:    cost{requests: 99, usage: usage{application: 9 * time.Millisecond, meter: 45 * time.Millisecond}},
 			most:      cost{requests: 1000, usage: usage{application: 100 * time.Millisecond, meter: 400 * time.Millisecond}},
 		},
 	}}
 	text := b.markdown("1.25", 20<<20)
 	for _, line := range []string{
-		"with a load of 1.25 before the run; 2 rounds in turns.",
+		"with a load average of 1.25 before the run; 2 rounds in turns.",
 		"100 and 99 at 200/s, 4000 and 1000 as fast as 8 connections can.",
 		"| latency at 200/s, p50 | 2.00 ms | 3.50 ms | 1.50 ms |",
 		"| latency at 200/s, p99 | 3.00 ms | 9.00 ms | 6.00 ms |",
 		"| CPU of a request at 200/s | 0.10 ms | 0.55 ms | 0.45 ms |",
 		"| CPU of a request, as fast as possible | 0.10 ms | 0.50 ms | 0.40 ms |",
 		"| requests/s per core, as fast as possible | 10000 | 2000 | -8000 |",
-		"| the same, of the meter alone | | 2500 | |",
+		"| requests/s per core, of the meter alone | | 2500 | |",
 		"| resident memory of the meter (peak) | | 20 MiB | |",
 	} {
 		g.Expect(text).To(ContainSubstring(line))
