@@ -105,8 +105,8 @@ type bench struct {
 // way is one way to the application, and what was measured on it.
 type way struct {
 	title, url string
-	// latencies are those at the steady rate, and steady is what its requests took of the CPU.
-	latencies []time.Duration
+	// latencies are those at the steady rate, by round, and steady is what its requests took of the CPU.
+	latencies [][]time.Duration
 	steady    cost
 	// most is what as many requests as there can be took of it.
 	most cost
@@ -132,7 +132,7 @@ func (b *bench) measure(ctx context.Context) error {
 func (b *bench) once(ctx context.Context, w *way) error {
 	steady, err := b.costOf(ctx, b.options.steady, func(ctx context.Context) (int, error) {
 		latencies, err := steadily(ctx, w.url, b.rate)
-		w.latencies = append(w.latencies, latencies...)
+		w.latencies = append(w.latencies, latencies)
 		return len(latencies), err
 	})
 	if err != nil {

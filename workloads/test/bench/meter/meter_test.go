@@ -54,7 +54,8 @@ func TestBothWaysAreMeasuredInTurns(t *testing.T) {
 	g.Expect(b.measure(t.Context())).To(Succeed())
 	for _, way := range b.ways {
 		g.Expect(way.requests()).To(Equal(w.count(way.title)), "every request is counted")
-		g.Expect(way.latencies).To(HaveLen(way.steady.requests))
+		g.Expect(way.latencies).To(HaveLen(3))
+		g.Expect(slices.Concat(way.latencies...)).To(HaveLen(way.steady.requests))
 		for _, c := range []cost{way.steady, way.most} {
 			g.Expect(c.usage).To(Equal(usage{application: 3 * time.Second, meter: 6 * time.Second}), "in three rounds")
 		}
@@ -105,19 +106,23 @@ func TestTheTableHasBothWaysAndTheDifference(t *testing.T) {
 	g := NewWithT(t)
 	b := &bench{options: options{rounds: 2, rate: 200, connections: 8}, ways: [2]way{
 		{
-			latencies: []time.Duration{time.Millisecond, 2004 * time.Microsecond, 3 * time.Millisecond},
+			latencies: [][]time.Duration{{time.Millisecond, 2004 * time.Microsecond, 3 * time.Millisecond}},
 			steady:    cost{requests: 100, usage: usage{application: 10 * time.Millisecond}},
 			most:      cost{requests: 4000, usage: usage{application: 400 * time.Millisecond}},
 		},
 		{
-			latencies: []time.Duration{2 * time.Millisecond, 3496 * time.Microsecond, 9 * time.Millisecond},
-			steady:    cost{requests: 99, usage: usage{application: 9 * time.Millisecond, meter: 45 * time.Millisecond}},
-			most:      cost{requests: 1000, usage: usage{application: 100 * time.Millisecond, meter: 400 * time.Millisecond}},
+			latencies: [][]time.Duration{
+				{2 * time.Millisecond, 3496 * time.Microsecond, 9 * time.Millisecond},
+				{70 * time.Millisecond, 80 * time.Millisecond, 90 * time.Millisecond},
+				{time.Millisecond, 2 * time.Millisecond, 8 * time.Millisecond},
+			},
+			steady: cost{requests: 99, usage: usage{application: 9 * time.Millisecond, meter: 45 * time.Millisecond}},
+			most:   cost{requests: 1000, usage: usage{application: 100 * time.Millisecond, meter: 400 * time.Millisecond}},
 		},
 	}}
 	text := b.markdown("1.25", 20<<20)
 	for _, line := range []string{
-		"with a load average of 1.25 before the run; 2 rounds in turns.",
+		"with a load average of 1.25 before the run; 2 rounds in turns; latencies are the median of the rounds.",
 		"100 and 99 at 200/s, 4000 and 1000 as fast as 8 connections can.",
 		"| latency at 200/s, p50 | 2.00 ms | 3.50 ms | 1.50 ms |",
 		"| latency at 200/s, p99 | 3.00 ms | 9.00 ms | 6.00 ms |",
