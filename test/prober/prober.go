@@ -58,6 +58,9 @@ type Prober struct {
 	// Marks name servers that do not say who they are: a text in the body of an answer, and who it
 	// is the mark of. The header AnsweredByHeader wins over them.
 	Marks map[string]string
+	// KeepAlive lets requests follow each other on a connection. By default each opens its own: a kept one
+	// would stay with the endpoint it once reached, whatever the Service does meanwhile.
+	KeepAlive bool
 }
 
 // Validate says what is wrong with the settings, in words for the person who gave them.
@@ -85,6 +88,7 @@ func (p Prober) Run(ctx context.Context, each func(Result)) error {
 	// A request in flight keeps its own time limit when the run ends, so that it is still counted.
 	background := context.WithoutCancel(ctx)
 	client := p.client()
+	defer client.CloseIdleConnections()
 	finished := make(chan Result, p.Rate)
 	delivered := make(chan struct{})
 	go func() {
@@ -123,11 +127,11 @@ func (p Prober) pace(ctx context.Context, send func(n int)) {
 	}
 }
 
-// client opens a new connection for each request: a kept-alive one would stay with the endpoint it
-// once reached, whatever the Service does meanwhile.
 func (p Prober) client() *http.Client {
 	return &http.Client{
-		Transport: &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{}).DialContext},
+		Transport: &http.Transport{
+			DisableKeepAlives: !p.KeepAlive, MaxIdleConnsPerHost: p.Rate, DialContext: (&net.Dialer{}).DialContext,
+		},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		},

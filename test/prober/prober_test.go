@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -200,6 +201,21 @@ func TestEveryRequestOpensItsOwnConnection(t *testing.T) {
 		seen[peer] = true
 	}
 	g.Expect(len(seen)).To(BeNumerically(">=", 10))
+}
+
+func TestConnectionsAreKeptWhereThatIsAskedFor(t *testing.T) {
+	var opened atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	runUntil(t, Prober{URL: server.URL, Rate: 200, Timeout: 10 * time.Second, KeepAlive: true}, func(results []Result) bool {
+		return len(results) > int(opened.Load())
+	})
 }
 
 func TestLinesAreReadBackAsTheyWereWritten(t *testing.T) {

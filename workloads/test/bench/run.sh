@@ -3,6 +3,7 @@
 #
 #   run.sh start    on the devcluster (or on the cluster of KUBECONFIG, from one of its nodes): a Database beside the same by hand
 #   run.sh settled  with etcd and an API server of its own: what the operator costs while nothing happens
+#   run.sh meter    with two processes of this machine: an application behind the meter of a WebApp, beside the same without
 #
 # Further arguments go to the program, for example --rounds=20.
 set -euo pipefail
@@ -36,7 +37,15 @@ settled() {
   KUBEBUILDER_ASSETS=$(bin/devcluster assets) bin/bench-settled --manager bin/workloads/manager --document "$page" "$@"
 }
 
+meter() {
+  go build -o "$PWD/bin/bench-meter/application" ./test/workload
+  go -C workloads build -o "$PWD/bin/bench-meter/meter" ./cmd/meter
+  go -C workloads build -o "$PWD/bin/bench-meter/bench" ./test/bench/meter
+  say "Measuring: an application behind the meter, and without"
+  bin/bench-meter/bench --application bin/bench-meter/application --meter bin/bench-meter/meter --document "$page" "$@"
+}
+
 case ${1:-} in
-  start | settled) "$@" ;;
-  *) fail "say what to measure: $0 start, or $0 settled" ;;
+  start | settled | meter) "$@" ;;
+  *) fail "say what to measure: $0 start, settled or meter" ;;
 esac
