@@ -14,6 +14,9 @@ import (
 const (
 	// tolerance is how far the traffic may be from what the Pods are for, without a change.
 	tolerance = 0.1
+	// sliver is the share of a Pod for which there is no other Pod: what is measured of three times
+	// the threshold is a little more or less, and asks for three Pods.
+	sliver = 0.1
 	// patience is how long the traffic must be less before Pods go.
 	patience = 5 * time.Minute
 	// pace is the time in which the number at most doubles, or grows by stride if that is more.
@@ -134,8 +137,8 @@ func recommend(bounds *Bounds, reading *Reading, present int32) int32 {
 	}
 }
 
-// pieces is a number of Pods that has room for a share of the traffic, and fits an int32.
-func pieces(share float64) int32 { return int32(min(math.Ceil(share), math.MaxInt32)) }
+// pieces is a number of Pods that has room for a share of the traffic, but for a sliver, and fits an int32.
+func pieces(share float64) int32 { return int32(min(math.Ceil(max(share-sliver, 0)), math.MaxInt32)) }
 
 // all applies all bounds.
 func (b *Bounds) all(pods int32) int32 { return max(min(pods, b.Max), b.Min) }

@@ -38,7 +38,8 @@ func TestTheNumberOfPodsFollowsTheTraffic(t *testing.T) {
 		want    int32
 	}{
 		"three times the threshold needs three Pods":             {1, known(1, 300), bounds, long(1), 3},
-		"a part of a Pod's traffic needs a whole Pod":            {1, known(1, 201), bounds, long(1), 3},
+		"and a little more, as it is measured, needs no other":   {1, known(1, 309), bounds, long(1), 3},
+		"a part of a Pod's traffic needs a whole Pod":            {1, known(1, 211), bounds, long(1), 3},
 		"a little more than the threshold is tolerated":          {1, known(1, 110), bounds, long(1), 1},
 		"more than the tolerance is not":                         {1, known(1, 111), bounds, long(1), 2},
 		"a little less is tolerated":                             {10, known(10, 901), bounds, long(10), 10},
