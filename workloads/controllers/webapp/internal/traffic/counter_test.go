@@ -84,7 +84,7 @@ func TestTheRateIsThatOfTheWindow(t *testing.T) {
 		"one reading says nothing":             {[]at{{0, 100}}, 0, 0, false},
 		"two do":                               {[]at{{0, 100}, {5, 200}}, 5, 20, true},
 		"two that are too close do not":        {[]at{{0, 100}, {1, 200}}, 1, 0, false},
-		"only the window counts":               {[]at{{0, 0}, {5, 10_000}, {35, 10_300}, {40, 10_400}}, 40, 400.0 / 35, true},
+		"only the window counts":               {[]at{{0, 0}, {5, 10_000}, {35, 10_300}, {40, 10_400}}, 40, 350.0 / 30, true},
 		"a counter that began again waits":     {[]at{{0, 100}, {5, 200}, {10, 3}}, 10, 0, false},
 		"and is known with its second reading": {[]at{{0, 100}, {5, 200}, {10, 3}, {15, 53}}, 15, 10, true},
 		"what is old is not known":             {[]at{{0, 100}, {5, 200}}, 21, 0, false},
@@ -97,9 +97,11 @@ func TestTheRateIsThatOfTheWindow(t *testing.T) {
 			for _, r := range c.readings {
 				s.add(begin.Add(time.Duration(r.seconds)*time.Second), r.count)
 			}
-			rate, known := s.rate(begin.Add(time.Duration(c.now) * time.Second))
+			known := s.isKnown(begin.Add(time.Duration(c.now) * time.Second))
 			g.Expect(known).To(Equal(c.known))
-			g.Expect(rate).To(BeNumerically("~", c.rate, 1e-9))
+			if known {
+				g.Expect(rate([]*series{&s})).To(BeNumerically("~", c.rate, 1e-9))
+			}
 		})
 	}
 }

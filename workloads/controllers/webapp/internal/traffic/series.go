@@ -1,7 +1,10 @@
 // Package traffic reads how many HTTP requests the Pods of WebApps serve.
 package traffic
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	// window is the time over which a rate is taken.
@@ -32,15 +35,54 @@ func (s *series) add(at time.Time, count float64) {
 	}
 }
 
-// rate is that of the window, in requests per second.
-func (s *series) rate(now time.Time) (float64, bool) {
+// isKnown reports whether the readings say how much the Pod serves now.
+func (s *series) isKnown(now time.Time) bool {
 	if len(s.readings) < 2 {
-		return 0, false
+		return false
 	}
-	first, last := s.readings[0], s.readings[len(s.readings)-1]
-	long := last.at.Sub(first.at)
-	if long < shortest || now.Sub(last.at) > stale {
-		return 0, false
+	first, last := s.readings[0].at, s.readings[len(s.readings)-1].at
+	return last.Sub(first) >= shortest && now.Sub(last) <= stale
+}
+
+// served is how many requests were counted between two moments. Those between two readings are spread evenly.
+func (s *series) served(from, to time.Time) float64 { return s.countAt(to) - s.countAt(from) }
+
+func (s *series) countAt(at time.Time) float64 {
+	next, _ := slices.BinarySearchFunc(s.readings, at, func(r reading, at time.Time) int { return r.at.Compare(at) })
+	switch next {
+	case 0:
+		return s.readings[0].count
+	case len(s.readings):
+		return s.readings[next-1].count
 	}
-	return (last.count - first.count) / long.Seconds(), true
+	before, after := s.readings[next-1], s.readings[next]
+	share := at.Sub(before.at).Seconds() / after.at.Sub(before.at).Seconds()
+	return before.count + share*(after.count-before.count)
+}
+
+// rate is that of all series together, in requests per second: what they served in the window, or since the first reading
+// if that is later. It is one span of time for all. If each Pod had its own, the traffic that new Pods take over would
+// count twice, with them and with those that served it before, and ask for more Pods than are needed.
+func rate(all []*series) float64 {
+	var begin, end time.Time
+	for _, s := range all {
+		first, last := s.readings[0].at, s.readings[len(s.readings)-1].at
+		if begin.IsZero() || first.Before(begin) {
+			begin = first
+		}
+		if last.After(end) {
+			end = last
+		}
+	}
+	if full := end.Add(-window); begin.Before(full) {
+		begin = full
+	}
+	served := 0.0
+	for _, s := range all {
+		served += s.served(begin, end)
+	}
+	if span := end.Sub(begin); span > 0 {
+		return served / span.Seconds()
+	}
+	return 0
 }

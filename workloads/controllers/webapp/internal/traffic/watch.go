@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -62,6 +63,8 @@ type app struct {
 	target Target
 	asked  int32
 	pods   map[types.UID]*series
+	// gone are the series of Pods that served in the window and are not there any more, oldest first.
+	gone []*series
 	// said is what the WebApp was woken for last.
 	said string
 }
@@ -120,13 +123,30 @@ func (w *Watch) Read(key types.NamespacedName, now time.Time) scale.Reading {
 
 func (a *app) read(now time.Time) scale.Reading {
 	seen := scale.Reading{Asked: a.asked}
+	all := slices.Clone(a.gone)
 	for _, of := range a.pods {
-		if rate, known := of.rate(now); known {
+		if of.isKnown(now) {
 			seen.Known++
-			seen.RequestsPerSecond += rate
+			all = append(all, of)
 		}
 	}
+	if seen.Known > 0 {
+		seen.RequestsPerSecond = rate(all)
+	}
 	return seen
+}
+
+// keep keeps the series of these Pods. What others served counts until the window is over: their traffic
+// goes on with those that are left.
+func (a *app) keep(pods map[types.UID]*series, now time.Time) {
+	for uid, of := range a.pods {
+		if pods[uid] == nil && len(of.readings) > 1 {
+			a.gone = append(a.gone, of)
+		}
+	}
+	a.gone = slices.DeleteFunc(a.gone, func(s *series) bool { return now.Sub(s.readings[len(s.readings)-1].at) > window })
+	a.gone = a.gone[max(0, len(a.gone)-maxPods):]
+	a.pods = pods
 }
 
 // Start implements manager.Runnable.
@@ -218,7 +238,7 @@ func (w *Watch) ready(ctx context.Context, key types.NamespacedName) (Target, []
 			kept[pod.UID] = &series{}
 		}
 	}
-	of.pods = kept
+	of.keep(kept, w.clock.Now())
 	return of.target, pods, nil
 }
 
