@@ -38,7 +38,7 @@ func TestTheSevenFieldsOfTheDocumentMakeAnApplication(t *testing.T) {
 	w.Expect(deployment.Spec.Template.Spec.InitContainers).To(HaveLen(1), "the meter")
 	w.Expect(database.Spec.Type).To(Equal(workloadsv1.DatabaseMySQL))
 	w.Expect(database.Spec.Storage.Size).To(Equal("1Gi"))
-	w.Expect(service.Spec.Ports[0].TargetPort.StrVal).To(Equal("meter"))
+	w.Expect(service.Spec.Ports[0].TargetPort.StrVal).To(Equal("http"))
 	w.Eventually(w.reason(a, workloadsv1.ConditionScalingActive)).Should(Equal(workloadsv1.ReasonTrafficUnknown))
 	w.Expect(a.Status.DesiredReplicas).To(Equal(int32(2)))
 

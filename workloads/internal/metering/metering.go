@@ -4,8 +4,8 @@ package metering
 const (
 	// ContainerName is that of the meter in a Pod.
 	ContainerName = "meter"
-	// Port takes the traffic, and PortName is its name in the Pod.
-	Port, PortName = 18080, "meter"
+	// Port takes the traffic.
+	Port = 18080
 	// MetricsPort serves metrics and probes, and MetricsPortName is its name in the Pod.
 	MetricsPort, MetricsPortName = 18081, "meter-metrics"
 	// MetricsPath, ReadyPath and LivePath are what the second port serves.

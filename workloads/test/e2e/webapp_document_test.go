@@ -44,7 +44,7 @@ func TestTheDocumentOfWebApps(t *testing.T) {
 
 	// "Activer la mise à l'échelle automatique"
 	w.Expect(types("kubectl get webapps")).To(And(
-		MatchRegexp(`^NAME +READY +REPLICAS +RPS +DATABASE +AGE *\n`),
+		MatchRegexp(`(?m)^NAME +READY +REPLICAS +RPS +DATABASE +AGE *\n`),
 		MatchRegexp(`(?m)^shop +True +2 +\S+ +True +`),
 	))
 

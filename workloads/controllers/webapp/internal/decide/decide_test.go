@@ -19,7 +19,7 @@ func TestAllThatANewWebAppNeedsIsMadeAtOnce(t *testing.T) {
 	g := NewWithT(t)
 	plan := decide.Decide(decide.Snapshot{Now: now, WebApp: webApp(autoscaled), MeterImage: "workloads:1", Fallback: fallback.Seen{Served: true}})
 	g.Expect(pageOf(&plan)).NotTo(BeNil())
-	g.Expect(plan.Service.Spec.Ports[0].TargetPort.StrVal).To(Equal("meter"))
+	g.Expect(plan.Service.Spec.Ports[0].TargetPort.StrVal).To(Equal("http"))
 	g.Expect(plan.Database.Spec.Type).To(Equal(workloadsv1.DatabaseMySQL))
 	g.Expect(*plan.Deployment.Spec.Replicas).To(Equal(int32(2)))
 	g.Expect(plan.Deployment.Spec.Template.Spec.InitContainers).To(HaveLen(1))
@@ -201,7 +201,7 @@ func TestAutoscalingThatIsSwitchedOffLeavesNothingBehind(t *testing.T) {
 	plan := decide.Decide(s)
 	g.Expect(plan.Deployment).NotTo(BeNil(), "the meter has to go")
 	g.Expect(plan.Deployment.Spec.Template.Spec.InitContainers).To(BeEmpty())
-	g.Expect(plan.Service.Spec.Ports[0].TargetPort.StrVal).To(Equal("http"))
+	g.Expect(plan.Service).To(BeNil(), "it leads to both kinds of Pods, by the name of their port")
 	g.Expect(plan.Follow).To(BeFalse())
 	g.Expect(condition(&plan, workloadsv1.ConditionScalingActive)).To(Equal(metav1.Condition{}))
 }

@@ -67,11 +67,15 @@ func spread(a *workloadsv1.WebApp, by string) corev1.TopologySpreadConstraint {
 // application is the container of the user's image. It ends only after the time in which proxies
 // still send requests: most applications end at once when they are asked to.
 func application(a *workloadsv1.WebApp, config string) corev1.Container {
+	port := portHTTP
+	if a.IsMetered() {
+		port = portApp
+	}
 	made := corev1.Container{
 		Name: AppContainer, Image: a.Spec.Image, Env: variables(a), Resources: resources(&a.Spec.Pod.Resources),
-		Ports: []corev1.ContainerPort{{Name: portHTTP, ContainerPort: a.Spec.Port, Protocol: corev1.ProtocolTCP}},
+		Ports: []corev1.ContainerPort{{Name: port, ContainerPort: a.Spec.Port, Protocol: corev1.ProtocolTCP}},
 		ReadinessProbe: &corev1.Probe{
-			ProbeHandler:  corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString(portHTTP)}},
+			ProbeHandler:  corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString(port)}},
 			PeriodSeconds: 2, TimeoutSeconds: 2, FailureThreshold: 2,
 		},
 		Lifecycle:       &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: drain}}},
@@ -92,7 +96,7 @@ func meter(a *workloadsv1.WebApp, image string) corev1.Container {
 		Name: metering.ContainerName, Image: image, RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
 		Command: []string{"/meter", fmt.Sprintf("--app-port=%d", a.Spec.Port), "--drain=0s"},
 		Ports: []corev1.ContainerPort{
-			{Name: metering.PortName, ContainerPort: metering.Port, Protocol: corev1.ProtocolTCP},
+			{Name: portHTTP, ContainerPort: metering.Port, Protocol: corev1.ProtocolTCP},
 			{Name: metering.MetricsPortName, ContainerPort: metering.MetricsPort, Protocol: corev1.ProtocolTCP},
 		},
 		Env: []corev1.EnvVar{{Name: "GOMEMLIMIT", Value: "100MiB"}},

@@ -12,29 +12,28 @@ import (
 
 	"github.com/critical-service/operator/internal/controller/drift"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
-	"github.com/critical-service/operator/workloads/internal/metering"
 	"github.com/critical-service/operator/workloads/internal/ownership"
 )
 
 const (
 	// servicePort is where clients find every WebApp.
 	servicePort = 80
-	portHTTP    = "http"
+	// portHTTP is the port of a Pod that takes the traffic, by name: in each Pod that of its meter, or of the
+	// application where there is none. So both kinds of Pods have traffic while one replaces the other.
+	portHTTP = "http"
+	// portApp is that of an application behind a meter.
+	portApp = "app"
 )
 
-// Service leads to the Pods of the WebApp: to the meter, where they have one.
+// Service leads to the Pods of the WebApp.
 func Service(a *workloadsv1.WebApp) *corev1.Service {
-	target := intstr.FromString(portHTTP)
-	if a.IsMetered() {
-		target = intstr.FromString(metering.PortName)
-	}
 	return &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: meta(a, a.Name),
 		Spec: corev1.ServiceSpec{
 			Type: corev1.ServiceTypeClusterIP, Selector: Selector(a),
 			Ports: []corev1.ServicePort{{
-				Name: portHTTP, Port: servicePort, TargetPort: target, Protocol: corev1.ProtocolTCP, AppProtocol: new("http"),
+				Name: portHTTP, Port: servicePort, TargetPort: intstr.FromString(portHTTP), Protocol: corev1.ProtocolTCP, AppProtocol: new("http"),
 			}},
 		},
 	}
