@@ -5,6 +5,7 @@ package e2e
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -121,7 +122,10 @@ func keepDown(g Gomega, pods []corev1.Pod) {
 	g.Expect(pods).NotTo(BeEmpty())
 	for _, pod := range pods {
 		if trouble := cluster.PodTrouble(&pod); !strings.HasPrefix(trouble, "CrashLoopBackOff") {
-			killProcesses([]corev1.Pod{pod})
+			// A container that is only just being made must come up first: what its runtime leaves is another error.
+			if slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.State.Running != nil }) {
+				killProcesses([]corev1.Pod{pod})
+			}
 			g.Expect(trouble).To(HavePrefix("CrashLoopBackOff"), "Pod %s", pod.Name)
 		}
 	}
