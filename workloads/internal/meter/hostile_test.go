@@ -17,9 +17,11 @@ import (
 // In gRPC the client may wait for the application before it sends anything.
 func TestAStreamBeginsBeforeTheClientSendsAnything(t *testing.T) {
 	w := newWorld(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		control, messages := http.NewResponseController(rw), bufio.NewScanner(r.Body)
 		_, _ = io.WriteString(rw, "hello\n")
-		_ = http.NewResponseController(rw).Flush()
-		_, _ = io.Copy(rw, r.Body)
+		for control.Flush() == nil && messages.Scan() {
+			_, _ = io.WriteString(rw, messages.Text()+"\n")
+		}
 	}))
 	protocols := &http.Protocols{}
 	protocols.SetUnencryptedHTTP2(true)

@@ -3,8 +3,10 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -43,6 +45,17 @@ func (a *webApp) visited(path string, rate int) *visitors {
 		})
 	}()
 	a.t.Cleanup(cancel)
+	return v
+}
+
+// settled waits until the application answers all of them, and drops what was seen before: proxies may still lead to the page
+// of the time when no Pod was ready.
+func (v *visitors) settled() *visitors {
+	v.t.Helper()
+	v.see(false)
+	v.mutex.Lock()
+	defer v.mutex.Unlock()
+	v.results = nil
 	return v
 }
 
@@ -95,12 +108,14 @@ type answers struct {
 	requests, application, page, none int
 	// longest is the longest stretch in which requests were sent and not answered.
 	longest time.Duration
+	// why is what became of those that none answered: a fault, or a status.
+	why map[string]int
 }
 
 // countAnswers counts requests in the order in which they were sent. An error of the application's own, or of what stands
 // before it, is no answer of the application.
 func countAnswers(results []prober.Result) answers {
-	of := answers{requests: len(results)}
+	of := answers{requests: len(results), why: map[string]int{}}
 	for _, result := range results {
 		switch {
 		case result.Answered() && result.By == thePage:
@@ -109,6 +124,7 @@ func countAnswers(results []prober.Result) answers {
 			of.application++
 		default:
 			of.none++
+			of.why[cmp.Or(string(result.Fault), strconv.Itoa(result.Status))]++
 		}
 	}
 	of.longest = prober.Summarise(prober.Segments(results)).LongestGap

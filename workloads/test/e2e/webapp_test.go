@@ -163,7 +163,7 @@ func TestAWebAppWithABadImageKeepsItsPods(t *testing.T) {
 	w := newWebWorld(t)
 	app := w.webApp("shop", fixed(2)).runs()
 	app.becomes(2)
-	visitors, pods := app.visited("/", fewVisitors), app.ready()
+	visitors, pods := app.visited("/", fewVisitors).settled(), app.ready()
 	for _, test := range []struct {
 		edit   func(*workloadsv1.WebAppSpec)
 		reason string
@@ -194,8 +194,7 @@ func TestAWebAppRollsOnceForEachChangeOfItsSettings(t *testing.T) {
 	w.takes(config)
 	app := w.webApp("shop", func(s *workloadsv1.WebAppSpec) { s.ConfigName = "shop" }).runs()
 	w.Expect(app.variables(app)).To(And(HaveKeyWithValue("COLOUR", "blue"), HaveKeyWithValue("LOG_LEVEL", "debug")))
-	before, visitors := w.rollouts(app.deployment()), app.visited("/", fewVisitors)
-	visitors.see(false)
+	before, visitors := w.rollouts(app.deployment()), app.visited("/", fewVisitors).settled()
 
 	w.configure(config, workloadsv2.Settings{"COLOUR": "red", "LOG_LEVEL": "info"})
 	w.Eventually(func(g Gomega) map[string]string { return app.variables(g) }).Should(And(HaveKeyWithValue("COLOUR", "red"), HaveKeyWithValue("LOG_LEVEL", "info")))

@@ -40,9 +40,8 @@ func trafficIsMeasured(t *testing.T) {
 	w := newWebWorld(t)
 	app := w.webApp("shop", scaled(measuredThreshold)).runs()
 	record := app.record()
-	before := app.visited("/", calm)
+	before := app.visited("/", calm).settled()
 	record.follow(before, calm)
-	before.see(false)
 	app.is(workloadsv1.ConditionScalingActive, metav1.ConditionTrue, workloadsv1.ReasonTrafficKnown)
 	w.Consistently(app.size).Should(BeEquivalentTo(1), "Pods for half of the threshold")
 
@@ -79,7 +78,7 @@ func trafficOfAnOwnCounter(t *testing.T) {
 		s.Port, s.TrafficSource = 8080, &workloadsv1.TrafficSource{Port: 8080, Metric: "http_requests_total"}
 	}).runs()
 	w.Expect(app.metered(app)).To(Equal([]bool{false}))
-	load := app.visited("/", 3*threshold)
+	load := app.visited("/", 3*threshold).settled()
 	app.becomes(3)
 	app.is(workloadsv1.ConditionScalingActive, metav1.ConditionTrue, workloadsv1.ReasonTrafficKnown)
 	w.Consistently(app.size, peak).Should(BeEquivalentTo(3))
@@ -109,7 +108,7 @@ func trafficBesideAnAutoscaler(t *testing.T) {
 	w.create(autoscaler)
 	app.is(workloadsv1.ConditionScalingActive, metav1.ConditionFalse, workloadsv1.ReasonAutoscalerPresent, "own")
 	app.becomes(2)
-	load := app.visited("/", 3*threshold)
+	load := app.visited("/", 3*threshold).settled()
 	w.Consistently(app.size, peak).Should(BeEquivalentTo(2), "the number is the autoscaler's")
 
 	w.remove(autoscaler)
@@ -125,7 +124,7 @@ func trafficSwitchedOff(t *testing.T) {
 	w := newWebWorld(t)
 	app := w.webApp("shop", scaled(threshold), fixed(2)).runs()
 	app.becomes(2)
-	load := app.visited("/", 3*threshold)
+	load := app.visited("/", 3*threshold).settled()
 	app.becomes(3)
 
 	app.edit(func(s *workloadsv1.WebAppSpec) { s.AutoScaleEnabled = false })
