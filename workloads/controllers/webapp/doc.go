@@ -3,7 +3,7 @@
 //	WebApp, its AppConfig ────────────┐                     ServiceFallback ──▶ the core
 //	Deployment, Pods, Service, ───────┼──▶ webapp ───────▶ Deployment, Service, PodDisruptionBudget
 //	 PodDisruptionBudget, Database    │    controller       Database ──▶ the database controller
-//	ServiceFallback, autoscalers ─────┤    key: the WebApp  WebApp (status), events
+//	ServiceFallback, autoscalers ─────┤    key: the WebApp  its status, events
 //	the traffic (internal/traffic) ───┘
 //
 // The four verbs are those of every kind: observe, decide (pure: internal/decide, and

@@ -36,6 +36,14 @@ func TestHowAWebAppStands(t *testing.T) {
 		says   string
 	}{
 		"it answers": {func(*decide.Snapshot) {}, metav1.ConditionTrue, workloadsv1.ReasonRunning, "answers at web.shop.svc:80"},
+		"its database would get another engine": {func(s *decide.Snapshot) { s.WebApp.Spec.DBImage, s.WebApp.Spec.Image = "mongo:4.0", "web:2" },
+			metav1.ConditionFalse, workloadsv1.ReasonDatabaseTypeChanged, "Until then, the application answers as it did."},
+		"the engine of its database is not known any more": {func(s *decide.Snapshot) { s.WebApp.Spec.DBImage = "registry.example.com/db:1" },
+			metav1.ConditionFalse, workloadsv1.ReasonDatabaseTypeUnknown, "Until then, the application answers as it did."},
+		"its database is another user's": {func(s *decide.Snapshot) {
+			s.Database = s.Database.DeepCopy()
+			s.Database.ObjectMeta = foreign("web-db")
+		}, metav1.ConditionFalse, workloadsv1.ReasonNameTaken, `Database "web-db" belongs to another user`},
 		"its Pods are to have a meter whose image is not known": {func(s *decide.Snapshot) { autoscaled(s.WebApp); s.MeterImage = "" },
 			metav1.ConditionFalse, workloadsv1.ReasonCreateDenied, "set its WORKLOADS_IMAGE"},
 		"the image of the meter cannot be pulled": {func(s *decide.Snapshot) {
@@ -129,6 +137,10 @@ func TestHowItsDatabaseStands(t *testing.T) {
 			plan := decide.Decide(s)
 			g.Expect(condition(&plan, workloadsv1.ConditionDatabaseReady).Reason).To(Equal(c.reason))
 			g.Expect(plan.Database != nil).To(Equal(c.writes))
+			switch c.reason {
+			case workloadsv1.ReasonDatabaseTypeChanged, workloadsv1.ReasonDatabaseTypeUnknown, workloadsv1.ReasonNameTaken:
+				g.Expect(plan.Deployment).To(BeNil(), "its variables stay")
+			}
 		})
 	}
 }

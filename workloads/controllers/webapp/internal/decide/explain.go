@@ -52,6 +52,9 @@ var rules = []rule{
 			return fmt.Sprintf("AppConfig %q does not exist, or has no ConfigMap yet: create it, or change spec.configName.", d.WebApp.Spec.ConfigName)
 		}, unwatched: true,
 	},
+	databaseRule(workloadsv1.ReasonNameTaken),
+	databaseRule(workloadsv1.ReasonDatabaseTypeUnknown),
+	databaseRule(workloadsv1.ReasonDatabaseTypeChanged),
 	{
 		when: (*decision).lacksMeter, reason: workloadsv1.ReasonCreateDenied,
 		message: func(*decision) string {
@@ -106,6 +109,15 @@ var rules = []rule{
 	},
 }
 
+// databaseRule says that the application stays as it is, for a reason of its database.
+func databaseRule(reason string) rule {
+	return rule{
+		when:    func(d *decision) bool { return d.lacksDatabase().reason == reason },
+		reason:  reason,
+		message: func(d *decision) string { return d.databaseProblem().message }, unwatched: reason == workloadsv1.ReasonNameTaken,
+	}
+}
+
 // settled reports whether all Pods are those of the spec of now. Of how many there are to be, one
 // that is ready answers.
 func (d *decision) settled() bool {
@@ -156,18 +168,12 @@ func (d *decision) explainDatabase() {
 	set := func(is bool, reason, message string, unwatched bool) {
 		d.set(workloadsv1.ConditionDatabaseReady, is, reason, message, unwatched)
 	}
-	name, ready := d.WebApp.DatabaseName(), d.databaseReady()
+	name, ready, problem := d.WebApp.DatabaseName(), d.databaseReady(), d.databaseProblem()
 	switch {
 	case d.WebApp.Spec.DBImage == "":
 		set(true, workloadsv1.ReasonNoDatabase, "The application has no database, because spec.dbImage is absent.", false)
-	case d.databaseIsAnothers():
-		set(false, workloadsv1.ReasonNameTaken, fmt.Sprintf("Database %q belongs to another user, and is left alone: delete or rename it, or create a WebApp of another name.", name), true)
-	case d.WebApp.Engine() == "":
-		set(false, workloadsv1.ReasonDatabaseTypeUnknown,
-			fmt.Sprintf("The name of image %q does not say which engine it is: set spec.dbType to mongo, mysql or postgres.", d.WebApp.Spec.DBImage), false)
-	case d.changesEngine():
-		set(false, workloadsv1.ReasonDatabaseTypeChanged, fmt.Sprintf("Image %q is of another engine than the data, which is of %s, and the database goes on as it is: "+
-			"correct spec.dbImage, or create another WebApp.", d.WebApp.Spec.DBImage, d.Database.Spec.Type), false)
+	case problem.reason != "":
+		set(false, problem.reason, problem.message, problem.reason == workloadsv1.ReasonNameTaken)
 	case d.refused(OfDatabase) != "":
 		set(false, workloadsv1.ReasonCreateDenied, d.refused(OfDatabase), true)
 	case ready == nil:
@@ -180,12 +186,15 @@ func (d *decision) explainDatabase() {
 func (d *decision) explainScaling() {
 	switch {
 	case d.handsOff():
-		remedy := "delete it, or let it target the WebApp, so that it sets spec.replicas"
-		if d.WebApp.Spec.AutoScaleEnabled {
-			remedy = "delete it, or set spec.autoScaleEnabled to false"
+		says := "decides how many Pods there are: delete it, or let it target the WebApp, so that it sets spec.replicas"
+		switch {
+		case d.Autoscaler.OfDeployment && d.WebApp.Spec.AutoScaleEnabled:
+			says = "decides how many Pods there are: delete it, or set spec.autoScaleEnabled to false"
+		case d.WebApp.Spec.AutoScaleEnabled:
+			says = "targets the WebApp, and the number of Pods stays while both are on: delete it, or set spec.autoScaleEnabled to false, and it decides"
 		}
-		d.set(workloadsv1.ConditionScalingActive, false, workloadsv1.ReasonAutoscalerPresent, fmt.Sprintf(
-			"HorizontalPodAutoscaler %q decides how many Pods there are: %s.", d.Autoscaler.Name, remedy), false)
+		d.set(workloadsv1.ConditionScalingActive, false, workloadsv1.ReasonAutoscalerPresent,
+			fmt.Sprintf("HorizontalPodAutoscaler %q %s.", d.Autoscaler.Name, says), false)
 	case !d.WebApp.Spec.AutoScaleEnabled:
 		d.conditions().Remove(workloadsv1.ConditionScalingActive)
 	case d.refused(OfScale) != "":

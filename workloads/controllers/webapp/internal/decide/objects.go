@@ -76,13 +76,43 @@ func (d *decision) databaseIsAnothers() bool {
 	return d.Database != nil && !render.Owner(d.WebApp).IsOurs(d.Database)
 }
 
+// lacksDatabase is why the Deployment stays as it is: with what the spec says now, an application that runs would reach no
+// database, and one that is new that of another user.
+func (d *decision) lacksDatabase() problem {
+	if found := d.databaseProblem(); d.Deployment != nil || found.reason == workloadsv1.ReasonNameTaken {
+		return found
+	}
+	return problem{}
+}
+
+// databaseProblem is why there is no Database as the spec asks for it; empty if there can be one.
+func (d *decision) databaseProblem() problem {
+	name := d.WebApp.DatabaseName()
+	switch {
+	case d.WebApp.Spec.DBImage == "":
+		return problem{}
+	case d.databaseIsAnothers():
+		return problem{workloadsv1.ReasonNameTaken, fmt.Sprintf(
+			"Database %q belongs to another user, and is left alone: delete or rename it, or create a WebApp of another name.", name)}
+	case d.WebApp.Engine() == "":
+		return problem{workloadsv1.ReasonDatabaseTypeUnknown, fmt.Sprintf(
+			"The name of image %q does not say which engine it is: set spec.dbType to mongo, mysql or postgres.", d.WebApp.Spec.DBImage)}
+	case d.changesEngine():
+		return problem{workloadsv1.ReasonDatabaseTypeChanged, fmt.Sprintf("Image %q is of another engine than the data, which is of %s, and the database goes on as it is: "+
+			"correct spec.dbImage, or create another WebApp.", d.WebApp.Spec.DBImage, d.Database.Spec.Type)}
+	default:
+		return problem{}
+	}
+}
+
 func (d *decision) changesEngine() bool {
 	return d.Database != nil && d.WebApp.Engine() != "" && d.Database.Spec.Type != d.WebApp.Engine()
 }
 
-// run writes the Deployment. Without the settings, or the meter, what runs stays as it is.
+// run writes the Deployment. Without the settings, the meter or the database that the spec asks for, what runs stays
+// as it is.
 func (d *decision) run() {
-	if d.blocked() || d.lacksConfig() || d.lacksMeter() {
+	if d.blocked() || d.lacksConfig() || d.lacksMeter() || d.lacksDatabase().reason != "" {
 		return
 	}
 	wanted := render.Deployment(d.WebApp, d.Config, d.MeterImage, d.replicas())

@@ -68,12 +68,17 @@ func spread(a *workloadsv1.WebApp, by string) corev1.TopologySpreadConstraint {
 // still send requests: most applications end at once when they are asked to.
 func application(a *workloadsv1.WebApp, config string) corev1.Container {
 	port := portHTTP
+	ports := []corev1.ContainerPort{{Name: portHTTP, ContainerPort: a.Spec.Port, Protocol: corev1.ProtocolTCP}}
 	if a.IsMetered() {
+		// That of the meter stands here as well: Kubernetes finds the names of ports of sidecars only since 1.33
+		// (kubernetes/kubernetes#128850), and here in every version.
 		port = portApp
+		ports[0].Name = portApp
+		ports = append(ports, corev1.ContainerPort{Name: portHTTP, ContainerPort: metering.Port, Protocol: corev1.ProtocolTCP})
 	}
 	made := corev1.Container{
 		Name: AppContainer, Image: a.Spec.Image, Env: variables(a), Resources: resources(&a.Spec.Pod.Resources),
-		Ports: []corev1.ContainerPort{{Name: port, ContainerPort: a.Spec.Port, Protocol: corev1.ProtocolTCP}},
+		Ports: ports,
 		ReadinessProbe: &corev1.Probe{
 			ProbeHandler:  corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString(port)}},
 			PeriodSeconds: 2, TimeoutSeconds: 2, FailureThreshold: 2,
@@ -95,11 +100,8 @@ func meter(a *workloadsv1.WebApp, image string) corev1.Container {
 	return corev1.Container{
 		Name: metering.ContainerName, Image: image, RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
 		Command: []string{"/meter", fmt.Sprintf("--app-port=%d", a.Spec.Port), "--drain=0s"},
-		Ports: []corev1.ContainerPort{
-			{Name: portHTTP, ContainerPort: metering.Port, Protocol: corev1.ProtocolTCP},
-			{Name: metering.MetricsPortName, ContainerPort: metering.MetricsPort, Protocol: corev1.ProtocolTCP},
-		},
-		Env: []corev1.EnvVar{{Name: "GOMEMLIMIT", Value: "100MiB"}},
+		Ports:   []corev1.ContainerPort{{Name: metering.MetricsPortName, ContainerPort: metering.MetricsPort, Protocol: corev1.ProtocolTCP}},
+		Env:     []corev1.EnvVar{{Name: "GOMEMLIMIT", Value: "100MiB"}},
 		Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")},
 			Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")},
