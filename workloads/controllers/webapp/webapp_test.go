@@ -71,7 +71,7 @@ func TestTheNumberOfPodsFollowsTheTraffic(t *testing.T) {
 	t.Cleanup(server.Close)
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
 	w.Expect(err).NotTo(HaveOccurred())
-	number, err := strconv.Atoi(port)
+	number, err := strconv.ParseInt(port, 10, 32)
 	w.Expect(err).NotTo(HaveOccurred())
 	a := w.webApp(scaling, func(s *workloadsv1.WebAppSpec) {
 		s.TrafficSource = &workloadsv1.TrafficSource{Port: int32(number), Path: "/metrics", Metric: "requests_total"}

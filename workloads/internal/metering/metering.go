@@ -6,10 +6,16 @@ const (
 	ContainerName = "meter"
 	// Port takes the traffic.
 	Port = 18080
-	// MetricsPort serves metrics and probes, and MetricsPortName is its name in the Pod.
-	MetricsPort, MetricsPortName = 18081, "meter-metrics"
-	// MetricsPath, ReadyPath and LivePath are what the second port serves.
-	MetricsPath, ReadyPath, LivePath = "/metrics", "/readyz", "/healthz"
+	// MetricsPort serves metrics and probes.
+	MetricsPort = 18081
+	// MetricsPortName is its name in the Pod.
+	MetricsPortName = "meter-metrics"
+	// MetricsPath has the metrics.
+	MetricsPath = "/metrics"
+	// ReadyPath says whether the application listens.
+	ReadyPath = "/readyz"
+	// LivePath says that the meter runs.
+	LivePath = "/healthz"
 	// MetricRequests counts the HTTP requests that were taken; an upgraded connection is one.
 	MetricRequests = "webapp_meter_requests_total"
 	// MetricInFlight is how many requests hold a place.

@@ -60,9 +60,12 @@ type Autoscaler struct {
 type Subject string
 
 const (
-	// OfApplication is what runs the application, OfDatabase its database, and OfScale how many Pods
-	// there are.
-	OfApplication, OfDatabase, OfScale Subject = "application", "database", "scale"
+	// OfApplication is what runs the application.
+	OfApplication Subject = "application"
+	// OfDatabase is its database.
+	OfDatabase Subject = "database"
+	// OfScale is how many Pods there are.
+	OfScale Subject = "scale"
 )
 
 // Refusal is a write that the API server does not accept until a person changes something.

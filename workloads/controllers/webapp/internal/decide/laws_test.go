@@ -307,7 +307,7 @@ func TestBadInputNeverTakesAwayWhatRuns(t *testing.T) {
 }
 
 func TestAServiceIsBornProtectedOrItIsSaidWhyNot(t *testing.T) {
-	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+	eachWorld(t, func(g Gomega, _ *decide.Snapshot, plan *decide.Plan) {
 		if plan.Service == nil || plan.Fallback.Apply != nil {
 			return
 		}
@@ -318,7 +318,7 @@ func TestAServiceIsBornProtectedOrItIsSaidWhyNot(t *testing.T) {
 // What no watch reports is looked for again: ever more seldom, and never not at all.
 func TestWhatNoWatchReportsIsLookedForAgain(t *testing.T) {
 	looked := 0
-	eachWorld(t, func(g Gomega, s *decide.Snapshot, plan *decide.Plan) {
+	eachWorld(t, func(g Gomega, _ *decide.Snapshot, plan *decide.Plan) {
 		if isBlocked(plan) && condition(plan, workloadsv1.ConditionReady).Reason == workloadsv1.ReasonNameTaken {
 			looked++
 			g.Expect(plan.RecheckAfter).To(And(BeNumerically(">", 0), BeNumerically("<=", 8*time.Minute)))

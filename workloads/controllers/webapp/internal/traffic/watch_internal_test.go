@@ -46,7 +46,7 @@ func newWorld(t *testing.T, answer http.HandlerFunc, pods ...client.Object) *wor
 	t.Cleanup(server.Close)
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
 	w.Expect(err).NotTo(HaveOccurred())
-	number, err := strconv.Atoi(port)
+	number, err := strconv.ParseInt(port, 10, 32)
 	w.Expect(err).NotTo(HaveOccurred())
 	w.target = Target{Port: int32(number), Path: "/metrics", Metric: counter}
 	w.watch = NewWatch(fake.NewClientBuilder().WithObjects(pods...).Build(), w.clock)
