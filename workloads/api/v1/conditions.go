@@ -9,7 +9,7 @@ const (
 	//	True:  Running, StorageDenied
 	//	False: Starting, Replacing, Suspended, CreateDenied, NameTaken, SecretInvalid,
 	//	       ImagePullFailing, PodFailing, Unschedulable, StoragePending, StorageTerminating,
-	//	       NodeLost
+	//	       NodeLost; of a WebApp also ConfigMissing, DatabaseTypeUnknown, DatabaseTypeChanged
 	ConditionReady = "Ready"
 
 	// ConditionProtected is True while a fallback answers, or would at once, for the

@@ -75,6 +75,7 @@ var reasons = map[string][]string{
 	"Ready/True": {workloadsv1.ReasonRunning},
 	"Ready/False": {
 		workloadsv1.ReasonStarting, workloadsv1.ReasonReplacing, workloadsv1.ReasonSuspended, workloadsv1.ReasonCreateDenied, workloadsv1.ReasonNameTaken,
+		workloadsv1.ReasonDatabaseTypeUnknown, workloadsv1.ReasonDatabaseTypeChanged,
 		workloadsv1.ReasonConfigMissing, workloadsv1.ReasonImagePullFailing, workloadsv1.ReasonPodFailing, workloadsv1.ReasonUnschedulable,
 	},
 	"Protected/False":    {workloadsv1.ReasonFallbackNone, workloadsv1.ReasonFallbackPending, workloadsv1.ReasonNameTaken},

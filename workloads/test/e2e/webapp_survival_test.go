@@ -140,7 +140,7 @@ func (d *database) losePod() {
 func survivalTable(losses []*loss) string {
 	text := &strings.Builder{}
 	fmt.Fprintf(text, "Two Pods, MySQL with a volume, one node; %d requests per second, each on a new connection.\n\n", fewVisitors)
-	fmt.Fprint(text, "| It loses | Requests | by the application | by the page | without an answer | longest gap | Availability |\n|---|---|---|---|---|---|---|\n")
+	fmt.Fprint(text, "| It loses | Requests | by the application | by the page | without an answer | longest gap | Answered |\n|---|---|---|---|---|---|---|\n")
 	for _, l := range losses {
 		of := countAnswers(l.seen)
 		fmt.Fprintf(text, "| %s | %d | %d | %d | %d | %.2f s | %.2f %% |\n", l.of, of.requests, of.application, of.page, of.none,
