@@ -73,11 +73,12 @@ func New(options Options) *Meter {
 
 // Run serves until the context ends and the drain after it is over.
 func (m *Meter) Run(ctx context.Context) error {
-	traffic, err := net.Listen("tcp", m.options.Listen)
+	var listen net.ListenConfig
+	traffic, err := listen.Listen(ctx, "tcp", m.options.Listen)
 	if err != nil {
 		return fmt.Errorf("listen for traffic: %w", err)
 	}
-	metrics, err := net.Listen("tcp", m.options.Metrics)
+	metrics, err := listen.Listen(ctx, "tcp", m.options.Metrics)
 	if err != nil {
 		return errors.Join(fmt.Errorf("listen for metrics: %w", err), traffic.Close())
 	}
@@ -90,17 +91,17 @@ func (m *Meter) Run(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 	}
-	return errors.Join(m.drain(server), status.Close())
+	return errors.Join(m.drain(context.WithoutCancel(ctx), server), status.Close())
 }
 
 // drain goes on until no proxy sends anything, and then until what is under way is done. Kubernetes
 // ends the process after the grace period of the Pod.
-func (m *Meter) drain(server *http.Server) error {
+func (m *Meter) drain(ctx context.Context, server *http.Server) error {
 	server.SetKeepAlivesEnabled(false)
 	timer := time.NewTimer(m.options.Drain)
 	defer timer.Stop()
 	<-timer.C
-	if err := server.Shutdown(context.Background()); err != nil {
+	if err := server.Shutdown(ctx); err != nil {
 		return fmt.Errorf("drain: %w", err)
 	}
 	m.places.wait() // For upgraded connections, of which a server knows nothing.
