@@ -7,6 +7,11 @@ import (
 	"time"
 )
 
+// idleAppTimeout is shorter than that of the usual applications: gunicorn closes an idle connection after two
+// seconds, and Node.js after five. A POST that is sent while the application closes is lost, as only what
+// is safe to repeat is sent again.
+const idleAppTimeout = time.Second
+
 // backend reaches the application with the protocol of the client.
 type backend struct{ plain, multiplexed *http.Transport }
 
@@ -21,7 +26,7 @@ func newBackend(app string) *backend {
 				dialer := net.Dialer{Timeout: 5 * time.Second}
 				return dialer.DialContext(ctx, "tcp", app)
 			},
-			Protocols: protocols, DisableCompression: true, MaxIdleConnsPerHost: 256, IdleConnTimeout: 30 * time.Second,
+			Protocols: protocols, DisableCompression: true, MaxIdleConnsPerHost: 256, IdleConnTimeout: idleAppTimeout,
 			MaxResponseHeaderBytes: 256 << 10, ReadBufferSize: 4 << 10, WriteBufferSize: 4 << 10,
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/critical-service/operator/workloads/internal/metering"
@@ -19,12 +20,14 @@ import (
 
 // The bounds of what a client can take. The container has 128 MiB.
 const (
-	maxInFlight       = 1024
-	maxConnections    = 1536
-	maxHeaderBytes    = 32 << 10
-	maxHeaderFields   = 128
-	maxStreams        = 16
-	placesOfMultiplex = 8
+	maxInFlight = 1024
+	// maxWaiting is how many requests wait for their bodies, which they do without a place.
+	maxWaiting      = 1024
+	maxConnections  = 1536
+	maxHeaderBytes  = 32 << 10
+	maxHeaderFields = 128
+	// maxStreams is how many requests a connection of HTTP/2 carries at once: an ingress may have only one.
+	maxStreams = 128
 	// maxStatusConnections is how many there are for metrics and probes: more than ask at once.
 	maxStatusConnections = 32
 	headerTimeout        = 10 * time.Second
@@ -50,14 +53,17 @@ type Options struct {
 
 // Meter counts requests.
 type Meter struct {
-	options Options
-	places  *places
-	proxy   *httputil.ReverseProxy
+	options         Options
+	waiting, places *places
+	// total is how many requests there were, including those that found no place: they are the
+	// traffic that asks for more Pods.
+	total atomic.Int64
+	proxy *httputil.ReverseProxy
 }
 
 // New makes a Meter.
 func New(options Options) *Meter {
-	m := &Meter{options: options, places: newPlaces(maxInFlight)}
+	m := &Meter{options: options, waiting: newPlaces(maxWaiting), places: newPlaces(maxInFlight)}
 	m.proxy = &httputil.ReverseProxy{
 		Rewrite: m.rewrite, Transport: newBackend(options.App), FlushInterval: -1,
 		ErrorHandler: m.failed, ErrorLog: slog.NewLogLogger(options.Log.Handler(), slog.LevelDebug),
@@ -67,11 +73,12 @@ func New(options Options) *Meter {
 
 // Run serves until the context ends and the drain after it is over.
 func (m *Meter) Run(ctx context.Context) error {
-	traffic, err := net.Listen("tcp", m.options.Listen)
+	var listen net.ListenConfig
+	traffic, err := listen.Listen(ctx, "tcp", m.options.Listen)
 	if err != nil {
 		return fmt.Errorf("listen for traffic: %w", err)
 	}
-	metrics, err := net.Listen("tcp", m.options.Metrics)
+	metrics, err := listen.Listen(ctx, "tcp", m.options.Metrics)
 	if err != nil {
 		return errors.Join(fmt.Errorf("listen for metrics: %w", err), traffic.Close())
 	}
@@ -84,17 +91,17 @@ func (m *Meter) Run(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 	}
-	return errors.Join(m.drain(server), status.Close())
+	return errors.Join(m.drain(context.WithoutCancel(ctx), server), status.Close())
 }
 
 // drain goes on until no proxy sends anything, and then until what is under way is done. Kubernetes
 // ends the process after the grace period of the Pod.
-func (m *Meter) drain(server *http.Server) error {
+func (m *Meter) drain(ctx context.Context, server *http.Server) error {
 	server.SetKeepAlivesEnabled(false)
 	timer := time.NewTimer(m.options.Drain)
 	defer timer.Stop()
 	<-timer.C
-	if err := server.Shutdown(context.Background()); err != nil {
+	if err := server.Shutdown(ctx); err != nil {
 		return fmt.Errorf("drain: %w", err)
 	}
 	m.places.wait() // For upgraded connections, of which a server knows nothing.
@@ -109,10 +116,9 @@ func (m *Meter) server() *http.Server {
 	return &http.Server{
 		Handler: http.HandlerFunc(m.serve), Protocols: protocols,
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		HTTP2:       &http.HTTP2Config{MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 64 << 10},
-		ConnState:   connections.changed,
-		ConnContext: func(ctx context.Context, _ net.Conn) context.Context { return withPlaces(ctx, placesOfMultiplex) },
-		ErrorLog:    slog.NewLogLogger(m.options.Log.Handler(), slog.LevelDebug),
+		HTTP2:     &http.HTTP2Config{MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 64 << 10},
+		ConnState: connections.changed,
+		ErrorLog:  slog.NewLogLogger(m.options.Log.Handler(), slog.LevelDebug),
 	}
 }
 
@@ -124,23 +130,36 @@ func (m *Meter) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "too many header fields", http.StatusRequestHeaderFieldsTooLarge)
 		return
 	}
+	arrived, ok := m.waiting.take()
+	if !ok {
+		m.refuse(w)
+		return
+	}
 	body, err := awaited(control, r)
+	arrived()
 	if err != nil {
 		w.Header().Set("Connection", "close")
 		http.Error(w, "the body of the request does not come", http.StatusRequestTimeout)
 		return
 	}
 	r.Body = body
-	leave, ok := m.places.take(r)
+	leave, ok := m.places.take()
 	if !ok {
-		w.Header().Set("Retry-After", "1")
-		http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
+		m.refuse(w)
 		return
 	}
 	defer leave()
+	m.total.Add(1)
 	// What is left in buffers when this ends has a deadline, too.
 	defer func() { _ = control.SetWriteDeadline(time.Now().Add(progressTimeout)) }()
 	m.proxy.ServeHTTP(&patient{w, control}, r)
+}
+
+// refuse answers a request that finds no place.
+func (m *Meter) refuse(w http.ResponseWriter) {
+	m.total.Add(1)
+	w.Header().Set("Retry-After", "1")
+	http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
 }
 
 // fields counts header fields: many small ones cost more than their bytes.
@@ -187,7 +206,7 @@ func (m *Meter) statusServer() *http.Server {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		_, _ = fmt.Fprintf(w, "# HELP %[1]s HTTP requests that were taken.\n# TYPE %[1]s counter\n%[1]s %[2]d\n"+
 			"# HELP %[3]s HTTP requests under way.\n# TYPE %[3]s gauge\n%[3]s %[4]d\n",
-			metering.MetricRequests, m.places.total.Load(), metering.MetricInFlight, m.places.taken())
+			metering.MetricRequests, m.total.Load(), metering.MetricInFlight, m.places.taken())
 	})
 	mux.HandleFunc("GET "+metering.LivePath, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	mux.HandleFunc("GET "+metering.ReadyPath, func(w http.ResponseWriter, r *http.Request) {

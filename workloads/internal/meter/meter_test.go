@@ -10,10 +10,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/critical-service/operator/workloads/internal/meter"
 	"github.com/critical-service/operator/workloads/internal/metering"
@@ -99,7 +101,9 @@ func TestRequestsAreCountedAndPassUnchanged(t *testing.T) {
 func TestHTTP2ReachesTheApplicationAsSuchWithTrailers(t *testing.T) {
 	w := newWorld(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Trailer", "Grpc-Status")
-		_, _ = io.WriteString(rw, r.Proto)
+		if r.ProtoMajor == 2 {
+			_, _ = io.WriteString(rw, "HTTP/2.0")
+		}
 		rw.Header().Set("Grpc-Status", "0")
 	}))
 	protocols := &http.Protocols{}
@@ -112,6 +116,55 @@ func TestHTTP2ReachesTheApplicationAsSuchWithTrailers(t *testing.T) {
 	w.Expect(response.Body.Close()).To(Succeed())
 	w.Expect(string(body)).To(Equal("HTTP/2.0"))
 	w.Expect(response.Trailer.Get("Grpc-Status")).To(Equal("0"))
+}
+
+// An ingress may have one connection to a Pod.
+func TestOneConnectionCarriesManyRequestsAtOnce(t *testing.T) {
+	const atOnce = 64
+	var entered atomic.Int64
+	all := make(chan struct{})
+	w := newWorld(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/together" {
+			return
+		}
+		if entered.Add(1) == atOnce {
+			close(all)
+		}
+		select {
+		case <-all:
+		case <-r.Context().Done():
+		}
+	}))
+	protocols := &http.Protocols{}
+	protocols.SetUnencryptedHTTP2(true)
+	var connections atomic.Int64
+	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+		Protocols: protocols,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			connections.Add(1)
+			return new(net.Dialer).DialContext(ctx, network, address)
+		},
+	}}
+	get := func(path string) (int, error) {
+		response, err := client.Get("http://" + w.traffic + path)
+		if err != nil {
+			return 0, err
+		}
+		return response.StatusCode, response.Body.Close()
+	}
+	w.Expect(get("/first")).To(Equal(http.StatusOK))
+	var together errgroup.Group
+	for range atOnce {
+		together.Go(func() error {
+			code, err := get("/together")
+			if err == nil && code != http.StatusOK {
+				err = fmt.Errorf("the answer is %d", code)
+			}
+			return err
+		})
+	}
+	w.Expect(together.Wait()).To(Succeed())
+	w.Expect(connections.Load()).To(Equal(int64(1)))
 }
 
 func TestAnUpgradedConnectionHoldsAPlace(t *testing.T) {
@@ -161,7 +214,13 @@ func TestWhatIsUnderWayEndsWell(t *testing.T) {
 	}()
 	<-entered
 	w.stop()
-	w.Eventually(func() error { _, err := net.Dial("tcp", w.traffic); return err }).Should(HaveOccurred(), "nothing new is taken")
+	w.Eventually(func() error {
+		connection, err := net.Dial("tcp", w.traffic)
+		if err != nil {
+			return err
+		}
+		return connection.Close() // One that is new and open would delay the end by seconds.
+	}).Should(HaveOccurred(), "nothing new is taken")
 	w.Expect(w.ended).NotTo(Receive())
 	close(release)
 	w.Eventually(answer).Should(Receive(Equal("done")))

@@ -2,6 +2,7 @@ package meter
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -58,7 +59,7 @@ func awaited(control *http.ResponseController, r *http.Request) (io.ReadCloser, 
 	}
 	waiting := &body{Closer: r.Body, control: control}
 	waiting.Reader = bufio.NewReaderSize(&patientReader{r.Body, control}, firstRead)
-	if _, err := waiting.Peek(1); err != nil && err != io.EOF {
+	if _, err := waiting.Peek(1); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	return waiting, nil
@@ -79,10 +80,9 @@ type patientReader struct {
 // has its own.
 func (p *patientReader) Read(data []byte) (int, error) {
 	read, err := p.Reader.Read(data)
-	switch {
-	case err == nil:
+	if err == nil {
 		_ = p.control.SetReadDeadline(time.Now().Add(progressTimeout))
-	default:
+	} else {
 		_ = p.control.SetReadDeadline(time.Time{})
 	}
 	return read, err
