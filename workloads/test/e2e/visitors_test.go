@@ -18,6 +18,9 @@ import (
 const (
 	// thePage is who answers a visitor with the page of a WebApp.
 	thePage = "page"
+	// late is how long a visitor waits. It is long, because on a machine that is busy with all the scenarios an answer may
+	// be late, and late is not lost.
+	late = 20 * time.Second
 	// fewVisitors is how many requests per second a scenario sends that does not scale by them.
 	fewVisitors = 20
 )
@@ -36,7 +39,7 @@ func (a *webApp) visited(path string, rate int) *visitors {
 	a.t.Helper()
 	ctx, cancel := context.WithCancel(a.ctx)
 	v := &visitors{webApp: a, stop: cancel, ended: make(chan error, 1)}
-	probe := prober.Prober{URL: a.url(path), Rate: rate, Timeout: awhile, Marks: map[string]string{pageSentence: thePage}}
+	probe := prober.Prober{URL: a.url(path), Rate: rate, Timeout: late, Marks: map[string]string{pageSentence: thePage}}
 	go func() {
 		v.ended <- probe.Run(ctx, func(result prober.Result) {
 			v.mutex.Lock()
