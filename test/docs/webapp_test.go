@@ -78,7 +78,7 @@ func TestTheFiguresOfWebAppsAreThoseOfTheCode(t *testing.T) {
 			"maxHeaderFields = 128\n": "at most 128 header fields", "maxHeaderBytes  = 32 << 10\n": "and 32 KiB of them",
 			"bodyTimeout = 5 * time.Second\n": "within 5 seconds gets 408", "progressTimeout = 30 * time.Second\n": "for 30 seconds (but in gRPC)",
 		},
-		"workloads/internal/metering/metering.go": {"= 18080,": "18080", "= 18081,": "18081"},
+		"workloads/internal/metering/metering.go": {"Port = 18080\n": "18080", "= 18081,": "18081"},
 		"workloads/api/v1/webapp.go":              {"DefaultMaxReplicas = 10\n": "Absent means 10"},
 	} {
 		source := read(g, file)

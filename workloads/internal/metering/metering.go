@@ -10,7 +10,7 @@ const (
 	MetricsPort, MetricsPortName = 18081, "meter-metrics"
 	// MetricsPath, ReadyPath and LivePath are what the second port serves.
 	MetricsPath, ReadyPath, LivePath = "/metrics", "/readyz", "/healthz"
-	// MetricRequests counts the HTTP requests that were taken; an upgraded connection is one.
+	// MetricRequests counts the HTTP requests, including those that find no place; an upgraded connection is one.
 	MetricRequests = "webapp_meter_requests_total"
 	// MetricInFlight is how many requests hold a place.
 	MetricInFlight = "webapp_meter_requests_in_flight"

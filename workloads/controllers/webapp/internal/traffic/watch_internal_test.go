@@ -203,6 +203,7 @@ func TestAWebAppWhosePodsHangDoesNotMakeAnotherUnknown(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			release := make(chan struct{})
+			defer close(release)
 			var slowly atomic.Int64
 			var pods []client.Object
 			for i := range 40 {
@@ -234,7 +235,6 @@ func TestAWebAppWhosePodsHangDoesNotMakeAnotherUnknown(t *testing.T) {
 			w.Expect(w.watch.Read(other, w.clock.Now()).Known).To(Equal(int32(40)))
 			w.Expect(slowly.Load()).To(Equal(int64(perWebApp)))
 			stop()
-			close(release)
 			w.Eventually(ended).Should(Receive(BeNil()))
 		})
 	}
@@ -250,6 +250,8 @@ func (w *world) isIdle(key types.NamespacedName) bool {
 // WebApps of one namespace have no more places together than it has.
 func TestManyWebAppsOfANamespaceShareItsPlaces(t *testing.T) {
 	release := make(chan struct{})
+	free := sync.OnceFunc(func() { close(release) })
+	defer free()
 	var pods []client.Object
 	for i := range 8 {
 		pods = append(pods, pod("shop", "a", of(strconv.Itoa(i))))
@@ -266,7 +268,7 @@ func TestManyWebAppsOfANamespaceShareItsPlaces(t *testing.T) {
 	}
 	w.Eventually(w.asked.Load).Should(Equal(int64(perNamespace)))
 	w.Consistently(w.asked.Load).Should(Equal(int64(perNamespace)))
-	close(release)
+	free()
 	rounds.Wait()
 	w.Expect(w.asked.Load()).To(Equal(int64(8)))
 
