@@ -62,7 +62,7 @@ func TestTheFiguresOfWebAppsAreThoseOfTheCode(t *testing.T) {
 		},
 		webAppController + "/internal/traffic/watch.go": {
 			"period, timeout = 5 * time.Second, 2 * time.Second\n": "every 5 seconds, for 2 seconds",
-			"perNamespace, atOnce = 2, 16\n":                       "at most 16 at once and 2 of a namespace",
+			"perWebApp, perNamespace, atOnce = 2, 4, 32\n":         "at most 32 at once, 4 of a namespace and 2 of a WebApp",
 		},
 		webAppController + "/internal/traffic/counter.go": {"maxBody, maxLine = 1 << 20,": "and 1 MiB at most"},
 		webAppController + "/internal/traffic/series.go": {
@@ -73,12 +73,12 @@ func TestTheFiguresOfWebAppsAreThoseOfTheCode(t *testing.T) {
 			"drain int64 = 15\n": "goes on serving for 15 seconds", "gracePeriod int64 = 60\n": "15 seconds after its Pod, and has 45 more",
 			`resource.MustParse("32Mi")`: "32 MiB of memory",
 		},
-		"workloads/internal/meter/meter.go":       {
+		"workloads/internal/meter/meter.go": {
 			"maxInFlight = 1024\n": "takes 1,024 requests at once", "maxConnections  = 1536\n": "more than 1,536 connections",
 			"maxHeaderFields = 128\n": "at most 128 header fields", "maxHeaderBytes  = 32 << 10\n": "and 32 KiB of them",
 			"bodyTimeout = 5 * time.Second\n": "within 5 seconds gets 408", "progressTimeout = 30 * time.Second\n": "for 30 seconds (but in gRPC)",
 		},
-		"workloads/internal/metering/metering.go": {"= 18080,": "18080", "= 18081,": "18081"},
+		"workloads/internal/metering/metering.go": {"\tPort = 18080\n": "18080", "MetricsPort = 18081\n": "18081"},
 		"workloads/api/v1/webapp.go":              {"DefaultMaxReplicas = 10\n": "Absent means 10"},
 	} {
 		source := read(g, file)

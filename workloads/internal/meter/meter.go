@@ -204,7 +204,7 @@ func (m *Meter) statusServer() *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+metering.MetricsPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		_, _ = fmt.Fprintf(w, "# HELP %[1]s HTTP requests that were taken.\n# TYPE %[1]s counter\n%[1]s %[2]d\n"+
+		_, _ = fmt.Fprintf(w, "# HELP %[1]s HTTP requests, including those that found no place.\n# TYPE %[1]s counter\n%[1]s %[2]d\n"+
 			"# HELP %[3]s HTTP requests under way.\n# TYPE %[3]s gauge\n%[3]s %[4]d\n",
 			metering.MetricRequests, m.total.Load(), metering.MetricInFlight, m.places.taken())
 	})

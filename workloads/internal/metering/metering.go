@@ -16,7 +16,7 @@ const (
 	ReadyPath = "/readyz"
 	// LivePath says that the meter runs.
 	LivePath = "/healthz"
-	// MetricRequests counts the HTTP requests that were taken; an upgraded connection is one.
+	// MetricRequests counts the HTTP requests, including those that find no place; an upgraded connection is one.
 	MetricRequests = "webapp_meter_requests_total"
 	// MetricInFlight is how many requests hold a place.
 	MetricInFlight = "webapp_meter_requests_in_flight"

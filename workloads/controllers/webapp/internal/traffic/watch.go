@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -30,9 +31,9 @@ import (
 const (
 	// period is how often every Pod is asked, and timeout how long it may take to answer.
 	period, timeout = 5 * time.Second, 2 * time.Second
-	// perNamespace is how many Pods of one namespace are asked at the same time, and atOnce how many
-	// in all: Pods that do not answer delay those of their own namespace, and few others.
-	perNamespace, atOnce = 2, 16
+	// How many Pods of one WebApp, of one namespace and in all are asked at the same time: Pods that
+	// do not answer delay those of their own WebApp, and few others.
+	perWebApp, perNamespace, atOnce = 2, 4, 32
 	// maxPods is how many Pods of one WebApp are asked: as many as it may have.
 	maxPods = 500
 )
@@ -53,8 +54,10 @@ type Watch struct {
 
 	mu       sync.Mutex
 	followed map[types.NamespacedName]*app
-	// busy are the namespaces whose Pods are still being asked.
-	busy map[string]bool
+	// busy are the WebApps whose Pods are still being asked.
+	busy map[types.NamespacedName]bool
+	// namespaces are the places of each namespace of a WebApp.
+	namespaces map[string]chan struct{}
 }
 
 // app is what is known of one WebApp.
@@ -83,7 +86,7 @@ func NewWatch(pods client.Reader, now clock.WithTicker) *Watch {
 				MaxIdleConns: 2 * atOnce, MaxIdleConnsPerHost: 1, IdleConnTimeout: 3 * period,
 			},
 		},
-		followed: map[types.NamespacedName]*app{}, busy: map[string]bool{},
+		followed: map[types.NamespacedName]*app{}, busy: map[types.NamespacedName]bool{}, namespaces: map[string]chan struct{}{},
 	}
 }
 
@@ -156,8 +159,8 @@ func (w *Watch) Start(ctx context.Context) error {
 	var rounds sync.WaitGroup
 	defer rounds.Wait()
 	for {
-		for namespace, keys := range w.due() {
-			rounds.Go(func() { w.round(ctx, namespace, keys) })
+		for _, key := range w.due() {
+			rounds.Go(func() { w.round(ctx, key) })
 		}
 		select {
 		case <-ctx.Done():
@@ -167,47 +170,69 @@ func (w *Watch) Start(ctx context.Context) error {
 	}
 }
 
-// due are the WebApps to ask for, by namespace: those whose last round is over.
-func (w *Watch) due() map[string][]types.NamespacedName {
+// due are the WebApps to ask for: those whose last round is over.
+func (w *Watch) due() []types.NamespacedName {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	due := map[string][]types.NamespacedName{}
+	var due []types.NamespacedName
+	used := map[string]bool{}
 	for key := range w.followed {
-		if !w.busy[key.Namespace] {
-			due[key.Namespace] = append(due[key.Namespace], key)
+		used[key.Namespace] = true
+		if !w.busy[key] {
+			w.busy[key] = true
+			due = append(due, key)
 		}
 	}
-	for namespace := range due {
-		w.busy[namespace] = true
-	}
+	maps.DeleteFunc(w.namespaces, func(namespace string, places chan struct{}) bool { return !used[namespace] && len(places) == 0 })
 	return due
 }
 
-// round asks all Pods of the WebApps of one namespace.
-func (w *Watch) round(ctx context.Context, namespace string, keys []types.NamespacedName) {
+// round asks all Pods of a WebApp.
+func (w *Watch) round(ctx context.Context, key types.NamespacedName) {
 	defer func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		delete(w.busy, namespace)
+		delete(w.busy, key)
 	}()
+	target, pods, err := w.ready(ctx, key)
+	if err != nil {
+		return // The cache fails only while the operator stops or has not started.
+	}
+	places := w.placesOf(key.Namespace)
 	var asking errgroup.Group
-	asking.SetLimit(perNamespace)
-	for _, key := range keys {
-		target, pods, err := w.ready(ctx, key)
-		if err != nil {
-			continue // The cache fails only while the operator stops or has not started.
-		}
-		for i := range pods {
-			pod := &pods[i]
-			asking.Go(func() error {
-				w.ask(ctx, key, target, pod)
+	asking.SetLimit(perWebApp)
+	for i := range pods {
+		asking.Go(func() error {
+			if !take(ctx, places) {
 				return nil
-			})
-		}
+			}
+			defer func() { <-places }()
+			w.ask(ctx, key, target, &pods[i])
+			return nil
+		})
 	}
 	_ = asking.Wait()
-	for _, key := range keys {
-		w.wake(key)
+	w.wake(key)
+}
+
+func (w *Watch) placesOf(namespace string) chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	places := w.namespaces[namespace]
+	if places == nil {
+		places = make(chan struct{}, perNamespace)
+		w.namespaces[namespace] = places
+	}
+	return places
+}
+
+// take waits for a place, unless the context ends before.
+func take(ctx context.Context, places chan struct{}) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case places <- struct{}{}:
+		return true
 	}
 }
 
@@ -273,12 +298,10 @@ func mayBeAsked(pod *corev1.Pod) bool {
 
 // ask asks one Pod, and keeps what it says.
 func (w *Watch) ask(ctx context.Context, key types.NamespacedName, target Target, pod *corev1.Pod) {
-	select {
-	case <-ctx.Done():
+	if !take(ctx, w.places) {
 		return
-	case w.places <- struct{}{}:
-		defer func() { <-w.places }()
 	}
+	defer func() { <-w.places }()
 	count, err := w.count(ctx, pod.Status.PodIP, target)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).V(1).Info("a Pod does not say how much it served", "webapp", key, "pod", pod.Name, "error", err.Error())

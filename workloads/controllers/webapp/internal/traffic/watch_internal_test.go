@@ -63,7 +63,7 @@ func (w *world) follow(namespace string) {
 
 // round asks once for the WebApp of a namespace.
 func (w *world) round(namespace string) {
-	w.watch.round(context.Background(), namespace, []types.NamespacedName{key(namespace)})
+	w.watch.round(context.Background(), key(namespace))
 	w.clock.Step(period)
 }
 
@@ -185,41 +185,105 @@ func TestAnAnswerIsNotTrusted(t *testing.T) {
 	}
 }
 
-// Pods that do not answer hold places of their own namespace only.
-func TestASlowNamespaceDoesNotDelayAnother(t *testing.T) {
-	release := make(chan struct{})
-	var slowly atomic.Int64
-	pods := []client.Object{pod("fast", "a")}
-	for i := range 40 {
-		pods = append(pods, pod("slow", strconv.Itoa(i)))
+// of makes a Pod one of another WebApp.
+func of(name string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Labels[workloadsv1.LabelWebApp] = name
+		p.OwnerReferences[0].Name = name + "-5d4f"
+		p.UID += types.UID(name)
+		p.Name = name + "-" + p.Name
 	}
-	var fast atomic.Bool
+}
+
+// Pods that do not answer hold places of their own WebApp only.
+func TestAWebAppWhosePodsHangDoesNotMakeAnotherUnknown(t *testing.T) {
+	for sentence, other := range map[string]types.NamespacedName{
+		"in its namespace": {Namespace: "slow", Name: "other"},
+		"in another one":   {Namespace: "fast", Name: "other"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			release := make(chan struct{})
+			defer close(release)
+			var slowly atomic.Int64
+			var pods []client.Object
+			for i := range 40 {
+				pods = append(pods, pod("slow", strconv.Itoa(i)), pod(other.Namespace, strconv.Itoa(i), of(other.Name)))
+			}
+			w := newWorld(t, func(rw http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/hangs" {
+					slowly.Add(1)
+					<-release
+				}
+				_, _ = io.WriteString(rw, counter+" 1\n")
+			}, pods...)
+			// Those that hang do so for as long as the test needs.
+			w.watch.client.Timeout = time.Minute
+			hangs := w.target
+			hangs.Path = "/hangs"
+			w.watch.Follow(key("slow"), "1", hangs)
+			w.watch.Follow(other, "2", w.target)
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- w.watch.Start(ctx) }()
+			w.Eventually(slowly.Load).Should(Equal(int64(perWebApp)))
+			for asked := int64(40); asked <= 80; asked += 40 {
+				w.Eventually(w.asked.Load).Should(Equal(asked + perWebApp))
+				w.Eventually(w.isIdle).WithArguments(other).Should(BeTrue())
+				w.Eventually(w.clock.HasWaiters).Should(BeTrue())
+				w.clock.Step(period)
+			}
+			w.Expect(w.watch.Read(other, w.clock.Now()).Known).To(Equal(int32(40)))
+			w.Expect(slowly.Load()).To(Equal(int64(perWebApp)))
+			stop()
+			w.Eventually(ended).Should(Receive(BeNil()))
+		})
+	}
+}
+
+// isIdle reports whether no round of a WebApp is under way.
+func (w *world) isIdle(key types.NamespacedName) bool {
+	w.watch.mu.Lock()
+	defer w.watch.mu.Unlock()
+	return !w.watch.busy[key]
+}
+
+// WebApps of one namespace have no more places together than it has.
+func TestManyWebAppsOfANamespaceShareItsPlaces(t *testing.T) {
+	release := make(chan struct{})
+	free := sync.OnceFunc(func() { close(release) })
+	defer free()
+	var pods []client.Object
+	for i := range 8 {
+		pods = append(pods, pod("shop", "a", of(strconv.Itoa(i))))
+	}
 	w := newWorld(t, func(rw http.ResponseWriter, _ *http.Request) {
-		if !fast.Load() {
-			slowly.Add(1)
-			<-release
-		}
+		<-release
 		_, _ = io.WriteString(rw, counter+" 1\n")
 	}, pods...)
-	w.follow("slow")
-	w.follow("fast")
 	var rounds sync.WaitGroup
-	rounds.Go(func() { w.watch.round(t.Context(), "slow", []types.NamespacedName{key("slow")}) })
-	w.Eventually(slowly.Load).Should(Equal(int64(perNamespace)))
-	fast.Store(true)
-	w.round("fast")
-	w.round("fast")
-	w.Expect(w.reads("fast").Known).To(Equal(int32(1)))
-	w.Expect(slowly.Load()).To(Equal(int64(perNamespace)))
-	close(release)
+	for i := range 8 {
+		one := types.NamespacedName{Namespace: "shop", Name: strconv.Itoa(i)}
+		w.watch.Follow(one, "1", w.target)
+		rounds.Go(func() { w.watch.round(t.Context(), one) })
+	}
+	w.Eventually(w.asked.Load).Should(Equal(int64(perNamespace)))
+	w.Consistently(w.asked.Load).Should(Equal(int64(perNamespace)))
+	free()
 	rounds.Wait()
+	w.Expect(w.asked.Load()).To(Equal(int64(8)))
+
+	for i := range 8 {
+		w.watch.Forget(types.NamespacedName{Namespace: "shop", Name: strconv.Itoa(i)})
+	}
+	w.Expect(w.watch.due()).To(BeEmpty())
+	w.Expect(w.watch.namespaces).To(BeEmpty(), "a namespace without WebApps is forgotten")
 }
 
 func TestPodsAreAskedByTheDozenAtMost(t *testing.T) {
 	release := make(chan struct{})
 	var now, most atomic.Int64
 	var pods []client.Object
-	for i := range 12 {
+	for i := range 20 {
 		for j := range 3 {
 			pods = append(pods, pod(fmt.Sprintf("team-%d", i), strconv.Itoa(j)))
 		}
@@ -234,7 +298,7 @@ func TestPodsAreAskedByTheDozenAtMost(t *testing.T) {
 		<-release
 		_, _ = io.WriteString(rw, counter+" 1\n")
 	}, pods...)
-	for i := range 12 {
+	for i := range 20 {
 		w.follow(fmt.Sprintf("team-%d", i))
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -243,7 +307,7 @@ func TestPodsAreAskedByTheDozenAtMost(t *testing.T) {
 	w.Eventually(now.Load).Should(Equal(int64(atOnce)))
 	close(release)
 	w.Eventually(w.asked.Load).Should(Equal(int64(len(pods))))
-	w.Expect(most.Load()).To(Equal(int64(16)))
+	w.Expect(most.Load()).To(Equal(int64(32)))
 	stop()
 	w.Eventually(ended).Should(Receive(BeNil()))
 }
