@@ -44,7 +44,7 @@ var rules = append(code.Rules(), []architecture.Rule{
 		In: func(folder string) bool {
 			return architecture.AnyOf("internal/meter", "internal/metering", "cmd/meter")(folder)
 		},
-		Forbids: func(folder, imported string) bool {
+		Forbids: func(_, imported string) bool {
 			return strings.Contains(imported, ".") && !architecture.AnyOf(module+"internal/meter", module+"internal/metering")(imported)
 		},
 		Offence: architecture.Offence{Folder: "internal/meter", Imported: "k8s.io/client-go/rest"},

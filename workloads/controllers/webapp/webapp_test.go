@@ -73,8 +73,9 @@ func TestTheNumberOfPodsFollowsTheTraffic(t *testing.T) {
 	w.Expect(err).NotTo(HaveOccurred())
 	number, err := strconv.ParseInt(port, 10, 32)
 	w.Expect(err).NotTo(HaveOccurred())
+	metrics := int32(number)
 	a := w.webApp(scaling, func(s *workloadsv1.WebAppSpec) {
-		s.TrafficSource = &workloadsv1.TrafficSource{Port: int32(number), Path: "/metrics", Metric: "requests_total"}
+		s.TrafficSource = &workloadsv1.TrafficSource{Port: metrics, Path: "/metrics", Metric: "requests_total"}
 	})
 	deployment := w.deployment(a)
 	w.Expect(deployment.Spec.Template.Spec.InitContainers).To(BeEmpty(), "the application counts by itself")
