@@ -164,7 +164,7 @@ func (c *canvas) axis(height int) {
 		}
 		step = wider
 	}
-	first := math.Ceil(c.picture.Start/step) * step
+	first := math.Ceil(c.picture.Start/step)*step + 0 // Not -0, as of a picture that begins just before it.
 	for second := first; second <= c.picture.End; second += step {
 		class, x := "grid", c.x(second)
 		if second == 0 && second > c.picture.Start {

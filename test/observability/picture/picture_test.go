@@ -33,6 +33,7 @@ func TestAPictureShowsWhatItIsGiven(t *testing.T) {
 	g.Expect(svg).To(ContainSubstring(`class="t-bad b" x="375.8" y="62" text-anchor="middle">long for a second<`), "below its piece")
 	g.Expect(svg).NotTo(ContainSubstring(">no room at all<"), "a text that would stand on another")
 	g.Expect(svg).To(ContainSubstring(`>-10 s<`), "the axis begins before second 0")
+	g.Expect(svg).To(And(ContainSubstring(`>0 s<`), Not(ContainSubstring(`>-0 s<`))))
 	g.Expect(svg).To(ContainSubstring(`class="zero" x1="367.7"`), "second 0 is a sixth of the way")
 	// From the left at full height down to the ground, a sixth of the way.
 	g.Expect(svg).To(ContainSubstring(`d="M206.0 72.0L367.7 178.0L1176.0 178.0"`))
