@@ -43,6 +43,8 @@ func environment(container *corev1.Container) (variables []string, err error) {
 		case from == nil:
 		case from.FieldRef != nil && from.FieldRef.FieldPath == "metadata.namespace":
 			value = operator.Namespace
+		case from.FieldRef != nil && from.FieldRef.FieldPath == "metadata.name":
+			continue // The benchmark runs no Pod, of which the operator could read its image.
 		case from.ResourceFieldRef != nil && from.ResourceFieldRef.Resource == "limits.memory":
 			value = strconv.FormatInt(container.Resources.Limits.Memory().Value(), 10)
 		default:
