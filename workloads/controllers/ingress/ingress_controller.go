@@ -24,6 +24,7 @@ type Reconciler struct {
 // Reconcile observes the Ingress, decides which annotations it is to have, and sets those. One that
 // is gone needs none.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	defer r.places.next(req.Namespace)
 	ingress, snap, err := r.observe(ctx, req.NamespacedName)
 	if err != nil || ingress == nil {
 		return fault.Result(err)

@@ -3,6 +3,7 @@ package ingress_test
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -74,6 +75,24 @@ func (w *world) written() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.writes)
+}
+
+// writesOf counts the writes of each Ingress.
+func (w *world) writesOf() map[string]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	counts := map[string]int{}
+	for i := range w.writes {
+		counts[w.writes[i].Path]++
+	}
+	return counts
+}
+
+// annotated counts the Ingresses that have any annotation.
+func (w *world) annotated() int {
+	var all networkingv1.IngressList
+	w.Expect(w.Cluster.Client.List(w.T.Context(), &all, client.InNamespace(w.Namespace))).To(Succeed())
+	return len(slices.DeleteFunc(all.Items, func(one networkingv1.Ingress) bool { return len(one.Annotations) == 0 }))
 }
 
 // ingress makes an Ingress that routes to Services.
