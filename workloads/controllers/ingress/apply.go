@@ -2,9 +2,13 @@ package ingress
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -14,10 +18,36 @@ import (
 // longestWrite bounds how long a write, and a webhook that it asks, holds a place.
 const longestWrite = 10 * time.Second
 
-// apply sets the annotations, and takes off those that are no longer wanted. It never forces one
-// that another has set, and never makes an Ingress: the UID must be that of one that exists. An
-// Ingress that has changed since it was read is read again first.
+// apply sets the annotations, and takes off those that are no longer wanted. Where another has set
+// one of them alike, only the API server says so: that one is left to them, and the others are set.
 func (r *Reconciler) apply(ctx context.Context, ingress *networkingv1.Ingress, plan *decide.Plan) error {
+	err := r.write(ctx, ingress, plan)
+	if held := heldByAnother(err); len(held) > 0 {
+		plan.LeaveOut(held)
+		err = r.write(ctx, ingress, plan)
+	}
+	return err
+}
+
+// heldByAnother are the annotations for which the API server refused a write, because another
+// manager has set them, too.
+func heldByAnother(err error) []string {
+	var status apierrors.APIStatus
+	if !apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict) || !errors.As(err, &status) {
+		return nil
+	}
+	var keys []string
+	for _, cause := range status.Status().Details.Causes {
+		if key, isKey := strings.CutPrefix(cause.Field, ".metadata.annotations."); isKey {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// write never forces an annotation that another has set, and never makes an Ingress: the UID must
+// be that of one that exists. An Ingress that has changed since it was read is read again first.
+func (r *Reconciler) write(ctx context.Context, ingress *networkingv1.Ingress, plan *decide.Plan) error {
 	if err := r.pace.Wait(ctx); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	networkingv1 "k8s.io/api/networking/v1"
+	applynetworkingv1 "k8s.io/client-go/applyconfigurations/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/test/testenv"
@@ -107,6 +108,26 @@ func TestWhatAnotherHasSetIsReportedAndNeverForced(t *testing.T) {
 	w.Expect(w.annotations(one)()).To(HaveKeyWithValue("team", "other"), "who changes it later has it, too")
 	w.annotate(one, "foo", "")
 	w.Eventually(w.annotations(one)).Should(HaveKeyWithValue("foo", "bar"), "until it is taken off")
+}
+
+// Who applies the same value owns it as well, and then only the API server says that it is theirs.
+func TestWhatAnotherHasAppliedAlikeIsReportedAndLeftToThem(t *testing.T) {
+	w := newWorld(t)
+	one := w.ingress("web", nil, "web")
+	w.start(fooBar)
+	w.Eventually(w.annotations(one)).Should(HaveKeyWithValue("foo", "bar"))
+	shared := applynetworkingv1.Ingress(one.Name, one.Namespace).WithAnnotations(fooBar.Annotations)
+	w.Expect(w.Cluster.Client.Apply(t.Context(), shared, client.FieldOwner("helm"))).To(Succeed())
+	w.settled()
+	before := w.written()
+	w.start(ingress.Options{Annotations: map[string]string{"foo": "new", "team": "shop"}})
+	w.Eventually(w.annotations(one)).Should(HaveKeyWithValue("team", "shop"), "the others are set")
+	w.Eventually(w.EventsOf(one, "AnnotationConflict")).ShouldNot(BeEmpty())
+	w.settled()
+	w.Expect(w.annotations(one)()).To(HaveKeyWithValue("foo", "bar"))
+	w.Expect(w.written()-before).To(Equal(2), "the one that is refused, and the one without it: it is not retried")
+	w.annotate(one, "foo", "")
+	w.Eventually(w.annotations(one)).Should(HaveKeyWithValue("foo", "new"), "until it is taken off")
 }
 
 func TestWhatWasSetGoesWithTheSetting(t *testing.T) {

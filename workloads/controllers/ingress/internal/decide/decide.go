@@ -72,6 +72,21 @@ func Decide(s Snapshot) Plan {
 	return plan
 }
 
+// LeaveOut leaves keys to another who has set them, too: they are conflicts, and stay as they are.
+func (p *Plan) LeaveOut(keys []string) {
+	for _, key := range keys {
+		if _, applied := p.Apply[key]; !applied {
+			continue
+		}
+		delete(p.Apply, key)
+		p.Conflicts = append(p.Conflicts, key)
+		if key == workloadsv1.AnnotationFallback {
+			p.Fallback = p.Before
+		}
+	}
+	slices.Sort(p.Conflicts)
+}
+
 // list names Services in order, and as many as fit.
 func list(names []string) string {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))

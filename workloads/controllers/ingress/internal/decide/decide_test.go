@@ -56,6 +56,18 @@ func TestWhichAnnotationsAnIngressIsToHave(t *testing.T) {
 	}
 }
 
+func TestWhatAnotherHasSetTooIsLeftOut(t *testing.T) {
+	g := NewWithT(t)
+	plan := decide.Decide(decide.Snapshot{
+		Selected: true, Kept: map[string]string{"a": "new", "b": "new", "c": "new"}, OnFallback: []string{"web"},
+		Annotations: map[string]string{"a": "old", "b": "old", "c": "old", fallback: "api"}, Owned: []string{"a", "b", fallback},
+	})
+	plan.LeaveOut([]string{"b", fallback, "d"})
+	g.Expect(plan).To(Equal(decide.Plan{
+		Write: true, Apply: map[string]string{"a": "new"}, Conflicts: []string{"b", "c", fallback}, Fallback: "api", Before: "api",
+	}))
+}
+
 func TestAListOfManyServicesIsBounded(t *testing.T) {
 	g := NewWithT(t)
 	var names []string
