@@ -37,8 +37,8 @@ type Plan struct {
 	Apply map[string]string
 	// Conflicts are keys that another has set to another value, in order.
 	Conflicts []string
-	// Fallback is what the annotation of the fallback says after the write, and Before what it
-	// said; both are empty where there is none.
+	// Fallback is what the operator's annotation of the fallback says after the write, and Before
+	// what it said; both are empty where there is none.
 	Fallback, Before string
 }
 
@@ -51,7 +51,10 @@ func Decide(s Snapshot) Plan {
 			wanted[workloadsv1.AnnotationFallback] = list(s.OnFallback)
 		}
 	}
-	plan := Plan{Apply: map[string]string{}, Before: s.Annotations[workloadsv1.AnnotationFallback]}
+	plan := Plan{Apply: map[string]string{}}
+	if slices.Contains(s.Owned, workloadsv1.AnnotationFallback) {
+		plan.Before = s.Annotations[workloadsv1.AnnotationFallback]
+	}
 	for key, value := range wanted {
 		has, exists := s.Annotations[key]
 		owned := slices.Contains(s.Owned, key)

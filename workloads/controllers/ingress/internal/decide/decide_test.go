@@ -47,6 +47,9 @@ func TestWhichAnnotationsAnIngressIsToHave(t *testing.T) {
 			decide.Snapshot{Selected: true, Annotations: texts{fallback: "api, web"}, Owned: []string{fallback}},
 			decide.Plan{Write: true, Apply: texts{}, Before: "api, web"},
 		},
+		"what another says of it is no outage that ends": {
+			decide.Snapshot{Selected: true, Kept: kept, Annotations: texts{fallback: "mine"}}, decide.Plan{Write: true, Apply: kept},
+		},
 		"the same outage is said once": {
 			decide.Snapshot{Selected: true, OnFallback: []string{"web"}, Annotations: texts{fallback: "web"}, Owned: []string{fallback}},
 			decide.Plan{Apply: texts{fallback: "web"}, Fallback: "web", Before: "web"},
