@@ -123,3 +123,54 @@ func TestAClusterThatWasThereOutlivesSomePhases(t *testing.T) {
 	output, _ = runCI(t, map[string]string{"bin/devcluster": running})
 	g.Expect(ran(output)).To(ContainElement("devcluster down"))
 }
+
+// junit is the Makefile of a phase `workloads` that writes these reports and ends with a status.
+func junit(status string, reports map[string]string) map[string]string {
+	files := map[string]string{}
+	recipe := "%: always\n\t@mkdir -p bin/reports && cp junit/* bin/reports/ && exit " + status + "\nMakefile always: ;\n"
+	for name, cases := range reports {
+		files["junit/"+name] = "<testsuites>\n<testsuite name=\"p\">\n" + cases + "</testsuite>\n</testsuites>\n"
+	}
+	files["Makefile"] = recipe
+	return files
+}
+
+const (
+	passes = `<testcase classname="p" name="TestA"></testcase>` + "\n"
+	fails  = `<testcase classname="p" name="TestA">` + "\n" +
+		`<failure message="Failed" type="">=== RUN TestA&#xA;    a_test.go:7: &#xA;        Expected &lt;int&gt;: 1&#xA;</failure></testcase>` + "\n"
+	why = "\n---- p TestA (whole in bin/reports/workloads.xml)\n    a_test.go:7: \n        Expected <int>: 1\n"
+)
+
+// What is lost from a long log is at its end.
+func TestAFailureSaysWhyAtTheEnd(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		status  string
+		reports map[string]string
+		ends    string
+	}{
+		"one that fails": {
+			"1", map[string]string{"workloads.xml": fails}, why + "failed: p TestA\n0 passed, 1 failed, 0 skipped\n",
+		},
+		"one that passes when it runs again": {
+			"0", map[string]string{"workloads.xml": fails, "workloads.retry.xml": passes},
+			why + "flaky: p TestA failed, and passed when it ran again: to be fixed\n1 passed, 0 failed, 0 skipped\n",
+		},
+		"a package that does not compile": {
+			"1", map[string]string{"workloads.xml": passes + `<testcase classname="" name="TestMain">` + "\n<failure message=\"Failed\" type=\"\">FAIL p [build failed]</failure></testcase>\n"},
+			"\n---- p TestMain (whole in bin/reports/workloads.xml)\nFAIL p [build failed]\nfailed: p TestMain\n1 passed, 1 failed, 0 skipped\n",
+		},
+		"none": {"0", map[string]string{"workloads.xml": passes}, " s\n1 passed, 0 failed, 0 skipped\n"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			files := junit(c.status, c.reports)
+			for _, name := range []string{"go.mod", "hack/failures/main.go", "hack/failures/junit.go", "hack/failures/excerpt.go", "hack/failures/retries.go"} {
+				files[name] = read(g, name)
+			}
+			output, isGreen := runCI(t, files, "workloads")
+			g.Expect(output).To(HaveSuffix(c.ends))
+			g.Expect(isGreen).To(Equal(c.status == "0"))
+		})
+	}
+}
