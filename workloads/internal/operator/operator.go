@@ -20,6 +20,7 @@ import (
 	"github.com/critical-service/operator/workloads/controllers"
 	"github.com/critical-service/operator/workloads/controllers/appconfig"
 	"github.com/critical-service/operator/workloads/controllers/database"
+	"github.com/critical-service/operator/workloads/controllers/etcdinstance"
 	"github.com/critical-service/operator/workloads/controllers/ingress"
 	"github.com/critical-service/operator/workloads/internal/conversion"
 	"github.com/critical-service/operator/workloads/internal/settings"
@@ -124,6 +125,11 @@ func optionsOf(s *settings.Settings) controllers.Options {
 			ImagePostgres: s.DatabaseImagePostgres,
 			Namespaces:    s.Namespaces,
 			Registry:      metrics.Registry,
+		},
+		ETCDInstance: etcdinstance.Options{
+			Image:      s.ETCDImage,
+			Namespaces: s.Namespaces,
+			Registry:   metrics.Registry,
 		},
 		Ingress: ingress.Options{
 			Annotations: s.IngressAnnotations,

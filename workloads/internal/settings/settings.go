@@ -2,6 +2,8 @@
 package settings
 
 import (
+	"slices"
+
 	"github.com/spf13/pflag"
 
 	"github.com/critical-service/operator/internal/operator/setting"
@@ -16,6 +18,8 @@ type Settings struct {
 	// DatabaseImageMongo, DatabaseImageMySQL and DatabaseImagePostgres are the images of
 	// Databases that name none, by their type.
 	DatabaseImageMongo, DatabaseImageMySQL, DatabaseImagePostgres string
+	// ETCDImage is that of ETCDInstances that name none.
+	ETCDImage string
 	// IngressAnnotations are kept on every Ingress; none by default.
 	IngressAnnotations map[string]string
 	// IngressStatus says on each Ingress which of its Services are on their fallback.
@@ -39,7 +43,7 @@ func Bind(flags *pflag.FlagSet, environment setting.Environment) func() (*Settin
 
 // own lists the settings that only this operator has.
 func own(s *Settings) []setting.Setting {
-	return append(ofDatabases(s), ofIngresses(s)...)
+	return slices.Concat(ofDatabases(s), ofETCDInstances(s), ofIngresses(s))
 }
 
 func ofDatabases(s *Settings) []setting.Setting {
@@ -60,4 +64,12 @@ func ofDatabases(s *Settings) []setting.Setting {
 			Parse: setting.Image(&s.DatabaseImagePostgres),
 		},
 	}
+}
+
+func ofETCDInstances(s *Settings) []setting.Setting {
+	return []setting.Setting{{
+		Flag: "etcd-image", Variable: "ETCD_IMAGE", Preset: "quay.io/coreos/etcd:v3.7.3",
+		Usage: "the image of ETCDInstances that name none", Allowed: "the reference of an image",
+		Parse: setting.Image(&s.ETCDImage),
+	}}
 }
