@@ -20,6 +20,10 @@ type Settings struct {
 	DatabaseImageMongo, DatabaseImageMySQL, DatabaseImagePostgres string
 	// ETCDImage is that of ETCDInstances that name none.
 	ETCDImage string
+	// APIPort is where the aggregated API server listens, once an APIService wants it.
+	APIPort int
+	// APIAuditPolicy and APIAuditLog are files: what is noted of its requests, and where.
+	APIAuditPolicy, APIAuditLog string
 	// IngressAnnotations are kept on every Ingress; none by default.
 	IngressAnnotations map[string]string
 	// IngressStatus says on each Ingress which of its Services are on their fallback.
@@ -43,7 +47,7 @@ func Bind(flags *pflag.FlagSet, environment setting.Environment) func() (*Settin
 
 // own lists the settings that only this operator has.
 func own(s *Settings) []setting.Setting {
-	return slices.Concat(ofDatabases(s), ofETCDInstances(s), ofIngresses(s))
+	return slices.Concat(ofDatabases(s), ofETCDInstances(s), ofIngresses(s), ofAPI(s))
 }
 
 func ofDatabases(s *Settings) []setting.Setting {
