@@ -16,6 +16,7 @@
 //	core_test.go         the operator without the one that protects Services, which comes and goes
 //	operator_test.go     both replicas, killed in the middle of a replacement
 //	appconfig_test.go    the exercise of document 002; rollouts; the page of a Service
+//	etcd_test.go         members of an etcd that come and go under writes, and what is left without a quorum
 //
 // On the devcluster the engines are stand-ins under the official images' names (workloads/test/images): MariaDB for
 // mysql:8.0, PostgreSQL 15 for postgres:16, and FerretDB for mongo:4.0. The same protocols and the same variables; the
