@@ -65,9 +65,8 @@ if [[ ${USE_IMAGE_DIGESTS:-} == true && $image != *@* ]]; then
   digest=$("$tools/crane" digest "$image")
   image=${image%:*}@$digest
 fi
-own=$project
 use_project "$project"
-readonly own project package repository
+readonly project package repository
 readonly graph=catalog/$package/channels.yaml csv_base=$project/config/manifests/bases/$package.clusterserviceversion.yaml
 scorecard_image=${scorecard_image:-$repository-scorecard:v$version}
 
@@ -101,7 +100,7 @@ if [[ ! $channels ]]; then
 fi
 if [[ ! $channels ]]; then
   [[ $output ]] || refuse "$graph has no entry of $package.v$version.
-For a catalog of your own: make${own:+ -C $own} bundle VERSION=$version CHANNELS=alpha
+For a catalog of your own: give CHANNELS as well, for example CHANNELS=alpha.
 For this project's: add an entry to candidate-v1, and to stable-v1 if it goes there at once."
   # It is for a test, whose catalog has channels of its own.
   channels=stable-v1

@@ -335,7 +335,7 @@ func TestMakeBundleOfATutorial(t *testing.T) {
 		},
 		"a version that no channel has needs CHANNELS": {
 			arguments: []string{"VERSION=0.0.7"}, says: "has no entry of critical-service-operator.v0.0.7.\n" +
-				"For a catalog of your own: make bundle VERSION=0.0.7 CHANNELS=alpha\n",
+				"For a catalog of your own: give CHANNELS as well, for example CHANNELS=alpha.\n",
 		},
 		"commas are between channels": {
 			arguments: []string{"VERSION=0.0.7", "CHANNELS=alpha beta"}, says: "There is no bundle: CHANNELS is 'alpha beta', and must be names with commas between them.\n",
