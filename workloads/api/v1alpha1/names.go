@@ -1,0 +1,25 @@
+package v1alpha1
+
+import (
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+)
+
+// Names that the operator reads or writes on objects of other kinds.
+const (
+	// LabelETCDInstance names, on all objects of an ETCDInstance, the ETCDInstance. Its Services
+	// select by it.
+	LabelETCDInstance = workloadsv1.Prefix + "etcdinstance"
+
+	// Finalizer keeps an ETCDInstance with spec.backup.beforeDeletion until its snapshot is
+	// stored.
+	Finalizer = workloadsv1.Prefix + "backup-before-deletion"
+
+	// PortClient and PortPeer are those that each member listens on.
+	PortClient, PortPeer int32 = 2379, 2380
+
+	// MaxReplicas is the greatest number of members.
+	MaxReplicas = 9
+
+	// KeyCA, KeyCertificate and KeyPrivateKey are the keys of the Secrets with certificates.
+	KeyCA, KeyCertificate, KeyPrivateKey = "ca.crt", "tls.crt", "tls.key"
+)
