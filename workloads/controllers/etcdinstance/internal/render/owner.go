@@ -1,0 +1,48 @@
+// Package render makes the objects of an ETCDInstance as they are to be. It is pure.
+package render
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	"github.com/critical-service/operator/workloads/internal/ownership"
+)
+
+// IsOurs reports whether an object of a name that the ETCDInstance needs is its own.
+func IsOurs(e *v1alpha1.ETCDInstance, object metav1.Object) bool { return Owner(e).IsOurs(object) }
+
+// IsEarlier reports whether an object belongs to an earlier ETCDInstance of the name.
+func IsEarlier(e *v1alpha1.ETCDInstance, object metav1.Object) bool {
+	return Owner(e).IsEarlier(object)
+}
+
+// Owner is the ETCDInstance as the owner of its objects.
+func Owner(e *v1alpha1.ETCDInstance) *ownership.Owner {
+	return &ownership.Owner{Reference: Controller(e), Labels: []string{v1alpha1.LabelETCDInstance}}
+}
+
+// NameOf is the name of the ETCDInstance that an object says it is of; empty if it says none.
+func NameOf(object metav1.Object) string { return object.GetLabels()[v1alpha1.LabelETCDInstance] }
+
+// Labels are on every object of the ETCDInstance.
+func Labels(e *v1alpha1.ETCDInstance) map[string]string {
+	return map[string]string{v1alpha1.LabelETCDInstance: e.Name, workloadsv1.LabelManagedBy: workloadsv1.ManagedBy}
+}
+
+// Selector selects the Pods.
+func Selector(e *v1alpha1.ETCDInstance) map[string]string {
+	return map[string]string{v1alpha1.LabelETCDInstance: e.Name}
+}
+
+// Controller is the reference of what lives and dies with the ETCDInstance. It does not block
+// the deletion: that would take one more permission where a cluster checks who sets owners.
+func Controller(e *v1alpha1.ETCDInstance) metav1.OwnerReference {
+	return metav1.OwnerReference{
+		APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.ETCDInstanceKind.Kind, Name: e.Name, UID: e.UID, Controller: new(true),
+	}
+}
+
+func meta(e *v1alpha1.ETCDInstance, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: e.Namespace, Name: name, Labels: Labels(e), OwnerReferences: []metav1.OwnerReference{Controller(e)}}
+}
