@@ -22,6 +22,7 @@ import (
 	"github.com/critical-service/operator/workloads/controllers"
 	"github.com/critical-service/operator/workloads/controllers/appconfig"
 	"github.com/critical-service/operator/workloads/controllers/database"
+	"github.com/critical-service/operator/workloads/controllers/etcdinstance"
 	"github.com/critical-service/operator/workloads/controllers/ingress"
 	"github.com/critical-service/operator/workloads/controllers/webapp"
 	"github.com/critical-service/operator/workloads/internal/conversion"
@@ -140,6 +141,11 @@ func optionsOf(s *settings.Settings) controllers.Options {
 			ImagePostgres: s.DatabaseImagePostgres,
 			Namespaces:    s.Namespaces,
 			Registry:      metrics.Registry,
+		},
+		ETCDInstance: etcdinstance.Options{
+			Image:      s.ETCDImage,
+			Namespaces: s.Namespaces,
+			Registry:   metrics.Registry,
 		},
 		WebApp: webapp.Options{
 			Image:      s.WorkloadsImage,

@@ -2,6 +2,8 @@
 package settings
 
 import (
+	"slices"
+
 	"github.com/spf13/pflag"
 
 	"github.com/critical-service/operator/internal/operator/setting"
@@ -18,6 +20,8 @@ type Settings struct {
 	DatabaseImageMongo, DatabaseImageMySQL, DatabaseImagePostgres string
 	// WorkloadsImage is that of this operator, which has the meter of WebApps.
 	WorkloadsImage string
+	// ETCDImage is that of ETCDInstances that name none.
+	ETCDImage string
 	// IngressAnnotations are kept on every Ingress; none by default.
 	IngressAnnotations map[string]string
 	// IngressStatus says on each Ingress which of its Services are on their fallback.
@@ -46,7 +50,7 @@ func own(s *Settings) []setting.Setting {
 		Usage: "the image of this operator, whose program /meter runs in WebApps that scale by their traffic", Allowed: "the reference of an image",
 		Parse: setting.Image(&s.WorkloadsImage),
 	}}
-	return append(append(own, ofDatabases(s)...), ofIngresses(s)...)
+	return slices.Concat(own, ofDatabases(s), ofETCDInstances(s), ofIngresses(s))
 }
 
 func ofDatabases(s *Settings) []setting.Setting {
@@ -67,4 +71,12 @@ func ofDatabases(s *Settings) []setting.Setting {
 			Parse: setting.Image(&s.DatabaseImagePostgres),
 		},
 	}
+}
+
+func ofETCDInstances(s *Settings) []setting.Setting {
+	return []setting.Setting{{
+		Flag: "etcd-image", Variable: "ETCD_IMAGE", Preset: "quay.io/coreos/etcd:v3.7.3",
+		Usage: "the image of ETCDInstances that name none", Allowed: "the reference of an image",
+		Parse: setting.Image(&s.ETCDImage),
+	}}
 }
