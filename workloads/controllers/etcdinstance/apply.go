@@ -204,11 +204,11 @@ func (r *Reconciler) remove(ctx context.Context, snap *sight, plan *decide.Plan,
 	if err := r.isCurrent(ctx, snap); err != nil {
 		return err
 	}
-	delete := write.Delete
+	takeAway := write.Delete
 	if plan.RemovePod.Force {
-		delete = write.DeleteNow
+		takeAway = write.DeleteNow
 	}
-	err := delete(ctx, r.client, plan.RemovePod.Pod)
+	err := takeAway(ctx, r.client, plan.RemovePod.Pod)
 	if err == nil {
 		done.removed = plan.RemovePod.Pod
 	}

@@ -56,13 +56,20 @@ func newCache(mgr ctrl.Manager, namespaces []string) (cache.Cache, error) {
 		},
 	})
 	if err == nil {
-		err = mgr.Add(made)
+		err = mgr.Add(started{made})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make the cache of what ETCDInstances are made of: %w", err)
 	}
 	return made, nil
 }
+
+// started is a cache that the manager starts with its own, before any controller and on replicas
+// that do not lead as well.
+type started struct{ cache.Cache }
+
+// GetCache says so to the manager.
+func (s started) GetCache() cache.Cache { return s.Cache }
 
 // slimInstance keeps what the schema bounds.
 func slimInstance(object any) (any, error) {

@@ -43,8 +43,8 @@ type Address struct {
 
 // Etcd asks clusters, and changes them.
 type Etcd interface {
-	// Look asks each member for itself, and the first that knows it for the members. What does
-	// not answer in time is left out.
+	// Look asks each member for itself, and the leader for the list of all. What does not answer
+	// in time is left out.
 	Look(ctx context.Context, members []Address) decide.Cluster
 	// Change changes a cluster through one of its members.
 	Change(ctx context.Context, members []Address, change *decide.Change) error
@@ -92,7 +92,7 @@ func (Client) Look(ctx context.Context, members []Address) decide.Cluster {
 	return seen
 }
 
-// ask asks one member for itself, and for the list that only a quorum gives.
+// ask asks one member for itself, and the leader for the lists that only a quorum gives.
 func ask(ctx context.Context, member *Address) (*decide.Answer, []decide.Member, []decide.Alarm) {
 	client, err := dial(ctx, member)
 	if err != nil {
@@ -104,8 +104,8 @@ func ask(ctx context.Context, member *Address) (*decide.Answer, []decide.Member,
 		return nil, nil, nil
 	}
 	answer := answerOf(status)
-	if status.IsLearner || status.Leader == 0 {
-		return answer, nil, nil // A learner does not list, and without a leader there is no quorum.
+	if answer.Leader == "" || answer.Leader != answer.ID {
+		return answer, nil, nil // One list is enough, and alarms are listed by a proposal to all members.
 	}
 	listed, err := client.MemberList(ctx)
 	if err != nil {
@@ -150,8 +150,8 @@ func membersOf(listed []*etcdserverpb.Member) []decide.Member {
 // nameOf is the name of a member by the URL where others reach it: it says its own only once it
 // has started.
 func nameOf(member *etcdserverpb.Member) string {
-	for _, text := range member.PeerURLs {
-		if peer, err := url.Parse(text); err == nil {
+	for _, at := range member.PeerURLs {
+		if peer, err := url.Parse(at); err == nil {
 			host, _, _ := strings.Cut(peer.Hostname(), ".")
 			return host
 		}
