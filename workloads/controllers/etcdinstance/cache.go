@@ -83,9 +83,9 @@ func slimInstance(object any) (any, error) {
 const (
 	// maxMessage and maxReason are how many bytes of what is said about a Pod are kept.
 	maxMessage, maxReason = 1024, 128
-	// maxConfig and maxSpec are more bytes than the operator writes. What has more is kept
-	// without, and so differs from what is wanted.
-	maxConfig, maxSpec = 32 << 10, 16 << 10
+	// maxFile, maxMembers and maxSpec are more bytes than the operator writes. What has more
+	// is kept without, and so differs from what is wanted.
+	maxFile, maxMembers, maxSpec = 4 << 10, 4 << 10, 64 << 10
 )
 
 // slimMeta is what is kept of the metadata of objects that others may write as well.
@@ -94,7 +94,7 @@ func slimMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 	kept.Finalizers, kept.OwnerReferences = read.Finalizers(meta), read.Owners(meta)
 	kept.Labels = read.Only(meta.Labels, v1alpha1.LabelETCDInstance, workloadsv1.LabelManagedBy)
 	kept.Annotations = read.OnlyShort(meta.Annotations, workloadsv1.AnnotationSpec, render.AnnotationApplied)
-	if members, found := meta.Annotations[render.AnnotationMembers]; found && len(members) <= maxConfig {
+	if members, found := meta.Annotations[render.AnnotationMembers]; found && len(members) <= maxMembers {
 		kept.Annotations[render.AnnotationMembers] = members
 	}
 	return kept
@@ -164,13 +164,12 @@ func slimConfig(object any) (any, error) {
 	if !isConfig {
 		return object, nil
 	}
-	slim := &corev1.ConfigMap{ObjectMeta: slimMeta(&config.ObjectMeta)}
-	size := 0
-	for key, value := range config.Data {
-		size += len(key) + len(value)
-	}
-	if size <= maxConfig {
-		slim.Data = config.Data
+	slim := &corev1.ConfigMap{ObjectMeta: slimMeta(&config.ObjectMeta), Data: map[string]string{}}
+	for ordinal := range v1alpha1.MaxReplicas {
+		key := fmt.Sprintf("%s-%d.yaml", render.NameOf(config), ordinal)
+		if file, found := config.Data[key]; found {
+			slim.Data[key] = read.Short(file, maxFile)
+		}
 	}
 	return slim, nil
 }

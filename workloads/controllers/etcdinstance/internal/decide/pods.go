@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/critical-service/operator/internal/controller/drift"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
@@ -23,7 +22,7 @@ func (d *decision) run() {
 		return
 	}
 	config := render.Config(d.Instance, d.entries)
-	if d.Config == nil || d.Config.DeletionTimestamp == nil && !(drift.Covers(d.Config, config) && equality.Semantic.DeepEqual(d.Config.Data, config.Data)) {
+	if d.Config == nil || d.Config.DeletionTimestamp == nil && !drift.Covers(d.Config, config) {
 		d.plan.Config = config
 	}
 	replicas := int32(0)
