@@ -85,7 +85,7 @@ func (d *decision) replacePods() {
 		case pod == nil:
 		case pod.DeletionTimestamp != nil:
 			d.end(pod)
-		case entry.Replaces == pod.UID && d.hasQuorum():
+		case entry.Replaces == pod.UID && d.hasQuorum() && len(d.Cluster.Alarms) == 0:
 			d.plan.RemovePod = &Removal{Pod: pod}
 		}
 		if d.plan.RemovePod != nil {
