@@ -22,8 +22,8 @@ const (
 	// ServerPath and PeerPath are where the certificates are mounted.
 	ServerPath, PeerPath = "/etc/etcd-server", "/etc/etcd-peer"
 	// Alive and Ready are the paths of the probes: whether a member runs, and whether clients
-	// get answers from it. An alarm for want of space still lets them read.
-	Alive, Ready = "/health?serializable=true", "/health?exclude=NOSPACE"
+	// get answers from it, which a learner gives to none.
+	Alive, Ready = "/health?serializable=true", "/readyz"
 	// MaxMembers is more than a cluster of the operator ever lists.
 	MaxMembers = 16
 )
