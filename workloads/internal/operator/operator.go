@@ -87,7 +87,7 @@ func Run(ctx context.Context, s *settings.Settings) error {
 		Cache:    controllers.CacheOptions(options),
 		Webhook:  Webhook,
 		Setup: func(ctx context.Context, mgr ctrl.Manager) error {
-			return setup(ctx, mgr, options)
+			return errors.Join(setup(ctx, mgr, options), serveAPI(mgr, s))
 		},
 	})
 }

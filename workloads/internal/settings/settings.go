@@ -22,6 +22,10 @@ type Settings struct {
 	WorkloadsImage string
 	// ETCDImage is that of ETCDInstances that name none.
 	ETCDImage string
+	// APIPort is where the aggregated API server listens, once an APIService wants it.
+	APIPort int
+	// APIAuditPolicy and APIAuditLog are files: what is noted of its requests, and where.
+	APIAuditPolicy, APIAuditLog string
 	// IngressAnnotations are kept on every Ingress; none by default.
 	IngressAnnotations map[string]string
 	// IngressStatus says on each Ingress which of its Services are on their fallback.
@@ -50,7 +54,7 @@ func own(s *Settings) []setting.Setting {
 		Usage: "the image of this operator, whose program /meter runs in WebApps that scale by their traffic", Allowed: "the reference of an image",
 		Parse: setting.Image(&s.WorkloadsImage),
 	}}
-	return slices.Concat(own, ofDatabases(s), ofETCDInstances(s), ofIngresses(s))
+	return slices.Concat(own, ofDatabases(s), ofETCDInstances(s), ofIngresses(s), ofAPI(s))
 }
 
 func ofDatabases(s *Settings) []setting.Setting {
