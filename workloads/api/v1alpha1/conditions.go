@@ -13,7 +13,7 @@ const (
 	// True it stays so.
 	//
 	//	True:  Restored
-	//	False: RestorePending, RestoreFailed
+	//	False: RestorePending, WaitingForUpload, RestoreFailed
 	ConditionRestored = "Restored"
 )
 
@@ -31,8 +31,10 @@ const (
 const (
 	// ReasonRestored: the data is restored, and the cluster answers with it.
 	ReasonRestored = "Restored"
-	// ReasonRestorePending: the snapshot is awaited, or being restored.
+	// ReasonRestorePending: the snapshot is being fetched or restored.
 	ReasonRestorePending = "RestorePending"
+	// ReasonWaitingForUpload: the Pod NAME-restore listens for the snapshot, on PortRestore.
+	ReasonWaitingForUpload = "WaitingForUpload"
 	// ReasonRestoreFailed: it cannot be restored; the message says why, and what to do.
 	ReasonRestoreFailed = "RestoreFailed"
 )

@@ -243,6 +243,12 @@ type ETCDInstanceStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Members",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=10
 	Members []ETCDMember `json:"members,omitempty"`
 
+	// backup is the last snapshot that was asked for, by the annotation mycrd.com/backup or by
+	// spec.backup.beforeDeletion.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Backup",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=12
+	Backup *ETCDStoredBackup `json:"backup,omitempty"`
+
 	// selector selects the Pods, as text, for the subresource scale.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
@@ -256,6 +262,57 @@ type ETCDInstanceStatus struct {
 	// +kubebuilder:validation:MaxItems=8
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"},order=1
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// ETCDBackupState is how far a stored snapshot is.
+// +kubebuilder:validation:Enum=running;stored;failed
+type ETCDBackupState string
+
+const (
+	// ETCDBackupRunning is that of a snapshot that is being stored.
+	ETCDBackupRunning ETCDBackupState = "running"
+	// ETCDBackupStored is that of a snapshot that lies, whole, in the claim NAME-backup.
+	ETCDBackupStored ETCDBackupState = "stored"
+	// ETCDBackupFailed is that of a snapshot that is not stored; message says why, and what to do.
+	ETCDBackupFailed ETCDBackupState = "failed"
+)
+
+// ETCDStoredBackup is a snapshot in the claim NAME-backup. The newest three are kept there.
+type ETCDStoredBackup struct {
+	// request is the value of the annotation mycrd.com/backup that this answers, or the UID of an
+	// ETCDInstance that is being deleted.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Request string `json:"request"`
+
+	// state is running, stored or failed.
+	// +required
+	State ETCDBackupState `json:"state"`
+
+	// file is its name in the claim NAME-backup, for example my-super-etcd-1234.db, once it is
+	// stored.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	File string `json:"file,omitempty"`
+
+	// revision is the last one that it holds.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Revision int64 `json:"revision,omitempty"`
+
+	// sizeBytes is the size of the file.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	SizeBytes int64 `json:"sizeBytes,omitempty"`
+
+	// time is when it was stored, or failed.
+	// +optional
+	Time *metav1.Time `json:"time,omitempty"`
+
+	// message says how it stands, and what to do where a person has to.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
 }
 
 // ETCDMember is one member of the cluster.

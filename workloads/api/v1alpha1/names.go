@@ -10,6 +10,15 @@ const (
 	// select by it.
 	LabelETCDInstance = workloadsv1.Prefix + "etcdinstance"
 
+	// AnnotationBackup, on an ETCDInstance, asks for one stored snapshot. Its value is any text of
+	// at most MaxBackupRequest bytes; another value asks for another snapshot. status.backup answers.
+	AnnotationBackup = workloadsv1.Prefix + "backup"
+	// MaxBackupRequest bounds the value of AnnotationBackup. A longer one asks for nothing.
+	MaxBackupRequest = 63
+
+	// PortRestore is where the Pod NAME-restore receives a snapshot, with spec.restore.upload.
+	PortRestore int32 = 2382
+
 	// Finalizer keeps an ETCDInstance with spec.backup.beforeDeletion until its snapshot is
 	// stored.
 	Finalizer = workloadsv1.Prefix + "backup-before-deletion"
