@@ -120,7 +120,7 @@ func slimPod(object any) (any, error) {
 }
 
 func slimStatus(status *corev1.ContainerStatus) corev1.ContainerStatus {
-	slim := corev1.ContainerStatus{Name: status.Name, Ready: status.Ready}
+	slim := corev1.ContainerStatus{Name: status.Name, Ready: status.Ready, RestartCount: status.RestartCount}
 	if waiting := status.State.Waiting; waiting != nil {
 		slim.State.Waiting = &corev1.ContainerStateWaiting{Reason: read.Short(waiting.Reason, maxReason), Message: read.Short(waiting.Message, maxMessage)}
 	}

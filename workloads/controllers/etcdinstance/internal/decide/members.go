@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/critical-service/operator/workloads/api/v1alpha1"
@@ -201,7 +202,7 @@ func (d *decision) bringUp(learner *Member, voters []Member) *Change {
 	switch {
 	case entry == nil:
 		d.admit(learner)
-	case d.isLost(entry):
+	case d.isLost(entry), d.isHollow(learner, entry):
 		d.does(v1alpha1.ReasonMemberFailing, fmt.Sprintf("Member %s has lost its data, and is being replaced.", learner.Name))
 		return &Change{Kind: Remove, Name: learner.Name, ID: learner.ID}
 	case entry.Volume != "" && d.isHealthy(learner) && d.isInSync(learner):
@@ -214,6 +215,29 @@ func (d *decision) bringUp(learner *Member, voters []Member) *Change {
 	}
 	d.does(v1alpha1.ReasonScaling, fmt.Sprintf("Member %s is starting, and gets the data: %d of %d vote.", learner.Name, len(voters), d.Instance.Spec.Replicas))
 	return nil
+}
+
+// fewRestarts is how often a learner may end before it has come up.
+const fewRestarts = 4
+
+// isHollow reports whether a learner may have got data, and lost it before it was noted what has it:
+// it was up in a Pod that is gone, or cannot start. etcd ends whenever the leader takes a member for
+// one that has what it was sent. A learner has no vote, so that nothing is lost with it.
+func (d *decision) isHollow(learner *Member, entry *render.Entry) bool {
+	pod := d.Pods[learner.Name]
+	if entry.Volume != "" || pod == nil || d.answers(entry) {
+		return false
+	}
+	return learner.Started || entry.Replaces != pod.UID && restarts(pod) >= fewRestarts
+}
+
+func restarts(pod *corev1.Pod) int32 {
+	for i := range pod.Status.ContainerStatuses {
+		if pod.Status.ContainerStatuses[i].Name == etcd.Container {
+			return pod.Status.ContainerStatuses[i].RestartCount
+		}
+	}
+	return 0
 }
 
 // admit notes what a learner starts from. Its Pod, if there is one, was made for another.

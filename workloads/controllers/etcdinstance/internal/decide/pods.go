@@ -85,7 +85,7 @@ func (d *decision) replacePods() {
 		case pod == nil:
 		case pod.DeletionTimestamp != nil:
 			d.end(pod)
-		case entry.Replaces == pod.UID && d.hasQuorum() && len(d.Cluster.Alarms) == 0:
+		case entry.Replaces == pod.UID && d.hasQuorum() && len(d.Cluster.Alarms) == 0 && !d.hasStarted(entry):
 			d.plan.RemovePod = &Removal{Pod: pod}
 		}
 		if d.plan.RemovePod != nil {
@@ -93,6 +93,12 @@ func (d *decision) replacePods() {
 		}
 	}
 	d.roll()
+}
+
+// hasStarted reports whether a member has been up, in whichever Pod: its data must not go with that.
+func (d *decision) hasStarted(entry *render.Entry) bool {
+	member := d.listed(entry.ID)
+	return member != nil && member.Started
 }
 
 // end forces a Pod away that should have ended, if its node does not answer. One with a volume is

@@ -43,6 +43,8 @@ type world struct {
 type member struct {
 	id, name         string
 	started, learner bool
+	// received: the leader takes it for one that has what it was sent.
+	received bool
 }
 
 func newWorld(random *rand.Rand, stored bool) *world {
@@ -98,7 +100,7 @@ func (w *world) member(name string) *member {
 }
 
 // runs reports whether a member runs and is reached.
-func (w *world) runs(m *member) bool { return w.up[m.name] && !w.cut[m.name] && m.started }
+func (w *world) runs(m *member) bool { return w.up[m.name] && !w.cut[m.name] }
 
 func (w *world) voters() (all, running []*member) {
 	for i := range w.members {
@@ -181,9 +183,22 @@ func (w *world) start(name string) {
 		if !m.learner {
 			w.violation = fmt.Sprintf("%s votes without its data", name)
 		}
-		m.started = true
+		if m.received {
+			w.ended(name)
+			return // etcd panics: its log does not go as far as the leader says.
+		}
 	}
 	w.disks[volume][entry.Folder], w.up[name] = 0, true
+}
+
+// ended counts how often etcd ended in a Pod.
+func (w *world) ended(name string) {
+	pod := w.snap.Pods[name].DeepCopy()
+	if len(pod.Status.ContainerStatuses) == 0 {
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: etcd.Container}}
+	}
+	pod.Status.ContainerStatuses[0].RestartCount++
+	w.snap.Pods[name] = pod
 }
 
 func (w *world) kill(name string) {
@@ -221,7 +236,9 @@ func (w *world) etcdRuns() {
 	for i := range w.members {
 		m := &w.members[i]
 		if w.runs(m) && (!m.learner || w.random.IntN(2) == 0) {
-			w.disks[w.volume(m.name)][w.entry(m.name).Folder] = w.written
+			w.disks[w.volume(m.name)][w.entry(m.name).Folder], m.received = w.written, true
+			// It says its name to all only some time after.
+			m.started = m.started || w.random.IntN(2) == 0
 		}
 	}
 }
