@@ -137,6 +137,41 @@ func isOf(pod *corev1.Pod, set types.UID) bool {
 			return true
 		}
 	}
+// snapshots reads what stores and restores them. A Pod of another user that has the name of one
+// is looked for only where one is needed.
+func (o *observer) snapshots(ctx context.Context, snap *sight) (err error) {
+	e := snap.Instance
+	named := func(name string) types.NamespacedName {
+		return types.NamespacedName{Namespace: e.Namespace, Name: name}
+	}
+	if snap.BackupPod, err = o.snapshotPod(ctx, named(e.BackupPodName()), asksForBackup(e)); err != nil {
+		return err
+	}
+	if snap.BackupClaim, err = read.Existing[corev1.PersistentVolumeClaim](ctx, o.made, named(e.BackupClaimName())); err != nil || e.Spec.Restore == nil {
+		return err
+	}
+	if snap.RestorePod, err = o.snapshotPod(ctx, named(e.RestorePodName()), !meta.IsStatusConditionTrue(e.Status.Conditions, v1alpha1.ConditionRestored)); err != nil {
+		return err
+	}
+	if origin := e.Spec.Restore.FromInstance; origin != "" {
+		snap.Origin, err = read.Existing[v1alpha1.ETCDInstance](ctx, o.cached, named(origin))
+	}
+	return err
+}
+
+func (o *observer) snapshotPod(ctx context.Context, key types.NamespacedName, isNeeded bool) (*corev1.Pod, error) {
+	if isNeeded {
+		return existing[corev1.Pod](ctx, o, key)
+	}
+	return read.Existing[corev1.Pod](ctx, o.made, key)
+}
+
+// asksForBackup reports whether a snapshot is asked for that is not answered.
+func asksForBackup(e *v1alpha1.ETCDInstance) bool {
+	request, answered := e.Annotations[v1alpha1.AnnotationBackup], e.Status.Backup
+	return e.DeletionTimestamp != nil || request != "" && (answered == nil || answered.Request != request || answered.State == v1alpha1.ETCDBackupRunning)
+}
+
 	return false
 }
 
@@ -189,7 +224,7 @@ func addresses(snap *sight) []live.Address {
 		if pod == nil || pod.Status.PodIP == "" {
 			continue
 		}
-		address := live.Address{Name: name, URL: e.Scheme() + "://" + net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(v1alpha1.PortClient)))}
+		address := live.Address{Name: name, URL: e.ClientURL(name), At: net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(v1alpha1.PortClient)))}
 		if e.Spec.WithTLSBundle {
 			config, err := snap.certificates[e.ClientSecretName()].Client(e.MemberHost(name))
 			if err != nil {

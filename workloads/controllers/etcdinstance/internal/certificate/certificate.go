@@ -150,8 +150,8 @@ func (d Data) RenewAt(leaf Leaf, authority Data) time.Time {
 	return parsed.NotAfter.Add(-renewal)
 }
 
-// Client is how a client shows itself to a member, and knows the member by a host name.
-func (d Data) Client(host string) (*tls.Config, error) {
+// Client is how a client shows itself to members, and knows their authority.
+func (d Data) Client() (*tls.Config, error) {
 	pair, _, err := d.parse()
 	if err != nil {
 		return nil, err
@@ -160,5 +160,5 @@ func (d Data) Client(host string) (*tls.Config, error) {
 	if !roots.AppendCertsFromPEM(d[v1alpha1.KeyCA]) {
 		return nil, errors.New("there is no authority in it")
 	}
-	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots, ServerName: host, MinVersion: tls.VersionTLS12}, nil
+	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
 }

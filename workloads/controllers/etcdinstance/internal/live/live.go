@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -37,6 +38,9 @@ const (
 type Address struct {
 	// Name of the member, and the URL of its listener for clients.
 	Name, URL string
+	// At is where that listens, in the place of what the URL names: no name has to be known yet, and
+	// a certificate is of a name.
+	At string
 	// TLS is how a client shows itself to it, and knows it; nil without.
 	TLS *tls.Config
 }
@@ -54,10 +58,13 @@ type Etcd interface {
 type Client struct{}
 
 func dial(ctx context.Context, member *Address) (*clientv3.Client, error) {
+	connect := func(ctx context.Context, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "tcp", member.At)
+	}
 	return clientv3.New(clientv3.Config{
 		Context: ctx, Endpoints: []string{member.URL}, TLS: member.TLS, DialTimeout: timeout, Logger: zap.NewNop(),
 		MaxCallRecvMsgSize: maxAnswer, MaxUnaryRetries: 1,
-		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: timeout})},
+		DialOptions: []grpc.DialOption{grpc.WithContextDialer(connect), grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: timeout})},
 	})
 }
 

@@ -22,7 +22,9 @@ import (
 
 	"github.com/critical-service/operator/internal/controller/recheck"
 	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/certificate"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/decide"
+	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/etcd"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/live"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/render"
 )
@@ -145,6 +147,7 @@ func (n *node) kubernetes() {
 			select {
 			case <-running.ended:
 				delete(n.processes, name)
+				n.restarted(name)
 			default:
 				continue
 			}
@@ -153,11 +156,23 @@ func (n *node) kubernetes() {
 	}
 }
 
+// restarted counts what the kubelet counts.
+func (n *node) restarted(name string) {
+	pod := n.snap.Pods[name].DeepCopy()
+	if len(pod.Status.ContainerStatuses) == 0 {
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: etcd.Container}}
+	}
+	pod.Status.ContainerStatuses[0].RestartCount++
+	n.snap.Pods[name] = pod
+}
+
 func (n *node) members() []live.Address {
 	var found []live.Address
 	for ordinal := range v1alpha1.MaxReplicas {
 		if name := n.snap.Instance.MemberName(ordinal); n.processes[name] != nil {
-			found = append(found, live.Address{Name: name, URL: fmt.Sprintf("http://%s:%d", n.address(name), v1alpha1.PortClient)})
+			found = append(found, live.Address{
+				Name: name, URL: n.snap.Instance.ClientURL(name), At: fmt.Sprintf("%s:%d", n.address(name), v1alpha1.PortClient),
+			})
 		}
 	}
 	return found
@@ -344,4 +359,39 @@ func TestNoWriteIsLostWhileMembersComeAndGo(t *testing.T) {
 func (n *node) logOf(ordinal int) string {
 	text, _ := os.ReadFile(filepath.Join(n.folder, n.snap.Instance.MemberName(ordinal)+".log"))
 	return string(text)
+}
+
+// A certificate is of the name of a host, which is not known everywhere where the Pod's address is.
+func TestAMemberWithTLSIsKnownByItsNameAndReachedByItsAddress(t *testing.T) {
+	g := NewWithT(t)
+	n := newNode(t)
+	e := n.snap.Instance
+	e.Spec.WithTLSBundle = true
+	authority, err := certificate.NewAuthority("etcd-tls-ca", time.Now())
+	g.Expect(err).NotTo(HaveOccurred())
+	signed := func(name string) certificate.Data {
+		data, err := authority.Sign(render.Leaves(e)[name], time.Now())
+		g.Expect(err).NotTo(HaveOccurred())
+		return data
+	}
+	for key, data := range signed(e.ServerSecretName()) {
+		g.Expect(os.WriteFile(filepath.Join(n.folder, key), data, 0o600)).To(Succeed())
+	}
+	name := e.MemberName(0)
+	at := n.address(name)
+	command := exec.Command(n.binary, "--name="+name, "--data-dir="+filepath.Join(n.folder, "data"), //nolint:gosec // The etcd that the tests build.
+		"--listen-client-urls=https://"+at+":2379", "--advertise-client-urls="+e.ClientURL(name), "--client-cert-auth",
+		"--cert-file="+filepath.Join(n.folder, v1alpha1.KeyCertificate), "--key-file="+filepath.Join(n.folder, v1alpha1.KeyPrivateKey),
+		"--trusted-ca-file="+filepath.Join(n.folder, v1alpha1.KeyCA),
+		"--listen-peer-urls=http://"+at+":2380", "--initial-advertise-peer-urls=http://"+at+":2380", "--initial-cluster="+name+"=http://"+at+":2380")
+	g.Expect(command.Start()).To(Succeed())
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+	})
+	config, err := signed(e.ClientSecretName()).Client()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Eventually(func() map[string]decide.Answer {
+		return live.Client{}.Look(t.Context(), []live.Address{{Name: name, URL: e.ClientURL(name), At: at + ":2379", TLS: config}}).Answers
+	}).WithTimeout(time.Minute).Should(HaveKeyWithValue(name, HaveField("Leader", Not(BeEmpty()))))
 }
