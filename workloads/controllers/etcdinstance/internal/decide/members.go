@@ -202,7 +202,7 @@ func (d *decision) bringUp(learner *Member, voters []Member) *Change {
 	switch {
 	case entry == nil:
 		d.admit(learner)
-	case d.isLost(entry), d.isHollow(learner, entry):
+	case d.isLost(entry), d.isHollow(entry):
 		d.does(v1alpha1.ReasonMemberFailing, fmt.Sprintf("Member %s has lost its data, and is being replaced.", learner.Name))
 		return &Change{Kind: Remove, Name: learner.Name, ID: learner.ID}
 	case entry.Volume != "" && d.isHealthy(learner) && d.isInSync(learner):
@@ -218,17 +218,14 @@ func (d *decision) bringUp(learner *Member, voters []Member) *Change {
 }
 
 // fewRestarts is how often a learner may end before it has come up.
-const fewRestarts = 4
+const fewRestarts = 3
 
-// isHollow reports whether a learner may have got data, and lost it before it was noted what has it:
-// it was up in a Pod that is gone, or cannot start. etcd ends whenever the leader takes a member for
-// one that has what it was sent. A learner has no vote, so that nothing is lost with it.
-func (d *decision) isHollow(learner *Member, entry *render.Entry) bool {
-	pod := d.Pods[learner.Name]
-	if entry.Volume != "" || pod == nil || d.answers(entry) {
-		return false
-	}
-	return learner.Started || entry.Replaces != pod.UID && restarts(pod) >= fewRestarts
+// isHollow reports whether a learner may have got data, and lost it before it was noted what has it: it
+// ends again and again in a Pod of its own. etcd does that where the leader takes a member for one that
+// has what it was sent. A learner has no vote, so that nothing is lost with it.
+func (d *decision) isHollow(entry *render.Entry) bool {
+	pod := d.Pods[entry.Name]
+	return entry.Volume == "" && pod != nil && entry.Replaces != pod.UID && restarts(pod) >= fewRestarts && !d.answers(entry)
 }
 
 func restarts(pod *corev1.Pod) int32 {
