@@ -42,6 +42,14 @@ func TestAnInstanceWithoutASpecRunsOneMember(t *testing.T) {
 	}
 }
 
+// Without an end of the changes, it would never be running.
+func TestAnInstanceWithStorageSettles(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	e := w.instance(func(e *v1alpha1.ETCDInstance) { e.Spec.Storage = &v1alpha1.ETCDStorage{Size: "1Gi"} })
+	w.becomes(e, v1alpha1.ETCDRunning, 1)
+}
+
 // kubectl scale uses the same subresource.
 func TestAnInstanceIsScaledMemberByMember(t *testing.T) {
 	w := newWorld(t)

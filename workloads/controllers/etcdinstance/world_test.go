@@ -140,6 +140,13 @@ func (w *world) kubernetes(e *v1alpha1.ETCDInstance) {
 			pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}
 			pod.Spec = testenv.PodSpec()
 			w.Create(pod)
+			for i := range set.Spec.VolumeClaimTemplates {
+				claim := set.Spec.VolumeClaimTemplates[i].DeepCopy()
+				claim.Name, claim.Namespace = e.ClaimName(ordinal), w.Namespace
+				if !w.Exists(claim.DeepCopy()) {
+					w.Create(claim)
+				}
+			}
 			address := fmt.Sprintf("10.0.0.%d", ordinal+1)
 			w.PodStatus(pod, func(status *corev1.PodStatus) {
 				status.PodIP, status.PodIPs = address, []corev1.PodIP{{IP: address}}

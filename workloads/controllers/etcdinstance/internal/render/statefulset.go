@@ -91,7 +91,7 @@ func ImageOf(set *appsv1.StatefulSet) string {
 func claim(e *v1alpha1.ETCDInstance) corev1.PersistentVolumeClaim {
 	size, _ := workloadsv1.Quantity(e.Spec.Storage.Size).Parse()
 	return corev1.PersistentVolumeClaim{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+		// In a template, what kind it is gets lost on the way: it would always differ.
 		ObjectMeta: metav1.ObjectMeta{Name: volumeData, Labels: Labels(e)},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
