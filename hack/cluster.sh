@@ -98,7 +98,7 @@ deliver_workloads() {
   local arch
   arch=$("$kubectl" get nodes --output 'jsonpath={.items[0].status.nodeInfo.architecture}')
   make --no-print-directory --directory=workloads binaries ARCH="$arch"
-  WORKLOADS_IMG=$(tagged "${WORKLOADS_IMG:-quay.io/critical-service/workloads}" "bin/workloads/linux-$arch/manager" "bin/workloads/linux-$arch/meter")
+  WORKLOADS_IMG=$(tagged "${WORKLOADS_IMG:-quay.io/critical-service/workloads}" "bin/workloads/linux-$arch"/{manager,meter,snapshot})
   export WORKLOADS_IMG
   say "Building and delivering $WORKLOADS_IMG"
   deliver "$WORKLOADS_IMG" --file workloads/Dockerfile --target prebuilt --build-arg BASE=scratch .
