@@ -50,6 +50,10 @@ const (
 	ReasonMemberFailing = "MemberFailing"
 	// ReasonUpgradeRefused: etcd cannot go from the version that runs to that of spec.image.
 	ReasonUpgradeRefused = "UpgradeRefused"
+	// ReasonBackingUp: it is deleted, and kept until a snapshot is stored.
+	ReasonBackingUp = "BackingUp"
+	// ReasonBackupFailed: it is deleted, and kept, because no snapshot can be stored.
+	ReasonBackupFailed = "BackupFailed"
 	// ReasonAlarm: etcd has raised an alarm, and refuses writes until a person acts.
 	ReasonAlarm = "Alarm"
 )

@@ -20,6 +20,12 @@ func (e *ETCDInstance) ClaimName(ordinal int) string {
 // BackupClaimName is the name of the claim with stored snapshots.
 func (e *ETCDInstance) BackupClaimName() string { return e.Name + "-backup" }
 
+// BackupPodName is the name of the Pod that stores a snapshot.
+func (e *ETCDInstance) BackupPodName() string { return e.Name + "-backup" }
+
+// RestorePodName is the name of the Pod that restores the first data.
+func (e *ETCDInstance) RestorePodName() string { return e.Name + "-restore" }
+
 // ConfigName is the name of the ConfigMap with the configuration of each member.
 func (e *ETCDInstance) ConfigName() string { return e.Name + "-config" }
 

@@ -243,7 +243,7 @@ type ETCDInstanceStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Members",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=10
 	Members []ETCDMember `json:"members,omitempty"`
 
-	// backup is the last snapshot that was asked for, by the annotation mycrd.com/backup or by
+	// backup is the last snapshot that was asked for, by the annotation workloads.mycrd.com/backup or by
 	// spec.backup.beforeDeletion.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Backup",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=12
@@ -279,7 +279,7 @@ const (
 
 // ETCDStoredBackup is a snapshot in the claim NAME-backup. The newest three are kept there.
 type ETCDStoredBackup struct {
-	// request is the value of the annotation mycrd.com/backup that this answers, or the UID of an
+	// request is the value of the annotation workloads.mycrd.com/backup that this answers, or the UID of an
 	// ETCDInstance that is being deleted.
 	// +required
 	// +kubebuilder:validation:MaxLength=63

@@ -107,7 +107,7 @@ func (r *Reconciler) protect(ctx context.Context, snap *decide.Snapshot, plan *d
 // run writes what the members need, each only after what it depends on, and then takes the one
 // step of the cluster.
 func (r *Reconciler) run(ctx context.Context, snap *sight, plan *decide.Plan, done *outcome) error {
-	for _, step := range []func(context.Context, *sight, *decide.Plan, *outcome) error{r.budget, r.certify, r.config, r.statefulSet, r.change, r.remove} {
+	for _, step := range []func(context.Context, *sight, *decide.Plan, *outcome) error{r.budget, r.certify, r.snapshots, r.config, r.statefulSet, r.change, r.remove} {
 		if err := step(ctx, snap, plan, done); err != nil || done.refusal != nil {
 			return err
 		}
@@ -159,6 +159,41 @@ func (r *Reconciler) certify(ctx context.Context, snap *sight, plan *decide.Plan
 		}
 	}
 	return nil
+}
+
+// snapshots makes what stores or restores a snapshot. What exists already, and was not in the cache,
+// is seen next time.
+func (r *Reconciler) snapshots(ctx context.Context, snap *sight, plan *decide.Plan, done *outcome) error {
+	if plan.DropPod != nil {
+		if err := client.IgnoreNotFound(write.Delete(ctx, r.client, plan.DropPod)); err != nil {
+			return done.refused(fmt.Sprintf("the deletion of Pod %q", plan.DropPod.Name), err)
+		}
+	}
+	if plan.Claim != nil {
+		if err := write.Create(ctx, r.client, plan.Claim); err != nil && !apierrors.IsAlreadyExists(err) {
+			return done.refused(fmt.Sprintf("PersistentVolumeClaim %q", plan.Claim.Name), err)
+		}
+	}
+	if plan.SnapshotPod != nil {
+		if err := write.Create(ctx, r.client, plan.SnapshotPod); err != nil && !apierrors.IsAlreadyExists(err) {
+			return done.refused(fmt.Sprintf("Pod %q", plan.SnapshotPod.Name), err)
+		}
+	}
+	return nil
+}
+
+// finalize adds or removes the finalizer. The cache does not know those of others, so that the object
+// is read as it is.
+func (r *Reconciler) finalize(ctx context.Context, snap *decide.Snapshot, change func(client.Object, string) bool) error {
+	var now v1alpha1.ETCDInstance
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(snap.Instance), &now); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	before := now.DeepCopy()
+	if now.UID != snap.Instance.UID || now.Generation != snap.Instance.Generation || !change(&now, v1alpha1.Finalizer) {
+		return nil // The change of the object brings the next Snapshot.
+	}
+	return write.Patch(ctx, r.client, before, &now)
 }
 
 func (r *Reconciler) config(ctx context.Context, snap *sight, plan *decide.Plan, done *outcome) error {

@@ -3,6 +3,7 @@ package etcdinstance
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -77,7 +78,12 @@ func slimInstance(object any) (any, error) {
 	if !isInstance {
 		return object, nil // A tombstone.
 	}
-	return &v1alpha1.ETCDInstance{ObjectMeta: read.Meta(&e.ObjectMeta), Spec: e.Spec, Status: e.Status}, nil
+	kept := &v1alpha1.ETCDInstance{ObjectMeta: read.Meta(&e.ObjectMeta), Spec: e.Spec, Status: e.Status}
+	kept.Annotations = read.OnlyShort(e.Annotations, v1alpha1.AnnotationBackup)
+	if slices.Contains(e.Finalizers, v1alpha1.Finalizer) {
+		kept.Finalizers = []string{v1alpha1.Finalizer}
+	}
+	return kept, nil
 }
 
 const (
@@ -92,8 +98,8 @@ const (
 func slimMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 	kept := read.Meta(meta)
 	kept.Finalizers, kept.OwnerReferences = read.Finalizers(meta), read.Owners(meta)
-	kept.Labels = read.Only(meta.Labels, v1alpha1.LabelETCDInstance, workloadsv1.LabelManagedBy)
-	kept.Annotations = read.OnlyShort(meta.Annotations, workloadsv1.AnnotationSpec, render.AnnotationApplied)
+	kept.Labels = read.Only(meta.Labels, v1alpha1.LabelETCDInstance, render.LabelComponent, workloadsv1.LabelManagedBy)
+	kept.Annotations = read.OnlyShort(meta.Annotations, workloadsv1.AnnotationSpec, render.AnnotationApplied, v1alpha1.AnnotationBackup)
 	if members, found := meta.Annotations[render.AnnotationMembers]; found && len(members) <= maxMembers {
 		kept.Annotations[render.AnnotationMembers] = members
 	}
@@ -111,12 +117,22 @@ func slimPod(object any) (any, error) {
 			slim.Status.Conditions = append(slim.Status.Conditions, corev1.PodCondition{Type: c.Type, Status: c.Status, Message: read.Short(c.Message, maxMessage)})
 		}
 	}
-	for i := range pod.Status.ContainerStatuses {
-		if status := &pod.Status.ContainerStatuses[i]; status.Name == etcd.Container {
-			slim.Status.ContainerStatuses = []corev1.ContainerStatus{slimStatus(status)}
+	slim.Status.InitContainerStatuses = slimStatuses(pod.Status.InitContainerStatuses)
+	slim.Status.ContainerStatuses = slimStatuses(pod.Status.ContainerStatuses)
+	slim.Status.Reason, slim.Status.Message = read.Short(pod.Status.Reason, maxReason), read.Short(pod.Status.Message, maxMessage)
+	return slim, nil
+}
+
+// slimStatuses keeps those of the containers that the operator makes, and not what is injected.
+func slimStatuses(all []corev1.ContainerStatus) []corev1.ContainerStatus {
+	var kept []corev1.ContainerStatus
+	for i := range all {
+		switch all[i].Name {
+		case etcd.Container, render.ContainerSnapshot, render.ContainerRestore, render.ContainerFinish:
+			kept = append(kept, slimStatus(&all[i]))
 		}
 	}
-	return slim, nil
+	return kept
 }
 
 func slimStatus(status *corev1.ContainerStatus) corev1.ContainerStatus {
@@ -126,6 +142,11 @@ func slimStatus(status *corev1.ContainerStatus) corev1.ContainerStatus {
 	}
 	if status.State.Running != nil {
 		slim.State.Running = &corev1.ContainerStateRunning{}
+	}
+	if ended := status.State.Terminated; ended != nil {
+		slim.State.Terminated = &corev1.ContainerStateTerminated{
+			ExitCode: ended.ExitCode, Reason: read.Short(ended.Reason, maxReason), Message: read.Short(ended.Message, maxMessage),
+		}
 	}
 	if ended := status.LastTerminationState.Terminated; ended != nil {
 		slim.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: ended.ExitCode, Reason: read.Short(ended.Reason, maxReason)}

@@ -5,6 +5,7 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/fault"
@@ -25,6 +26,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return fault.Result(err)
 	}
 	plan := decide.Decide(snap.Snapshot)
+	if plan.AddFinalizer {
+		// It comes before what it is for; the change of the object brings the next Snapshot.
+		return fault.Result(r.finalize(ctx, &snap.Snapshot, controllerutil.AddFinalizer))
+	}
 	done, err := r.apply(ctx, &snap, &plan)
 	r.did(ctx, &snap.Snapshot, &done)
 	if done.tell(&snap.Snapshot) {
@@ -37,5 +42,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return fault.Result(err)
 	}
 	r.report(ctx, &snap.Snapshot, &plan)
+	if plan.RemoveFinalizer {
+		return fault.Result(r.finalize(ctx, &snap.Snapshot, controllerutil.RemoveFinalizer))
+	}
 	return ctrl.Result{RequeueAfter: plan.RecheckAfter}, nil
 }

@@ -62,7 +62,7 @@ func TestAnInstanceIsScaledMemberByMember(t *testing.T) {
 	scale := &autoscalingv1.Scale{}
 	w.Expect(w.Cluster.Client.SubResource("scale").Get(t.Context(), e, scale)).To(Succeed())
 	w.Expect(scale.Status.Replicas).To(Equal(int32(3)))
-	w.Expect(scale.Status.Selector).To(Equal(v1alpha1.LabelETCDInstance + "=" + e.Name))
+	w.Expect(scale.Status.Selector).To(Equal("app.kubernetes.io/component=member," + v1alpha1.LabelETCDInstance + "=" + e.Name))
 	scale.Spec.Replicas = 1
 	w.Expect(w.Cluster.Client.SubResource("scale").Update(t.Context(), e, client.WithSubResourceBody(scale))).To(Succeed())
 	w.becomes(e, v1alpha1.ETCDRunning, 1)
@@ -193,4 +193,65 @@ func TestWhatMayNotBeChanged(t *testing.T) {
 			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(c.says)))
 		})
 	}
+}
+
+// ends ends a Pod of the operator as a kubelet would, with what its program reports.
+func (w *world) ends(name, report string) {
+	w.T.Helper()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
+	w.Eventually(func() bool { return w.Exists(pod) }).Should(BeTrue())
+	uid := pod.UID
+	w.PodStatus(pod, func(status *corev1.PodStatus) {
+		status.Phase = corev1.PodSucceeded
+		status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: pod.Spec.Containers[0].Name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: report}},
+		}}
+	})
+	w.Eventually(func(g Gomega) {
+		g.Expect(w.Exists(pod) && pod.UID == uid && pod.DeletionTimestamp == nil).To(BeFalse(), "it goes when its result is noted")
+	}).Should(Succeed())
+}
+
+const stored = `{"file":"my-super-etcd-42.db","revision":42,"sizeBytes":20480}`
+
+func TestASnapshotIsStoredOnDemandAndBeforeADeletion(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	e := w.instance(func(e *v1alpha1.ETCDInstance) { e.Spec.Backup.BeforeDeletion = true })
+	w.becomes(e, v1alpha1.ETCDRunning, 1)
+	testenv.Update(w.World, e, func(e *v1alpha1.ETCDInstance) { e.Annotations = map[string]string{v1alpha1.AnnotationBackup: "first"} })
+	w.ends(e.BackupPodName(), stored)
+	w.Expect(w.Exists(e)).To(BeTrue())
+	w.Expect(e.Status.Backup).To(HaveValue(And(
+		HaveField("Request", "first"), HaveField("State", v1alpha1.ETCDBackupStored), HaveField("File", "my-super-etcd-42.db"), HaveField("Revision", BeEquivalentTo(42)),
+	)))
+	w.Expect(e.Finalizers).To(ConsistOf(v1alpha1.Finalizer))
+
+	w.Expect(w.Cluster.Client.Delete(t.Context(), e)).To(Succeed())
+	w.ends(e.BackupPodName(), stored)
+	w.Eventually(func() bool { return w.Exists(e) }).Should(BeFalse())
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: e.BackupClaimName()}}
+	w.Expect(w.Exists(claim)).To(BeTrue())
+	w.Expect(claim.OwnerReferences).To(BeEmpty(), "snapshots outlive the ETCDInstance")
+}
+
+func TestNoMemberBeginsBeforeItsDataIsRestored(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	e := w.instance(func(e *v1alpha1.ETCDInstance) {
+		e.Spec.Storage, e.Spec.Restore = &v1alpha1.ETCDStorage{Size: "1Gi"}, &v1alpha1.ETCDRestore{Upload: true}
+	})
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: e.RestorePodName()}}
+	w.Eventually(func() bool { return w.Exists(pod) }).Should(BeTrue())
+	w.PodStatus(pod, func(status *corev1.PodStatus) {
+		status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "snapshot", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}}}
+	})
+	w.Eventually(func(g Gomega) {
+		g.Expect(w.Exists(e)).To(BeTrue())
+		g.Expect(e.Status.Conditions).To(ContainElement(And(HaveField("Type", v1alpha1.ConditionRestored), HaveField("Reason", v1alpha1.ReasonWaitingForUpload))))
+	}).Should(Succeed())
+	w.Expect(w.Exists(&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: e.Name}})).To(BeFalse())
+	w.ends(e.RestorePodName(), stored)
+	w.becomes(e, v1alpha1.ETCDRunning, 1)
+	w.Expect(e.Status.Conditions).To(ContainElement(And(HaveField("Type", v1alpha1.ConditionRestored), HaveField("Status", metav1.ConditionTrue), HaveField("Message", ContainSubstring("revision 42")))))
 }

@@ -3,11 +3,13 @@ package etcdinstance
 import (
 	"context"
 	"net"
+	"slices"
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,8 +30,9 @@ type observer struct {
 	cached, made, live client.Reader
 	etcd               live.Etcd
 	fallbacks          *fallback.Watch
-	image              string
-	clock              clock.PassiveClock
+	// image is the setting, and ownImage that of the operator.
+	image, ownImage string
+	clock           clock.PassiveClock
 	// reasons are those of the conditions.
 	reasons recheck.Reasons
 }
@@ -41,14 +44,14 @@ type sight struct {
 	members      []live.Address
 }
 
-// observe makes a Snapshot. It has no ETCDInstance where that is gone, or is being deleted.
+// observe makes a Snapshot. It has no ETCDInstance where that is gone, or goes without more.
 func (o *observer) observe(ctx context.Context, key types.NamespacedName) (sight, error) {
-	snap := sight{Snapshot: decide.Snapshot{Now: o.clock.Now(), Image: o.image}}
+	snap := sight{Snapshot: decide.Snapshot{Now: o.clock.Now(), Image: o.image, SnapshotImage: o.ownImage}}
 	e, err := read.Existing[v1alpha1.ETCDInstance](ctx, o.cached, key)
 	if err != nil {
 		return snap, err
 	}
-	if e == nil || e.DeletionTimestamp != nil {
+	if e == nil || e.DeletionTimestamp != nil && !slices.Contains(e.Finalizers, v1alpha1.Finalizer) {
 		o.reasons.Observe(key, nil, snap.Now)
 		return snap, nil
 	}
@@ -58,6 +61,9 @@ func (o *observer) observe(ctx context.Context, key types.NamespacedName) (sight
 		return snap, err
 	}
 	if err := o.pods(ctx, &snap); err != nil {
+		return snap, err
+	}
+	if err := o.snapshots(ctx, &snap); err != nil {
 		return snap, err
 	}
 	if err := o.secrets(ctx, &snap); err != nil {
@@ -131,12 +137,6 @@ func (o *observer) pods(ctx context.Context, snap *sight) error {
 	return nil
 }
 
-func isOf(pod *corev1.Pod, set types.UID) bool {
-	for i := range pod.OwnerReferences {
-		if pod.OwnerReferences[i].UID == set {
-			return true
-		}
-	}
 // snapshots reads what stores and restores them. A Pod of another user that has the name of one
 // is looked for only where one is needed.
 func (o *observer) snapshots(ctx context.Context, snap *sight) (err error) {
@@ -172,6 +172,12 @@ func asksForBackup(e *v1alpha1.ETCDInstance) bool {
 	return e.DeletionTimestamp != nil || request != "" && (answered == nil || answered.Request != request || answered.State == v1alpha1.ETCDBackupRunning)
 }
 
+func isOf(pod *corev1.Pod, set types.UID) bool {
+	for i := range pod.OwnerReferences {
+		if pod.OwnerReferences[i].UID == set {
+			return true
+		}
+	}
 	return false
 }
 
@@ -226,7 +232,7 @@ func addresses(snap *sight) []live.Address {
 		}
 		address := live.Address{Name: name, URL: e.ClientURL(name), At: net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(v1alpha1.PortClient)))}
 		if e.Spec.WithTLSBundle {
-			config, err := snap.certificates[e.ClientSecretName()].Client(e.MemberHost(name))
+			config, err := snap.certificates[e.ClientSecretName()].Client()
 			if err != nil {
 				continue
 			}

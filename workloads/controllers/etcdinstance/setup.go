@@ -31,6 +31,9 @@ import (
 type Options struct {
 	// Image runs an ETCDInstance that names none.
 	Image string
+	// OwnImage is that of the operator, which has the program that moves snapshots; empty where it
+	// is not known.
+	OwnImage string
 	// Namespaces are those that are looked at; empty is all.
 	Namespaces []string
 	// Fallbacks follows the ServiceFallbacks, for all kinds.
@@ -47,11 +50,11 @@ const workers = 16
 
 // Claims are not deleted, and Secrets not listed. A certificate is renewed in its Secret.
 //
-// +kubebuilder:rbac:groups=mycrd.com,resources=etcdinstances,verbs=get;list;watch
+// +kubebuilder:rbac:groups=mycrd.com,resources=etcdinstances,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=mycrd.com,resources=etcdinstances/status,verbs=patch
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;delete
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups="",resources=services;configmaps,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;patch
 // +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch
@@ -77,7 +80,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	r := &Reconciler{
 		observer: observer{
 			cached: mgr.GetClient(), made: made, live: mgr.GetAPIReader(), etcd: options.Etcd,
-			fallbacks: options.Fallbacks, image: options.Image, clock: clock.RealClock{},
+			fallbacks: options.Fallbacks, image: options.Image, ownImage: options.OwnImage, clock: clock.RealClock{},
 		},
 		Emitter: events.Emitter{Recorder: recorder, Scheme: mgr.GetScheme()},
 		client:  writer,

@@ -70,7 +70,7 @@ func newWorld(t *testing.T) *world {
 // start starts an operator that sees the world's namespace only.
 func (w *world) start() {
 	w.T.Helper()
-	options := etcdinstance.Options{Image: "etcd:v3.7.0", Namespaces: []string{w.Namespace}, Etcd: w.etcd}
+	options := etcdinstance.Options{Image: "etcd:v3.7.0", OwnImage: "workloads:1", Namespaces: []string{w.Namespace}, Etcd: w.etcd}
 	w.operator = w.Cluster.Start(w.T, testenv.Program{
 		Cache: cache.Options{ByObject: etcdinstance.CacheByObject(options)},
 		Setup: func(_ context.Context, mgr ctrl.Manager) error {
@@ -90,11 +90,12 @@ var reasons = map[string][]string{
 		workloadsv1.ReasonStarting, workloadsv1.ReasonReplacing, workloadsv1.ReasonCreateDenied, workloadsv1.ReasonNameTaken,
 		workloadsv1.ReasonSecretInvalid, workloadsv1.ReasonImagePullFailing, workloadsv1.ReasonPodFailing, workloadsv1.ReasonUnschedulable,
 		v1alpha1.ReasonScaling, v1alpha1.ReasonUpgrading, v1alpha1.ReasonMemberFailing, v1alpha1.ReasonUpgradeRefused, v1alpha1.ReasonAlarm,
-		v1alpha1.ReasonQuorumLost,
+		v1alpha1.ReasonQuorumLost, v1alpha1.ReasonRestoreFailed, v1alpha1.ReasonBackingUp, v1alpha1.ReasonBackupFailed,
 	},
 	"Quorum/True":     {v1alpha1.ReasonQuorumHeld},
 	"Quorum/False":    {v1alpha1.ReasonQuorumPending, v1alpha1.ReasonQuorumLost},
-	"Restored/False":  {v1alpha1.ReasonRestorePending},
+	"Restored/True":   {v1alpha1.ReasonRestored},
+	"Restored/False":  {v1alpha1.ReasonRestorePending, v1alpha1.ReasonWaitingForUpload, v1alpha1.ReasonRestoreFailed},
 	"Protected/False": {workloadsv1.ReasonFallbackPending, workloadsv1.ReasonFallbackNone, workloadsv1.ReasonNameTaken},
 }
 
@@ -139,7 +140,6 @@ func (w *world) kubernetes(e *v1alpha1.ETCDInstance) {
 			pod.Labels, pod.Annotations = set.Spec.Template.Labels, set.Spec.Template.Annotations
 			pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}
 			pod.Spec = testenv.PodSpec()
-			w.Create(pod)
 			for i := range set.Spec.VolumeClaimTemplates {
 				claim := set.Spec.VolumeClaimTemplates[i].DeepCopy()
 				claim.Name, claim.Namespace = e.ClaimName(ordinal), w.Namespace
@@ -147,6 +147,7 @@ func (w *world) kubernetes(e *v1alpha1.ETCDInstance) {
 					w.Create(claim)
 				}
 			}
+			w.Create(pod)
 			address := fmt.Sprintf("10.0.0.%d", ordinal+1)
 			w.PodStatus(pod, func(status *corev1.PodStatus) {
 				status.PodIP, status.PodIPs = address, []corev1.PodIP{{IP: address}}

@@ -80,6 +80,7 @@ func Run(ctx context.Context, s *settings.Settings) error {
 	if options.WebApp.Image, err = ownImage(ctx, config, s); err != nil {
 		return err
 	}
+	options.ETCDInstance.OwnImage = options.WebApp.Image
 	return manager.Run(ctx, &s.Manager, manager.Operator{
 		Name:     Name,
 		Settings: s,
@@ -105,14 +106,14 @@ func mayAnnotate(ctx context.Context, config *rest.Config, s *settings.Settings)
 	return permitted, errors.Join(refused, err)
 }
 
-// ownImage is that of the meters of WebApps: the one that is set, or that of the operator's own Pod,
-// which has both programs. If neither is known, WebApps that scale by their traffic say so.
+// ownImage is that of the meters of WebApps, and of what moves snapshots: the one that is set, or that of the operator's own Pod,
+// which has all programs. If neither is known, what needs it says so.
 func ownImage(ctx context.Context, config *rest.Config, s *settings.Settings) (string, error) {
 	if s.WorkloadsImage != "" {
 		return s.WorkloadsImage, nil
 	}
 	return ownimage.Of(ctx, config, types.NamespacedName{Namespace: s.OperatorNamespace, Name: s.PodName},
-		"no WebApp gets a meter, unless WORKLOADS_IMAGE is set to the image of the operator")
+		"no WebApp gets a meter, and no ETCDInstance is backed up or restored, unless WORKLOADS_IMAGE is set to the image of the operator")
 }
 
 // setup adds all that the manager runs.

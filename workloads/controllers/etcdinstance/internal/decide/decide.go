@@ -13,10 +13,10 @@ import (
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/render"
 )
 
-// Decide decides what an ETCDInstance needs. One that is deleted needs nothing: all that goes
-// with it belongs to it, and what stays does not.
+// Decide decides what an ETCDInstance needs. One that is deleted needs nothing, unless a snapshot
+// is to be stored first: all that goes with it belongs to it, and what stays does not.
 func Decide(s Snapshot) Plan {
-	if s.Instance == nil || s.Instance.DeletionTimestamp != nil {
+	if s.Instance == nil || s.isDeleted() && !s.isKept() {
 		return Plan{}
 	}
 	d := decision{Snapshot: &s, plan: Plan{Status: *s.Instance.Status.DeepCopy()}, entries: s.entries()}
@@ -25,11 +25,22 @@ func Decide(s Snapshot) Plan {
 	if err := s.Instance.Validate(); err != nil {
 		d.invalid = err.Error()
 	}
+	if s.isDeleted() {
+		d.judge()
+		d.storeBackup()
+		d.keep()
+		d.describe()
+		d.explain()
+		return d.plan
+	}
+	d.keep()
 	d.findConflict()
 	d.protect()
 	d.expose()
 	d.certify()
+	d.restore()
 	d.judge()
+	d.storeBackup()
 	d.changeMembers()
 	d.run()
 	d.replacePods()
@@ -60,16 +71,13 @@ type decision struct {
 	doing, doingReason string
 }
 
-// blocked reports whether nothing may be made or changed: what runs goes on running.
-func (d *decision) blocked() bool {
-	return d.invalid != "" || d.conflict != "" || d.earlier != "" || d.certificateProblem != "" || d.restores()
+// isFaulty reports whether nothing can be made of what there is.
+func (d *decision) isFaulty() bool {
+	return d.invalid != "" || d.conflict != "" || d.earlier != "" || d.certificateProblem != ""
 }
 
-// restores reports whether the first data is awaited: a cluster that begins without it would
-// have other data.
-func (d *decision) restores() bool {
-	return d.Instance.Spec.Restore != nil && !meta.IsStatusConditionTrue(d.status.Conditions, v1alpha1.ConditionRestored)
-}
+// blocked reports whether nothing may be made or changed: what runs goes on running.
+func (d *decision) blocked() bool { return d.isFaulty() || d.restores() }
 
 // does says what is under way. The first says enough.
 func (d *decision) does(reason, message string) {

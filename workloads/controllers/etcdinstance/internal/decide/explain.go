@@ -72,9 +72,6 @@ func (d *decision) explainQuorum() {
 		d.conditions().Set(v1alpha1.ConditionQuorum, false, v1alpha1.ReasonQuorumLost,
 			"The members that answer are no quorum. The operator changes no members, and deletes nothing.")
 	}
-	if d.Instance.Spec.Restore != nil && d.restores() {
-		d.conditions().Set(v1alpha1.ConditionRestored, false, v1alpha1.ReasonRestorePending, "The snapshot is awaited, or being restored.")
-	}
 }
 
 // rule says how an ETCDInstance stands where it applies.
@@ -93,6 +90,13 @@ func is(reason string) func(*decision) string { return func(*decision) string { 
 
 // rules are in order: the first that applies is what Ready says. The last one always does.
 var rules = []rule{
+	{
+		when:  func(d *decision) bool { return d.isDeleted() && (!d.hasQuorum() || d.hasBackupFailed()) },
+		state: v1alpha1.ETCDFailed, reason: is(v1alpha1.ReasonBackupFailed), message: whyItStays,
+	},
+	{
+		when: (*decision).isDeleted, state: v1alpha1.ETCDDeploying, reason: is(v1alpha1.ReasonBackingUp), message: whyItStays, moves: true,
+	},
 	{
 		when: func(d *decision) bool { return d.invalid != "" }, state: v1alpha1.ETCDFailed, reason: is(workloadsv1.ReasonCreateDenied),
 		message: func(d *decision) string { return "The spec is not valid: " + d.invalid + "." },
@@ -122,8 +126,10 @@ var rules = []rule{
 		message: func(d *decision) string { return d.Refusal.Message },
 	},
 	{
-		when: (*decision).restores, state: v1alpha1.ETCDDeploying, reason: is(workloadsv1.ReasonStarting),
-		message: func(*decision) string { return "The members wait for the first data: see the condition Restored." }, moves: true,
+		when: (*decision).hasRestoreFailed, state: v1alpha1.ETCDFailed, reason: is(v1alpha1.ReasonRestoreFailed), message: whatRestores, moves: true,
+	},
+	{
+		when: (*decision).restores, state: v1alpha1.ETCDDeploying, reason: is(workloadsv1.ReasonStarting), message: whatRestores, moves: true,
 	},
 	{
 		when:  func(d *decision) bool { return !d.hasQuorum() && d.status.ClusterID != "" && d.isBeyondReturn() },
@@ -290,16 +296,18 @@ func problemOf(pod *corev1.Pod) *problem {
 			return &problem{workloadsv1.ReasonUnschedulable, fmt.Sprintf("No node takes Pod %q (%s): change spec.pod, make room, or see whether its claim has a volume.", pod.Name, c.Message)}
 		}
 	}
+	for i := range pod.Status.InitContainerStatuses {
+		if found := imageProblem(pod, &pod.Status.InitContainerStatuses[i]); found != nil {
+			return found
+		}
+	}
 	for i := range pod.Status.ContainerStatuses {
 		status := &pod.Status.ContainerStatuses[i]
-		if status.Name != etcd.Container || status.Ready {
+		if status.Ready {
 			continue
 		}
-		if waiting := status.State.Waiting; waiting != nil {
-			if found := kubelet.Waiting(&corev1.Container{}, waiting); found != nil && found.Kind == kubelet.Image {
-				return &problem{workloadsv1.ReasonImagePullFailing, fmt.Sprintf("The image of Pod %q cannot be pulled (%s): correct spec.image, or name the registry's Secret in spec.pod.imagePullSecrets.",
-					pod.Name, quote.ImagePull(waiting.Message, "`kubectl describe pod "+pod.Name+"` has the answer of the registry"))}
-			}
+		if found := imageProblem(pod, status); found != nil {
+			return found
 		}
 		if ended := status.LastTerminationState.Terminated; ended != nil && status.State.Running == nil {
 			return &problem{workloadsv1.ReasonPodFailing, fmt.Sprintf("etcd in Pod %q ended with exit code %d: `kubectl logs %s -c %s --previous` says more.",
@@ -307,4 +315,16 @@ func problemOf(pod *corev1.Pod) *problem {
 		}
 	}
 	return nil
+}
+
+func imageProblem(pod *corev1.Pod, status *corev1.ContainerStatus) *problem {
+	waiting := status.State.Waiting
+	if waiting == nil {
+		return nil
+	}
+	if found := kubelet.Waiting(&corev1.Container{}, waiting); found == nil || found.Kind != kubelet.Image {
+		return nil
+	}
+	return &problem{workloadsv1.ReasonImagePullFailing, fmt.Sprintf("The image of Pod %q cannot be pulled (%s): correct spec.image, or name the registry's Secret in spec.pod.imagePullSecrets.",
+		pod.Name, quote.ImagePull(waiting.Message, "`kubectl describe pod "+pod.Name+"` has the answer of the registry"))}
 }

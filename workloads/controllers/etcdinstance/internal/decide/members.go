@@ -65,7 +65,12 @@ func (d *decision) changeMembers() {
 	switch {
 	case d.blocked():
 	case len(d.entries) == 0 && d.status.ClusterID == "":
-		d.entries = []render.Entry{render.First(d.Instance)}
+		first := render.First(d.Instance)
+		if d.Instance.Spec.Restore != nil {
+			// It has its data, and never starts without.
+			first.Volume = d.volume(first.Name)
+		}
+		d.entries = []render.Entry{first}
 	case len(d.entries) == 0, !d.hasQuorum(), len(d.Cluster.Alarms) > 0:
 	case d.note(), d.forget():
 		// What is noted is written before the next step depends on it.
@@ -81,7 +86,7 @@ func (d *decision) note() bool {
 	for i := range d.entries {
 		entry := &d.entries[i]
 		volume := d.volume(entry.Name)
-		if entry.Volume != "" || volume == "" || !d.answers(entry) || d.listed(d.Cluster.Answers[entry.Name].ID) == nil {
+		if entry.Volume != "" && entry.ID != "" || volume == "" || !d.answers(entry) || d.listed(d.Cluster.Answers[entry.Name].ID) == nil {
 			continue
 		}
 		entry.ID, entry.Volume, entry.Replaces = d.Cluster.Answers[entry.Name].ID, volume, ""

@@ -27,8 +27,9 @@ type Snapshot struct {
 	Instance *v1alpha1.ETCDInstance
 	// Ages say since when its conditions have their reasons.
 	Ages recheck.Ages
-	// Image is the operator's setting.
-	Image string
+	// Image is the operator's setting, and SnapshotImage its own image, which has the program that
+	// moves snapshots; empty where it is not known.
+	Image, SnapshotImage string
 
 	StatefulSet *appsv1.StatefulSet
 	Config      *corev1.ConfigMap
@@ -38,6 +39,11 @@ type Snapshot struct {
 	// Pods and Claims are those of the members, by the names of the members.
 	Pods   map[string]*corev1.Pod
 	Claims map[string]*corev1.PersistentVolumeClaim
+	// BackupPod and RestorePod move snapshots, BackupClaim has the stored ones, and Origin is the
+	// ETCDInstance whose data is restored.
+	BackupPod, RestorePod *corev1.Pod
+	BackupClaim           *corev1.PersistentVolumeClaim
+	Origin                *v1alpha1.ETCDInstance
 	// Secrets are those with certificates, by name; none without TLS.
 	Secrets  map[string]Secret
 	Fallback fallback.Seen
@@ -107,6 +113,13 @@ type Plan struct {
 	Budget   *policyv1.PodDisruptionBudget
 	// Certificates are the names of the Secrets that are made, or made again.
 	Certificates []string
+	// AddFinalizer comes before all else, and RemoveFinalizer after it.
+	AddFinalizer, RemoveFinalizer bool
+	// Claim and SnapshotPod are made, for a snapshot that is stored or restored. DropPod has done
+	// its work, and goes.
+	Claim       *corev1.PersistentVolumeClaim
+	SnapshotPod *corev1.Pod
+	DropPod     *corev1.Pod
 	// Config and StatefulSet are as they are to be; nil if they are so.
 	Config      *corev1.ConfigMap
 	StatefulSet *appsv1.StatefulSet
@@ -153,6 +166,7 @@ type Removal struct {
 // IsEmpty reports whether nothing is to be written but the status.
 func (p *Plan) IsEmpty() bool {
 	return p.Fallback == fallback.Change{} && len(p.Services) == 0 && p.Budget == nil && len(p.Certificates) == 0 &&
+		!p.AddFinalizer && !p.RemoveFinalizer && p.Claim == nil && p.SnapshotPod == nil && p.DropPod == nil &&
 		p.Config == nil && p.StatefulSet == nil && p.Change == nil && p.RemovePod == nil
 }
 

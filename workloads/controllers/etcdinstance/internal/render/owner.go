@@ -25,14 +25,26 @@ func Owner(e *v1alpha1.ETCDInstance) *ownership.Owner {
 // NameOf is the name of the ETCDInstance that an object says it is of; empty if it says none.
 func NameOf(object metav1.Object) string { return object.GetLabels()[v1alpha1.LabelETCDInstance] }
 
+// LabelComponent says what a Pod of an ETCDInstance is for.
+const (
+	LabelComponent  = "app.kubernetes.io/component"
+	componentMember = "member"
+)
+
 // Labels are on every object of the ETCDInstance.
 func Labels(e *v1alpha1.ETCDInstance) map[string]string {
 	return map[string]string{v1alpha1.LabelETCDInstance: e.Name, workloadsv1.LabelManagedBy: workloadsv1.ManagedBy}
 }
 
-// Selector selects the Pods.
+// Selector selects the Pods of the members.
 func Selector(e *v1alpha1.ETCDInstance) map[string]string {
-	return map[string]string{v1alpha1.LabelETCDInstance: e.Name}
+	return map[string]string{v1alpha1.LabelETCDInstance: e.Name, LabelComponent: componentMember}
+}
+
+func memberLabels(e *v1alpha1.ETCDInstance) map[string]string {
+	labels := Labels(e)
+	labels[LabelComponent] = componentMember
+	return labels
 }
 
 // Controller is the reference of what lives and dies with the ETCDInstance. It does not block

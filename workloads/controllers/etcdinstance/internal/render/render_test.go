@@ -9,6 +9,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 	"sigs.k8s.io/yaml"
@@ -58,10 +59,18 @@ func TestTheObjectsOfAnETCDInstance(t *testing.T) {
 		var documents []string
 		for _, object := range []any{
 			render.Service(e), render.Peers(e), render.Budget(e), render.Config(e, entries(e)), render.StatefulSet(e, entries(e), e.Spec.Replicas, image),
+			render.BackupClaim(e), render.BackupPod(e, "workloads:1", "first"),
 		} {
 			document, err := yaml.Marshal(object)
 			g.Expect(err).NotTo(HaveOccurred())
 			documents = append(documents, string(document))
+		}
+		if e.Spec.Storage != nil {
+			for _, origin := range []*v1alpha1.ETCDInstance{nil, e} {
+				document, err := yaml.Marshal(render.RestorePod(e, origin, "workloads:1", image))
+				g.Expect(err).NotTo(HaveOccurred())
+				documents = append(documents, string(document))
+			}
 		}
 		got := strings.Join(documents, "---\n")
 		golden := strings.Replace(file, ".input.", ".golden.", 1)
@@ -78,9 +87,17 @@ func TestPodsAreRestricted(t *testing.T) {
 	eachInstance(t, func(g Gomega, _ string, e *v1alpha1.ETCDInstance) {
 		evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 		g.Expect(err).NotTo(HaveOccurred())
-		template := render.StatefulSet(e, entries(e), 1, "etcd:v3.7.3").Spec.Template
-		for _, result := range evaluator.EvaluatePod(api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}, &template.ObjectMeta, &template.Spec) {
-			g.Expect(result.Allowed).To(BeTrue(), "%s: %s", result.ForbiddenReason, result.ForbiddenDetail)
+		member := render.StatefulSet(e, entries(e), 1, "etcd:v3.7.3").Spec.Template
+		made := []*corev1.Pod{{ObjectMeta: member.ObjectMeta, Spec: member.Spec}, render.BackupPod(e, "workloads:1", "first")}
+		if e.Spec.Storage != nil {
+			made = append(made, render.RestorePod(e, e, "workloads:1", "etcd:v3.7.3"), render.RestorePod(e, nil, "workloads:1", "etcd:v3.7.3"))
+		}
+		for i, pod := range made {
+			for _, result := range evaluator.EvaluatePod(api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}, &pod.ObjectMeta, &pod.Spec) {
+				g.Expect(result.Allowed).To(BeTrue(), "%s: %s", result.ForbiddenReason, result.ForbiddenDetail)
+			}
+			g.Expect(pod.Spec.AutomountServiceAccountToken).To(HaveValue(BeFalse()))
+			g.Expect(labels.SelectorFromSet(render.Selector(e)).Matches(labels.Set(pod.Labels))).To(Equal(i == 0), "clients reach members only")
 		}
 	})
 }

@@ -42,7 +42,7 @@ func StatefulSet(e *v1alpha1.ETCDInstance, entries []Entry, replicas int32, imag
 			Selector:            &metav1.LabelSelector{MatchLabels: Selector(e)},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{
-					Labels:      Labels(e),
+					Labels:      memberLabels(e),
 					Annotations: map[string]string{workloadsv1.AnnotationSpec: SpecHash(e, image)},
 				},
 				Spec: pod(e, image),
@@ -103,11 +103,22 @@ func claim(e *v1alpha1.ETCDInstance) corev1.PersistentVolumeClaim {
 }
 
 func pod(e *v1alpha1.ETCDInstance, image string) corev1.PodSpec {
+	made := podOf(e)
+	made.Containers = []corev1.Container{container(e, image)}
+	made.Volumes = volumes(e)
+	made.TerminationGracePeriodSeconds = new(gracePeriod)
+	// Members on one node fall together. A cluster of fewer nodes runs them all the same.
+	made.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+		MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway,
+		LabelSelector: &metav1.LabelSelector{MatchLabels: Selector(e)},
+	}}
+	return made
+}
+
+// podOf is what every Pod of an ETCDInstance has: who it runs as, and where it may run.
+func podOf(e *v1alpha1.ETCDInstance) corev1.PodSpec {
 	made := corev1.PodSpec{
-		Containers:                    []corev1.Container{container(e, image)},
-		Volumes:                       volumes(e),
-		TerminationGracePeriodSeconds: new(gracePeriod),
-		NodeSelector:                  e.Spec.Pod.NodeSelector,
+		NodeSelector: e.Spec.Pod.NodeSelector,
 		// etcd answers clients; it has no business with the API server.
 		AutomountServiceAccountToken: new(false),
 		EnableServiceLinks:           new(false),
@@ -116,11 +127,6 @@ func pod(e *v1alpha1.ETCDInstance, image string) corev1.PodSpec {
 			FSGroupChangePolicy: new(corev1.FSGroupChangeOnRootMismatch),
 			SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
-		// Members on one node fall together. A cluster of fewer nodes runs them all the same.
-		TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{
-			MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway,
-			LabelSelector: &metav1.LabelSelector{MatchLabels: Selector(e)},
-		}},
 	}
 	for _, t := range e.Spec.Pod.Tolerations {
 		made.Tolerations = append(made.Tolerations, corev1.Toleration{
@@ -155,12 +161,9 @@ func container(e *v1alpha1.ETCDInstance, image string) corev1.Container {
 			{Name: volumeConfig, MountPath: etcd.ConfigPath, ReadOnly: true},
 		},
 		// No liveness probe ends a member that is busy: it would have to catch up, and be busier.
-		StartupProbe:   probe(etcd.Alive, 1, neverGivesUp),
-		ReadinessProbe: probe(etcd.Ready, 5, 2),
-		SecurityContext: &corev1.SecurityContext{
-			AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true),
-			Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-		},
+		StartupProbe:    probe(etcd.Alive, 1, neverGivesUp),
+		ReadinessProbe:  probe(etcd.Ready, 5, 2),
+		SecurityContext: restricted(),
 	}
 	if e.Spec.WithTLSBundle {
 		made.VolumeMounts = append(made.VolumeMounts,
@@ -168,6 +171,13 @@ func container(e *v1alpha1.ETCDInstance, image string) corev1.Container {
 			corev1.VolumeMount{Name: volumePeer, MountPath: etcd.PeerPath, ReadOnly: true})
 	}
 	return made
+}
+
+func restricted() *corev1.SecurityContext {
+	return &corev1.SecurityContext{
+		AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true),
+		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
 }
 
 func probe(path string, period, failures int32) *corev1.Probe {
