@@ -50,6 +50,14 @@ var rules = append(code.Rules(), []architecture.Rule{
 		Offence: architecture.Offence{Folder: "internal/meter", Imported: "k8s.io/client-go/rest"},
 	},
 	{
+		Sentence: "what moves snapshots is in the Pods of users: it has nothing of Kubernetes",
+		In: func(folder string) bool {
+			return architecture.AnyOf("internal/transfer", "internal/etcdclient", "cmd/snapshot")(folder)
+		},
+		Forbids: func(_, imported string) bool { return strings.Contains(imported, "k8s.io/") },
+		Offence: architecture.Offence{Folder: "internal/transfer", Imported: "k8s.io/client-go/rest"},
+	},
+	{
 		Sentence: "the library of API servers is imported where APIs are served, and nowhere else",
 		In:       func(folder string) bool { return !architecture.Under("internal/apiserver")(folder) },
 		Forbids: func(_, imported string) bool {

@@ -13,7 +13,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 	"github.com/critical-service/operator/workloads/controllers/appconfig"
 	"github.com/critical-service/operator/workloads/controllers/database"
@@ -38,7 +38,7 @@ type Options struct {
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	add := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme,
-		criticalv2.AddToScheme, workloadsv1.AddToScheme, v1alpha1.AddToScheme, workloadsv2.AddToScheme)
+		criticalv2.AddToScheme, workloadsv1.AddToScheme, workloadsv1alpha1.AddToScheme, workloadsv2.AddToScheme)
 	return scheme, add.AddToScheme(scheme)
 }
 

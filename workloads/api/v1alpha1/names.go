@@ -23,12 +23,18 @@ const (
 	// stored.
 	Finalizer = workloadsv1.Prefix + "backup-before-deletion"
 
-	// PortClient and PortPeer are those that each member listens on.
-	PortClient, PortPeer int32 = 2379, 2380
+	// PortClient is where each member listens for clients.
+	PortClient int32 = 2379
+	// PortPeer is where each member listens for the others.
+	PortPeer int32 = 2380
 
 	// MaxReplicas is the greatest number of members.
 	MaxReplicas = 9
 
-	// KeyCA, KeyCertificate and KeyPrivateKey are the keys of the Secrets with certificates.
-	KeyCA, KeyCertificate, KeyPrivateKey = "ca.crt", "tls.crt", "tls.key"
+	// KeyCA is the key of the authority's certificate, in the Secrets with certificates.
+	KeyCA = "ca.crt"
+	// KeyCertificate is the key of the certificate itself.
+	KeyCertificate = "tls.crt"
+	// KeyPrivateKey is the key of its private key.
+	KeyPrivateKey = "tls.key"
 )

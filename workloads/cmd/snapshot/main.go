@@ -36,7 +36,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "Error:", err)
 		message = []byte(err.Error())
 	}
-	if failed := os.WriteFile(*report, message[:min(len(message), maxMessage)], 0o600); failed != nil {
+	if failed := os.WriteFile(*report, message[:min(len(message), maxMessage)], 0o600); failed != nil { //nolint:gosec // The operator names the file.
 		err = errors.Join(err, failed)
 	}
 	if err != nil {
@@ -52,7 +52,7 @@ func run(ctx context.Context, flags *flag.FlagSet, arguments []string) (*result.
 	flags.StringVar(&target.Folder, "folder", "", "folder of the snapshot")
 	flags.StringVar(&target.Name, "name", "snapshot.db", "name of its file; with --keep, what the name begins with")
 	flags.IntVar(&target.Keep, "keep", 0, "how many snapshots of the name are kept; 0 has one file of that name")
-	clear := flags.String("clear", "", "folder of data that a failed restore has left, which is deleted first")
+	left := flags.String("clear", "", "folder of data that a failed restore has left, which is deleted first")
 	tls := flags.String("tls", "", "folder with ca.crt, tls.crt and tls.key; empty is without TLS")
 	endpoint := flags.String("endpoint", "", "fetch: the URL of the cluster")
 	patience := flags.Duration("patience", time.Minute, "fetch: how long what fails is tried again")
@@ -64,8 +64,8 @@ func run(ctx context.Context, flags *flag.FlagSet, arguments []string) (*result.
 	if target.Folder == "" {
 		return nil, errors.New("--folder must name a folder")
 	}
-	if *clear != "" {
-		if err := os.RemoveAll(*clear); err != nil {
+	if *left != "" {
+		if err := os.RemoveAll(*left); err != nil {
 			return nil, err
 		}
 	}
@@ -77,7 +77,7 @@ func run(ctx context.Context, flags *flag.FlagSet, arguments []string) (*result.
 	case "fetch":
 		return transfer.Fetch(ctx, transfer.Source{Endpoint: *endpoint, TLS: certificates}, target, *patience)
 	case "receive":
-		at, err := net.Listen("tcp", *listen)
+		at, err := (&net.ListenConfig{}).Listen(ctx, "tcp", *listen)
 		if err != nil {
 			return nil, err
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/write"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/certificate"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/decide"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/render"
@@ -163,7 +163,7 @@ func (r *Reconciler) certify(ctx context.Context, snap *sight, plan *decide.Plan
 
 // snapshots makes what stores or restores a snapshot. What exists already, and was not in the cache,
 // is seen next time.
-func (r *Reconciler) snapshots(ctx context.Context, snap *sight, plan *decide.Plan, done *outcome) error {
+func (r *Reconciler) snapshots(ctx context.Context, _ *sight, plan *decide.Plan, done *outcome) error {
 	if plan.DropPod != nil {
 		if err := client.IgnoreNotFound(write.Delete(ctx, r.client, plan.DropPod)); err != nil {
 			return done.refused(fmt.Sprintf("the deletion of Pod %q", plan.DropPod.Name), err)
@@ -185,12 +185,12 @@ func (r *Reconciler) snapshots(ctx context.Context, snap *sight, plan *decide.Pl
 // finalize adds or removes the finalizer. The cache does not know those of others, so that the object
 // is read as it is.
 func (r *Reconciler) finalize(ctx context.Context, snap *decide.Snapshot, change func(client.Object, string) bool) error {
-	var now v1alpha1.ETCDInstance
+	var now workloadsv1alpha1.ETCDInstance
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(snap.Instance), &now); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	before := now.DeepCopy()
-	if now.UID != snap.Instance.UID || now.Generation != snap.Instance.Generation || !change(&now, v1alpha1.Finalizer) {
+	if now.UID != snap.Instance.UID || now.Generation != snap.Instance.Generation || !change(&now, workloadsv1alpha1.Finalizer) {
 		return nil // The change of the object brings the next Snapshot.
 	}
 	return write.Patch(ctx, r.client, before, &now)
@@ -252,12 +252,12 @@ func (r *Reconciler) remove(ctx context.Context, snap *sight, plan *decide.Plan,
 
 // isCurrent fails where the ETCDInstance is not as it was read.
 func (r *Reconciler) isCurrent(ctx context.Context, snap *sight) error {
-	var now v1alpha1.ETCDInstance
+	var now workloadsv1alpha1.ETCDInstance
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(snap.Instance), &now); err != nil {
 		return err
 	}
 	if now.UID != snap.Instance.UID || now.Generation != snap.Instance.Generation || now.DeletionTimestamp != nil {
-		return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("etcdinstances").GroupResource(), now.Name, errors.New("it has changed since it was read"))
+		return apierrors.NewConflict(workloadsv1alpha1.GroupVersion.WithResource("etcdinstances").GroupResource(), now.Name, errors.New("it has changed since it was read"))
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/critical-service/operator/internal/controller/read"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/etcd"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/render"
 )
@@ -27,12 +27,12 @@ import (
 // claims, ConfigMaps and StatefulSets what other kinds read.
 func CacheByObject(options Options) map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
-		&v1alpha1.ETCDInstance{}: {Namespaces: read.Namespaces(options.Namespaces), Transform: slimInstance},
+		&workloadsv1alpha1.ETCDInstance{}: {Namespaces: read.Namespaces(options.Namespaces), Transform: slimInstance},
 	}
 }
 
 var hasLabel = func() labels.Selector {
-	requirement, err := labels.NewRequirement(v1alpha1.LabelETCDInstance, selection.Exists, nil)
+	requirement, err := labels.NewRequirement(workloadsv1alpha1.LabelETCDInstance, selection.Exists, nil)
 	if err != nil {
 		panic(err) // The label is a constant.
 	}
@@ -74,14 +74,14 @@ func (s started) GetCache() cache.Cache { return s.Cache }
 
 // slimInstance keeps what the schema bounds.
 func slimInstance(object any) (any, error) {
-	e, isInstance := object.(*v1alpha1.ETCDInstance)
+	e, isInstance := object.(*workloadsv1alpha1.ETCDInstance)
 	if !isInstance {
 		return object, nil // A tombstone.
 	}
-	kept := &v1alpha1.ETCDInstance{ObjectMeta: read.Meta(&e.ObjectMeta), Spec: e.Spec, Status: e.Status}
-	kept.Annotations = read.OnlyShort(e.Annotations, v1alpha1.AnnotationBackup)
-	if slices.Contains(e.Finalizers, v1alpha1.Finalizer) {
-		kept.Finalizers = []string{v1alpha1.Finalizer}
+	kept := &workloadsv1alpha1.ETCDInstance{ObjectMeta: read.Meta(&e.ObjectMeta), Spec: e.Spec, Status: e.Status}
+	kept.Annotations = read.OnlyShort(e.Annotations, workloadsv1alpha1.AnnotationBackup)
+	if slices.Contains(e.Finalizers, workloadsv1alpha1.Finalizer) {
+		kept.Finalizers = []string{workloadsv1alpha1.Finalizer}
 	}
 	return kept, nil
 }
@@ -98,8 +98,8 @@ const (
 func slimMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 	kept := read.Meta(meta)
 	kept.Finalizers, kept.OwnerReferences = read.Finalizers(meta), read.Owners(meta)
-	kept.Labels = read.Only(meta.Labels, v1alpha1.LabelETCDInstance, render.LabelComponent, workloadsv1.LabelManagedBy)
-	kept.Annotations = read.OnlyShort(meta.Annotations, workloadsv1.AnnotationSpec, render.AnnotationApplied, v1alpha1.AnnotationBackup)
+	kept.Labels = read.Only(meta.Labels, workloadsv1alpha1.LabelETCDInstance, render.LabelComponent, workloadsv1.LabelManagedBy)
+	kept.Annotations = read.OnlyShort(meta.Annotations, workloadsv1.AnnotationSpec, render.AnnotationApplied, workloadsv1alpha1.AnnotationBackup)
 	if members, found := meta.Annotations[render.AnnotationMembers]; found && len(members) <= maxMembers {
 		kept.Annotations[render.AnnotationMembers] = members
 	}
@@ -186,7 +186,7 @@ func slimConfig(object any) (any, error) {
 		return object, nil
 	}
 	slim := &corev1.ConfigMap{ObjectMeta: slimMeta(&config.ObjectMeta), Data: map[string]string{}}
-	for ordinal := range v1alpha1.MaxReplicas {
+	for ordinal := range workloadsv1alpha1.MaxReplicas {
 		key := fmt.Sprintf("%s-%d.yaml", render.NameOf(config), ordinal)
 		if file, found := config.Data[key]; found {
 			slim.Data[key] = read.Short(file, maxFile)

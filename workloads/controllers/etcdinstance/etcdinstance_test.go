@@ -20,17 +20,17 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/testenv"
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 )
 
 // The document's sample has a name, and no more.
 func TestAnInstanceWithoutASpecRunsOneMember(t *testing.T) {
 	w := newWorld(t)
 	w.start()
-	e := w.instance(func(*v1alpha1.ETCDInstance) {})
-	w.becomes(e, v1alpha1.ETCDRunning, 1)
+	e := w.instance(func(*workloadsv1alpha1.ETCDInstance) {})
+	w.becomes(e, workloadsv1alpha1.ETCDRunning, 1)
 	w.Expect(e.Status.Message).To(Equal("1 of 1 members are healthy, leader my-super-etcd-0."))
-	w.Expect(e.Status.Members).To(ConsistOf(v1alpha1.ETCDMember{Name: "my-super-etcd-0", ID: "f0", Healthy: true, Leader: true, Version: "3.7.0"}))
+	w.Expect(e.Status.Members).To(ConsistOf(workloadsv1alpha1.ETCDMember{Name: "my-super-etcd-0", ID: "f0", Healthy: true, Leader: true, Version: "3.7.0"}))
 	for _, made := range []client.Object{
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: e.Name}}, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: e.PeersName()}},
 		&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: e.Name}}, &criticalv2.ServiceFallback{ObjectMeta: metav1.ObjectMeta{Name: e.Name}},
@@ -46,8 +46,8 @@ func TestAnInstanceWithoutASpecRunsOneMember(t *testing.T) {
 func TestAnInstanceWithStorageSettles(t *testing.T) {
 	w := newWorld(t)
 	w.start()
-	e := w.instance(func(e *v1alpha1.ETCDInstance) { e.Spec.Storage = &v1alpha1.ETCDStorage{Size: "1Gi"} })
-	w.becomes(e, v1alpha1.ETCDRunning, 1)
+	e := w.instance(func(e *workloadsv1alpha1.ETCDInstance) { e.Spec.Storage = &workloadsv1alpha1.ETCDStorage{Size: "1Gi"} })
+	w.becomes(e, workloadsv1alpha1.ETCDRunning, 1)
 }
 
 // kubectl scale uses the same subresource.
@@ -55,17 +55,17 @@ func TestAnInstanceIsScaledMemberByMember(t *testing.T) {
 	w := newWorld(t)
 	w.start()
 	w.etcd.does(func(f *etcd) { f.refuses = 2 })
-	e := w.instance(func(e *v1alpha1.ETCDInstance) { e.Spec.Replicas = 3 })
-	w.becomes(e, v1alpha1.ETCDRunning, 3)
+	e := w.instance(func(e *workloadsv1alpha1.ETCDInstance) { e.Spec.Replicas = 3 })
+	w.becomes(e, workloadsv1alpha1.ETCDRunning, 3)
 
 	w.etcd.does(func(f *etcd) { f.leader = f.members[2].ID })
 	scale := &autoscalingv1.Scale{}
 	w.Expect(w.Cluster.Client.SubResource("scale").Get(t.Context(), e, scale)).To(Succeed())
 	w.Expect(scale.Status.Replicas).To(Equal(int32(3)))
-	w.Expect(scale.Status.Selector).To(Equal("app.kubernetes.io/component=member," + v1alpha1.LabelETCDInstance + "=" + e.Name))
+	w.Expect(scale.Status.Selector).To(Equal("app.kubernetes.io/component=member," + workloadsv1alpha1.LabelETCDInstance + "=" + e.Name))
 	scale.Spec.Replicas = 1
 	w.Expect(w.Cluster.Client.SubResource("scale").Update(t.Context(), e, client.WithSubResourceBody(scale))).To(Succeed())
-	w.becomes(e, v1alpha1.ETCDRunning, 1)
+	w.becomes(e, workloadsv1alpha1.ETCDRunning, 1)
 	w.Eventually(func(g Gomega) {
 		w.kubernetes(e)
 		g.Expect(w.Exists(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: e.MemberName(1)}})).To(BeFalse())
@@ -79,8 +79,8 @@ func TestAnInstanceIsScaledMemberByMember(t *testing.T) {
 func TestAMemberWithoutItsDataIsReplaced(t *testing.T) {
 	w := newWorld(t)
 	w.start()
-	e := w.instance(func(e *v1alpha1.ETCDInstance) { e.Spec.Replicas = 3 })
-	w.becomes(e, v1alpha1.ETCDRunning, 3)
+	e := w.instance(func(e *workloadsv1alpha1.ETCDInstance) { e.Spec.Replicas = 3 })
+	w.becomes(e, workloadsv1alpha1.ETCDRunning, 3)
 	before := slices.Clone(e.Status.Members)
 	w.etcd.does(func(f *etcd) {
 		// The member of this name does not answer with the ID that it had.
@@ -91,7 +91,7 @@ func TestAMemberWithoutItsDataIsReplaced(t *testing.T) {
 	w.Eventually(func(g Gomega) {
 		w.kubernetes(e)
 		g.Expect(w.Exists(e)).To(BeTrue())
-		g.Expect(e.Status.State).To(Equal(v1alpha1.ETCDRunning), e.Status.Message)
+		g.Expect(e.Status.State).To(Equal(workloadsv1alpha1.ETCDRunning), e.Status.Message)
 		g.Expect(e.Status.Members).NotTo(Equal(before))
 	}).WithTimeout(2 * time.Minute).Should(Succeed())
 }
@@ -99,17 +99,17 @@ func TestAMemberWithoutItsDataIsReplaced(t *testing.T) {
 func TestWithTLSThereAreCertificatesAndTheyStay(t *testing.T) {
 	w := newWorld(t)
 	w.start()
-	e := w.instance(func(e *v1alpha1.ETCDInstance) { e.Spec.WithTLSBundle = true })
-	w.becomes(e, v1alpha1.ETCDRunning, 1)
+	e := w.instance(func(e *workloadsv1alpha1.ETCDInstance) { e.Spec.WithTLSBundle = true })
+	w.becomes(e, workloadsv1alpha1.ETCDRunning, 1)
 	before := map[string]string{}
 	for _, name := range []string{e.AuthoritySecretName(), e.ServerSecretName(), e.PeerSecretName(), e.ClientSecretName()} {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
 		w.Expect(w.Exists(secret)).To(BeTrue(), name)
-		w.Expect(secret.Data).To(And(HaveKey(v1alpha1.KeyCA), HaveKey(v1alpha1.KeyCertificate), HaveKey(v1alpha1.KeyPrivateKey)))
+		w.Expect(secret.Data).To(And(HaveKey(workloadsv1alpha1.KeyCA), HaveKey(workloadsv1alpha1.KeyCertificate), HaveKey(workloadsv1alpha1.KeyPrivateKey)))
 		before[name] = secret.ResourceVersion
 	}
-	testenv.Update(w.World, e, func(e *v1alpha1.ETCDInstance) { e.Spec.Replicas = 2 })
-	w.becomes(e, v1alpha1.ETCDRunning, 2)
+	testenv.Update(w.World, e, func(e *workloadsv1alpha1.ETCDInstance) { e.Spec.Replicas = 2 })
+	w.becomes(e, workloadsv1alpha1.ETCDRunning, 2)
 	w.Expect(e.Status.Message).To(ContainSubstring("2 members survive no more failures than 1"))
 	for name, version := range before {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
@@ -121,14 +121,14 @@ func TestWithTLSThereAreCertificatesAndTheyStay(t *testing.T) {
 func TestAnAlarmStopsAllChanges(t *testing.T) {
 	w := newWorld(t)
 	w.start()
-	e := w.instance(func(*v1alpha1.ETCDInstance) {})
-	w.becomes(e, v1alpha1.ETCDRunning, 1)
+	e := w.instance(func(*workloadsv1alpha1.ETCDInstance) {})
+	w.becomes(e, workloadsv1alpha1.ETCDRunning, 1)
 	w.etcd.does(func(f *etcd) { f.alarm = "NOSPACE" })
-	testenv.Update(w.World, e, func(e *v1alpha1.ETCDInstance) { e.Spec.Replicas = 3 })
-	w.becomes(e, v1alpha1.ETCDFailed, 1)
+	testenv.Update(w.World, e, func(e *workloadsv1alpha1.ETCDInstance) { e.Spec.Replicas = 3 })
+	w.becomes(e, workloadsv1alpha1.ETCDFailed, 1)
 	w.Expect(e.Status.Message).To(ContainSubstring("alarm disarm"))
 	w.etcd.does(func(f *etcd) { f.alarm = "" })
-	w.becomes(e, v1alpha1.ETCDRunning, 3)
+	w.becomes(e, workloadsv1alpha1.ETCDRunning, 3)
 }
 
 func TestWhatIsAnothersIsLeftAlone(t *testing.T) {
@@ -136,8 +136,8 @@ func TestWhatIsAnothersIsLeftAlone(t *testing.T) {
 	taken := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "my-super-etcd-config"}, Data: map[string]string{"mine": "yes"}}
 	w.Create(taken)
 	w.start()
-	e := w.instance(func(*v1alpha1.ETCDInstance) {})
-	w.becomes(e, v1alpha1.ETCDFailed, 0)
+	e := w.instance(func(*workloadsv1alpha1.ETCDInstance) {})
+	w.becomes(e, workloadsv1alpha1.ETCDFailed, 0)
 	w.Expect(e.Status.Message).To(HavePrefix(`ConfigMap "my-super-etcd-config" exists and does not belong to this ETCDInstance`))
 	w.Expect(w.Exists(&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: e.Name}})).To(BeFalse())
 	w.Expect(w.Exists(taken)).To(BeTrue())
@@ -149,7 +149,7 @@ func (w *world) parsed(name, spec string) *unstructured.Unstructured {
 	w.T.Helper()
 	object := &unstructured.Unstructured{}
 	w.Expect(yaml.Unmarshal([]byte("spec: "+spec), &object.Object)).To(Succeed())
-	object.SetGroupVersionKind(v1alpha1.ETCDInstanceKind)
+	object.SetGroupVersionKind(workloadsv1alpha1.ETCDInstanceKind)
 	object.SetNamespace(w.Namespace)
 	object.SetName(name)
 	return object
@@ -217,15 +217,17 @@ const stored = `{"file":"my-super-etcd-42.db","revision":42,"sizeBytes":20480}`
 func TestASnapshotIsStoredOnDemandAndBeforeADeletion(t *testing.T) {
 	w := newWorld(t)
 	w.start()
-	e := w.instance(func(e *v1alpha1.ETCDInstance) { e.Spec.Backup.BeforeDeletion = true })
-	w.becomes(e, v1alpha1.ETCDRunning, 1)
-	testenv.Update(w.World, e, func(e *v1alpha1.ETCDInstance) { e.Annotations = map[string]string{v1alpha1.AnnotationBackup: "first"} })
+	e := w.instance(func(e *workloadsv1alpha1.ETCDInstance) { e.Spec.Backup.BeforeDeletion = true })
+	w.becomes(e, workloadsv1alpha1.ETCDRunning, 1)
+	testenv.Update(w.World, e, func(e *workloadsv1alpha1.ETCDInstance) {
+		e.Annotations = map[string]string{workloadsv1alpha1.AnnotationBackup: "first"}
+	})
 	w.ends(e.BackupPodName(), stored)
 	w.Expect(w.Exists(e)).To(BeTrue())
 	w.Expect(e.Status.Backup).To(HaveValue(And(
-		HaveField("Request", "first"), HaveField("State", v1alpha1.ETCDBackupStored), HaveField("File", "my-super-etcd-42.db"), HaveField("Revision", BeEquivalentTo(42)),
+		HaveField("Request", "first"), HaveField("State", workloadsv1alpha1.ETCDBackupStored), HaveField("File", "my-super-etcd-42.db"), HaveField("Revision", BeEquivalentTo(42)),
 	)))
-	w.Expect(e.Finalizers).To(ConsistOf(v1alpha1.Finalizer))
+	w.Expect(e.Finalizers).To(ConsistOf(workloadsv1alpha1.Finalizer))
 
 	w.Expect(w.Cluster.Client.Delete(t.Context(), e)).To(Succeed())
 	w.ends(e.BackupPodName(), stored)
@@ -238,8 +240,8 @@ func TestASnapshotIsStoredOnDemandAndBeforeADeletion(t *testing.T) {
 func TestNoMemberBeginsBeforeItsDataIsRestored(t *testing.T) {
 	w := newWorld(t)
 	w.start()
-	e := w.instance(func(e *v1alpha1.ETCDInstance) {
-		e.Spec.Storage, e.Spec.Restore = &v1alpha1.ETCDStorage{Size: "1Gi"}, &v1alpha1.ETCDRestore{Upload: true}
+	e := w.instance(func(e *workloadsv1alpha1.ETCDInstance) {
+		e.Spec.Storage, e.Spec.Restore = &workloadsv1alpha1.ETCDStorage{Size: "1Gi"}, &workloadsv1alpha1.ETCDRestore{Upload: true}
 	})
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: e.RestorePodName()}}
 	w.Eventually(func() bool { return w.Exists(pod) }).Should(BeTrue())
@@ -248,10 +250,10 @@ func TestNoMemberBeginsBeforeItsDataIsRestored(t *testing.T) {
 	})
 	w.Eventually(func(g Gomega) {
 		g.Expect(w.Exists(e)).To(BeTrue())
-		g.Expect(e.Status.Conditions).To(ContainElement(And(HaveField("Type", v1alpha1.ConditionRestored), HaveField("Reason", v1alpha1.ReasonWaitingForUpload))))
+		g.Expect(e.Status.Conditions).To(ContainElement(And(HaveField("Type", workloadsv1alpha1.ConditionRestored), HaveField("Reason", workloadsv1alpha1.ReasonWaitingForUpload))))
 	}).Should(Succeed())
 	w.Expect(w.Exists(&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: e.Name}})).To(BeFalse())
 	w.ends(e.RestorePodName(), stored)
-	w.becomes(e, v1alpha1.ETCDRunning, 1)
-	w.Expect(e.Status.Conditions).To(ContainElement(And(HaveField("Type", v1alpha1.ConditionRestored), HaveField("Status", metav1.ConditionTrue), HaveField("Message", ContainSubstring("revision 42")))))
+	w.becomes(e, workloadsv1alpha1.ETCDRunning, 1)
+	w.Expect(e.Status.Conditions).To(ContainElement(And(HaveField("Type", workloadsv1alpha1.ConditionRestored), HaveField("Status", metav1.ConditionTrue), HaveField("Message", ContainSubstring("revision 42")))))
 }

@@ -11,7 +11,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/testenv"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 )
 
 var cluster *testenv.Cluster
@@ -30,6 +30,6 @@ func TestMain(m *testing.M) {
 
 func scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	add := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, criticalv2.AddToScheme, v1alpha1.AddToScheme)
+	add := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, criticalv2.AddToScheme, workloadsv1alpha1.AddToScheme)
 	return scheme, add.AddToScheme(scheme)
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/controller/recheck"
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/certificate"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/decide"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/live"
@@ -47,11 +47,11 @@ type sight struct {
 // observe makes a Snapshot. It has no ETCDInstance where that is gone, or goes without more.
 func (o *observer) observe(ctx context.Context, key types.NamespacedName) (sight, error) {
 	snap := sight{Snapshot: decide.Snapshot{Now: o.clock.Now(), Image: o.image, SnapshotImage: o.ownImage}}
-	e, err := read.Existing[v1alpha1.ETCDInstance](ctx, o.cached, key)
+	e, err := read.Existing[workloadsv1alpha1.ETCDInstance](ctx, o.cached, key)
 	if err != nil {
 		return snap, err
 	}
-	if e == nil || e.DeletionTimestamp != nil && !slices.Contains(e.Finalizers, v1alpha1.Finalizer) {
+	if e == nil || e.DeletionTimestamp != nil && !slices.Contains(e.Finalizers, workloadsv1alpha1.Finalizer) {
 		o.reasons.Observe(key, nil, snap.Now)
 		return snap, nil
 	}
@@ -114,7 +114,7 @@ func (o *observer) objects(ctx context.Context, snap *sight) (err error) {
 func (o *observer) pods(ctx context.Context, snap *sight) error {
 	e := snap.Instance
 	snap.Pods, snap.Claims = map[string]*corev1.Pod{}, map[string]*corev1.PersistentVolumeClaim{}
-	for ordinal := range v1alpha1.MaxReplicas {
+	for ordinal := range workloadsv1alpha1.MaxReplicas {
 		name := e.MemberName(ordinal)
 		pod, err := read.Existing[corev1.Pod](ctx, o.made, types.NamespacedName{Namespace: e.Namespace, Name: name})
 		if err != nil {
@@ -150,11 +150,11 @@ func (o *observer) snapshots(ctx context.Context, snap *sight) (err error) {
 	if snap.BackupClaim, err = read.Existing[corev1.PersistentVolumeClaim](ctx, o.made, named(e.BackupClaimName())); err != nil || e.Spec.Restore == nil {
 		return err
 	}
-	if snap.RestorePod, err = o.snapshotPod(ctx, named(e.RestorePodName()), !meta.IsStatusConditionTrue(e.Status.Conditions, v1alpha1.ConditionRestored)); err != nil {
+	if snap.RestorePod, err = o.snapshotPod(ctx, named(e.RestorePodName()), !meta.IsStatusConditionTrue(e.Status.Conditions, workloadsv1alpha1.ConditionRestored)); err != nil {
 		return err
 	}
 	if origin := e.Spec.Restore.FromInstance; origin != "" {
-		snap.Origin, err = read.Existing[v1alpha1.ETCDInstance](ctx, o.cached, named(origin))
+		snap.Origin, err = read.Existing[workloadsv1alpha1.ETCDInstance](ctx, o.cached, named(origin))
 	}
 	return err
 }
@@ -167,9 +167,9 @@ func (o *observer) snapshotPod(ctx context.Context, key types.NamespacedName, is
 }
 
 // asksForBackup reports whether a snapshot is asked for that is not answered.
-func asksForBackup(e *v1alpha1.ETCDInstance) bool {
-	request, answered := e.Annotations[v1alpha1.AnnotationBackup], e.Status.Backup
-	return e.DeletionTimestamp != nil || request != "" && (answered == nil || answered.Request != request || answered.State == v1alpha1.ETCDBackupRunning)
+func asksForBackup(e *workloadsv1alpha1.ETCDInstance) bool {
+	request, answered := e.Annotations[workloadsv1alpha1.AnnotationBackup], e.Status.Backup
+	return e.DeletionTimestamp != nil || request != "" && (answered == nil || answered.Request != request || answered.State == workloadsv1alpha1.ETCDBackupRunning)
 }
 
 func isOf(pod *corev1.Pod, set types.UID) bool {
@@ -224,13 +224,13 @@ func (o *observer) secrets(ctx context.Context, snap *sight) error {
 func addresses(snap *sight) []live.Address {
 	e := snap.Instance
 	var found []live.Address
-	for ordinal := range v1alpha1.MaxReplicas {
+	for ordinal := range workloadsv1alpha1.MaxReplicas {
 		name := e.MemberName(ordinal)
 		pod := snap.Pods[name]
 		if pod == nil || pod.Status.PodIP == "" {
 			continue
 		}
-		address := live.Address{Name: name, URL: e.ClientURL(name), At: net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(v1alpha1.PortClient)))}
+		address := live.Address{Name: name, URL: e.ClientURL(name), At: net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(workloadsv1alpha1.PortClient)))}
 		if e.Spec.WithTLSBundle {
 			config, err := snap.certificates[e.ClientSecretName()].Client()
 			if err != nil {

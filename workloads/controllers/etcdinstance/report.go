@@ -10,7 +10,7 @@ import (
 
 	"github.com/critical-service/operator/internal/controller/write"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/decide"
 )
 
@@ -49,7 +49,7 @@ func (r *Reconciler) did(ctx context.Context, snap *decide.Snapshot, done *outco
 }
 
 // passing are the reasons of Ready that need no one.
-var passing = []string{workloadsv1.ReasonStarting, workloadsv1.ReasonReplacing, v1alpha1.ReasonScaling, v1alpha1.ReasonUpgrading}
+var passing = []string{workloadsv1.ReasonStarting, workloadsv1.ReasonReplacing, workloadsv1alpha1.ReasonScaling, workloadsv1alpha1.ReasonUpgrading}
 
 // report reports how the ETCDInstance stands, where that is news.
 func (r *Reconciler) report(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan) {

@@ -21,7 +21,7 @@ import (
 	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/controller/write"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/live"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/render"
 	"github.com/critical-service/operator/workloads/internal/fallback"
@@ -88,8 +88,8 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	ofInstance := handler.EnqueueRequestsFromMapFunc(instanceOf)
 	build := ctrl.NewControllerManagedBy(mgr).
 		Named("etcdinstance").
-		For(&v1alpha1.ETCDInstance{}, builder.WithPredicates(isNews)).
-		WatchesRawSource(options.Fallbacks.Source(v1alpha1.ETCDInstanceKind.Kind, instances(mgr.GetClient()))).
+		For(&workloadsv1alpha1.ETCDInstance{}, builder.WithPredicates(isNews)).
+		WatchesRawSource(options.Fallbacks.Source(workloadsv1alpha1.ETCDInstanceKind.Kind, instances(mgr.GetClient()))).
 		WithOptions(queue.Options(workers))
 	for _, object := range []client.Object{
 		&corev1.Pod{}, &corev1.Service{}, &corev1.PersistentVolumeClaim{}, &corev1.ConfigMap{}, &appsv1.StatefulSet{}, &policyv1.PodDisruptionBudget{},
@@ -103,7 +103,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 }
 
 // isNews admits what a decision may depend on.
-var isNews = queue.News(func(e *v1alpha1.ETCDInstance) {
+var isNews = queue.News(func(e *workloadsv1alpha1.ETCDInstance) {
 	e.Status.Message, e.Status.DBSizeBytes, e.Status.Revision = "", 0, 0
 	queue.Wordless(e.Status.Conditions)
 })
@@ -120,7 +120,7 @@ func instanceOf(_ context.Context, object client.Object) []reconcile.Request {
 // instances lists all of them, by name.
 func instances(reader client.Reader) func(context.Context) []types.NamespacedName {
 	return func(ctx context.Context) []types.NamespacedName {
-		var all v1alpha1.ETCDInstanceList
+		var all workloadsv1alpha1.ETCDInstanceList
 		if err := reader.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 			return nil // The cache fails only while the operator stops or has not started.
 		}

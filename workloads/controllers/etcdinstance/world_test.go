@@ -19,7 +19,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/testenv"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance"
 	"github.com/critical-service/operator/workloads/internal/fallback"
 )
@@ -59,7 +59,7 @@ func newWorld(t *testing.T) *world {
 			w.operator.Stop(t)
 		}
 		for _, kind := range []client.Object{
-			&v1alpha1.ETCDInstance{}, &criticalv2.ServiceFallback{}, &corev1.Secret{}, &appsv1.StatefulSet{}, &corev1.Pod{}, &policyv1.PodDisruptionBudget{},
+			&workloadsv1alpha1.ETCDInstance{}, &criticalv2.ServiceFallback{}, &corev1.Secret{}, &appsv1.StatefulSet{}, &corev1.Pod{}, &policyv1.PodDisruptionBudget{},
 		} {
 			w.Expect(w.Cluster.Client.DeleteAllOf(context.WithoutCancel(t.Context()), kind, client.InNamespace(w.Namespace))).To(Succeed())
 		}
@@ -89,20 +89,20 @@ var reasons = map[string][]string{
 	"Ready/False": {
 		workloadsv1.ReasonStarting, workloadsv1.ReasonReplacing, workloadsv1.ReasonCreateDenied, workloadsv1.ReasonNameTaken,
 		workloadsv1.ReasonSecretInvalid, workloadsv1.ReasonImagePullFailing, workloadsv1.ReasonPodFailing, workloadsv1.ReasonUnschedulable,
-		v1alpha1.ReasonScaling, v1alpha1.ReasonUpgrading, v1alpha1.ReasonMemberFailing, v1alpha1.ReasonUpgradeRefused, v1alpha1.ReasonAlarm,
-		v1alpha1.ReasonQuorumLost, v1alpha1.ReasonRestoreFailed, v1alpha1.ReasonBackingUp, v1alpha1.ReasonBackupFailed,
+		workloadsv1alpha1.ReasonScaling, workloadsv1alpha1.ReasonUpgrading, workloadsv1alpha1.ReasonMemberFailing, workloadsv1alpha1.ReasonUpgradeRefused, workloadsv1alpha1.ReasonAlarm,
+		workloadsv1alpha1.ReasonQuorumLost, workloadsv1alpha1.ReasonRestoreFailed, workloadsv1alpha1.ReasonBackingUp, workloadsv1alpha1.ReasonBackupFailed,
 	},
-	"Quorum/True":     {v1alpha1.ReasonQuorumHeld},
-	"Quorum/False":    {v1alpha1.ReasonQuorumPending, v1alpha1.ReasonQuorumLost},
-	"Restored/True":   {v1alpha1.ReasonRestored},
-	"Restored/False":  {v1alpha1.ReasonRestorePending, v1alpha1.ReasonWaitingForUpload, v1alpha1.ReasonRestoreFailed},
+	"Quorum/True":     {workloadsv1alpha1.ReasonQuorumHeld},
+	"Quorum/False":    {workloadsv1alpha1.ReasonQuorumPending, workloadsv1alpha1.ReasonQuorumLost},
+	"Restored/True":   {workloadsv1alpha1.ReasonRestored},
+	"Restored/False":  {workloadsv1alpha1.ReasonRestorePending, workloadsv1alpha1.ReasonWaitingForUpload, workloadsv1alpha1.ReasonRestoreFailed},
 	"Protected/False": {workloadsv1.ReasonFallbackPending, workloadsv1.ReasonFallbackNone, workloadsv1.ReasonNameTaken},
 }
 
 // lint holds the status of every ETCDInstance to the API conventions.
 func (w *world) lint() {
 	w.T.Helper()
-	var all v1alpha1.ETCDInstanceList
+	var all workloadsv1alpha1.ETCDInstanceList
 	w.Expect(w.Cluster.Client.List(context.WithoutCancel(w.T.Context()), &all, client.InNamespace(w.Namespace))).To(Succeed())
 	for i := range all.Items {
 		e := &all.Items[i]
@@ -111,16 +111,16 @@ func (w *world) lint() {
 }
 
 // instance makes an ETCDInstance.
-func (w *world) instance(change func(*v1alpha1.ETCDInstance)) *v1alpha1.ETCDInstance {
+func (w *world) instance(change func(*workloadsv1alpha1.ETCDInstance)) *workloadsv1alpha1.ETCDInstance {
 	w.T.Helper()
-	e := &v1alpha1.ETCDInstance{ObjectMeta: metav1.ObjectMeta{Name: "my-super-etcd"}}
+	e := &workloadsv1alpha1.ETCDInstance{ObjectMeta: metav1.ObjectMeta{Name: "my-super-etcd"}}
 	change(e)
 	w.Create(e)
 	return e
 }
 
 // kubernetes does once what its controllers and kubelets do with the StatefulSet.
-func (w *world) kubernetes(e *v1alpha1.ETCDInstance) {
+func (w *world) kubernetes(e *workloadsv1alpha1.ETCDInstance) {
 	w.T.Helper()
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: e.Name}}
 	if !w.Exists(set) {
@@ -130,7 +130,7 @@ func (w *world) kubernetes(e *v1alpha1.ETCDInstance) {
 		set.Status.ObservedGeneration = set.Generation
 		w.Expect(client.IgnoreNotFound(w.Cluster.Client.Status().Update(w.T.Context(), set))).To(Succeed())
 	}
-	for ordinal := range v1alpha1.MaxReplicas {
+	for ordinal := range workloadsv1alpha1.MaxReplicas {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: e.MemberName(ordinal)}}
 		isWanted := ordinal < int(*set.Spec.Replicas)
 		switch exists := w.Exists(pod); {
@@ -157,7 +157,7 @@ func (w *world) kubernetes(e *v1alpha1.ETCDInstance) {
 }
 
 // becomes lets Kubernetes work until the status of an ETCDInstance is as it is to be.
-func (w *world) becomes(e *v1alpha1.ETCDInstance, state v1alpha1.ETCDInstanceState, ready int32) {
+func (w *world) becomes(e *workloadsv1alpha1.ETCDInstance, state workloadsv1alpha1.ETCDInstanceState, ready int32) {
 	w.T.Helper()
 	w.Eventually(func(g Gomega) {
 		w.kubernetes(e)

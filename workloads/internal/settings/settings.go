@@ -18,7 +18,7 @@ type Settings struct {
 	// DatabaseImageMongo, DatabaseImageMySQL and DatabaseImagePostgres are the images of
 	// Databases that name none, by their type.
 	DatabaseImageMongo, DatabaseImageMySQL, DatabaseImagePostgres string
-	// WorkloadsImage is that of this operator, which has the meter of WebApps.
+	// WorkloadsImage is that of this operator, which has the meter of WebApps, and what moves snapshots.
 	WorkloadsImage string
 	// ETCDImage is that of ETCDInstances that name none.
 	ETCDImage string
@@ -51,7 +51,7 @@ func Bind(flags *pflag.FlagSet, environment setting.Environment) func() (*Settin
 func own(s *Settings) []setting.Setting {
 	own := []setting.Setting{{
 		Flag: "workloads-image", Variable: "WORKLOADS_IMAGE",
-		Usage: "the image of this operator, whose program /meter runs in WebApps that scale by their traffic", Allowed: "the reference of an image",
+		Usage: "the image of this operator, whose program /meter runs in WebApps that scale by their traffic, and /snapshot stores and restores ETCDInstances", Allowed: "the reference of an image",
 		Parse: setting.Image(&s.WorkloadsImage),
 	}}
 	return slices.Concat(own, ofDatabases(s), ofETCDInstances(s), ofIngresses(s), ofAPI(s))

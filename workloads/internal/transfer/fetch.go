@@ -11,14 +11,14 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 
+	"github.com/critical-service/operator/workloads/internal/etcdclient"
 	"github.com/critical-service/operator/workloads/internal/transfer/result"
 )
 
 const (
-	// dialTimeout is how long a member is waited for, and keepAlive how often a silent one is asked.
-	dialTimeout, keepAlive = 10 * time.Second, 20 * time.Second
+	// dialTimeout is how long a member is waited for.
+	dialTimeout = 10 * time.Second
 	// pause is between two tries.
 	pause = 3 * time.Second
 )
@@ -51,14 +51,11 @@ func Fetch(ctx context.Context, source Source, target Target, patience time.Dura
 }
 
 func fetch(ctx context.Context, source Source, target Target) (*result.Result, error) {
-	client, err := clientv3.New(clientv3.Config{
-		Context: ctx, Endpoints: []string{source.Endpoint}, TLS: source.TLS, DialTimeout: dialTimeout,
-		DialKeepAliveTime: keepAlive, DialKeepAliveTimeout: keepAlive, Logger: zap.NewNop(),
-	})
+	client, err := etcdclient.New(ctx, etcdclient.Endpoint{URL: source.Endpoint, TLS: source.TLS, Timeout: dialTimeout})
 	if err != nil {
 		return nil, fmt.Errorf("reach %s: %w", source.Endpoint, err)
 	}
-	defer client.Close() //nolint:errcheck // It is only read.
+	defer func() { _ = client.Close() }()
 	once, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	// A quorum answers this; a snapshot is of one member alone.
@@ -84,7 +81,7 @@ func Certificates(folder string) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	authority, err := os.ReadFile(filepath.Join(folder, "ca.crt"))
+	authority, err := os.ReadFile(filepath.Join(folder, "ca.crt")) //nolint:gosec // The operator names the folder.
 	if err != nil {
 		return nil, err
 	}

@@ -58,9 +58,9 @@ func receiving(t *testing.T, target transfer.Target, most int64) (url string, do
 
 func send(t *testing.T, url string, content []byte) (int, string) {
 	t.Helper()
-	answer, err := http.Post(url, "application/octet-stream", bytes.NewReader(content)) //nolint:noctx // The server ends with the test.
+	answer, err := http.Post(url, "application/octet-stream", bytes.NewReader(content)) //nolint:gosec // It is that of the test.
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	defer answer.Body.Close() //nolint:errcheck // It is only read.
+	defer func() { _ = answer.Body.Close() }()
 	text, err := io.ReadAll(answer.Body)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return answer.StatusCode, string(text)

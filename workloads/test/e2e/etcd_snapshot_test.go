@@ -23,25 +23,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/critical-service/operator/internal/etcd/snapshot"
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 )
 
 // etcdTLSClient is a client of an ETCDInstance with TLS.
-func (w *world) etcdTLSClient(e *v1alpha1.ETCDInstance) *clientv3.Client {
+func (w *world) etcdTLSClient(e *workloadsv1alpha1.ETCDInstance) *clientv3.Client {
 	w.t.Helper()
 	service, secret := &corev1.Service{ObjectMeta: w.named(e.Name)}, &corev1.Secret{ObjectMeta: w.named(e.ClientSecretName())}
 	w.exists(service)
 	w.exists(secret)
-	pair, err := tls.X509KeyPair(secret.Data[v1alpha1.KeyCertificate], secret.Data[v1alpha1.KeyPrivateKey])
+	pair, err := tls.X509KeyPair(secret.Data[workloadsv1alpha1.KeyCertificate], secret.Data[workloadsv1alpha1.KeyPrivateKey])
 	w.Expect(err).NotTo(HaveOccurred())
 	trusted := x509.NewCertPool()
-	w.Expect(trusted.AppendCertsFromPEM(secret.Data[v1alpha1.KeyCA])).To(BeTrue())
+	w.Expect(trusted.AppendCertsFromPEM(secret.Data[workloadsv1alpha1.KeyCA])).To(BeTrue())
 	name := e.Name + "." + e.Namespace + ".svc"
 	made, err := clientv3.New(clientv3.Config{
-		Endpoints: []string{fmt.Sprintf("https://%s:%d", name, v1alpha1.PortClient)},
+		Endpoints: []string{fmt.Sprintf("https://%s:%d", name, workloadsv1alpha1.PortClient)},
 		TLS:       &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: trusted, MinVersion: tls.VersionTLS12},
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "tcp", fmt.Sprintf("%s:%d", service.Spec.ClusterIP, v1alpha1.PortClient))
+			return (&net.Dialer{}).DialContext(ctx, "tcp", fmt.Sprintf("%s:%d", service.Spec.ClusterIP, workloadsv1alpha1.PortClient))
 		})}, DialTimeout: 5 * time.Second, DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 5 * time.Second, Logger: zap.NewNop(),
 	})
 	w.Expect(err).NotTo(HaveOccurred())
@@ -50,11 +50,11 @@ func (w *world) etcdTLSClient(e *v1alpha1.ETCDInstance) *clientv3.Client {
 }
 
 // etcdStored waits for the answer to a request for a snapshot, and finds its file, which is on this machine.
-func (w *world) etcdStored(e *v1alpha1.ETCDInstance, request string) (path string, contents *snapshot.Contents) {
+func (w *world) etcdStored(e *workloadsv1alpha1.ETCDInstance, request string) (path string, contents *snapshot.Contents) {
 	w.t.Helper()
 	w.Eventually(func(g Gomega) {
 		w.refresh(e)
-		g.Expect(e.Status.Backup).To(HaveValue(And(HaveField("Request", request), HaveField("State", v1alpha1.ETCDBackupStored))))
+		g.Expect(e.Status.Backup).To(HaveValue(And(HaveField("Request", request), HaveField("State", workloadsv1alpha1.ETCDBackupStored))))
 	}).WithTimeout(etcdSlow).Should(Succeed())
 	stored := e.Status.Backup
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: w.named(e.BackupClaimName())}
@@ -70,10 +70,10 @@ func (w *world) etcdStored(e *v1alpha1.ETCDInstance, request string) (path strin
 }
 
 // etcdRestored is the revision of the data that was restored.
-func (w *world) etcdRestored(e *v1alpha1.ETCDInstance) (revision int64) {
+func (w *world) etcdRestored(e *workloadsv1alpha1.ETCDInstance) (revision int64) {
 	w.t.Helper()
 	w.etcdRuns(e, e.Spec.Replicas)
-	said := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionRestored)
+	said := meta.FindStatusCondition(e.Status.Conditions, workloadsv1alpha1.ConditionRestored)
 	w.Expect(said).To(HaveValue(HaveField("Status", metav1.ConditionTrue)))
 	_, err := fmt.Sscanf(said.Message, "The data of revision %d was restored", &revision)
 	w.Expect(err).NotTo(HaveOccurred(), said.Message)
@@ -86,20 +86,20 @@ func TestAnETCDInstanceIsRestoredFromASnapshotUnderLoad(t *testing.T) {
 	w := newWorld(t)
 	defer w.report()
 	storage := w.etcdVolumes(4)
-	e := w.etcdInstance("etcd", func(spec *v1alpha1.ETCDInstanceSpec) {
+	e := w.etcdInstance("etcd", func(spec *workloadsv1alpha1.ETCDInstanceSpec) {
 		spec.Replicas, spec.Storage, spec.WithTLSBundle, spec.Backup.BeforeDeletion = 1, storage, true, true
 	})
 	w.etcdRuns(e, 1)
 	stop := w.etcdWrites(w.etcdTLSClient(e))
-	uploaded := w.etcdInstance("uploaded", func(spec *v1alpha1.ETCDInstanceSpec) {
-		spec.Replicas, spec.Storage, spec.Restore = 1, storage, &v1alpha1.ETCDRestore{Upload: true}
+	uploaded := w.etcdInstance("uploaded", func(spec *workloadsv1alpha1.ETCDInstanceSpec) {
+		spec.Replicas, spec.Storage, spec.Restore = 1, storage, &workloadsv1alpha1.ETCDRestore{Upload: true}
 	})
-	w.kubectl("annotate", "etcd/"+e.Name, v1alpha1.AnnotationBackup+"=first")
+	w.kubectl("annotate", "etcd/"+e.Name, workloadsv1alpha1.AnnotationBackup+"=first")
 	path, contents := w.etcdStored(e, "first")
-	copied := w.etcdInstance("copied", func(spec *v1alpha1.ETCDInstanceSpec) {
-		spec.Replicas, spec.Storage, spec.Restore = 1, storage, &v1alpha1.ETCDRestore{FromInstance: e.Name}
+	copied := w.etcdInstance("copied", func(spec *workloadsv1alpha1.ETCDInstanceSpec) {
+		spec.Replicas, spec.Storage, spec.Restore = 1, storage, &workloadsv1alpha1.ETCDRestore{FromInstance: e.Name}
 	})
-	w.hasCondition(uploaded, &uploaded.Status.Conditions, v1alpha1.ConditionRestored, metav1.ConditionFalse, v1alpha1.ReasonWaitingForUpload)
+	w.hasCondition(uploaded, &uploaded.Status.Conditions, workloadsv1alpha1.ConditionRestored, metav1.ConditionFalse, workloadsv1alpha1.ReasonWaitingForUpload)
 	w.etcdUpload(uploaded, path)
 	restored := w.etcdRestored(copied)
 	acknowledged := stop()
@@ -128,7 +128,7 @@ func TestAnETCDInstanceIsRestoredFromASnapshotUnderLoad(t *testing.T) {
 }
 
 // etcdUpload sends a snapshot to the Pod that waits for it.
-func (w *world) etcdUpload(e *v1alpha1.ETCDInstance, path string) {
+func (w *world) etcdUpload(e *workloadsv1alpha1.ETCDInstance, path string) {
 	w.t.Helper()
 	pod := &corev1.Pod{ObjectMeta: w.named(e.RestorePodName())}
 	w.refresh(pod)
@@ -136,7 +136,7 @@ func (w *world) etcdUpload(e *v1alpha1.ETCDInstance, path string) {
 		file, err := os.Open(path)
 		g.Expect(err).NotTo(HaveOccurred())
 		defer func() { _ = file.Close() }()
-		request, err := http.NewRequestWithContext(w.ctx, http.MethodPost, fmt.Sprintf("http://%s:%d/snapshot", pod.Status.PodIP, v1alpha1.PortRestore), file)
+		request, err := http.NewRequestWithContext(w.ctx, http.MethodPost, fmt.Sprintf("http://%s:%d/snapshot", pod.Status.PodIP, workloadsv1alpha1.PortRestore), file)
 		g.Expect(err).NotTo(HaveOccurred())
 		answer, err := http.DefaultClient.Do(request)
 		g.Expect(err).NotTo(HaveOccurred())

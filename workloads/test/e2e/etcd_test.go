@@ -22,39 +22,39 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/test/cluster"
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 )
 
 // etcdSlow is how long a cluster may take to change its members.
 const etcdSlow = 5 * time.Minute
 
 // etcdInstance makes an ETCDInstance.
-func (w *world) etcdInstance(name string, edit func(*v1alpha1.ETCDInstanceSpec)) *v1alpha1.ETCDInstance {
+func (w *world) etcdInstance(name string, edit func(*workloadsv1alpha1.ETCDInstanceSpec)) *workloadsv1alpha1.ETCDInstance {
 	w.t.Helper()
-	e := &v1alpha1.ETCDInstance{ObjectMeta: w.named(name)}
+	e := &workloadsv1alpha1.ETCDInstance{ObjectMeta: w.named(name)}
 	edit(&e.Spec)
 	w.create(e)
 	return e
 }
 
 // etcdRuns waits until an ETCDInstance is running, with as many members that vote.
-func (w *world) etcdRuns(e *v1alpha1.ETCDInstance, members int32) {
+func (w *world) etcdRuns(e *workloadsv1alpha1.ETCDInstance, members int32) {
 	w.t.Helper()
 	w.Eventually(func(g Gomega) {
 		w.refresh(e)
 		g.Expect(e.Status.ObservedGeneration).To(Equal(e.Generation))
-		g.Expect(e.Status.State).To(Equal(v1alpha1.ETCDRunning), e.Status.Message)
+		g.Expect(e.Status.State).To(Equal(workloadsv1alpha1.ETCDRunning), e.Status.Message)
 		g.Expect(e.Status.ReadyReplicas).To(Equal(members), e.Status.Message)
 	}).WithTimeout(etcdSlow).Should(Succeed())
 }
 
 // etcdClient is a client of an ETCDInstance without TLS.
-func (w *world) etcdClient(e *v1alpha1.ETCDInstance) *clientv3.Client {
+func (w *world) etcdClient(e *workloadsv1alpha1.ETCDInstance) *clientv3.Client {
 	w.t.Helper()
 	service := &corev1.Service{ObjectMeta: w.named(e.Name)}
 	w.exists(service)
 	made, err := clientv3.New(clientv3.Config{
-		Endpoints: []string{fmt.Sprintf("http://%s:%d", service.Spec.ClusterIP, v1alpha1.PortClient)}, DialTimeout: 5 * time.Second, DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 5 * time.Second, Logger: zap.NewNop(),
+		Endpoints: []string{fmt.Sprintf("http://%s:%d", service.Spec.ClusterIP, workloadsv1alpha1.PortClient)}, DialTimeout: 5 * time.Second, DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 5 * time.Second, Logger: zap.NewNop(),
 	})
 	w.Expect(err).NotTo(HaveOccurred())
 	w.t.Cleanup(func() { _ = made.Close() })
@@ -108,12 +108,12 @@ func (w *world) etcdHolds(in *clientv3.Client, acknowledged map[string]int64, un
 const etcdOlder, etcdNewer = "v3.6.16", "v3.7.3"
 
 // etcdVolumes makes volumes of a class that only this scenario has.
-func (w *world) etcdVolumes(number int) *v1alpha1.ETCDStorage {
+func (w *world) etcdVolumes(number int) *workloadsv1alpha1.ETCDStorage {
 	w.t.Helper()
 	w.t.Cleanup(func() {
 		// A folder must not be removed while something writes to it.
 		w.report()
-		w.Expect(w.DeleteAllOf(w.ctx, &v1alpha1.ETCDInstance{}, inNamespace(w))).To(Succeed())
+		w.Expect(w.DeleteAllOf(w.ctx, &workloadsv1alpha1.ETCDInstance{}, inNamespace(w))).To(Succeed())
 		var pods corev1.PodList
 		w.Eventually(func(g Gomega) []corev1.Pod {
 			g.Expect(w.List(w.ctx, &pods, inNamespace(w))).To(Succeed())
@@ -135,14 +135,14 @@ func (w *world) etcdVolumes(number int) *v1alpha1.ETCDStorage {
 			},
 		})
 	}
-	return &v1alpha1.ETCDStorage{Size: "1Gi", StorageClassName: new(w.namespace)}
+	return &workloadsv1alpha1.ETCDStorage{Size: "1Gi", StorageClassName: new(w.namespace)}
 }
 
 // etcdUser is the user of the members in their Pods.
 const etcdUser = 1000
 
 // etcdctl runs etcdctl in a Pod that has the client's certificate, as an application would.
-func (w *world) etcdctl(e *v1alpha1.ETCDInstance, name string, arguments ...string) string {
+func (w *world) etcdctl(e *workloadsv1alpha1.ETCDInstance, name string, arguments ...string) string {
 	w.t.Helper()
 	pod := &corev1.Pod{
 		ObjectMeta: w.named(name),
@@ -154,7 +154,7 @@ func (w *world) etcdctl(e *v1alpha1.ETCDInstance, name string, arguments ...stri
 			Containers: []corev1.Container{{
 				Name: "etcdctl", Image: "quay.io/coreos/etcd:" + etcdNewer,
 				Command: append([]string{
-					"etcdctl", fmt.Sprintf("--endpoints=https://%s:%d", e.Name, v1alpha1.PortClient), "--cacert=/tls/ca.crt", "--cert=/tls/tls.crt", "--key=/tls/tls.key",
+					"etcdctl", fmt.Sprintf("--endpoints=https://%s:%d", e.Name, workloadsv1alpha1.PortClient), "--cacert=/tls/ca.crt", "--cert=/tls/tls.crt", "--key=/tls/tls.key",
 				}, arguments...),
 				VolumeMounts: []corev1.VolumeMount{{Name: "tls", MountPath: "/tls", ReadOnly: true}},
 				SecurityContext: &corev1.SecurityContext{
@@ -178,7 +178,7 @@ func TestAnETCDInstanceLosesNoWriteWhileItsMembersComeAndGo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	defer w.report()
-	e := w.etcdInstance("my-super-etcd", func(*v1alpha1.ETCDInstanceSpec) {})
+	e := w.etcdInstance("my-super-etcd", func(*workloadsv1alpha1.ETCDInstanceSpec) {})
 	w.etcdRuns(e, 1)
 	to := w.etcdClient(e)
 	stop := w.etcdWrites(to)
@@ -192,7 +192,7 @@ func TestAnETCDInstanceLosesNoWriteWhileItsMembersComeAndGo(t *testing.T) {
 }
 
 // etcdLosesPod kills a member, and waits until the cluster is whole with another Pod.
-func (w *world) etcdLosesPod(e *v1alpha1.ETCDInstance, ordinal int) {
+func (w *world) etcdLosesPod(e *workloadsv1alpha1.ETCDInstance, ordinal int) {
 	w.t.Helper()
 	pod := &corev1.Pod{ObjectMeta: w.named(e.MemberName(ordinal))}
 	w.exists(pod)
@@ -211,7 +211,7 @@ func TestAnETCDInstanceIsUpgradedAndOutlivesAVolume(t *testing.T) {
 	w := newWorld(t)
 	defer w.report()
 	storage := w.etcdVolumes(4)
-	e := w.etcdInstance("etcd", func(spec *v1alpha1.ETCDInstanceSpec) {
+	e := w.etcdInstance("etcd", func(spec *workloadsv1alpha1.ETCDInstanceSpec) {
 		spec.Replicas, spec.Storage, spec.Image = 3, storage, "quay.io/coreos/etcd:"+etcdOlder
 	})
 	w.etcdRuns(e, 3)
@@ -219,7 +219,7 @@ func TestAnETCDInstanceIsUpgradedAndOutlivesAVolume(t *testing.T) {
 	to := w.etcdClient(e)
 	stop := w.etcdWrites(to)
 
-	change(w, e, func(e *v1alpha1.ETCDInstance) { e.Spec.Image = "quay.io/coreos/etcd:" + etcdNewer })
+	change(w, e, func(e *workloadsv1alpha1.ETCDInstance) { e.Spec.Image = "quay.io/coreos/etcd:" + etcdNewer })
 	w.etcdRuns(e, 3)
 	w.Expect("v" + e.Status.Version).To(Equal(etcdNewer))
 	for _, member := range e.Status.Members {
@@ -238,7 +238,7 @@ func TestAnETCDInstanceWithoutAQuorumKeepsItsData(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	defer w.report()
-	e := w.etcdInstance("etcd", func(spec *v1alpha1.ETCDInstanceSpec) { spec.Replicas, spec.WithTLSBundle = 3, true })
+	e := w.etcdInstance("etcd", func(spec *workloadsv1alpha1.ETCDInstanceSpec) { spec.Replicas, spec.WithTLSBundle = 3, true })
 	w.etcdRuns(e, 3)
 	w.Expect(w.etcdctl(e, "put", "put", "greeting", "hello")).To(Equal("OK"))
 	w.Expect(w.etcdctl(e, "get", "get", "greeting", "--print-value-only")).To(Equal("hello"))
@@ -248,7 +248,7 @@ func TestAnETCDInstanceWithoutAQuorumKeepsItsData(t *testing.T) {
 	}
 	w.Eventually(func(g Gomega) {
 		w.refresh(e)
-		g.Expect(e.Status.State).To(Equal(v1alpha1.ETCDFailed))
+		g.Expect(e.Status.State).To(Equal(workloadsv1alpha1.ETCDFailed))
 		g.Expect(e.Status.Message).To(And(ContainSubstring("lost its quorum for good"), ContainSubstring("deletes nothing")))
 	}).WithTimeout(etcdSlow).Should(Succeed())
 	left := &corev1.Pod{ObjectMeta: w.named(e.MemberName(2))}

@@ -21,7 +21,7 @@ type Result struct {
 	SizeBytes int64 `json:"sizeBytes"`
 }
 
-// Parse reads a message, which whoever may write in the namespace of the Pod can write as well.
+// Parse reads a message, which other users of the namespace of the Pod may have written.
 func Parse(message string) (*Result, error) {
 	var parsed Result
 	if err := json.Unmarshal([]byte(message), &parsed); err != nil {

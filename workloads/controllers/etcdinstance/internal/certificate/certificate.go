@@ -19,7 +19,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 )
 
 const (
@@ -41,7 +41,7 @@ type Leaf struct {
 	// CommonName says who has it. Names and Addresses are where it is shown; none for a client.
 	CommonName string
 	Names      []string
-	Addresses  []net.IP
+	Addresses  []string
 }
 
 // NewAuthority makes an authority.
@@ -58,7 +58,7 @@ func NewAuthority(name string, now time.Time) (Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	made[v1alpha1.KeyCA] = made[v1alpha1.KeyCertificate]
+	made[workloadsv1alpha1.KeyCA] = made[workloadsv1alpha1.KeyCertificate]
 	return made, nil
 }
 
@@ -80,16 +80,20 @@ func (d Data) Sign(leaf Leaf, now time.Time) (Data, error) {
 	if parent.NotAfter.Before(end) {
 		end = parent.NotAfter
 	}
+	var addresses []net.IP
+	for _, address := range leaf.Addresses {
+		addresses = append(addresses, net.ParseIP(address))
+	}
 	made, err := sign(&x509.Certificate{
 		Subject: pkix.Name{CommonName: leaf.CommonName}, NotBefore: now.Add(-skew), NotAfter: end,
-		DNSNames: leaf.Names, IPAddresses: leaf.Addresses,
+		DNSNames: leaf.Names, IPAddresses: addresses,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		BasicConstraintsValid: true,
 	}, parent, key, signer)
 	if err != nil {
 		return nil, err
 	}
-	made[v1alpha1.KeyCA] = d[v1alpha1.KeyCertificate]
+	made[workloadsv1alpha1.KeyCA] = d[workloadsv1alpha1.KeyCertificate]
 	return made, nil
 }
 
@@ -108,13 +112,13 @@ func sign(template, parent *x509.Certificate, key *ecdsa.PrivateKey, signer cryp
 		return nil, err
 	}
 	return Data{
-		v1alpha1.KeyCertificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed}),
-		v1alpha1.KeyPrivateKey:  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
+		workloadsv1alpha1.KeyCertificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed}),
+		workloadsv1alpha1.KeyPrivateKey:  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
 	}, nil
 }
 
 func (d Data) parse() (tls.Certificate, *x509.Certificate, error) {
-	pair, err := tls.X509KeyPair(d[v1alpha1.KeyCertificate], d[v1alpha1.KeyPrivateKey])
+	pair, err := tls.X509KeyPair(d[workloadsv1alpha1.KeyCertificate], d[workloadsv1alpha1.KeyPrivateKey])
 	if err != nil {
 		return pair, nil, fmt.Errorf("read the certificate: %w", err)
 	}
@@ -140,7 +144,7 @@ func (d Data) CheckAuthority(now time.Time) error {
 // read, is for another name, or of another authority.
 func (d Data) RenewAt(leaf Leaf, authority Data) time.Time {
 	_, parsed, err := d.parse()
-	if err != nil || !bytes.Equal(d[v1alpha1.KeyCA], authority[v1alpha1.KeyCertificate]) || parsed.Subject.CommonName != leaf.CommonName ||
+	if err != nil || !bytes.Equal(d[workloadsv1alpha1.KeyCA], authority[workloadsv1alpha1.KeyCertificate]) || parsed.Subject.CommonName != leaf.CommonName ||
 		!slices.Equal(parsed.DNSNames, leaf.Names) {
 		return time.Time{}
 	}
@@ -157,7 +161,7 @@ func (d Data) Client() (*tls.Config, error) {
 		return nil, err
 	}
 	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(d[v1alpha1.KeyCA]) {
+	if !roots.AppendCertsFromPEM(d[workloadsv1alpha1.KeyCA]) {
 		return nil, errors.New("there is no authority in it")
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots, MinVersion: tls.VersionTLS12}, nil

@@ -9,7 +9,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/certificate"
 )
 
@@ -44,7 +44,7 @@ func TestAMemberAndAClientTrustEachOther(t *testing.T) {
 }
 
 func parse(g Gomega, of certificate.Data) *x509.Certificate {
-	block, _ := pem.Decode(of[v1alpha1.KeyCertificate])
+	block, _ := pem.Decode(of[workloadsv1alpha1.KeyCertificate])
 	parsed, err := x509.ParseCertificate(block.Bytes)
 	g.Expect(err).NotTo(HaveOccurred())
 	return parsed
@@ -59,7 +59,7 @@ func TestWhenACertificateIsMadeAgain(t *testing.T) {
 	for sentence, again := range map[string]time.Time{
 		"one of another authority":  made.RenewAt(leaf, other),
 		"one that names others":     made.RenewAt(certificate.Leaf{CommonName: leaf.CommonName, Names: []string{"carts.shop.svc"}}, ca),
-		"one that cannot be read":   certificate.Data{v1alpha1.KeyCertificate: []byte("?")}.RenewAt(leaf, ca),
+		"one that cannot be read":   certificate.Data{workloadsv1alpha1.KeyCertificate: []byte("?")}.RenewAt(leaf, ca),
 		"one that is not there yet": certificate.Data(nil).RenewAt(leaf, ca),
 	} {
 		g.Expect(again).To(BeZero(), sentence)

@@ -9,7 +9,7 @@ import (
 	"github.com/critical-service/operator/internal/controller/condition"
 	"github.com/critical-service/operator/internal/controller/recheck"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/render"
 )
 
@@ -53,7 +53,7 @@ func Decide(s Snapshot) Plan {
 type decision struct {
 	*Snapshot
 	plan   Plan
-	status *v1alpha1.ETCDInstanceStatus
+	status *workloadsv1alpha1.ETCDInstanceStatus
 	// entries are what is noted of the members, and then what is to be.
 	entries []render.Entry
 	// conflict says which object of another stands in the way; empty if none does. Earlier

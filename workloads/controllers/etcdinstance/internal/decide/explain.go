@@ -14,7 +14,7 @@ import (
 	"github.com/critical-service/operator/internal/text"
 	"github.com/critical-service/operator/internal/text/quote"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/etcd"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/render"
 )
@@ -43,7 +43,7 @@ func (d *decision) describe() {
 	for i := range d.Cluster.Members {
 		member := &d.Cluster.Members[i]
 		answer := d.Cluster.Answers[member.Name]
-		said := v1alpha1.ETCDMember{Name: member.Name, ID: member.ID, Healthy: d.isHealthy(member), Learner: member.Learner, Leader: member.ID == d.leader()}
+		said := workloadsv1alpha1.ETCDMember{Name: member.Name, ID: member.ID, Healthy: d.isHealthy(member), Learner: member.Learner, Leader: member.ID == d.leader()}
 		if said.Healthy {
 			said.Version = answer.Version
 			d.status.ClusterID = answer.ClusterID
@@ -53,7 +53,7 @@ func (d *decision) describe() {
 		}
 		d.status.Members = append(d.status.Members, said)
 	}
-	slices.SortFunc(d.status.Members, func(a, b v1alpha1.ETCDMember) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(d.status.Members, func(a, b workloadsv1alpha1.ETCDMember) int { return cmp.Compare(a.Name, b.Name) })
 	d.status.DBSizeBytes, d.status.Revision = 0, 0
 	for _, answer := range d.Cluster.Answers {
 		d.status.DBSizeBytes = max(d.status.DBSizeBytes, answer.SizeBytes)
@@ -65,11 +65,11 @@ func (d *decision) describe() {
 func (d *decision) explainQuorum() {
 	switch {
 	case d.hasQuorum():
-		d.conditions().Set(v1alpha1.ConditionQuorum, true, v1alpha1.ReasonQuorumHeld, "Enough members answer that the cluster takes writes.")
+		d.conditions().Set(workloadsv1alpha1.ConditionQuorum, true, workloadsv1alpha1.ReasonQuorumHeld, "Enough members answer that the cluster takes writes.")
 	case d.status.ClusterID == "":
-		d.conditions().Set(v1alpha1.ConditionQuorum, false, v1alpha1.ReasonQuorumPending, "The first member is not up yet.")
+		d.conditions().Set(workloadsv1alpha1.ConditionQuorum, false, workloadsv1alpha1.ReasonQuorumPending, "The first member is not up yet.")
 	default:
-		d.conditions().Set(v1alpha1.ConditionQuorum, false, v1alpha1.ReasonQuorumLost,
+		d.conditions().Set(workloadsv1alpha1.ConditionQuorum, false, workloadsv1alpha1.ReasonQuorumLost,
 			"The members that answer are no quorum. The operator changes no members, and deletes nothing.")
 	}
 }
@@ -77,7 +77,7 @@ func (d *decision) explainQuorum() {
 // rule says how an ETCDInstance stands where it applies.
 type rule struct {
 	when    func(*decision) bool
-	state   v1alpha1.ETCDInstanceState
+	state   workloadsv1alpha1.ETCDInstanceState
 	reason  func(*decision) string
 	message func(*decision) string
 	// ready: the cluster answers, and is as its spec says.
@@ -92,48 +92,48 @@ func is(reason string) func(*decision) string { return func(*decision) string { 
 var rules = []rule{
 	{
 		when:  func(d *decision) bool { return d.isDeleted() && (!d.hasQuorum() || d.hasBackupFailed()) },
-		state: v1alpha1.ETCDFailed, reason: is(v1alpha1.ReasonBackupFailed), message: whyItStays,
+		state: workloadsv1alpha1.ETCDFailed, reason: is(workloadsv1alpha1.ReasonBackupFailed), message: whyItStays,
 	},
 	{
-		when: (*decision).isDeleted, state: v1alpha1.ETCDDeploying, reason: is(v1alpha1.ReasonBackingUp), message: whyItStays, moves: true,
+		when: (*decision).isDeleted, state: workloadsv1alpha1.ETCDDeploying, reason: is(workloadsv1alpha1.ReasonBackingUp), message: whyItStays, moves: true,
 	},
 	{
-		when: func(d *decision) bool { return d.invalid != "" }, state: v1alpha1.ETCDFailed, reason: is(workloadsv1.ReasonCreateDenied),
+		when: func(d *decision) bool { return d.invalid != "" }, state: workloadsv1alpha1.ETCDFailed, reason: is(workloadsv1.ReasonCreateDenied),
 		message: func(d *decision) string { return "The spec is not valid: " + d.invalid + "." },
 	},
 	{
-		when: func(d *decision) bool { return d.conflict != "" }, state: v1alpha1.ETCDFailed, reason: is(workloadsv1.ReasonNameTaken),
+		when: func(d *decision) bool { return d.conflict != "" }, state: workloadsv1alpha1.ETCDFailed, reason: is(workloadsv1.ReasonNameTaken),
 		message: func(d *decision) string { return d.conflict },
 	},
 	{
-		when: func(d *decision) bool { return d.earlier != "" }, state: v1alpha1.ETCDDeploying, reason: is(workloadsv1.ReasonReplacing),
+		when: func(d *decision) bool { return d.earlier != "" }, state: workloadsv1alpha1.ETCDDeploying, reason: is(workloadsv1.ReasonReplacing),
 		message: func(d *decision) string { return d.earlier }, moves: true,
 	},
 	{
-		when: func(d *decision) bool { return d.certificateProblem != "" }, state: v1alpha1.ETCDFailed, reason: is(workloadsv1.ReasonSecretInvalid),
+		when: func(d *decision) bool { return d.certificateProblem != "" }, state: workloadsv1alpha1.ETCDFailed, reason: is(workloadsv1.ReasonSecretInvalid),
 		message: func(d *decision) string { return d.certificateProblem },
 	},
 	{
-		when: (*decision).isForgotten, state: v1alpha1.ETCDFailed, reason: is(workloadsv1.ReasonCreateDenied),
+		when: (*decision).isForgotten, state: workloadsv1alpha1.ETCDFailed, reason: is(workloadsv1.ReasonCreateDenied),
 		message: func(d *decision) string {
 			return fmt.Sprintf("ConfigMap %q and StatefulSet %q are gone, and with them which member has which data. Nothing is deleted, and nothing is begun: "+
 				"restore one of them, or create another ETCDInstance from a backup.", d.Instance.ConfigName(), d.Instance.Name)
 		},
 	},
 	{
-		when: func(d *decision) bool { return d.Refusal != nil }, state: v1alpha1.ETCDFailed,
+		when: func(d *decision) bool { return d.Refusal != nil }, state: workloadsv1alpha1.ETCDFailed,
 		reason:  func(d *decision) string { return d.Refusal.Reason },
 		message: func(d *decision) string { return d.Refusal.Message },
 	},
 	{
-		when: (*decision).hasRestoreFailed, state: v1alpha1.ETCDFailed, reason: is(v1alpha1.ReasonRestoreFailed), message: whatRestores, moves: true,
+		when: (*decision).hasRestoreFailed, state: workloadsv1alpha1.ETCDFailed, reason: is(workloadsv1alpha1.ReasonRestoreFailed), message: whatRestores, moves: true,
 	},
 	{
-		when: (*decision).restores, state: v1alpha1.ETCDDeploying, reason: is(workloadsv1.ReasonStarting), message: whatRestores, moves: true,
+		when: (*decision).restores, state: workloadsv1alpha1.ETCDDeploying, reason: is(workloadsv1.ReasonStarting), message: whatRestores, moves: true,
 	},
 	{
 		when:  func(d *decision) bool { return !d.hasQuorum() && d.status.ClusterID != "" && d.isBeyondReturn() },
-		state: v1alpha1.ETCDFailed, reason: is(v1alpha1.ReasonQuorumLost),
+		state: workloadsv1alpha1.ETCDFailed, reason: is(workloadsv1alpha1.ReasonQuorumLost),
 		message: func(d *decision) string {
 			return fmt.Sprintf("The cluster has lost its quorum for good: of its %d members, %s have lost their data. The operator deletes nothing. "+
 				"Create another ETCDInstance from a backup; a member that is left has the data in its volume.", len(d.entries), strings.Join(d.lost, ", "))
@@ -143,27 +143,27 @@ var rules = []rule{
 		when: func(d *decision) bool {
 			return !d.hasQuorum() && d.status.ClusterID != "" && d.quorumLostFor() >= quorumPatience
 		},
-		state: v1alpha1.ETCDFailed, reason: is(v1alpha1.ReasonQuorumLost), message: howToGetTheQuorumBack,
+		state: workloadsv1alpha1.ETCDFailed, reason: is(workloadsv1alpha1.ReasonQuorumLost), message: howToGetTheQuorumBack,
 	},
 	{
 		when:  func(d *decision) bool { return !d.hasQuorum() && d.status.ClusterID != "" },
-		state: v1alpha1.ETCDDeploying, reason: is(v1alpha1.ReasonQuorumLost), message: howToGetTheQuorumBack, moves: true,
+		state: workloadsv1alpha1.ETCDDeploying, reason: is(workloadsv1alpha1.ReasonQuorumLost), message: howToGetTheQuorumBack, moves: true,
 	},
 	{
 		when:  func(d *decision) bool { return !d.hasQuorum() && d.problem() != nil },
-		state: v1alpha1.ETCDFailed, reason: func(d *decision) string { return d.problem().reason },
+		state: workloadsv1alpha1.ETCDFailed, reason: func(d *decision) string { return d.problem().reason },
 		message: func(d *decision) string { return d.problem().message },
 	},
 	{
-		when: func(d *decision) bool { return !d.hasQuorum() }, state: v1alpha1.ETCDDeploying, reason: is(workloadsv1.ReasonStarting),
+		when: func(d *decision) bool { return !d.hasQuorum() }, state: workloadsv1alpha1.ETCDDeploying, reason: is(workloadsv1.ReasonStarting),
 		message: func(*decision) string { return "The first member is starting." }, moves: true,
 	},
 	{
 		when:  func(d *decision) bool { return len(d.Cluster.Alarms) > 0 },
-		state: v1alpha1.ETCDFailed, reason: is(v1alpha1.ReasonAlarm), message: whatToDoAboutTheAlarm,
+		state: workloadsv1alpha1.ETCDFailed, reason: is(workloadsv1alpha1.ReasonAlarm), message: whatToDoAboutTheAlarm,
 	},
 	{
-		when: func(d *decision) bool { return d.upgradeProblem != "" }, state: v1alpha1.ETCDFailed, reason: is(v1alpha1.ReasonUpgradeRefused),
+		when: func(d *decision) bool { return d.upgradeProblem != "" }, state: workloadsv1alpha1.ETCDFailed, reason: is(workloadsv1alpha1.ReasonUpgradeRefused),
 		message: func(d *decision) string { return d.upgradeProblem },
 	},
 	{
@@ -171,20 +171,22 @@ var rules = []rule{
 		when: func(d *decision) bool {
 			return d.doing != "" && d.problem() != nil && d.problem().reason != workloadsv1.ReasonPodFailing
 		},
-		state: v1alpha1.ETCDFailed, reason: func(d *decision) string { return d.problem().reason },
+		state: workloadsv1alpha1.ETCDFailed, reason: func(d *decision) string { return d.problem().reason },
 		message: func(d *decision) string { return d.doing + " " + d.problem().message }, moves: true,
 	},
 	{
-		when:  func(d *decision) bool { return d.doing != "" && d.doingReason == v1alpha1.ReasonUpgradeRefused },
-		state: v1alpha1.ETCDFailed, reason: is(v1alpha1.ReasonUpgradeRefused), message: func(d *decision) string { return d.doing },
+		when: func(d *decision) bool {
+			return d.doing != "" && d.doingReason == workloadsv1alpha1.ReasonUpgradeRefused
+		},
+		state: workloadsv1alpha1.ETCDFailed, reason: is(workloadsv1alpha1.ReasonUpgradeRefused), message: func(d *decision) string { return d.doing },
 	},
 	{
-		when: func(d *decision) bool { return d.doing != "" }, state: v1alpha1.ETCDDeploying,
+		when: func(d *decision) bool { return d.doing != "" }, state: workloadsv1alpha1.ETCDDeploying,
 		reason:  func(d *decision) string { return d.doingReason },
 		message: func(d *decision) string { return d.doing }, moves: true,
 	},
 	{
-		when: func(d *decision) bool { return len(d.lost)+len(d.failing) > 0 }, state: v1alpha1.ETCDFailed, reason: is(v1alpha1.ReasonMemberFailing),
+		when: func(d *decision) bool { return len(d.lost)+len(d.failing) > 0 }, state: workloadsv1alpha1.ETCDFailed, reason: is(workloadsv1alpha1.ReasonMemberFailing),
 		message: func(d *decision) string {
 			message := fmt.Sprintf("The cluster answers without %s.", strings.Join(slices.Concat(d.lost, d.failing), ", "))
 			if problem := d.problem(); problem != nil {
@@ -194,13 +196,13 @@ var rules = []rule{
 		}, moves: true,
 	},
 	{
-		when: (*decision).isChanging, state: v1alpha1.ETCDDeploying, reason: is(v1alpha1.ReasonScaling),
+		when: (*decision).isChanging, state: workloadsv1alpha1.ETCDDeploying, reason: is(workloadsv1alpha1.ReasonScaling),
 		message: func(d *decision) string {
 			return fmt.Sprintf("The cluster answers; %d of %d members vote.", d.status.ReadyReplicas, d.Instance.Spec.Replicas)
 		}, moves: true,
 	},
 	{
-		when: func(*decision) bool { return true }, state: v1alpha1.ETCDRunning, reason: is(workloadsv1.ReasonRunning), ready: true,
+		when: func(*decision) bool { return true }, state: workloadsv1alpha1.ETCDRunning, reason: is(workloadsv1.ReasonRunning), ready: true,
 		message: whatRuns,
 	},
 }
@@ -214,7 +216,7 @@ func (d *decision) isBeyondReturn() bool {
 }
 
 func (d *decision) quorumLostFor() time.Duration {
-	return d.Ages.Of(v1alpha1.ConditionQuorum, v1alpha1.ReasonQuorumLost, d.Now)
+	return d.Ages.Of(workloadsv1alpha1.ConditionQuorum, workloadsv1alpha1.ReasonQuorumLost, d.Now)
 }
 
 // isChanging reports whether what was noted just now asks for another look.
@@ -242,13 +244,13 @@ func whatToDoAboutTheAlarm(d *decision) string {
 }
 
 func whatRuns(d *decision) string {
-	message := fmt.Sprintf("%d of %d members are healthy", d.status.ReadyReplicas, d.Instance.Spec.Replicas)
+	leader := ""
 	for i := range d.status.Members {
 		if d.status.Members[i].Leader {
-			message += ", leader " + d.status.Members[i].Name
+			leader = ", leader " + d.status.Members[i].Name
 		}
 	}
-	message += "."
+	message := fmt.Sprintf("%d of %d members are healthy%s.", d.status.ReadyReplicas, d.Instance.Spec.Replicas, leader)
 	if replicas := d.Instance.Spec.Replicas; replicas%2 == 0 {
 		message += fmt.Sprintf(" %d members survive no more failures than %d: an odd number is better.", replicas, replicas-1)
 	}

@@ -10,7 +10,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/decide"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/etcd"
 )
@@ -28,7 +28,7 @@ func (w *world) mischief(done tally) {
 	pod := w.snap.Pods[name]
 	switch w.random.IntN(14) {
 	case 0:
-		w.setReplicas(int32(1 + w.random.IntN(5)))
+		w.setReplicas(1 + w.random.Int32N(5))
 		done["scaled"]++
 	case 1:
 		if pod != nil && (w.snap.Instance.Spec.Storage != nil || w.canLose(name)) {
@@ -144,7 +144,7 @@ func (w *world) broken(s *decide.Snapshot, plan *decide.Plan, done tally) string
 		if !m.learner && m.id == w.leader {
 			return "the leader is removed"
 		}
-		if !m.learner && int32(len(all)) <= s.Instance.Spec.Replicas && w.runs(&m) {
+		if !m.learner && len(all) <= int(s.Instance.Spec.Replicas) && w.runs(&m) {
 			return "a member is removed that is to be, and runs"
 		}
 	}
@@ -162,13 +162,13 @@ func TestNoHistoryBreaksALaw(t *testing.T) {
 		g := NewGomega(func(message string, _ ...int) {
 			t.Fatalf("seed %d: %s\nstatus %+v\nmembers %+v up %v\nplan %+v", seed, message, last.Status, w.members, w.up, last)
 		})
-		if last.Status.State == v1alpha1.ETCDFailed {
+		if last.Status.State == workloadsv1alpha1.ETCDFailed {
 			done["ended waiting for a person"]++
-			g.Expect(last.Status.Conditions).To(ContainElement(HaveField("Reason", v1alpha1.ReasonUpgradeRefused)), "only a person can decide that data may go")
+			g.Expect(last.Status.Conditions).To(ContainElement(HaveField("Reason", workloadsv1alpha1.ReasonUpgradeRefused)), "only a person can decide that data may go")
 			continue
 		}
 		done["ended well"]++
-		g.Expect(last.Status.State).To(Equal(v1alpha1.ETCDRunning))
+		g.Expect(last.Status.State).To(Equal(workloadsv1alpha1.ETCDRunning))
 		g.Expect(last.IsEmpty()).To(BeTrue())
 		g.Expect(last.Status.Members).To(HaveLen(int(w.snap.Instance.Spec.Replicas)))
 		g.Expect(w.snap.Pods).To(HaveLen(int(w.snap.Instance.Spec.Replicas)), "no Pod is left over")

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/etcd"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/render"
 )
@@ -116,13 +116,13 @@ func (s *Snapshot) listed(id string) *Member {
 // step is the next change of the cluster; nil if none is needed, or it has to wait.
 func (d *decision) step() *Change {
 	if stranger := d.stranger(); stranger != nil {
-		d.does(v1alpha1.ReasonMemberFailing, fmt.Sprintf("Member %.63q (%s) is in the cluster, and not of this ETCDInstance: remove it with `etcdctl member remove %s`.",
+		d.does(workloadsv1alpha1.ReasonMemberFailing, fmt.Sprintf("Member %.63q (%s) is in the cluster, and not of this ETCDInstance: remove it with `etcdctl member remove %s`.",
 			stranger.Name, stranger.ID, stranger.ID))
 		return nil
 	}
 	voters := d.voters()
 	if lost := d.lostVoter(voters); lost != nil {
-		d.does(v1alpha1.ReasonMemberFailing, fmt.Sprintf("Member %s has lost its data, and is being replaced.", lost.Name))
+		d.does(workloadsv1alpha1.ReasonMemberFailing, fmt.Sprintf("Member %s has lost its data, and is being replaced.", lost.Name))
 		return &Change{Kind: Remove, Name: lost.Name, ID: lost.ID}
 	}
 	for i := range d.Cluster.Members {
@@ -131,7 +131,7 @@ func (d *decision) step() *Change {
 		}
 	}
 	if name := d.missing(); name != "" {
-		d.does(v1alpha1.ReasonScaling, fmt.Sprintf("Member %s is being added: %d of %d vote.", name, len(voters), d.Instance.Spec.Replicas))
+		d.does(workloadsv1alpha1.ReasonScaling, fmt.Sprintf("Member %s is being added: %d of %d vote.", name, len(voters), d.Instance.Spec.Replicas))
 		return &Change{Kind: AddLearner, Name: name, PeerURL: d.Instance.PeerURL(name)}
 	}
 	return d.shrink(voters)
@@ -200,7 +200,7 @@ func (d *decision) entryOf(member *Member) *render.Entry {
 // bringUp leads a learner from its first start to its vote.
 func (d *decision) bringUp(learner *Member, voters []Member) *Change {
 	if render.Ordinal(d.Instance, learner.Name) >= int(d.Instance.Spec.Replicas) {
-		d.does(v1alpha1.ReasonScaling, fmt.Sprintf("Member %s is being taken away.", learner.Name))
+		d.does(workloadsv1alpha1.ReasonScaling, fmt.Sprintf("Member %s is being taken away.", learner.Name))
 		return &Change{Kind: Remove, Name: learner.Name, ID: learner.ID}
 	}
 	entry := d.entryOf(learner)
@@ -208,17 +208,17 @@ func (d *decision) bringUp(learner *Member, voters []Member) *Change {
 	case entry == nil:
 		d.admit(learner)
 	case d.isLost(entry), d.isHollow(entry):
-		d.does(v1alpha1.ReasonMemberFailing, fmt.Sprintf("Member %s has lost its data, and is being replaced.", learner.Name))
+		d.does(workloadsv1alpha1.ReasonMemberFailing, fmt.Sprintf("Member %s has lost its data, and is being replaced.", learner.Name))
 		return &Change{Kind: Remove, Name: learner.Name, ID: learner.ID}
 	case entry.Volume != "" && d.isHealthy(learner) && d.isInSync(learner):
 		if d.healthyBut(voters, "")+1 < etcd.Quorum(len(voters)+1) {
-			d.does(v1alpha1.ReasonMemberFailing, fmt.Sprintf("Member %s has the data, and waits for its vote until more members are healthy.", learner.Name))
+			d.does(workloadsv1alpha1.ReasonMemberFailing, fmt.Sprintf("Member %s has the data, and waits for its vote until more members are healthy.", learner.Name))
 			return nil
 		}
-		d.does(v1alpha1.ReasonScaling, fmt.Sprintf("Member %s has the data, and gets its vote.", learner.Name))
+		d.does(workloadsv1alpha1.ReasonScaling, fmt.Sprintf("Member %s has the data, and gets its vote.", learner.Name))
 		return &Change{Kind: Promote, Name: learner.Name, ID: learner.ID}
 	}
-	d.does(v1alpha1.ReasonScaling, fmt.Sprintf("Member %s is starting, and gets the data: %d of %d vote.", learner.Name, len(voters), d.Instance.Spec.Replicas))
+	d.does(workloadsv1alpha1.ReasonScaling, fmt.Sprintf("Member %s is starting, and gets the data: %d of %d vote.", learner.Name, len(voters), d.Instance.Spec.Replicas))
 	return nil
 }
 
@@ -284,7 +284,7 @@ func (d *decision) shrink(voters []Member) *Change {
 	if len(extra) == 0 {
 		return nil
 	}
-	d.does(v1alpha1.ReasonScaling, fmt.Sprintf("Members are being taken away: %d vote, and %d are to be.", len(voters), d.Instance.Spec.Replicas))
+	d.does(workloadsv1alpha1.ReasonScaling, fmt.Sprintf("Members are being taken away: %d vote, and %d are to be.", len(voters), d.Instance.Spec.Replicas))
 	slices.Reverse(extra)
 	next := slices.IndexFunc(extra, func(member Member) bool { return !d.isHealthy(&member) })
 	if next < 0 {

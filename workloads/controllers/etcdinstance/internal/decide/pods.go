@@ -10,7 +10,7 @@ import (
 
 	"github.com/critical-service/operator/internal/controller/drift"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/etcd"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/render"
 )
@@ -124,7 +124,7 @@ func (d *decision) roll() {
 	if len(outdated) == 0 || d.StatefulSet == nil {
 		return
 	}
-	d.does(v1alpha1.ReasonUpgrading, fmt.Sprintf("The Pods of the members are being replaced: %d of %d are to go.", len(outdated), len(voters)))
+	d.does(workloadsv1alpha1.ReasonUpgrading, fmt.Sprintf("The Pods of the members are being replaced: %d of %d are to go.", len(outdated), len(voters)))
 	isSteady := d.hasQuorum() && len(d.Cluster.Alarms) == 0 && d.healthyBut(voters, "") == len(d.entries) && len(voters) == len(d.entries) &&
 		len(d.Cluster.Members) == len(voters) && d.StatefulSet.Status.ObservedGeneration == d.StatefulSet.Generation
 	if !isSteady {
@@ -142,7 +142,7 @@ func (d *decision) roll() {
 	}
 	if d.diesWith(pod) && d.healthyBut(voters, outdated[max(next, 0)].ID) < etcd.Quorum(len(voters)) {
 		d.doing, d.doingReason = fmt.Sprintf("The data of member %s is gone once its Pod is, and the other members are no quorum, so that what the spec changes waits: "+
-			"set spec.replicas to 3 first, or create another ETCDInstance with storage and restore.fromInstance.", pod.Name), v1alpha1.ReasonUpgradeRefused
+			"set spec.replicas to 3 first, or create another ETCDInstance with storage and restore.fromInstance.", pod.Name), workloadsv1alpha1.ReasonUpgradeRefused
 		return
 	}
 	d.plan.RemovePod = &Removal{Pod: pod}

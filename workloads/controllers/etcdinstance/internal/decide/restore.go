@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/critical-service/operator/internal/controller/recheck"
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/render"
 	"github.com/critical-service/operator/workloads/internal/transfer/result"
 )
@@ -20,7 +20,7 @@ var retries = recheck.Bounds{Shortest: 10 * time.Second, Longest: 5 * time.Minut
 // restores reports whether the first data is awaited, by what is noted already: a cluster that
 // begins without it would have other data.
 func (d *decision) restores() bool {
-	return d.Instance.Spec.Restore != nil && !meta.IsStatusConditionTrue(d.Instance.Status.Conditions, v1alpha1.ConditionRestored)
+	return d.Instance.Spec.Restore != nil && !meta.IsStatusConditionTrue(d.Instance.Status.Conditions, workloadsv1alpha1.ConditionRestored)
 }
 
 // restore makes the data of the first member, before there is a StatefulSet: nothing is ever restored
@@ -36,29 +36,41 @@ func (d *decision) restore() {
 		}
 		return
 	}
-	from := d.Instance.Spec.Restore.FromInstance
+	if reason, why := d.restoreObstacle(); why != "" {
+		d.restored(false, reason, why)
+		return
+	}
+	if pod != nil {
+		d.followRestore(pod)
+		return
+	}
+	if d.Claims[d.Instance.MemberName(0)] == nil {
+		d.plan.Claim = render.DataClaim(d.Instance)
+	}
+	d.plan.SnapshotPod = render.RestorePod(d.Instance, d.Origin, d.SnapshotImage, cmp.Or(d.Instance.Spec.Image, d.Image))
+	d.stillRestores("The data is being restored.")
+}
+
+// restoreObstacle says why nothing can be restored; both are empty where something can.
+func (d *decision) restoreObstacle() (reason, why string) {
+	pod, from := d.RestorePod, d.Instance.Spec.Restore.FromInstance
 	switch {
 	case d.isFaulty():
-		d.restored(false, v1alpha1.ReasonRestorePending, "Something else comes first: see the condition Ready.")
+		return workloadsv1alpha1.ReasonRestorePending, "Something else comes first: see the condition Ready."
 	case d.StatefulSet != nil || len(d.entries) > 0 || d.status.ClusterID != "":
-		d.restored(false, v1alpha1.ReasonRestoreFailed, fmt.Sprintf("StatefulSet %q was there before the data, and nothing is restored over data: create another ETCDInstance.", d.Instance.Name))
+		return workloadsv1alpha1.ReasonRestoreFailed, fmt.Sprintf("StatefulSet %q was there before the data, and nothing is restored over data: create another ETCDInstance.", d.Instance.Name)
 	case pod != nil && !render.IsOurs(d.Instance, pod):
-		d.restored(false, v1alpha1.ReasonRestoreFailed, fmt.Sprintf("Pod %q exists and does not belong to this ETCDInstance: delete or rename it.", pod.Name))
+		return workloadsv1alpha1.ReasonRestoreFailed, fmt.Sprintf("Pod %q exists and does not belong to this ETCDInstance: delete or rename it.", pod.Name)
 	case d.SnapshotImage == "":
-		d.restored(false, v1alpha1.ReasonRestoreFailed, lacksProgram)
-	case pod == nil && from != "" && d.Origin == nil:
-		d.restored(false, v1alpha1.ReasonRestoreFailed, fmt.Sprintf("ETCDInstance %q does not exist in this namespace: create it, or create another ETCDInstance than this one with another spec.restore.", from))
-	case pod == nil && from != "" && d.Origin.Status.ClusterID == "":
-		d.restored(false, v1alpha1.ReasonRestorePending, fmt.Sprintf("ETCDInstance %q has no data yet.", from))
-	case pod == nil:
-		if d.Claims[d.Instance.MemberName(0)] == nil {
-			d.plan.Claim = render.DataClaim(d.Instance)
-		}
-		d.plan.SnapshotPod = render.RestorePod(d.Instance, d.Origin, d.SnapshotImage, cmp.Or(d.Instance.Spec.Image, d.Image))
-		d.stillRestores("The data is being restored.")
-	default:
-		d.followRestore(pod)
+		return workloadsv1alpha1.ReasonRestoreFailed, lacksProgram
+	case pod != nil || from == "":
+		return "", ""
+	case d.Origin == nil:
+		return workloadsv1alpha1.ReasonRestoreFailed, fmt.Sprintf("ETCDInstance %q does not exist in this namespace: create it, or another ETCDInstance than this one with another spec.restore.", from)
+	case d.Origin.Status.ClusterID == "":
+		return workloadsv1alpha1.ReasonRestorePending, fmt.Sprintf("ETCDInstance %q has no data yet.", from)
 	}
+	return "", ""
 }
 
 // followRestore notes how far the Pod is.
@@ -67,18 +79,18 @@ func (d *decision) followRestore(pod *corev1.Pod) {
 	case pod.DeletionTimestamp != nil:
 		d.stillRestores("The data is being restored.")
 	case pod.Status.Phase == corev1.PodSucceeded && d.Claims[d.Instance.MemberName(0)] == nil:
-		d.restored(false, v1alpha1.ReasonRestoreFailed, fmt.Sprintf("Claim %q is gone, or does not have the label %s=%s: give it that.", d.Instance.ClaimName(0), v1alpha1.LabelETCDInstance, d.Instance.Name))
+		d.restored(false, workloadsv1alpha1.ReasonRestoreFailed, fmt.Sprintf("Claim %q is gone, or does not have the label %s=%s: give it that.", d.Instance.ClaimName(0), workloadsv1alpha1.LabelETCDInstance, d.Instance.Name))
 	case pod.Status.Phase == corev1.PodSucceeded:
 		done, err := result.Parse(render.SnapshotReport(pod))
 		if err != nil {
 			d.restoreAgain(pod, err.Error())
 			return
 		}
-		d.restored(true, v1alpha1.ReasonRestored, fmt.Sprintf("The data of revision %d was restored, from a snapshot of %d bytes.", done.Revision, done.SizeBytes))
+		d.restored(true, workloadsv1alpha1.ReasonRestored, fmt.Sprintf("The data of revision %d was restored, from a snapshot of %d bytes.", done.Revision, done.SizeBytes))
 	case pod.Status.Phase == corev1.PodFailed:
 		d.restoreAgain(pod, render.SnapshotProblem(pod))
 	case d.Instance.Spec.Restore.Upload && render.IsReceiving(pod):
-		d.restored(false, v1alpha1.ReasonWaitingForUpload, fmt.Sprintf("Pod %q waits for the snapshot: send it to the subresource restore.", pod.Name))
+		d.restored(false, workloadsv1alpha1.ReasonWaitingForUpload, fmt.Sprintf("Pod %q waits for the snapshot: send it to the subresource restore.", pod.Name))
 	default:
 		message := "The data is being restored."
 		if found := problemOf(pod); found != nil {
@@ -90,8 +102,8 @@ func (d *decision) followRestore(pod *corev1.Pod) {
 
 // restoreAgain tries a restore again that has failed, each time after longer.
 func (d *decision) restoreAgain(pod *corev1.Pod, why string) {
-	d.restored(false, v1alpha1.ReasonRestoreFailed, fmt.Sprintf("The data is not restored, and this is tried again: %s.", why))
-	age := d.Ages.Of(v1alpha1.ConditionRestored, v1alpha1.ReasonRestoreFailed, d.Now)
+	d.restored(false, workloadsv1alpha1.ReasonRestoreFailed, fmt.Sprintf("The data is not restored, and this is tried again: %s.", why))
+	age := d.Ages.Of(workloadsv1alpha1.ConditionRestored, workloadsv1alpha1.ReasonRestoreFailed, d.Now)
 	wait := retries.After(age, d.Instance.UID)
 	if left := pod.CreationTimestamp.Add(wait).Sub(d.Now); left > 0 {
 		d.recheckIn(left)
@@ -102,24 +114,24 @@ func (d *decision) restoreAgain(pod *corev1.Pod, why string) {
 
 // stillRestores says that the restore is under way; what failed before is said until it succeeds.
 func (d *decision) stillRestores(message string) {
-	if before := meta.FindStatusCondition(d.Instance.Status.Conditions, v1alpha1.ConditionRestored); before != nil && before.Reason == v1alpha1.ReasonRestoreFailed {
+	if before := meta.FindStatusCondition(d.Instance.Status.Conditions, workloadsv1alpha1.ConditionRestored); before != nil && before.Reason == workloadsv1alpha1.ReasonRestoreFailed {
 		d.restored(false, before.Reason, before.Message)
 		return
 	}
-	d.restored(false, v1alpha1.ReasonRestorePending, message)
+	d.restored(false, workloadsv1alpha1.ReasonRestorePending, message)
 }
 
 func (d *decision) restored(is bool, reason, message string) {
-	d.conditions().Set(v1alpha1.ConditionRestored, is, reason, bounded(message))
+	d.conditions().Set(workloadsv1alpha1.ConditionRestored, is, reason, bounded(message))
 }
 
 // hasRestoreFailed reports whether the last try failed.
 func (d *decision) hasRestoreFailed() bool {
-	said := meta.FindStatusCondition(d.status.Conditions, v1alpha1.ConditionRestored)
-	return d.restores() && said != nil && said.Reason == v1alpha1.ReasonRestoreFailed
+	said := meta.FindStatusCondition(d.status.Conditions, workloadsv1alpha1.ConditionRestored)
+	return d.restores() && said != nil && said.Reason == workloadsv1alpha1.ReasonRestoreFailed
 }
 
 // whatRestores is what the condition says.
 func whatRestores(d *decision) string {
-	return meta.FindStatusCondition(d.status.Conditions, v1alpha1.ConditionRestored).Message
+	return meta.FindStatusCondition(d.status.Conditions, workloadsv1alpha1.ConditionRestored).Message
 }

@@ -15,7 +15,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/critical-service/operator/internal/controller/recheck"
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/render"
 	"github.com/critical-service/operator/workloads/internal/fallback"
 )
@@ -24,7 +24,7 @@ import (
 // the names which it needs, also those that another user made; nil where there is none.
 type Snapshot struct {
 	Now      time.Time
-	Instance *v1alpha1.ETCDInstance
+	Instance *workloadsv1alpha1.ETCDInstance
 	// Ages say since when its conditions have their reasons.
 	Ages recheck.Ages
 	// Image is the operator's setting, and SnapshotImage its own image, which has the program that
@@ -43,7 +43,7 @@ type Snapshot struct {
 	// ETCDInstance whose data is restored.
 	BackupPod, RestorePod *corev1.Pod
 	BackupClaim           *corev1.PersistentVolumeClaim
-	Origin                *v1alpha1.ETCDInstance
+	Origin                *workloadsv1alpha1.ETCDInstance
 	// Secrets are those with certificates, by name; none without TLS.
 	Secrets  map[string]Secret
 	Fallback fallback.Seen
@@ -128,7 +128,7 @@ type Plan struct {
 	// RemovePod takes a Pod away; nil if none has to go.
 	RemovePod *Removal
 	// Status is what the status is to say.
-	Status v1alpha1.ETCDInstanceStatus
+	Status workloadsv1alpha1.ETCDInstanceStatus
 	// RecheckAfter is when to check again without an event; 0 is never.
 	RecheckAfter time.Duration
 }

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/decide"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/etcd"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/render"
@@ -29,7 +29,7 @@ func settled(t *testing.T, stored bool, replicas int32) *world {
 		plan := decide.Decide(w.look())
 		w.carryOut(&plan, allWrites)
 	}
-	NewWithT(t).Expect(w.snap.Instance.Status.State).To(Equal(v1alpha1.ETCDRunning), w.snap.Instance.Status.Message)
+	NewWithT(t).Expect(w.snap.Instance.Status.State).To(Equal(workloadsv1alpha1.ETCDRunning), w.snap.Instance.Status.Message)
 	return w
 }
 
@@ -48,12 +48,12 @@ const report = `{"file":"etcd-42.db","revision":42,"sizeBytes":20480}`
 // asks asks for a snapshot.
 func asks(s *decide.Snapshot, request string) {
 	s.Instance = s.Instance.DeepCopy()
-	s.Instance.Annotations = map[string]string{v1alpha1.AnnotationBackup: request}
+	s.Instance.Annotations = map[string]string{workloadsv1alpha1.AnnotationBackup: request}
 }
 
-func answered(s *decide.Snapshot, request string, state v1alpha1.ETCDBackupState, before time.Duration) {
+func answered(s *decide.Snapshot, request string, state workloadsv1alpha1.ETCDBackupState, before time.Duration) {
 	s.Instance = s.Instance.DeepCopy()
-	s.Instance.Status.Backup = &v1alpha1.ETCDStoredBackup{Request: request, State: state, Time: new(metav1.NewTime(s.Now.Add(-before)))}
+	s.Instance.Status.Backup = &workloadsv1alpha1.ETCDStoredBackup{Request: request, State: state, Time: new(metav1.NewTime(s.Now.Add(-before)))}
 }
 
 func TestHowABackupIsStored(t *testing.T) {
@@ -62,57 +62,57 @@ func TestHowABackupIsStored(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		change             func(*decide.Snapshot)
 		makes, claims, end bool
-		state              v1alpha1.ETCDBackupState
+		state              workloadsv1alpha1.ETCDBackupState
 		says               string
 	}{
 		"none is asked for": {func(*decide.Snapshot) {}, false, false, false, "", ""},
-		"one is asked for":  {func(s *decide.Snapshot) { asks(s, "first") }, true, true, false, v1alpha1.ETCDBackupRunning, "is being stored"},
+		"one is asked for":  {func(s *decide.Snapshot) { asks(s, "first") }, true, true, false, workloadsv1alpha1.ETCDBackupRunning, "is being stored"},
 		"the claim is there": {func(s *decide.Snapshot) {
 			asks(s, "first")
 			s.BackupClaim = render.BackupClaim(s.Instance)
-		}, true, false, false, v1alpha1.ETCDBackupRunning, ""},
+		}, true, false, false, workloadsv1alpha1.ETCDBackupRunning, ""},
 		"the text is too long": {func(s *decide.Snapshot) { asks(s, string(make([]byte, 64))) }, false, false, false, "", ""},
 		"it is being stored": {func(s *decide.Snapshot) {
 			asks(s, "first")
 			s.BackupPod = mine
-		}, false, false, false, v1alpha1.ETCDBackupRunning, "is being stored"},
+		}, false, false, false, workloadsv1alpha1.ETCDBackupRunning, "is being stored"},
 		"it is stored": {func(s *decide.Snapshot) {
 			asks(s, "first")
 			s.BackupPod = ended(mine, corev1.PodSucceeded, 0, report)
-		}, false, false, false, v1alpha1.ETCDBackupStored, `claim "etcd-backup"`},
+		}, false, false, false, workloadsv1alpha1.ETCDBackupStored, `claim "etcd-backup"`},
 		"the Pod reports nonsense": {func(s *decide.Snapshot) {
 			asks(s, "first")
 			s.BackupPod = ended(mine, corev1.PodSucceeded, 0, `{"revision":-1}`)
-		}, false, false, false, v1alpha1.ETCDBackupFailed, "not what the operator's program writes"},
+		}, false, false, false, workloadsv1alpha1.ETCDBackupFailed, "not what the operator's program writes"},
 		"it failed": {func(s *decide.Snapshot) {
 			asks(s, "first")
 			s.BackupPod = ended(mine, corev1.PodFailed, 1, "no space left on device")
-		}, false, false, false, v1alpha1.ETCDBackupFailed, "no space left on device"},
+		}, false, false, false, workloadsv1alpha1.ETCDBackupFailed, "no space left on device"},
 		"the result is noted": {func(s *decide.Snapshot) {
 			asks(s, "first")
-			answered(s, "first", v1alpha1.ETCDBackupStored, 0)
+			answered(s, "first", workloadsv1alpha1.ETCDBackupStored, 0)
 			s.BackupPod = ended(mine, corev1.PodSucceeded, 0, report)
-		}, false, false, true, v1alpha1.ETCDBackupStored, ""},
+		}, false, false, true, workloadsv1alpha1.ETCDBackupStored, ""},
 		"another one is asked for, and the Pod is of the first": {func(s *decide.Snapshot) {
 			asks(s, "second")
 			s.BackupPod = mine
 		}, false, false, true, "", ""},
 		"another one is asked for": {func(s *decide.Snapshot) {
 			asks(s, "second")
-			answered(s, "first", v1alpha1.ETCDBackupStored, 0)
-		}, true, true, false, v1alpha1.ETCDBackupRunning, ""},
+			answered(s, "first", workloadsv1alpha1.ETCDBackupStored, 0)
+		}, true, true, false, workloadsv1alpha1.ETCDBackupRunning, ""},
 		"a Pod of another has the name": {func(s *decide.Snapshot) {
 			asks(s, "first")
 			s.BackupPod = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "etcd-backup"}}
-		}, false, false, false, v1alpha1.ETCDBackupFailed, "does not belong to this ETCDInstance"},
+		}, false, false, false, workloadsv1alpha1.ETCDBackupFailed, "does not belong to this ETCDInstance"},
 		"the operator does not know its image": {func(s *decide.Snapshot) {
 			asks(s, "first")
 			s.SnapshotImage = ""
-		}, false, false, false, v1alpha1.ETCDBackupFailed, "WORKLOADS_IMAGE"},
+		}, false, false, false, workloadsv1alpha1.ETCDBackupFailed, "WORKLOADS_IMAGE"},
 		"there is no quorum": {func(s *decide.Snapshot) {
 			asks(s, "first")
 			s.Cluster = decide.Cluster{}
-		}, false, false, false, v1alpha1.ETCDBackupRunning, "has a quorum"},
+		}, false, false, false, workloadsv1alpha1.ETCDBackupRunning, "has a quorum"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
@@ -139,39 +139,39 @@ func TestWhatIsStoredBeforeADeletion(t *testing.T) {
 	kept := func(s *decide.Snapshot, wanted bool) {
 		s.Instance = s.Instance.DeepCopy()
 		s.Instance.Spec.Backup.BeforeDeletion = wanted
-		s.Instance.Finalizers, s.Instance.DeletionTimestamp = []string{v1alpha1.Finalizer}, new(metav1.NewTime(s.Now))
+		s.Instance.Finalizers, s.Instance.DeletionTimestamp = []string{workloadsv1alpha1.Finalizer}, new(metav1.NewTime(s.Now))
 	}
 	for sentence, c := range map[string]struct {
 		change          func(*decide.Snapshot)
 		makes, releases bool
 		reason, says    string
 	}{
-		"it is stored first": {func(s *decide.Snapshot) { kept(s, true) }, true, false, v1alpha1.ReasonBackingUp, "kept until a snapshot is stored"},
+		"it is stored first": {func(s *decide.Snapshot) { kept(s, true) }, true, false, workloadsv1alpha1.ReasonBackingUp, "kept until a snapshot is stored"},
 		"it is stored": {func(s *decide.Snapshot) {
 			kept(s, true)
-			answered(s, uid, v1alpha1.ETCDBackupStored, 0)
-		}, false, true, v1alpha1.ReasonBackingUp, ""},
+			answered(s, uid, workloadsv1alpha1.ETCDBackupStored, 0)
+		}, false, true, workloadsv1alpha1.ReasonBackingUp, ""},
 		"an earlier one is not enough": {func(s *decide.Snapshot) {
 			kept(s, true)
-			answered(s, "first", v1alpha1.ETCDBackupStored, 0)
-		}, true, false, v1alpha1.ReasonBackingUp, ""},
+			answered(s, "first", workloadsv1alpha1.ETCDBackupStored, 0)
+		}, true, false, workloadsv1alpha1.ReasonBackingUp, ""},
 		"it failed": {func(s *decide.Snapshot) {
 			kept(s, true)
-			answered(s, uid, v1alpha1.ETCDBackupFailed, time.Second)
-		}, false, false, v1alpha1.ReasonBackupFailed, "set spec.backup.beforeDeletion to false"},
+			answered(s, uid, workloadsv1alpha1.ETCDBackupFailed, time.Second)
+		}, false, false, workloadsv1alpha1.ReasonBackupFailed, "set spec.backup.beforeDeletion to false"},
 		"it failed a while ago": {func(s *decide.Snapshot) {
 			kept(s, true)
-			answered(s, uid, v1alpha1.ETCDBackupFailed, 2*time.Minute)
-		}, true, false, v1alpha1.ReasonBackingUp, ""},
+			answered(s, uid, workloadsv1alpha1.ETCDBackupFailed, 2*time.Minute)
+		}, true, false, workloadsv1alpha1.ReasonBackingUp, ""},
 		"there is no quorum": {func(s *decide.Snapshot) {
 			kept(s, true)
 			s.Cluster = decide.Cluster{}
-		}, false, false, v1alpha1.ReasonBackupFailed, "set spec.backup.beforeDeletion to false"},
-		"it is not wanted any more": {func(s *decide.Snapshot) { kept(s, false) }, false, true, v1alpha1.ReasonBackingUp, ""},
+		}, false, false, workloadsv1alpha1.ReasonBackupFailed, "set spec.backup.beforeDeletion to false"},
+		"it is not wanted any more": {func(s *decide.Snapshot) { kept(s, false) }, false, true, workloadsv1alpha1.ReasonBackingUp, ""},
 		"there was never any data": {func(s *decide.Snapshot) {
 			kept(s, true)
 			s.Instance.Status.ClusterID, s.Cluster = "", decide.Cluster{}
-		}, false, true, v1alpha1.ReasonBackupFailed, ""},
+		}, false, true, workloadsv1alpha1.ReasonBackupFailed, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
@@ -200,8 +200,8 @@ func restoring() decide.Snapshot {
 	s := w.look()
 	s.SnapshotImage = "workloads:1"
 	s.Instance = s.Instance.DeepCopy()
-	s.Instance.Spec.Restore = &v1alpha1.ETCDRestore{FromInstance: "other"}
-	s.Origin = &v1alpha1.ETCDInstance{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "other"}, Status: v1alpha1.ETCDInstanceStatus{ClusterID: "c1"}}
+	s.Instance.Spec.Restore = &workloadsv1alpha1.ETCDRestore{FromInstance: "other"}
+	s.Origin = &workloadsv1alpha1.ETCDInstance{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "other"}, Status: workloadsv1alpha1.ETCDInstanceStatus{ClusterID: "c1"}}
 	return s
 }
 
@@ -213,41 +213,41 @@ func TestHowDataIsRestored(t *testing.T) {
 		s.Claims = map[string]*corev1.PersistentVolumeClaim{"etcd-0": {ObjectMeta: metav1.ObjectMeta{Name: "data-etcd-0", UID: "claim"}}}
 	}
 	upload := func(s *decide.Snapshot) {
-		s.Instance.Spec.Restore, s.Origin = &v1alpha1.ETCDRestore{Upload: true}, nil
+		s.Instance.Spec.Restore, s.Origin = &workloadsv1alpha1.ETCDRestore{Upload: true}, nil
 	}
 	for sentence, c := range map[string]struct {
 		change            func(*decide.Snapshot)
 		makes, drops, has bool
 		reason, says      string
 	}{
-		"it begins": {func(*decide.Snapshot) {}, true, false, false, v1alpha1.ReasonRestorePending, "is being restored"},
+		"it begins": {func(*decide.Snapshot) {}, true, false, false, workloadsv1alpha1.ReasonRestorePending, "is being restored"},
 		"the other does not exist": {func(s *decide.Snapshot) { s.Origin = nil },
-			false, false, false, v1alpha1.ReasonRestoreFailed, `"other" does not exist`},
+			false, false, false, workloadsv1alpha1.ReasonRestoreFailed, `"other" does not exist`},
 		"the other has no data yet": {func(s *decide.Snapshot) { s.Origin.Status.ClusterID = "" },
-			false, false, false, v1alpha1.ReasonRestorePending, "has no data yet"},
+			false, false, false, workloadsv1alpha1.ReasonRestorePending, "has no data yet"},
 		"the Pod waits for a snapshot": {func(s *decide.Snapshot) {
 			upload(s)
 			s.RestorePod = mine.DeepCopy()
 			s.RestorePod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: render.ContainerSnapshot, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
-		}, false, false, false, v1alpha1.ReasonWaitingForUpload, `"etcd-restore" waits`},
+		}, false, false, false, workloadsv1alpha1.ReasonWaitingForUpload, `"etcd-restore" waits`},
 		"it ended well": {func(s *decide.Snapshot) {
 			claimed(s)
 			s.RestorePod = ended(mine, corev1.PodSucceeded, 0, report)
-		}, false, false, true, v1alpha1.ReasonRestored, "revision 42"},
+		}, false, false, true, workloadsv1alpha1.ReasonRestored, "revision 42"},
 		"it failed, and is tried again": {func(s *decide.Snapshot) {
 			claimed(s)
 			s.RestorePod = ended(mine, corev1.PodFailed, 1, "another SHA-256")
-		}, false, true, false, v1alpha1.ReasonRestoreFailed, "another SHA-256"},
+		}, false, true, false, workloadsv1alpha1.ReasonRestoreFailed, "another SHA-256"},
 		"it failed just now": {func(s *decide.Snapshot) {
 			claimed(s)
 			s.RestorePod = ended(mine, corev1.PodFailed, 1, "another SHA-256")
 			s.RestorePod.CreationTimestamp = metav1.NewTime(s.Now)
-		}, false, false, false, v1alpha1.ReasonRestoreFailed, "tried again"},
+		}, false, false, false, workloadsv1alpha1.ReasonRestoreFailed, "tried again"},
 		"there is a StatefulSet already": {func(s *decide.Snapshot) {
 			s.StatefulSet = render.StatefulSet(s.Instance, []render.Entry{render.First(s.Instance)}, 1, "etcd:v3.6.1")
-		}, false, false, false, v1alpha1.ReasonRestoreFailed, "nothing is restored over data"},
+		}, false, false, false, workloadsv1alpha1.ReasonRestoreFailed, "nothing is restored over data"},
 		"the operator does not know its image": {func(s *decide.Snapshot) { s.SnapshotImage = "" },
-			false, false, false, v1alpha1.ReasonRestoreFailed, "WORKLOADS_IMAGE"},
+			false, false, false, workloadsv1alpha1.ReasonRestoreFailed, "WORKLOADS_IMAGE"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
@@ -257,8 +257,12 @@ func TestHowDataIsRestored(t *testing.T) {
 			g.Expect(plan.SnapshotPod != nil).To(Equal(c.makes))
 			g.Expect(plan.DropPod != nil).To(Equal(c.drops))
 			g.Expect(plan.StatefulSet).To(BeNil(), "no member begins before its data is noted")
-			said := meta.FindStatusCondition(plan.Status.Conditions, v1alpha1.ConditionRestored)
-			g.Expect(said.Status == metav1.ConditionTrue).To(Equal(c.has))
+			said := meta.FindStatusCondition(plan.Status.Conditions, workloadsv1alpha1.ConditionRestored)
+			status := metav1.ConditionFalse
+			if c.has {
+				status = metav1.ConditionTrue
+			}
+			g.Expect(said.Status).To(Equal(status))
 			g.Expect(said.Reason).To(Equal(c.reason))
 			g.Expect(said.Message).To(ContainSubstring(c.says))
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/critical-service/operator/internal/controller/recheck"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/decide"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/etcd"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/render"
@@ -48,12 +48,12 @@ type member struct {
 }
 
 func newWorld(random *rand.Rand, stored bool) *world {
-	e := &v1alpha1.ETCDInstance{
+	e := &workloadsv1alpha1.ETCDInstance{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "etcd", UID: "uid-of-etcd", Generation: 1},
-		Spec:       v1alpha1.ETCDInstanceSpec{Replicas: 1},
+		Spec:       workloadsv1alpha1.ETCDInstanceSpec{Replicas: 1},
 	}
 	if stored {
-		e.Spec.Storage = &v1alpha1.ETCDStorage{Size: "1Gi"}
+		e.Spec.Storage = &workloadsv1alpha1.ETCDStorage{Size: "1Gi"}
 	}
 	return &world{
 		random: random, disks: map[types.UID]map[string]int{}, up: map[string]bool{}, cut: map[string]bool{},
@@ -260,7 +260,7 @@ func (w *world) look() decide.Snapshot {
 		}
 		answer := decide.Answer{
 			ID: m.id, ClusterID: "c1", Learner: m.learner, Version: version(w.snap.Pods[m.name]),
-			Index: uint64(w.log(m)), Applied: uint64(w.log(m)), Revision: int64(w.log(m)),
+			Index: uint64(w.log(m)), Applied: uint64(w.log(m)), Revision: int64(w.log(m)), //nolint:gosec // It is not negative.
 		}
 		if quorum {
 			answer.Leader = w.leader
@@ -276,7 +276,7 @@ func (w *world) look() decide.Snapshot {
 // version is the one that a Pod runs: the hash of what it was made from says which.
 func version(pod *corev1.Pod) string {
 	for _, minor := range []string{"3.6.1", "3.7.3"} {
-		if pod.Annotations[workloadsv1.AnnotationSpec] == render.SpecHash(&v1alpha1.ETCDInstance{}, "etcd:v"+minor) {
+		if pod.Annotations[workloadsv1.AnnotationSpec] == render.SpecHash(&workloadsv1alpha1.ETCDInstance{}, "etcd:v"+minor) {
 			return minor
 		}
 	}

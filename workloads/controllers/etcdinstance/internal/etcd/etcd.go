@@ -19,11 +19,15 @@ const (
 	DataPath = "/var/lib/etcd"
 	// ConfigPath is where the configuration of the members is mounted.
 	ConfigPath = "/etc/etcd"
-	// ServerPath and PeerPath are where the certificates are mounted.
-	ServerPath, PeerPath = "/etc/etcd-server", "/etc/etcd-peer"
-	// Alive and Ready are the paths of the probes: whether a member runs, and whether clients
-	// get answers from it, which a learner gives to none.
-	Alive, Ready = "/health?serializable=true", "/readyz"
+	// ServerPath is where the certificate for clients is mounted.
+	ServerPath = "/etc/etcd-server"
+	// PeerPath is where the certificate for other members is mounted.
+	PeerPath = "/etc/etcd-peer"
+	// Alive is the path of the probe that asks whether a member runs.
+	Alive = "/health?serializable=true"
+	// Ready is the path of the probe that asks whether clients get answers from it, which a
+	// learner gives to none.
+	Ready = "/readyz"
 	// MaxMembers is more than a cluster of the operator ever lists.
 	MaxMembers = 16
 )
@@ -49,7 +53,7 @@ func (v Version) Less(other Version) bool {
 
 var (
 	inTag   = regexp.MustCompile(`:v?([0-9]{1,4})[.]([0-9]{1,4})[.]([0-9]{1,4})([-._][-a-zA-Z0-9._]*)?(@sha256:[0-9a-f]{64})?$`)
-	version = regexp.MustCompile(`^v?([0-9]{1,4})[.]([0-9]{1,4})[.]([0-9]{1,4})`)
+	version = regexp.MustCompile(`^v?(\d{1,4})[.](\d{1,4})[.](\d{1,4})`)
 )
 
 // OfImage is the version that the tag of an image names, if it does.

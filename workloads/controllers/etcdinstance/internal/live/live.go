@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -16,19 +15,17 @@ import (
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
 
 	"github.com/critical-service/operator/internal/text"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/decide"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/etcd"
+	"github.com/critical-service/operator/workloads/internal/etcdclient"
 )
 
 const (
 	// timeout is how long a member is waited for.
 	timeout = 5 * time.Second
-	// maxAnswer is how many bytes of an answer are read: whoever answers may be a stranger.
+	// maxAnswer is how many bytes of an answer are read: what answers may be a stranger.
 	maxAnswer = 1 << 20
 	// maxText keeps what members say of themselves short.
 	maxText, maxProblems = 64, 4
@@ -58,14 +55,7 @@ type Etcd interface {
 type Client struct{}
 
 func dial(ctx context.Context, member *Address) (*clientv3.Client, error) {
-	connect := func(ctx context.Context, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "tcp", member.At)
-	}
-	return clientv3.New(clientv3.Config{
-		Context: ctx, Endpoints: []string{member.URL}, TLS: member.TLS, DialTimeout: timeout, Logger: zap.NewNop(),
-		MaxCallRecvMsgSize: maxAnswer, MaxUnaryRetries: 1,
-		DialOptions: []grpc.DialOption{grpc.WithContextDialer(connect), grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: timeout})},
-	})
+	return etcdclient.New(ctx, etcdclient.Endpoint{URL: member.URL, At: member.At, TLS: member.TLS, Timeout: timeout, MaxAnswer: maxAnswer})
 }
 
 // Look implements Etcd.

@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/critical-service/operator/internal/controller/recheck"
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/certificate"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/decide"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/etcd"
@@ -59,8 +59,8 @@ func newNode(t *testing.T) *node {
 		processes: map[string]*process{},
 		snap: decide.Snapshot{
 			Image: "etcd:v3.7.0", Pods: map[string]*corev1.Pod{},
-			Instance: &v1alpha1.ETCDInstance{
-				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "etcd", UID: "e1", Generation: 1}, Spec: v1alpha1.ETCDInstanceSpec{Replicas: 1},
+			Instance: &workloadsv1alpha1.ETCDInstance{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "etcd", UID: "e1", Generation: 1}, Spec: workloadsv1alpha1.ETCDInstanceSpec{Replicas: 1},
 			},
 		},
 	}
@@ -78,7 +78,7 @@ func (n *node) address(name string) string {
 
 // local puts loopback addresses in the place of the names of hosts.
 func (n *node) local(text string) string {
-	for ordinal := range v1alpha1.MaxReplicas {
+	for ordinal := range workloadsv1alpha1.MaxReplicas {
 		name := n.snap.Instance.MemberName(ordinal)
 		text = strings.ReplaceAll(text, n.snap.Instance.MemberHost(name), n.address(name))
 	}
@@ -101,7 +101,7 @@ func (n *node) start(name string) {
 	g.Expect(os.WriteFile(file, []byte(text), 0o600)).To(Succeed())
 	log, err := os.OpenFile(filepath.Join(n.folder, name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	g.Expect(err).NotTo(HaveOccurred())
-	made := &process{command: exec.Command(n.binary, "--config-file="+file), ended: make(chan struct{})} //nolint:gosec // The etcd that the tests build.
+	made := &process{command: exec.Command(n.binary, "--config-file="+file), ended: make(chan struct{})}
 	made.command.Stdout, made.command.Stderr = log, log
 	g.Expect(made.command.Start()).To(Succeed())
 	go func() {
@@ -131,7 +131,7 @@ func (n *node) kubernetes() {
 	if n.snap.StatefulSet == nil {
 		return
 	}
-	for ordinal := range v1alpha1.MaxReplicas {
+	for ordinal := range workloadsv1alpha1.MaxReplicas {
 		name := n.snap.Instance.MemberName(ordinal)
 		if ordinal >= int(*n.snap.StatefulSet.Spec.Replicas) {
 			n.takeAway(name)
@@ -168,10 +168,10 @@ func (n *node) restarted(name string) {
 
 func (n *node) members() []live.Address {
 	var found []live.Address
-	for ordinal := range v1alpha1.MaxReplicas {
+	for ordinal := range workloadsv1alpha1.MaxReplicas {
 		if name := n.snap.Instance.MemberName(ordinal); n.processes[name] != nil {
 			found = append(found, live.Address{
-				Name: name, URL: n.snap.Instance.ClientURL(name), At: fmt.Sprintf("%s:%d", n.address(name), v1alpha1.PortClient),
+				Name: name, URL: n.snap.Instance.ClientURL(name), At: fmt.Sprintf("%s:%d", n.address(name), workloadsv1alpha1.PortClient),
 			})
 		}
 	}
@@ -235,7 +235,7 @@ func (n *node) nameMembers(seen *decide.Cluster) {
 	for i := range seen.Members {
 		for _, member := range listed.Members {
 			host, _, _ := net.SplitHostPort(strings.TrimPrefix(member.PeerURLs[0], "http://"))
-			for ordinal := range v1alpha1.MaxReplicas {
+			for ordinal := range workloadsv1alpha1.MaxReplicas {
 				if name := n.snap.Instance.MemberName(ordinal); fmt.Sprintf("%x", member.ID) == seen.Members[i].ID && host == n.address(name) {
 					seen.Members[i].Name = name
 				}
@@ -248,7 +248,7 @@ func (n *node) client() *clientv3.Client {
 	n.t.Helper()
 	var endpoints []string
 	for ordinal := range 3 {
-		endpoints = append(endpoints, fmt.Sprintf("http://%s:%d", n.address(n.snap.Instance.MemberName(ordinal)), v1alpha1.PortClient))
+		endpoints = append(endpoints, "http://"+net.JoinHostPort(n.address(n.snap.Instance.MemberName(ordinal)), "2379"))
 	}
 	client, err := clientv3.New(clientv3.Config{Context: n.t.Context(), Endpoints: endpoints, DialTimeout: 5 * time.Second, Logger: zap.NewNop()})
 	NewWithT(n.t).Expect(err).NotTo(HaveOccurred())
@@ -263,7 +263,7 @@ func (n *node) becomes(replicas int32) {
 	n.snap.Instance.Generation++
 	NewWithT(n.t).Eventually(func(g Gomega) {
 		plan := n.step()
-		g.Expect(plan.Status.State).To(Equal(v1alpha1.ETCDRunning), plan.Status.Message)
+		g.Expect(plan.Status.State).To(Equal(workloadsv1alpha1.ETCDRunning), plan.Status.Message)
 		g.Expect(plan.Status.ReadyReplicas).To(Equal(replicas), plan.Status.Message)
 		g.Expect(n.processes).To(HaveLen(int(replicas)))
 	}).WithTimeout(8*time.Minute).WithPolling(500*time.Millisecond).Should(Succeed(), n.logs)
@@ -379,10 +379,10 @@ func TestAMemberWithTLSIsKnownByItsNameAndReachedByItsAddress(t *testing.T) {
 	}
 	name := e.MemberName(0)
 	at := n.address(name)
-	command := exec.Command(n.binary, "--name="+name, "--data-dir="+filepath.Join(n.folder, "data"), //nolint:gosec // The etcd that the tests build.
+	command := exec.Command(n.binary, "--name="+name, "--data-dir="+filepath.Join(n.folder, "data"),
 		"--listen-client-urls=https://"+at+":2379", "--advertise-client-urls="+e.ClientURL(name), "--client-cert-auth",
-		"--cert-file="+filepath.Join(n.folder, v1alpha1.KeyCertificate), "--key-file="+filepath.Join(n.folder, v1alpha1.KeyPrivateKey),
-		"--trusted-ca-file="+filepath.Join(n.folder, v1alpha1.KeyCA),
+		"--cert-file="+filepath.Join(n.folder, workloadsv1alpha1.KeyCertificate), "--key-file="+filepath.Join(n.folder, workloadsv1alpha1.KeyPrivateKey),
+		"--trusted-ca-file="+filepath.Join(n.folder, workloadsv1alpha1.KeyCA),
 		"--listen-peer-urls=http://"+at+":2380", "--initial-advertise-peer-urls=http://"+at+":2380", "--initial-cluster="+name+"=http://"+at+":2380")
 	g.Expect(command.Start()).To(Succeed())
 	t.Cleanup(func() {

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/etcd"
 )
 
@@ -36,11 +36,11 @@ type Entry struct {
 }
 
 // Ordinal is that of the member's Pod; -1 if the name is of none.
-func (n *Entry) Ordinal(e *v1alpha1.ETCDInstance) int { return Ordinal(e, n.Name) }
+func (n *Entry) Ordinal(e *workloadsv1alpha1.ETCDInstance) int { return Ordinal(e, n.Name) }
 
 // Ordinal is that of a member by its name; -1 if the name is of none.
-func Ordinal(e *v1alpha1.ETCDInstance, name string) int {
-	for ordinal := range v1alpha1.MaxReplicas {
+func Ordinal(e *workloadsv1alpha1.ETCDInstance, name string) int {
+	for ordinal := range workloadsv1alpha1.MaxReplicas {
 		if e.MemberName(ordinal) == name {
 			return ordinal
 		}
@@ -50,19 +50,19 @@ func Ordinal(e *v1alpha1.ETCDInstance, name string) int {
 
 // First is the entry of the member that begins the cluster. Its folder is of this ETCDInstance
 // only: a volume that outlived another one has other data.
-func First(e *v1alpha1.ETCDInstance) Entry {
+func First(e *workloadsv1alpha1.ETCDInstance) Entry {
 	return Entry{Name: e.MemberName(0), Folder: string(e.UID)}
 }
 
 // Entries reads what is noted on an object. What is too many, and what has no such member, is
 // left out.
-func Entries(e *v1alpha1.ETCDInstance, object metav1.Object) []Entry {
+func Entries(e *workloadsv1alpha1.ETCDInstance, object metav1.Object) []Entry {
 	var noted, kept []Entry
 	if json.Unmarshal([]byte(object.GetAnnotations()[AnnotationMembers]), &noted) != nil {
 		return nil
 	}
 	for i := range noted {
-		if Ordinal(e, noted[i].Name) >= 0 && noted[i].Folder != "" && len(kept) < v1alpha1.MaxReplicas {
+		if Ordinal(e, noted[i].Name) >= 0 && noted[i].Folder != "" && len(kept) < workloadsv1alpha1.MaxReplicas {
 			kept = append(kept, noted[i])
 		}
 	}
@@ -75,7 +75,7 @@ func noted(entries []Entry) string {
 }
 
 // Config holds the configuration of each member, as a file of its name.
-func Config(e *v1alpha1.ETCDInstance, entries []Entry) *corev1.ConfigMap {
+func Config(e *workloadsv1alpha1.ETCDInstance, entries []Entry) *corev1.ConfigMap {
 	made := &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: meta(e, e.ConfigName()),
@@ -115,8 +115,8 @@ type transport struct {
 
 func certificatesIn(folder string) *transport {
 	return &transport{
-		CertFile: folder + "/" + v1alpha1.KeyCertificate, KeyFile: folder + "/" + v1alpha1.KeyPrivateKey,
-		ClientCertAuth: true, TrustedCAFile: folder + "/" + v1alpha1.KeyCA,
+		CertFile: folder + "/" + workloadsv1alpha1.KeyCertificate, KeyFile: folder + "/" + workloadsv1alpha1.KeyPrivateKey,
+		ClientCertAuth: true, TrustedCAFile: folder + "/" + workloadsv1alpha1.KeyCA,
 	}
 }
 
@@ -125,12 +125,12 @@ func certificatesIn(folder string) *transport {
 // itself there.
 const dataIsLost = "this-member-has-lost-its-data=http://127.0.0.1:1"
 
-func configOf(e *v1alpha1.ETCDInstance, entries []Entry, of *Entry) string {
+func configOf(e *workloadsv1alpha1.ETCDInstance, entries []Entry, of *Entry) string {
 	made := file{
 		Name:                     of.Name,
 		DataDir:                  etcd.DataPath + "/" + of.Folder,
-		ListenPeerURLs:           fmt.Sprintf("%s://0.0.0.0:%d", e.Scheme(), v1alpha1.PortPeer),
-		ListenClientURLs:         fmt.Sprintf("%s://0.0.0.0:%d", e.Scheme(), v1alpha1.PortClient),
+		ListenPeerURLs:           fmt.Sprintf("%s://0.0.0.0:%d", e.Scheme(), workloadsv1alpha1.PortPeer),
+		ListenClientURLs:         fmt.Sprintf("%s://0.0.0.0:%d", e.Scheme(), workloadsv1alpha1.PortClient),
 		ListenMetricsURLs:        fmt.Sprintf("http://0.0.0.0:%d", etcd.PortMetrics),
 		InitialAdvertisePeerURLs: e.PeerURL(of.Name),
 		AdvertiseClientURLs:      e.ClientURL(of.Name),
@@ -152,7 +152,7 @@ func configOf(e *v1alpha1.ETCDInstance, entries []Entry, of *Entry) string {
 	return string(text)
 }
 
-func initialCluster(e *v1alpha1.ETCDInstance, entries []Entry) string {
+func initialCluster(e *workloadsv1alpha1.ETCDInstance, entries []Entry) string {
 	var all []string
 	for i := range entries {
 		all = append(all, entries[i].Name+"="+e.PeerURL(entries[i].Name))

@@ -14,14 +14,14 @@ import (
 	"k8s.io/pod-security-admission/policy"
 	"sigs.k8s.io/yaml"
 
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/render"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // eachInstance runs a test on every file of testdata.
-func eachInstance(t *testing.T, test func(g Gomega, file string, e *v1alpha1.ETCDInstance)) {
+func eachInstance(t *testing.T, test func(g Gomega, file string, e *workloadsv1alpha1.ETCDInstance)) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.input.yaml")
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -31,7 +31,7 @@ func eachInstance(t *testing.T, test func(g Gomega, file string, e *v1alpha1.ETC
 			g := NewWithT(t)
 			data, err := os.ReadFile(file)
 			g.Expect(err).NotTo(HaveOccurred())
-			var e v1alpha1.ETCDInstance
+			var e workloadsv1alpha1.ETCDInstance
 			g.Expect(yaml.UnmarshalStrict(data, &e)).To(Succeed())
 			test(g, file, &e)
 		})
@@ -39,7 +39,7 @@ func eachInstance(t *testing.T, test func(g Gomega, file string, e *v1alpha1.ETC
 }
 
 // entries are those of a cluster whose last member is joining, and whose others have come up.
-func entries(e *v1alpha1.ETCDInstance) []render.Entry {
+func entries(e *workloadsv1alpha1.ETCDInstance) []render.Entry {
 	first := render.First(e)
 	if e.Spec.Replicas == 1 {
 		return []render.Entry{first}
@@ -51,7 +51,7 @@ func entries(e *v1alpha1.ETCDInstance) []render.Entry {
 // The hash of the spec is in the files: another version of the operator that changes it would
 // replace every Pod.
 func TestTheObjectsOfAnETCDInstance(t *testing.T) {
-	eachInstance(t, func(g Gomega, file string, e *v1alpha1.ETCDInstance) {
+	eachInstance(t, func(g Gomega, file string, e *workloadsv1alpha1.ETCDInstance) {
 		image := e.Spec.Image
 		if image == "" {
 			image = "quay.io/coreos/etcd:v3.7.3"
@@ -66,7 +66,7 @@ func TestTheObjectsOfAnETCDInstance(t *testing.T) {
 			documents = append(documents, string(document))
 		}
 		if e.Spec.Storage != nil {
-			for _, origin := range []*v1alpha1.ETCDInstance{nil, e} {
+			for _, origin := range []*workloadsv1alpha1.ETCDInstance{nil, e} {
 				document, err := yaml.Marshal(render.RestorePod(e, origin, "workloads:1", image))
 				g.Expect(err).NotTo(HaveOccurred())
 				documents = append(documents, string(document))
@@ -84,7 +84,7 @@ func TestTheObjectsOfAnETCDInstance(t *testing.T) {
 }
 
 func TestPodsAreRestricted(t *testing.T) {
-	eachInstance(t, func(g Gomega, _ string, e *v1alpha1.ETCDInstance) {
+	eachInstance(t, func(g Gomega, _ string, e *workloadsv1alpha1.ETCDInstance) {
 		evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 		g.Expect(err).NotTo(HaveOccurred())
 		member := render.StatefulSet(e, entries(e), 1, "etcd:v3.7.3").Spec.Template
@@ -106,7 +106,7 @@ func TestPodsAreRestricted(t *testing.T) {
 // find itself there.
 func TestAMemberThatHasComeUpNeverStartsWithoutItsData(t *testing.T) {
 	g := NewWithT(t)
-	e := &v1alpha1.ETCDInstance{}
+	e := &workloadsv1alpha1.ETCDInstance{}
 	e.Name, e.Namespace, e.UID, e.Spec.Replicas = "etcd", "shop", "1", 3
 	data := render.Config(e, entries(e)).Data
 	g.Expect(data["etcd-0.yaml"]).NotTo(ContainSubstring("etcd-0=http"))
@@ -117,7 +117,7 @@ func TestAMemberThatHasComeUpNeverStartsWithoutItsData(t *testing.T) {
 // What others write there must not be taken for members.
 func TestNotedEntriesAreBounded(t *testing.T) {
 	g := NewWithT(t)
-	e := &v1alpha1.ETCDInstance{}
+	e := &workloadsv1alpha1.ETCDInstance{}
 	e.Name, e.UID, e.Spec.Replicas = "etcd", "1", 3
 	config := &corev1.ConfigMap{}
 	for sentence, c := range map[string]struct {
@@ -128,7 +128,7 @@ func TestNotedEntriesAreBounded(t *testing.T) {
 		"what is no JSON":                  {"[{", 0},
 		"a name that no member has":        {`[{"name":"carts-0","folder":"a"},{"name":"etcd-9","folder":"a"}]`, 0},
 		"a member without a folder":        {`[{"name":"etcd-0"}]`, 0},
-		"more members than there ever are": {"[" + strings.TrimSuffix(strings.Repeat(`{"name":"etcd-0","folder":"a"},`, 20), ",") + "]", v1alpha1.MaxReplicas},
+		"more members than there ever are": {"[" + strings.TrimSuffix(strings.Repeat(`{"name":"etcd-0","folder":"a"},`, 20), ",") + "]", workloadsv1alpha1.MaxReplicas},
 	} {
 		config.Annotations = map[string]string{render.AnnotationMembers: c.text}
 		g.Expect(render.Entries(e, config)).To(HaveLen(c.kept), sentence)

@@ -6,11 +6,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 )
 
 // Service leads clients to the members that are ready: those that have a quorum, and vote.
-func Service(e *v1alpha1.ETCDInstance) *corev1.Service {
+func Service(e *workloadsv1alpha1.ETCDInstance) *corev1.Service {
 	protocol := "kubernetes.io/h2c"
 	if e.Spec.WithTLSBundle {
 		protocol = "https"
@@ -22,7 +22,7 @@ func Service(e *v1alpha1.ETCDInstance) *corev1.Service {
 			Type:     corev1.ServiceTypeClusterIP,
 			Selector: Selector(e),
 			Ports: []corev1.ServicePort{{
-				Name: "client", Port: v1alpha1.PortClient, TargetPort: intstr.FromInt32(v1alpha1.PortClient),
+				Name: "client", Port: workloadsv1alpha1.PortClient, TargetPort: intstr.FromInt32(workloadsv1alpha1.PortClient),
 				Protocol: corev1.ProtocolTCP, AppProtocol: new(protocol),
 			}},
 		},
@@ -30,7 +30,7 @@ func Service(e *v1alpha1.ETCDInstance) *corev1.Service {
 }
 
 // Peers gives each member a name, from before it is ready: members find each other by it.
-func Peers(e *v1alpha1.ETCDInstance) *corev1.Service {
+func Peers(e *workloadsv1alpha1.ETCDInstance) *corev1.Service {
 	return &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: meta(e, e.PeersName()),
@@ -39,8 +39,8 @@ func Peers(e *v1alpha1.ETCDInstance) *corev1.Service {
 			PublishNotReadyAddresses: true,
 			Selector:                 Selector(e),
 			Ports: []corev1.ServicePort{
-				{Name: "client", Port: v1alpha1.PortClient, TargetPort: intstr.FromInt32(v1alpha1.PortClient), Protocol: corev1.ProtocolTCP},
-				{Name: "peer", Port: v1alpha1.PortPeer, TargetPort: intstr.FromInt32(v1alpha1.PortPeer), Protocol: corev1.ProtocolTCP},
+				{Name: "client", Port: workloadsv1alpha1.PortClient, TargetPort: intstr.FromInt32(workloadsv1alpha1.PortClient), Protocol: corev1.ProtocolTCP},
+				{Name: "peer", Port: workloadsv1alpha1.PortPeer, TargetPort: intstr.FromInt32(workloadsv1alpha1.PortPeer), Protocol: corev1.ProtocolTCP},
 			},
 		},
 	}
@@ -48,7 +48,7 @@ func Peers(e *v1alpha1.ETCDInstance) *corev1.Service {
 
 // Budget lets one member at a time be evicted, and none while one is down. Of one or two
 // members it lets a node be drained all the same.
-func Budget(e *v1alpha1.ETCDInstance) *policyv1.PodDisruptionBudget {
+func Budget(e *workloadsv1alpha1.ETCDInstance) *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
 		ObjectMeta: meta(e, e.Name),

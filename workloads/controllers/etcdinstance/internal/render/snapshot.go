@@ -10,14 +10,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/etcd"
 )
 
 const (
-	// ContainerSnapshot fetches or receives a snapshot, ContainerRestore makes data of it, and
-	// ContainerFinish reports.
-	ContainerSnapshot, ContainerRestore, ContainerFinish = "snapshot", "restore", "finish"
+	// ContainerSnapshot fetches or receives a snapshot.
+	ContainerSnapshot = "snapshot"
+	// ContainerRestore makes the data of a member from it.
+	ContainerRestore = "restore"
+	// ContainerFinish reports what was restored.
+	ContainerFinish = "finish"
 
 	componentBackup, componentRestore = "backup", "restore"
 
@@ -35,17 +38,17 @@ const (
 )
 
 // DataClaim is the claim of the first member, as its StatefulSet would make it.
-func DataClaim(e *v1alpha1.ETCDInstance) *corev1.PersistentVolumeClaim {
+func DataClaim(e *workloadsv1alpha1.ETCDInstance) *corev1.PersistentVolumeClaim {
 	made := claim(e)
 	made.Namespace, made.Name = e.Namespace, e.ClaimName(0)
 	return &made
 }
 
 // BackupClaim is the claim with stored snapshots. It has no owner: it outlives the ETCDInstance.
-func BackupClaim(e *v1alpha1.ETCDInstance) *corev1.PersistentVolumeClaim {
+func BackupClaim(e *workloadsv1alpha1.ETCDInstance) *corev1.PersistentVolumeClaim {
 	of := *e
 	if of.Spec.Storage == nil {
-		of.Spec.Storage = &v1alpha1.ETCDStorage{Size: defaultBackupSize}
+		of.Spec.Storage = &workloadsv1alpha1.ETCDStorage{Size: defaultBackupSize}
 	}
 	made := claim(&of)
 	made.Namespace, made.Name = e.Namespace, e.BackupClaimName()
@@ -53,9 +56,9 @@ func BackupClaim(e *v1alpha1.ETCDInstance) *corev1.PersistentVolumeClaim {
 }
 
 // BackupPod stores a snapshot in the claim with snapshots. The request is noted on it.
-func BackupPod(e *v1alpha1.ETCDInstance, image, request string) *corev1.Pod {
+func BackupPod(e *workloadsv1alpha1.ETCDInstance, image, request string) *corev1.Pod {
 	made := snapshotPod(e, e.BackupPodName(), componentBackup)
-	made.Annotations = map[string]string{v1alpha1.AnnotationBackup: request}
+	made.Annotations = map[string]string{workloadsv1alpha1.AnnotationBackup: request}
 	made.Spec.ActiveDeadlineSeconds = new(snapshotDeadline)
 	made.Spec.Volumes = []corev1.Volume{claimVolume(volumeSnapshots, e.BackupClaimName())}
 	mount := corev1.VolumeMount{Name: volumeSnapshots, MountPath: snapshotsPath}
@@ -71,7 +74,7 @@ func BackupPod(e *v1alpha1.ETCDInstance, image, request string) *corev1.Pod {
 
 // RestorePod makes the data of the first member, from a snapshot of another ETCDInstance, or, where
 // that is nil, from one that is sent to it.
-func RestorePod(e, origin *v1alpha1.ETCDInstance, image, etcdImage string) *corev1.Pod {
+func RestorePod(e, origin *workloadsv1alpha1.ETCDInstance, image, etcdImage string) *corev1.Pod {
 	made := snapshotPod(e, e.RestorePodName(), componentRestore)
 	made.Spec.Volumes = []corev1.Volume{claimVolume(volumeData, e.ClaimName(0))}
 	mount := corev1.VolumeMount{Name: volumeData, MountPath: etcd.DataPath}
@@ -89,8 +92,8 @@ func RestorePod(e, origin *v1alpha1.ETCDInstance, image, etcdImage string) *core
 	} else {
 		get.Command = []string{snapshotProgram, "receive"}
 		size, _ := workloadsv1.Quantity(e.Spec.Storage.Size).Parse()
-		get.Args = append(get.Args, fmt.Sprintf("--listen=:%d", v1alpha1.PortRestore), "--most="+strconv.FormatInt(size.Value(), 10))
-		get.Ports = []corev1.ContainerPort{{Name: "restore", ContainerPort: v1alpha1.PortRestore, Protocol: corev1.ProtocolTCP}}
+		get.Args = append(get.Args, fmt.Sprintf("--listen=:%d", workloadsv1alpha1.PortRestore), "--most="+strconv.FormatInt(size.Value(), 10))
+		get.Ports = []corev1.ContainerPort{{Name: "restore", ContainerPort: workloadsv1alpha1.PortRestore, Protocol: corev1.ProtocolTCP}}
 		if e.Spec.WithTLSBundle {
 			withCertificates(made, &get, e.ServerSecretName())
 		}
@@ -110,13 +113,13 @@ func RestorePod(e, origin *v1alpha1.ETCDInstance, image, etcdImage string) *core
 }
 
 // clientEndpoint is where the clients of an ETCDInstance reach it.
-func clientEndpoint(e *v1alpha1.ETCDInstance) string {
-	return fmt.Sprintf("%s://%s.%s.svc:%d", e.Scheme(), e.Name, e.Namespace, v1alpha1.PortClient)
+func clientEndpoint(e *workloadsv1alpha1.ETCDInstance) string {
+	return fmt.Sprintf("%s://%s.%s.svc:%d", e.Scheme(), e.Name, e.Namespace, workloadsv1alpha1.PortClient)
 }
 
 // snapshotPod is a Pod without containers that ends once. It runs as the members do, on the nodes
 // that they may run on.
-func snapshotPod(e *v1alpha1.ETCDInstance, name, component string) *corev1.Pod {
+func snapshotPod(e *workloadsv1alpha1.ETCDInstance, name, component string) *corev1.Pod {
 	made := &corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: meta(e, name),

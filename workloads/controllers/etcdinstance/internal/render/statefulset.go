@@ -11,7 +11,7 @@ import (
 
 	"github.com/critical-service/operator/internal/controller/drift"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
-	"github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/etcd"
 )
 
@@ -30,7 +30,7 @@ const AnnotationApplied = workloadsv1.Prefix + "applied-hash"
 
 // StatefulSet runs the members, each in a Pod. Pods come and go all at once, since it is the
 // operator that decides when their number changes; and it replaces none by itself.
-func StatefulSet(e *v1alpha1.ETCDInstance, entries []Entry, replicas int32, image string) *appsv1.StatefulSet {
+func StatefulSet(e *workloadsv1alpha1.ETCDInstance, entries []Entry, replicas int32, image string) *appsv1.StatefulSet {
 	made := &appsv1.StatefulSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
 		ObjectMeta: meta(e, e.Name),
@@ -55,7 +55,7 @@ func StatefulSet(e *v1alpha1.ETCDInstance, entries []Entry, replicas int32, imag
 		if e.Spec.Storage.DeletionPolicy == workloadsv1.DeletionDelete {
 			whenDeleted = appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 		}
-		// A StatefulSet that somebody scales down takes no data away.
+		// A StatefulSet that another user scales down takes no data away.
 		made.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
 			WhenDeleted: whenDeleted, WhenScaled: appsv1.RetainPersistentVolumeClaimRetentionPolicyType,
 		}
@@ -66,7 +66,7 @@ func StatefulSet(e *v1alpha1.ETCDInstance, entries []Entry, replicas int32, imag
 
 // SpecHash identifies what the Pods are made from, so far as a user says it. What the operator
 // adds is not part of it: another version of the operator replaces no Pod.
-func SpecHash(e *v1alpha1.ETCDInstance, image string) string {
+func SpecHash(e *workloadsv1alpha1.ETCDInstance, image string) string {
 	return drift.Hash(struct {
 		Image string                  `json:"image"`
 		Pod   workloadsv1.PodSettings `json:"pod,omitzero"`
@@ -88,7 +88,7 @@ func ImageOf(set *appsv1.StatefulSet) string {
 
 // claim asks for the volume of a member. Its labels find it again; it has no owner but by the
 // deletion policy.
-func claim(e *v1alpha1.ETCDInstance) corev1.PersistentVolumeClaim {
+func claim(e *workloadsv1alpha1.ETCDInstance) corev1.PersistentVolumeClaim {
 	size, _ := workloadsv1.Quantity(e.Spec.Storage.Size).Parse()
 	return corev1.PersistentVolumeClaim{
 		// In a template, what kind it is gets lost on the way: it would always differ.
@@ -102,7 +102,7 @@ func claim(e *v1alpha1.ETCDInstance) corev1.PersistentVolumeClaim {
 	}
 }
 
-func pod(e *v1alpha1.ETCDInstance, image string) corev1.PodSpec {
+func pod(e *workloadsv1alpha1.ETCDInstance, image string) corev1.PodSpec {
 	made := podOf(e)
 	made.Containers = []corev1.Container{container(e, image)}
 	made.Volumes = volumes(e)
@@ -116,7 +116,7 @@ func pod(e *v1alpha1.ETCDInstance, image string) corev1.PodSpec {
 }
 
 // podOf is what every Pod of an ETCDInstance has: who it runs as, and where it may run.
-func podOf(e *v1alpha1.ETCDInstance) corev1.PodSpec {
+func podOf(e *workloadsv1alpha1.ETCDInstance) corev1.PodSpec {
 	made := corev1.PodSpec{
 		NodeSelector: e.Spec.Pod.NodeSelector,
 		// etcd answers clients; it has no business with the API server.
@@ -140,7 +140,7 @@ func podOf(e *v1alpha1.ETCDInstance) corev1.PodSpec {
 	return made
 }
 
-func container(e *v1alpha1.ETCDInstance, image string) corev1.Container {
+func container(e *workloadsv1alpha1.ETCDInstance, image string) corev1.Container {
 	limits, _ := e.Spec.Pod.Resources.Limits.Parse()
 	requests, _ := e.Spec.Pod.Resources.Requests.Parse()
 	made := corev1.Container{
@@ -151,8 +151,8 @@ func container(e *v1alpha1.ETCDInstance, image string) corev1.Container {
 			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"},
 		}}},
 		Ports: []corev1.ContainerPort{
-			{Name: "client", ContainerPort: v1alpha1.PortClient, Protocol: corev1.ProtocolTCP},
-			{Name: "peer", ContainerPort: v1alpha1.PortPeer, Protocol: corev1.ProtocolTCP},
+			{Name: "client", ContainerPort: workloadsv1alpha1.PortClient, Protocol: corev1.ProtocolTCP},
+			{Name: "peer", ContainerPort: workloadsv1alpha1.PortPeer, Protocol: corev1.ProtocolTCP},
 			{Name: "metrics", ContainerPort: etcd.PortMetrics, Protocol: corev1.ProtocolTCP},
 		},
 		Resources: corev1.ResourceRequirements{Limits: limits, Requests: requests},
@@ -191,7 +191,7 @@ func probe(path string, period, failures int32) *corev1.Probe {
 // and one snapshot that is being received.
 var maxEmptyDir = resource.MustParse("6Gi")
 
-func volumes(e *v1alpha1.ETCDInstance) []corev1.Volume {
+func volumes(e *workloadsv1alpha1.ETCDInstance) []corev1.Volume {
 	made := []corev1.Volume{{Name: volumeConfig, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
 		LocalObjectReference: corev1.LocalObjectReference{Name: e.ConfigName()},
 	}}}}
