@@ -14,6 +14,7 @@ import (
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/doctor"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/drill"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/etcd"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/explain"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/history"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/maintenance"
@@ -51,6 +52,7 @@ func Command(streams genericiooptions.IOStreams) *cobra.Command {
 		doctor.Command(to),
 		drill.Command(to),
 		maintenance.Command(to),
+		etcd.Command(to),
 		versions.Command(to),
 	)
 	root.SetIn(streams.In)

@@ -1,0 +1,166 @@
+// Package etcd is the command that makes, lists, deletes and backs up ETCDInstances, the etcd
+// clusters of the workloads operator, and verifies their snapshots.
+package etcd
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
+	"github.com/critical-service/operator/internal/etcd/console"
+	"github.com/critical-service/operator/internal/etcd/remote"
+	"github.com/critical-service/operator/internal/etcd/snapshot"
+)
+
+// Command is `kubectl critsvc etcd`.
+func Command(to *access.Access) *cobra.Command {
+	command := &cobra.Command{
+		Use:   "etcd",
+		Short: "Make, list, delete and back up etcd clusters",
+		Long: `Make, list, delete and back up ETCDInstances, the etcd clusters of Critical Service Workloads, and verify
+snapshots of them. A backup needs the API server of that operator, which an administrator turns on.`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
+	}
+	command.AddCommand(createCommand(to), listCommand(to), deleteCommand(to), backupCommand(to), verifyCommand(to))
+	return command
+}
+
+// oneName is the Args of a command about one ETCDInstance.
+func oneName(_ *cobra.Command, arguments []string) error {
+	if len(arguments) != 1 {
+		return errors.New("name one ETCDInstance")
+	}
+	return nil
+}
+
+// reach is a client, and the instance that an argument names.
+func reach(to *access.Access, argument string) (*remote.Client, types.NamespacedName, error) {
+	namespace, err := to.Namespace()
+	if err != nil {
+		return nil, types.NamespacedName{}, err
+	}
+	config, err := to.RESTConfig()
+	if err != nil {
+		return nil, types.NamespacedName{}, err
+	}
+	client, err := remote.New(config)
+	return client, types.NamespacedName{Namespace: namespace, Name: argument}, err
+}
+
+func consoleOf(to *access.Access) console.Console {
+	return console.Console{Out: to.Out, ErrOut: to.ErrOut}
+}
+
+func createCommand(to *access.Access) *cobra.Command {
+	spec, replicas := &remote.Spec{}, int64(1)
+	command := &cobra.Command{
+		Use:     "create NAME",
+		Short:   "Make an ETCDInstance",
+		Example: `  kubectl critsvc etcd create my-super-etcd --replicas 3 --enable-tls --storage 1Gi`,
+		Args:    oneName,
+		RunE: func(command *cobra.Command, arguments []string) error {
+			client, name, err := reach(to, arguments[0])
+			if err != nil {
+				return err
+			}
+			if command.Flags().Changed("replicas") {
+				spec.Replicas = &replicas
+			}
+			return consoleOf(to).Create(command.Context(), client, name, spec)
+		},
+	}
+	command.Flags().Int64Var(&replicas, "replicas", replicas, "How many members it has, 1 to 9")
+	command.Flags().BoolVar(&spec.TLS, "enable-tls", false, "Reach members and clients over TLS")
+	command.Flags().StringVar(&spec.Storage, "storage", "", "The size of the volume of each member, for example 1Gi; none by default")
+	command.Flags().StringVar(&spec.Image, "image", "", "The image of the members; the operator's by default")
+	command.Flags().StringVar(&spec.From, "from", "", "Begin with the data of another ETCDInstance of the namespace")
+	return command
+}
+
+func listCommand(to *access.Access) *cobra.Command {
+	everywhere := false
+	command := &cobra.Command{
+		Use:   "list",
+		Short: "List ETCDInstances",
+		Args:  cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			client, name, err := reach(to, "")
+			if err != nil {
+				return err
+			}
+			if everywhere {
+				name.Namespace = ""
+			}
+			return consoleOf(to).List(command.Context(), client, name.Namespace)
+		},
+	}
+	command.Flags().BoolVarP(&everywhere, "all-namespaces", "A", false, "List those of all namespaces")
+	return command
+}
+
+func deleteCommand(to *access.Access) *cobra.Command {
+	return &cobra.Command{
+		Use:   "delete NAME",
+		Short: "Delete an ETCDInstance. Its volumes are kept, unless its storage says otherwise",
+		Args:  oneName,
+		RunE: func(command *cobra.Command, arguments []string) error {
+			client, name, err := reach(to, arguments[0])
+			if err != nil {
+				return err
+			}
+			return consoleOf(to).Delete(command.Context(), client, name)
+		},
+	}
+}
+
+func backupCommand(to *access.Access) *cobra.Command {
+	file, replace := "", false
+	command := &cobra.Command{
+		Use:   "backup NAME",
+		Short: "Write a snapshot of an ETCDInstance to a file, or to the output",
+		Long: `Write a snapshot of an ETCDInstance, with all that was acknowledged before, to a file or to the output. A file
+gets its name when the snapshot is whole and verified. The connection is one that the API server of the cluster
+does not cut after 60 s, as it does with "kubectl get --raw".`,
+		Example: `  kubectl critsvc etcd backup my-super-etcd -f my-super-etcd.db`,
+		Args:    oneName,
+		RunE: func(command *cobra.Command, arguments []string) error {
+			client, name, err := reach(to, arguments[0])
+			if err != nil {
+				return err
+			}
+			return consoleOf(to).Backup(command.Context(), client, name, file, replace)
+		},
+	}
+	command.Flags().StringVarP(&file, "file", "f", "", "Where the snapshot is written; the output by default, unless that is a terminal")
+	command.Flags().BoolVar(&replace, "overwrite", false, "Replace a file that exists")
+	return command
+}
+
+func verifyCommand(to *access.Access) *cobra.Command {
+	var format *output.Flags
+	command := &cobra.Command{
+		Use:   "verify FILE",
+		Short: "Verify that a snapshot is whole, and print what it holds. It asks no cluster",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, arguments []string) error {
+			contents, err := snapshot.Inspect(arguments[0])
+			switch {
+			case snapshot.IsVerdict(err):
+				fmt.Fprintf(to.ErrOut, "%s: %v\n", arguments[0], err)
+				return access.ErrNo
+			case err != nil:
+				return err
+			case format.Structured():
+				return format.Document(to.Out, contents)
+			}
+			return consoleOf(to).Describe(arguments[0], contents)
+		},
+	}
+	format = output.AddTo(command, output.JSON, output.YAML)
+	return command
+}

@@ -1,0 +1,212 @@
+// Package live asks the members of a cluster how they are, and changes the cluster. It is the only
+// place that talks to etcd.
+package live
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/critical-service/operator/internal/text"
+	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/decide"
+	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/etcd"
+	"github.com/critical-service/operator/workloads/internal/etcdclient"
+)
+
+const (
+	// timeout is how long a member is waited for.
+	timeout = 5 * time.Second
+	// maxAnswer is how many bytes of an answer are read: what answers may be a stranger.
+	maxAnswer = 1 << 20
+	// maxText keeps what members say of themselves short.
+	maxText, maxProblems = 64, 4
+)
+
+// Address is where a member is reached.
+type Address struct {
+	// Name of the member, and the URL of its listener for clients.
+	Name, URL string
+	// At is where that listens, in the place of what the URL names: no name has to be known yet, and
+	// a certificate is of a name.
+	At string
+	// TLS is how a client shows itself to it, and knows it; nil without.
+	TLS *tls.Config
+}
+
+// Etcd asks clusters, and changes them.
+type Etcd interface {
+	// Look asks each member for itself, and the leader for the list of all. What does not answer
+	// in time is left out.
+	Look(ctx context.Context, members []Address) decide.Cluster
+	// Change changes a cluster through one of its members.
+	Change(ctx context.Context, members []Address, change *decide.Change) error
+}
+
+// Client is the Etcd that there is.
+type Client struct{}
+
+func dial(ctx context.Context, member *Address) (*clientv3.Client, error) {
+	return etcdclient.New(ctx, etcdclient.Endpoint{URL: member.URL, At: member.At, TLS: member.TLS, Timeout: timeout, MaxAnswer: maxAnswer})
+}
+
+// Look implements Etcd.
+func (Client) Look(ctx context.Context, members []Address) decide.Cluster {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	seen := decide.Cluster{Answers: map[string]decide.Answer{}}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for i := range members {
+		all.Go(func() {
+			answer, listed, alarms := ask(ctx, &members[i])
+			mu.Lock()
+			defer mu.Unlock()
+			if answer != nil {
+				seen.Answers[members[i].Name] = *answer
+			}
+			if listed != nil && seen.Members == nil {
+				seen.Members, seen.Alarms = listed, alarms
+			}
+		})
+	}
+	all.Wait()
+	for i, alarm := range seen.Alarms {
+		for _, member := range seen.Members {
+			if member.ID == alarm.Member {
+				seen.Alarms[i].Member = member.Name
+			}
+		}
+	}
+	return seen
+}
+
+// ask asks one member for itself, and the leader for the lists that only a quorum gives.
+func ask(ctx context.Context, member *Address) (*decide.Answer, []decide.Member, []decide.Alarm) {
+	client, err := dial(ctx, member)
+	if err != nil {
+		return nil, nil, nil
+	}
+	defer func() { _ = client.Close() }()
+	status, err := client.Status(ctx, member.URL)
+	if err != nil {
+		return nil, nil, nil
+	}
+	answer := answerOf(status)
+	if answer.Leader == "" || answer.Leader != answer.ID {
+		return answer, nil, nil // One list is enough, and alarms are listed by a proposal to all members.
+	}
+	listed, err := client.MemberList(ctx)
+	if err != nil {
+		return answer, nil, nil
+	}
+	alarms, err := client.AlarmList(ctx)
+	if err != nil {
+		return answer, nil, nil
+	}
+	return answer, membersOf(listed.Members), alarmsOf(alarms.Alarms)
+}
+
+func answerOf(status *clientv3.StatusResponse) *decide.Answer {
+	answer := &decide.Answer{
+		Learner: status.IsLearner, Version: text.Shorten(status.Version, maxText), SizeBytes: status.DbSize,
+		Index: status.RaftIndex, Applied: status.RaftAppliedIndex,
+	}
+	if status.Header != nil {
+		answer.ID, answer.ClusterID, answer.Revision = id(status.Header.MemberId), id(status.Header.ClusterId), status.Header.Revision
+	}
+	if status.Leader != 0 {
+		answer.Leader = id(status.Leader)
+	}
+	for _, problem := range status.Errors {
+		// An alarm is in the list of alarms, and the member works all the same.
+		if !strings.HasPrefix(problem, "memberID:") && len(answer.Problems) < maxProblems {
+			answer.Problems = append(answer.Problems, text.Shorten(problem, maxText))
+		}
+	}
+	return answer
+}
+
+// membersOf takes at most as many as the operator ever makes.
+func membersOf(listed []*etcdserverpb.Member) []decide.Member {
+	var members []decide.Member
+	for _, member := range listed[:min(len(listed), etcd.MaxMembers)] {
+		members = append(members, decide.Member{ID: id(member.ID), Name: nameOf(member), Started: member.Name != "", Learner: member.IsLearner})
+	}
+	return members
+}
+
+// nameOf is the name of a member by the URL where others reach it: it says its own only once it
+// has started.
+func nameOf(member *etcdserverpb.Member) string {
+	for _, at := range member.PeerURLs {
+		if peer, err := url.Parse(at); err == nil {
+			host, _, _ := strings.Cut(peer.Hostname(), ".")
+			return host
+		}
+	}
+	return ""
+}
+
+func alarmsOf(listed []*etcdserverpb.AlarmMember) []decide.Alarm {
+	var alarms []decide.Alarm
+	for _, alarm := range listed[:min(len(listed), etcd.MaxMembers)] {
+		alarms = append(alarms, decide.Alarm{Member: id(alarm.MemberID), Kind: alarm.Alarm.String()})
+	}
+	return alarms
+}
+
+func id(number uint64) string { return strconv.FormatUint(number, 16) }
+
+// Change implements Etcd. Leadership is moved by the leader alone, so that each member is asked
+// until one does it.
+func (Client) Change(ctx context.Context, members []Address, change *decide.Change) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
+	defer cancel()
+	err := errors.New("no member is known")
+	for i := range members {
+		if err = through(ctx, &members[i], change); err == nil {
+			return nil
+		}
+		if change.Kind != decide.MoveLeader {
+			// What one member of a quorum refuses, the others refuse as well, and what was not
+			// answered may have been done.
+			return err
+		}
+	}
+	return err
+}
+
+func through(ctx context.Context, member *Address, change *decide.Change) error {
+	var number uint64
+	if change.ID != "" {
+		var err error
+		if number, err = strconv.ParseUint(change.ID, 16, 64); err != nil {
+			return fmt.Errorf("read the ID of member %q: %w", change.Name, err)
+		}
+	}
+	client, err := dial(ctx, member)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	switch change.Kind {
+	case decide.AddLearner:
+		_, err = client.MemberAddAsLearner(ctx, []string{change.PeerURL})
+	case decide.Promote:
+		_, err = client.MemberPromote(ctx, number)
+	case decide.Remove:
+		_, err = client.MemberRemove(ctx, number)
+	case decide.MoveLeader:
+		_, err = client.MoveLeader(ctx, number)
+	}
+	return err
+}
