@@ -15,8 +15,9 @@ import (
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/etcd"
 )
 
-// histories is how many random histories each law is held against, of so many steps each.
-const histories, steps, quiet = 20, 60, 200
+// histories is how many random histories each law is held against, of so many steps each, and of at most
+// so many quiet ones, until nothing is left to do.
+const histories, steps, quiet = 40, 60, 200
 
 // tally counts what the histories have reached: a law that nothing tests is none.
 type tally map[string]int
@@ -24,7 +25,7 @@ type tally map[string]int
 // mischief is what may happen between two steps. Nothing takes data away from more members than
 // the cluster can lose.
 func (w *world) mischief(done tally) {
-	name := w.snap.Instance.MemberName(w.random.IntN(9))
+	name := w.snap.Instance.MemberName(w.random.IntN(len(w.members) + 1))
 	pod := w.snap.Pods[name]
 	switch w.random.IntN(14) {
 	case 0:
@@ -42,10 +43,10 @@ func (w *world) mischief(done tally) {
 			delete(w.snap.Claims, name)
 			done["lost a volume"]++
 		}
-	case 3:
+	case 3, 4:
 		w.cut[name] = true
 		done["cut"]++
-	case 4, 5, 6:
+	case 5, 6:
 		clear(w.cut)
 	case 7:
 		w.alarm = "NOSPACE"
@@ -70,6 +71,7 @@ func (w *world) canLose(name string) bool {
 func live(seed uint64, done tally) (*world, string) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	w := newWorld(random, seed%2 == 0)
+	idle := 0
 	for step := range steps + quiet {
 		if step < steps {
 			w.mischief(done)
@@ -89,6 +91,12 @@ func live(seed uint64, done tally) (*world, string) {
 			writes = random.IntN(7)
 		}
 		w.carryOut(&plan, writes)
+		if idle++; step < steps || !plan.IsEmpty() || plan.Status.State != workloadsv1alpha1.ETCDRunning {
+			idle = 0
+		}
+		if idle > 5 {
+			break
+		}
 		if w.violation != "" {
 			return w, fmt.Sprintf("step %d: %s", step, w.violation)
 		}
