@@ -107,7 +107,7 @@ func (r *Reconciler) protect(ctx context.Context, snap *decide.Snapshot, plan *d
 // run writes what the members need, each only after what it depends on, and then takes the one
 // step of the cluster.
 func (r *Reconciler) run(ctx context.Context, snap *sight, plan *decide.Plan, done *outcome) error {
-	for _, step := range []func(context.Context, *sight, *decide.Plan, *outcome) error{r.budget, r.certify, r.snapshots, r.config, r.statefulSet, r.change, r.remove} {
+	for _, step := range []func(context.Context, *sight, *decide.Plan, *outcome) error{r.budget, r.certify, r.moveSnapshots, r.config, r.statefulSet, r.change, r.remove} {
 		if err := step(ctx, snap, plan, done); err != nil || done.refusal != nil {
 			return err
 		}
@@ -161,9 +161,9 @@ func (r *Reconciler) certify(ctx context.Context, snap *sight, plan *decide.Plan
 	return nil
 }
 
-// snapshots makes what stores or restores a snapshot. What exists already, and was not in the cache,
+// moveSnapshots makes what stores or restores a snapshot. What exists already, and was not in the cache,
 // is seen next time.
-func (r *Reconciler) snapshots(ctx context.Context, _ *sight, plan *decide.Plan, done *outcome) error {
+func (r *Reconciler) moveSnapshots(ctx context.Context, _ *sight, plan *decide.Plan, done *outcome) error {
 	if plan.DropPod != nil {
 		if err := client.IgnoreNotFound(write.Delete(ctx, r.client, plan.DropPod)); err != nil {
 			return done.refused(fmt.Sprintf("the deletion of Pod %q", plan.DropPod.Name), err)

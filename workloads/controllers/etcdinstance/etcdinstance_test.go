@@ -227,6 +227,7 @@ func TestASnapshotIsStoredOnDemandAndBeforeADeletion(t *testing.T) {
 	w.Expect(e.Status.Backup).To(HaveValue(And(
 		HaveField("Request", "first"), HaveField("State", workloadsv1alpha1.ETCDBackupStored), HaveField("File", "my-super-etcd-42.db"), HaveField("Revision", BeEquivalentTo(42)),
 	)))
+	w.Eventually(w.EventsOf(e, "SnapshotStored")).ShouldNot(BeEmpty())
 	w.Expect(e.Finalizers).To(ConsistOf(workloadsv1alpha1.Finalizer))
 
 	w.Expect(w.Cluster.Client.Delete(t.Context(), e)).To(Succeed())

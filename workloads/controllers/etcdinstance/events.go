@@ -12,6 +12,12 @@ const (
 	eventLeaderMoved = "LeaderMoved"
 	// eventPodDeleted: a member's Pod was taken away, and another follows.
 	eventPodDeleted = "PodDeleted"
+	// eventSnapshotStored: a snapshot is in the claim with snapshots.
+	eventSnapshotStored = "SnapshotStored"
+	// eventSnapshotFailed: a snapshot that was asked for is not stored.
+	eventSnapshotFailed = "SnapshotFailed"
+	// eventDataRestored: the first member has its data.
+	eventDataRestored = "DataRestored"
 	// eventCertificateIssued: a certificate was made, or made again.
 	eventCertificateIssued = "CertificateIssued"
 )

@@ -48,11 +48,32 @@ func (r *Reconciler) did(ctx context.Context, snap *decide.Snapshot, done *outco
 	}
 }
 
+// reportSnapshots reports what became of one, where that is news.
+func (r *Reconciler) reportSnapshots(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan) {
+	log, before, now := ctrl.LoggerFrom(ctx), snap.Instance.Status.Backup, plan.Status.Backup
+	isNews := now != nil && (before == nil || before.Request != now.Request || before.State != now.State)
+	switch {
+	case isNews && now.State == workloadsv1alpha1.ETCDBackupStored:
+		log.Info("a snapshot is stored", "file", now.File, "revision", now.Revision)
+		r.Emit(snap.Instance, nil, corev1.EventTypeNormal, eventSnapshotStored, "StoreSnapshot", "Stored %s of revision %d", now.File, now.Revision)
+	case isNews && now.State == workloadsv1alpha1.ETCDBackupFailed:
+		log.Info("a snapshot is not stored", "reason", now.Message)
+		r.Emit(snap.Instance, nil, corev1.EventTypeWarning, eventSnapshotFailed, "StoreSnapshot", "%.900s", now.Message)
+	}
+	const restored = workloadsv1alpha1.ConditionRestored
+	if meta.IsStatusConditionTrue(plan.Status.Conditions, restored) && !meta.IsStatusConditionTrue(snap.Instance.Status.Conditions, restored) {
+		message := meta.FindStatusCondition(plan.Status.Conditions, restored).Message
+		log.Info(message)
+		r.Emit(snap.Instance, nil, corev1.EventTypeNormal, eventDataRestored, "RestoreData", "%.900s", message)
+	}
+}
+
 // passing are the reasons of Ready that need no one.
-var passing = []string{workloadsv1.ReasonStarting, workloadsv1.ReasonReplacing, workloadsv1alpha1.ReasonScaling, workloadsv1alpha1.ReasonUpgrading}
+var passing = []string{workloadsv1.ReasonStarting, workloadsv1.ReasonReplacing, workloadsv1alpha1.ReasonBackingUp, workloadsv1alpha1.ReasonScaling, workloadsv1alpha1.ReasonUpgrading}
 
 // report reports how the ETCDInstance stands, where that is news.
 func (r *Reconciler) report(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan) {
+	r.reportSnapshots(ctx, snap, plan)
 	before := meta.FindStatusCondition(snap.Instance.Status.Conditions, workloadsv1.ConditionReady)
 	now := meta.FindStatusCondition(plan.Status.Conditions, workloadsv1.ConditionReady)
 	if now == nil || before != nil && before.Reason == now.Reason || slices.Contains(passing, now.Reason) {

@@ -3,10 +3,18 @@ package transfer_test
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/binary"
 	"encoding/json"
+	"encoding/pem"
 	"io"
+	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -132,6 +140,76 @@ func TestAClusterThatDoesNotAnswerIsAnError(t *testing.T) {
 	g.Expect(at.Close()).To(Succeed())
 	_, err = transfer.Fetch(t.Context(), transfer.Source{Endpoint: "http://" + at.Addr().String()}, transfer.Target{Folder: t.TempDir(), Name: "etcd", Keep: 3}, 0)
 	g.Expect(err).To(MatchError(ContainSubstring("for its revision")))
+}
+
+// signed makes a certificate in a folder, as a Secret is mounted; of its own authority without one.
+func signed(t *testing.T, parent *tls.Certificate) (folder string, pair tls.Certificate) {
+	t.Helper()
+	g := NewWithT(t)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	g.Expect(err).NotTo(HaveOccurred())
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "etcd"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		DNSNames: []string{"etcd.shop.svc"}, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, BasicConstraintsValid: true, IsCA: parent == nil,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	authority, signer := template, any(key)
+	if parent != nil {
+		authority, signer = parent.Leaf, parent.PrivateKey
+	}
+	made, err := x509.CreateCertificate(rand.Reader, template, authority, key.Public(), signer)
+	g.Expect(err).NotTo(HaveOccurred())
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	g.Expect(err).NotTo(HaveOccurred())
+	certificate, privateKey := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: made}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})
+	pair, err = tls.X509KeyPair(certificate, privateKey)
+	g.Expect(err).NotTo(HaveOccurred())
+	trusted := certificate
+	if parent != nil {
+		trusted = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: parent.Leaf.Raw})
+	}
+	folder = t.TempDir()
+	for name, content := range map[string][]byte{"ca.crt": trusted, "tls.crt": certificate, "tls.key": privateKey} {
+		g.Expect(os.WriteFile(filepath.Join(folder, name), content, 0o600)).To(Succeed())
+	}
+	return folder, pair
+}
+
+// Who may send a snapshot decides what the cluster will hold.
+func TestWithTLSOnlyAClientOfTheClusterSendsASnapshot(t *testing.T) {
+	g := NewWithT(t)
+	_, authority := signed(t, nil)
+	served, _ := signed(t, &authority)
+	_, ours := signed(t, &authority)
+	_, foreign := signed(t, nil)
+	certificates, err := transfer.Certificates(served)
+	g.Expect(err).NotTo(HaveOccurred())
+	at, err := net.Listen("tcp", "127.0.0.1:0")
+	g.Expect(err).NotTo(HaveOccurred())
+	folder, whole := t.TempDir(), taken(t, 9)
+	got := make(chan *result.Result, 1)
+	go func() {
+		received, _ := transfer.Receive(t.Context(), at, certificates, transfer.Target{Folder: folder, Name: "snapshot.db"}, 1<<20)
+		got <- received
+	}()
+	trusted := x509.NewCertPool()
+	trusted.AddCert(authority.Leaf)
+	post := func(shows ...tls.Certificate) (*http.Response, error) {
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted, ServerName: "etcd.shop.svc", Certificates: shows, MinVersion: tls.VersionTLS12}}}
+		return client.Post("https://"+at.Addr().String()+transfer.Path, "application/octet-stream", bytes.NewReader(whole)) //nolint:noctx // The server ends with the test.
+	}
+	for sentence, shows := range map[string][]tls.Certificate{"no certificate": nil, "one of another authority": {foreign}} {
+		answer, err := post(shows...)
+		if err == nil {
+			_ = answer.Body.Close()
+		}
+		g.Expect(err).To(HaveOccurred(), sentence)
+	}
+	answer, err := post(ours)
+	g.Expect(err).NotTo(HaveOccurred())
+	_ = answer.Body.Close()
+	g.Expect(answer.StatusCode).To(Equal(http.StatusOK))
+	g.Expect((<-got).Revision).To(BeEquivalentTo(9))
 }
 
 func FuzzParse(f *testing.F) {
