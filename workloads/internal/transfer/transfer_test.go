@@ -196,7 +196,7 @@ func TestWithTLSOnlyAClientOfTheClusterSendsASnapshot(t *testing.T) {
 	trusted.AddCert(authority.Leaf)
 	post := func(shows ...tls.Certificate) (*http.Response, error) {
 		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted, ServerName: "etcd.shop.svc", Certificates: shows, MinVersion: tls.VersionTLS12}}}
-		return client.Post("https://"+at.Addr().String()+transfer.Path, "application/octet-stream", bytes.NewReader(whole)) //nolint:noctx // The server ends with the test.
+		return client.Post("https://"+at.Addr().String()+transfer.Path, "application/octet-stream", bytes.NewReader(whole))
 	}
 	for sentence, shows := range map[string][]tls.Certificate{"no certificate": nil, "one of another authority": {foreign}} {
 		answer, err := post(shows...)

@@ -126,6 +126,12 @@ var rules = []rule{
 		message: func(d *decision) string { return d.Refusal.Message },
 	},
 	{
+		when: (*decision).hasLostRestored, state: workloadsv1alpha1.ETCDFailed, reason: is(workloadsv1alpha1.ReasonRestoreFailed),
+		message: func(d *decision) string {
+			return fmt.Sprintf("Claim %q is gone, and the restored data with it, so that no cluster is begun: create another ETCDInstance.", d.Instance.ClaimName(0))
+		},
+	},
+	{
 		when: (*decision).hasRestoreFailed, state: workloadsv1alpha1.ETCDFailed, reason: is(workloadsv1alpha1.ReasonRestoreFailed), message: whatRestores, moves: true,
 	},
 	{

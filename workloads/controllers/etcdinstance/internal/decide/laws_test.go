@@ -102,7 +102,9 @@ func live(seed uint64, done tally) (*world, string) {
 			writes = random.IntN(7)
 		}
 		w.carryOut(&plan, writes)
-		if idle++; step < steps || !plan.IsEmpty() || plan.Status.State != workloadsv1alpha1.ETCDRunning {
+		if step >= steps && plan.IsEmpty() && plan.Status.State == workloadsv1alpha1.ETCDRunning {
+			idle++
+		} else {
 			idle = 0
 		}
 		if idle > 5 {

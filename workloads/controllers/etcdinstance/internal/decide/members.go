@@ -63,7 +63,7 @@ func (s *Snapshot) isLost(entry *render.Entry) bool {
 // changeMembers decides on one step. Without a quorum, and while etcd has an alarm, there is none.
 func (d *decision) changeMembers() {
 	switch {
-	case d.blocked():
+	case d.blocked(), d.hasLostRestored():
 	case len(d.entries) == 0 && d.status.ClusterID == "":
 		first := render.First(d.Instance)
 		if d.Instance.Spec.Restore != nil {

@@ -125,6 +125,12 @@ func (d *decision) restored(is bool, reason, message string) {
 	d.conditions().Set(workloadsv1alpha1.ConditionRestored, is, reason, bounded(message))
 }
 
+// hasLostRestored reports whether the claim with restored data is gone before a member had it: the
+// cluster would begin without any.
+func (d *decision) hasLostRestored() bool {
+	return d.Instance.Spec.Restore != nil && !d.restores() && len(d.entries) == 0 && d.status.ClusterID == "" && d.volume(d.Instance.MemberName(0)) == ""
+}
+
 // hasRestoreFailed reports whether the last try failed.
 func (d *decision) hasRestoreFailed() bool {
 	said := meta.FindStatusCondition(d.status.Conditions, workloadsv1alpha1.ConditionRestored)

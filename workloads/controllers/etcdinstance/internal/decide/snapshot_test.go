@@ -273,6 +273,11 @@ func TestHowDataIsRestored(t *testing.T) {
 				g.Expect(next.DropPod).NotTo(BeNil())
 				g.Expect(render.Entries(s.Instance, next.StatefulSet)).To(ConsistOf(HaveField("Volume", BeEquivalentTo("claim"))))
 				g.Expect(next.Config.Data["etcd-0.yaml"]).NotTo(ContainSubstring("etcd-0=http"))
+
+				s.Claims = nil
+				lost := decide.Decide(s)
+				g.Expect(lost.StatefulSet).To(BeNil(), "an empty cluster is not what was asked for")
+				g.Expect(lost.Status.Message).To(ContainSubstring("the restored data with it"))
 			}
 		})
 	}
