@@ -283,35 +283,42 @@ type ETCDStoredBackup struct {
 	// ETCDInstance that is being deleted.
 	// +required
 	// +kubebuilder:validation:MaxLength=63
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Request",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=31
 	Request string `json:"request"`
 
 	// state is running, stored or failed.
 	// +required
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="State of the backup",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=32
 	State ETCDBackupState `json:"state"`
 
 	// file is its name in the claim NAME-backup, for example my-super-etcd-1234.db, once it is
 	// stored.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="File",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=33
 	File string `json:"file,omitempty"`
 
 	// revision is the last one that it holds.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Revision of the backup",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=34
 	Revision int64 `json:"revision,omitempty"`
 
 	// sizeBytes is the size of the file.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Size of the backup in bytes",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=35
 	SizeBytes int64 `json:"sizeBytes,omitempty"`
 
 	// time is when it was stored, or failed.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Time of the backup",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=36
 	Time *metav1.Time `json:"time,omitempty"`
 
 	// message says how it stands, and what to do where a person has to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Message of the backup",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=37
 	Message string `json:"message,omitempty"`
 }
 
@@ -321,29 +328,35 @@ type ETCDMember struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Name",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=41
 	Name string `json:"name"`
 
 	// id is etcd's own, in hexadecimal digits.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=16
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="ID",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=42
 	ID string `json:"id"`
 
 	// healthy: it answers, and knows its leader.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Healthy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=43
 	Healthy bool `json:"healthy,omitempty"`
 
 	// learner: it gets the data, and does not vote yet.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Learner",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=44
 	Learner bool `json:"learner,omitempty"`
 
 	// leader: it leads the cluster.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Leader",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=45
 	Leader bool `json:"leader,omitempty"`
 
 	// version that it runs; empty while it does not answer.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Version of the member",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=46
 	Version string `json:"version,omitempty"`
 }
 
