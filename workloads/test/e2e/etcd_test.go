@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -104,8 +105,15 @@ func (w *world) etcdHolds(in *clientv3.Client, acknowledged map[string]int64, un
 	w.t.Logf("%d acknowledged writes are all there, with their revisions", held)
 }
 
-// etcdVersions are those of the images that workloads/test/images makes: the older one comes first.
-const etcdOlder, etcdNewer = "v3.6.16", "v3.7.3"
+// etcdVersion is that of an image that workloads/test/images makes: v3.6 or v3.7.
+func (w *world) etcdVersion(minor string) string {
+	w.t.Helper()
+	module, err := os.ReadFile(filepath.Join("..", "images", "etcd", minor, "go.mod"))
+	w.Expect(err).NotTo(HaveOccurred())
+	found := regexp.MustCompile(`(?m)go.etcd.io/etcd/server/v3 (v[0-9.]+)`).FindSubmatch(module)
+	w.Expect(found).NotTo(BeNil())
+	return string(found[1])
+}
 
 // etcdVolumes makes volumes of a class that only this scenario has.
 func (w *world) etcdVolumes(number int) *workloadsv1alpha1.ETCDStorage {
@@ -152,7 +160,7 @@ func (w *world) etcdctl(e *workloadsv1alpha1.ETCDInstance, name string, argument
 				RunAsNonRoot: new(true), RunAsUser: new(int64(etcdUser)), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			},
 			Containers: []corev1.Container{{
-				Name: "etcdctl", Image: "quay.io/coreos/etcd:" + etcdNewer,
+				Name: "etcdctl", Image: "quay.io/coreos/etcd:" + w.etcdVersion("v3.7"),
 				Command: append([]string{
 					"etcdctl", fmt.Sprintf("--endpoints=https://%s:%d", e.Name, workloadsv1alpha1.PortClient), "--cacert=/tls/ca.crt", "--cert=/tls/tls.crt", "--key=/tls/tls.key",
 				}, arguments...),
@@ -210,20 +218,21 @@ func TestAnETCDInstanceIsUpgradedAndOutlivesAVolume(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	defer w.report()
+	older, newer := w.etcdVersion("v3.6"), w.etcdVersion("v3.7")
 	storage := w.etcdVolumes(4)
 	e := w.etcdInstance("etcd", func(spec *workloadsv1alpha1.ETCDInstanceSpec) {
-		spec.Replicas, spec.Storage, spec.Image = 3, storage, "quay.io/coreos/etcd:"+etcdOlder
+		spec.Replicas, spec.Storage, spec.Image = 3, storage, "quay.io/coreos/etcd:"+older
 	})
 	w.etcdRuns(e, 3)
-	w.Expect("v" + e.Status.Version).To(Equal(etcdOlder))
+	w.Expect("v" + e.Status.Version).To(Equal(older))
 	to := w.etcdClient(e)
 	stop := w.etcdWrites(to)
 
-	change(w, e, func(e *workloadsv1alpha1.ETCDInstance) { e.Spec.Image = "quay.io/coreos/etcd:" + etcdNewer })
+	change(w, e, func(e *workloadsv1alpha1.ETCDInstance) { e.Spec.Image = "quay.io/coreos/etcd:" + newer })
 	w.etcdRuns(e, 3)
-	w.Expect("v" + e.Status.Version).To(Equal(etcdNewer))
+	w.Expect("v" + e.Status.Version).To(Equal(newer))
 	for _, member := range e.Status.Members {
-		w.Expect("v"+member.Version).To(Equal(etcdNewer), member.Name)
+		w.Expect("v"+member.Version).To(Equal(newer), member.Name)
 	}
 
 	before := e.Status.Members
