@@ -23,14 +23,39 @@ var Resource = Kind.GroupVersion().WithResource("etcdinstances")
 // an aggregated API server would have to serve the whole group, CustomResourceDefinitions included.
 var Subresources = schema.GroupVersion{Group: "subresources.mycrd.com", Version: "v1alpha1"}
 
-// Backup is the subresource by which a snapshot is taken.
-const Backup = "backup"
+// APIServices are the names of those that turn on what the workloads operator serves: the
+// subresources, and the groups of the documents.
+var APIServices = []string{
+	Subresources.Version + "." + Subresources.Group, "v1alpha1.etcdaas.devoxx2018", "v1alpha1.etcdas.devoxx2018", "v1.zalando.org",
+}
+
+const (
+	// Backup is the subresource by which a snapshot is taken: by GET it is sent, and by POST it is
+	// stored in the cluster.
+	Backup = "backup"
+	// Restore is the subresource to which a snapshot is sent: by POST, or by GET that is upgraded.
+	Restore = "restore"
+)
+
+// What clients read and write of an ETCDInstance by its names.
+const (
+	// BackupAnnotation asks for one stored snapshot.
+	BackupAnnotation = "workloads.mycrd.com/backup"
+	// ConditionRestored is True once the data is restored, ReasonWaiting is its reason while a
+	// snapshot is waited for, and ReasonRestoreFailed while it cannot be restored.
+	ConditionRestored   = "Restored"
+	ReasonWaiting       = "WaitingForUpload"
+	ReasonRestoreFailed = "RestoreFailed"
+)
 
 const (
 	// Protocol is the subprotocol of a WebSocket over which a snapshot is sent: in binary messages,
-	// none of them longer than Chunk. The server closes it with 1000 where it has sent all, and
-	// otherwise with a reason. A connection that was upgraded to it may take longer than the 60 s
-	// after which kube-apiserver cuts every other request to an aggregated API server.
+	// none of them longer than Chunk. A connection that was upgraded to it may take longer than the
+	// 60 s after which kube-apiserver cuts every other request to an aggregated API server.
+	//
+	// A backup is sent by the server, which closes with 1000 where it has sent all, and otherwise
+	// with a reason. What is restored is sent by the client, which ends it by an empty message; the
+	// server answers with a Status as a text message, which it may do earlier to refuse the rest.
 	Protocol = "v1.snapshot.etcd.mycrd.com"
 	// Chunk is how many bytes of a snapshot are held at once.
 	Chunk = 32 << 10

@@ -8,7 +8,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -18,10 +17,9 @@ import (
 
 // Client reaches ETCDInstances with the rights of a user.
 type Client struct {
-	config    *rest.Config
-	instances dynamic.NamespaceableResourceInterface
-	// subresources is the group in which backups are served.
-	subresources schema.GroupVersion
+	config *rest.Config
+	// instances are the objects, and subresources what is served of them in another group.
+	instances, subresources dynamic.NamespaceableResourceInterface
 }
 
 // New makes a client.
@@ -30,7 +28,10 @@ func New(config *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
-	return &Client{config: config, instances: objects.Resource(etcd.Resource), subresources: etcd.Subresources}, nil
+	return &Client{
+		config: config, instances: objects.Resource(etcd.Resource),
+		subresources: objects.Resource(etcd.Subresources.WithResource(etcd.Resource.Resource)),
+	}, nil
 }
 
 // Spec is what a new instance is to be; what is nil is left to the defaults.
@@ -43,8 +44,9 @@ type Spec struct {
 	Storage string
 	// Image is that of the members.
 	Image string
-	// From is the instance with whose data it begins.
-	From string
+	// From is the instance with whose data it begins, and Upload is that it waits for a snapshot.
+	From   string
+	Upload bool
 }
 
 func (s *Spec) fields() map[string]any {
@@ -64,6 +66,9 @@ func (s *Spec) fields() map[string]any {
 	if s.From != "" {
 		fields["restore"] = map[string]any{"fromInstance": s.From}
 	}
+	if s.Upload {
+		fields["restore"] = map[string]any{"upload": true}
+	}
 	return fields
 }
 
@@ -74,6 +79,11 @@ func (c *Client) Create(ctx context.Context, name types.NamespacedName, spec *Sp
 	instance.SetName(name.Name)
 	_, err := c.instances.Namespace(name.Namespace).Create(ctx, instance, metav1.CreateOptions{})
 	return err
+}
+
+// Get reads an instance.
+func (c *Client) Get(ctx context.Context, name types.NamespacedName) (*unstructured.Unstructured, error) {
+	return c.instances.Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 }
 
 // List reads the instances of a namespace, or of all if it is empty.

@@ -25,6 +25,8 @@ const (
 	// silence is how long the server may send nothing, not even a sign of life, which it does
 	// several times in that time.
 	silence = time.Minute
+	// patience is how long the server may take nothing.
+	patience = 2 * time.Minute
 )
 
 // Taken is a snapshot that was received.
@@ -122,8 +124,12 @@ func refusal(err error) error {
 	if status := apierrors.APIStatus(nil); errors.As(refused.Cause, &status) {
 		return refused.Cause
 	}
+	return notServed(refused.Cause)
+}
+
+func notServed(err error) error {
 	return fmt.Errorf("the cluster does not serve backups: an administrator turns them on by an APIService, which `kubectl get apiservice %s.%s` shows (%w)",
-		etcd.Subresources.Version, etcd.Subresources.Group, refused.Cause)
+		etcd.Subresources.Version, etcd.Subresources.Group, err)
 }
 
 // url is where a subresource is.
@@ -132,5 +138,5 @@ func (c *Client) url(name types.NamespacedName, subresource string) (*url.URL, e
 	if err != nil {
 		return nil, fmt.Errorf("find the API server: %w", err)
 	}
-	return base.JoinPath(etcd.Path(c.subresources, name.Namespace, name.Name, subresource)), nil
+	return base.JoinPath(etcd.Path(etcd.Subresources, name.Namespace, name.Name, subresource)), nil
 }

@@ -3,47 +3,20 @@ package snapshot_test
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 
 	. "github.com/onsi/gomega"
-	"go.etcd.io/bbolt"
 
 	"github.com/critical-service/operator/internal/etcd/snapshot"
+	"github.com/critical-service/operator/internal/etcd/snapshot/snapshottest"
 )
-
-// taken is a snapshot as etcd makes it: of a database with some revisions.
-func taken(t testing.TB, revisions int) []byte {
-	t.Helper()
-	g := NewWithT(t)
-	name := filepath.Join(t.TempDir(), "db")
-	db, err := bbolt.Open(name, 0o600, nil)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(db.Update(func(tx *bbolt.Tx) error {
-		keys, err := tx.CreateBucket([]byte("key"))
-		for revision := 1; err == nil && revision <= revisions; revision++ {
-			key := binary.BigEndian.AppendUint64(nil, uint64(revision))
-			err = keys.Put(append(append(key, '_'), make([]byte, 8)...), bytes.Repeat([]byte{byte(revision)}, 1000))
-		}
-		meta, failed := tx.CreateBucket([]byte("meta"))
-		if failed == nil {
-			failed = meta.Put([]byte("storageVersion"), []byte("3.6.0"))
-		}
-		return errors.Join(err, failed)
-	})).To(Succeed())
-	var file bytes.Buffer
-	g.Expect(db.View(func(tx *bbolt.Tx) error { _, err := tx.WriteTo(&file); return err })).To(Succeed())
-	g.Expect(db.Close()).To(Succeed())
-	digest := sha256.Sum256(file.Bytes())
-	return append(file.Bytes(), digest[:]...)
-}
 
 func TestASnapshotThatIsWhole(t *testing.T) {
 	g := NewWithT(t)
-	whole := taken(t, 57)
+	whole := snapshottest.Taken(t, 57)
 	name := filepath.Join(t.TempDir(), "s.db")
 	g.Expect(os.WriteFile(name, whole, 0o600)).To(Succeed())
 	contents, err := snapshot.Inspect(name)
@@ -56,7 +29,7 @@ func TestASnapshotThatIsWhole(t *testing.T) {
 }
 
 func TestASnapshotIsJudgedTheSameHoweverItArrives(t *testing.T) {
-	whole := taken(t, 20)
+	whole := snapshottest.Taken(t, 20)
 	for _, size := range []int{1, 7, 31, 32, 33, 80, 4096, len(whole)} {
 		g := NewWithT(t)
 		checker := snapshot.NewChecker()
@@ -74,7 +47,7 @@ func TestASnapshotIsJudgedTheSameHoweverItArrives(t *testing.T) {
 
 // Wherever a snapshot is cut, it is not whole, and the error says that it was cut.
 func TestEveryCutIsRecognised(t *testing.T) {
-	whole := taken(t, 20)
+	whole := snapshottest.Taken(t, 20)
 	for length := range len(whole) {
 		if length > 200 && length%509 != 0 && length < len(whole)-200 {
 			continue
@@ -94,7 +67,7 @@ func TestEveryCutIsRecognised(t *testing.T) {
 }
 
 func TestWhatIsWrongWithASnapshot(t *testing.T) {
-	whole := taken(t, 20)
+	whole := snapshottest.Taken(t, 20)
 	changed := func(at int) []byte {
 		other := bytes.Clone(whole)
 		other[at] ^= 1
@@ -130,7 +103,7 @@ func TestWhatIsWrongWithASnapshot(t *testing.T) {
 // A file that was made to look whole must not end the process that reads it.
 func TestADatabaseThatMakesNoSenseIsAnError(t *testing.T) {
 	g := NewWithT(t)
-	whole := taken(t, 20)
+	whole := snapshottest.Taken(t, 20)
 	file := whole[:len(whole)-sha256.Size]
 	for at := 2 * 4096; at < len(file); at++ {
 		file[at] = 0xff
@@ -143,7 +116,7 @@ func TestADatabaseThatMakesNoSenseIsAnError(t *testing.T) {
 }
 
 func FuzzChecker(f *testing.F) {
-	whole := taken(f, 3)
+	whole := snapshottest.Taken(f, 3)
 	f.Add(whole, 100)
 	f.Add(whole[:100], 1)
 	f.Fuzz(func(t *testing.T, content []byte, size int) {

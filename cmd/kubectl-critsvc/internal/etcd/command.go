@@ -1,10 +1,11 @@
-// Package etcd is the command that makes, lists, deletes and backs up ETCDInstances, the etcd
-// clusters of the workloads operator, and verifies their snapshots.
+// Package etcd is the command that makes, lists, deletes, backs up and restores ETCDInstances, the
+// etcd clusters of the workloads operator, and verifies their snapshots.
 package etcd
 
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,13 +21,13 @@ import (
 func Command(to *access.Access) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "etcd",
-		Short: "Make, list, delete and back up etcd clusters",
-		Long: `Make, list, delete and back up ETCDInstances, the etcd clusters of Critical Service Workloads, and verify
-snapshots of them. A backup needs the API server of that operator, which an administrator turns on.`,
+		Short: "Make, list, delete, back up and restore etcd clusters",
+		Long: `Make, list, delete, back up and restore ETCDInstances, the etcd clusters of Critical Service Workloads, and
+verify snapshots of them. Backups need the API server of that operator, which an administrator turns on.`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
-	command.AddCommand(createCommand(to), listCommand(to), deleteCommand(to), backupCommand(to), verifyCommand(to))
+	command.AddCommand(createCommand(to), listCommand(to), deleteCommand(to), backupCommand(to), restoreCommand(to), verifyCommand(to))
 	return command
 }
 
@@ -74,12 +75,17 @@ func createCommand(to *access.Access) *cobra.Command {
 			return consoleOf(to).Create(command.Context(), client, name, spec)
 		},
 	}
-	command.Flags().Int64Var(&replicas, "replicas", replicas, "How many members it has, 1 to 9")
+	addSpec(command, spec, &replicas)
+	return command
+}
+
+// addSpec adds the flags that say what a new instance is to be.
+func addSpec(command *cobra.Command, spec *remote.Spec, replicas *int64) {
+	command.Flags().Int64Var(replicas, "replicas", *replicas, "How many members it has, 1 to 9")
 	command.Flags().BoolVar(&spec.TLS, "enable-tls", false, "Reach members and clients over TLS")
 	command.Flags().StringVar(&spec.Storage, "storage", "", "The size of the volume of each member, for example 1Gi; none by default")
 	command.Flags().StringVar(&spec.Image, "image", "", "The image of the members; the operator's by default")
 	command.Flags().StringVar(&spec.From, "from", "", "Begin with the data of another ETCDInstance of the namespace")
-	return command
 }
 
 func listCommand(to *access.Access) *cobra.Command {
@@ -119,25 +125,70 @@ func deleteCommand(to *access.Access) *cobra.Command {
 }
 
 func backupCommand(to *access.Access) *cobra.Command {
-	file, replace := "", false
+	file, replace, store := "", false, false
 	command := &cobra.Command{
 		Use:   "backup NAME",
-		Short: "Write a snapshot of an ETCDInstance to a file, or to the output",
+		Short: "Write a snapshot of an ETCDInstance to a file or to the output, or store it in the cluster",
 		Long: `Write a snapshot of an ETCDInstance, with all that was acknowledged before, to a file or to the output. A file
 gets its name when the snapshot is whole and verified. The connection is one that the API server of the cluster
-does not cut after 60 s, as it does with "kubectl get --raw".`,
-		Example: `  kubectl critsvc etcd backup my-super-etcd -f my-super-etcd.db`,
-		Args:    oneName,
+does not cut after 60 s, as it does with "kubectl get --raw". With --store the snapshot stays in the cluster, in
+the PersistentVolumeClaim NAME-backup.`,
+		Example: `  kubectl critsvc etcd backup my-super-etcd -f my-super-etcd.db
+  kubectl critsvc etcd backup my-super-etcd --store`,
+		Args: oneName,
 		RunE: func(command *cobra.Command, arguments []string) error {
 			client, name, err := reach(to, arguments[0])
 			if err != nil {
 				return err
 			}
+			if store {
+				return consoleOf(to).Store(command.Context(), client, name)
+			}
 			return consoleOf(to).Backup(command.Context(), client, name, file, replace)
 		},
 	}
+	command.Flags().BoolVar(&store, "store", false, "Store the snapshot in the claim NAME-backup")
 	command.Flags().StringVarP(&file, "file", "f", "", "Where the snapshot is written; the output by default, unless that is a terminal")
 	command.Flags().BoolVar(&replace, "overwrite", false, "Replace a file that exists")
+	command.MarkFlagsMutuallyExclusive("store", "file")
+	command.MarkFlagsMutuallyExclusive("store", "overwrite")
+	return command
+}
+
+func restoreCommand(to *access.Access) *cobra.Command {
+	spec, replicas := &remote.Spec{}, int64(1)
+	restoration := &console.Restoration{Spec: spec}
+	command := &cobra.Command{
+		Use:   "restore NAME",
+		Short: "Restore a snapshot into a new ETCDInstance",
+		Long: `Restore a snapshot into an ETCDInstance that has no data, and wait until it has. The snapshot is a file, or taken
+of another ETCDInstance of the namespace. The ETCDInstance is made if it does not exist. A file is verified
+before it is sent: if it is not whole, nothing is made, and the exit code is 1.`,
+		Example: `  kubectl critsvc etcd restore my-new-etcd --file my-super-etcd.db --replicas 3 --storage 1Gi
+  kubectl critsvc etcd restore my-new-etcd --from my-super-etcd --storage 1Gi`,
+		Args: oneName,
+		RunE: func(command *cobra.Command, arguments []string) error {
+			client, name, err := reach(to, arguments[0])
+			if err != nil {
+				return err
+			}
+			if command.Flags().Changed("replicas") {
+				spec.Replicas = &replicas
+			}
+			restoration.Instance, spec.Upload = name, spec.From == ""
+			err = consoleOf(to).Restore(command.Context(), client, restoration)
+			if snapshot.IsVerdict(err) {
+				fmt.Fprintf(to.ErrOut, "%s: %v\n", restoration.File, err)
+				return access.ErrNo
+			}
+			return err
+		},
+	}
+	addSpec(command, spec, &replicas)
+	command.Flags().StringVarP(&restoration.File, "file", "f", "", "The snapshot")
+	command.Flags().DurationVar(&restoration.Within, "timeout", 10*time.Minute, "How long the operator is waited for, before and after the snapshot is sent")
+	command.MarkFlagsMutuallyExclusive("file", "from")
+	command.MarkFlagsOneRequired("file", "from")
 	return command
 }
 

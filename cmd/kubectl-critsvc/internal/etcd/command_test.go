@@ -2,9 +2,7 @@ package etcd_test
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,11 +11,11 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	"go.etcd.io/bbolt"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/etcd"
+	"github.com/critical-service/operator/internal/etcd/snapshot/snapshottest"
 )
 
 // run carries out a command line.
@@ -92,28 +90,18 @@ func TestWhatIsAskedOfTheAPIServer(t *testing.T) {
 func TestVerify(t *testing.T) {
 	g := NewWithT(t)
 	folder := t.TempDir()
-	db, err := bbolt.Open(filepath.Join(folder, "db"), 0o600, nil)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(db.Update(func(tx *bbolt.Tx) error {
-		keys, err := tx.CreateBucket([]byte("key"))
-		return errors.Join(err, keys.Put([]byte{0, 0, 0, 0, 0, 0, 4, 210, '_', 0, 0, 0, 0, 0, 0, 0, 0}, []byte("value")))
-	})).To(Succeed())
-	var whole bytes.Buffer
-	g.Expect(db.View(func(tx *bbolt.Tx) error { _, err := tx.WriteTo(&whole); return err })).To(Succeed())
-	g.Expect(db.Close()).To(Succeed())
-	digest := sha256.Sum256(whole.Bytes())
-	whole.Write(digest[:])
+	whole := snapshottest.Taken(t, 1234)
 	name := filepath.Join(folder, "s.db")
-	g.Expect(os.WriteFile(name, whole.Bytes(), 0o600)).To(Succeed())
+	g.Expect(os.WriteFile(name, whole, 0o600)).To(Succeed())
 
 	out, _, err := run(t, "verify", name)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(out).To(And(ContainSubstring("is whole: "), ContainSubstring("revision 1234, 1 records, of etcd 3.5 or earlier")))
+	g.Expect(out).To(And(ContainSubstring("is whole: "), ContainSubstring("revision 1234, 1234 records, of etcd 3.6.0")))
 	out, _, err = run(t, "verify", name, "-o", "json")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(out).To(ContainSubstring(`"revision": 1234`))
 
-	g.Expect(os.WriteFile(name, whole.Bytes()[:whole.Len()/2], 0o600)).To(Succeed())
+	g.Expect(os.WriteFile(name, whole[:len(whole)/2], 0o600)).To(Succeed())
 	_, errOut, err := run(t, "verify", name)
 	g.Expect(err).To(MatchError(access.ErrNo), "the answer is no")
 	g.Expect(errOut).To(ContainSubstring("it is not whole; take it again"))
