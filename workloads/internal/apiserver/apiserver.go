@@ -129,7 +129,7 @@ func (s *Server) make(ctx context.Context) (*genericapiserver.GenericAPIServer, 
 	config.LoopbackClientConfig = &rest.Config{} // No token that may do everything.
 	config.EnableProfiling = false
 	config.EnableMetrics = false // Those of the process are served elsewhere, with the library's among them.
-	config.LongRunningFunc = genericfilters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString(etcd.Backup))
+	config.LongRunningFunc = genericfilters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString(etcd.Backup, etcd.Restore))
 	describe(config, s.options.Groups)
 	authentication, failedAuthentication := authenticate(ctx, clients)
 	authorizer, failedAuthorization := Authorizer(s.options.Config)

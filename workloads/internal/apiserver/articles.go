@@ -34,6 +34,7 @@ func articles(snapshots *backup.Storage, views client.WithWatch, authorizer auth
 	for _, group := range workshop {
 		groups = append(groups, newGroup(group, map[string]runtime.Object{
 			"ETCDInstance": &workloadsv1alpha1.ETCDInstance{}, "ETCDInstanceList": &workloadsv1alpha1.ETCDInstanceList{},
+			etcd.BackupResultKind: &etcd.BackupResult{},
 		}, map[string]rest.Storage{
 			"etcdinstances": instances(options),
 			"etcdinstances/backup": snapshots.In(func() runtime.Object { return &workloadsv1alpha1.ETCDInstance{} },

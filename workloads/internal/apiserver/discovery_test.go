@@ -17,7 +17,8 @@ func TestDiscoveryListsWhatIsServed(t *testing.T) {
 	w.Expect(err).NotTo(HaveOccurred())
 	w.Expect(found.APIResources).To(ConsistOf(
 		And(HaveField("Name", "etcdinstances"), HaveField("Verbs", BeEmpty()), HaveField("Namespaced", true)),
-		And(HaveField("Name", "etcdinstances/backup"), HaveField("Verbs", ConsistOf("get")), HaveField("Namespaced", true)),
+		And(HaveField("Name", "etcdinstances/backup"), HaveField("Verbs", ConsistOf("get", "create")), HaveField("Namespaced", true)),
+		And(HaveField("Name", "etcdinstances/restore"), HaveField("Verbs", ConsistOf("get", "create")), HaveField("Namespaced", true)),
 	))
 	clients, err := discovery.NewDiscoveryClientForConfig(cluster.Admin)
 	w.Expect(err).NotTo(HaveOccurred())
@@ -42,7 +43,7 @@ func TestOpenAPIDescribesIt(t *testing.T) {
 	}
 	const path = "/apis/subresources.mycrd.com/v1alpha1/namespaces/{namespace}/etcdinstances/{name}/backup"
 	w.Eventually(described("/openapi/v3/apis/subresources.mycrd.com/v1alpha1")).Should(And(HavePrefix("OK"), ContainSubstring(path)))
-	w.Eventually(described("/openapi/v2")).Should(ContainSubstring(path))
+	w.Eventually(described("/openapi/v2")).Should(And(ContainSubstring(path), ContainSubstring("BackupResult")))
 }
 
 // A server that is down must be told from one that was withdrawn: as long as the APIService is

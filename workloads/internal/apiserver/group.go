@@ -12,6 +12,7 @@ import (
 
 	"github.com/critical-service/operator/internal/etcd"
 	"github.com/critical-service/operator/workloads/internal/apiserver/backup"
+	"github.com/critical-service/operator/workloads/internal/apiserver/restore"
 )
 
 // newScheme knows what every API server answers with.
@@ -48,25 +49,18 @@ func newGroup(version schema.GroupVersion, kinds map[string]runtime.Object, serv
 }
 
 // Groups are all that are served; kube-apiserver sends the requests of those that have an APIService.
-func Groups(snapshots *backup.Storage, views client.WithWatch, authorizer authorizer.Authorizer) []*Group {
-	return append(articles(snapshots, views, authorizer), subresources(snapshots))
-}
-
-// APIServices are the names of those.
-func APIServices() []string {
-	var names []string
-	for _, group := range Groups(&backup.Storage{}, nil, nil) {
-		version := group.info.PrioritizedVersions[0]
-		names = append(names, version.Version+"."+version.Group)
-	}
-	return names
+func Groups(snapshots *backup.Storage, uploads *restore.Storage, views client.WithWatch, authorizer authorizer.Authorizer) []*Group {
+	return append(articles(snapshots, views, authorizer), subresources(snapshots, uploads))
 }
 
 // subresources is the group of the subresources of our own kinds.
-func subresources(snapshots rest.Storage) *Group {
-	return newGroup(etcd.Subresources, map[string]runtime.Object{etcd.Kind.Kind: &Parent{}}, map[string]rest.Storage{
-		etcd.Resource.Resource:                     parent{},
-		etcd.Resource.Resource + "/" + etcd.Backup: snapshots,
+func subresources(snapshots, uploads rest.Storage) *Group {
+	return newGroup(etcd.Subresources, map[string]runtime.Object{
+		etcd.Kind.Kind: &Parent{}, etcd.BackupResultKind: &etcd.BackupResult{},
+	}, map[string]rest.Storage{
+		etcd.Resource.Resource:                      parent{},
+		etcd.Resource.Resource + "/" + etcd.Backup:  snapshots,
+		etcd.Resource.Resource + "/" + etcd.Restore: uploads,
 	})
 }
 

@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 
@@ -9,10 +8,14 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/critical-service/operator/internal/controller/events"
+	"github.com/critical-service/operator/internal/etcd"
 	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/internal/apiserver"
 	"github.com/critical-service/operator/workloads/internal/apiserver/backup"
 	"github.com/critical-service/operator/workloads/internal/apiserver/members"
+	"github.com/critical-service/operator/workloads/internal/apiserver/places"
+	"github.com/critical-service/operator/workloads/internal/apiserver/restore"
 	"github.com/critical-service/operator/workloads/internal/settings"
 )
 
@@ -30,19 +33,10 @@ func serveAPI(mgr ctrl.Manager, s *settings.Settings) error {
 	trust, err := apiserver.NewTrust(mgr.GetConfig(), apiserver.TrustOptions{
 		Definition: Webhook.Kind.Definition(),
 		Service:    types.NamespacedName{Namespace: s.OperatorNamespace, Name: Webhook.Service},
-		Names:      apiserver.APIServices(),
+		Names:      etcd.APIServices,
 	})
 	if err != nil {
 		return err
-	}
-	source := &members.Members{Reader: mgr.GetAPIReader(), Address: memberAddress}
-	log := mgr.GetLogger().WithName("backup")
-	report := func(_ context.Context, instance types.NamespacedName, bytes, revision int64, err error) {
-		if err != nil {
-			log.Info("a snapshot was not sent whole", "instance", instance, "bytes", bytes, "revision", revision, "reason", err.Error())
-			return
-		}
-		log.Info("sent a snapshot", "instance", instance, "bytes", bytes, "revision", revision)
 	}
 	views, err := client.NewWithWatch(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme()})
 	if err != nil {
@@ -52,9 +46,18 @@ func serveAPI(mgr ctrl.Manager, s *settings.Settings) error {
 	if err != nil {
 		return err
 	}
+	recorder, err := events.NewRecorderOfEveryReplica(mgr, Name)
+	if err != nil {
+		return err
+	}
+	reached := &members.Members{Reader: mgr.GetAPIReader(), Address: memberAddress}
+	keeper := &members.Keeper{Client: views, Within: members.AnswerWithin}
+	reporter := &backup.Reporter{Log: mgr.GetLogger().WithName("backup"), Recorder: recorder}
+	free := places.New()
 	server := apiserver.New(apiserver.Options{
 		Port: s.APIPort, Certificate: certified.GetCertificate, Config: mgr.GetConfig(), Wanted: trust.Wanted(),
-		Groups:      apiserver.Groups(backup.New(source, report, apiserver.ParentKind), views, authorizer),
+		Groups: apiserver.Groups(backup.New(reached, keeper, free, reporter.Report, apiserver.ParentKind),
+			restore.New(reached, free, authorizer, apiserver.ParentKind), views, authorizer),
 		AuditPolicy: s.APIAuditPolicy, AuditLog: s.APIAuditLog,
 	})
 	return errors.Join(mgr.Add(trust), mgr.Add(server))

@@ -7,42 +7,51 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/critical-service/operator/internal/etcd"
 	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers"
 	"github.com/critical-service/operator/workloads/internal/apiserver"
 	"github.com/critical-service/operator/workloads/internal/apiserver/backup"
 	"github.com/critical-service/operator/workloads/internal/apiserver/members"
+	"github.com/critical-service/operator/workloads/internal/apiserver/places"
+	"github.com/critical-service/operator/workloads/internal/apiserver/restore"
 	"github.com/critical-service/operator/workloads/internal/operator"
 	"github.com/critical-service/operator/workloads/internal/settings"
 )
 
-// program is what a process that serves is told.
+// program is what a process that serves has in its environment.
 type program struct {
 	Port int
 	// Certificates is the folder with the certificate that is served.
 	Certificates string
-	// Endpoint is where every member is.
-	Endpoint string
+	// Endpoint is where every member is, and Receiver where every Pod that restores is.
+	Endpoint, Receiver string
 	// Audit is a folder for the policy and the log.
 	Audit string
 }
 
-const told = "TEST_PROGRAM"
+const variable = "TEST_PROGRAM"
+
+// AnswerWithin is how long a backup is waited for that is stored.
+const AnswerWithin = 5 * time.Second
 
 // Serve runs the API server as the operator does, with the certificate of a folder and without
 // the operator's kinds.
 func Serve(ctx context.Context) error {
 	var p program
-	if err := json.Unmarshal([]byte(os.Getenv(told)), &p); err != nil {
+	if err := json.Unmarshal([]byte(os.Getenv(variable)), &p); err != nil {
 		return err
 	}
 	ctrl.SetLogger((&settings.Settings{}).Logger())
@@ -55,13 +64,13 @@ func Serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	reader, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	views, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
 	if err != nil {
 		return err
 	}
 	trust, err := apiserver.NewTrust(config, apiserver.TrustOptions{
 		Definition: "appconfigs.mycrd.com", Service: types.NamespacedName{Namespace: operator.Namespace, Name: Service},
-		Names: apiserver.APIServices(),
+		Names: etcd.APIServices,
 	})
 	if err != nil {
 		return err
@@ -70,17 +79,30 @@ func Serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	source := &members.Members{Reader: reader, Address: func(*workloadsv1alpha1.ETCDInstance, string) string { return p.Endpoint }}
-	report := func(_ context.Context, instance types.NamespacedName, bytes, revision int64, err error) {
-		fmt.Printf("REPORT %s %d %d %v\n", instance, bytes, revision, err)
+	reached := &members.Members{
+		Reader:   views,
+		Address:  func(*workloadsv1alpha1.ETCDInstance, string) string { return p.Endpoint },
+		Receives: func(*corev1.Pod) string { return p.Receiver },
 	}
+	keeper := &members.Keeper{Client: views, Within: AnswerWithin}
+	clients, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: clients.EventsV1()})
+	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
+		return err
+	}
+	reporter := &backup.Reporter{Log: ctrl.Log, Recorder: broadcaster.NewRecorder(scheme, operator.Name)}
+	free := places.New()
 	server := apiserver.New(apiserver.Options{
 		Port: p.Port, Config: config, Wanted: trust.Wanted(),
 		Certificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			pair, err := tls.LoadX509KeyPair(filepath.Join(p.Certificates, "server.crt"), filepath.Join(p.Certificates, "server.key"))
 			return &pair, err
 		},
-		Groups:      apiserver.Groups(backup.New(source, report, apiserver.ParentKind), reader, authorizer),
+		Groups: apiserver.Groups(backup.New(reached, keeper, free, reporter.Report, apiserver.ParentKind),
+			restore.New(reached, free, authorizer, apiserver.ParentKind), views, authorizer),
 		AuditPolicy: filepath.Join(p.Audit, "policy.yaml"), AuditLog: filepath.Join(p.Audit, "log"),
 	})
 	running, ctx := errgroup.WithContext(ctx)

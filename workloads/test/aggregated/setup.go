@@ -37,8 +37,8 @@ const (
 	// Service is by whose name the server has its certificate.
 	Service = operator.Name + "-webhook"
 	// Namespace and Instance are the ETCDInstance behind which there is an etcd. Deploying is one
-	// without members.
-	Namespace, Instance, Deploying = "shop", "my-super-etcd", "young"
+	// without members, and Waiting one that waits for a snapshot.
+	Namespace, Instance, Deploying, Waiting = "shop", "my-super-etcd", "young", "waiting"
 
 	mebibyte = 1 << 20
 )
@@ -50,6 +50,8 @@ type Setup struct {
 	// Endpoint is where the etcd is, and Revision its last.
 	Endpoint string
 	Revision int64
+	// Receiver is where the Pod of Waiting receives it: a host and a port.
+	Receiver string
 	// Folder has the certificate of the server, what it audits, and the data of the etcd.
 	Folder string
 	// Port is where the server listens.
@@ -82,8 +84,8 @@ func Prepare(ctx context.Context, cluster *testenv.Cluster, mebibytes int) (*Set
 
 // Environment is what a process that is to Serve has in its environment.
 func (s *Setup) Environment() (string, error) {
-	what, err := json.Marshal(program{Port: s.Port, Certificates: s.Folder, Endpoint: s.Endpoint, Audit: s.Folder})
-	return told + "=" + string(what), err
+	what, err := json.Marshal(program{Port: s.Port, Certificates: s.Folder, Endpoint: s.Endpoint, Receiver: s.Receiver, Audit: s.Folder})
+	return variable + "=" + string(what), err
 }
 
 // startMember starts an etcd that ends with this process, and fills it.
@@ -128,11 +130,12 @@ func (s *Setup) startMember(ctx context.Context, mebibytes int) error {
 
 // makeObjects makes the instances, and the Service and the APIService that lead to this machine.
 func (s *Setup) makeObjects(ctx context.Context, cluster *testenv.Cluster) error {
-	running := &workloadsv1alpha1.ETCDInstance{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Instance}}
+	running := instance(Instance)
+	waiting := instance(Waiting)
+	waiting.Spec.Storage, waiting.Spec.Restore = &workloadsv1alpha1.ETCDStorage{Size: "1Gi"}, &workloadsv1alpha1.ETCDRestore{Upload: true}
 	for _, object := range []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}},
-		running,
-		&workloadsv1alpha1.ETCDInstance{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Deploying}},
+		running, instance(Deploying), waiting,
 		&corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: Service},
 			Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "localhost"},
@@ -147,7 +150,25 @@ func (s *Setup) makeObjects(ctx context.Context, cluster *testenv.Cluster) error
 	running.Status.Members = []workloadsv1alpha1.ETCDMember{
 		{Name: running.MemberName(0), ID: "1", Healthy: true, Leader: true}, {Name: running.MemberName(1), ID: "2", Healthy: true, Learner: true},
 	}
-	return cluster.Client.Status().Update(ctx, running)
+	waiting.Status.Conditions = []metav1.Condition{{
+		Type: workloadsv1alpha1.ConditionRestored, Status: metav1.ConditionFalse, Reason: workloadsv1alpha1.ReasonWaitingForUpload,
+		Message: "The snapshot is awaited.", LastTransitionTime: metav1.Now(),
+	}}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Waiting + "-restore", OwnerReferences: []metav1.OwnerReference{
+			*metav1.NewControllerRef(waiting, workloadsv1alpha1.ETCDInstanceKind),
+		}},
+		Spec: corev1.PodSpec{AutomountServiceAccountToken: new(bool), Containers: []corev1.Container{{Name: "restore", Image: "none"}}},
+	}
+	if err := errors.Join(cluster.Client.Status().Update(ctx, running), cluster.Client.Status().Update(ctx, waiting), cluster.Client.Create(ctx, pod)); err != nil {
+		return err
+	}
+	pod.Status.PodIP, pod.Status.PodIPs = "10.1.2.3", []corev1.PodIP{{IP: "10.1.2.3"}}
+	return cluster.Client.Status().Update(ctx, pod)
+}
+
+func instance(name string) *workloadsv1alpha1.ETCDInstance {
+	return &workloadsv1alpha1.ETCDInstance{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name}}
 }
 
 // APIService is what an administrator applies.

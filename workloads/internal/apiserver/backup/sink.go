@@ -8,22 +8,11 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/critical-service/operator/internal/etcd"
+	"github.com/critical-service/operator/workloads/internal/apiserver/wire"
 )
 
-const (
-	contentType = "application/octet-stream"
-
-	// longest is how long one snapshot may take, however fast its client reads. While it is open
-	// the member cannot reuse pages, and its file grows.
-	longest = time.Hour
-	// stall is how long a client may take nothing at all.
-	stall = 2 * time.Minute
-	// pulse is how often a client of a WebSocket gets a sign of life, and how long that may take.
-	pulse = 10 * time.Second
-)
+const contentType = "application/octet-stream"
 
 // sink is where a snapshot goes.
 type sink interface {
@@ -51,7 +40,7 @@ func plain(w http.ResponseWriter, name string, total int64) *response {
 }
 
 func (r *response) send(chunk []byte) error {
-	if err := r.control.SetWriteDeadline(time.Now().Add(stall)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := r.control.SetWriteDeadline(time.Now().Add(wire.Stall)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	_, err := r.Write(chunk)
@@ -67,73 +56,31 @@ func (r *response) end(err error) {
 }
 
 // socket is a connection that was upgraded. kube-apiserver does not cut it.
-type socket struct {
-	*websocket.Conn
-	// over is closed when all was sent, and gone when the client has left.
-	over, gone chan struct{}
-}
+type socket struct{ *wire.Socket }
 
 func upgrade(w http.ResponseWriter, r *http.Request, cancel context.CancelFunc) (*socket, error) {
-	upgrader := websocket.Upgrader{
-		Subprotocols: []string{etcd.Protocol},
-		// A browser does not know the credentials that kube-apiserver asks for.
-		CheckOrigin: func(r *http.Request) bool { return r.Header.Get("Origin") == "" },
-		Error:       func(http.ResponseWriter, *http.Request, int, error) {},
-	}
-	connection, err := upgrader.Upgrade(w, r, w.Header())
-	if err != nil {
-		return nil, apierrors.NewBadRequest("the connection cannot be upgraded to a WebSocket: " + err.Error())
-	}
-	s := &socket{Conn: connection, over: make(chan struct{}), gone: make(chan struct{})}
-	go s.listen(cancel)
-	go s.beat()
-	return s, nil
-}
-
-// listen ends the snapshot when the client goes away. It has nothing else to say.
-func (s *socket) listen(cancel context.CancelFunc) {
-	defer cancel()
-	defer close(s.gone)
-	for {
-		if _, _, err := s.NextReader(); err != nil {
-			return
+	to, err := wire.Upgrade(w, r, func(from *websocket.Conn) {
+		defer cancel() // The snapshot ends when the client goes away. It has nothing else to say.
+		for {
+			if _, _, err := from.NextReader(); err != nil {
+				return
+			}
 		}
-	}
-}
-
-// beat sends signs of life, where nothing else is on its way.
-func (s *socket) beat() {
-	ticker := time.NewTicker(pulse)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-s.over:
-			return
-		case <-ticker.C:
-			s.WriteControl(websocket.PingMessage, nil, time.Now().Add(pulse)) //nolint:errcheck // What is sent next fails as well.
-		}
-	}
+	})
+	return &socket{to}, err
 }
 
 func (s *socket) send(chunk []byte) error {
-	if err := s.SetWriteDeadline(time.Now().Add(stall)); err != nil {
+	if err := s.SetWriteDeadline(time.Now().Add(wire.Stall)); err != nil {
 		return err
 	}
 	return s.WriteMessage(websocket.BinaryMessage, chunk)
 }
 
 func (s *socket) end(err error) {
-	close(s.over)
 	code, reason := websocket.CloseNormalClosure, ""
 	if err != nil {
 		code, reason = websocket.CloseInternalServerErr, "the snapshot is not whole: the member stopped sending it; take it again"
 	}
-	// A client that is left before it has read the end may lose what came before it.
-	if s.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, reason), time.Now().Add(pulse)) == nil {
-		select {
-		case <-s.gone:
-		case <-time.After(pulse):
-		}
-	}
-	s.Close() //nolint:errcheck // Nothing follows.
+	s.End(nil, code, reason)
 }

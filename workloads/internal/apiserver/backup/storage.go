@@ -1,5 +1,5 @@
 // Package backup serves the subresource backup: a GET streams a snapshot of an etcd, and nothing
-// of it is kept but a few KiB.
+// of it is kept but a few KiB; a POST has one stored in the cluster.
 package backup
 
 import (
@@ -19,6 +19,8 @@ import (
 
 	"github.com/critical-service/operator/internal/etcd"
 	"github.com/critical-service/operator/internal/etcd/snapshot"
+	"github.com/critical-service/operator/workloads/internal/apiserver/places"
+	"github.com/critical-service/operator/workloads/internal/apiserver/wire"
 )
 
 // Snapshot is one that a member sends.
@@ -28,6 +30,8 @@ type Snapshot struct {
 	Revision int64
 	// Member is who sends it.
 	Member string
+	// UID is that of the instance.
+	UID types.UID
 }
 
 // Source opens snapshots.
@@ -36,13 +40,27 @@ type Source interface {
 	Open(ctx context.Context, instance types.NamespacedName) (*Snapshot, error)
 }
 
-// Report says how a snapshot that was begun ended; the error is nil if it was sent whole.
-type Report func(ctx context.Context, instance types.NamespacedName, bytes, revision int64, err error)
+// Outcome is how a backup that was begun ended.
+type Outcome struct {
+	Instance types.NamespacedName
+	UID      types.UID
+	// User is who asked for it.
+	User            string
+	Bytes, Revision int64
+	// Err is nil if it was sent whole.
+	Err error
+	// Stored is what became of one that is stored; nil if it was sent.
+	Stored *etcd.BackupResult
+}
+
+// Report is called once for each.
+type Report func(ctx context.Context, outcome *Outcome)
 
 // Storage is the subresource. It keeps no objects.
 type Storage struct {
 	source Source
-	places *places
+	keeper Keeper
+	places *places.Places
 	report Report
 	kind   func() runtime.Object
 	// allow asks for a further right; nil asks for none.
@@ -55,8 +73,8 @@ var (
 )
 
 // New makes the subresource of a kind.
-func New(source Source, report Report, kind func() runtime.Object) *Storage {
-	return &Storage{source: source, places: newPlaces(), report: report, kind: kind}
+func New(source Source, keeper Keeper, free *places.Places, report Report, kind func() runtime.Object) *Storage {
+	return &Storage{source: source, keeper: keeper, places: free, report: report, kind: kind}
 }
 
 // In is the same subresource of a kind in another group, with the same limits. There a further right
@@ -74,18 +92,23 @@ func (s *Storage) New() runtime.Object { return s.kind() }
 func (s *Storage) Destroy() {}
 
 // ConnectMethods are those of HTTP that are served.
-func (s *Storage) ConnectMethods() []string { return []string{http.MethodGet} }
+func (s *Storage) ConnectMethods() []string { return []string{http.MethodGet, http.MethodPost} }
 
 // NewConnectOptions says that there are none.
 func (s *Storage) NewConnectOptions() (options runtime.Object, subpath bool, key string) {
 	return nil, false, ""
 }
 
-// ProducesMIMETypes is what the OpenAPI document says of the answer.
+// ProducesMIMETypes is what the OpenAPI document says of the answer to a GET.
 func (s *Storage) ProducesMIMETypes(string) []string { return []string{contentType} }
 
-// ProducesObject is what the OpenAPI document says of the answer: it is no object.
-func (s *Storage) ProducesObject(string) any { return "" }
+// ProducesObject is what the OpenAPI document says of the answer: that to a GET is no object.
+func (s *Storage) ProducesObject(method string) any {
+	if method == http.MethodPost {
+		return &etcd.BackupResult{}
+	}
+	return ""
+}
 
 // Connect serves one request, which is authorized already.
 func (s *Storage) Connect(ctx context.Context, name string, _ runtime.Object, responder rest.Responder) (http.Handler, error) {
@@ -96,21 +119,27 @@ func (s *Storage) Connect(ctx context.Context, name string, _ runtime.Object, re
 	}
 	instance := types.NamespacedName{Namespace: request.NamespaceValue(ctx), Name: name}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := s.serve(w, r, instance); err != nil {
+		var err error
+		if r.Method == http.MethodPost {
+			err = s.store(w, r, instance, responder)
+		} else {
+			err = s.send(w, r, instance)
+		}
+		if err != nil {
 			responder.Error(err)
 		}
 	}), nil
 }
 
-// serve answers a request. An error is returned only where nothing was answered yet.
-func (s *Storage) serve(w http.ResponseWriter, r *http.Request, instance types.NamespacedName) error {
-	leave, err := s.places.take(instance)
+// send answers a GET. An error is returned only where nothing was answered yet.
+func (s *Storage) send(w http.ResponseWriter, r *http.Request, instance types.NamespacedName) error {
+	leave, err := s.places.Take(instance)
 	if err != nil {
 		return err
 	}
 	defer leave()
 	// The context of a request ends when its connection is upgraded: then the client ends this one.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), longest)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), wire.Longest)
 	defer cancel()
 	upgraded := context.AfterFunc(r.Context(), cancel)
 	opened, err := s.source.Open(ctx, instance)
@@ -133,9 +162,17 @@ func (s *Storage) serve(w http.ResponseWriter, r *http.Request, instance types.N
 	sent, err := stream(to, first, opened, total)
 	audit.AddAuditAnnotations(ctx, auditPrefix+"bytes", strconv.FormatInt(sent, 10), auditPrefix+"revision", strconv.FormatInt(opened.Revision, 10),
 		auditPrefix+"whole", strconv.FormatBool(err == nil))
-	s.report(ctx, instance, sent, opened.Revision, err)
+	s.report(ctx, &Outcome{Instance: instance, UID: opened.UID, User: userOf(ctx), Bytes: sent, Revision: opened.Revision, Err: err})
 	to.end(err)
 	return nil
+}
+
+// userOf is who sent a request.
+func userOf(ctx context.Context) string {
+	if user, known := request.UserFrom(ctx); known {
+		return user.GetName()
+	}
+	return ""
 }
 
 // auditPrefix begins the annotations of an audit event.

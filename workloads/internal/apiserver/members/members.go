@@ -1,4 +1,4 @@
-// Package members reaches the members of an ETCDInstance, for what the API server serves of it.
+// Package members reaches ETCDInstances and their members, for what the API server serves of them.
 package members
 
 import (
@@ -36,6 +36,8 @@ type Members struct {
 	Reader client.Reader
 	// Address is where a member is; nil is by its name in the cluster.
 	Address func(instance *workloadsv1alpha1.ETCDInstance, member string) string
+	// Receives is where a Pod receives a snapshot; nil is by its address.
+	Receives func(pod *corev1.Pod) string
 }
 
 var _ backup.Source = &Members{}
@@ -44,30 +46,40 @@ var _ backup.Source = &Members{}
 
 // Open asks a member for a snapshot that has all that was acknowledged before.
 func (m *Members) Open(ctx context.Context, name types.NamespacedName) (*backup.Snapshot, error) {
-	var instance workloadsv1alpha1.ETCDInstance
-	if err := m.Reader.Get(ctx, name, &instance); err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil, apierrors.NewNotFound(etcd.Resource.GroupResource(), name.Name)
-		}
-		return nil, fmt.Errorf("read ETCDInstance %s: %w", name, err)
+	instance, err := read(ctx, m.Reader, name)
+	if err != nil {
+		return nil, err
 	}
 	candidates := askable(instance.Status.Members)
 	if len(candidates) == 0 {
-		return nil, notReady(&instance)
+		return nil, notReady(instance)
 	}
-	config, err := m.credentials(ctx, &instance)
+	config, err := m.credentials(ctx, instance)
 	if err != nil {
 		return nil, err
 	}
 	var failed []error
 	for _, member := range candidates {
-		opened, err := m.open(ctx, &instance, member, config)
+		opened, err := m.open(ctx, instance, member, config)
 		if err == nil {
 			return opened, nil
 		}
 		failed = append(failed, fmt.Errorf("%s: %w", member, err))
 	}
 	return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("no member of ETCDInstance %s can send a snapshot now: %v", name, errors.Join(failed...)))
+}
+
+// read reads an instance. The error is what a user is shown.
+func read(ctx context.Context, from client.Reader, name types.NamespacedName) (*workloadsv1alpha1.ETCDInstance, error) {
+	instance := &workloadsv1alpha1.ETCDInstance{}
+	err := from.Get(ctx, name, instance)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, apierrors.NewNotFound(etcd.Resource.GroupResource(), name.Name)
+	case err != nil:
+		return nil, fmt.Errorf("read ETCDInstance %s: %w", name, err)
+	}
+	return instance, nil
 }
 
 // askable are the members that can be asked, the leader last: it has enough to do.
@@ -116,7 +128,7 @@ func (m *Members) open(ctx context.Context, instance *workloadsv1alpha1.ETCDInst
 	if err != nil {
 		return nil, errors.Join(err, opened.close())
 	}
-	return &backup.Snapshot{ReadCloser: opened, Revision: revision, Member: member}, nil
+	return &backup.Snapshot{ReadCloser: opened, Revision: revision, Member: member, UID: instance.UID}, nil
 }
 
 // reached is the revision that a member has reached, by a read that counts one key.

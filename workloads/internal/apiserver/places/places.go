@@ -1,4 +1,5 @@
-package backup
+// Package places bounds how many snapshots are under way at once, in either direction.
+package places
 
 import (
 	"fmt"
@@ -16,25 +17,26 @@ const (
 	perNamespace = 4
 	perServer    = 8
 
-	// retryAfter is what a client is asked to wait that finds no place, in seconds.
-	retryAfter = 10
+	// RetryAfter is what a client is asked to wait that finds no place, in seconds.
+	RetryAfter = 10
 )
 
-// places are those that snapshots under way hold.
-type places struct {
+// Places are those that snapshots under way hold.
+type Places struct {
 	mu        sync.Mutex
 	taken     int
 	namespace map[string]int
 	instance  map[types.NamespacedName]int
 }
 
-func newPlaces() *places {
-	return &places{namespace: map[string]int{}, instance: map[types.NamespacedName]int{}}
+// New makes Places that are all free.
+func New() *Places {
+	return &Places{namespace: map[string]int{}, instance: map[types.NamespacedName]int{}}
 }
 
-// take takes a place until the function that it returns is called, once. Without a free place the
+// Take takes a place until the function that it returns is called, once. Without a free place the
 // error is that there are too many requests.
-func (p *places) take(name types.NamespacedName) (func(), error) {
+func (p *Places) Take(name types.NamespacedName) (func(), error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, limit := range []struct {
@@ -46,8 +48,8 @@ func (p *places) take(name types.NamespacedName) (func(), error) {
 		{"server", p.taken, perServer},
 	} {
 		if limit.taken >= limit.most {
-			return nil, apierrors.NewTooManyRequests(fmt.Sprintf("%d snapshots of this %s are under way, and more are not sent at once; retry in %d s",
-				limit.taken, limit.of, retryAfter), retryAfter)
+			return nil, apierrors.NewTooManyRequests(fmt.Sprintf("%d snapshots of this %s are under way, and there are no more at once; retry in %d s",
+				limit.taken, limit.of, RetryAfter), RetryAfter)
 		}
 	}
 	p.add(name, 1)
@@ -59,7 +61,7 @@ func (p *places) take(name types.NamespacedName) (func(), error) {
 }
 
 // add counts a snapshot, and forgets what has none.
-func (p *places) add(name types.NamespacedName, change int) {
+func (p *Places) add(name types.NamespacedName, change int) {
 	p.taken += change
 	if p.namespace[name.Namespace] += change; p.namespace[name.Namespace] == 0 {
 		delete(p.namespace, name.Namespace)

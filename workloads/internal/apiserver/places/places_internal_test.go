@@ -1,4 +1,4 @@
-package backup
+package places
 
 import (
 	"testing"
@@ -27,14 +27,14 @@ func TestHowManySnapshotsAreUnderWayAtOnce(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			places := newPlaces()
+			free := New()
 			var leave []func()
 			for _, name := range test.taken {
-				one, err := places.take(name)
+				one, err := free.Take(name)
 				g.Expect(err).NotTo(HaveOccurred())
 				leave = append(leave, one)
 			}
-			_, err := places.take(named("shop", "a"))
+			_, err := free.Take(named("shop", "a"))
 			if test.says == "" {
 				g.Expect(err).NotTo(HaveOccurred())
 				return
@@ -42,14 +42,14 @@ func TestHowManySnapshotsAreUnderWayAtOnce(t *testing.T) {
 			g.Expect(err).To(MatchError(ContainSubstring(test.says)))
 			seconds, retry := apierrors.SuggestsClientDelay(err)
 			g.Expect(retry).To(BeTrue())
-			g.Expect(seconds).To(Equal(retryAfter))
+			g.Expect(seconds).To(Equal(RetryAfter))
 
 			for _, one := range leave {
 				one()
 			}
-			g.Expect(places.taken).To(BeZero())
-			g.Expect(places.namespace).To(BeEmpty(), "nothing is remembered of those that are over")
-			g.Expect(places.instance).To(BeEmpty())
+			g.Expect(free.taken).To(BeZero())
+			g.Expect(free.namespace).To(BeEmpty(), "nothing is remembered of those that are over")
+			g.Expect(free.instance).To(BeEmpty())
 		})
 	}
 }
