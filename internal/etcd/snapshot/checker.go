@@ -82,7 +82,7 @@ func (c *Checker) Total() int64 {
 	return 0
 }
 
-// Digest is the SHA-256 at the end of the snapshot, by which one snapshot is told from another.
+// Digest is the SHA-256 at the end of the snapshot, by which one snapshot differs from another.
 func (c *Checker) Digest() []byte { return bytes.Clone(c.last) }
 
 // Verdict is nil for a snapshot that is whole, a CutError or a DamagedError. Nothing must be

@@ -115,7 +115,7 @@ func TestWhatCannotBeCarriedOut(t *testing.T) {
 	}
 }
 
-// Whoever has no API server of backups gets a sentence, and not a failed handshake alone.
+// A user without an API server of backups gets a sentence, and not a failed handshake alone.
 func TestABackupThatNoServerServes(t *testing.T) {
 	g := NewWithT(t)
 	_, exit, _, errOut := against(t, http.StatusNotFound, "404 page not found", "-backup", "-name", "x")

@@ -46,7 +46,7 @@ func TestOpenAPIDescribesIt(t *testing.T) {
 	w.Eventually(described("/openapi/v2")).Should(And(ContainSubstring(path), ContainSubstring("BackupResult")))
 }
 
-// A server that is down must be told from one that was withdrawn: as long as the APIService is
+// A server that is down must be distinguished from one that was withdrawn: as long as the APIService is
 // there, discovery is incomplete, and the namespace controller deletes no namespace.
 func TestDiscoveryFailsWhileItIsDown(t *testing.T) {
 	w := serving(t)

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -118,6 +120,13 @@ func TestASnapshotIsRestored(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(answer).To(HaveHTTPStatus(http.StatusOK))
 		g.Expect(statusOf(t, answer).Message).To(ContainSubstring("ETCDInstance shop/waiting has received a snapshot of"))
+		g.Expect(bytes.Equal(next(g, got).content, whole)).To(BeTrue())
+	})
+	t.Run("by kubectl alone", func(t *testing.T) {
+		g := NewWithT(t)
+		file := filepath.Join(t.TempDir(), "s.db")
+		g.Expect(os.WriteFile(file, whole, 0o600)).To(Succeed())
+		g.Expect(w.kubectl("restorer", "", "create", "--raw", restoreURL, "-f", file)).To(ContainSubstring("has received a snapshot of"))
 		g.Expect(bytes.Equal(next(g, got).content, whole)).To(BeTrue())
 	})
 	t.Run("that takes longer than any other request may", func(t *testing.T) {

@@ -38,8 +38,8 @@ var APIServiceKind = schema.GroupVersionKind{Group: "apiregistration.k8s.io", Ve
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=appconfigs.mycrd.com,verbs=get;list;watch
 
 // Trust keeps the caBundle of our APIServices what it has to be: the certificate that is served is
-// that of the webhook, on the same Service. Who is trusted to convert is trusted here, whoever made
-// the certificate: this operator, OLM or cert-manager.
+// that of the webhook, on the same Service. Who is trusted to convert is trusted here, however
+// the certificate was made: this operator, OLM or cert-manager.
 type Trust struct {
 	options TrustOptions
 	cluster cluster.Cluster

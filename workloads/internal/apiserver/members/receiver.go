@@ -21,6 +21,7 @@ import (
 	"github.com/critical-service/operator/internal/etcd"
 	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/internal/apiserver/restore"
+	"github.com/critical-service/operator/workloads/internal/transfer"
 )
 
 const (
@@ -44,7 +45,7 @@ func (m *Members) Receiver(ctx context.Context, name types.NamespacedName) (rest
 		return nil, takesNone(instance, reason)
 	}
 	var pod corev1.Pod
-	key := types.NamespacedName{Namespace: instance.Namespace, Name: instance.Name + "-restore"}
+	key := types.NamespacedName{Namespace: instance.Namespace, Name: instance.RestorePodName()}
 	if err := m.Reader.Get(ctx, key, &pod); err != nil && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("read Pod %s: %w", key, err)
 	}
@@ -55,7 +56,7 @@ func (m *Members) Receiver(ctx context.Context, name types.NamespacedName) (rest
 	if err != nil {
 		return nil, err
 	}
-	url := instance.Scheme() + "://" + m.receiver(&pod) + "/snapshot"
+	url := instance.Scheme() + "://" + m.receiver(&pod) + transfer.Path
 	return func(ctx context.Context, snapshot io.Reader) error { return send(ctx, url, config, instance, snapshot) }, nil
 }
 
