@@ -59,7 +59,7 @@ func (w *world) kubectl(as, input string, arguments ...string) string {
 	if as != "" {
 		arguments = append(arguments, "--as", as)
 	}
-	command := exec.CommandContext(w.t.Context(), filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), arguments...) //nolint:gosec // It is a test's own.
+	command := exec.CommandContext(w.t.Context(), filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), arguments...)
 	command.Stdin = strings.NewReader(input)
 	output, _ := command.CombinedOutput()
 	return string(output)

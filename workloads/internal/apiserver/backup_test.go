@@ -87,7 +87,7 @@ type paced struct {
 func (p *paced) Write(chunk []byte) (int, error) {
 	p.taken += len(chunk)
 	due := time.Duration(float64(p.over) * float64(p.taken) / dataSize)
-	time.Sleep(time.Until(p.began.Add(due)))
+	<-time.After(time.Until(p.began.Add(due)))
 	return p.Writer.Write(chunk)
 }
 

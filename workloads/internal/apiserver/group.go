@@ -85,7 +85,14 @@ var (
 	_ rest.SingularNameProvider = parent{}
 )
 
-func (parent) New() runtime.Object     { return &Parent{} }
-func (parent) Destroy()                {}
-func (parent) NamespaceScoped() bool   { return true }
+// New is an empty object.
+func (parent) New() runtime.Object { return &Parent{} }
+
+// Destroy has nothing to clean up.
+func (parent) Destroy() {}
+
+// NamespaceScoped says that the objects live in namespaces.
+func (parent) NamespaceScoped() bool { return true }
+
+// GetSingularName is the name of one object.
 func (parent) GetSingularName() string { return "etcdinstance" }

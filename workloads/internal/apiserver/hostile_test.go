@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -167,9 +168,7 @@ func TestAnAPIServerWithoutOurAuthority(t *testing.T) {
 		w.Expect(cluster.Client.Get(t.Context(), client.ObjectKeyFromObject(object), object)).To(Succeed())
 		spec, _, _ := unstructured.NestedMap(object.Object, "spec")
 		delete(spec, "caBundle")
-		for name, value := range with {
-			spec[name] = value
-		}
+		maps.Copy(spec, with)
 		w.Expect(unstructured.SetNestedMap(object.Object, spec, "spec")).To(Succeed())
 		w.Expect(cluster.Client.Update(t.Context(), object)).To(Succeed())
 	}

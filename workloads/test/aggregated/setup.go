@@ -36,9 +36,14 @@ import (
 const (
 	// Service is by whose name the server has its certificate.
 	Service = operator.Name + "-webhook"
-	// Namespace and Instance are the ETCDInstance behind which there is an etcd. Deploying is one
-	// without members, and Waiting one that waits for a snapshot.
-	Namespace, Instance, Deploying, Waiting = "shop", "my-super-etcd", "young", "waiting"
+	// Namespace has the ETCDInstances.
+	Namespace = "shop"
+	// Instance is one behind which there is an etcd.
+	Instance = "my-super-etcd"
+	// Deploying is one without members.
+	Deploying = "young"
+	// Waiting is one that waits for a snapshot.
+	Waiting = "waiting"
 
 	mebibyte = 1 << 20
 )
@@ -99,7 +104,7 @@ func (s *Setup) startMember(ctx context.Context, mebibytes int) error {
 		return err
 	}
 	s.Endpoint = "http://" + at
-	command := exec.Command(filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "etcd"), //nolint:gosec,noctx // It ends with this process.
+	command := exec.Command(filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "etcd"), //nolint:noctx // It ends with this process.
 		"--data-dir", filepath.Join(s.Folder, "etcd"), "--unsafe-no-fsync", "--logger=zap", "--log-level=error",
 		"--quota-backend-bytes", strconv.Itoa(8<<30), "--snapshot-count", "100",
 		"--listen-client-urls", s.Endpoint, "--advertise-client-urls", s.Endpoint,
@@ -113,7 +118,7 @@ func (s *Setup) startMember(ctx context.Context, mebibytes int) error {
 	if err != nil {
 		return err
 	}
-	defer connection.Close() //nolint:errcheck // What was put was answered.
+	defer connection.Close()
 	value := make([]byte, mebibyte)
 	for number := range mebibytes {
 		if _, err := rand.Read(value); err != nil {

@@ -146,7 +146,7 @@ func (s *Storage) send(w http.ResponseWriter, r *http.Request, instance types.Na
 	if err != nil {
 		return err
 	}
-	defer opened.Close() //nolint:errcheck // Whether it is whole was seen at its end.
+	defer opened.Close()
 	first, total, err := begin(opened)
 	if err != nil {
 		return apierrors.NewServiceUnavailable(fmt.Sprintf("member %s of ETCDInstance %s began no snapshot: %v; retry", opened.Member, instance, err))
@@ -201,11 +201,11 @@ func stream(to sink, first []byte, from io.Reader, total int64) (int64, error) {
 		read, err := from.Read(buffer)
 		chunk = buffer[:read]
 		switch {
-		case err == io.EOF && read == 0 && total > 0 && sent != total: //nolint:errorlint // Readers return it as it is.
+		case err == io.EOF && read == 0 && total > 0 && sent != total:
 			return sent, fmt.Errorf("the member sent %d of %d bytes", sent, total)
-		case err == io.EOF && read == 0: //nolint:errorlint // Readers return it as it is.
+		case err == io.EOF && read == 0:
 			return sent, nil
-		case err != nil && err != io.EOF: //nolint:errorlint // Readers return it as it is.
+		case err != nil && err != io.EOF:
 			return sent, fmt.Errorf("receive from the member: %w", err)
 		}
 	}

@@ -138,7 +138,8 @@ func TestTwoRequestsDoNotTakeEachOthersAnswer(t *testing.T) {
 	conflicts := 0
 	to := builder(t, running()).WithInterceptorFuncs(interceptor.Funcs{
 		Patch: func(ctx context.Context, to client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
-			if conflicts++; conflicts == 1 {
+			conflicts++
+			if conflicts == 1 {
 				other := running()
 				if err := to.Get(ctx, named, other); err != nil {
 					return err

@@ -107,7 +107,7 @@ func send(ctx context.Context, url string, config *tls.Config, instance *workloa
 	if err != nil {
 		return didNotTake(instance, err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // It is only read.
+	defer answer.Body.Close()
 	if answer.StatusCode/100 == 2 {
 		return nil
 	}

@@ -28,7 +28,7 @@ func (j *judge) Read(p []byte) (int, error) {
 	}
 	j.checker.Write(p[:read]) //nolint:errcheck // It never fails.
 	size, total := j.checker.Size(), j.checker.Total()
-	if err == io.EOF || size >= snapshot.HeaderSize && size > total { //nolint:errorlint // Readers return it as it is.
+	if err == io.EOF || size >= snapshot.HeaderSize && size > total {
 		j.err = j.checker.Verdict()
 		j.whole = j.err == nil
 	} else {

@@ -57,11 +57,11 @@ func listen(from *websocket.Conn, to *io.PipeWriter) {
 	for {
 		size, err := next(from, chunk)
 		if err != nil {
-			to.CloseWithError(fmt.Errorf("the connection to the client was lost: %w", err)) //nolint:errcheck // It never fails.
+			to.CloseWithError(fmt.Errorf("the connection to the client was lost: %w", err))
 			return
 		}
 		if size == 0 {
-			to.Close() //nolint:errcheck // It never fails.
+			to.Close()
 			// From here on the client waits, and its signs of life are all that it sends.
 			from.SetPongHandler(func(string) error { return from.SetReadDeadline(time.Now().Add(wire.Stall)) })
 			continue
@@ -91,7 +91,7 @@ func (s *socket) end(status *metav1.Status, err error) {
 	if err != nil {
 		status = responsewriters.ErrorToAPIStatus(err)
 	}
-	s.PipeReader.Close() //nolint:errcheck // It never fails.
+	s.PipeReader.Close()
 	text, err := json.Marshal(status)
 	if err != nil {
 		text = []byte("{}")

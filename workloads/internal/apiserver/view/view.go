@@ -51,7 +51,7 @@ var (
 	_ rest.Getter               = &Storage{}
 	_ rest.Lister               = &Storage{}
 	_ rest.Watcher              = &Storage{}
-	_ rest.Creater              = &Storage{}
+	_ rest.Creater              = &Storage{} //nolint:misspell // The library's spelling.
 	_ rest.Patcher              = &Storage{}
 	_ rest.GracefulDeleter      = &Storage{}
 )

@@ -69,7 +69,7 @@ func (s *Socket) beat() {
 // End sends a last message of text, if there is one, and closes the connection with a reason. A
 // client that is left before it has read the end may lose what came before it.
 func (s *Socket) End(text []byte, code int, reason string) {
-	defer s.Close() //nolint:errcheck // Nothing follows.
+	defer s.Close()
 	close(s.over)
 	deadline := time.Now().Add(pulse)
 	if text != nil && errors.Join(s.SetWriteDeadline(deadline), s.WriteMessage(websocket.TextMessage, text)) != nil {

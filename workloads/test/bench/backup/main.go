@@ -132,7 +132,8 @@ func serve(ctx context.Context, cluster *testenv.Cluster, setup *aggregated.Setu
 	if err != nil {
 		return nil, err
 	}
-	server, err := process.Launch(os.Args[0], kubeconfig, operator.Namespace, process.AsOperator, environment)
+	// As config/manager has it: a collection of garbage costs little here, and keeps the memory low.
+	server, err := process.Launch(os.Args[0], kubeconfig, operator.Namespace, process.AsOperator, environment, "GOGC=50", "GOMEMLIMIT=512MiB")
 	if err != nil {
 		return nil, err
 	}
