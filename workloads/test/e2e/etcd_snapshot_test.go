@@ -38,10 +38,10 @@ func (w *world) etcdTLSClient(e *workloadsv1alpha1.ETCDInstance) *clientv3.Clien
 	w.Expect(trusted.AppendCertsFromPEM(secret.Data[workloadsv1alpha1.KeyCA])).To(BeTrue())
 	name := e.Name + "." + e.Namespace + ".svc"
 	made, err := clientv3.New(clientv3.Config{
-		Endpoints: []string{fmt.Sprintf("https://%s:%d", name, workloadsv1alpha1.PortClient)},
+		Endpoints: []string{"https://" + at(name, workloadsv1alpha1.PortClient)},
 		TLS:       &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: trusted, MinVersion: tls.VersionTLS12},
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "tcp", fmt.Sprintf("%s:%d", service.Spec.ClusterIP, workloadsv1alpha1.PortClient))
+			return (&net.Dialer{}).DialContext(ctx, "tcp", at(service.Spec.ClusterIP, workloadsv1alpha1.PortClient))
 		})}, DialTimeout: 5 * time.Second, DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 5 * time.Second, Logger: zap.NewNop(),
 	})
 	w.Expect(err).NotTo(HaveOccurred())
@@ -136,7 +136,7 @@ func (w *world) etcdUpload(e *workloadsv1alpha1.ETCDInstance, path string) {
 		file, err := os.Open(path)
 		g.Expect(err).NotTo(HaveOccurred())
 		defer func() { _ = file.Close() }()
-		request, err := http.NewRequestWithContext(w.ctx, http.MethodPost, fmt.Sprintf("http://%s:%d/snapshot", pod.Status.PodIP, workloadsv1alpha1.PortRestore), file)
+		request, err := http.NewRequestWithContext(w.ctx, http.MethodPost, "http://"+at(pod.Status.PodIP, workloadsv1alpha1.PortRestore)+"/snapshot", file)
 		g.Expect(err).NotTo(HaveOccurred())
 		answer, err := http.DefaultClient.Do(request)
 		g.Expect(err).NotTo(HaveOccurred())

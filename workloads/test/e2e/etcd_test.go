@@ -6,9 +6,11 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -49,13 +51,16 @@ func (w *world) etcdRuns(e *workloadsv1alpha1.ETCDInstance, members int32) {
 	}).WithTimeout(etcdSlow).Should(Succeed())
 }
 
+// at is an address.
+func at(host string, port int32) string { return net.JoinHostPort(host, strconv.Itoa(int(port))) }
+
 // etcdClient is a client of an ETCDInstance without TLS.
 func (w *world) etcdClient(e *workloadsv1alpha1.ETCDInstance) *clientv3.Client {
 	w.t.Helper()
 	service := &corev1.Service{ObjectMeta: w.named(e.Name)}
 	w.exists(service)
 	made, err := clientv3.New(clientv3.Config{
-		Endpoints: []string{fmt.Sprintf("http://%s:%d", service.Spec.ClusterIP, workloadsv1alpha1.PortClient)}, DialTimeout: 5 * time.Second, DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 5 * time.Second, Logger: zap.NewNop(),
+		Endpoints: []string{"http://" + at(service.Spec.ClusterIP, workloadsv1alpha1.PortClient)}, DialTimeout: 5 * time.Second, DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 5 * time.Second, Logger: zap.NewNop(),
 	})
 	w.Expect(err).NotTo(HaveOccurred())
 	w.t.Cleanup(func() { _ = made.Close() })
