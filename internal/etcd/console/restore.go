@@ -75,7 +75,7 @@ func (c Console) upload(ctx context.Context, client *remote.Client, r *Restorati
 	if err != nil {
 		return err
 	}
-	defer file.Close() //nolint:errcheck // It is only read.
+	defer file.Close()
 	progress := newProgress(c.ErrOut)
 	err = client.Restore(ctx, r.Instance, file, contents.Bytes, progress.report)
 	progress.end()

@@ -25,7 +25,7 @@ func (c *Client) Restore(ctx context.Context, name types.NamespacedName, from io
 	if err != nil {
 		return err
 	}
-	defer connection.Close() //nolint:errcheck // What counts is the answer.
+	defer connection.Close()
 	defer context.AfterFunc(ctx, func() { connection.Close() })()
 	answered := make(chan error, 1)
 	go func() { answered <- answer(connection) }()
@@ -53,7 +53,7 @@ func send(connection *websocket.Conn, from io.Reader, total int64, passed Passed
 	chunk, sent := make([]byte, etcd.Chunk), int64(0)
 	for {
 		read, err := io.ReadFull(from, chunk)
-		if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) { //nolint:errorlint // Readers return it as it is.
+		if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return fmt.Errorf("read the snapshot: %w", err)
 		}
 		if err := errors.Join(connection.SetWriteDeadline(time.Now().Add(patience)), connection.WriteMessage(websocket.BinaryMessage, chunk[:read])); err != nil {

@@ -45,7 +45,7 @@ func (c *Client) Backup(ctx context.Context, name types.NamespacedName, to io.Wr
 	if err != nil {
 		return nil, err
 	}
-	defer connection.Close() //nolint:errcheck // What was read has been judged.
+	defer connection.Close()
 	defer context.AfterFunc(ctx, func() { connection.Close() })()
 	checker := snapshot.NewChecker()
 	failed := receive(connection, func(chunk []byte) error {

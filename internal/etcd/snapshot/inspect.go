@@ -49,7 +49,7 @@ func Inspect(name string) (*Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close() //nolint:errcheck // It is only read.
+	defer file.Close()
 	checker, err := Verify(file)
 	if err != nil {
 		return nil, err
