@@ -21,7 +21,7 @@ import (
 // Restore sends a snapshot to an instance that waits for it. Only if there is no error has it been
 // received whole.
 func (c *Client) Restore(ctx context.Context, name types.NamespacedName, from io.Reader, total int64, passed Passed) error {
-	connection, _, err := c.open(ctx, name, etcd.Restore)
+	connection, _, err := c.open(ctx, name, etcd.Restore) //nolint:bodyclose // It is closed there.
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ type Passed func(passed, total int64)
 // Backup writes a snapshot of an instance. Only if there is no error is it whole, and has been
 // verified to be.
 func (c *Client) Backup(ctx context.Context, name types.NamespacedName, to io.Writer, passed Passed) (*Taken, error) {
-	connection, answer, err := c.open(ctx, name, etcd.Backup)
+	connection, answer, err := c.open(ctx, name, etcd.Backup) //nolint:bodyclose // It is closed there.
 	if err != nil {
 		return nil, err
 	}

@@ -32,13 +32,13 @@ func run(t *testing.T, arguments ...string) (out, errOut string, err error) {
 }
 
 // serve is an API server with one answer, and what it was asked.
-func serve(t *testing.T, answer string) (url string, asked *http.Request, sent *map[string]any) {
+func serve(t *testing.T, answer string) (url string, asked *http.Request, sent map[string]any) {
 	t.Helper()
-	asked, sent = &http.Request{}, &map[string]any{}
+	asked, sent = &http.Request{}, map[string]any{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		*asked = *r
 		if body, _ := io.ReadAll(r.Body); len(body) > 0 {
-			_ = json.Unmarshal(body, sent)
+			_ = json.Unmarshal(body, &sent)
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(answer))
@@ -80,7 +80,7 @@ func TestWhatIsAskedOfTheAPIServer(t *testing.T) {
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(asked.Method + " " + asked.URL.Path).To(Equal(test.asked))
 			if test.spec != nil {
-				g.Expect((*sent)["spec"]).To(Equal(test.spec))
+				g.Expect(sent["spec"]).To(Equal(test.spec))
 			}
 			g.Expect(out).To(Equal(test.out))
 		})
