@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 # shellcheck source=hack/cluster.sh
 source hack/cluster.sh
 
-need_programs psql:postgresql-client mariadb:mariadb-client npm:npm
+need_programs psql:postgresql-client mariadb:mariadb-client npm:npm curl:curl
 use_cluster
 # The scenarios type what the documents say.
 export E2E_KUBECTL=$kubectl

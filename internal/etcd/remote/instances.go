@@ -40,8 +40,9 @@ type Spec struct {
 	Replicas *int64
 	// TLS is whether they are reached over TLS.
 	TLS bool
-	// Storage is the size of the volume of each member; empty is no volume.
-	Storage string
+	// Storage is the size of the volume of each member; empty is no volume. StorageClass is that of
+	// the volume; empty is the cluster's default.
+	Storage, StorageClass string
 	// Image is that of the members.
 	Image string
 	// From is the instance with whose data it begins, and Upload is that it waits for a snapshot.
@@ -57,8 +58,12 @@ func (s *Spec) fields() map[string]any {
 	if s.TLS {
 		fields["with_tls_bundle"] = true
 	}
-	if s.Storage != "" {
-		fields["storage"] = map[string]any{"size": s.Storage}
+	if s.Storage != "" || s.StorageClass != "" {
+		storage := map[string]any{"size": s.Storage}
+		if s.StorageClass != "" {
+			storage["storageClassName"] = s.StorageClass
+		}
+		fields["storage"] = storage
 	}
 	if s.Image != "" {
 		fields["image"] = s.Image

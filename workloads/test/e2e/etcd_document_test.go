@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/critical-service/operator/internal/etcd/snapshot"
 	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
@@ -67,24 +69,72 @@ func TestAnETCDInstanceByTheDocument(t *testing.T) {
 	put, err := w.etcdClient(instance).Put(w.ctx, "key", "value")
 	w.Expect(err).NotTo(HaveOccurred())
 	path := "/apis/" + documentGroup + "/v1alpha1/namespaces/" + w.namespace + "/etcdinstances/my-super-etcd/backup"
-	raw, err := exec.CommandContext(w.ctx, kubectl, "get", "--raw", path, "--kubeconfig="+w.Kubeconfig).Output()
-	w.Expect(err).NotTo(HaveOccurred())
-	w.holdsRevision(raw, put.Header.Revision)
+	file = filepath.Join(t.TempDir(), "s.db")
+	curled, err := exec.CommandContext(w.ctx, "curl", "--fail-with-body", "--silent", "--show-error", "--output", file, w.proxy()+path).CombinedOutput()
+	w.Expect(err).NotTo(HaveOccurred(), string(curled))
+	w.holdsRevision(file, put.Header.Revision)
 	out, said := w.cli("-backup", "-name", "my-super-etcd")
 	w.Expect(said).To(ContainSubstring("this is a backup for " + w.namespace + "/my-super-etcd"))
-	w.holdsRevision([]byte(out), put.Header.Revision)
+	w.Expect(os.WriteFile(file, []byte(out), 0o600)).To(Succeed())
+	w.holdsRevision(file, put.Header.Revision)
 
+	w.etcdMoves(instance)
 	out, _ = w.cli("-delete", "-name", "my-super-etcd")
 	w.Expect(out).To(Equal("etcdinstance/my-super-etcd deleted\n"))
 	w.gone(instance)
 }
 
-// holdsRevision checks that a snapshot is whole, and has at least a revision.
-func (w *world) holdsRevision(content []byte, revision int64) {
+// holdsRevision checks a snapshot.
+func (w *world) holdsRevision(file string, revision int64) {
 	w.t.Helper()
-	name := filepath.Join(w.t.TempDir(), "s.db")
-	w.Expect(os.WriteFile(name, content, 0o600)).To(Succeed())
-	contents, err := snapshot.Inspect(name)
+	contents, err := snapshot.Inspect(file)
 	w.Expect(err).NotTo(HaveOccurred())
 	w.Expect(contents.Revision).To(BeNumerically(">=", revision))
+}
+
+// proxy is the address of a `kubectl proxy`, as the document has it.
+func (w *world) proxy() string {
+	w.t.Helper()
+	command := exec.CommandContext(w.ctx, kubectl, "proxy", "--port=0", "--kubeconfig="+w.Kubeconfig)
+	out, err := command.StdoutPipe()
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(command.Start()).To(Succeed())
+	w.t.Cleanup(func() { _, _ = command.Process.Kill(), command.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	w.Expect(err).NotTo(HaveOccurred())
+	_, address, isServing := strings.Cut(strings.TrimSpace(line), "Starting to serve on ")
+	w.Expect(isServing).To(BeTrue(), line)
+	return "http://" + address
+}
+
+// etcdMoves takes a backup under load by the plugin, and restores a second instance from it.
+func (w *world) etcdMoves(from *workloadsv1alpha1.ETCDInstance) {
+	w.t.Helper()
+	client := w.etcdClient(from)
+	stop := w.etcdWrites(client)
+	w.Eventually(func(g Gomega) int64 {
+		written, err := client.Get(w.ctx, "key-", clientv3.WithPrefix(), clientv3.WithCountOnly())
+		g.Expect(err).NotTo(HaveOccurred())
+		return written.Count
+	}).Should(BeNumerically(">", 100))
+	file := filepath.Join(w.t.TempDir(), "s.db")
+	w.plugin("etcd", "backup", from.Name, "--file", file)
+	contents, err := snapshot.Inspect(file)
+	w.Expect(err).NotTo(HaveOccurred())
+	acknowledged := stop()
+
+	storage := w.etcdVolumes(1)
+	w.Expect(w.plugin("etcd", "restore", "my-new-etcd", "--file", file, "--storage", storage.Size, "--storage-class", *storage.StorageClassName)).
+		To(ContainSubstring("etcdinstance/my-new-etcd restored\n"))
+	restored := &workloadsv1alpha1.ETCDInstance{ObjectMeta: w.named("my-new-etcd")}
+	w.etcdRuns(restored, 1)
+	w.etcdHolds(w.etcdClient(restored), acknowledged, contents.Revision)
+}
+
+// plugin is what `kubectl critsvc` prints, in the scenario's namespace.
+func (w *world) plugin(arguments ...string) string {
+	w.t.Helper()
+	output, err := exec.CommandContext(w.ctx, plugin, append(arguments, "--kubeconfig="+w.Kubeconfig, "--namespace="+w.namespace)...).CombinedOutput()
+	w.Expect(err).NotTo(HaveOccurred(), string(output))
+	return string(output)
 }

@@ -84,6 +84,7 @@ func addSpec(command *cobra.Command, spec *remote.Spec, replicas *int64) {
 	command.Flags().Int64Var(replicas, "replicas", *replicas, "How many members it has, 1 to 9")
 	command.Flags().BoolVar(&spec.TLS, "enable-tls", false, "Reach members and clients over TLS")
 	command.Flags().StringVar(&spec.Storage, "storage", "", "The size of the volume of each member, for example 1Gi; none by default")
+	command.Flags().StringVar(&spec.StorageClass, "storage-class", "", "The StorageClass of these volumes; the cluster's default by default")
 	command.Flags().StringVar(&spec.Image, "image", "", "The image of the members; the operator's by default")
 	command.Flags().StringVar(&spec.From, "from", "", "Begin with the data of another ETCDInstance of the namespace")
 }

@@ -60,9 +60,9 @@ func TestWhatIsAskedOfTheAPIServer(t *testing.T) {
 	}{
 		"the defaults are left to the operator": {[]string{"create", "e"}, one, "POST /apis/mycrd.com/v1alpha1/namespaces/shop/etcdinstances", map[string]any{}, "etcdinstance/e created\n"},
 		"what is wanted is sent": {
-			[]string{"create", "e", "--replicas=3", "--enable-tls", "--storage=1Gi", "--from=other"}, one,
+			[]string{"create", "e", "--replicas=3", "--enable-tls", "--storage=1Gi", "--storage-class=fast", "--from=other"}, one,
 			"POST /apis/mycrd.com/v1alpha1/namespaces/shop/etcdinstances",
-			map[string]any{"replicas": 3.0, "with_tls_bundle": true, "storage": map[string]any{"size": "1Gi"}, "restore": map[string]any{"fromInstance": "other"}},
+			map[string]any{"replicas": 3.0, "with_tls_bundle": true, "storage": map[string]any{"size": "1Gi", "storageClassName": "fast"}, "restore": map[string]any{"fromInstance": "other"}},
 			"etcdinstance/e created\n",
 		},
 		"a deletion": {[]string{"delete", "e"}, `{"kind":"Status","apiVersion":"v1","status":"Success"}`, "DELETE /apis/mycrd.com/v1alpha1/namespaces/shop/etcdinstances/e", nil, "etcdinstance/e deleted\n"},
