@@ -25,6 +25,8 @@ import (
 const (
 	// timeout is how long a member is waited for.
 	timeout = 5 * time.Second
+	// tryTimeout is how long one is waited for that another one can stand in for.
+	tryTimeout = 2 * time.Second
 	// maxAnswer is how many bytes of an answer are read: what answers may be a stranger.
 	maxAnswer = 1 << 20
 	// maxText keeps what members say of themselves short.
@@ -47,7 +49,7 @@ type Etcd interface {
 	// Look asks each member for itself, and the leader for the list of all. What does not answer
 	// in time is left out.
 	Look(ctx context.Context, members []Address) decide.Cluster
-	// Change changes a cluster through one of its members.
+	// Change changes a cluster through the first of its members that answers and can take it.
 	Change(ctx context.Context, members []Address, change *decide.Change) error
 }
 
@@ -166,38 +168,53 @@ func alarmsOf(listed []*etcdserverpb.AlarmMember) []decide.Alarm {
 
 func id(number uint64) string { return strconv.FormatUint(number, 16) }
 
-// Change implements Etcd. Leadership is moved by the leader alone, so that each member is asked
-// until one does it.
+// Change implements Etcd. It is sent once, over a connection by which a member that can take it has
+// just answered: what was not answered in time may have been done, and is not sent to another one.
 func (Client) Change(ctx context.Context, members []Address, change *decide.Change) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
-	defer cancel()
-	err := errors.New("no member is known")
-	for i := range members {
-		if err = through(ctx, &members[i], change); err == nil {
-			return nil
-		}
-		if change.Kind != decide.MoveLeader {
-			// What one member of a quorum refuses, the others refuse as well, and what was not
-			// answered may have been done.
-			return err
-		}
-	}
-	return err
-}
-
-func through(ctx context.Context, member *Address, change *decide.Change) error {
-	var number uint64
+	number := uint64(0)
 	if change.ID != "" {
 		var err error
 		if number, err = strconv.ParseUint(change.ID, 16, 64); err != nil {
 			return fmt.Errorf("read the ID of member %q: %w", change.Name, err)
 		}
 	}
+	err := errors.New("no member answers that can take it")
+	for i := range members {
+		isSent, failed := through(ctx, &members[i], change, number)
+		if isSent {
+			return failed
+		}
+		if failed != nil {
+			err = fmt.Errorf("ask member %q: %w", members[i].Name, failed)
+		}
+	}
+	return err
+}
+
+// through sends a change to one member, if that answers and can take it.
+func through(ctx context.Context, member *Address, change *decide.Change, number uint64) (isSent bool, err error) {
 	client, err := dial(ctx, member)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer func() { _ = client.Close() }()
+	once, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	status, err := client.Status(once, member.URL)
+	if err != nil {
+		return false, err
+	}
+	answer := answerOf(status)
+	if answer.Learner || answer.Leader == "" || change.Kind == decide.MoveLeader && answer.Leader != answer.ID {
+		return false, nil // Leadership is moved by the leader alone, and learners change nothing.
+	}
+	return true, send(ctx, client, change, number)
+}
+
+func send(ctx context.Context, client *clientv3.Client, change *decide.Change, number uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
+	defer cancel()
+	var err error
 	switch change.Kind {
 	case decide.AddLearner:
 		_, err = client.MemberAddAsLearner(ctx, []string{change.PeerURL})
