@@ -3,6 +3,7 @@ package live_test
 import (
 	"context"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -22,6 +23,7 @@ type stub struct {
 	etcdserverpb.UnimplementedClusterServer
 	leads, learns bool
 	fails         error
+	listed        []*etcdserverpb.Member
 	asked         atomic.Int32
 }
 
@@ -31,6 +33,14 @@ func (s *stub) Status(context.Context, *etcdserverpb.StatusRequest) (*etcdserver
 		answer.Leader = 1
 	}
 	return answer, nil
+}
+
+func (s *stub) MemberList(context.Context, *etcdserverpb.MemberListRequest) (*etcdserverpb.MemberListResponse, error) {
+	return &etcdserverpb.MemberListResponse{Members: s.listed}, nil
+}
+
+func (s *stub) Alarm(context.Context, *etcdserverpb.AlarmRequest) (*etcdserverpb.AlarmResponse, error) {
+	return &etcdserverpb.AlarmResponse{}, nil
 }
 
 func (s *stub) MoveLeader(context.Context, *etcdserverpb.MoveLeaderRequest) (*etcdserverpb.MoveLeaderResponse, error) {
@@ -53,7 +63,7 @@ func listens(t *testing.T) net.Listener {
 }
 
 func addressOf(at net.Listener) live.Address {
-	return live.Address{Name: "etcd", URL: "http://etcd.shop.svc:2379", At: at.Addr().String()}
+	return live.Address{Name: "etcd-0", URL: "http://etcd-0.etcd-peers.shop.svc:2379", At: at.Addr().String()}
 }
 
 func (s *stub) address(t *testing.T) live.Address {
@@ -104,5 +114,23 @@ func TestAMemberThatIsNotReachedBlocksNoChange(t *testing.T) {
 	}
 	g.Expect(leader.asked.Load()).To(BeEquivalentTo(2))
 	err := live.Client{}.Change(t.Context(), members[:1], &decide.Change{Kind: decide.AddLearner, Name: "etcd-2", PeerURL: "http://etcd-2:2380"})
-	g.Expect(err).To(MatchError(ContainSubstring(`ask member "etcd"`)))
+	g.Expect(err).To(MatchError(ContainSubstring(`ask member "etcd-0"`)))
+}
+
+// A status with a name that is empty, too long or there twice would be refused, with all else in it.
+func TestEachMemberIsListedByAnotherNameThatFits(t *testing.T) {
+	g := NewWithT(t)
+	member := &stub{leads: true}
+	for i, at := range []string{
+		"http://etcd-0.etcd-peers.shop.svc:2380", "http://etcd-0.etcd-peers.shop.svc:9999", "http://10.0.0.1:2380", "http://10.0.0.2:2380", "http://[fd00::1]:2380",
+		"http://etcd-1.elsewhere.svc:2380", "http://" + strings.Repeat("a", 64) + ".etcd-peers.shop.svc:2380", "http://.etcd-peers.shop.svc:2380", "::", "http://a.b.etcd-peers.shop.svc:2380",
+	} {
+		member.listed = append(member.listed, &etcdserverpb.Member{ID: uint64(i + 1), PeerURLs: []string{at}}) //nolint:gosec // It is small.
+	}
+	member.listed = append(member.listed, &etcdserverpb.Member{ID: 11}, &etcdserverpb.Member{ID: 12, PeerURLs: []string{"http://10.0.0.3:2380", "http://etcd-2.etcd-peers.shop.svc:2380"}})
+	var names []string
+	for _, listed := range (live.Client{}).Look(t.Context(), []live.Address{member.address(t)}).Members {
+		names = append(names, listed.Name)
+	}
+	g.Expect(names).To(Equal([]string{"etcd-0", "2", "3", "4", "5", "6", "7", "8", "9", "a", "b", "etcd-2"}))
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,6 +32,8 @@ const (
 	maxAnswer = 1 << 20
 	// maxText keeps what members say of themselves short.
 	maxText, maxProblems = 64, 4
+	// maxName is that of a member's name, and of its Pod's.
+	maxName = 63
 )
 
 // Address is where a member is reached.
@@ -114,7 +117,7 @@ func ask(ctx context.Context, member *Address) (*decide.Answer, []decide.Member,
 	if err != nil {
 		return answer, nil, nil
 	}
-	return answer, membersOf(listed.Members), alarmsOf(alarms.Alarms)
+	return answer, membersOf(listed.Members, member.URL), alarmsOf(alarms.Alarms)
 }
 
 func answerOf(status *clientv3.StatusResponse) *decide.Answer {
@@ -137,25 +140,42 @@ func answerOf(status *clientv3.StatusResponse) *decide.Answer {
 	return answer
 }
 
-// membersOf takes at most as many as the operator ever makes.
-func membersOf(listed []*etcdserverpb.Member) []decide.Member {
+// membersOf takes at most as many as the operator ever makes, each by another name: its ID where it
+// has none that is a member's, and where another one has it. A status takes no name twice.
+func membersOf(listed []*etcdserverpb.Member, beside string) []decide.Member {
 	var members []decide.Member
 	for _, member := range listed[:min(len(listed), etcd.MaxMembers)] {
-		members = append(members, decide.Member{ID: id(member.ID), Name: nameOf(member), Started: member.Name != "", Learner: member.IsLearner})
+		name := nameOf(member, beside)
+		if name == "" || len(name) > maxName || slices.ContainsFunc(members, func(other decide.Member) bool { return other.Name == name }) {
+			name = id(member.ID)
+		}
+		members = append(members, decide.Member{ID: id(member.ID), Name: name, Started: member.Name != "", Learner: member.IsLearner})
 	}
 	return members
 }
 
 // nameOf is the name of a member by the URL where others reach it: it says its own only once it
-// has started.
-func nameOf(member *etcdserverpb.Member) string {
+// has started. It is empty where its host is not of the domain of another member's URL.
+func nameOf(member *etcdserverpb.Member, beside string) string {
+	domain := domainOf(beside)
 	for _, at := range member.PeerURLs {
 		if peer, err := url.Parse(at); err == nil {
-			host, _, _ := strings.Cut(peer.Hostname(), ".")
-			return host
+			if name, isIn := strings.CutSuffix(peer.Hostname(), domain); isIn && !strings.Contains(name, ".") {
+				return name
+			}
 		}
 	}
 	return ""
+}
+
+// domainOf is what follows the first part of the host of a URL, with its dot.
+func domainOf(at string) string {
+	parsed, err := url.Parse(at)
+	if err != nil {
+		return ""
+	}
+	_, domain, _ := strings.Cut(parsed.Hostname(), ".")
+	return "." + domain
 }
 
 func alarmsOf(listed []*etcdserverpb.AlarmMember) []decide.Alarm {

@@ -333,8 +333,7 @@ func TestNoWriteIsLostWhileMembersComeAndGo(t *testing.T) {
 	grown := writes.count()
 	g.Eventually(writes.count).WithTimeout(time.Minute).Should(BeNumerically(">", grown+10))
 
-	// The member of the lowest ordinal is the first in the list of those that are asked.
-	for _, ordinal := range []int{1, 0} {
+	for _, ordinal := range []int{1, 0} { // The lowest is the first of those that are asked.
 		n.takeAway(n.snap.Instance.MemberName(ordinal))
 		n.becomes(3)
 		g.Expect(n.logOf(ordinal)).To(ContainSubstring("couldn't find local name"), "without its data, a member that had a vote does not start")
