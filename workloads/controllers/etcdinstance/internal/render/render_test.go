@@ -102,6 +102,19 @@ func TestPodsAreRestricted(t *testing.T) {
 	})
 }
 
+// The oldest snapshot goes only once the newest is whole.
+func TestOneSnapshotMoreThanAreKeptFitsIntoTheirClaim(t *testing.T) {
+	for size, want := range map[string]string{"": "8Gi", "600Mi": "2400Mi", "1Gi": "4Gi", "1500m": "6", "8Gi": "32Gi", "1Ti": "32Gi", "7E": "32Gi"} {
+		e := &workloadsv1alpha1.ETCDInstance{}
+		e.Name = "etcd"
+		if size != "" {
+			e.Spec.Storage = &workloadsv1alpha1.ETCDStorage{Size: size}
+		}
+		got := render.BackupClaim(e).Spec.Resources.Requests[corev1.ResourceStorage]
+		NewWithT(t).Expect(got.String()).To(Equal(want), size)
+	}
+}
+
 // A drain must not take away data that no volume and too few other members have.
 func TestNoMemberIsEvictedWhoseDataTheOthersCannotDoWithout(t *testing.T) {
 	for sentence, c := range map[string]struct {
