@@ -111,6 +111,8 @@ type transport struct {
 	KeyFile        string `json:"key-file"`
 	ClientCertAuth bool   `json:"client-cert-auth"`
 	TrustedCAFile  string `json:"trusted-ca-file"`
+	// AllowedCN are the common names that are let in; all without. etcd reads it from 3.6 on.
+	AllowedCN []string `json:"allowed-cn,omitempty"`
 }
 
 func certificatesIn(folder string) *transport {
@@ -147,6 +149,8 @@ func configOf(e *workloadsv1alpha1.ETCDInstance, entries []Entry, of *Entry) str
 	}
 	if e.Spec.WithTLSBundle {
 		made.ClientTransportSecurity, made.PeerTransportSecurity = certificatesIn(etcd.ServerPath), certificatesIn(etcd.PeerPath)
+		// The authority signs the certificates of clients as well, which are no members.
+		made.PeerTransportSecurity.AllowedCN = []string{Leaves(e)[e.PeerSecretName()].CommonName}
 	}
 	text, _ := yaml.Marshal(&made) // Plain text always marshals.
 	return string(text)
