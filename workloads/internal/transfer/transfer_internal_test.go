@@ -134,7 +134,7 @@ func TestASenderThatNeverEndsIsCutOff(t *testing.T) {
 	g.Expect(errors.Is(err, context.DeadlineExceeded)).To(gomega.BeFalse(), "%v", err)
 
 	r.longest = time.Minute
-	answer, err = http.Post(server.URL+Path, "application/octet-stream", bytes.NewReader(whole(t))) //nolint:noctx // It is that of the test.
+	answer, err = http.Post(server.URL+Path, "application/octet-stream", bytes.NewReader(whole(t)))
 	g.Expect(err).NotTo(gomega.HaveOccurred())
 	g.Expect(answer.Body.Close()).To(gomega.Succeed())
 	g.Expect(answer.StatusCode).To(gomega.Equal(http.StatusOK))
