@@ -224,7 +224,7 @@ func (r *Reconciler) change(ctx context.Context, snap *sight, plan *decide.Plan,
 	if err := r.isCurrent(ctx, snap); err != nil {
 		return err
 	}
-	if err := r.etcd.Change(ctx, snap.members, plan.Change); err != nil {
+	if err := r.etcd.Change(ctx, snap.voters(), plan.Change); err != nil {
 		return fault.WaitFor(retryChange, fmt.Sprintf("etcd did not take the change %s of member %s: %.200s", plan.Change.Kind, plan.Change.Name, err))
 	}
 	done.changed = plan.Change

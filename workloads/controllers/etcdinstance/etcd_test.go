@@ -21,6 +21,8 @@ type etcd struct {
 	alarm   string
 	// refuses is how many changes are not taken.
 	refuses int
+	// silent is a member whose Pod has an address, and does not answer.
+	silent string
 }
 
 // Look implements live.Etcd.
@@ -34,7 +36,7 @@ func (f *etcd) Look(_ context.Context, reached []live.Address) decide.Cluster {
 	voters, up := 0, 0
 	for i := range f.members {
 		member := &f.members[i]
-		isUp := slices.ContainsFunc(reached, func(at live.Address) bool { return at.Name == member.Name })
+		isUp := slices.ContainsFunc(reached, func(at live.Address) bool { return at.Name == member.Name && at.Name != f.silent })
 		member.Started = member.Started || isUp
 		if !member.Learner {
 			voters++
@@ -61,9 +63,15 @@ func (f *etcd) Look(_ context.Context, reached []live.Address) decide.Cluster {
 }
 
 // Change implements live.Etcd.
-func (f *etcd) Change(_ context.Context, _ []live.Address, change *decide.Change) error {
+func (f *etcd) Change(_ context.Context, reached []live.Address, change *decide.Change) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if len(reached) == 0 || slices.ContainsFunc(reached, func(at live.Address) bool { return at.Name == f.silent }) {
+		return errors.New("dial tcp: connection refused")
+	}
+	if at := slices.IndexFunc(f.members, func(member decide.Member) bool { return member.ID == f.leader }); f.members[at].Name != reached[0].Name {
+		return errors.New("another member than the leader is asked first")
+	}
 	if f.refuses > 0 {
 		f.refuses--
 		return errors.New("etcdserver: unhealthy cluster")

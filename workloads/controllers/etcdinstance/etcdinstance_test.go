@@ -96,6 +96,25 @@ func TestAMemberWithoutItsDataIsReplaced(t *testing.T) {
 	}).WithTimeout(2 * time.Minute).Should(Succeed())
 }
 
+// The Pod of the lowest ordinal has an address, and refuses connections: the others take the change.
+func TestAMemberThatDoesNotAnswerIsNotAskedForAChange(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	e := w.instance(func(e *workloadsv1alpha1.ETCDInstance) { e.Spec.Replicas = 3 })
+	w.becomes(e, workloadsv1alpha1.ETCDRunning, 3)
+	w.etcd.does(func(f *etcd) { f.silent, f.leader = e.MemberName(0), f.members[2].ID })
+	lost := e.Status.Members[0].ID
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: e.MemberName(0)}}
+	w.Expect(w.Cluster.Client.Delete(t.Context(), pod, client.GracePeriodSeconds(0))).To(Succeed())
+	w.Eventually(func(g Gomega) {
+		w.kubernetes(e)
+		g.Expect(w.Exists(e)).To(BeTrue())
+		g.Expect(e.Status.Members).To(ContainElement(And(HaveField("Name", e.MemberName(0)), HaveField("ID", Not(Equal(lost))))), e.Status.Message)
+	}).WithTimeout(2 * time.Minute).Should(Succeed())
+	w.etcd.does(func(f *etcd) { f.silent = "" })
+	w.becomes(e, workloadsv1alpha1.ETCDRunning, 3)
+}
+
 func TestWithTLSThereAreCertificatesAndTheyStay(t *testing.T) {
 	w := newWorld(t)
 	w.start()

@@ -242,3 +242,20 @@ func addresses(snap *sight) []live.Address {
 	}
 	return found
 }
+
+// voters are where the members are reached that answered, and can take a change: the leader first.
+func (s *sight) voters() []live.Address {
+	var found []live.Address
+	for _, address := range s.members {
+		answer, answered := s.Cluster.Answers[address.Name]
+		isListed := slices.ContainsFunc(s.Cluster.Members, func(member decide.Member) bool { return member.ID == answer.ID && !member.Learner })
+		switch {
+		case !answered || !isListed:
+		case answer.ID == answer.Leader:
+			found = slices.Insert(found, 0, address)
+		default:
+			found = append(found, address)
+		}
+	}
+	return found
+}

@@ -13,6 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -90,7 +91,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Named("etcdinstance").
 		For(&workloadsv1alpha1.ETCDInstance{}, builder.WithPredicates(isNews)).
 		WatchesRawSource(options.Fallbacks.Source(workloadsv1alpha1.ETCDInstanceKind.Kind, instances(mgr.GetClient()))).
-		WithOptions(queue.Options(workers))
+		WithOptions(order())
 	for _, object := range []client.Object{
 		&corev1.Pod{}, &corev1.Service{}, &corev1.PersistentVolumeClaim{}, &corev1.ConfigMap{}, &appsv1.StatefulSet{}, &policyv1.PodDisruptionBudget{},
 	} {
@@ -100,6 +101,14 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		return fmt.Errorf("set up the etcdinstance controller: %w", err)
 	}
 	return nil
+}
+
+// order takes namespaces in turn: members that do not answer hold a worker for seconds, and a team
+// with many clusters of such must not make all others wait.
+func order() controller.Options {
+	made := queue.Options(workers)
+	made.NewQueue = queue.NewFair
+	return made
 }
 
 // isNews admits what a decision may depend on.

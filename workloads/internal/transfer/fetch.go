@@ -32,13 +32,20 @@ type Source struct {
 }
 
 // Fetch takes a snapshot of a cluster. It has all that was acknowledged before it was asked for. What
-// fails is tried again for a while.
+// fails is tried again for a while; and where room was made for it, at once.
 func Fetch(ctx context.Context, source Source, target Target, patience time.Duration) (*result.Result, error) {
+	return persist(ctx, patience, func() (*result.Result, error) { return fetch(ctx, source, target) })
+}
+
+func persist(ctx context.Context, patience time.Duration, try func() (*result.Result, error)) (*result.Result, error) {
 	ends := time.After(patience)
 	for {
-		done, err := fetch(ctx, source, target)
+		done, err := try()
 		if err == nil {
 			return done, nil
+		}
+		if ctx.Err() == nil && errors.Is(err, errRoomMade) {
+			continue
 		}
 		select {
 		case <-ctx.Done():

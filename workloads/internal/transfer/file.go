@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/critical-service/operator/internal/etcd/snapshot"
 	"github.com/critical-service/operator/workloads/internal/transfer/result"
@@ -53,7 +54,11 @@ func (t Target) write(from io.Reader, least int64) (*result.Result, error) {
 		return nil, err
 	}
 	if err := t.fill(from); err != nil {
-		return nil, errors.Join(err, os.Remove(t.part()))
+		err = errors.Join(err, os.Remove(t.part()))
+		if errors.Is(err, syscall.ENOSPC) {
+			err = errors.Join(err, t.makeRoom())
+		}
+		return nil, err
 	}
 	contents, err := snapshot.Inspect(t.part())
 	if err != nil {
@@ -99,15 +104,12 @@ func syncFolder(name string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// dropOlder deletes all snapshots of the name but the newest. Revisions of another cluster of the
-// name say nothing about age.
-func (t Target) dropOlder() error {
-	if t.Keep <= 0 {
-		return nil
-	}
+// stored are the snapshots of the name, the newest first. Revisions of another cluster of the name say
+// nothing about age.
+func (t Target) stored() ([]string, error) {
 	listed, err := os.ReadDir(t.Folder)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	isStored := regexp.MustCompile(`^` + regexp.QuoteMeta(t.Name) + `-[0-9]+\.db$`)
 	var stored []os.FileInfo
@@ -122,10 +124,49 @@ func (t Target) dropOlder() error {
 		}
 		return strings.Compare(b.Name(), a.Name())
 	})
+	var files []string
+	for _, file := range stored {
+		files = append(files, filepath.Join(t.Folder, file.Name()))
+	}
+	return files, nil
+}
+
+// dropOlder deletes all snapshots of the name but the newest.
+func (t Target) dropOlder() error {
+	if t.Keep <= 0 {
+		return nil
+	}
+	stored, err := t.stored()
 	for _, old := range stored[min(t.Keep, len(stored)):] {
-		err = errors.Join(err, os.Remove(filepath.Join(t.Folder, old.Name())))
+		err = errors.Join(err, os.Remove(old))
 	}
 	return err
+}
+
+// errRoomMade says that a volume was full, and that there is more room now.
+var errRoomMade = errors.New("the oldest stored snapshot was deleted to make room")
+
+// makeRoom deletes the oldest snapshot of the name, and says so. The newest one that is whole stays.
+func (t Target) makeRoom() error {
+	if t.Keep <= 0 {
+		return nil
+	}
+	stored, err := t.stored()
+	whole := slices.IndexFunc(stored, func(file string) bool {
+		_, err := snapshot.Inspect(file)
+		return err == nil
+	})
+	if err != nil || whole < 0 || len(stored) < 2 {
+		return err
+	}
+	oldest := len(stored) - 1
+	if oldest == whole {
+		oldest--
+	}
+	if err := os.Remove(stored[oldest]); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %s", errRoomMade, filepath.Base(stored[oldest]))
 }
 
 // Finish reads what a snapshot held that was restored, and deletes its file.

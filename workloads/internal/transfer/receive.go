@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -22,6 +23,9 @@ const (
 	Path = "/snapshot"
 	// headerTimeout and idleTimeout bound how long a client may say nothing.
 	headerTimeout, idleTimeout = 10 * time.Second, time.Minute
+	// totalTimeout bounds how long one snapshot may take: a client that sends a byte now and then
+	// must not keep others from sending theirs.
+	totalTimeout = time.Hour
 	// maxHeader is how many bytes of a header are read.
 	maxHeader = 16 << 10
 )
@@ -30,6 +34,8 @@ const (
 type receiver struct {
 	target Target
 	most   int64
+	// longest is how long one snapshot may take.
+	longest time.Duration
 	// busy is held by the one request that writes.
 	busy sync.Mutex
 	done chan *result.Result
@@ -38,7 +44,7 @@ type receiver struct {
 // Receive waits until a snapshot of at most so many bytes has been sent by POST, and is whole. What
 // is wrong with one its sender gets to know, and may send another.
 func Receive(ctx context.Context, at net.Listener, certificates *tls.Config, target Target, most int64) (*result.Result, error) {
-	r := &receiver{target: target, most: most, done: make(chan *result.Result, 1)}
+	r := &receiver{target: target, most: most, longest: totalTimeout, done: make(chan *result.Result, 1)}
 	mux := http.NewServeMux()
 	mux.Handle("POST "+Path, r)
 	server := &http.Server{Handler: mux, TLSConfig: certificates, ReadHeaderTimeout: headerTimeout, MaxHeaderBytes: maxHeader, BaseContext: func(net.Listener) context.Context { return ctx }}
@@ -70,7 +76,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		return
 	}
 	// After a snapshot that is whole no other one is taken.
-	received, err := r.target.write(&patient{http.MaxBytesReader(w, request.Body, r.most), http.NewResponseController(w)}, 0)
+	received, err := r.target.write(&patient{http.MaxBytesReader(w, request.Body, r.most), http.NewResponseController(w), time.Now().Add(r.longest)}, 0)
 	if err != nil {
 		r.busy.Unlock()
 		http.Error(w, err.Error(), statusOf(err))
@@ -86,6 +92,8 @@ func statusOf(err error) int {
 	switch {
 	case errors.As(err, &tooLarge):
 		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return http.StatusRequestTimeout
 	case errors.Is(err, syscall.ENOSPC):
 		return http.StatusInsufficientStorage
 	case snapshot.IsVerdict(err):
@@ -95,14 +103,19 @@ func statusOf(err error) int {
 	}
 }
 
-// patient reads as long as something comes.
+// patient reads as long as something comes, until it ends.
 type patient struct {
 	io.Reader
 	control *http.ResponseController
+	ends    time.Time
 }
 
 func (p *patient) Read(into []byte) (int, error) {
-	if err := p.control.SetReadDeadline(time.Now().Add(idleTimeout)); err != nil {
+	deadline := time.Now().Add(idleTimeout)
+	if p.ends.Before(deadline) {
+		deadline = p.ends
+	}
+	if err := p.control.SetReadDeadline(deadline); err != nil {
 		return 0, fmt.Errorf("bound how long the sender may say nothing: %w", err)
 	}
 	return p.Reader.Read(into)

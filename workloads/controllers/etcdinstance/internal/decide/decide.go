@@ -67,6 +67,8 @@ type decision struct {
 	image, upgradeProblem string
 	// lost are the members whose data is gone, and failing those that do not answer otherwise.
 	lost, failing []string
+	// hollow says which learner does not come up, whichever is added; empty if all do.
+	hollow string
 	// doing says what is under way; empty if nothing is.
 	doing, doingReason string
 }

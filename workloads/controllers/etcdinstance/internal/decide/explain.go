@@ -173,6 +173,10 @@ var rules = []rule{
 		message: func(d *decision) string { return d.upgradeProblem },
 	},
 	{
+		when: func(d *decision) bool { return d.hollow != "" }, state: workloadsv1alpha1.ETCDFailed, reason: is(workloadsv1alpha1.ReasonMemberFailing),
+		message: func(d *decision) string { return d.hollow },
+	},
+	{
 		// A member that lost its data ends again and again until it is replaced.
 		when: func(d *decision) bool {
 			return d.doing != "" && d.problem() != nil && d.problem().reason != workloadsv1.ReasonPodFailing

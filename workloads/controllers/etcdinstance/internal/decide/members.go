@@ -17,6 +17,7 @@ import (
 func (d *decision) judge() {
 	for i := range d.entries {
 		switch entry := &d.entries[i]; {
+		case entry.Gone:
 		case d.isLost(entry):
 			d.lost = append(d.lost, entry.Name)
 		case !d.answers(entry):
@@ -89,19 +90,27 @@ func (d *decision) note() bool {
 		if entry.Volume != "" && entry.ID != "" || volume == "" || !d.answers(entry) || d.listed(d.Cluster.Answers[entry.Name].ID) == nil {
 			continue
 		}
-		entry.ID, entry.Volume, entry.Replaces = d.Cluster.Answers[entry.Name].ID, volume, ""
+		entry.ID, entry.Volume, entry.Replaces, entry.Hollow = d.Cluster.Answers[entry.Name].ID, volume, "", 0
 		changed = true
 	}
 	return changed
 }
 
-// forget drops what is noted of members that are none any more.
+// forget drops what is noted of members that are none any more. What never came up, and is to be added
+// again, it notes as gone: how often that was so is known by it.
 func (d *decision) forget() bool {
-	before := len(d.entries)
-	d.entries = slices.DeleteFunc(d.entries, func(entry render.Entry) bool {
-		return entry.ID != "" && d.listed(entry.ID) == nil
-	})
-	return len(d.entries) != before
+	var kept []render.Entry
+	changed := false
+	for _, entry := range d.entries {
+		isGone := entry.ID != "" && d.listed(entry.ID) == nil
+		isNext := entry.Volume == "" && entry.Ordinal(d.Instance) < int(d.Instance.Spec.Replicas)
+		changed = changed || isGone && !(entry.Gone && isNext)
+		if entry.Gone = isGone; !isGone || isNext {
+			kept = append(kept, entry)
+		}
+	}
+	d.entries = kept
+	return changed
 }
 
 func (s *Snapshot) listed(id string) *Member {
@@ -207,6 +216,9 @@ func (d *decision) bringUp(learner *Member, voters []Member) *Change {
 	switch {
 	case entry == nil:
 		d.admit(learner)
+	case d.staysHollow(entry):
+		d.hollow = d.describeHollow(entry)
+		return nil
 	case d.isLost(entry), d.isHollow(entry):
 		d.does(workloadsv1alpha1.ReasonMemberFailing, fmt.Sprintf("Member %s has lost its data, and is being replaced.", learner.Name))
 		return &Change{Kind: Remove, Name: learner.Name, ID: learner.ID}
@@ -222,15 +234,42 @@ func (d *decision) bringUp(learner *Member, voters []Member) *Change {
 	return nil
 }
 
-// fewRestarts is how often a learner may end before it has come up.
-const fewRestarts = 3
+const (
+	// fewRestarts is how often a learner may end before it has come up.
+	fewRestarts = 3
+	// patientAfter is how many learners of a name are replaced so early. Each leaves a folder in a
+	// volume that may be full: after that, it is twice as many restarts each time.
+	patientAfter = 2
+)
 
 // isHollow reports whether a learner may have got data, and lost it before it was noted what has it: it
 // ends again and again in a Pod of its own. etcd does that where the leader takes a member for one that
 // has what it was sent. A learner has no vote, so that nothing is lost with it.
 func (d *decision) isHollow(entry *render.Entry) bool {
+	return d.endsAgain(entry) >= fewRestarts<<max(entry.Hollow-patientAfter+1, 0)
+}
+
+// staysHollow reports whether one that ends again and again follows others that did.
+func (d *decision) staysHollow(entry *render.Entry) bool {
+	return entry.Hollow >= patientAfter && d.endsAgain(entry) >= fewRestarts && !d.isHollow(entry)
+}
+
+// endsAgain is how often a learner that has not come up has ended in a Pod of its own.
+func (d *decision) endsAgain(entry *render.Entry) int32 {
 	pod := d.Pods[entry.Name]
-	return entry.Volume == "" && pod != nil && entry.Replaces != pod.UID && restarts(pod) >= fewRestarts && !d.answers(entry)
+	if entry.Volume != "" || pod == nil || entry.Replaces == pod.UID || d.answers(entry) {
+		return 0
+	}
+	return restarts(pod)
+}
+
+func (d *decision) describeHollow(entry *render.Entry) string {
+	ended := fmt.Sprintf("Member %s has been added %d times, and never came up: `kubectl logs %s -c %s --previous` says why.", entry.Name, entry.Hollow+1, entry.Name, etcd.Container)
+	if d.Instance.Spec.Storage == nil {
+		return ended
+	}
+	return ended + fmt.Sprintf(" If its volume is full: in claim %q, every folder but %q is of a member that is gone, and may be deleted.",
+		d.Instance.ClaimName(entry.Ordinal(d.Instance)), entry.Folder)
 }
 
 func restarts(pod *corev1.Pod) int32 {
@@ -247,6 +286,11 @@ func (d *decision) admit(learner *Member) {
 	entry := render.Entry{Name: learner.Name, ID: learner.ID, Folder: learner.ID}
 	if pod := d.Pods[learner.Name]; pod != nil {
 		entry.Replaces = pod.UID
+	}
+	for i := range d.entries {
+		if other := &d.entries[i]; other.Name == learner.Name && other.Gone {
+			entry.Hollow = min(other.Hollow+1, render.MaxHollow)
+		}
 	}
 	d.entries = slices.DeleteFunc(d.entries, func(other render.Entry) bool { return other.Name == learner.Name })
 	d.entries = append(d.entries, entry)

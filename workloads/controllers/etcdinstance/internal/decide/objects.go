@@ -111,7 +111,7 @@ func (d *decision) expose() {
 		d.exposeBy(d.Service, render.Service(d.Instance))
 	}
 	d.exposeBy(d.Peers, render.Peers(d.Instance))
-	wanted := render.Budget(d.Instance)
+	wanted := render.Budget(d.Instance, d.entries)
 	if d.Budget == nil || render.IsOurs(d.Instance, d.Budget) && d.Budget.DeletionTimestamp == nil && !drift.Covers(d.Budget, wanted) {
 		d.plan.Budget = wanted
 	}

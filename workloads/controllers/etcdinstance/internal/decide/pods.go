@@ -23,6 +23,10 @@ func (d *decision) run() {
 	}
 	config := render.Config(d.Instance, d.entries)
 	if d.Config == nil || d.Config.DeletionTimestamp == nil && !drift.Covers(d.Config, config) {
+		if d.Config != nil {
+			// What was noted since then is not written over.
+			config.ResourceVersion = d.Config.ResourceVersion
+		}
 		d.plan.Config = config
 	}
 	replicas := int32(0)
@@ -51,9 +55,28 @@ func (d *decision) chooseImage() {
 	if !isKnown || !isNamed {
 		return
 	}
-	if d.upgradeProblem = etcd.CheckUpgrade(from, to); d.upgradeProblem != "" {
+	d.upgradeProblem = cmp.Or(etcd.CheckUpgrade(from, to), d.mayBeBehind(runs, to))
+	if d.upgradeProblem != "" {
 		d.image = runs
 	}
+}
+
+// mayBeBehind says which member does not say its version while the cluster is to go on to another minor
+// version: it may not have come as far as the others, and would skip one. It is empty if none is.
+func (d *decision) mayBeBehind(runs string, to etcd.Version) string {
+	at, isNamed := etcd.OfImage(runs)
+	if isNamed && (to.Major < at.Major || to.Major == at.Major && to.Minor <= at.Minor) {
+		return ""
+	}
+	for i := range d.entries {
+		entry := &d.entries[i]
+		if _, isKnown := etcd.Parse(d.Cluster.Answers[entry.Name].Version); isKnown || entry.Volume == "" {
+			continue // What has no data yet begins with any version.
+		}
+		return fmt.Sprintf("Member %s does not answer, and may run an earlier version of etcd than the others, so that spec.image %s waits: "+
+			"bring the member back first, or set spec.image to a version %d.%d.", entry.Name, to, at.Major, at.Minor)
+	}
+	return ""
 }
 
 // lowestVersion is that of the members that answer; what was noted last where none does.

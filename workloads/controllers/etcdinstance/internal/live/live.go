@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,10 +26,14 @@ import (
 const (
 	// timeout is how long a member is waited for.
 	timeout = 5 * time.Second
+	// tryTimeout is how long one is waited for that another one can stand in for.
+	tryTimeout = 2 * time.Second
 	// maxAnswer is how many bytes of an answer are read: what answers may be a stranger.
 	maxAnswer = 1 << 20
 	// maxText keeps what members say of themselves short.
 	maxText, maxProblems = 64, 4
+	// maxName is that of a member's name, and of its Pod's.
+	maxName = 63
 )
 
 // Address is where a member is reached.
@@ -47,7 +52,7 @@ type Etcd interface {
 	// Look asks each member for itself, and the leader for the list of all. What does not answer
 	// in time is left out.
 	Look(ctx context.Context, members []Address) decide.Cluster
-	// Change changes a cluster through one of its members.
+	// Change changes a cluster through the first of its members that answers and can take it.
 	Change(ctx context.Context, members []Address, change *decide.Change) error
 }
 
@@ -112,7 +117,7 @@ func ask(ctx context.Context, member *Address) (*decide.Answer, []decide.Member,
 	if err != nil {
 		return answer, nil, nil
 	}
-	return answer, membersOf(listed.Members), alarmsOf(alarms.Alarms)
+	return answer, membersOf(listed.Members, member.URL), alarmsOf(alarms.Alarms)
 }
 
 func answerOf(status *clientv3.StatusResponse) *decide.Answer {
@@ -135,25 +140,42 @@ func answerOf(status *clientv3.StatusResponse) *decide.Answer {
 	return answer
 }
 
-// membersOf takes at most as many as the operator ever makes.
-func membersOf(listed []*etcdserverpb.Member) []decide.Member {
+// membersOf takes at most as many as the operator ever makes, each by another name: its ID where it
+// has none that is a member's, and where another one has it. A status takes no name twice.
+func membersOf(listed []*etcdserverpb.Member, beside string) []decide.Member {
 	var members []decide.Member
 	for _, member := range listed[:min(len(listed), etcd.MaxMembers)] {
-		members = append(members, decide.Member{ID: id(member.ID), Name: nameOf(member), Started: member.Name != "", Learner: member.IsLearner})
+		name := nameOf(member, beside)
+		if name == "" || len(name) > maxName || slices.ContainsFunc(members, func(other decide.Member) bool { return other.Name == name }) {
+			name = id(member.ID)
+		}
+		members = append(members, decide.Member{ID: id(member.ID), Name: name, Started: member.Name != "", Learner: member.IsLearner})
 	}
 	return members
 }
 
 // nameOf is the name of a member by the URL where others reach it: it says its own only once it
-// has started.
-func nameOf(member *etcdserverpb.Member) string {
+// has started. It is empty where its host is not of the domain of another member's URL.
+func nameOf(member *etcdserverpb.Member, beside string) string {
+	domain := domainOf(beside)
 	for _, at := range member.PeerURLs {
 		if peer, err := url.Parse(at); err == nil {
-			host, _, _ := strings.Cut(peer.Hostname(), ".")
-			return host
+			if name, isIn := strings.CutSuffix(peer.Hostname(), domain); isIn && !strings.Contains(name, ".") {
+				return name
+			}
 		}
 	}
 	return ""
+}
+
+// domainOf is what follows the first part of the host of a URL, with its dot.
+func domainOf(at string) string {
+	parsed, err := url.Parse(at)
+	if err != nil {
+		return ""
+	}
+	_, domain, _ := strings.Cut(parsed.Hostname(), ".")
+	return "." + domain
 }
 
 func alarmsOf(listed []*etcdserverpb.AlarmMember) []decide.Alarm {
@@ -166,38 +188,53 @@ func alarmsOf(listed []*etcdserverpb.AlarmMember) []decide.Alarm {
 
 func id(number uint64) string { return strconv.FormatUint(number, 16) }
 
-// Change implements Etcd. Leadership is moved by the leader alone, so that each member is asked
-// until one does it.
+// Change implements Etcd. It is sent once, over a connection by which a member that can take it has
+// just answered: what was not answered in time may have been done, and is not sent to another one.
 func (Client) Change(ctx context.Context, members []Address, change *decide.Change) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
-	defer cancel()
-	err := errors.New("no member is known")
-	for i := range members {
-		if err = through(ctx, &members[i], change); err == nil {
-			return nil
-		}
-		if change.Kind != decide.MoveLeader {
-			// What one member of a quorum refuses, the others refuse as well, and what was not
-			// answered may have been done.
-			return err
-		}
-	}
-	return err
-}
-
-func through(ctx context.Context, member *Address, change *decide.Change) error {
-	var number uint64
+	number := uint64(0)
 	if change.ID != "" {
 		var err error
 		if number, err = strconv.ParseUint(change.ID, 16, 64); err != nil {
 			return fmt.Errorf("read the ID of member %q: %w", change.Name, err)
 		}
 	}
+	err := errors.New("no member answers that can take it")
+	for i := range members {
+		isSent, failed := through(ctx, &members[i], change, number)
+		if isSent {
+			return failed
+		}
+		if failed != nil {
+			err = fmt.Errorf("ask member %q: %w", members[i].Name, failed)
+		}
+	}
+	return err
+}
+
+// through sends a change to one member, if that answers and can take it.
+func through(ctx context.Context, member *Address, change *decide.Change, number uint64) (isSent bool, err error) {
 	client, err := dial(ctx, member)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer func() { _ = client.Close() }()
+	once, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	status, err := client.Status(once, member.URL)
+	if err != nil {
+		return false, err
+	}
+	answer := answerOf(status)
+	if answer.Learner || answer.Leader == "" || change.Kind == decide.MoveLeader && answer.Leader != answer.ID {
+		return false, nil // Leadership is moved by the leader alone, and learners change nothing.
+	}
+	return true, send(ctx, client, change, number)
+}
+
+func send(ctx context.Context, client *clientv3.Client, change *decide.Change, number uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
+	defer cancel()
+	var err error
 	switch change.Kind {
 	case decide.AddLearner:
 		_, err = client.MemberAddAsLearner(ctx, []string{change.PeerURL})

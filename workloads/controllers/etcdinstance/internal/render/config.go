@@ -33,7 +33,14 @@ type Entry struct {
 	Volume types.UID `json:"volume,omitempty"`
 	// Replaces is the UID of a Pod that was made before this entry, and has to go.
 	Replaces types.UID `json:"replaces,omitempty"`
+	// Hollow is how many learners of the name, the last ones in a row, never came up.
+	Hollow int `json:"hollow,omitempty"`
+	// Gone: it never came up, and is in the cluster no more. The next one of the name takes its place.
+	Gone bool `json:"gone,omitempty"`
 }
+
+// MaxHollow is how far Hollow counts.
+const MaxHollow = 8
 
 // Ordinal is that of the member's Pod; -1 if the name is of none.
 func (n *Entry) Ordinal(e *workloadsv1alpha1.ETCDInstance) int { return Ordinal(e, n.Name) }
@@ -62,6 +69,7 @@ func Entries(e *workloadsv1alpha1.ETCDInstance, object metav1.Object) []Entry {
 		return nil
 	}
 	for i := range noted {
+		noted[i].Hollow = min(max(noted[i].Hollow, 0), MaxHollow)
 		if Ordinal(e, noted[i].Name) >= 0 && noted[i].Folder != "" && len(kept) < workloadsv1alpha1.MaxReplicas {
 			kept = append(kept, noted[i])
 		}
@@ -111,6 +119,8 @@ type transport struct {
 	KeyFile        string `json:"key-file"`
 	ClientCertAuth bool   `json:"client-cert-auth"`
 	TrustedCAFile  string `json:"trusted-ca-file"`
+	// AllowedCN are the common names that are let in; all without. etcd reads it from 3.6 on.
+	AllowedCN []string `json:"allowed-cn,omitempty"`
 }
 
 func certificatesIn(folder string) *transport {
@@ -147,6 +157,8 @@ func configOf(e *workloadsv1alpha1.ETCDInstance, entries []Entry, of *Entry) str
 	}
 	if e.Spec.WithTLSBundle {
 		made.ClientTransportSecurity, made.PeerTransportSecurity = certificatesIn(etcd.ServerPath), certificatesIn(etcd.PeerPath)
+		// The authority signs the certificates of clients as well, which are no members.
+		made.PeerTransportSecurity.AllowedCN = []string{Leaves(e)[e.PeerSecretName()].CommonName}
 	}
 	text, _ := yaml.Marshal(&made) // Plain text always marshals.
 	return string(text)
@@ -155,7 +167,9 @@ func configOf(e *workloadsv1alpha1.ETCDInstance, entries []Entry, of *Entry) str
 func initialCluster(e *workloadsv1alpha1.ETCDInstance, entries []Entry) string {
 	var all []string
 	for i := range entries {
-		all = append(all, entries[i].Name+"="+e.PeerURL(entries[i].Name))
+		if !entries[i].Gone {
+			all = append(all, entries[i].Name+"="+e.PeerURL(entries[i].Name))
+		}
 	}
 	slices.Sort(all)
 	return strings.Join(all, ",")

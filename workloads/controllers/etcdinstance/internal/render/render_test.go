@@ -58,7 +58,7 @@ func TestTheObjectsOfAnETCDInstance(t *testing.T) {
 		}
 		var documents []string
 		for _, object := range []any{
-			render.Service(e), render.Peers(e), render.Budget(e), render.Config(e, entries(e)), render.StatefulSet(e, entries(e), e.Spec.Replicas, image),
+			render.Service(e), render.Peers(e), render.Budget(e, entries(e)), render.Config(e, entries(e)), render.StatefulSet(e, entries(e), e.Spec.Replicas, image),
 			render.BackupClaim(e), render.BackupPod(e, "workloads:1", "first"),
 		} {
 			document, err := yaml.Marshal(object)
@@ -100,6 +100,46 @@ func TestPodsAreRestricted(t *testing.T) {
 			g.Expect(labels.SelectorFromSet(render.Selector(e)).Matches(labels.Set(pod.Labels))).To(Equal(i == 0), "clients reach members only")
 		}
 	})
+}
+
+// The oldest snapshot goes only once the newest is whole.
+func TestOneSnapshotMoreThanAreKeptFitsIntoTheirClaim(t *testing.T) {
+	for size, want := range map[string]string{"": "8Gi", "600Mi": "2400Mi", "1Gi": "4Gi", "1500m": "6", "8Gi": "32Gi", "1Ti": "32Gi", "7E": "32Gi"} {
+		e := &workloadsv1alpha1.ETCDInstance{}
+		e.Name = "etcd"
+		if size != "" {
+			e.Spec.Storage = &workloadsv1alpha1.ETCDStorage{Size: size}
+		}
+		got := render.BackupClaim(e).Spec.Resources.Requests[corev1.ResourceStorage]
+		NewWithT(t).Expect(got.String()).To(Equal(want), size)
+	}
+}
+
+// A drain must not take away data that no volume and too few other members have.
+func TestNoMemberIsEvictedWhoseDataTheOthersCannotDoWithout(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		stored            bool
+		replicas, hasData int32
+		most              int32
+	}{
+		"one member without a volume":                  {false, 1, 1, 0},
+		"two members without volumes":                  {false, 2, 2, 0},
+		"three members, of which one has the data yet": {false, 3, 1, 0},
+		"three members that become one":                {false, 1, 3, 0},
+		"three members without volumes":                {false, 3, 3, 1},
+		"one member with a volume":                     {true, 1, 1, 1},
+	} {
+		e := &workloadsv1alpha1.ETCDInstance{}
+		e.Name, e.Spec.Replicas = "etcd", c.replicas
+		if c.stored {
+			e.Spec.Storage = &workloadsv1alpha1.ETCDStorage{Size: "1Gi"}
+		}
+		noted := []render.Entry{{Name: "etcd-8"}}
+		for ordinal := range int(c.hasData) {
+			noted = append(noted, render.Entry{Name: e.MemberName(ordinal), Volume: "pod"})
+		}
+		NewWithT(t).Expect(render.Budget(e, noted).Spec.MaxUnavailable.IntVal).To(Equal(c.most), sentence)
+	}
 }
 
 // etcd reads the initial cluster only where there is no data: a member that had a vote must not

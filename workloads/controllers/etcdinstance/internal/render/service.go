@@ -46,15 +46,31 @@ func Peers(e *workloadsv1alpha1.ETCDInstance) *corev1.Service {
 	}
 }
 
-// Budget lets one member at a time be evicted, and none while one is down. Of one or two
-// members it lets a node be drained all the same.
-func Budget(e *workloadsv1alpha1.ETCDInstance) *policyv1.PodDisruptionBudget {
+// Budget lets one member at a time be evicted, and none while one is down. Where the data of a member
+// goes with its Pod, none is evicted until three have it. With volumes, one or two members let a node be
+// drained all the same.
+func Budget(e *workloadsv1alpha1.ETCDInstance, entries []Entry) *policyv1.PodDisruptionBudget {
+	most := intstr.FromInt32(1)
+	if e.Spec.Storage == nil && min(withData(entries), int(e.Spec.Replicas)) < 3 {
+		most = intstr.FromInt32(0)
+	}
 	return &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
 		ObjectMeta: meta(e, e.Name),
 		Spec: policyv1.PodDisruptionBudgetSpec{
-			MaxUnavailable: new(intstr.FromInt32(1)),
+			MaxUnavailable: new(most),
 			Selector:       &metav1.LabelSelector{MatchLabels: Selector(e)},
 		},
 	}
+}
+
+// withData is how many members have come up.
+func withData(entries []Entry) int {
+	number := 0
+	for i := range entries {
+		if entries[i].Volume != "" {
+			number++
+		}
+	}
+	return number
 }

@@ -33,9 +33,13 @@ const (
 	keptSnapshots = 3
 	// snapshotDeadline bounds, in seconds, how long a snapshot may take to store.
 	snapshotDeadline int64 = 60 * 60
-	// defaultBackupSize is that of the claim with snapshots where the members have none.
-	defaultBackupSize = "8Gi"
+	// defaultSize stands for the size of a member's volume where there is none: etcd's own bound of
+	// the data.
+	defaultSize = "2Gi"
 )
+
+// maxBackupSize is room for as many snapshots of 8 GiB as there may be, the most that etcd recommends.
+var maxBackupSize = resource.MustParse("32Gi")
 
 // DataClaim is the claim of the first member, as its StatefulSet would make it.
 func DataClaim(e *workloadsv1alpha1.ETCDInstance) *corev1.PersistentVolumeClaim {
@@ -44,14 +48,23 @@ func DataClaim(e *workloadsv1alpha1.ETCDInstance) *corev1.PersistentVolumeClaim 
 	return &made
 }
 
-// BackupClaim is the claim with stored snapshots. It has no owner: it outlives the ETCDInstance.
+// BackupClaim is the claim with stored snapshots. It has no owner: it outlives the ETCDInstance. One more
+// than are kept fits in, because the oldest goes only once the newest is whole.
 func BackupClaim(e *workloadsv1alpha1.ETCDInstance) *corev1.PersistentVolumeClaim {
 	of := *e
 	if of.Spec.Storage == nil {
-		of.Spec.Storage = &workloadsv1alpha1.ETCDStorage{Size: defaultBackupSize}
+		of.Spec.Storage = &workloadsv1alpha1.ETCDStorage{Size: defaultSize}
 	}
 	made := claim(&of)
 	made.Namespace, made.Name = e.Namespace, e.BackupClaimName()
+	size := made.Spec.Resources.Requests[corev1.ResourceStorage]
+	// Before it is multiplied, what is too large is too large for a number as well.
+	if most := maxBackupSize.Value() / (keptSnapshots + 1); size.Value() >= most {
+		size = maxBackupSize.DeepCopy()
+	} else {
+		size.Mul(keptSnapshots + 1)
+	}
+	made.Spec.Resources.Requests[corev1.ResourceStorage] = size
 	return &made
 }
 
