@@ -11,7 +11,6 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,13 +19,15 @@ import (
 	"github.com/critical-service/operator/internal/etcd"
 	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/internal/apiserver/backup"
+	"github.com/critical-service/operator/workloads/internal/etcdclient"
 )
 
 const (
 	// patience is how long one member may take for its first answer.
 	patience = 5 * time.Second
-	// A member that is gone without a word, in the middle of a snapshot, is noticed by these.
-	keepAlive, keepAliveTimeout = 10 * time.Second, 5 * time.Second
+	// maxAnswer bounds the bytes of one message of a member, which may be any Pod of a tenant: it is
+	// held in memory whole. etcd sends a snapshot in messages of 32 KiB.
+	maxAnswer = 1 << 20
 )
 
 // Members finds the members of instances.
@@ -112,10 +113,7 @@ func notReady(instance *workloadsv1alpha1.ETCDInstance) error {
 // acknowledged before: a member may lag, and its snapshot with it.
 func (m *Members) open(ctx context.Context, instance *workloadsv1alpha1.ETCDInstance, member string, config *tls.Config) (*backup.Snapshot, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	connection, err := clientv3.New(clientv3.Config{
-		Context: ctx, Endpoints: []string{m.address(instance, member)}, TLS: config, Logger: zap.NewNop(),
-		DialKeepAliveTime: keepAlive, DialKeepAliveTimeout: keepAliveTimeout,
-	})
+	connection, err := etcdclient.New(ctx, etcdclient.Endpoint{URL: m.address(instance, member), TLS: config, Timeout: patience, MaxAnswer: maxAnswer})
 	if err != nil {
 		cancel()
 		return nil, err
