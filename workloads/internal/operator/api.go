@@ -53,7 +53,7 @@ func serveAPI(mgr ctrl.Manager, s *settings.Settings) error {
 	reached := &members.Members{Reader: mgr.GetAPIReader(), Address: memberAddress}
 	keeper := &members.Keeper{Client: views, Within: members.AnswerWithin}
 	reporter := &backup.Reporter{Log: mgr.GetLogger().WithName("backup"), Recorder: recorder}
-	free := places.New()
+	free := places.New(places.Snapshots)
 	server := apiserver.New(apiserver.Options{
 		Port: s.APIPort, Certificate: certified.GetCertificate, Config: mgr.GetConfig(), Wanted: trust.Wanted(),
 		Groups: apiserver.Groups(backup.New(reached, keeper, free, reporter.Report, apiserver.ParentKind),

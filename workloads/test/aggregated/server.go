@@ -94,7 +94,7 @@ func Serve(ctx context.Context) error {
 		return err
 	}
 	reporter := &backup.Reporter{Log: ctrl.Log, Recorder: broadcaster.NewRecorder(scheme, operator.Name)}
-	free := places.New()
+	free := places.New(places.Snapshots)
 	server := apiserver.New(apiserver.Options{
 		Port: p.Port, Config: config, Wanted: trust.Wanted(),
 		Certificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
