@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,7 @@ import (
 
 	"github.com/critical-service/operator/internal/etcd"
 	"github.com/critical-service/operator/internal/operator/serving"
+	"github.com/critical-service/operator/workloads/internal/apiserver/view"
 )
 
 const (
@@ -161,6 +163,9 @@ func bound(config *genericapiserver.Config) {
 	config.MaxRequestsInFlight, config.MaxMutatingRequestsInFlight = maxRequests, maxMutatingRequests
 	config.MaxRequestBodyBytes, config.JSONPatchMaxCopyBytes = maxBody, maxBody
 	config.LongRunningFunc = genericfilters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString(etcd.Backup, etcd.Restore))
+	config.BuildHandlerChainFunc = func(handler http.Handler, config *genericapiserver.Config) http.Handler {
+		return genericapiserver.DefaultBuildHandlerChain(view.Lasting(handler), config)
+	}
 }
 
 // audit sets what is noted of requests.
