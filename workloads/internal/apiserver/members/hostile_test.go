@@ -5,10 +5,12 @@ import (
 	"io"
 	"net"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/internal/apiserver/members"
@@ -47,7 +49,9 @@ func posing(t *testing.T, send func(to pb.Maintenance_SnapshotServer) error) *me
 
 // A message is in memory whole before any of it can be read.
 func TestAMessageOfAMemberIsBounded(t *testing.T) {
-	message := func(size int) *pb.SnapshotResponse { return &pb.SnapshotResponse{Blob: make([]byte, size), RemainingBytes: 1} }
+	message := func(size int) *pb.SnapshotResponse {
+		return &pb.SnapshotResponse{Blob: make([]byte, size), RemainingBytes: 1}
+	}
 	read := func(t *testing.T, sizes ...int) (int, error) {
 		t.Helper()
 		opened, err := posing(t, func(to pb.Maintenance_SnapshotServer) error {
@@ -81,4 +85,61 @@ func TestAMessageOfAMemberIsBounded(t *testing.T) {
 		g.Expect(err).To(MatchError(ContainSubstring("larger than max")))
 		g.Expect(size).To(Equal(32 << 10))
 	})
+}
+
+// What holds a place must not hold it for as long as it likes.
+func TestAMemberThatStopsSending(t *testing.T) {
+	g := NewWithT(t)
+	from := posing(t, func(to pb.Maintenance_SnapshotServer) error {
+		err := to.Send(&pb.SnapshotResponse{Blob: make([]byte, 32<<10), RemainingBytes: 1})
+		<-to.Context().Done()
+		return err
+	})
+	from.Stall = 100 * time.Millisecond
+	opened, err := from.Open(t.Context(), named)
+	g.Expect(err).NotTo(HaveOccurred())
+	defer opened.Close()
+	all, err := io.ReadAll(opened)
+	g.Expect(err).To(MatchError(ContainSubstring("it sent nothing for 100ms")))
+	g.Expect(all).To(HaveLen(32 << 10))
+}
+
+func TestAMemberThatBeginsNoSnapshot(t *testing.T) {
+	from := posing(t, func(to pb.Maintenance_SnapshotServer) error { <-to.Context().Done(); return nil })
+	from.Stall = 100 * time.Millisecond
+	_, err := from.Open(t.Context(), named)
+	NewWithT(t).Expect(apierrors.IsServiceUnavailable(err)).To(BeTrue(), "%v", err)
+}
+
+// endless is a snapshot that does not fit into the buffers of a connection.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+func TestAPodThatTakesNothing(t *testing.T) {
+	for sentence, says := range map[string]string{
+		"of the snapshot":    "",
+		"and ends no answer": "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 9\r\n\r\n",
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // It ends with the test.
+			g.Expect(err).NotTo(HaveOccurred())
+			t.Cleanup(func() { listener.Close() })
+			go func() {
+				accepted, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				defer accepted.Close()
+				_, _ = io.WriteString(accepted, says)
+				<-t.Context().Done()
+			}()
+			to := reaching(t, listener.Addr().String(), waiting(), receiving())
+			to.Stall = 100 * time.Millisecond
+			receiver, err := to.Receiver(t.Context(), named)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(apierrors.IsServiceUnavailable(receiver(t.Context(), endless{}))).To(BeTrue())
+		})
+	}
 }
