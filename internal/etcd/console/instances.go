@@ -11,6 +11,8 @@ import (
 
 	"github.com/critical-service/operator/internal/etcd/remote"
 	"github.com/critical-service/operator/internal/etcd/snapshot"
+	"github.com/critical-service/operator/internal/text"
+	"github.com/critical-service/operator/internal/text/terminal"
 )
 
 // Create makes an instance.
@@ -51,9 +53,9 @@ func (c Console) List(ctx context.Context, client *remote.Client, namespace stri
 
 // cells are what a line says of an instance.
 func cells(instance *unstructured.Unstructured) []string {
-	text := func(path ...string) string {
+	field := func(path ...string) string {
 		value, _, _ := unstructured.NestedString(instance.Object, path...)
-		return value
+		return said(value)
 	}
 	number := func(path ...string) int64 {
 		value, _, _ := unstructured.NestedInt64(instance.Object, path...)
@@ -61,15 +63,21 @@ func cells(instance *unstructured.Unstructured) []string {
 	}
 	tls, _, _ := unstructured.NestedBool(instance.Object, "spec", "with_tls_bundle")
 	return []string{
-		instance.GetNamespace(), instance.GetName(), text("status", "state"),
+		instance.GetNamespace(), instance.GetName(), field("status", "state"),
 		fmt.Sprintf("%d/%d", number("status", "readyReplicas"), number("spec", "replicas")),
-		text("status", "version"), fmt.Sprint(tls), text("status", "message"),
+		field("status", "version"), fmt.Sprint(tls), field("status", "message"),
 	}
 }
 
+// maxSaid is how many bytes of a text are printed that is in a status, as the API bounds messages.
+const maxSaid = 1024
+
+// said is a text of a status as it may be printed: others write it, and a terminal obeys some texts.
+func said(by string) string { return text.Shorten(terminal.OneLine(by), maxSaid) }
+
 // Describe prints what a snapshot holds.
 func (c Console) Describe(name string, contents *snapshot.Contents) error {
-	version := contents.StorageVersion
+	version := said(contents.StorageVersion)
 	if version == "" {
 		version = "3.5 or earlier"
 	}

@@ -24,7 +24,7 @@ func (c Console) Store(ctx context.Context, client *remote.Client, instance type
 		return fmt.Errorf("back up %s: %w", instance, err)
 	}
 	_, err = fmt.Fprintf(c.Out, "a backup of %s is stored in the claim %s as %s: revision %d, %s\n",
-		instance, result.Claim, result.File, result.Revision, Size(result.SizeBytes))
+		instance, said(result.Claim), said(result.File), result.Revision, Size(result.SizeBytes))
 	return err
 }
 
@@ -111,12 +111,13 @@ func (c Console) await(ctx context.Context, client *remote.Client, r *Restoratio
 	defer cancel()
 	last := ""
 	err := client.Await(waiting, r.Instance, func(restored metav1.Condition) (bool, error) {
-		if restored.Message != "" && restored.Message != last {
-			last = restored.Message
+		message := said(restored.Message)
+		if message != "" && message != last {
+			last = message
 			fmt.Fprintln(c.ErrOut, last)
 		}
 		if restored.Reason == etcd.ReasonRestoreFailed {
-			return false, errors.New(restored.Message)
+			return false, errors.New(message)
 		}
 		return is(restored), nil
 	})

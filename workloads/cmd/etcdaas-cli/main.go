@@ -18,6 +18,7 @@ import (
 
 	"github.com/critical-service/operator/internal/etcd/console"
 	"github.com/critical-service/operator/internal/etcd/remote"
+	"github.com/critical-service/operator/internal/text/terminal"
 )
 
 // exitError is the exit code of a command that could not be carried out.
@@ -58,7 +59,7 @@ func run(ctx context.Context, to console.Console, arguments []string) int {
 		return exitError // The flags have said why.
 	}
 	if err := r.carryOut(ctx, to, flags.Args()); err != nil {
-		fmt.Fprintln(to.ErrOut, "error:", err)
+		fmt.Fprintln(to.ErrOut, "error:", terminal.Lines(err.Error()))
 		return exitError
 	}
 	return 0
@@ -113,7 +114,7 @@ func list(ctx context.Context, client *remote.Client, namespace string, to io.Wr
 		if err := errors.Join(failedSpec, failedStatus); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(to, "%s:\n\tspec: %s, \n\tstatus: %s\n", found[i].GetName(), spec, status); err != nil {
+		if _, err := fmt.Fprintf(to, "%s:\n\tspec: %s, \n\tstatus: %s\n", found[i].GetName(), terminal.OneLine(string(spec)), terminal.OneLine(string(status))); err != nil {
 			return err
 		}
 	}

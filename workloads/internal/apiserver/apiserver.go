@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -36,10 +37,18 @@ import (
 
 	"github.com/critical-service/operator/internal/etcd"
 	"github.com/critical-service/operator/internal/operator/serving"
+	"github.com/critical-service/operator/workloads/internal/apiserver/view"
 )
 
-// retryPeriod is how long after an error it is retried.
-const retryPeriod = 10 * time.Second
+const (
+	// retryPeriod is how long after an error it is retried.
+	retryPeriod = 10 * time.Second
+
+	// What requests hold in memory is held in the process that leads all controllers: these are few, and
+	// small. Backups, restorations and watches have places of their own.
+	maxRequests, maxMutatingRequests = 32, 8
+	maxBody                          = 1 << 20
+)
 
 // Options say what is served, and how.
 type Options struct {
@@ -129,7 +138,7 @@ func (s *Server) make(ctx context.Context) (*genericapiserver.GenericAPIServer, 
 	config.LoopbackClientConfig = &rest.Config{} // No token that may do everything.
 	config.EnableProfiling = false
 	config.EnableMetrics = false // Those of the process are served elsewhere, with the library's among them.
-	config.LongRunningFunc = genericfilters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString(etcd.Backup, etcd.Restore))
+	bound(config)
 	describe(config, s.options.Groups)
 	authentication, failedAuthentication := authenticate(ctx, clients)
 	authorizer, failedAuthorization := Authorizer(s.options.Config)
@@ -147,6 +156,16 @@ func (s *Server) make(ctx context.Context) (*genericapiserver.GenericAPIServer, 
 		}
 	}
 	return server, nil
+}
+
+// bound limits what requests may cost.
+func bound(config *genericapiserver.Config) {
+	config.MaxRequestsInFlight, config.MaxMutatingRequestsInFlight = maxRequests, maxMutatingRequests
+	config.MaxRequestBodyBytes, config.JSONPatchMaxCopyBytes = maxBody, maxBody
+	config.LongRunningFunc = genericfilters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString(etcd.Backup, etcd.Restore))
+	config.BuildHandlerChainFunc = func(handler http.Handler, config *genericapiserver.Config) http.Handler {
+		return genericapiserver.DefaultBuildHandlerChain(view.Lasting(handler), config)
+	}
 }
 
 // audit sets what is noted of requests.

@@ -14,6 +14,7 @@ import (
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/internal/apiserver/backup"
+	"github.com/critical-service/operator/workloads/internal/apiserver/places"
 	"github.com/critical-service/operator/workloads/internal/apiserver/view"
 )
 
@@ -29,7 +30,7 @@ var (
 
 // articles are the groups of the documents, as views of our kinds.
 func articles(snapshots *backup.Storage, views client.WithWatch, authorizer authorizer.Authorizer) []*Group {
-	options := view.Options{Client: views, Authorizer: authorizer}
+	options := view.Options{Client: views, Authorizer: authorizer, Lists: places.New(view.Lists), Watches: places.New(view.Watches)}
 	var groups []*Group
 	for _, group := range workshop {
 		groups = append(groups, newGroup(group, map[string]runtime.Object{

@@ -2,6 +2,7 @@ package apiserver_test
 
 import (
 	"context"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -142,4 +143,11 @@ func TestNoOneGainsByAnAlias(t *testing.T) {
 
 	w.user("both", rule(group, "etcdinstances/backup", "get"), mayBackUp)
 	w.Expect(w.get(w.user("both"), backup)).To(HaveHTTPStatus(200), "with both rights a backup is taken by the alias")
+}
+
+func TestAnObjectThatIsTooLargeIsNotRead(t *testing.T) {
+	w := articles(t)
+	answer, err := w.post(cluster.Admin, "/apis/zalando.org/v1/namespaces/"+namespace+"/databases", strings.NewReader(strings.Repeat(" ", 1<<20+1)))
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(answer).To(HaveHTTPStatus(http.StatusRequestEntityTooLarge))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/critical-service/operator/workloads/internal/apiserver/members"
 	"github.com/critical-service/operator/workloads/internal/apiserver/places"
 	"github.com/critical-service/operator/workloads/internal/apiserver/restore"
+	"github.com/critical-service/operator/workloads/internal/apiserver/view"
 	"github.com/critical-service/operator/workloads/internal/settings"
 )
 
@@ -38,7 +39,7 @@ func serveAPI(mgr ctrl.Manager, s *settings.Settings) error {
 	if err != nil {
 		return err
 	}
-	views, err := client.NewWithWatch(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme()})
+	views, err := client.NewWithWatch(view.Bounded(mgr.GetConfig()), client.Options{Scheme: mgr.GetScheme()})
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func serveAPI(mgr ctrl.Manager, s *settings.Settings) error {
 	reached := &members.Members{Reader: mgr.GetAPIReader(), Address: memberAddress}
 	keeper := &members.Keeper{Client: views, Within: members.AnswerWithin}
 	reporter := &backup.Reporter{Log: mgr.GetLogger().WithName("backup"), Recorder: recorder}
-	free := places.New()
+	free := places.New(places.Snapshots)
 	server := apiserver.New(apiserver.Options{
 		Port: s.APIPort, Certificate: certified.GetCertificate, Config: mgr.GetConfig(), Wanted: trust.Wanted(),
 		Groups: apiserver.Groups(backup.New(reached, keeper, free, reporter.Report, apiserver.ParentKind),

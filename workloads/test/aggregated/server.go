@@ -27,6 +27,7 @@ import (
 	"github.com/critical-service/operator/workloads/internal/apiserver/members"
 	"github.com/critical-service/operator/workloads/internal/apiserver/places"
 	"github.com/critical-service/operator/workloads/internal/apiserver/restore"
+	"github.com/critical-service/operator/workloads/internal/apiserver/view"
 	"github.com/critical-service/operator/workloads/internal/operator"
 	"github.com/critical-service/operator/workloads/internal/settings"
 )
@@ -64,7 +65,7 @@ func Serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	views, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	views, err := client.NewWithWatch(view.Bounded(config), client.Options{Scheme: scheme})
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func Serve(ctx context.Context) error {
 		return err
 	}
 	reporter := &backup.Reporter{Log: ctrl.Log, Recorder: broadcaster.NewRecorder(scheme, operator.Name)}
-	free := places.New()
+	free := places.New(places.Snapshots)
 	server := apiserver.New(apiserver.Options{
 		Port: p.Port, Config: config, Wanted: trust.Wanted(),
 		Certificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {

@@ -18,9 +18,9 @@ import (
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/explain"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/history"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/maintenance"
-	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/status"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/versions"
+	"github.com/critical-service/operator/internal/text/terminal"
 	"github.com/critical-service/operator/internal/version"
 )
 
@@ -73,7 +73,7 @@ func Run(ctx context.Context, streams genericiooptions.IOStreams, arguments []st
 	case errors.Is(err, access.ErrNo):
 		return ExitNo
 	default:
-		fmt.Fprintf(streams.ErrOut, "error: %s\n", output.Lines(err.Error()))
+		fmt.Fprintf(streams.ErrOut, "error: %s\n", terminal.Lines(err.Error()))
 		return ExitError
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -13,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/internal/etcd"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/internal/apiserver/backup"
 	"github.com/critical-service/operator/workloads/internal/apiserver/places"
@@ -45,6 +48,7 @@ func (k *Keeper) Store(ctx context.Context, name types.NamespacedName) (*backup.
 	if err != nil {
 		return nil, err
 	}
+	last := instance
 	request, found := instance.Annotations[workloadsv1alpha1.AnnotationBackup], (*workloadsv1alpha1.ETCDStoredBackup)(nil)
 	err = wait.PollUntilContextTimeout(ctx, pollEvery, k.Within, false, func(ctx context.Context) (bool, error) {
 		now, err := read(ctx, k.Client, name)
@@ -55,6 +59,7 @@ func (k *Keeper) Store(ctx context.Context, name types.NamespacedName) (*backup.
 			return false, apierrors.NewConflict(etcd.Resource.GroupResource(), name.Name,
 				fmt.Errorf("the backup of ETCDInstance %s was withdrawn: its annotation %s was changed; retry", name, workloadsv1alpha1.AnnotationBackup))
 		}
+		last = now
 		if answered := now.Status.Backup; answered != nil && answered.Request == request {
 			found = answered
 		}
@@ -63,6 +68,8 @@ func (k *Keeper) Store(ctx context.Context, name types.NamespacedName) (*backup.
 	switch {
 	case err != nil && !wait.Interrupted(err):
 		return nil, err
+	case found == nil && blocked(last) != nil:
+		return nil, blocked(last)
 	case found == nil:
 		found = &workloadsv1alpha1.ETCDStoredBackup{Request: request, State: workloadsv1alpha1.ETCDBackupRunning}
 	case found.State == workloadsv1alpha1.ETCDBackupFailed:
@@ -86,6 +93,9 @@ func (k *Keeper) ask(ctx context.Context, name types.NamespacedName) (*workloads
 			return nil, notReady(instance)
 		}
 		if underWay(instance) {
+			if err := k.awaitProgress(ctx, instance); err != nil {
+				return nil, err
+			}
 			return nil, apierrors.NewTooManyRequests(fmt.Sprintf("a snapshot of ETCDInstance %s is being stored already; retry in %d s", name, places.RetryAfter), places.RetryAfter)
 		}
 		before := instance.DeepCopy()
@@ -98,6 +108,31 @@ func (k *Keeper) ask(ctx context.Context, name types.NamespacedName) (*workloads
 			return nil, fmt.Errorf("ask for a backup of ETCDInstance %s: %w", name, err)
 		}
 	}
+}
+
+// awaitProgress waits for progress of what was asked for before, where the instance is not ready. The
+// error is why there is none.
+func (k *Keeper) awaitProgress(ctx context.Context, asked *workloadsv1alpha1.ETCDInstance) error {
+	last := asked
+	err := wait.PollUntilContextTimeout(ctx, pollEvery, k.Within, true, func(ctx context.Context) (_ bool, err error) {
+		last, err = read(ctx, k.Client, client.ObjectKeyFromObject(asked))
+		return err == nil && (blocked(last) == nil || !equality.Semantic.DeepEqual(last.Status.Backup, asked.Status.Backup)), err
+	})
+	if wait.Interrupted(err) {
+		return blocked(last)
+	}
+	return err
+}
+
+// blocked is that an instance is not ready, for which its controller may store no snapshot; nil if it
+// is ready, or new.
+func blocked(instance *workloadsv1alpha1.ETCDInstance) error {
+	ready := meta.FindStatusCondition(instance.Status.Conditions, workloadsv1.ConditionReady)
+	if ready == nil || ready.Status == metav1.ConditionTrue {
+		return nil
+	}
+	return apierrors.NewConflict(etcd.Resource.GroupResource(), instance.Name,
+		fmt.Errorf("the snapshot of ETCDInstance %s/%s that was asked for makes no progress: %s", instance.Namespace, instance.Name, ready.Message))
 }
 
 // underWay reports whether a snapshot that was asked for is not stored yet. A value that is too long

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/critical-service/operator/internal/etcd"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/internal/apiserver/members"
 )
@@ -128,6 +129,55 @@ func TestOneSnapshotIsStoredAtATime(t *testing.T) {
 				seconds, retry := apierrors.SuggestsClientDelay(err)
 				g.Expect(retry && seconds > 0).To(BeTrue())
 			}
+		})
+	}
+}
+
+// An instance that is wrong may stay that way: to retry does not help its user.
+func TestASnapshotThatMakesNoProgress(t *testing.T) {
+	const message = "spec.version 3.4.0 is not known"
+	wrong := func(change func(*workloadsv1alpha1.ETCDInstance)) *workloadsv1alpha1.ETCDInstance {
+		instance := running()
+		instance.Status.Conditions = []metav1.Condition{{Type: workloadsv1.ConditionReady, Status: metav1.ConditionFalse, Message: message}}
+		change(instance)
+		return instance
+	}
+	asked := func(instance *workloadsv1alpha1.ETCDInstance) {
+		instance.Annotations = map[string]string{workloadsv1alpha1.AnnotationBackup: "a"}
+	}
+	for sentence, test := range map[string]struct {
+		instance *workloadsv1alpha1.ETCDInstance
+		// reads is called at each read.
+		reads func(read int, instance *workloadsv1alpha1.ETCDInstance)
+		is    func(error) bool
+		says  string
+	}{
+		"is explained to who asks for another one": {wrong(asked), nil, apierrors.IsConflict, message},
+		"although it is running": {wrong(func(e *workloadsv1alpha1.ETCDInstance) {
+			e.Status.Backup = &workloadsv1alpha1.ETCDStoredBackup{Request: "a", State: workloadsv1alpha1.ETCDBackupRunning}
+		}), nil, apierrors.IsConflict, message},
+		"is explained to who asks first": {wrong(func(*workloadsv1alpha1.ETCDInstance) {}), nil, apierrors.IsConflict, message},
+		"has to be awaited, once it begins": {wrong(asked), func(read int, e *workloadsv1alpha1.ETCDInstance) {
+			if read > 2 {
+				e.Status.Backup = &workloadsv1alpha1.ETCDStoredBackup{Request: "a", State: workloadsv1alpha1.ETCDBackupRunning}
+			}
+		}, apierrors.IsTooManyRequests, "is being stored already"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			reads := 0
+			to := builder(t, test.instance).WithInterceptorFuncs(interceptor.Funcs{
+				Get: func(ctx context.Context, from client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+					err := from.Get(ctx, key, object, options...)
+					if reads++; test.reads != nil {
+						test.reads(reads, object.(*workloadsv1alpha1.ETCDInstance))
+					}
+					return err
+				},
+			}).Build()
+			_, err := (&members.Keeper{Client: to, Within: 1200 * time.Millisecond}).Store(t.Context(), named)
+			g.Expect(test.is(err)).To(BeTrue(), "%v", err)
+			g.Expect(err).To(MatchError(ContainSubstring(test.says)))
 		})
 	}
 }

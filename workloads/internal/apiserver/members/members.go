@@ -2,16 +2,17 @@
 package members
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,13 +21,16 @@ import (
 	"github.com/critical-service/operator/internal/etcd"
 	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/internal/apiserver/backup"
+	"github.com/critical-service/operator/workloads/internal/apiserver/wire"
+	"github.com/critical-service/operator/workloads/internal/etcdclient"
 )
 
 const (
 	// patience is how long one member may take for its first answer.
 	patience = 5 * time.Second
-	// A member that is gone without a word, in the middle of a snapshot, is noticed by these.
-	keepAlive, keepAliveTimeout = 10 * time.Second, 5 * time.Second
+	// maxAnswer bounds the bytes of one message of a member, which may be any Pod of a tenant: it is
+	// held in memory whole. etcd sends a snapshot in messages of 32 KiB.
+	maxAnswer = 1 << 20
 )
 
 // Members finds the members of instances.
@@ -38,6 +42,8 @@ type Members struct {
 	Address func(instance *workloadsv1alpha1.ETCDInstance, member string) string
 	// Receives is where a Pod receives a snapshot; nil is by its address.
 	Receives func(pod *corev1.Pod) string
+	// Stall is how long a member, or a Pod that receives, may send or take nothing; 0 is as long as a client.
+	Stall time.Duration
 }
 
 var _ backup.Source = &Members{}
@@ -112,22 +118,23 @@ func notReady(instance *workloadsv1alpha1.ETCDInstance) error {
 // acknowledged before: a member may lag, and its snapshot with it.
 func (m *Members) open(ctx context.Context, instance *workloadsv1alpha1.ETCDInstance, member string, config *tls.Config) (*backup.Snapshot, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	connection, err := clientv3.New(clientv3.Config{
-		Context: ctx, Endpoints: []string{m.address(instance, member)}, TLS: config, Logger: zap.NewNop(),
-		DialKeepAliveTime: keepAlive, DialKeepAliveTimeout: keepAliveTimeout,
-	})
+	connection, err := etcdclient.New(ctx, etcdclient.Endpoint{URL: m.address(instance, member), TLS: config, Timeout: patience, MaxAnswer: maxAnswer})
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	opened := &stream{close: func() error { cancel(); return connection.Close() }}
+	end := func() error { cancel(); return connection.Close() }
 	revision, err := reached(ctx, connection)
-	if err == nil {
-		opened.response, err = connection.SnapshotWithVersion(ctx)
-	}
 	if err != nil {
-		return nil, errors.Join(err, opened.close())
+		return nil, errors.Join(err, end())
 	}
+	begun := time.AfterFunc(m.stall(), cancel)
+	response, err := connection.SnapshotWithVersion(ctx)
+	begun.Stop()
+	if err != nil {
+		return nil, errors.Join(err, end())
+	}
+	opened := &stream{from: response.Snapshot, stall: m.stall(), cancel: cancel, end: end}
 	return &backup.Snapshot{ReadCloser: opened, Revision: revision, Member: member, UID: instance.UID}, nil
 }
 
@@ -149,16 +156,27 @@ func (m *Members) address(instance *workloadsv1alpha1.ETCDInstance, member strin
 	return instance.ClientURL(member)
 }
 
-// stream is a snapshot with the connection that it comes by.
+func (m *Members) stall() time.Duration { return cmp.Or(m.Stall, wire.Stall) }
+
+// stream is a snapshot with the connection that it comes by. It ends when the member sends nothing.
 type stream struct {
-	response *clientv3.SnapshotResponse
-	close    func() error
+	from   io.ReadCloser
+	stall  time.Duration
+	cancel context.CancelFunc
+	end    func() error
 }
 
-func (s *stream) Read(p []byte) (int, error) { return s.response.Snapshot.Read(p) }
+func (s *stream) Read(p []byte) (int, error) {
+	stalled := time.AfterFunc(s.stall, s.cancel)
+	read, err := s.from.Read(p)
+	if !stalled.Stop() && err != nil {
+		return read, fmt.Errorf("it sent nothing for %s: %w", s.stall, err)
+	}
+	return read, err
+}
 
 // Close ends the connection.
-func (s *stream) Close() error { return errors.Join(s.response.Snapshot.Close(), s.close()) }
+func (s *stream) Close() error { return errors.Join(s.from.Close(), s.end()) }
 
 // credentials are those of a client of the instance; nil if it wants none.
 func (m *Members) credentials(ctx context.Context, instance *workloadsv1alpha1.ETCDInstance) (*tls.Config, error) {

@@ -57,7 +57,9 @@ func (m *Members) Receiver(ctx context.Context, name types.NamespacedName) (rest
 		return nil, err
 	}
 	url := instance.Scheme() + "://" + m.receiver(&pod) + transfer.Path
-	return func(ctx context.Context, snapshot io.Reader) error { return send(ctx, url, config, instance, snapshot) }, nil
+	return func(ctx context.Context, snapshot io.Reader) error {
+		return send(ctx, url, config, instance, snapshot, m.stall())
+	}, nil
 }
 
 // waits is why an instance does not wait for a snapshot; empty if it does.
@@ -89,12 +91,18 @@ func (m *Members) receiver(pod *corev1.Pod) string {
 }
 
 // send sends a snapshot to a Pod. Its certificate is that of a member.
-func send(ctx context.Context, url string, config *tls.Config, instance *workloadsv1alpha1.ETCDInstance, snapshot io.Reader) error {
+func send(ctx context.Context, url string, config *tls.Config, instance *workloadsv1alpha1.ETCDInstance, snapshot io.Reader, stall time.Duration) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	if config != nil {
 		config.ServerName = fmt.Sprintf("%s.%s.svc", instance.Name, instance.Namespace)
 	}
 	transport := &http.Transport{
-		DialContext: (&net.Dialer{Timeout: patience}).DialContext, TLSClientConfig: config, TLSHandshakeTimeout: patience,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			to, err := (&net.Dialer{Timeout: patience}).DialContext(ctx, network, address)
+			return &impatient{Conn: to, stall: stall}, err
+		},
+		TLSClientConfig: config, TLSHandshakeTimeout: patience,
 		ResponseHeaderTimeout: judged, DisableKeepAlives: true, WriteBufferSize: etcd.Chunk,
 	}
 	defer transport.CloseIdleConnections()
@@ -111,8 +119,22 @@ func send(ctx context.Context, url string, config *tls.Config, instance *workloa
 	if answer.StatusCode/100 == 2 {
 		return nil
 	}
+	defer time.AfterFunc(stall, cancel).Stop()
 	words, err := io.ReadAll(io.LimitReader(answer.Body, mostWords))
 	return didNotTake(instance, errors.Join(fmt.Errorf("it answered %d %q", answer.StatusCode, bytes.TrimSpace(words)), err))
+}
+
+// impatient is a connection to a Pod that has to take what is sent.
+type impatient struct {
+	net.Conn
+	stall time.Duration
+}
+
+func (i *impatient) Write(p []byte) (int, error) {
+	if err := i.SetWriteDeadline(time.Now().Add(i.stall)); err != nil {
+		return 0, err
+	}
+	return i.Conn.Write(p)
 }
 
 func didNotTake(instance *workloadsv1alpha1.ETCDInstance, err error) error {

@@ -1,4 +1,4 @@
-// Package places bounds how many snapshots are under way at once, in either direction.
+// Package places bounds how many requests of a costly sort are under way at once.
 package places
 
 import (
@@ -9,20 +9,26 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// How many snapshots are under way at once. Each holds a connection, and pages of the member that
-// it could otherwise reuse. A namespace has not all of the places, so that a team with many
-// instances does not keep others from theirs.
-const (
-	perInstance  = 2
-	perNamespace = 4
-	perServer    = 8
+// RetryAfter is what a client is asked to wait that finds no place for a snapshot, in seconds.
+const RetryAfter = 10
 
+// Limits say how many are under way at once. A namespace has not all of the places, so that a team
+// with many instances does not keep others from theirs.
+type Limits struct {
+	// What is limited, in the plural.
+	What                                 string
+	PerInstance, PerNamespace, PerServer int
 	// RetryAfter is what a client is asked to wait that finds no place, in seconds.
-	RetryAfter = 10
-)
+	RetryAfter int
+}
 
-// Places are those that snapshots under way hold.
+// Snapshots, in either direction, hold a connection each, and pages of the member that it could
+// otherwise reuse.
+var Snapshots = Limits{What: "snapshots", PerInstance: 2, PerNamespace: 4, PerServer: 8, RetryAfter: RetryAfter}
+
+// Places are those that requests under way hold.
 type Places struct {
+	limits    Limits
 	mu        sync.Mutex
 	taken     int
 	namespace map[string]int
@@ -30,8 +36,8 @@ type Places struct {
 }
 
 // New makes Places that are all free.
-func New() *Places {
-	return &Places{namespace: map[string]int{}, instance: map[types.NamespacedName]int{}}
+func New(limits Limits) *Places {
+	return &Places{limits: limits, namespace: map[string]int{}, instance: map[types.NamespacedName]int{}}
 }
 
 // Take takes a place until the function that it returns is called, once. Without a free place the
@@ -43,13 +49,13 @@ func (p *Places) Take(name types.NamespacedName) (func(), error) {
 		of          string
 		taken, most int
 	}{
-		{"ETCDInstance " + name.String(), p.instance[name], perInstance},
-		{"namespace " + name.Namespace, p.namespace[name.Namespace], perNamespace},
-		{"server", p.taken, perServer},
+		{"ETCDInstance " + name.String(), p.instance[name], p.limits.PerInstance},
+		{"namespace " + name.Namespace, p.namespace[name.Namespace], p.limits.PerNamespace},
+		{"server", p.taken, p.limits.PerServer},
 	} {
 		if limit.taken >= limit.most {
-			return nil, apierrors.NewTooManyRequests(fmt.Sprintf("%d snapshots of this %s are under way, and there are no more at once; retry in %d s",
-				limit.taken, limit.of, RetryAfter), RetryAfter)
+			return nil, apierrors.NewTooManyRequests(fmt.Sprintf("%d %s of this %s are under way, and there are no more at once; retry in %d s",
+				limit.taken, p.limits.What, limit.of, p.limits.RetryAfter), p.limits.RetryAfter)
 		}
 	}
 	p.add(name, 1)
@@ -60,7 +66,7 @@ func (p *Places) Take(name types.NamespacedName) (func(), error) {
 	}, nil
 }
 
-// add counts a snapshot, and forgets what has none.
+// add counts a request, and forgets what has none.
 func (p *Places) add(name types.NamespacedName, change int) {
 	p.taken += change
 	if p.namespace[name.Namespace] += change; p.namespace[name.Namespace] == 0 {

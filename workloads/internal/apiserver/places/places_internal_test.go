@@ -27,7 +27,7 @@ func TestHowManySnapshotsAreUnderWayAtOnce(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			free := New()
+			free := New(Snapshots)
 			var leave []func()
 			for _, name := range test.taken {
 				one, err := free.Take(name)

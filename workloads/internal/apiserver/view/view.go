@@ -13,16 +13,16 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/workloads/internal/apiserver/places"
 )
 
 // Options say what is seen through a view.
@@ -37,8 +37,11 @@ type Options struct {
 	// Columns are those of a table, after the name.
 	Columns []Column
 
+	// Client reads by a configuration that is Bounded.
 	Client     client.WithWatch
 	Authorizer authorizer.Authorizer
+	// Lists and Watches are the places of those of all views.
+	Lists, Watches *places.Places
 }
 
 // Storage is a resource that is a view.
@@ -126,50 +129,6 @@ func (s *Storage) Get(ctx context.Context, name string, options *metav1.GetOptio
 		return nil, err
 	}
 	return seen(object), nil
-}
-
-// List reads objects.
-func (s *Storage) List(ctx context.Context, options *internalversion.ListOptions) (runtime.Object, error) {
-	if err := s.allow(ctx, ""); err != nil {
-		return nil, err
-	}
-	list := s.Options.List()
-	if err := s.Client.List(ctx, list, listOptions(ctx, options)); err != nil {
-		return nil, err
-	}
-	list.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
-	return list, meta.EachListItem(list, func(item runtime.Object) error { seen(item); return nil })
-}
-
-// Watch follows objects.
-func (s *Storage) Watch(ctx context.Context, options *internalversion.ListOptions) (watch.Interface, error) {
-	if err := s.allow(ctx, ""); err != nil {
-		return nil, err
-	}
-	events, err := s.Client.Watch(ctx, s.Options.List(), listOptions(ctx, options))
-	if err != nil {
-		return nil, err
-	}
-	return watch.Filter(events, func(event watch.Event) (watch.Event, bool) {
-		if event.Type != watch.Error {
-			seen(event.Object)
-		}
-		return event, true
-	}), nil
-}
-
-func listOptions(ctx context.Context, options *internalversion.ListOptions) *client.ListOptions {
-	if options == nil {
-		options = &internalversion.ListOptions{}
-	}
-	return &client.ListOptions{
-		Namespace: request.NamespaceValue(ctx), LabelSelector: options.LabelSelector, FieldSelector: options.FieldSelector,
-		Limit: options.Limit, Continue: options.Continue,
-		Raw: &metav1.ListOptions{
-			ResourceVersion: options.ResourceVersion, ResourceVersionMatch: options.ResourceVersionMatch, TimeoutSeconds: options.TimeoutSeconds,
-			AllowWatchBookmarks: options.AllowWatchBookmarks, SendInitialEvents: options.SendInitialEvents,
-		},
-	}
 }
 
 // Create makes an object.

@@ -1,6 +1,6 @@
 // Command backup measures what a backup costs the API server of the workloads operator, side by
-// side with a snapshot that etcd's own client takes from the member: how long it takes, and how
-// much memory the server has at most.
+// side with a snapshot that etcd's client library takes from the member, as it is in etcdctl: how long
+// it takes, and how much memory the server has at most.
 //
 // It starts an etcd with that much data, kube-apiserver, and the server as a process with the
 // permissions that it is installed with. Nothing is written to a disk: what is read is verified
@@ -143,7 +143,8 @@ func serve(ctx context.Context, cluster *testenv.Cluster, setup *aggregated.Setu
 	})
 }
 
-// byEtcd takes a snapshot as `etcdctl snapshot save` does, and verifies it as a Backup does.
+// byEtcd takes a snapshot by the library that `etcdctl snapshot save` is made of, and verifies it as a
+// Backup does, instead of writing it to a file.
 func byEtcd(ctx context.Context, endpoint string) error {
 	connection, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
 	if err != nil {
@@ -186,7 +187,7 @@ func report(bytes int64, ours, theirs []time.Duration, before, after int64) {
 	ratio := 0.0
 	for i := range ours {
 		ratio += ours[i].Seconds() / theirs[i].Seconds() / float64(len(ours))
-		fmt.Printf("round %d: by the API server %s, by etcd's client %s\n", i+1, ours[i].Round(time.Millisecond), theirs[i].Round(time.Millisecond))
+		fmt.Printf("round %d: by the API server %s, by etcd's client library %s\n", i+1, ours[i].Round(time.Millisecond), theirs[i].Round(time.Millisecond))
 	}
 	fmt.Printf("ratio: %.2f\nmost memory of the server: %s before, %s after\n", ratio, console.Size(before), console.Size(after))
 }
