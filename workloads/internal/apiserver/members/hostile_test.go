@@ -34,7 +34,7 @@ func (i *impostor) Snapshot(_ *pb.SnapshotRequest, to pb.Maintenance_SnapshotSer
 // posing are the members of an instance whose only one is an impostor.
 func posing(t *testing.T, send func(to pb.Maintenance_SnapshotServer) error) *members.Members {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // It ends with the server.
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	server := grpc.NewServer()
 	pb.RegisterKVServer(server, &impostor{send: send})
@@ -123,7 +123,7 @@ func TestAPodThatTakesNothing(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // It ends with the test.
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
 			g.Expect(err).NotTo(HaveOccurred())
 			t.Cleanup(func() { listener.Close() })
 			go func() {

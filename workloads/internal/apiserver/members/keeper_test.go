@@ -169,7 +169,8 @@ func TestASnapshotThatMakesNoProgress(t *testing.T) {
 			to := builder(t, test.instance).WithInterceptorFuncs(interceptor.Funcs{
 				Get: func(ctx context.Context, from client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 					err := from.Get(ctx, key, object, options...)
-					if reads++; test.reads != nil {
+					reads++
+					if test.reads != nil {
 						test.reads(reads, object.(*workloadsv1alpha1.ETCDInstance))
 					}
 					return err

@@ -22,7 +22,7 @@ type Limits struct {
 	RetryAfter int
 }
 
-// Snapshots, in either direction, hold a connection each, and pages of the member that it could
+// Snapshots bounds those that are under way. In either direction they hold a connection each, and pages of the member that it could
 // otherwise reuse.
 var Snapshots = Limits{What: "snapshots", PerInstance: 2, PerNamespace: 4, PerServer: 8, RetryAfter: RetryAfter}
 

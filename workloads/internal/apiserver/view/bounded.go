@@ -26,6 +26,7 @@ type bounded struct{ http.RoundTripper }
 // WrappedRoundTripper is for the library, which cancels requests by it.
 func (b *bounded) WrappedRoundTripper() http.RoundTripper { return b.RoundTripper }
 
+// RoundTrip bounds the answer to a request for a page.
 func (b *bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 	answer, err := b.RoundTripper.RoundTrip(request)
 	if err == nil && request.URL.Query().Has("limit") {

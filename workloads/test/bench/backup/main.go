@@ -150,12 +150,12 @@ func byEtcd(ctx context.Context, endpoint string) error {
 	if err != nil {
 		return err
 	}
-	defer connection.Close() //nolint:errcheck // What was read is verified.
+	defer connection.Close()
 	taken, err := connection.SnapshotWithVersion(ctx)
 	if err != nil {
 		return err
 	}
-	defer taken.Snapshot.Close() //nolint:errcheck // As above.
+	defer taken.Snapshot.Close()
 	_, err = snapshot.Verify(taken.Snapshot)
 	return err
 }
