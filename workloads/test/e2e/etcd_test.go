@@ -141,7 +141,7 @@ func (w *world) etcdVolumes(number int) *workloadsv1alpha1.ETCDStorage {
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", w.namespace, n)},
 			Spec: corev1.PersistentVolumeSpec{
 				StorageClassName:              w.namespace,
-				Capacity:                      corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
+				Capacity:                      corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("4Gi")},
 				AccessModes:                   []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 				PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
 				PersistentVolumeSource:        corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: folder}},
