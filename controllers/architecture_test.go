@@ -114,7 +114,7 @@ func isContract(imported string) bool {
 // isShared reports whether a package is one from which several programs are built, and
 // that reads or asks something.
 func isShared(imported string) bool {
-	return architecture.AnyOf(module+"internal/diagnosis/evidence", module+"internal/probe", module+"internal/version")(imported)
+	return architecture.AnyOf(module+"internal/diagnosis/evidence", module+"internal/etcd", module+"internal/probe", module+"internal/version")(imported)
 }
 
 func TestArchitecture(t *testing.T) { code.CheckImports(t, rules) }

@@ -98,13 +98,13 @@ deliver_workloads() {
   local arch
   arch=$("$kubectl" get nodes --output 'jsonpath={.items[0].status.nodeInfo.architecture}')
   make --no-print-directory --directory=workloads binaries ARCH="$arch"
-  WORKLOADS_IMG=$(tagged "${WORKLOADS_IMG:-quay.io/critical-service/workloads}" "bin/workloads/linux-$arch/manager" "bin/workloads/linux-$arch/meter")
+  WORKLOADS_IMG=$(tagged "${WORKLOADS_IMG:-quay.io/critical-service/workloads}" "bin/workloads/linux-$arch"/{manager,meter,snapshot})
   export WORKLOADS_IMG
   say "Building and delivering $WORKLOADS_IMG"
   deliver "$WORKLOADS_IMG" --file workloads/Dockerfile --target prebuilt --build-arg BASE=scratch .
 }
 
-# deliver_databases brings the stand-ins for the images of databases to the devcluster, which has no other registry than
+# deliver_databases brings etcd and the stand-ins for the images of databases to the devcluster, which has no other registry than
 # its own. Other clusters pull the official images.
 deliver_databases() {
   local images image
@@ -113,6 +113,10 @@ deliver_databases() {
   for image in mongo:4.0 mysql:8.0 postgres:16; do
     say "Building and delivering a stand-in for $image"
     deliver "docker.io/library/$image" "$images/${image%:*}"
+  done
+  for image in "$images"/etcd-*; do
+    say "Building and delivering etcd ${image##*/etcd-}"
+    deliver "quay.io/coreos/etcd:${image##*/etcd-}" "$image"
   done
 }
 

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 # shellcheck source=hack/cluster.sh
 source hack/cluster.sh
 
-need_programs psql:postgresql-client mariadb:mariadb-client npm:npm
+need_programs psql:postgresql-client mariadb:mariadb-client npm:npm curl:curl
 use_cluster
 # The scenarios type what the documents say.
 export E2E_KUBECTL=$kubectl
@@ -26,4 +26,5 @@ if [[ $provider == devcluster ]]; then export E2E_DEVCLUSTER=$PWD/bin/devcluster
 
 say "The end-to-end tests of the workloads operator"
 cd workloads
-../hack/gotest.sh e2e-workloads ./test/e2e/... -tags e2e -count=1 -timeout 30m "$@"
+# They wait more than they compute: one more at once than a machine of two cores has.
+../hack/gotest.sh e2e-workloads ./test/e2e/... -tags e2e -count=1 -timeout 30m -parallel 3 "$@"

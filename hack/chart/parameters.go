@@ -76,6 +76,7 @@ func (c *chart) parametrizeDeployment(o object, text *texts) error {
 		"metrics": c.include("port", `(list . "METRICS_BIND_ADDRESS" 8443)`),
 		"probes":  c.include("port", `(list . "HEALTH_PROBE_BIND_ADDRESS" 8081)`),
 		"webhook": c.include("port", `(list . "WEBHOOK_PORT" 9443)`),
+		"api":     c.include("port", `(list . "API_PORT" 9444)`),
 	}
 	ports, _ := manager["ports"].([]any)
 	for _, entry := range ports {

@@ -70,9 +70,9 @@ func TestThePermissionsOfTheWorkloadsAreThoseOfTheirRole(t *testing.T) {
 		verbs    []string
 	}{
 		"create and change claims, and never delete one":                   {"persistentvolumeclaims", []string{"create", "get", "list", "patch", "watch"}},
-		"create Secrets, and get any of them by name":                      {"secrets", []string{"create", "get"}},
-		"create and change Deployments and change StatefulSets":            {"deployments", []string{"create", "get", "list", "patch", "watch"}},
-		"and change StatefulSets: of those that are not its own":           {"statefulsets", []string{"get", "list", "patch", "watch"}},
+		"create and change Secrets, and get any of them by name":           {"secrets", []string{"create", "get", "patch"}},
+		"create and change Deployments and StatefulSets":                   {"deployments", []string{"create", "get", "list", "patch", "watch"}},
+		"Deployments and StatefulSets: of those that are not its own":      {"statefulsets", []string{"create", "get", "list", "patch", "watch"}},
 		"write ServiceFallbacks, which it makes for Databases and WebApps": {"servicefallbacks", []string{"create", "delete", "get", "list", "patch", "watch"}},
 		"and Databases, which it makes for WebApps":                        {"databases", []string{"create", "get", "list", "patch", "watch"}},
 		"write Pods, Services, ConfigMaps and PodDisruptionBudgets":        {"services", []string{"create", "get", "list", "patch", "watch"}},

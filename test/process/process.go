@@ -26,6 +26,9 @@ const (
 	waitTimeout = time.Minute
 )
 
+// AsOperator is the variable that makes a program, which begins with Main, the operator.
+const AsOperator = asOperator + "=1"
+
 // Main runs the tests of a package, or, in a process that a test has started, the operator.
 // It is all that a TestMain does.
 func Main(operator func(context.Context) error, tests func() int) {
@@ -62,7 +65,7 @@ type Process struct {
 // with the test, and well.
 func Start(t *testing.T, kubeconfig, namespace string, variables ...string) *Process {
 	t.Helper()
-	variables = append([]string{asOperator + "=1", "WEBHOOK_CERT_DIR=" + t.TempDir()}, variables...)
+	variables = append([]string{AsOperator, "WEBHOOK_CERT_DIR=" + t.TempDir()}, variables...)
 	p, err := Launch(os.Args[0], kubeconfig, namespace, variables...)
 	gomega.NewWithT(t).Expect(err).NotTo(gomega.HaveOccurred())
 	p.t = t

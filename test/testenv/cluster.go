@@ -36,6 +36,10 @@ type Cluster struct {
 	// OperatorKubeconfig is a kubeconfig file with the operator's permissions.
 	OperatorKubeconfig []byte
 
+	// FrontProxy is a folder with the certificate, front-proxy.crt and front-proxy.key, by which the
+	// API server is known to those whose APIs it aggregates; empty if it aggregates none.
+	FrontProxy string
+
 	scheme      *apiruntime.Scheme
 	operator    *rest.Config
 	environment *envtest.Environment
@@ -94,12 +98,15 @@ func Start(installed Installation, scheme *apiruntime.Scheme) (*Cluster, error) 
 	environment.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement").
 		// The range of envtest is full with 254 Services.
 		Set("service-cluster-ip-range", "10.0.0.0/16")
-
+	folder, err := installed.configure(environment.ControlPlane.GetAPIServer())
+	if err != nil {
+		return nil, err
+	}
 	config, err := environment.Start()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start etcd and kube-apiserver: %w", err), environment.Stop())
 	}
-	cluster := &Cluster{Admin: unlimited(config), scheme: scheme, environment: environment}
+	cluster := &Cluster{Admin: unlimited(config), FrontProxy: folder, scheme: scheme, environment: environment}
 	if err := errors.Join(serveConversion(installed.Conversion, environment.WebhookInstallOptions), cluster.prepare(installed)); err != nil {
 		return nil, errors.Join(err, environment.Stop())
 	}
@@ -107,7 +114,13 @@ func Start(installed Installation, scheme *apiruntime.Scheme) (*Cluster, error) 
 }
 
 // Stop ends what Start has started.
-func (c *Cluster) Stop() error { return c.environment.Stop() }
+func (c *Cluster) Stop() error {
+	var err error
+	if c.FrontProxy != "" {
+		err = os.RemoveAll(c.FrontProxy)
+	}
+	return errors.Join(err, c.environment.Stop())
+}
 
 // Version is that of the API server, for example "v1.37.1".
 func (c *Cluster) Version() (string, error) {

@@ -32,6 +32,10 @@ type Installation struct {
 	Definitions []string
 	// Conversion makes what converts its kinds.
 	Conversion func() (http.Handler, error)
+	// Aggregates has the API server serve aggregated APIs: it shows them a certificate.
+	Aggregates bool
+	// Flags are further ones of kube-apiserver, without dashes.
+	Flags map[string]string
 }
 
 // core is the operator of the top of the repository.

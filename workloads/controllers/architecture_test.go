@@ -26,7 +26,7 @@ var rules = append(code.Rules(), []architecture.Rule{
 		In: func(string) bool { return true },
 		Forbids: func(_, imported string) bool {
 			return ofCore(imported) && !architecture.AnyOf(core+"api", core+"internal/controller", core+"internal/operator",
-				core+"internal/contract", core+"internal/kubelet", core+"internal/text", core+"internal/version")(imported)
+				core+"internal/contract", core+"internal/etcd", core+"internal/kubelet", core+"internal/text", core+"internal/version")(imported)
 		},
 		Offence: architecture.Offence{Folder: "controllers/database", Imported: core + "controllers/responder"},
 	},
@@ -48,6 +48,22 @@ var rules = append(code.Rules(), []architecture.Rule{
 			return strings.Contains(imported, ".") && !architecture.AnyOf(module+"internal/meter", module+"internal/metering")(imported)
 		},
 		Offence: architecture.Offence{Folder: "internal/meter", Imported: "k8s.io/client-go/rest"},
+	},
+	{
+		Sentence: "what moves snapshots is in the Pods of users: it has nothing of Kubernetes",
+		In: func(folder string) bool {
+			return architecture.AnyOf("internal/transfer", "internal/etcdclient", "cmd/snapshot")(folder)
+		},
+		Forbids: func(_, imported string) bool { return strings.Contains(imported, "k8s.io/") },
+		Offence: architecture.Offence{Folder: "internal/transfer", Imported: "k8s.io/client-go/rest"},
+	},
+	{
+		Sentence: "the library of API servers is imported where APIs are served, and nowhere else",
+		In:       func(folder string) bool { return !architecture.Under("internal/apiserver")(folder) },
+		Forbids: func(_, imported string) bool {
+			return architecture.AnyOf("k8s.io/apiserver/pkg/server", "k8s.io/apiserver/pkg/registry")(imported)
+		},
+		Offence: architecture.Offence{Folder: "controllers/database", Imported: "k8s.io/apiserver/pkg/server"},
 	},
 	{
 		Sentence: "what kinds share knows none of them: below internal no controller is imported but by the operator",

@@ -13,9 +13,11 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 	"github.com/critical-service/operator/workloads/controllers/appconfig"
 	"github.com/critical-service/operator/workloads/controllers/database"
+	"github.com/critical-service/operator/workloads/controllers/etcdinstance"
 	"github.com/critical-service/operator/workloads/controllers/ingress"
 	"github.com/critical-service/operator/workloads/controllers/webapp"
 	"github.com/critical-service/operator/workloads/internal/core"
@@ -25,17 +27,18 @@ import (
 // Options are the settings of every kind. Setup itself makes the watch of ServiceFallbacks,
 // which all kinds share.
 type Options struct {
-	AppConfig appconfig.Options
-	Database  database.Options
-	Ingress   ingress.Options
-	WebApp    webapp.Options
+	AppConfig    appconfig.Options
+	Database     database.Options
+	ETCDInstance etcdinstance.Options
+	Ingress      ingress.Options
+	WebApp       webapp.Options
 }
 
 // Scheme knows every kind that a controller reads or writes, and every version that is served.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	add := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme,
-		criticalv2.AddToScheme, workloadsv1.AddToScheme, workloadsv2.AddToScheme)
+		criticalv2.AddToScheme, workloadsv1.AddToScheme, workloadsv1alpha1.AddToScheme, workloadsv2.AddToScheme)
 	return scheme, add.AddToScheme(scheme)
 }
 
@@ -44,6 +47,7 @@ func CacheOptions(options Options) cache.Options {
 	byObject := core.CacheByObject()
 	maps.Copy(byObject, appconfig.CacheByObject(options.AppConfig))
 	maps.Copy(byObject, database.CacheByObject(options.Database))
+	maps.Copy(byObject, etcdinstance.CacheByObject(options.ETCDInstance))
 	maps.Copy(byObject, ingress.CacheByObject(options.Ingress))
 	return cache.Options{ByObject: byObject}
 }
@@ -58,11 +62,14 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err != nil {
 		return err
 	}
-	options.Database.Fallbacks, options.WebApp.Fallbacks = fallbacks, fallbacks
+	options.Database.Fallbacks, options.ETCDInstance.Fallbacks, options.WebApp.Fallbacks = fallbacks, fallbacks, fallbacks
 	if err := appconfig.Setup(ctx, mgr, options.AppConfig); err != nil {
 		return err
 	}
 	if err := database.Setup(mgr, options.Database); err != nil {
+		return err
+	}
+	if err := etcdinstance.Setup(mgr, options.ETCDInstance); err != nil {
 		return err
 	}
 	if err := webapp.Setup(ctx, mgr, options.WebApp); err != nil {

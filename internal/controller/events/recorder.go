@@ -51,6 +51,7 @@ type Recorder struct {
 	log        logr.Logger
 	controller string
 	instance   string
+	leads      bool
 	queue      workqueue.TypedRateLimitingInterface[key]
 
 	mu     sync.Mutex
@@ -61,12 +62,21 @@ type Recorder struct {
 
 // NewRecorder makes a Recorder that runs with the manager, and writes while it leads.
 func NewRecorder(mgr manager.Manager, controller string) (*Recorder, error) {
+	return addRecorder(mgr, controller, true)
+}
+
+// NewRecorderOfEveryReplica makes a Recorder of what every replica does.
+func NewRecorderOfEveryReplica(mgr manager.Manager, controller string) (*Recorder, error) {
+	return addRecorder(mgr, controller, false)
+}
+
+func addRecorder(mgr manager.Manager, controller string, leads bool) (*Recorder, error) {
 	events, err := typedeventsv1.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return nil, fmt.Errorf("make the client for events: %w", err)
 	}
 	recorder := newRecorder(events, mgr.GetScheme(), clock.RealClock{}, controller)
-	recorder.log = mgr.GetLogger().WithName("events")
+	recorder.log, recorder.leads = mgr.GetLogger().WithName("events"), leads
 	if err := mgr.Add(recorder); err != nil {
 		return nil, fmt.Errorf("run the recorder of events: %w", err)
 	}
@@ -127,8 +137,8 @@ func (r *Recorder) name(of key, now time.Time) string {
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable: only a replica that
-// leads does anything that is worth an event.
-func (r *Recorder) NeedLeaderElection() bool { return true }
+// leads does what controllers report.
+func (r *Recorder) NeedLeaderElection() bool { return r.leads }
 
 // Start implements manager.Runnable: it writes events until the context ends, and
 // then what is due by then.

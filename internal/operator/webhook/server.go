@@ -181,6 +181,11 @@ func (s *Server) Expiry() (time.Time, error) {
 	return served.NotAfter, nil
 }
 
+// GetCertificate is what the webhook shows, for what else the operator serves by the same Service.
+func (s *Server) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	return s.tls.GetCertificate(hello)
+}
+
 // Start runs the server until the context ends.
 func (s *Server) Start(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(logr.NewContext(ctx, ctrl.Log.WithName("webhook")))

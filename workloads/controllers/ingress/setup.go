@@ -83,7 +83,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		pace: flowcontrol.NewTokenBucketRateLimiter(writesPerSecond, writesPerSecond),
 	}
 	withFairQueue := queue.Options(workers)
-	withFairQueue.NewQueue = newFairQueue
+	withFairQueue.NewQueue = queue.NewFair
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("ingress").
 		For(&networkingv1.Ingress{}, builder.WithPredicates(changes)).

@@ -22,6 +22,7 @@ import (
 	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/controller/read"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 )
 
 // Kind is the core's kind, so far as the API server serves it.
@@ -81,7 +82,7 @@ func slim(object any) (any, error) {
 	}
 	kept := &criticalv2.ServiceFallback{ObjectMeta: read.Meta(&fallback.ObjectMeta)}
 	kept.OwnerReferences = read.Controller(&fallback.ObjectMeta)
-	kept.Labels = read.Only(fallback.Labels, workloadsv1.LabelApp, workloadsv1.LabelDatabase, workloadsv1.LabelWebApp, workloadsv1.LabelManagedBy)
+	kept.Labels = read.Only(fallback.Labels, workloadsv1.LabelApp, workloadsv1.LabelDatabase, workloadsv1.LabelWebApp, workloadsv1alpha1.LabelETCDInstance, workloadsv1.LabelManagedBy)
 	kept.Annotations = read.OnlyShort(fallback.Annotations, workloadsv1.AnnotationApplied)
 	// API types always marshal.
 	if spec, _ := json.Marshal(&fallback.Spec); len(spec) <= maxSpec {

@@ -22,6 +22,7 @@ import (
 	"github.com/critical-service/operator/workloads/controllers"
 	"github.com/critical-service/operator/workloads/controllers/appconfig"
 	"github.com/critical-service/operator/workloads/controllers/database"
+	"github.com/critical-service/operator/workloads/controllers/etcdinstance"
 	"github.com/critical-service/operator/workloads/controllers/ingress"
 	"github.com/critical-service/operator/workloads/controllers/webapp"
 	"github.com/critical-service/operator/workloads/internal/conversion"
@@ -79,6 +80,7 @@ func Run(ctx context.Context, s *settings.Settings) error {
 	if options.WebApp.Image, err = ownImage(ctx, config, s); err != nil {
 		return err
 	}
+	options.ETCDInstance.OwnImage = options.WebApp.Image
 	return manager.Run(ctx, &s.Manager, manager.Operator{
 		Name:     Name,
 		Settings: s,
@@ -86,7 +88,7 @@ func Run(ctx context.Context, s *settings.Settings) error {
 		Cache:    controllers.CacheOptions(options),
 		Webhook:  Webhook,
 		Setup: func(ctx context.Context, mgr ctrl.Manager) error {
-			return setup(ctx, mgr, options)
+			return errors.Join(setup(ctx, mgr, options), serveAPI(mgr, s))
 		},
 	})
 }
@@ -104,14 +106,14 @@ func mayAnnotate(ctx context.Context, config *rest.Config, s *settings.Settings)
 	return permitted, errors.Join(refused, err)
 }
 
-// ownImage is that of the meters of WebApps: the one that is set, or that of the operator's own Pod,
-// which has both programs. If neither is known, WebApps that scale by their traffic say so.
+// ownImage is that of the meters of WebApps, and of what moves snapshots: the one that is set, or that of the operator's own Pod,
+// which has all programs. If neither is known, what needs it says so.
 func ownImage(ctx context.Context, config *rest.Config, s *settings.Settings) (string, error) {
 	if s.WorkloadsImage != "" {
 		return s.WorkloadsImage, nil
 	}
 	return ownimage.Of(ctx, config, types.NamespacedName{Namespace: s.OperatorNamespace, Name: s.PodName},
-		"no WebApp gets a meter, unless WORKLOADS_IMAGE is set to the image of the operator")
+		"no WebApp gets a meter, and no ETCDInstance is backed up or restored, unless WORKLOADS_IMAGE is set to the image of the operator")
 }
 
 // setup adds all that the manager runs.
@@ -140,6 +142,11 @@ func optionsOf(s *settings.Settings) controllers.Options {
 			ImagePostgres: s.DatabaseImagePostgres,
 			Namespaces:    s.Namespaces,
 			Registry:      metrics.Registry,
+		},
+		ETCDInstance: etcdinstance.Options{
+			Image:      s.ETCDImage,
+			Namespaces: s.Namespaces,
+			Registry:   metrics.Registry,
 		},
 		WebApp: webapp.Options{
 			Image:      s.WorkloadsImage,

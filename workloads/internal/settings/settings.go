@@ -2,6 +2,8 @@
 package settings
 
 import (
+	"slices"
+
 	"github.com/spf13/pflag"
 
 	"github.com/critical-service/operator/internal/operator/setting"
@@ -16,8 +18,14 @@ type Settings struct {
 	// DatabaseImageMongo, DatabaseImageMySQL and DatabaseImagePostgres are the images of
 	// Databases that name none, by their type.
 	DatabaseImageMongo, DatabaseImageMySQL, DatabaseImagePostgres string
-	// WorkloadsImage is that of this operator, which has the meter of WebApps.
+	// WorkloadsImage is that of this operator, which has the meter of WebApps, and what moves snapshots.
 	WorkloadsImage string
+	// ETCDImage is that of ETCDInstances that name none.
+	ETCDImage string
+	// APIPort is where the aggregated API server listens, once an APIService wants it.
+	APIPort int
+	// APIAuditPolicy and APIAuditLog are files: what is noted of its requests, and where.
+	APIAuditPolicy, APIAuditLog string
 	// IngressAnnotations are kept on every Ingress; none by default.
 	IngressAnnotations map[string]string
 	// IngressStatus says on each Ingress which of its Services are on their fallback.
@@ -43,10 +51,10 @@ func Bind(flags *pflag.FlagSet, environment setting.Environment) func() (*Settin
 func own(s *Settings) []setting.Setting {
 	own := []setting.Setting{{
 		Flag: "workloads-image", Variable: "WORKLOADS_IMAGE",
-		Usage: "the image of this operator, whose program /meter runs in WebApps that scale by their traffic", Allowed: "the reference of an image",
+		Usage: "the image of this operator, whose program /meter runs in WebApps that scale by their traffic, and /snapshot stores and restores ETCDInstances", Allowed: "the reference of an image",
 		Parse: setting.Image(&s.WorkloadsImage),
 	}}
-	return append(append(own, ofDatabases(s)...), ofIngresses(s)...)
+	return slices.Concat(own, ofDatabases(s), ofETCDInstances(s), ofIngresses(s), ofAPI(s))
 }
 
 func ofDatabases(s *Settings) []setting.Setting {
@@ -67,4 +75,12 @@ func ofDatabases(s *Settings) []setting.Setting {
 			Parse: setting.Image(&s.DatabaseImagePostgres),
 		},
 	}
+}
+
+func ofETCDInstances(s *Settings) []setting.Setting {
+	return []setting.Setting{{
+		Flag: "etcd-image", Variable: "ETCD_IMAGE", Preset: "quay.io/coreos/etcd:v3.7.3",
+		Usage: "the image of ETCDInstances that name none", Allowed: "the reference of an image",
+		Parse: setting.Image(&s.ETCDImage),
+	}}
 }

@@ -22,6 +22,7 @@
 //	webapp_traffic_test.go, webapp_picture_test.go   their number of Pods follows the traffic, measured and drawn
 //	webapp_survival_test.go  what an application made of one WebApp loses and survives, measured
 //	webapp_document_test.go  the other exercise of document 002, as docs/webapp.md has it
+//	etcd_test.go         members of an etcd that come and go under writes, and what is left without a quorum
 //
 // On the devcluster the engines are stand-ins under the official images' names (workloads/test/images): MariaDB for
 // mysql:8.0, PostgreSQL 15 for postgres:16, and FerretDB for mongo:4.0. The same protocols and the same variables; the

@@ -19,6 +19,7 @@ import (
 
 	"github.com/critical-service/operator/test/cluster"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 )
 
@@ -90,7 +91,7 @@ func prepare(ctx context.Context) error {
 			"(what test/mongodb/build.sh prints) and DEMO_IMG (the image of test/workload) must be set: run 'make e2e-workloads', which sets them")
 	}
 	var err error
-	if shared, err = cluster.Connect(kubeconfig, workloadsv1.AddToScheme, workloadsv2.AddToScheme); err != nil {
+	if shared, err = cluster.Connect(kubeconfig, workloadsv1.AddToScheme, workloadsv1alpha1.AddToScheme, workloadsv2.AddToScheme); err != nil {
 		return err
 	}
 	if err := shared.AddressesAreRouted(ctx); err != nil {

@@ -5,20 +5,23 @@
 #   bin/devcluster image build -t docker.io/library/mongo:4.0 "$images/mongo"
 #   bin/devcluster image build -t docker.io/library/mysql:8.0 "$images/mysql"
 #   bin/devcluster image build -t docker.io/library/postgres:16 "$images/postgres"
+#   bin/devcluster image build -t quay.io/coreos/etcd:v3.7.3 "$images/etcd-v3.7.3"
 #
-# They are stand-ins under the official images' names, with their variables, programs, ports, data folders and user:
+# Those of etcd are etcd itself, of two versions, with etcdctl and etcdutl, compiled from their modules. The others
+# are stand-ins under the official images' names, with their variables, programs, ports, data folders and user:
 # mongo:4.0 is FerretDB with SQLite, mysql:8.0 Debian's MariaDB, postgres:16 Debian's PostgreSQL 15. Debian's
-# packages are unpacked, not installed: that would start services. `build.sh tidy` tidies FerretDB's module file.
+# packages are unpacked, not installed: that would start services. `build.sh tidy` tidies the module files.
 set -euo pipefail
 cd "$(dirname "$0")"
 
 readonly packages=(mariadb-server-core mariadb-client-core mariadb-client postgresql-15 postgresql-client-15 postgresql-client-common)
-key=$(cat build.sh entrypoint/*.go mongo/go.sum <(dpkg --print-architecture) | sha256sum | cut -c 1-12)
+key=$(cat build.sh entrypoint/*.go mongo/go.sum etcd/*/go.sum <(dpkg --print-architecture) | sha256sum | cut -c 1-12)
 readonly key bin=$PWD/../../../bin/images/$key
 
 main() {
+  local module
   if [[ ${1:-} == tidy ]]; then
-    (cd mongo && go mod tidy)
+    for module in mongo etcd/*; do (cd "$module" && go mod tidy); done
     return
   fi
   if [[ ! -e $bin/complete ]]; then
@@ -28,6 +31,7 @@ main() {
     mongo
     mysql
     postgres
+    for module in etcd/*; do etcd "$module"; done
     rm -rf "$bin/debian"
     touch "$bin/complete"
   fi
@@ -136,6 +140,25 @@ postgres() {
   cp /usr/share/zoneinfo/UTC "$root/usr/share/zoneinfo/Etc/UTC"
   cp -r /usr/lib/locale/C.utf8 "$root/usr/lib/locale/"
   libraries postgres
+}
+
+# etcd MODULE builds one version of etcd, with the paths and the user of the official image.
+etcd() {
+  local version root program
+  version=$(cd "$1" && GOWORK=off go list -m -f '{{.Version}}' go.etcd.io/etcd/server/v3)
+  root=$bin/etcd-$version/root
+  mkdir -p "$root/usr/local/bin" "$root/tmp"
+  chmod 1777 "$root/tmp"
+  cat >"$bin/etcd-$version/Dockerfile" <<END
+FROM scratch
+COPY root /
+ENV PATH=/usr/local/bin
+EXPOSE 2379 2380
+CMD ["/usr/local/bin/etcd"]
+END
+  for program in server etcdctl etcdutl; do
+    (cd "$1" && CGO_ENABLED=0 GOWORK=off go build -trimpath -buildvcs=false -ldflags "-s -w" -o "$root/usr/local/bin/${program/server/etcd}" "go.etcd.io/etcd/$program/v3") >&2
+  done
 }
 
 main "$@"

@@ -109,7 +109,7 @@ func TestWhatMayNotBeReadIsAFinding(t *testing.T) {
 		}
 	}
 	for _, check := range []string{
-		"definition", "operator", "version", "certificate", "permissions", "nodes", "responder", "budget", "protected", "standby", "consumer",
+		"definition", "operator", "version", "certificate", "permissions", "nodes", "apis", "responder", "budget", "protected", "standby", "consumer",
 	} {
 		g.Expect(unchecked).To(HaveKey(check))
 	}

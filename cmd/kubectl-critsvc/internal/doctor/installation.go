@@ -37,6 +37,7 @@ const (
 func (c *collector) installation(ctx context.Context, w *checkup.World) {
 	w.ServerVersion = c.serverVersion()
 	w.WindowsNodes = c.windowsNodes(ctx)
+	w.APIs = c.apis(ctx)
 	w.Definition = c.definition(ctx, installation.Definition)
 	for _, name := range teamDefinitions {
 		if c.definition(ctx, name).Missing {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/doctor/checkup"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
+	"github.com/critical-service/operator/internal/text/terminal"
 )
 
 var tones = map[checkup.Severity]output.Tone{
@@ -25,12 +26,12 @@ func write(out io.Writer, palette output.Palette, report *checkup.Report) {
 			fmt.Fprintln(out, heading(subject))
 		}
 		word := fmt.Sprintf("%-7s", finding.Severity)
-		fmt.Fprintf(out, "  %s  %-14s  %s\n", palette.Paint(tones[finding.Severity], word), finding.Check, output.OneLine(finding.What))
+		fmt.Fprintf(out, "  %s  %-14s  %s\n", palette.Paint(tones[finding.Severity], word), finding.Check, terminal.OneLine(finding.What))
 		if finding.Why != "" {
-			fmt.Fprintf(out, "%27swhy: %s\n", "", output.OneLine(finding.Why))
+			fmt.Fprintf(out, "%27swhy: %s\n", "", terminal.OneLine(finding.Why))
 		}
 		if finding.Fix != "" {
-			fmt.Fprintf(out, "%27sfix: %s\n", "", output.OneLine(finding.Fix))
+			fmt.Fprintf(out, "%27sfix: %s\n", "", terminal.OneLine(finding.Fix))
 		}
 	}
 	fmt.Fprintf(out, "\n%s\n", palette.Paint(tones[report.Verdict], verdict(report)))

@@ -13,6 +13,7 @@ import (
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/outage"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 	"github.com/critical-service/operator/internal/protection"
+	"github.com/critical-service/operator/internal/text/terminal"
 )
 
 const (
@@ -155,7 +156,7 @@ func newDrill(to *access.Access, o *options, name types.NamespacedName) (*drill,
 // progress reports on the error stream what goes on, in one line without control
 // characters.
 func (d *drill) progress(format string, args ...any) {
-	fmt.Fprintln(d.to.ErrOut, output.OneLine(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(d.to.ErrOut, terminal.OneLine(fmt.Sprintf(format, args...)))
 }
 
 // use sets the prober up for what was found.

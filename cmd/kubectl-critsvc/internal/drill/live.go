@@ -15,10 +15,10 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/outage"
-	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 	"github.com/critical-service/operator/internal/contract/appprotocol"
 	"github.com/critical-service/operator/internal/probe/command"
 	"github.com/critical-service/operator/internal/protection"
+	"github.com/critical-service/operator/internal/text/terminal"
 )
 
 const (
@@ -302,7 +302,7 @@ func (w *watching) lastProblem() string {
 	for _, p := range w.ports {
 		for _, one := range slices.Backward(w.seen[p.target]) {
 			if !one.Answered {
-				return fmt.Sprintf(" (port %s: it %s)", p.name, output.OneLine(one.Problem))
+				return fmt.Sprintf(" (port %s: it %s)", p.name, terminal.OneLine(one.Problem))
 			}
 		}
 	}

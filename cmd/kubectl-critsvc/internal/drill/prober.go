@@ -16,9 +16,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 	"github.com/critical-service/operator/internal/contract/listener"
 	"github.com/critical-service/operator/internal/probe/command"
+	"github.com/critical-service/operator/internal/text/terminal"
 )
 
 const (
@@ -151,7 +151,7 @@ func (p *prober) runs(ctx context.Context, pod *corev1.Pod) error {
 func startError(pod *corev1.Pod) error {
 	for _, status := range pod.Status.ContainerStatuses {
 		if ended := status.State.Terminated; ended != nil && ended.Message != "" {
-			return fmt.Errorf("the prober Pod %s cannot start: %s %s", pod.Name, output.OneLine(ended.Reason+" "+ended.Message), olderImage)
+			return fmt.Errorf("the prober Pod %s cannot start: %s %s", pod.Name, terminal.OneLine(ended.Reason+" "+ended.Message), olderImage)
 		}
 	}
 	return nil
@@ -161,12 +161,12 @@ func startError(pod *corev1.Pod) error {
 func waitsFor(pod *corev1.Pod) string {
 	for _, status := range pod.Status.ContainerStatuses {
 		if waiting := status.State.Waiting; waiting != nil {
-			return output.OneLine(waiting.Reason + " " + waiting.Message)
+			return terminal.OneLine(waiting.Reason + " " + waiting.Message)
 		}
 	}
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
-			return output.OneLine(condition.Reason + " " + condition.Message)
+			return terminal.OneLine(condition.Reason + " " + condition.Message)
 		}
 	}
 	return "its node has not started it"
@@ -179,7 +179,7 @@ func read(stream io.Reader, each func(command.Observation) (enough bool)) error 
 	for lines.Scan() {
 		var seen command.Observation
 		if err := json.Unmarshal(lines.Bytes(), &seen); err != nil {
-			return fmt.Errorf("the prober Pod says: %s %s", output.OneLine(lines.Text()), olderImage)
+			return fmt.Errorf("the prober Pod says: %s %s", terminal.OneLine(lines.Text()), olderImage)
 		}
 		if each(seen) {
 			return nil

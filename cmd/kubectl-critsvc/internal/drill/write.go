@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
+	"github.com/critical-service/operator/internal/text/terminal"
 )
 
 // write prints a Result as text.
@@ -50,12 +51,12 @@ func writeDryRun(out io.Writer, palette output.Palette, result *Result) {
 		problem(out, palette, text)
 	}
 	for _, text := range result.DryRun.Notes {
-		fmt.Fprintf(out, "  note: %s\n", output.OneLine(text))
+		fmt.Fprintf(out, "  note: %s\n", terminal.OneLine(text))
 	}
 }
 
 func problem(out io.Writer, palette output.Palette, text string) {
-	fmt.Fprintf(out, "  %s: %s\n", palette.Paint(output.Bad, "problem"), output.OneLine(text))
+	fmt.Fprintf(out, "  %s: %s\n", palette.Paint(output.Bad, "problem"), terminal.OneLine(text))
 }
 
 func toneOfShare(text string) output.Tone {

@@ -15,6 +15,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
+	"github.com/critical-service/operator/internal/text/terminal"
 )
 
 // labelWidth is the width of what stands before the values.
@@ -39,7 +40,7 @@ func (v *View) print(out io.Writer, palette output.Palette, now time.Time) error
 	p.endpoints(v)
 	p.events(v.Events)
 	for _, notice := range v.Notices {
-		p.write("\nNote: " + output.OneLine(notice) + "\n")
+		p.write("\nNote: " + terminal.OneLine(notice) + "\n")
 	}
 	return p.failed
 }
@@ -58,7 +59,7 @@ func (p *printer) line(label string, texts ...string) {
 // tinted is line, with the first text in a tone.
 func (p *printer) tinted(tone output.Tone, label string, texts ...string) {
 	for i, text := range texts {
-		text = output.OneLine(text)
+		text = terminal.OneLine(text)
 		switch {
 		case text == "":
 			continue

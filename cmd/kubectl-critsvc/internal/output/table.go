@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 
 	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/critical-service/operator/internal/text/terminal"
 )
 
 // Column is a column of a table.
@@ -64,7 +65,7 @@ func (t *Table) line(cells []string, heading bool) {
 		if column.Wide && !t.wide {
 			continue
 		}
-		text := OneLine(cells[i])
+		text := terminal.OneLine(cells[i])
 		if text == "" {
 			text = "-"
 		}
@@ -82,27 +83,3 @@ func (t *Table) line(cells []string, heading bool) {
 
 // Flush prints the rows that were added.
 func (t *Table) Flush() error { return t.tabs.Flush() }
-
-// OneLine is a text as one line without control characters: what is in a status may
-// come from any container. Invisible characters are replaced, too: they may reverse
-// the order of what is read.
-func OneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsGraphic(r) {
-			return '?'
-		}
-		return r
-	}, strings.Join(strings.Fields(text), " "))
-}
-
-// Lines is a text of several lines without control characters. Those after the first
-// are indented, so that none looks like one of our own.
-func Lines(text string) string {
-	var lines []string
-	for line := range strings.Lines(text) {
-		if line = OneLine(line); line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return strings.Join(lines, "\n  ")
-}

@@ -14,12 +14,13 @@ import (
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/doctor"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/drill"
+	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/etcd"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/explain"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/history"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/maintenance"
-	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/status"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/versions"
+	"github.com/critical-service/operator/internal/text/terminal"
 	"github.com/critical-service/operator/internal/version"
 )
 
@@ -51,6 +52,7 @@ func Command(streams genericiooptions.IOStreams) *cobra.Command {
 		doctor.Command(to),
 		drill.Command(to),
 		maintenance.Command(to),
+		etcd.Command(to),
 		versions.Command(to),
 	)
 	root.SetIn(streams.In)
@@ -71,7 +73,7 @@ func Run(ctx context.Context, streams genericiooptions.IOStreams, arguments []st
 	case errors.Is(err, access.ErrNo):
 		return ExitNo
 	default:
-		fmt.Fprintf(streams.ErrOut, "error: %s\n", output.Lines(err.Error()))
+		fmt.Fprintf(streams.ErrOut, "error: %s\n", terminal.Lines(err.Error()))
 		return ExitError
 	}
 }

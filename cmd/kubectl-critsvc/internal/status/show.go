@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
+	"github.com/critical-service/operator/internal/text/terminal"
 )
 
 // rows prints a Service whenever it has changed, as `kubectl get --watch` does. A
@@ -22,7 +23,7 @@ func (o *options) rows() func(*View, string) error {
 	document, warned := "", ""
 	return func(view *View, notice string) error {
 		if notice != "" && notice != warned {
-			fmt.Fprintln(o.to.ErrOut, "warning: "+output.OneLine(notice))
+			fmt.Fprintln(o.to.ErrOut, "warning: "+terminal.OneLine(notice))
 		}
 		warned = notice
 		if o.format.Structured() {

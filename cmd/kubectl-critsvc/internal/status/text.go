@@ -12,6 +12,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/access"
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
+	"github.com/critical-service/operator/internal/text/terminal"
 )
 
 // columns of the table. NAMESPACE is left out where all rows have the same.
@@ -158,7 +159,7 @@ func printSentences(out io.Writer, view *View, palette output.Palette) {
 		fmt.Fprintln(out)
 	}
 	for _, line := range lines {
-		fmt.Fprintln(out, palette.Paint(line.tone, output.OneLine(line.text)))
+		fmt.Fprintln(out, palette.Paint(line.tone, terminal.OneLine(line.text)))
 	}
 }
 

@@ -110,7 +110,13 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		"a plugin of another version":        {func(w *World) { w.PluginVersion = "v1.5.0" }, []finding{{checkVersion, Warning, "plugin is v1.5.0"}}},
 		"a plugin that was built for a test": {func(w *World) { w.PluginVersion = "dev" }, none},
 		"nodes of Windows":                   {func(w *World) { w.WindowsNodes.Value = 2 }, []finding{{checkNodes, Warning, "2 nodes run Windows"}}},
-		"a responder of another version":     {func(w *World) { front(w).Home.Responder.Value.Spec.Template.Spec.Containers[0].Image = "other:v1" }, []finding{{checkResponder, Warning, "other:v1"}}},
+		"an API that no one answers": {func(w *World) {
+			w.APIs.Value = []API{{"v1alpha1.subresources.mycrd.com", "MissingEndpoints: no endpoints"}}
+		},
+			[]finding{{checkAPIs, Warning, "APIService v1alpha1.subresources.mycrd.com is not available: MissingEndpoints: no endpoints"}}},
+		"an API that is answered":        {func(w *World) { w.APIs.Value = []API{{Name: "v1alpha1.subresources.mycrd.com"}} }, none},
+		"APIs that may not be read":      {func(w *World) { w.APIs.Problem = "forbidden" }, []finding{{checkAPIs, Warning, "not checked"}}},
+		"a responder of another version": {func(w *World) { front(w).Home.Responder.Value.Spec.Template.Spec.Containers[0].Image = "other:v1" }, []finding{{checkResponder, Warning, "other:v1"}}},
 		"another image on purpose": {func(w *World) {
 			front(w).Home.Responder.Value.Spec.Template.Spec.Containers[0].Image = "other:v1"
 			w.Settings = map[string]string{"RESPONDER_IMAGE": "other:v1"}
@@ -391,7 +397,7 @@ func TestTheDocumentationListsEveryCheck(t *testing.T) {
 	documented, err := os.ReadFile("../../../../../docs/plugin.md")
 	g.Expect(err).NotTo(HaveOccurred())
 	for _, check := range []string{
-		checkDefinition, checkOperator, checkVersion, checkNodes, checkServices, checkCertificate, checkPermissions, checkResponder, checkBudget, checkQuota,
+		checkDefinition, checkOperator, checkVersion, checkNodes, checkAPIs, checkServices, checkCertificate, checkPermissions, checkResponder, checkBudget, checkQuota,
 		checkProtected, checkCondition, checkStandby, checkPort, checkListening, checkSelfTest, checkTemplate, checkConsumer, checkTraffic, checkAddress, checkNetworkPolicy,
 	} {
 		g.Expect(string(documented)).To(ContainSubstring("\n| `" + check + "` | "))

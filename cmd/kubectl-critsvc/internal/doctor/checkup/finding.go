@@ -106,7 +106,7 @@ var decisive = []string{checkProtected, checkStandby, checkListening}
 
 var (
 	installationChecks = []func(*World) []Finding{
-		definition, operator, versions, certificates, permissions, nodes, services,
+		definition, operator, versions, certificates, permissions, nodes, apis, services,
 	}
 	namespaceChecks = []func(*World, *Namespace) []Finding{
 		responder, budgets, quotas,

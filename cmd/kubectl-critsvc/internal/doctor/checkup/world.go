@@ -29,6 +29,9 @@ type World struct {
 	// WindowsNodes is how many nodes run Windows.
 	WindowsNodes Reading[int]
 
+	// APIs are those of the workloads operator that are turned on.
+	APIs Reading[[]API]
+
 	// Definition is that of CriticalServices.
 	Definition Reading[*apiextensionsv1.CustomResourceDefinition]
 	// Undefined are the CustomResourceDefinitions of the other kinds that do not exist.
