@@ -17,8 +17,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// logLines is how much of a log is shown: its last lines about a namespace.
-const logLines = 40
+const (
+	// logLines is how much of an operator's log is shown: its last lines about a namespace.
+	logLines = 80
+	// endedLines is how much is shown of what a container wrote before it ended.
+	endedLines int64 = 10
+)
 
 // Report describes a namespace for people who look for the cause of a failure: its Pods, EndpointSlices, and events
 // since a time. What cannot be read is said in its place.
@@ -55,8 +59,22 @@ func (c *Cluster) writePods(ctx context.Context, to *strings.Builder, namespace 
 		}
 		_, _ = fmt.Fprintf(to, "  %s  phase %s, ready %t, deleted %t, owner %s, labels %v %s\n", pod.Name, pod.Status.Phase,
 			PodReady(pod), pod.DeletionTimestamp != nil, owner, pod.Labels, PodTrouble(pod))
+		c.writeEnded(ctx, to, pod)
 	}
 	return nil
+}
+
+// writeEnded writes the last lines of containers that ended and were started again.
+func (c *Cluster) writeEnded(ctx context.Context, to *strings.Builder, pod *corev1.Pod) {
+	for _, status := range pod.Status.ContainerStatuses {
+		ended := status.LastTerminationState.Terminated
+		if ended == nil {
+			continue
+		}
+		log, err := c.Clientset.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name,
+			&corev1.PodLogOptions{Container: status.Name, Previous: true, TailLines: new(endedLines)}).DoRaw(ctx)
+		_, _ = fmt.Fprintf(to, "    container %s started %d times, its last exit code is %d (log: error %v):\n%s\n", status.Name, status.RestartCount+1, ended.ExitCode, err, log)
+	}
 }
 
 func (c *Cluster) writeSlices(ctx context.Context, to *strings.Builder, namespace string) error {

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"fmt"
 	"net"
 	"net/url"
 	"strconv"
@@ -14,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/cluster"
@@ -132,20 +130,6 @@ func (w *world) nodeAddress() string {
 	}
 	w.t.Fatalf("node %s has no internal address", nodes.Items[0].Name)
 	return ""
-}
-
-// databasesText shows what the Databases of the scenario say of themselves.
-func (w *world) databasesText() string {
-	var all workloadsv1.DatabaseList
-	if err := w.List(w.ctx, &all, client.InNamespace(w.namespace)); err != nil {
-		return fmt.Sprintf("no Databases: %v\n", err)
-	}
-	text := ""
-	for i := range all.Items {
-		status, err := yaml.Marshal(all.Items[i].Status)
-		text += fmt.Sprintf("status of Database %s (error %v):\n%s", all.Items[i].Name, err, status)
-	}
-	return text
 }
 
 // ofDatabases selects the Pods of all Databases.

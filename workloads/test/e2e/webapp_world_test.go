@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -17,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/cluster"
@@ -203,18 +201,4 @@ func (a *webApp) answers(path string, status int, words string) {
 	a.t.Helper()
 	a.Eventually(func(g Gomega) answer { return a.get(g, path) }).Should(
 		And(HaveField("Status", status), HaveField("Says", ContainSubstring(words)), HaveField("By", Not(BeEmpty()))), "%s of WebApp %s", path, a.object.Name)
-}
-
-// webAppsText shows what the WebApps of the scenario say of themselves.
-func (w *world) webAppsText() string {
-	var all workloadsv1.WebAppList
-	if err := w.List(w.ctx, &all, client.InNamespace(w.namespace)); err != nil {
-		return fmt.Sprintf("no WebApps: %v\n", err)
-	}
-	text := ""
-	for i := range all.Items {
-		status, err := yaml.Marshal(all.Items[i].Status)
-		text += fmt.Sprintf("status of WebApp %s (error %v):\n%s", all.Items[i].Name, err, status)
-	}
-	return text
 }

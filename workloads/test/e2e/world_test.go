@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -14,10 +15,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/critical-service/operator/test/cluster"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 )
 
 // world is the namespace of one scenario, and everything in it goes when the scenario ends.
@@ -49,8 +54,7 @@ func newWorldOf(t *testing.T, level string) *world {
 	w.report = sync.OnceFunc(func() {
 		if t.Failed() {
 			t.Log(w.Report(w.ctx, w.namespace, began))
-			t.Log(w.databasesText())
-			t.Log(w.webAppsText())
+			t.Log(w.statuses(&workloadsv1.WebAppList{}, &workloadsv1.DatabaseList{}, &workloadsv1alpha1.ETCDInstanceList{}))
 			t.Log(w.Log(w.ctx, workloads, w.namespace, began))
 			t.Log(w.Log(w.ctx, core, w.namespace, began))
 		}
@@ -61,6 +65,29 @@ func newWorldOf(t *testing.T, level string) *world {
 	// Until Kubernetes has made this account, it denies every Pod of the namespace.
 	w.exists(&corev1.ServiceAccount{ObjectMeta: w.named("default")})
 	return w
+}
+
+// statuses shows what the objects of these kinds say of themselves in the scenario.
+func (w *world) statuses(kinds ...client.ObjectList) string {
+	text := &strings.Builder{}
+	for _, list := range kinds {
+		err := w.List(w.ctx, list, client.InNamespace(w.namespace))
+		if err == nil {
+			err = meta.EachListItem(list, func(object runtime.Object) error {
+				fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+				if err != nil {
+					return err
+				}
+				status, err := yaml.Marshal(fields["status"])
+				_, _ = fmt.Fprintf(text, "status of %T %v:\n%s", object, fields["metadata"].(map[string]any)["name"], status)
+				return err
+			})
+		}
+		if err != nil {
+			_, _ = fmt.Fprintf(text, "no %T: %v\n", list, err)
+		}
+	}
+	return text.String()
 }
 
 func (w *world) named(name string) metav1.ObjectMeta {
