@@ -21,7 +21,7 @@ const (
 const (
 	// ReasonQuorumHeld: the cluster takes writes.
 	ReasonQuorumHeld = "QuorumHeld"
-	// ReasonQuorumPending: it has never had a quorum.
+	// ReasonQuorumPending: it has not had a quorum yet, or its members elect a leader; also of Ready.
 	ReasonQuorumPending = "QuorumPending"
 	// ReasonQuorumLost: it had one. The operator changes no members, and deletes nothing.
 	ReasonQuorumLost = "QuorumLost"

@@ -69,7 +69,7 @@ func (r *Reconciler) reportSnapshots(ctx context.Context, snap *decide.Snapshot,
 }
 
 // passing are the reasons of Ready that need no one.
-var passing = []string{workloadsv1.ReasonStarting, workloadsv1.ReasonReplacing, workloadsv1alpha1.ReasonBackingUp, workloadsv1alpha1.ReasonScaling, workloadsv1alpha1.ReasonUpgrading}
+var passing = []string{workloadsv1.ReasonStarting, workloadsv1.ReasonReplacing, workloadsv1alpha1.ReasonBackingUp, workloadsv1alpha1.ReasonScaling, workloadsv1alpha1.ReasonUpgrading, workloadsv1alpha1.ReasonQuorumPending}
 
 // report reports how the ETCDInstance stands, where that is news.
 func (r *Reconciler) report(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan) {

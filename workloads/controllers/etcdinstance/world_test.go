@@ -90,7 +90,7 @@ var reasons = map[string][]string{
 		workloadsv1.ReasonStarting, workloadsv1.ReasonReplacing, workloadsv1.ReasonCreateDenied, workloadsv1.ReasonNameTaken,
 		workloadsv1.ReasonSecretInvalid, workloadsv1.ReasonImagePullFailing, workloadsv1.ReasonPodFailing, workloadsv1.ReasonUnschedulable,
 		workloadsv1alpha1.ReasonScaling, workloadsv1alpha1.ReasonUpgrading, workloadsv1alpha1.ReasonMemberFailing, workloadsv1alpha1.ReasonUpgradeRefused, workloadsv1alpha1.ReasonAlarm,
-		workloadsv1alpha1.ReasonQuorumLost, workloadsv1alpha1.ReasonRestoreFailed, workloadsv1alpha1.ReasonBackingUp, workloadsv1alpha1.ReasonBackupFailed,
+		workloadsv1alpha1.ReasonQuorumPending, workloadsv1alpha1.ReasonQuorumLost, workloadsv1alpha1.ReasonRestoreFailed, workloadsv1alpha1.ReasonBackingUp, workloadsv1alpha1.ReasonBackupFailed,
 	},
 	"Quorum/True":     {workloadsv1alpha1.ReasonQuorumHeld},
 	"Quorum/False":    {workloadsv1alpha1.ReasonQuorumPending, workloadsv1alpha1.ReasonQuorumLost},

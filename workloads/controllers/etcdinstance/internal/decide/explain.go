@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/critical-service/operator/internal/kubelet"
@@ -27,6 +28,9 @@ func bounded(message string) string { return text.Shorten(strings.TrimSpace(mess
 // quorumPatience is how long a cluster may be without a quorum before a person has to act: its
 // Pods may be starting again.
 const quorumPatience = time.Minute
+
+// electionPatience is how long the members may take to elect a leader, before the quorum counts as lost.
+const electionPatience = 10 * time.Second
 
 // describe says what there is.
 func (d *decision) describe() {
@@ -68,10 +72,27 @@ func (d *decision) explainQuorum() {
 		d.conditions().Set(workloadsv1alpha1.ConditionQuorum, true, workloadsv1alpha1.ReasonQuorumHeld, "Enough members answer that the cluster takes writes.")
 	case d.status.ClusterID == "":
 		d.conditions().Set(workloadsv1alpha1.ConditionQuorum, false, workloadsv1alpha1.ReasonQuorumPending, "The first member is not up yet.")
+	case d.mayElect():
+		d.conditions().Set(workloadsv1alpha1.ConditionQuorum, false, workloadsv1alpha1.ReasonQuorumPending, noLeader)
 	default:
 		d.conditions().Set(workloadsv1alpha1.ConditionQuorum, false, workloadsv1alpha1.ReasonQuorumLost,
 			"The members that answer are no quorum. The operator changes no members, and deletes nothing.")
 	}
+}
+
+// noLeader says that a leader went, as in each replacement of its Pod.
+const noLeader = "No leader answers: the members elect another one."
+
+// mayElect reports whether those that answer may have a leader in a moment.
+func (d *decision) mayElect() bool {
+	return !d.isBeyondReturn() && !d.hasReason(workloadsv1alpha1.ReasonQuorumLost) &&
+		d.Ages.Of(workloadsv1alpha1.ConditionQuorum, workloadsv1alpha1.ReasonQuorumPending, d.Now) < electionPatience
+}
+
+// hasReason reports whether the condition Quorum has a reason.
+func (d *decision) hasReason(reason string) bool {
+	quorum := meta.FindStatusCondition(d.status.Conditions, workloadsv1alpha1.ConditionQuorum)
+	return quorum != nil && quorum.Reason == reason
 }
 
 // rule says how an ETCDInstance stands where it applies.
@@ -144,6 +165,12 @@ var rules = []rule{
 			return fmt.Sprintf("The cluster has lost its quorum for good: of its %d members, %s have lost their data. The operator deletes nothing. "+
 				"Create another ETCDInstance from a backup; a member that is left has the data in its volume.", len(d.entries), strings.Join(d.lost, ", "))
 		},
+	},
+	{
+		when: func(d *decision) bool {
+			return d.status.ClusterID != "" && d.hasReason(workloadsv1alpha1.ReasonQuorumPending)
+		},
+		state: workloadsv1alpha1.ETCDDeploying, reason: is(workloadsv1alpha1.ReasonQuorumPending), message: func(*decision) string { return noLeader }, moves: true,
 	},
 	{
 		when: func(d *decision) bool {

@@ -17,13 +17,18 @@ import (
 func (d *decision) judge() {
 	for i := range d.entries {
 		switch entry := &d.entries[i]; {
-		case entry.Gone:
+		case entry.Gone, d.hasLeft(entry):
 		case d.isLost(entry):
 			d.lost = append(d.lost, entry.Name)
 		case !d.answers(entry):
 			d.failing = append(d.failing, entry.Name)
 		}
 	}
+}
+
+// hasLeft reports whether what is noted is of a member that the cluster has no more.
+func (s *Snapshot) hasLeft(entry *render.Entry) bool {
+	return s.hasQuorum() && entry.ID != "" && s.listed(entry.ID) == nil
 }
 
 // hasQuorum reports whether enough members agree: only a quorum lists the members.
@@ -102,7 +107,7 @@ func (d *decision) forget() bool {
 	var kept []render.Entry
 	changed := false
 	for _, entry := range d.entries {
-		isGone := entry.ID != "" && d.listed(entry.ID) == nil
+		isGone := d.hasLeft(&entry)
 		isNext := entry.Volume == "" && entry.Ordinal(d.Instance) < int(d.Instance.Spec.Replicas)
 		changed = changed || isGone && !(entry.Gone && isNext)
 		if entry.Gone = isGone; !isGone || isNext {
