@@ -4,8 +4,8 @@
 #   run.sh start    on the devcluster (or on the cluster of KUBECONFIG, from one of its nodes): a Database beside the same by hand
 #   run.sh settled  with etcd and an API server of its own: what the operator costs while nothing happens
 #   run.sh meter    with two processes of this machine: an application behind the meter of a WebApp, beside the same without
-#   run.sh backup   with etcd and an API server of its own: a backup, beside a snapshot by etcd's client library, which is
-#                   that of `etcdctl snapshot save`; it prints what it measures, and writes nothing
+#   run.sh backup   with etcd and an API server of its own: a backup, beside `etcdctl snapshot save`; it prints what it
+#                   measures, and writes nothing
 #
 # Further arguments go to the program, for example --rounds=20.
 set -euo pipefail
@@ -49,8 +49,9 @@ meter() {
 
 backup() {
   go -C workloads build -o "$PWD/bin/bench-backup" ./test/bench/backup
-  say "Measuring: a backup, and a snapshot by etcd's client library"
-  KUBEBUILDER_ASSETS=$(bin/devcluster assets) bin/bench-backup "$@"
+  go -C workloads/test/images/etcd/v3.7 build -o "$PWD/bin/bench-etcdctl" go.etcd.io/etcd/etcdctl/v3
+  say "Measuring: a backup, and etcdctl snapshot save"
+  KUBEBUILDER_ASSETS=$(bin/devcluster assets) bin/bench-backup --etcdctl "$PWD/bin/bench-etcdctl" "$@"
 }
 
 case ${1:-} in
