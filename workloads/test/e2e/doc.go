@@ -19,10 +19,11 @@
 //	operator_test.go     both replicas, killed in the middle of a replacement
 //	appconfig_test.go    the exercise of document 002; rollouts; the page of a Service
 //	webapp_test.go       WebApps: the seven fields, outages, what is refused, while what runs goes on
-//	webapp_traffic_test.go, webapp_picture_test.go   their number of Pods follows the traffic, measured and drawn
+//	autoscaling_test.go, webapp_picture_test.go   their number of Pods follows the traffic, measured and drawn
 //	webapp_survival_test.go  what an application made of one WebApp loses and survives, measured
 //	webapp_document_test.go  the other exercise of document 002, as docs/webapp.md has it
 //	etcd_test.go         members of an etcd that come and go under writes, and what is left without a quorum
+//	etcd_snapshot_test.go, etcd_document_test.go   what is stored and restored, and document 003
 //
 // On the devcluster the engines are stand-ins under the official images' names (workloads/test/images): MariaDB for
 // mysql:8.0, PostgreSQL 15 for postgres:16, and FerretDB for mongo:4.0. The same protocols and the same variables; the

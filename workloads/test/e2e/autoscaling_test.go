@@ -26,16 +26,10 @@ const (
 	givesBack = 8 * time.Minute
 )
 
-// TestTrafficScalesAWebApp takes the time that a WebApp waits before it gives Pods back.
+// TestTrafficScalesAWebApp draws docs/images/webapp-traffic.svg from what it sees, with -update. It takes the time that
+// a WebApp waits before it gives Pods back: of the scenarios that run at once, the first file has it, so that it ends with
+// the others.
 func TestTrafficScalesAWebApp(t *testing.T) {
-	t.Run("three times the threshold is three times the Pods, and back", trafficIsMeasured)
-	t.Run("by a counter of its own", trafficOfAnOwnCounter)
-	t.Run("not beside an autoscaler of a user", trafficBesideAnAutoscaler)
-	t.Run("not while it is switched off", trafficSwitchedOff)
-}
-
-// trafficIsMeasured draws docs/images/webapp-traffic.svg from what it sees, with -update.
-func trafficIsMeasured(t *testing.T) {
 	t.Parallel()
 	w := newWebWorld(t)
 	app := w.webApp("shop", scaled(measuredThreshold)).runs()
@@ -70,8 +64,8 @@ func trafficIsMeasured(t *testing.T) {
 	record.drawn()
 }
 
-// trafficOfAnOwnCounter: the application listens on another port, and counts itself, so that nothing stands before it.
-func trafficOfAnOwnCounter(t *testing.T) {
+// TestAWebAppIsScaledByACounterOfItsOwn: the application listens on another port, and counts itself, so that nothing stands before it.
+func TestAWebAppIsScaledByACounterOfItsOwn(t *testing.T) {
 	t.Parallel()
 	w := newWebWorld(t)
 	app := w.webApp("shop", scaled(threshold), func(s *workloadsv1.WebAppSpec) {
@@ -93,8 +87,8 @@ func trafficOfAnOwnCounter(t *testing.T) {
 	w.Expect(of.application).To(Equal(of.requests), "%+v", of)
 }
 
-// trafficBesideAnAutoscaler: that of the cluster wants two Pods, and has no metrics to want another number.
-func trafficBesideAnAutoscaler(t *testing.T) {
+// TestAWebAppIsNotScaledBesideAnAutoscaler: that of the cluster wants two Pods, and has no metrics to want another number.
+func TestAWebAppIsNotScaledBesideAnAutoscaler(t *testing.T) {
 	t.Parallel()
 	w := newWebWorld(t)
 	app := w.webApp("shop", scaled(threshold)).runs()
@@ -118,8 +112,8 @@ func trafficBesideAnAutoscaler(t *testing.T) {
 	w.Expect(of.application).To(Equal(of.requests), "%+v", of)
 }
 
-// trafficSwitchedOff: off is the number of the spec, and on again begins with that. No request is lost on the way.
-func trafficSwitchedOff(t *testing.T) {
+// TestTheScalingOfAWebAppIsSwitchedOffAndOn: off is the number of the spec, and on again begins with that. No request is lost on the way.
+func TestTheScalingOfAWebAppIsSwitchedOffAndOn(t *testing.T) {
 	t.Parallel()
 	w := newWebWorld(t)
 	app := w.webApp("shop", scaled(threshold), fixed(2)).runs()
