@@ -27,6 +27,8 @@ type outcome struct {
 	certificates []string
 	changed      *decide.Change
 	removed      *corev1.Pod
+	// untaken is why etcd did not take a change; empty if it did.
+	untaken string
 	// refusal is what the API server did not accept, and fallback what is known of the
 	// ServiceFallback where it did not accept that.
 	refusal  *decide.Refusal
@@ -36,11 +38,11 @@ type outcome struct {
 // tell tells a Snapshot what was refused, and reports whether the status has to say something
 // else than planned.
 func (o *outcome) tell(snap *decide.Snapshot) bool {
-	snap.Refusal = o.refusal
+	snap.Refusal, snap.Untaken = o.refusal, o.untaken
 	if o.fallback != nil {
 		snap.Fallback = *o.fallback
 	}
-	return o.refusal != nil || o.fallback != nil
+	return o.refusal != nil || o.fallback != nil || o.untaken != ""
 }
 
 // allow is what to do about a refusal that is neither a quota's nor a failure.
@@ -212,11 +214,8 @@ func (r *Reconciler) statefulSet(ctx context.Context, snap *sight, plan *decide.
 	return done.refused(fmt.Sprintf("StatefulSet %q", plan.StatefulSet.Name), err)
 }
 
-// retryChange is when to look again after etcd did not take a change: it may be electing a leader,
-// or wait for a member.
-const retryChange = 2 * time.Second
-
-// change changes the cluster, after a live read: the spec may have changed back.
+// change changes the cluster, after a live read: the spec may have changed back. What etcd does not take,
+// as while it elects a leader or waits for a member, is sent again.
 func (r *Reconciler) change(ctx context.Context, snap *sight, plan *decide.Plan, done *outcome) error {
 	if plan.Change == nil {
 		return nil
@@ -225,7 +224,8 @@ func (r *Reconciler) change(ctx context.Context, snap *sight, plan *decide.Plan,
 		return err
 	}
 	if err := r.etcd.Change(ctx, snap.voters(), plan.Change); err != nil {
-		return fault.WaitFor(retryChange, fmt.Sprintf("etcd did not take the change %s of member %s: %.200s", plan.Change.Kind, plan.Change.Name, err))
+		done.untaken = fmt.Sprintf("%.200s", err)
+		return nil
 	}
 	done.changed = plan.Change
 	return nil

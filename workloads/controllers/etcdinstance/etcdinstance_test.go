@@ -1,6 +1,7 @@
 package etcdinstance_test
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -54,7 +55,6 @@ func TestAnInstanceWithStorageSettles(t *testing.T) {
 func TestAnInstanceIsScaledMemberByMember(t *testing.T) {
 	w := newWorld(t)
 	w.start()
-	w.etcd.does(func(f *etcd) { f.refuses = 2 })
 	e := w.instance(func(e *workloadsv1alpha1.ETCDInstance) { e.Spec.Replicas = 3 })
 	w.becomes(e, workloadsv1alpha1.ETCDRunning, 3)
 
@@ -63,8 +63,7 @@ func TestAnInstanceIsScaledMemberByMember(t *testing.T) {
 	w.Expect(w.Cluster.Client.SubResource("scale").Get(t.Context(), e, scale)).To(Succeed())
 	w.Expect(scale.Status.Replicas).To(Equal(int32(3)))
 	w.Expect(scale.Status.Selector).To(Equal("app.kubernetes.io/component=member," + workloadsv1alpha1.LabelETCDInstance + "=" + e.Name))
-	scale.Spec.Replicas = 1
-	w.Expect(w.Cluster.Client.SubResource("scale").Update(t.Context(), e, client.WithSubResourceBody(scale))).To(Succeed())
+	w.Expect(w.Cluster.Client.SubResource("scale").Patch(t.Context(), e, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":1}}`)), client.WithSubResourceBody(scale))).To(Succeed())
 	w.becomes(e, workloadsv1alpha1.ETCDRunning, 1)
 	w.Eventually(func(g Gomega) {
 		w.kubernetes(e)
@@ -112,6 +111,23 @@ func TestAMemberThatDoesNotAnswerIsNotAskedForAChange(t *testing.T) {
 		g.Expect(e.Status.Members).To(ContainElement(And(HaveField("Name", e.MemberName(0)), HaveField("ID", Not(Equal(lost))))), e.Status.Message)
 	}).WithTimeout(2 * time.Minute).Should(Succeed())
 	w.etcd.does(func(f *etcd) { f.silent = "" })
+	w.becomes(e, workloadsv1alpha1.ETCDRunning, 3)
+}
+
+func TestTheStatusSaysWhyEtcdTakesNoChange(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	e := w.instance(func(e *workloadsv1alpha1.ETCDInstance) {})
+	w.becomes(e, workloadsv1alpha1.ETCDRunning, 1)
+	const forever = math.MaxInt
+	w.etcd.does(func(f *etcd) { f.refuses = forever })
+	testenv.Update(w.World, e, func(e *workloadsv1alpha1.ETCDInstance) { e.Spec.Replicas = 3 })
+	w.Eventually(func(g Gomega) {
+		w.kubernetes(e)
+		g.Expect(w.Exists(e)).To(BeTrue())
+		g.Expect(e.Status.Message).To(HaveSuffix("is being added: 1 of 3 vote. etcd has not taken this yet: etcdserver: unhealthy cluster."))
+	}).Should(Succeed())
+	w.etcd.does(func(f *etcd) { f.refuses = 0 })
 	w.becomes(e, workloadsv1alpha1.ETCDRunning, 3)
 }
 

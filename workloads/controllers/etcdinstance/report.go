@@ -42,6 +42,9 @@ func (r *Reconciler) did(ctx context.Context, snap *decide.Snapshot, done *outco
 		log.Info("changed the cluster", "change", change.Kind, "member", change.Name, "id", change.ID)
 		r.Emit(e, nil, corev1.EventTypeNormal, event.reason, event.action, event.says, change.Name)
 	}
+	if done.untaken != "" {
+		log.Info("etcd did not take a change, which is sent again", "cause", done.untaken)
+	}
 	if done.removed != nil {
 		log.Info("deleted a Pod", "pod", done.removed.Name, "uid", done.removed.UID)
 		r.Emit(e, nil, corev1.EventTypeNormal, eventPodDeleted, "DeletePod", "Deleted Pod %s", done.removed.Name)

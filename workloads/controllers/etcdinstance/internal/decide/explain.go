@@ -95,6 +95,9 @@ func (d *decision) hasReason(reason string) bool {
 	return quorum != nil && quorum.Reason == reason
 }
 
+// retryChange is when to send again what etcd did not take.
+const retryChange = 2 * time.Second
+
 // rule says how an ETCDInstance stands where it applies.
 type rule struct {
 	when    func(*decision) bool
@@ -297,6 +300,10 @@ func whatRuns(d *decision) string {
 // explain says how the ETCDInstance stands. It is the only writer of Ready, state and message.
 func (d *decision) explain() {
 	d.explainQuorum()
+	if d.plan.Change != nil && d.Untaken != "" {
+		d.doing += fmt.Sprintf(" etcd has not taken this yet: %s.", strings.TrimSuffix(d.Untaken, "."))
+		d.recheckIn(retryChange)
+	}
 	for i := range rules {
 		rule := &rules[i]
 		if !rule.when(d) {

@@ -49,8 +49,10 @@ type Snapshot struct {
 	Fallback fallback.Seen
 	// Cluster is what the members said.
 	Cluster Cluster
-	// Refusal is what the API server, or etcd, did not accept of the last Plan; nil if all was.
+	// Refusal is what the API server did not accept of the last Plan; nil if all was. Untaken is why etcd
+	// did not take its Change; empty if it did.
 	Refusal *Refusal
+	Untaken string
 }
 
 // Secret is what is known of a Secret with a certificate.
