@@ -140,9 +140,7 @@ func slimStatus(status *corev1.ContainerStatus) corev1.ContainerStatus {
 	if waiting := status.State.Waiting; waiting != nil {
 		slim.State.Waiting = &corev1.ContainerStateWaiting{Reason: read.Short(waiting.Reason, maxReason), Message: read.Short(waiting.Message, maxMessage)}
 	}
-	if status.State.Running != nil {
-		slim.State.Running = &corev1.ContainerStateRunning{}
-	}
+	slim.State.Running = status.State.Running
 	if ended := status.State.Terminated; ended != nil {
 		slim.State.Terminated = &corev1.ContainerStateTerminated{
 			ExitCode: ended.ExitCode, Reason: read.Short(ended.Reason, maxReason), Message: read.Short(ended.Message, maxMessage),

@@ -300,9 +300,14 @@ func whatRuns(d *decision) string {
 // explain says how the ETCDInstance stands. It is the only writer of Ready, state and message.
 func (d *decision) explain() {
 	d.explainQuorum()
-	if d.plan.Change != nil && d.Untaken != "" {
+	switch {
+	case d.plan.Change == nil:
+	case d.Untaken != "":
 		d.doing += fmt.Sprintf(" etcd has not taken this yet: %s.", strings.TrimSuffix(d.Untaken, "."))
 		d.recheckIn(retryChange)
+	default:
+		// What follows from it can be done at once, and no watch reports it.
+		d.recheckIn(steps.Shortest)
 	}
 	for i := range rules {
 		rule := &rules[i]

@@ -108,7 +108,10 @@ func (d *decision) replacePods() {
 		case pod == nil:
 		case pod.DeletionTimestamp != nil:
 			d.end(pod)
-		case entry.Replaces == pod.UID && d.hasQuorum() && len(d.Cluster.Alarms) == 0 && !d.hasStarted(entry):
+		case entry.Replaces != pod.UID, !d.hasQuorum(), len(d.Cluster.Alarms) > 0, d.hasStarted(entry):
+		case d.mayBeStarting(pod):
+			d.recheckIn(steps.Shortest)
+		default:
 			d.plan.RemovePod = &Removal{Pod: pod}
 		}
 		if d.plan.RemovePod != nil {
@@ -122,6 +125,21 @@ func (d *decision) replacePods() {
 func (d *decision) hasStarted(entry *render.Entry) bool {
 	member := d.listed(entry.ID)
 	return member != nil && member.Started
+}
+
+// startPatience is how long etcd may take from its start until it answers, or ends.
+const startPatience = 15 * time.Second
+
+// mayBeStarting reports whether etcd has just started in a Pod. It may have read the file of a later member
+// of its name, and get the data: what the leader has sent, it does not send again.
+func (d *decision) mayBeStarting(pod *corev1.Pod) bool {
+	for i := range pod.Status.ContainerStatuses {
+		status := &pod.Status.ContainerStatuses[i]
+		if status.Name == etcd.Container && status.State.Running != nil {
+			return d.Now.Sub(status.State.Running.StartedAt.Time) < startPatience
+		}
+	}
+	return false
 }
 
 // end forces a Pod away that should have ended, if its node does not answer. One with a volume is

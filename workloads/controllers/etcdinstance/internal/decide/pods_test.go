@@ -2,10 +2,14 @@ package decide_test
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/decide"
+	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/etcd"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/render"
 )
 
@@ -27,6 +31,45 @@ func TestTheConfigIsWrittenOverWhatWasReadOnly(t *testing.T) {
 		w.carryOut(&plan, allWrites)
 	}
 	t.Error("no member was noted")
+}
+
+// Without storage, the data that it gets in this moment would go with the Pod, and the member would end again and
+// again, because the leader counts on what it has sent.
+func TestThePodOfAnEarlierMemberIsReplacedOnlyWhereEtcdDoesNotStart(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		ago   time.Duration
+		state corev1.ContainerState
+		goes  bool
+	}{
+		"etcd has just started":                {2 * time.Second, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, false},
+		"etcd runs, and does not answer":       {time.Minute, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, true},
+		"etcd has ended, and waits to restart": {0, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}, true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			w := settled(t, false, 3)
+			w.kill("etcd-1")
+			took := false
+			for range 60 {
+				if m := w.member("etcd-1"); m != nil {
+					m.received, m.started = true, false // It does not come up.
+				}
+				w.kubernetes()
+				w.etcdRuns()
+				snap := w.look()
+				pod := snap.Pods["etcd-1"].DeepCopy()
+				if c.state.Running != nil {
+					c.state.Running.StartedAt = metav1.NewTime(snap.Now.Add(-c.ago))
+				}
+				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: etcd.Container, State: c.state}}
+				snap.Pods = map[string]*corev1.Pod{"etcd-0": snap.Pods["etcd-0"], "etcd-1": pod, "etcd-2": snap.Pods["etcd-2"]}
+				plan := decide.Decide(snap)
+				took = took || plan.RemovePod != nil
+				w.carryOut(&plan, allWrites)
+			}
+			g.Expect(took).To(Equal(c.goes))
+		})
+	}
 }
 
 // One of the members is down with the version that it was left at.
