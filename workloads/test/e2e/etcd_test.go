@@ -157,6 +157,12 @@ const etcdUser = 1000
 // etcdctl runs etcdctl in a Pod that has the client's certificate, as an application would.
 func (w *world) etcdctl(e *workloadsv1alpha1.ETCDInstance, name string, arguments ...string) string {
 	w.t.Helper()
+	return w.etcdctlAt(e, fmt.Sprintf("https://%s:%d", e.Name, workloadsv1alpha1.PortClient), name, arguments...)
+}
+
+// etcdctlAt is etcdctl of one endpoint.
+func (w *world) etcdctlAt(e *workloadsv1alpha1.ETCDInstance, endpoint, name string, arguments ...string) string {
+	w.t.Helper()
 	pod := &corev1.Pod{
 		ObjectMeta: w.named(name),
 		Spec: corev1.PodSpec{
@@ -167,7 +173,7 @@ func (w *world) etcdctl(e *workloadsv1alpha1.ETCDInstance, name string, argument
 			Containers: []corev1.Container{{
 				Name: "etcdctl", Image: "quay.io/coreos/etcd:" + w.etcdVersion("v3.7"),
 				Command: append([]string{
-					"etcdctl", fmt.Sprintf("--endpoints=https://%s:%d", e.Name, workloadsv1alpha1.PortClient), "--cacert=/tls/ca.crt", "--cert=/tls/tls.crt", "--key=/tls/tls.key",
+					"etcdctl", "--endpoints=" + endpoint, "--cacert=/tls/ca.crt", "--cert=/tls/tls.crt", "--key=/tls/tls.key",
 				}, arguments...),
 				VolumeMounts: []corev1.VolumeMount{{Name: "tls", MountPath: "/tls", ReadOnly: true}},
 				SecurityContext: &corev1.SecurityContext{
@@ -271,4 +277,5 @@ func TestAnETCDInstanceWithoutAQuorumKeepsItsData(t *testing.T) {
 		w.exists(left)
 		g.Expect(left.DeletionTimestamp).To(BeNil(), "the last copy is left alone")
 	}).Should(Succeed())
+	w.Expect(w.etcdctlAt(e, e.ClientURL(left.Name), "read", "get", "greeting", "--print-value-only", "--consistency=s")).To(Equal("hello"), "the data of the last copy")
 }
