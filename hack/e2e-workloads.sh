@@ -26,5 +26,4 @@ if [[ $provider == devcluster ]]; then export E2E_DEVCLUSTER=$PWD/bin/devcluster
 
 say "The end-to-end tests of the workloads operator"
 cd workloads
-# They wait more than they compute: twice as many at once as a machine of two cores has.
-../hack/gotest.sh e2e-workloads ./test/e2e/... -tags e2e -count=1 -timeout 30m -parallel 4 "$@"
+../hack/gotest.sh e2e-workloads ./test/e2e/... -tags e2e -count=1 -timeout 30m "$@"

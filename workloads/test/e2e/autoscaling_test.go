@@ -27,11 +27,10 @@ const (
 )
 
 // TestTrafficScalesAWebApp draws docs/images/webapp-traffic.svg from what it sees, with -update. It takes the time that
-// a WebApp waits before it gives Pods back: of the scenarios that run at once, the first file has it, so that it ends with
-// the others.
+// a WebApp waits before it gives Pods back, and so begins at once, beside all others.
 func TestTrafficScalesAWebApp(t *testing.T) {
 	t.Parallel()
-	w := newWebWorld(t)
+	w := newWorldOf(t, "baseline")
 	app := w.webApp("shop", scaled(measuredThreshold)).runs()
 	record := app.record()
 	before := app.visited("/", calm).settled()

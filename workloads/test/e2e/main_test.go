@@ -39,8 +39,10 @@ const (
 	// tick is how often a scenario looks where a moment matters.
 	tick = 10 * time.Millisecond
 
-	// scenariosAtOnce is the default of -parallel: scenarios wait more than they compute.
-	scenariosAtOnce = "4"
+	// scenariosAtOnce is how many scenarios run at once: they wait more than they compute.
+	scenariosAtOnce = 4
+	// testsAtOnce is the default of -parallel: all.
+	testsAtOnce = "64"
 )
 
 // update writes what is measured into the documents.
@@ -77,7 +79,7 @@ func parallelByDefault() {
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
 	if !given {
-		_ = flag.Set("test.parallel", scenariosAtOnce)
+		_ = flag.Set("test.parallel", testsAtOnce)
 	}
 }
 

@@ -39,6 +39,7 @@ const (
 // newWebWorld makes a namespace for a scenario with WebApps: their images may want to run as root.
 func newWebWorld(t *testing.T) *world {
 	t.Helper()
+	takePlace(t)
 	return newWorldOf(t, "baseline")
 }
 

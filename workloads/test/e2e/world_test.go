@@ -39,10 +39,21 @@ type world struct {
 // newWorld makes a namespace for the scenario, in which Pod Security is as strict as it gets.
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	takePlace(t)
 	return newWorldOf(t, "restricted")
 }
 
-// newWorldOf makes a namespace with a level of Pod Security.
+// places are those of the scenarios that run at once.
+var places = make(chan struct{}, scenariosAtOnce)
+
+func takePlace(t *testing.T) {
+	t.Helper()
+	places <- struct{}{}
+	t.Cleanup(func() { <-places })
+}
+
+// newWorldOf makes a namespace with a level of Pod Security. A scenario that only waits for minutes begins
+// by it, and takes no place.
 func newWorldOf(t *testing.T, level string) *world {
 	t.Helper()
 	name := strings.NewReplacer("/", "-", "_", "-").Replace(strings.ToLower(strings.TrimPrefix(t.Name(), "Test")))
