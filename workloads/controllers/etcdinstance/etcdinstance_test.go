@@ -117,7 +117,7 @@ func TestAMemberThatDoesNotAnswerIsNotAskedForAChange(t *testing.T) {
 func TestTheStatusSaysWhyEtcdTakesNoChange(t *testing.T) {
 	w := newWorld(t)
 	w.start()
-	e := w.instance(func(e *workloadsv1alpha1.ETCDInstance) {})
+	e := w.instance(func(*workloadsv1alpha1.ETCDInstance) {})
 	w.becomes(e, workloadsv1alpha1.ETCDRunning, 1)
 	const forever = math.MaxInt
 	w.etcd.does(func(f *etcd) { f.refuses = forever })

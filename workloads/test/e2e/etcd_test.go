@@ -157,7 +157,7 @@ const etcdUser = 1000
 // etcdctl runs etcdctl in a Pod that has the client's certificate, as an application would.
 func (w *world) etcdctl(e *workloadsv1alpha1.ETCDInstance, name string, arguments ...string) string {
 	w.t.Helper()
-	return w.etcdctlAt(e, fmt.Sprintf("https://%s:%d", e.Name, workloadsv1alpha1.PortClient), name, arguments...)
+	return w.etcdctlAt(e, "https://"+at(e.Name, workloadsv1alpha1.PortClient), name, arguments...)
 }
 
 // etcdctlAt is etcdctl of one endpoint.

@@ -54,7 +54,9 @@ func command() *cobra.Command {
 	mebibytes, rounds, etcdctl := 2000, 3, ""
 	command := &cobra.Command{
 		Use: "backup", Short: "Measure what a backup costs", Args: cobra.NoArgs, SilenceUsage: true,
-		RunE: func(command *cobra.Command, _ []string) error { return run(command.Context(), mebibytes, rounds, etcdctl) },
+		RunE: func(command *cobra.Command, _ []string) error {
+			return run(command.Context(), mebibytes, rounds, etcdctl)
+		},
 	}
 	command.Flags().IntVar(&mebibytes, "mebibytes", mebibytes, "how much the etcd holds")
 	command.Flags().IntVar(&rounds, "rounds", rounds, "how often each is measured")
@@ -140,7 +142,7 @@ func serve(ctx context.Context, cluster *testenv.Cluster, setup *aggregated.Setu
 
 // byServer takes a backup as the CLI does, verified and synced to the disk, and says how long it is.
 func byServer(ctx context.Context, client *remote.Client, name types.NamespacedName, path string) (bytes int64, err error) {
-	file, err := os.Create(path) //nolint:gosec // A folder of this program.
+	file, err := os.Create(path)
 	if err != nil {
 		return 0, err
 	}
@@ -153,7 +155,7 @@ func byServer(ctx context.Context, client *remote.Client, name types.NamespacedN
 }
 
 func byEtcdctl(ctx context.Context, etcdctl, endpoint, path string) error {
-	said, err := exec.CommandContext(ctx, etcdctl, "--endpoints="+endpoint, "snapshot", "save", path).CombinedOutput() //nolint:gosec // A program of this repository.
+	said, err := exec.CommandContext(ctx, etcdctl, "--endpoints="+endpoint, "snapshot", "save", path).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("etcdctl snapshot save: %w: %s", err, said)
 	}
