@@ -14,6 +14,7 @@ import (
 	"github.com/critical-service/operator/test/scorecard/suite"
 	"github.com/critical-service/operator/test/scorecard/world"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 )
 
@@ -25,6 +26,7 @@ var Suite = suite.Suite{
 			{Name: "databases", List: &workloadsv1.DatabaseList{}},
 			{Name: "webapps", List: &workloadsv1.WebAppList{}},
 			{Name: "appconfigs", List: &workloadsv2.AppConfigList{}},
+			{Name: "etcdinstances", List: &workloadsv1alpha1.ETCDInstanceList{}},
 			{Name: "servicefallbacks", List: &criticalv2.ServiceFallbackList{}},
 			{Name: "services", List: &corev1.ServiceList{}},
 			{Name: "endpointslices", List: &discoveryv1.EndpointSliceList{}},
@@ -50,6 +52,6 @@ var Suite = suite.Suite{
 // scheme knows the kinds that the tests use.
 func scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	add := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, criticalv2.AddToScheme, workloadsv1.AddToScheme, workloadsv2.AddToScheme)
+	add := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, criticalv2.AddToScheme, workloadsv1.AddToScheme, workloadsv1alpha1.AddToScheme, workloadsv2.AddToScheme)
 	return scheme, add.AddToScheme(scheme)
 }
