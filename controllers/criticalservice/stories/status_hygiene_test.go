@@ -172,7 +172,8 @@ func lintOutages(status *criticalv2.ProtectionStatus) []string {
 		}
 	}
 	for _, detail := range status.Details { // One that is down and not listed is new.
-		unknown := detail.Reason == criticalv2.ReasonEndpointsUnknown
+		// An outage goes on where another policy comes to govern the Service.
+		unknown := detail.Reason == criticalv2.ReasonEndpointsUnknown || detail.Reason == criticalv2.ReasonOverridden
 		if underWay[detail.Namespace+"/"+detail.Name] && !down(detail) && !unknown {
 			wrong = append(wrong, fmt.Sprintf("Service %s/%s is %s, and an outage of it is under way", detail.Namespace, detail.Name, detail.State))
 		}
