@@ -72,7 +72,22 @@ func TestMain(m *testing.M) {
 		fmt.Fprintf(os.Stderr, "e2e: %v\n", err)
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	os.Exit(withOwnCache(m.Run))
+}
+
+// withOwnCache runs the tests with a discovery cache of kubectl that is theirs: for hours it would know of API groups
+// that an earlier run had.
+func withOwnCache(run func() int) int {
+	folder, err := os.MkdirTemp("", "kubectl-cache-")
+	if err == nil {
+		err = os.Setenv("KUBECACHEDIR", folder)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "e2e: %v\n", err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	return run()
 }
 
 func parallelByDefault() {
