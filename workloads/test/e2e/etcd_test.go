@@ -93,8 +93,11 @@ func (w *world) etcdWrites(to *clientv3.Client) (stop func() map[string]int64) {
 // etcdHolds checks that each acknowledged write up to a revision is there, with its own revision.
 func (w *world) etcdHolds(in *clientv3.Client, acknowledged map[string]int64, until int64) {
 	w.t.Helper()
-	all, err := in.Get(w.ctx, "key-", clientv3.WithPrefix(), clientv3.WithKeysOnly())
-	w.Expect(err).NotTo(HaveOccurred())
+	var all *clientv3.GetResponse
+	w.Eventually(func() (err error) {
+		all, err = in.Get(w.ctx, "key-", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+		return err
+	}).Should(Succeed(), "the Service sends clients to a member once its Pod is ready")
 	has := map[string]int64{}
 	for _, kv := range all.Kvs {
 		has[string(kv.Key)] = kv.ModRevision

@@ -40,7 +40,7 @@ const (
 	tick = 10 * time.Millisecond
 
 	// scenariosAtOnce is how many scenarios run at once: they wait more than they compute.
-	scenariosAtOnce = 4
+	scenariosAtOnce = 3
 	// testsAtOnce is the default of -parallel: all.
 	testsAtOnce = "64"
 )
