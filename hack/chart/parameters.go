@@ -5,8 +5,11 @@ import "fmt"
 // forCertManager is the condition of what only config/certmanager has.
 const forCertManager = `eq .Values.certificates "cert-manager"`
 
-// conditions say when an object is in the chart; other kinds always are.
+// conditions say when an object is in the chart, by its kind, or kind and name; others always are.
 var conditions = map[string]string{
+	"ClusterRole critical-service-operator-pod-templates":        ".Values.podTemplates",
+	"ClusterRoleBinding critical-service-operator-pod-templates": ".Values.podTemplates",
+
 	"CustomResourceDefinition": ".Values.crds.install",
 	"ResourceQuota":            ".Values.criticalPodsQuota",
 	"PodDisruptionBudget":      ".Values.podDisruptionBudget",

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -37,7 +38,7 @@ func (c *chart) templates(plain, certManager []object) error {
 		if leftOut[o.kind()] {
 			continue
 		}
-		condition := conditions[o.kind()]
+		condition := cmp.Or(conditions[o.kind()], conditions[o.kind()+" "+o.name()])
 		text := &texts{}
 		if before, both := find(plain, o); both {
 			if err := c.conditional(before, o, text); err != nil {

@@ -3,6 +3,8 @@ package operator
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -25,6 +27,17 @@ const diagnoseAfter = time.Second
 // it runs in, until the context ends.
 func Run(ctx context.Context, s *settings.Settings) error {
 	options := optionsOf(s)
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("find the cluster: %w", err)
+	}
+	mayRunPods, err := askForPods(ctx, config, s.Namespaces)
+	if err != nil {
+		return err
+	}
+	if !mayRunPods {
+		options.CriticalService.NoPods = podsNotPermitted
+	}
 	return manager.Run(ctx, &s.Manager, manager.Operator{
 		Name:     "critical-service-operator",
 		Settings: s,
@@ -32,7 +45,8 @@ func Run(ctx context.Context, s *settings.Settings) error {
 		Cache:    controllers.CacheOptions(options),
 		Webhook:  policy.Options,
 		Setup: func(ctx context.Context, mgr ctrl.Manager) error {
-			return setup(ctx, mgr, s, options)
+			changed := &podsPermission{config: mgr.GetConfig(), namespaces: s.Namespaces, granted: mayRunPods, every: askEvery}
+			return errors.Join(mgr.Add(changed), setup(ctx, mgr, s, options))
 		},
 	})
 }
@@ -81,5 +95,6 @@ func setup(ctx context.Context, mgr ctrl.Manager, s *settings.Settings, options 
 		Namespaces:        options.CriticalService.Namespaces,
 		Template:          options.CriticalService.Template,
 		OperatorNamespace: options.CriticalService.OperatorNamespace,
+		NoPods:            options.CriticalService.NoPods,
 	})
 }

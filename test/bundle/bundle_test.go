@@ -56,6 +56,13 @@ func documents(g Gomega, pattern string) []string {
 
 // document decodes the one document of a kind among those of a file.
 func document[T any](g Gomega, path, kind string) T {
+	found := all[T](g, path, kind)
+	g.Expect(found).To(HaveLen(1), "%s in %s", kind, path)
+	return found[0]
+}
+
+// all decodes the documents of a kind among those of a file.
+func all[T any](g Gomega, path, kind string) []T {
 	var found []T
 	for _, text := range documents(g, path) {
 		if regexp.MustCompile(`(?m)^kind: ` + kind + `$`).MatchString(text) {
@@ -64,8 +71,7 @@ func document[T any](g Gomega, path, kind string) T {
 			found = append(found, object)
 		}
 	}
-	g.Expect(found).To(HaveLen(1), "%s in %s", kind, path)
-	return found[0]
+	return found
 }
 
 func load(g Gomega) *manifests.Bundle { return loadFrom(g, "bundle") }

@@ -118,6 +118,9 @@ func TestTheChartInstallsWhatKustomizeInstalls(t *testing.T) {
 			folders: []string{"config/default", "config/prometheus", "config/grafana"},
 			values:  []string{`monitoring={"prometheus":true,"grafana":true}`},
 		},
+		"config/default without what podTemplate fallbacks need": {
+			project: projects[0], folders: []string{"test/chart/testdata/without-pod-templates"}, values: []string{`podTemplates=false`},
+		},
 		"workloads/config/default":     {project: projects[1], folders: []string{"config/default"}},
 		"workloads/config/certmanager": {project: projects[1], folders: []string{"config/certmanager"}, values: []string{`certificates="cert-manager"`}},
 		"workloads/config/default with what Prometheus takes": {
@@ -246,7 +249,8 @@ func TestAValueOfTheChartDecides(t *testing.T) {
 
 func TestWhatTheChartMayLeaveOut(t *testing.T) {
 	g := NewWithT(t)
-	found := rendered(t, `crds.install=false`, `criticalPodsQuota=false`, `podDisruptionBudget=false`)
+	found := rendered(t, `crds.install=false`, `criticalPodsQuota=false`, `podDisruptionBudget=false`, `podTemplates=false`)
+	g.Expect(found).NotTo(HaveKey(ContainSubstring("pod-templates")))
 	g.Expect(found).NotTo(HaveKey(HavePrefix("CustomResourceDefinition")))
 	g.Expect(found).NotTo(HaveKey(HavePrefix("ResourceQuota")))
 	g.Expect(found).NotTo(HaveKey(HavePrefix("PodDisruptionBudget")))

@@ -74,6 +74,8 @@ type Settings struct {
 	OperatorNamespace string
 	// NoResponder says why there can be no responder; empty where there can.
 	NoResponder string
+	// NoPods says why no Pods of PodTemplates can be run; empty where they can.
+	NoPods string
 	// PodNamePrefix begins the name of every fallback Pod.
 	PodNamePrefix string
 }

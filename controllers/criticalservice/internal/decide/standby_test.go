@@ -445,6 +445,12 @@ func TestPodThatIsPublished(t *testing.T) {
 			}, responder(readyPod), armed),
 			"Armed/TemplateForbidden",
 		},
+		"where the operator may run no Pods, the page stands in": {
+			snapshot(onDemand, noPods, responder(readyPod), armed), "Armed/PodsForbidden",
+		},
+		"a Pod that was made before it lost that right stays": {
+			snapshot(standing, slicePod(readyPod), armed, down, published, noPods), "Covered/PodsForbidden",
+		},
 		"a template that does not exist is stood in for by the page": {
 			snapshot(onDemand, noTemplate, responder(readyPod), armed), "Armed/TemplateNotFound",
 		},
