@@ -19,6 +19,7 @@ var conditions = map[string]string{
 var extras = []struct{ folder, condition string }{
 	{"prometheus", ".Values.monitoring.prometheus"},
 	{"grafana", ".Values.monitoring.grafana"},
+	{"admission", ".Values.admissionPolicy"},
 	{"ingress", ".Values.ingress"},
 }
 

@@ -121,6 +121,9 @@ func TestTheChartInstallsWhatKustomizeInstalls(t *testing.T) {
 		"config/default without what podTemplate fallbacks need": {
 			project: projects[0], folders: []string{"test/chart/testdata/without-pod-templates"}, values: []string{`podTemplates=false`},
 		},
+		"config/default with the policies": {
+			project: projects[0], folders: []string{"config/default", "config/admission"}, values: []string{`admissionPolicy=true`},
+		},
 		"workloads/config/default":     {project: projects[1], folders: []string{"config/default"}},
 		"workloads/config/certmanager": {project: projects[1], folders: []string{"config/certmanager"}, values: []string{`certificates="cert-manager"`}},
 		"workloads/config/default with what Prometheus takes": {

@@ -30,6 +30,8 @@ type Installation struct {
 	Namespace, Account string
 	// Definitions are folders of CustomResourceDefinitions beside its own.
 	Definitions []string
+	// Policies are the files of its config/admission that all tests run under.
+	Policies []string
 	// Conversion makes what converts its kinds.
 	Conversion func() (http.Handler, error)
 	// Aggregates has the API server serve aggregated APIs: it shows them a certificate.
@@ -41,6 +43,8 @@ type Installation struct {
 // core is the operator of the top of the repository.
 var core = Installation{
 	Config: "config", Namespace: OperatorNamespace, Account: "critical-service-operator", Conversion: policy.Conversion,
+	// Not restricted.yaml: most fallback Pods of tests say nothing of security.
+	Policies: []string{"names.yaml", "pods.yaml", "responders.yaml", "slices.yaml", "definition.yaml"},
 }
 
 // OperatorUser is who the core is in a cluster.
@@ -62,12 +66,24 @@ func (i *Installation) user() envtest.User {
 	}
 }
 
-// grant installs what the folder installs, but for the Deployment: the namespace and the
-// permissions.
+// PoliciesSince is the minor version of Kubernetes that serves ValidatingAdmissionPolicies.
+const PoliciesSince = "1.30"
+
+// grant installs what the folder installs, but for the Deployment: the namespace, the
+// permissions, and the policies where the API server has them.
 func (c *Cluster) grant(ctx context.Context, installed Installation) error {
 	files, err := filepath.Glob(Path(installed.Config + "/rbac/*.yaml"))
 	if err != nil {
 		return err
+	}
+	since, err := c.isSince(PoliciesSince)
+	if err != nil {
+		return err
+	}
+	if since {
+		for _, name := range installed.Policies {
+			files = append(files, Path(installed.Config+"/admission/"+name))
+		}
 	}
 	for _, file := range slices.Concat([]string{Path(installed.Config + "/manager/namespace.yaml")}, files) {
 		if filepath.Base(file) == "kustomization.yaml" {
