@@ -20,6 +20,7 @@ var extras = []struct{ folder, condition string }{
 	{"prometheus", ".Values.monitoring.prometheus"},
 	{"grafana", ".Values.monitoring.grafana"},
 	{"admission", ".Values.admissionPolicy"},
+	{"network-policy", ".Values.networkPolicy"},
 	{"ingress", ".Values.ingress"},
 }
 

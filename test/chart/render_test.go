@@ -124,6 +124,9 @@ func TestTheChartInstallsWhatKustomizeInstalls(t *testing.T) {
 		"config/default with the policies": {
 			project: projects[0], folders: []string{"config/default", "config/admission"}, values: []string{`admissionPolicy=true`},
 		},
+		"config/default with the NetworkPolicy": {
+			project: projects[0], folders: []string{"config/default", "config/network-policy"}, values: []string{`networkPolicy=true`},
+		},
 		"workloads/config/default":     {project: projects[1], folders: []string{"config/default"}},
 		"workloads/config/certmanager": {project: projects[1], folders: []string{"config/certmanager"}, values: []string{`certificates="cert-manager"`}},
 		"workloads/config/default with what Prometheus takes": {
