@@ -72,21 +72,23 @@ const (
 	maxEvidence = 1 << 20
 )
 
-// What this kind may do.
+// What this kind may do. What is in the role critical-service-operator-namespaces may be bound in the watched
+// namespaces only (config/components/namespaced).
 //
 // +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices,verbs=get;list;watch
 // +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices/status,verbs=patch
-// +kubebuilder:rbac:groups=mycrd.com,resources=servicefallbacks,verbs=get;list;watch
-// +kubebuilder:rbac:groups=mycrd.com,resources=servicefallbacks/status,verbs=patch
-// +kubebuilder:rbac:groups=mycrd.com,resources=maintenances,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=services;namespaces,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups=mycrd.com,resources=servicefallbacks,verbs=get;list;watch,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups=mycrd.com,resources=servicefallbacks/status,verbs=patch,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups=mycrd.com,resources=maintenances,verbs=get;list;watch,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch,roleName=critical-service-operator-namespaces
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 //
 // OpenShift requires the permission to create the subresource of those who write the
 // addresses of a slice (admission plugin RestrictedEndpointsAdmission).
-// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices/restricted,verbs=create
+// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=get;list;watch;create;patch;delete,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices/restricted,verbs=create,roleName=critical-service-operator-namespaces
 //
 // What podTemplate fallbacks need besides. It is a role of its own, which may be left out.
 // +kubebuilder:rbac:groups="",resources=podtemplates,verbs=get;list;watch,roleName=critical-service-operator-pod-templates
@@ -94,9 +96,9 @@ const (
 //
 // What is read to explain an outage; docs/causes.md says what each is for.
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get
-// +kubebuilder:rbac:groups=apps,resources=deployments;statefulsets;daemonsets;replicasets,verbs=list
-// +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=list
+// +kubebuilder:rbac:groups=apps,resources=deployments;statefulsets;daemonsets;replicasets,verbs=list,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=list,roleName=critical-service-operator-namespaces
 
 // Setup adds the controllers of this kind to the manager.
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {

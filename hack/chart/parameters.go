@@ -8,7 +8,10 @@ const forCertManager = `eq .Values.certificates "cert-manager"`
 // conditions say when an object is in the chart, by its kind, or kind and name; others always are.
 var conditions = map[string]string{
 	"ClusterRole critical-service-operator-pod-templates":        ".Values.podTemplates",
-	"ClusterRoleBinding critical-service-operator-pod-templates": ".Values.podTemplates",
+	"ClusterRoleBinding critical-service-operator-pod-templates": "and .Values.podTemplates (not .Values.namespaced)",
+	"RoleBinding critical-service-operator-pod-templates":        ".Values.podTemplates",
+
+	"ClusterRoleBinding critical-service-operator-namespaces": "not .Values.namespaced",
 
 	"CustomResourceDefinition": ".Values.crds.install",
 	"ResourceQuota":            ".Values.criticalPodsQuota",
@@ -22,6 +25,19 @@ var extras = []struct{ folder, condition string }{
 	{"admission", ".Values.admissionPolicy"},
 	{"network-policy", ".Values.networkPolicy"},
 	{"ingress", ".Values.ingress"},
+}
+
+// forEachNamespace are folders whose objects are in the chart under a condition, once for each namespace of the setting
+// NAMESPACES.
+var forEachNamespace = []struct{ folder, condition string }{
+	{"rbac/namespace", ".Values.namespaced"},
+	{"network-policy/responder", "and .Values.networkPolicy .Values.settings.NAMESPACES"},
+}
+
+// eachNamespace is how a block begins for each of them. In it values are named as everywhere else.
+var eachNamespace = []string{
+	`range $namespace := required "namespaced needs settings.NAMESPACES" .Values.settings.NAMESPACES | nospace | splitList "," | uniq | compact`,
+	"with $",
 }
 
 // leftOut are kinds that the chart does not have: Helm makes the namespace of a

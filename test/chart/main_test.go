@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -92,7 +93,7 @@ func runTests(m *testing.M) int {
 
 func prepare(environment *envtest.Environment, config *rest.Config, folder string) error {
 	scheme := runtime.NewScheme()
-	known := runtime.NewSchemeBuilder(corev1.AddToScheme, appsv1.AddToScheme, rbacv1.AddToScheme, discoveryv1.AddToScheme,
+	known := runtime.NewSchemeBuilder(corev1.AddToScheme, appsv1.AddToScheme, rbacv1.AddToScheme, authorizationv1.AddToScheme, discoveryv1.AddToScheme,
 		admissionregistrationv1.AddToScheme, apiextensionsv1.AddToScheme, criticalv2.AddToScheme)
 	err := known.AddToScheme(scheme)
 	if err != nil {

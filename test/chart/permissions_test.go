@@ -4,9 +4,12 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 )
@@ -52,6 +55,13 @@ func (p *process) says(policy *criticalv2.CriticalService, reason, message any) 
 	})
 }
 
+// hasResponder waits until the namespace has the Deployment of its responder.
+func (p *process) hasResponder() {
+	p.t.Helper()
+	key := client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: criticalv2.ResponderName}
+	p.until(func(g Gomega) { g.Expect(admin.Get(p.t.Context(), key, &appsv1.Deployment{})).To(Succeed()) })
+}
+
 func TestWithoutThePermissionToRunPodsThePageStandsInUntilItIsGranted(t *testing.T) {
 	w := newWorld(t)
 	w.helm("install", release, chart, "--set", "podTemplates=false")
@@ -61,11 +71,7 @@ func TestWithoutThePermissionToRunPodsThePageStandsInUntilItIsGranted(t *testing
 	operator := w.start("RESPONDER_IMAGE=registry.example.com/operator:v1")
 	operator.says(policy, criticalv2.ReasonPodsForbidden, And(
 		ContainSubstring("bind the ClusterRole critical-service-operator-pod-templates to it"), ContainSubstring("The built-in page stands in for it.")))
-	operator.until(func(g Gomega) {
-		responder := w.deployment.DeepCopy()
-		responder.Namespace, responder.Name = metav1.NamespaceDefault, criticalv2.ResponderName
-		w.read(responder)
-	})
+	operator.hasResponder()
 
 	w.helm("upgrade", release, chart, "--set", "podTemplates=true")
 	w.Eventually(operator.ended).Should(Receive(HaveOccurred()), "kubelet starts it again")
@@ -75,4 +81,33 @@ func TestWithoutThePermissionToRunPodsThePageStandsInUntilItIsGranted(t *testing
 	operator = w.start("RESPONDER_IMAGE=registry.example.com/operator:v1")
 	operator.says(policy, Not(Equal(criticalv2.ReasonPodsForbidden)), ContainSubstring("would be made from PodTemplate default/sorry"))
 	operator.stop()
+}
+
+func TestWithRolesInItsNamespacesTheOperatorProtectsThemAndMayNothingElsewhere(t *testing.T) {
+	w := newWorld(t)
+	w.helm("install", release, chart, "--set", "namespaced=true", "--set", "settings.NAMESPACES=default")
+	w.defined()
+	policy := w.shop()
+	operator := w.start("RESPONDER_IMAGE=registry.example.com/operator:v1", "NAMESPACES=default")
+	operator.says(policy, Not(Equal(criticalv2.ReasonPodsForbidden)), ContainSubstring("would be made from PodTemplate default/sorry"))
+
+	policy.Spec.Fallback = criticalv2.Fallback{Page: &criticalv2.PageFallback{}}
+	w.Eventually(func() error { return admin.Update(w.t.Context(), policy) }).Should(Succeed())
+	operator.hasResponder()
+	operator.stop()
+	w.Expect(operator.log.String()).NotTo(ContainSubstring("forbidden"))
+
+	for in, may := range map[string]bool{metav1.NamespaceDefault: true, metav1.NamespaceSystem: false, metav1.NamespaceAll: false} {
+		for _, can := range []authorizationv1.ResourceAttributes{
+			{Resource: "pods", Verb: "create"}, {Resource: "pods", Verb: "list"}, {Resource: "configmaps", Verb: "list"},
+			{Group: "discovery.k8s.io", Resource: "endpointslices", Verb: "delete"}, {Group: "apps", Resource: "deployments", Verb: "create"},
+		} {
+			can.Namespace = in
+			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+				User: "system:serviceaccount:" + namespace + ":critical-service-operator", ResourceAttributes: &can,
+			}}
+			w.Expect(admin.Create(t.Context(), review)).To(Succeed())
+			w.Expect(review.Status.Allowed).To(Equal(may), "%+v", can)
+		}
+	}
 }
