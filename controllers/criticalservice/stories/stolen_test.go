@@ -3,6 +3,7 @@ package stories_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -146,6 +148,13 @@ func (s *scene) named(object client.Object, name string) client.Object {
 	return object
 }
 
+// budget lets no Pod with a label be evicted.
+func budget(label, value string) *policyv1.PodDisruptionBudget {
+	return &policyv1.PodDisruptionBudget{Spec: policyv1.PodDisruptionBudgetSpec{
+		MaxUnavailable: new(intstr.FromInt32(0)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{label: value}},
+	}}
+}
+
 // Every attempt is one that the operator's roles allow.
 func TestWhatAStolenTokenIsDenied(t *testing.T) {
 	s := newScene(t)
@@ -189,7 +198,8 @@ func TestWhatAStolenTokenIsDenied(t *testing.T) {
 
 		"to make any ConfigMap":        {s.create(s.named(&corev1.ConfigMap{}, "other")), "named critical-service-responder"},
 		"to make any Deployment":       {s.create(s.named(s.deployment(), "other")), "named critical-service-responder"},
-		"to make any budget":           {s.create(s.named(&policyv1.PodDisruptionBudget{}, "other")), "named critical-service-responder"},
+		"to make any budget":           {s.create(s.named(budget(criticalv2.LabelResponder, criticalv2.ResponderServer), "other")), "named critical-service-responder"},
+		"to hold up evictions":         {s.create(s.named(budget("app", "shop"), criticalv2.ResponderName)), "of responder Pods only"},
 		"to make a ConfigMap unmarked": {s.create(&corev1.ConfigMap{ObjectMeta: s.meta(criticalv2.ResponderName)}), "with its label"},
 		"to make any Secret":           {s.create(&corev1.Secret{ObjectMeta: atHome}), "only the Secret critical-service-webhook-ca"},
 		"to make a token of another account": {s.create(&corev1.Secret{
@@ -216,7 +226,7 @@ func TestWhatAStolenTokenIsDenied(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			// A policy works some moments after it was made.
-			NewWithT(t).Eventually(func() error { return attempt.do(t.Context()) }).Should(MatchError(ContainSubstring(attempt.says)))
+			NewWithT(t).Eventually(func() error { return attempt.do(t.Context()) }).WithTimeout(time.Minute).Should(MatchError(ContainSubstring(attempt.says)))
 		})
 	}
 }
@@ -233,6 +243,7 @@ func TestWhatTheOperatorDoesIsAllowedByThePolicies(t *testing.T) {
 		"a standby slice":                 s.create(s.sliceOf("standby", criticalv2.ManagedBy)),
 		"a responder":                     s.create(s.deployment()),
 		"the table of listeners":          s.create(listeners),
+		"a budget of responders":          s.create(s.named(budget(criticalv2.LabelResponder, criticalv2.ResponderServer), criticalv2.ResponderName)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			NewWithT(t).Expect(do(t.Context())).To(Succeed())
@@ -275,7 +286,7 @@ func TestAFallbackPodIsRestrictedInEveryNamespace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pod := s.asFallback(&corev1.Pod{ObjectMeta: s.meta("evil"), Spec: hardened()})
 			test.change(&pod.Spec)
-			NewWithT(t).Eventually(func() error { return s.create(pod)(t.Context()) }).Should(MatchError(ContainSubstring(test.says)))
+			NewWithT(t).Eventually(func() error { return s.create(pod)(t.Context()) }).WithTimeout(time.Minute).Should(MatchError(ContainSubstring(test.says)))
 		})
 	}
 	pod := s.asFallback(&corev1.Pod{ObjectMeta: s.meta("restricted"), Spec: hardened()})
