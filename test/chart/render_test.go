@@ -161,6 +161,43 @@ func TestTheChartInstallsWhatKustomizeInstalls(t *testing.T) {
 	}
 }
 
+// The settings are a generated ConfigMap in one, and one of the chart in the other, so that only roles are compared.
+func TestTheChartBindsInNamespacesWhatKustomizeBinds(t *testing.T) {
+	settings := `settings={"NAMESPACES":"shop"}`
+	for folder, values := range map[string][]string{
+		"test/chart/testdata/namespaced":                       {`namespaced=true`, settings},
+		"test/chart/testdata/namespaced-without-pod-templates": {`namespaced=true`, `podTemplates=false`, settings},
+	} {
+		t.Run(folder, func(t *testing.T) {
+			g := NewWithT(t)
+			wanted, found := built(t, folder), rendered(t, values...)
+			for _, all := range []map[string]*unstructured.Unstructured{wanted, found} {
+				maps.DeleteFunc(all, func(key string, object *unstructured.Unstructured) bool {
+					withoutLabels(object, "app.kubernetes.io/managed-by", "helm.sh/chart")
+					return !strings.Contains(object.GetKind(), "Role")
+				})
+			}
+			g.Expect(found).To(BeComparableTo(wanted))
+			g.Expect(found).To(HaveKeyWithValue("RoleBinding critical-service-operator-namespaces", HaveField("GetNamespace()", "shop")))
+			g.Expect(found).NotTo(HaveKey("ClusterRoleBinding critical-service-operator-namespaces"))
+		})
+	}
+}
+
+func TestEachNamespaceOfTheSettingsHasItsBindingsAndItsNetworkPolicy(t *testing.T) {
+	g := NewWithT(t)
+	output, err := tool(t, "helm", "template", release, chart, "--set-json", `namespaced=true`, "--set-json", `networkPolicy=true`,
+		"--set-json", `settings={"NAMESPACES":"shop, checkout,,shop"}`)
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, name := range []string{"critical-service-operator-namespaces", "critical-service-operator-pod-templates", "critical-service-responder"} {
+		for _, in := range []string{"shop", "checkout"} {
+			g.Expect(strings.Count(output, "name: "+name+"\n  namespace: "+in+"\n")).To(Equal(1), "%s in %s", name, in)
+		}
+	}
+	_, err = tool(t, "helm", "template", release, chart, "--set-json", `namespaced=true`)
+	g.Expect(err).To(MatchError(ContainSubstring("namespaced needs settings.NAMESPACES")))
+}
+
 func withoutLabels(object *unstructured.Unstructured, names ...string) {
 	labels := object.GetLabels()
 	for _, name := range names {
