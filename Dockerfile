@@ -39,6 +39,8 @@ COPY main.go ./
 COPY api api
 COPY cmd/responder cmd/responder
 COPY config/crd config/crd
+COPY config/grafana config/grafana
+COPY config/prometheus config/prometheus
 COPY controllers controllers
 COPY internal internal
 ARG TARGETOS

@@ -23,7 +23,7 @@ const (
 
 // own lists the settings that only the core has.
 func own(s *Settings) []setting.Setting {
-	return slices.Concat(ofProtection(s), ofTemplates(s), ofResponders(s))
+	return slices.Concat(ofProtection(s), ofTemplates(s), ofResponders(s), ofMonitoring(s))
 }
 
 func ofProtection(s *Settings) []setting.Setting {
@@ -120,4 +120,13 @@ func ofResponders(s *Settings) []setting.Setting {
 			},
 		},
 	}
+}
+
+func ofMonitoring(s *Settings) []setting.Setting {
+	return []setting.Setting{{
+		Flag: "monitoring", Variable: "MONITORING", Preset: "auto",
+		Usage:   "auto keeps the operator's ServiceMonitor, PodMonitor, PrometheusRule and dashboard where the Prometheus operator is; off removes them",
+		Allowed: "auto or off",
+		Parse:   setting.Word(&s.Monitoring, "auto", "off"),
+	}}
 }

@@ -30,6 +30,8 @@ type Settings struct {
 	ResponderImagePullSecrets []string
 	// ResponderPriorityClass is the priority class of responder Pods.
 	ResponderPriorityClass string
+	// Monitoring is auto or off.
+	Monitoring string
 	// SelfTestInterval is how often each standby is asked for an answer; 0 is never.
 	SelfTestInterval time.Duration
 }
