@@ -11,6 +11,7 @@ import (
 
 	"github.com/critical-service/operator/controllers"
 	"github.com/critical-service/operator/controllers/criticalservice"
+	"github.com/critical-service/operator/controllers/monitoring"
 	"github.com/critical-service/operator/controllers/responder"
 	"github.com/critical-service/operator/internal/operator/manager"
 	"github.com/critical-service/operator/internal/operator/settings"
@@ -20,6 +21,10 @@ import (
 
 // diagnoseAfter leaves the first moment of an outage to the failover.
 const diagnoseAfter = time.Second
+
+// monitoringPeriod is after how long it is noticed at the latest that the Prometheus operator
+// was installed, or that an object of monitoring was changed.
+const monitoringPeriod = 2 * time.Minute
 
 // Run runs the operator with the cluster of the current kubeconfig, or the one
 // it runs in, until the context ends.
@@ -55,6 +60,16 @@ func optionsOf(s *settings.Settings) controllers.Options {
 			PriorityClass:    s.ResponderPriorityClass,
 			Namespaces:       s.Namespaces,
 			Registry:         metrics.Registry,
+		},
+		Monitoring: monitoring.Options{
+			// Without metrics there is nothing to scrape, and the alert that no operator leads would fire.
+			Off:        s.Monitoring == "off" || s.MetricsBindAddress == "0",
+			Namespace:  s.OperatorNamespace,
+			PlainHTTP:  !s.MetricsSecure,
+			Namespaces: s.Namespaces,
+			NoTenants:  !s.Tenants,
+			Period:     monitoringPeriod,
+			Registry:   metrics.Registry,
 		},
 	}
 }
