@@ -25,6 +25,9 @@ func (r *Reconciler) apply(ctx context.Context, plan decide.Plan) outcome {
 	done := outcome{failed: problems{}}
 	for _, one := range plan.Apply {
 		stored, err := write.Apply(ctx, r.client, one.Wanted.DeepCopy(), one.UID)
+		if apierrors.IsNotFound(err) {
+			continue // The kind has just gone.
+		}
 		if err != nil {
 			done.failed[nameOf(one.Wanted)] = fmt.Errorf("apply it: %w", err)
 			continue

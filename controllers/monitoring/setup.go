@@ -51,6 +51,10 @@ const (
 
 // Setup adds the controller to the manager.
 func Setup(mgr ctrl.Manager, options Options) error {
+	return setup(mgr, options, rate.Every(betweenRounds))
+}
+
+func setup(mgr ctrl.Manager, options Options, often rate.Limit) error {
 	wanted, err := render.Objects(render.Options{Namespace: options.Namespace, PlainHTTP: options.PlainHTTP})
 	if err != nil {
 		return err
@@ -79,7 +83,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Emitter: events.Emitter{Recorder: recorder, Scheme: mgr.GetScheme()},
 		client:  writer,
 		period:  options.Period,
-		rounds:  rate.NewLimiter(rate.Every(betweenRounds), roundsAtOnce),
+		rounds:  rate.NewLimiter(often, roundsAtOnce),
 	}
 	controller := ctrl.NewControllerManagedBy(mgr).
 		Named("monitoring").
