@@ -15,6 +15,12 @@ type failure struct {
 	report string
 }
 
+// root is the test that a subtest belongs to.
+func (f failure) root() string {
+	name, _, _ := strings.Cut(f.test, "/")
+	return name
+}
+
 // suites is what this program reads of a JUnit report.
 type suites struct {
 	Suites []struct {

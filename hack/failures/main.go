@@ -1,6 +1,10 @@
-// Command failures prints from JUnit reports why each test failed, as .ci/run does at its end:
+// Command failures reads the JUnit reports of tests, as .ci/run and hack/gotest.sh do:
 //
-//	go run ./hack/failures REPORT...
+//	go run ./hack/failures show REPORT...
+//	go run ./hack/failures retry LIST REPORT
+//
+// The first prints why each test failed. The second prints the packages and the names, as `go test -run` takes them, of
+// tests to run once more; it refuses unless each test that failed is in the list (see retries.go).
 package main
 
 import (
@@ -11,10 +15,20 @@ import (
 )
 
 func main() {
-	if err := showAll(os.Stdout, os.Args[1:]); err != nil {
+	if err := run(os.Stdout, os.Args[1:]); err != nil {
 		fmt.Fprintf(os.Stderr, "failures: %v\n", err)
 		os.Exit(1)
 	}
+}
+
+func run(w io.Writer, arguments []string) error {
+	if len(arguments) >= 1 && arguments[0] == "show" {
+		return showAll(w, arguments[1:])
+	}
+	if len(arguments) == 3 && arguments[0] == "retry" {
+		return retry(w, arguments[1], arguments[2])
+	}
+	return errors.New("usage: failures show REPORT... | failures retry LIST REPORT")
 }
 
 // showAll prints what it can read: a report that is broken hides no other.
