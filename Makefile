@@ -29,6 +29,8 @@ FUZZ ?= .
 # How long a soak injects faults, and the seed that chooses them: without one, another one each time.
 SOAK ?= 5m
 SEED ?=
+# For example MUTANTS=promotes-never, one of test/mutants; all without it.
+MUTANTS ?=
 
 ##@ General
 
@@ -120,6 +122,10 @@ lint-scripts: $(TOOLS)/actionlint ## Check scripts and workflows.
 .PHONY: fuzz
 fuzz: ## Let every fuzz target look for inputs that fail, FUZZTIME each.
 	hack/fuzz.sh $(FUZZTIME) '$(FUZZ)'
+
+.PHONY: mutants
+mutants: bin/devcluster ## Seed ten bugs into the operator (test/mutants), and show which test catches each.
+	assets=$$(bin/devcluster assets) && KUBEBUILDER_ASSETS="$$assets" go run ./test/mutants $(MUTANTS)
 
 .PHONY: docs
 docs: ## Build the documents as a site in dist/site; a link or heading that is missing fails. Needs mkdocs-material.

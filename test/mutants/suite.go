@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+// caught is a test that failed.
+type caught struct{ pkg, test string }
+
+// event is what this program reads of what `go test -json` prints.
+type event struct{ Action, Package, Test, Output string }
+
+// test runs the tests of packages in the module of a folder, until one fails. It reports the first that did; its name is
+// empty if none did. Code that does not compile is an error, and catches nothing.
+func test(ctx context.Context, folder string, arguments ...string) (caught, error) {
+	command := exec.CommandContext(ctx, "go", append([]string{"test", "-json", "-vet=off", "-failfast"}, arguments...)...) //nolint:gosec // Our own arguments.
+	command.Dir = folder
+	output, err := command.StdoutPipe()
+	if err != nil {
+		return caught{}, err
+	}
+	if err := command.Start(); err != nil {
+		return caught{}, err
+	}
+	var first caught
+	var broken error
+	said := map[string]string{}
+	lines := bufio.NewScanner(output)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		var e event
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			continue
+		}
+		switch root, _, _ := strings.Cut(e.Test, "/"); {
+		case e.Action == "build-output":
+			said[""] += e.Output
+		case e.Action == "build-fail":
+			broken = errors.Join(broken, fmt.Errorf("it does not compile: %s", said[""]))
+		case e.Action == "output" && e.Test == "":
+			said[e.Package] += e.Output
+		case e.Action == "fail" && e.Test != "" && first.test == "":
+			first = caught{e.Package, root}
+		case e.Action == "fail" && e.Test == "" && first.test == "":
+			broken = errors.Join(broken, fmt.Errorf("%s failed, although no test did: %s", e.Package, said[e.Package]))
+		}
+	}
+	err = errors.Join(broken, lines.Err())
+	if ended := command.Wait(); ended != nil && err == nil && first.test == "" {
+		err = ended
+	}
+	return first, err
+}
