@@ -123,6 +123,11 @@ lint-scripts: $(TOOLS)/actionlint ## Check scripts and workflows.
 fuzz: ## Let every fuzz target look for inputs that fail, FUZZTIME each.
 	hack/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
+.PHONY: faults
+faults: bin/devcluster $(TOOLS)/gotestsum ## Let each write of each story go wrong in every way: lost, refused, the operator's last, and more (test/testenv/fate.go).
+	assets=$$(bin/devcluster assets) && FAULTS=all KUBEBUILDER_ASSETS="$$assets" \
+	  hack/gotest.sh faults ./controllers/criticalservice/stories -run=WhicheverWriteGoesWrong -count=1 -timeout=60m $(TEST_ARGS)
+
 .PHONY: mutants
 mutants: bin/devcluster ## Seed ten bugs into the operator (test/mutants), and show which test catches each.
 	assets=$$(bin/devcluster assets) && KUBEBUILDER_ASSETS="$$assets" go run ./test/mutants $(MUTANTS)

@@ -3,6 +3,8 @@ package testenv
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -10,15 +12,33 @@ import (
 
 // mishap is what befalls one write of an operator.
 type mishap struct {
+	name    string
 	verdict Verdict
 	// dies is true if the operator dies with it, and another one starts.
 	dies bool
 }
 
-var mishaps = map[string]mishap{
-	"is lost":                             {verdict: Lose},
-	"succeeds and its answer is lost":     {verdict: LoseAnswer},
-	"is the last thing the operator does": {verdict: LoseAnswer, dies: true},
+// What may befall a write in every run of the tests, and by `make faults` only.
+var (
+	mishaps = []mishap{
+		{name: "is lost", verdict: Lose},
+		{name: "succeeds and its answer is lost", verdict: LoseAnswer},
+		{name: "is the last thing the operator does", verdict: LoseAnswer, dies: true},
+	}
+	others = []mishap{
+		{name: "is never sent because the operator dies", verdict: Lose, dies: true},
+		{name: "meets a conflict", verdict: Conflict},
+		{name: "is one of too many", verdict: TooMany},
+		{name: "meets an internal error", verdict: Fail},
+	}
+)
+
+// wanted are the mishaps of this run.
+func wanted() []mishap {
+	if os.Getenv("FAULTS") == "all" {
+		return slices.Concat(mishaps, others)
+	}
+	return mishaps
 }
 
 // WhicheverWriteGoesWrong lives the same story again and again: first undisturbed, and then for
@@ -34,23 +54,29 @@ func WhicheverWriteGoesWrong(t *testing.T, fewest int64, live func(t *testing.T,
 		t.Fatalf("the story has only %d writes: it tests too little", writes)
 	}
 
-	var happened atomic.Int64
+	mishaps := wanted()
+	var happened, crashes atomic.Int64
 	t.Run("when write", func(t *testing.T) {
 		for number := int64(1); number <= writes; number++ {
-			for name, mishap := range mishaps {
-				t.Run(fmt.Sprintf("%d %s", number, name), func(t *testing.T) {
+			for _, mishap := range mishaps {
+				t.Run(fmt.Sprintf("%d %s", number, mishap.name), func(t *testing.T) {
 					fate := NewFate()
 					fate.number, fate.mishap = number, mishap
 					if got := live(t, fate); got != end {
 						t.Errorf("the end is another one:\n%s\nwithout a mishap it is:\n%s", got, end)
 					}
-					if fate.writes.Load() >= number {
-						happened.Add(1)
+					if fate.writes.Load() < number {
+						return
+					}
+					happened.Add(1)
+					if mishap.dies {
+						crashes.Add(1)
 					}
 				})
 			}
 		}
 	})
+	t.Logf("%d writes, %d faults injected, %d of them crashes", writes, happened.Load(), crashes.Load())
 	// A story may take a write less than the first one, where two news come at once.
 	if expected := writes * int64(len(mishaps)); happened.Load() < expected*3/4 {
 		t.Errorf("only %d of %d mishaps happened", happened.Load(), expected)

@@ -14,7 +14,17 @@ var write = testenv.Request{Method: http.MethodPost, Path: "/api/v1/namespaces/s
 
 // The story of three writes, each of which is sent until it succeeds.
 func TestEachWriteHasEachMishapOnce(t *testing.T) {
-	g := NewWithT(t)
+	for faults, counts := range map[string][]int{"": {1, 9, 3, 3}, "all": {1, 21, 6, 6}} {
+		t.Run("FAULTS="+faults, func(t *testing.T) {
+			t.Setenv("FAULTS", faults)
+			NewWithT(t).Expect(counted(t)).To(Equal(counts))
+		})
+	}
+}
+
+// counted are how often all goes well, a write is lost, and the operator dies and is followed.
+func counted(t *testing.T) []int {
+	t.Helper()
 	read := testenv.Request{Method: http.MethodGet, Path: write.Path}
 	event := testenv.Request{Method: http.MethodPost, Path: "/apis/events.k8s.io/v1/namespaces/shop/events"}
 	var happy, lost, died, succeeded int
@@ -39,11 +49,12 @@ func TestEachWriteHasEachMishapOnce(t *testing.T) {
 		}
 		return "the end"
 	})
-	g.Expect([]int{happy, lost, died, succeeded}).To(Equal([]int{1, 9, 3, 3}))
+	return []int{happy, lost, died, succeeded}
 }
 
 func TestWhatAFateSparesIsNoWriteOfTheStory(t *testing.T) {
 	g := NewWithT(t)
+	t.Setenv("FAULTS", "")
 	spared := 0
 	testenv.WhicheverWriteGoesWrong(t, 1, func(_ *testing.T, fate *testenv.Fate) string {
 		fate.Spares = func(r testenv.Request) bool { return r.Resource() == "pods" }
