@@ -38,6 +38,7 @@ func fated(t *testing.T, fate *testenv.Fate) *world {
 func (w *world) live(fate *testenv.Fate) string {
 	w.T.Helper()
 	one := w.watchThatThereIsOnlyOne()
+	w.record()
 	w.startWith(func() testenv.Program { return w.confined(standard) }, fate)
 
 	second := w.policy("b")

@@ -33,16 +33,8 @@ func TestTheStandbyIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
 // what goes wrong in the responder's controller is for its own tests.
 func (w *world) standBy(fate *testenv.Fate) string {
 	w.T.Helper()
-	fate.Spares = func(r testenv.Request) bool {
-		switch resource, _, _ := strings.Cut(r.Resource(), "/"); resource {
-		case "endpointslices", "criticalservices":
-			return false
-		case "pods":
-			return strings.Contains(r.Path, "/responder-")
-		default:
-			return true
-		}
-	}
+	fate.Spares = isOfResponder
+	w.record()
 	w.startWith(func() testenv.Program { return w.complete() }, fate)
 
 	second := w.policy("b", toPage)
@@ -85,6 +77,18 @@ func (w *world) standBy(fate *testenv.Fate) string {
 	w.Eventually(w.conditionOf(first, "Ready")).Should(Equal("True/Protected"))
 	slice := w.existing(service)
 	return fmt.Sprintln(w.published(service)(), slice.Labels, slice.Annotations, len(slice.OwnerReferences)) + w.describe(first, second)
+}
+
+// isOfResponder reports whether a request is one of the responder's controller.
+func isOfResponder(r testenv.Request) bool {
+	switch resource, _, _ := strings.Cut(r.Resource(), "/"); resource {
+	case "endpointslices", "criticalservices":
+		return false
+	case "pods":
+		return strings.Contains(r.Path, "/responder-")
+	default:
+		return true
+	}
 }
 
 // existing is the standby slice of a Service.
