@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 )
@@ -19,8 +20,12 @@ type event struct{ Action, Package, Test, Output string }
 // test runs the tests of packages in the module of a folder, until one fails. It reports the first that did; its name is
 // empty if none did. Code that does not compile is an error, and catches nothing.
 func test(ctx context.Context, folder string, arguments ...string) (caught, error) {
-	command := exec.CommandContext(ctx, "go", append([]string{"test", "-json", "-vet=off", "-failfast"}, arguments...)...) //nolint:gosec // Our own arguments.
+	ctx, enough := context.WithCancel(ctx)
+	defer enough()
+	command := exec.CommandContext(ctx, "go", append([]string{"test", "-json", "-vet=off", "-ldflags=-w", "-failfast"}, arguments...)...) //nolint:gosec // Our own arguments.
 	command.Dir = folder
+	// After an interrupt go begins nothing more. It waits for what runs: tests stop the API server that they have started.
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	output, err := command.StdoutPipe()
 	if err != nil {
 		return caught{}, err
@@ -47,6 +52,7 @@ func test(ctx context.Context, folder string, arguments ...string) (caught, erro
 			said[e.Package] += e.Output
 		case e.Action == "fail" && e.Test != "" && first.test == "":
 			first = caught{e.Package, root}
+			enough()
 		case e.Action == "fail" && e.Test == "" && first.test == "":
 			broken = errors.Join(broken, fmt.Errorf("%s failed, although no test did: %s", e.Package, said[e.Package]))
 		}
