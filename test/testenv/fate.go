@@ -93,11 +93,12 @@ type Fate struct {
 	number int64
 	writes atomic.Int64
 	ends   sync.Once
-	dead   chan struct{}
+	// dead is closed when the first operator dies, and followed when another one runs.
+	dead, followed chan struct{}
 }
 
 // NewFate is one in which nothing goes wrong.
-func NewFate() *Fate { return &Fate{dead: make(chan struct{})} }
+func NewFate() *Fate { return &Fate{dead: make(chan struct{}), followed: make(chan struct{})} }
 
 // IsHappy reports whether nothing goes wrong. The others may be lived side by side, after it.
 func (f *Fate) IsHappy() bool { return f.number == 0 }
@@ -135,8 +136,18 @@ func (f *Fate) Succeed(t testing.TB, replace func()) {
 		select {
 		case <-f.dead:
 			replace()
+			close(f.followed)
 		case <-over:
 		}
 	}()
 	t.Cleanup(func() { close(over); <-ended })
+}
+
+// AwaitSuccessor returns when no operator has died, or another one has followed it.
+func (f *Fate) AwaitSuccessor() {
+	select {
+	case <-f.dead:
+		<-f.followed
+	default:
+	}
 }
