@@ -194,3 +194,30 @@ func count(requests []testenv.Request, where func(testenv.Request) bool) int {
 	}
 	return n
 }
+
+// A Service that fails costs one write that promotes its standby, one that reports it, and one event; and so it is when
+// it recovers. More would be a load where many fail at once.
+func TestAnOutageCostsTwoWritesAndAnEventEachWay(t *testing.T) {
+	w := withResponder(t)
+	w.start(w.complete())
+	policy := w.policy("shop", toPage)
+	service, real := w.armed(policy, "web")
+	w.settle()
+	isEvent := func(r testenv.Request) bool { return r.Writes() && r.Resource() == "events" }
+	costs := func(way string, change func()) {
+		writes, asked := len(w.writes()), len(w.requests())
+		change()
+		w.settle()
+		w.Expect(w.writes()[writes:]).To(HaveExactElements(
+			HaveField("Resource()", "endpointslices"), HaveField("Resource()", "criticalservices/status")), way)
+		w.Eventually(func() int { return count(w.requests()[asked:], isEvent) }).Should(Equal(1), way)
+	}
+	costs("an outage begins", func() {
+		w.fail(service, real)
+		w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
+	})
+	costs("it ends", func() {
+		w.recover(service)
+		w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/StandbyReady"))
+	})
+}
