@@ -29,6 +29,8 @@ FUZZ ?= .
 # How long a soak injects faults, and the seed that chooses them: without one, another one each time.
 SOAK ?= 5m
 SEED ?=
+# How many objects are generated.
+OBJECTS ?= 10000
 # For example MUTANTS=promotes-never, one of test/mutants; all without it.
 MUTANTS ?=
 
@@ -127,6 +129,11 @@ fuzz: ## Let every fuzz target look for inputs that fail, FUZZTIME each.
 faults: bin/devcluster $(TOOLS)/gotestsum ## Let each write of each story go wrong in every way: lost, refused, the operator's last, and more (test/testenv/fate.go).
 	assets=$$(bin/devcluster assets) && FAULTS=all KUBEBUILDER_ASSETS="$$assets" \
 	  hack/gotest.sh faults ./controllers/criticalservice/stories -run=WhicheverWriteGoesWrong -count=1 -timeout=60m $(TEST_ARGS)
+
+.PHONY: generated-objects
+generated-objects: bin/devcluster $(TOOLS)/gotestsum ## Declare OBJECTS objects by the schemas: each settles, or is refused in a sentence. SEED=... repeats a run.
+	assets=$$(bin/devcluster assets) && OBJECTS=$(OBJECTS) SEED=$${SEED:-$$RANDOM} KUBEBUILDER_ASSETS="$$assets" \
+	  hack/gotest.sh generated-objects ./controllers/criticalservice/stories -run=TestAGeneratedObject -count=1 -timeout=120m $(TEST_ARGS)
 
 .PHONY: mutants
 mutants: bin/devcluster ## Seed ten bugs into the operator (test/mutants), and show which test catches each.

@@ -256,7 +256,7 @@ func TestTheNightRunsWhatTakesTooLongForAChange(t *testing.T) {
 	for _, arguments := range nightly.run("make") {
 		run = append(run, arguments[0])
 	}
-	long := []string{"fuzz", "consumers", "test-kind", "faults", "mutants"}
+	long := []string{"fuzz", "consumers", "test-kind", "faults", "generated-objects", "mutants"}
 	for _, name := range names(target, read(g, "Makefile")) {
 		if strings.HasPrefix(name, "bench-") || name == "soak" {
 			long = append(long, name)
