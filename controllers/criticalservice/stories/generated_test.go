@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -24,8 +24,8 @@ const (
 	// fewObjects are declared in every run of the tests, and more by `make generated-objects`, from another seed.
 	fewObjects = 120
 	theSeed    = 17
-	// atATime is how many objects that the API server accepted exist together.
-	atATime = 20
+	// atATime is how many objects are declared together.
+	atATime = 120
 )
 
 // generators are those of all kinds and versions, with valid objects of each.
@@ -65,30 +65,15 @@ func TestAGeneratedObjectSettlesOrIsRefused(t *testing.T) {
 	random := rand.New(rand.NewPCG(uint64(seed), 0)) //nolint:gosec // To be repeated.
 	kinds := generators(t)
 
-	var batch []*unstructured.Unstructured
-	accepted, refused := 0, 0
-	for i := range number {
-		object := &unstructured.Unstructured{Object: kinds[i%len(kinds)].Next(random)}
-		object.SetName(w.Unique(strconv.Itoa(i)))
-		object.SetLabels(map[string]string{labelWorld: w.Namespace})
-		if object.GetKind() != "CriticalService" {
-			object.SetNamespace(w.Namespace)
+	accepted := 0
+	for first := 0; first < number; first += atATime {
+		objects := make([]*unstructured.Unstructured, min(atATime, number-first))
+		for i := range objects {
+			objects[i] = w.declared(first+i, kinds[(first+i)%len(kinds)].Next(random))
 		}
-		declared := fmt.Sprintf("object %d of seed %d: %v", i, seed, object.Object)
-		err := w.Cluster.Client.Create(t.Context(), object)
-		if err != nil {
-			refused++
-			w.Expect(unreadable(err)).To(BeEmpty(), declared)
-		} else {
-			accepted++
-			batch = append(batch, object)
-		}
-		if len(batch) == atATime || i == number-1 {
-			w.settled(batch)
-			batch = nil
-		}
+		accepted += w.settled(objects)
 	}
-	t.Logf("%d objects from seed %d: %d accepted, all of which settled, and %d refused", number, seed, accepted, refused)
+	t.Logf("%d objects from seed %d: %d accepted, all of which settled, and %d refused", number, seed, accepted, number-accepted)
 	w.Eventually(w.published(service)).Should(BeEmpty(), "nothing stays of objects that are gone")
 	w.gone(service)
 	w.Expect(w.operator.Log("")).NotTo(ContainSubstring("panic"))
@@ -105,25 +90,53 @@ func fromEnvironment(t *testing.T, name string, otherwise int) int {
 	return number
 }
 
-// settled waits until the operator has reported each object as it is, and deletes them.
-func (w *world) settled(objects []*unstructured.Unstructured) {
-	w.T.Helper()
-	for _, object := range objects {
-		w.Eventually(func() string {
-			if err := w.Cluster.Client.Get(w.T.Context(), client.ObjectKeyFromObject(object), object); err != nil {
-				return err.Error()
-			}
-			observed, _, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
-			conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
-			if observed != object.GetGeneration() || len(conditions) == 0 {
-				return fmt.Sprint("it is not reported yet: ", object.Object)
-			}
-			return ""
-		}).WithTimeout(2 * time.Minute).Should(BeEmpty())
+// declared is a generated object with what the world needs in it.
+func (w *world) declared(number int, content map[string]any) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{Object: content}
+	object.SetName(w.Unique(strconv.Itoa(number)))
+	object.SetLabels(map[string]string{labelWorld: w.Namespace})
+	if object.GetKind() != "CriticalService" {
+		object.SetNamespace(w.Namespace)
 	}
-	for _, object := range objects {
-		w.Delete(object)
-		w.Eventually(func() bool { return w.Exists(object) }).Should(BeFalse(), "%s %s stays", object.GetKind(), object.GetName())
+	return object
+}
+
+// settled creates objects, waits until the operator has reported each that the API server accepts, and deletes them. It
+// counts those.
+func (w *world) settled(objects []*unstructured.Unstructured) int {
+	w.T.Helper()
+	isAccepted := make([]bool, len(objects))
+	w.eachAtOnce(len(objects), func(i int) {
+		declared := fmt.Sprint(objects[i].Object)
+		if err := w.Cluster.Client.Create(w.T.Context(), objects[i]); err != nil {
+			w.Expect(unreadable(err)).To(BeEmpty(), declared)
+			return
+		}
+		isAccepted[i] = true
+	})
+	w.eachAtOnce(len(objects), func(i int) {
+		if isAccepted[i] {
+			w.Eventually(w.isReported(objects[i])).Should(BeTrue(), "it is not reported: %v", objects[i].Object)
+		}
+	})
+	w.eachAtOnce(len(objects), func(i int) {
+		if isAccepted[i] {
+			w.Delete(objects[i])
+			w.Eventually(func() bool { return w.Exists(objects[i]) }).Should(BeFalse(), "it stays: %v", objects[i].Object)
+		}
+	})
+	return len(objects) - len(slices.DeleteFunc(isAccepted, func(is bool) bool { return is }))
+}
+
+// isReported reports whether the status of an object is about it as it is.
+func (w *world) isReported(object *unstructured.Unstructured) func() bool {
+	return func() bool {
+		if err := w.Cluster.Client.Get(w.T.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+			return false
+		}
+		observed, _, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
+		conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+		return observed == object.GetGeneration() && len(conditions) > 0
 	}
 }
 
