@@ -26,7 +26,7 @@ func TestAFailureIsNotHiddenByARetry(t *testing.T) {
 	copied := checkout.New(t, root)
 	NewWithT(t).Expect(copied.Run(t, "rm", "bin/tools")).To(BeEmpty())
 	copied.Write(t, "bin/tools/gotestsum", failing, 0o755)
-	environment := append(copied.Env, "CALLS="+copied.Path("calls"), "FORMAT=", "RERUN_FAILS=", "RETRIED=")
+	environment := slices.Concat(copied.Env, []string{"CALLS=" + copied.Path("calls"), "FORMAT=", "RERUN_FAILS=", "RETRIED="})
 	for sentence, c := range map[string]struct {
 		list, says  string
 		environment []string

@@ -61,7 +61,7 @@ func (m mutant) caughtBy(ctx context.Context, root string, suite [][]string) (ca
 	if err != nil {
 		return caught{}, err
 	}
-	defer os.RemoveAll(folder) //nolint:errcheck // It is in the folder of temporary files.
+	defer os.RemoveAll(folder)
 	overlay, err := m.seed(ctx, root, folder)
 	if err != nil {
 		return caught{}, err

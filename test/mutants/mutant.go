@@ -22,7 +22,7 @@ type mutant struct {
 }
 
 // changed are the files of a patch.
-var changed = regexp.MustCompile(`(?m)^\+\+\+ b/(.+)$`)
+var changed = regexp.MustCompile(`(?m)^\+{3} b/(.+)$`)
 
 // load reads the patches of a folder: those of these names, or all.
 func load(folder string, names []string) ([]mutant, error) {
@@ -36,7 +36,7 @@ func load(folder string, names []string) ([]mutant, error) {
 		if len(names) > 0 && !slices.Contains(names, name) {
 			continue
 		}
-		text, err := os.ReadFile(patch) //nolint:gosec // A file of the repository.
+		text, err := os.ReadFile(patch)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +66,7 @@ func (m mutant) seed(ctx context.Context, root, folder string) (overlay string, 
 	replace := map[string]string{}
 	for _, file := range m.files {
 		original, mutated := filepath.Join(root, file), filepath.Join(folder, file)
-		content, err := os.ReadFile(original) //nolint:gosec // A file of the repository.
+		content, err := os.ReadFile(original)
 		err = errors.Join(err, os.MkdirAll(filepath.Dir(mutated), 0o750), os.WriteFile(mutated, content, 0o600))
 		if err != nil {
 			return "", err

@@ -22,7 +22,7 @@ type event struct{ Action, Package, Test, Output string }
 func test(ctx context.Context, folder string, arguments ...string) (caught, error) {
 	ctx, enough := context.WithCancel(ctx)
 	defer enough()
-	command := exec.CommandContext(ctx, "go", append([]string{"test", "-json", "-vet=off", "-ldflags=-w", "-failfast"}, arguments...)...) //nolint:gosec // Our own arguments.
+	command := exec.CommandContext(ctx, "go", append([]string{"test", "-json", "-vet=off", "-ldflags=-w", "-failfast"}, arguments...)...)
 	command.Dir = folder
 	// After an interrupt go begins nothing more. It waits for what runs: tests stop the API server that they have started.
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
@@ -33,9 +33,7 @@ func test(ctx context.Context, folder string, arguments ...string) (caught, erro
 	if err := command.Start(); err != nil {
 		return caught{}, err
 	}
-	var first caught
-	var broken error
-	said := map[string]string{}
+	result := results{said: map[string]string{}}
 	lines := bufio.NewScanner(output)
 	lines.Buffer(nil, 1<<24)
 	for lines.Scan() {
@@ -43,23 +41,39 @@ func test(ctx context.Context, folder string, arguments ...string) (caught, erro
 		if json.Unmarshal(lines.Bytes(), &e) != nil {
 			continue
 		}
-		switch root, _, _ := strings.Cut(e.Test, "/"); {
-		case e.Action == "build-output":
-			said[""] += e.Output
-		case e.Action == "build-fail":
-			broken = errors.Join(broken, fmt.Errorf("it does not compile: %s", said[""]))
-		case e.Action == "output" && e.Test == "":
-			said[e.Package] += e.Output
-		case e.Action == "fail" && e.Test != "" && first.test == "":
-			first = caught{e.Package, root}
+		result.note(e)
+		if result.first.test != "" {
 			enough()
-		case e.Action == "fail" && e.Test == "" && first.test == "":
-			broken = errors.Join(broken, fmt.Errorf("%s failed, although no test did: %s", e.Package, said[e.Package]))
 		}
 	}
-	err = errors.Join(broken, lines.Err())
-	if ended := command.Wait(); ended != nil && err == nil && first.test == "" {
+	err = errors.Join(result.broken, lines.Err())
+	if ended := command.Wait(); ended != nil && err == nil && result.first.test == "" {
 		err = ended
 	}
-	return first, err
+	return result.first, err
+}
+
+// results are what came of tests so far.
+type results struct {
+	// first is the test that failed first, and broken what failed without a test.
+	first  caught
+	broken error
+	// said is what was printed outside tests, by package; what the compiler printed has none.
+	said map[string]string
+}
+
+func (r *results) note(e event) {
+	switch root, _, _ := strings.Cut(e.Test, "/"); {
+	case e.Action == "build-output":
+		r.said[""] += e.Output
+	case e.Action == "build-fail":
+		r.broken = errors.Join(r.broken, fmt.Errorf("it does not compile: %s", r.said[""]))
+	case e.Action == "output" && e.Test == "":
+		r.said[e.Package] += e.Output
+	case e.Action != "fail" || r.first.test != "":
+	case e.Test != "":
+		r.first = caught{e.Package, root}
+	default:
+		r.broken = errors.Join(r.broken, fmt.Errorf("%s failed, although no test did: %s", e.Package, r.said[e.Package]))
+	}
 }

@@ -70,9 +70,11 @@ const (
 	Lose
 	// LoseAnswer lets the API server do what is asked, and loses its answer.
 	LoseAnswer
-	// Conflict, TooMany and Fail are answers in the place of the API server: 409, 429 and 500.
+	// Conflict is answered in the place of the API server: 409.
 	Conflict
+	// TooMany is answered in its place: 429.
 	TooMany
+	// Fail is answered in its place: 500.
 	Fail
 )
 
