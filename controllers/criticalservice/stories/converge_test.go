@@ -100,28 +100,23 @@ func (w *world) atRest(fate *testenv.Fate, service *corev1.Service) {
 func (w *world) watchThatThereIsOnlyOne() func() {
 	w.T.Helper()
 	ctx, cancel := context.WithCancel(w.T.Context())
-	watcher, err := w.Cluster.Client.Watch(ctx, &corev1.PodList{}, client.InNamespace(w.Namespace), client.HasLabels{criticalv2.LabelFallbackFor})
-	w.Expect(err).NotTo(HaveOccurred())
-	most := make(chan int, 1)
-	go func() {
-		live, atOnce := map[string]bool{}, 0
-		for event := range watcher.ResultChan() {
-			pod, isPod := event.Object.(*corev1.Pod)
-			if !isPod {
-				continue
-			}
-			delete(live, pod.Name)
-			if event.Type != watch.Deleted && pod.DeletionTimestamp == nil {
-				live[pod.Name] = true
-			}
-			atOnce = max(atOnce, len(live))
+	live, most := map[string]bool{}, 0
+	ended := w.follow(ctx, &corev1.PodList{}, func(event watch.Event) {
+		pod, isPod := event.Object.(*corev1.Pod)
+		if !isPod {
+			return
 		}
-		most <- atOnce
-	}()
+		delete(live, pod.Name)
+		if event.Type != watch.Deleted && pod.DeletionTimestamp == nil {
+			live[pod.Name] = true
+		}
+		most = max(most, len(live))
+	}, client.HasLabels{criticalv2.LabelFallbackFor})
 	return func() {
 		w.T.Helper()
 		cancel()
-		w.Expect(<-most).To(Equal(1), "there must never be more than one fallback at a time")
+		ended()
+		w.Expect(most).To(Equal(1), "there must never be more than one fallback at a time")
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/testenv"
@@ -104,33 +103,28 @@ func (w *world) existing(service *corev1.Service) *discoveryv1.EndpointSlice {
 func (w *world) watchThatItIsAnswered(service *corev1.Service) func() {
 	w.T.Helper()
 	ctx, cancel := context.WithCancel(w.T.Context())
-	watcher, err := w.Cluster.Client.Watch(ctx, &discoveryv1.EndpointSliceList{}, client.InNamespace(service.Namespace))
-	w.Expect(err).NotTo(HaveOccurred())
-	dark := make(chan []string, 1)
-	go func() {
-		known, seen, gaps := map[string]bool{}, false, []string{}
-		for event := range watcher.ResultChan() {
-			slice, isSlice := event.Object.(*discoveryv1.EndpointSlice)
-			if !isSlice {
-				continue
-			}
-			known[slice.Name] = event.Type != watch.Deleted && slice.Labels[discoveryv1.LabelServiceName] == service.Name &&
-				slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool { return ptr.Deref(e.Conditions.Ready, true) })
-			answered := false
-			for _, answers := range known {
-				answered = answered || answers
-			}
-			// The watch begins with what there is, in any order.
-			seen = seen || answered
-			if seen && !answered {
-				gaps = append(gaps, fmt.Sprintf("%s of EndpointSlice %q: %v", event.Type, slice.Name, slice.Endpoints))
-			}
+	known, seen, gaps := map[string]bool{}, false, []string{}
+	ended := w.follow(ctx, &discoveryv1.EndpointSliceList{}, func(event watch.Event) {
+		slice, isSlice := event.Object.(*discoveryv1.EndpointSlice)
+		if !isSlice {
+			return
 		}
-		dark <- gaps
-	}()
+		known[slice.Name] = event.Type != watch.Deleted && slice.Labels[discoveryv1.LabelServiceName] == service.Name &&
+			slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool { return ptr.Deref(e.Conditions.Ready, true) })
+		answered := false
+		for _, answers := range known {
+			answered = answered || answers
+		}
+		// It begins with what there is, in any order.
+		seen = seen || answered
+		if seen && !answered {
+			gaps = append(gaps, fmt.Sprintf("%s of EndpointSlice %q: %v", event.Type, slice.Name, slice.Endpoints))
+		}
+	})
 	return func() {
 		w.T.Helper()
 		cancel()
-		w.Expect(<-dark).To(BeEmpty(), "the Service must be answered throughout")
+		ended()
+		w.Expect(gaps).To(BeEmpty(), "the Service must be answered throughout")
 	}
 }
