@@ -33,18 +33,39 @@ var (
 	}
 )
 
-// wanted are the mishaps of this run.
-func wanted() []mishap {
+// wanted are the mishaps of this run, for every write.
+func wanted(int64) []mishap {
 	if os.Getenv("FAULTS") == "all" {
 		return slices.Concat(mishaps, others)
 	}
 	return mishaps
 }
 
+// inTurn is that of a write in this run: all, or one after the other.
+func inTurn(number int64) []mishap {
+	all := wanted(number)
+	if len(all) > len(mishaps) {
+		return all
+	}
+	return all[number%int64(len(all)):][:1]
+}
+
 // WhicheverWriteGoesWrong lives the same story again and again: first undisturbed, and then for
 // each write of the operator once with each mishap. The story describes its end, which must be
 // the same. It is one of at least so many writes.
 func WhicheverWriteGoesWrong(t *testing.T, fewest int64, live func(t *testing.T, fate *Fate) string) {
+	t.Helper()
+	goWrong(t, fewest, wanted, live)
+}
+
+// EachWriteGoesWrongOnce is the same, but in every run of the tests each write has only one of the mishaps, in turn. It is
+// for a story that is long.
+func EachWriteGoesWrongOnce(t *testing.T, fewest int64, live func(t *testing.T, fate *Fate) string) {
+	t.Helper()
+	goWrong(t, fewest, inTurn, live)
+}
+
+func goWrong(t *testing.T, fewest int64, mishapsOf func(number int64) []mishap, live func(t *testing.T, fate *Fate) string) {
 	t.Helper()
 	undisturbed := NewFate()
 	var end string
@@ -54,11 +75,12 @@ func WhicheverWriteGoesWrong(t *testing.T, fewest int64, live func(t *testing.T,
 		t.Fatalf("the story has only %d writes: it tests too little", writes)
 	}
 
-	mishaps := wanted()
+	var expected int64
 	var happened, crashes atomic.Int64
 	t.Run("when write", func(t *testing.T) {
 		for number := int64(1); number <= writes; number++ {
-			for _, mishap := range mishaps {
+			for _, mishap := range mishapsOf(number) {
+				expected++
 				t.Run(fmt.Sprintf("%d %s", number, mishap.name), func(t *testing.T) {
 					fate := NewFate()
 					fate.number, fate.mishap = number, mishap
@@ -78,7 +100,7 @@ func WhicheverWriteGoesWrong(t *testing.T, fewest int64, live func(t *testing.T,
 	})
 	t.Logf("%d writes, %d faults injected, %d of them crashes", writes, happened.Load(), crashes.Load())
 	// A story may take a write less than the first one, where two news come at once.
-	if expected := writes * int64(len(mishaps)); happened.Load() < expected*3/4 {
+	if happened.Load() < expected*3/4 {
 		t.Errorf("only %d of %d mishaps happened", happened.Load(), expected)
 	}
 }
