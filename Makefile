@@ -29,6 +29,8 @@ FUZZ ?= .
 # How long a soak injects faults, and the seed that chooses them: without one, another one each time.
 SOAK ?= 5m
 SEED ?=
+# In which ways each write goes wrong: all of them, or few, as in the tests.
+FAULTS ?= all
 # How many objects are generated.
 OBJECTS ?= 10000
 # For example MUTANTS=promotes-never, one of test/mutants; all without it.
@@ -127,7 +129,7 @@ fuzz: ## Let every fuzz target look for inputs that fail, FUZZTIME each.
 
 .PHONY: faults
 faults: bin/devcluster $(TOOLS)/gotestsum ## Let each write of each story go wrong in every way: lost, refused, the operator's last, and more (test/testenv/fate.go).
-	assets=$$(bin/devcluster assets) && FAULTS=all KUBEBUILDER_ASSETS="$$assets" \
+	assets=$$(bin/devcluster assets) && FAULTS=$(FAULTS) KUBEBUILDER_ASSETS="$$assets" \
 	  hack/gotest.sh faults ./controllers/criticalservice/stories -run=WhicheverWriteGoesWrong -count=1 -timeout=60m $(TEST_ARGS)
 
 .PHONY: generated-objects

@@ -23,7 +23,7 @@ func TestEachWriteHasEachMishapOnce(t *testing.T) {
 }
 
 func TestEachWriteOfALongStoryHasOneMishap(t *testing.T) {
-	for faults, counts := range map[string][]int{"": {1, 3, 1, 1}, "all": {1, 21, 6, 6}} {
+	for faults, counts := range map[string][]int{"": {1, 3, 1, 1}, "few": {1, 9, 3, 3}, "all": {1, 21, 6, 6}} {
 		t.Run("FAULTS="+faults, func(t *testing.T) {
 			t.Setenv("FAULTS", faults)
 			NewWithT(t).Expect(counted(t, testenv.EachWriteGoesWrongOnce)).To(Equal(counts))
