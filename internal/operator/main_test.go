@@ -32,6 +32,7 @@ import (
 	"github.com/critical-service/operator/internal/operator"
 	"github.com/critical-service/operator/internal/operator/settings"
 	"github.com/critical-service/operator/test/process"
+	"github.com/critical-service/operator/test/testenv"
 )
 
 const operatorNamespace = "critical-service-system"
@@ -94,14 +95,17 @@ func prepare(environment *envtest.Environment, config *rest.Config) error {
 	if admin, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		return err
 	}
-	objects := []client.Object{&corev1.Namespace{}, &rbacv1.ClusterRole{}, &rbacv1.Role{}, &rbacv1.ClusterRoleBinding{}, &rbacv1.RoleBinding{}}
-	files := []string{"manager/namespace.yaml", "rbac/role.yaml", "rbac/role.yaml", "rbac/role_binding.yaml", "rbac/role_binding.yaml"}
-	for i, object := range objects {
-		if err := read(filepath.Join("../../config", files[i]), object); err != nil {
+	for _, file := range []string{
+		"manager/namespace.yaml", "rbac/role.yaml", "rbac/role_binding.yaml", "rbac/namespaces_role_binding.yaml", "rbac/pod_templates_role_binding.yaml",
+	} {
+		objects, err := testenv.ReadYAML(filepath.Join("../../config", file))
+		if err != nil {
 			return err
 		}
-		if err := admin.Create(context.Background(), object); err != nil {
-			return fmt.Errorf("%s: %w", files[i], err)
+		for _, object := range objects {
+			if err := admin.Create(context.Background(), object); err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
 		}
 	}
 	account, err := grantAsOLM()

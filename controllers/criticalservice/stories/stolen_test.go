@@ -36,10 +36,10 @@ type scene struct {
 	*WithT
 	thief     client.Client
 	namespace string
-	// theirs is a Pod of the application, and fallback one that the operator made.
-	theirs, fallback *corev1.Pod
-	responder        *corev1.Pod
-	slice            *discoveryv1.EndpointSlice
+	// theirs is a Pod of the application, and fallback one that the operator made, as it did the orphan.
+	theirs, fallback, orphan *corev1.Pod
+	responder                *corev1.Pod
+	slice                    *discoveryv1.EndpointSlice
 }
 
 func newScene(t *testing.T) *scene {
@@ -49,10 +49,12 @@ func newScene(t *testing.T) *scene {
 	s := &scene{WithT: w.WithT, thief: stolen(w), namespace: w.Namespace}
 	s.theirs = &corev1.Pod{ObjectMeta: s.meta("theirs"), Spec: testenv.PodSpec()}
 	s.fallback = s.asFallback(&corev1.Pod{ObjectMeta: s.meta("fallback"), Spec: testenv.PodSpec()})
+	s.orphan = s.asFallback(&corev1.Pod{ObjectMeta: s.meta("orphan"), Spec: testenv.PodSpec()})
+	s.orphan.OwnerReferences, s.orphan.Annotations = nil, map[string]string{criticalv2.AnnotationOwned: criticalv2.Owned}
 	s.responder = &corev1.Pod{ObjectMeta: s.meta("responder"), Spec: testenv.PodSpec()}
 	s.responder.Labels = map[string]string{criticalv2.LabelResponder: criticalv2.ResponderServer}
 	s.slice = s.sliceOf("theirs", "endpointslice-controller.k8s.io")
-	for _, object := range []client.Object{s.theirs, s.fallback, s.responder, s.slice} {
+	for _, object := range []client.Object{s.theirs, s.fallback, s.orphan, s.responder, s.slice} {
 		s.Expect(cluster.Client.Create(t.Context(), object)).To(Succeed())
 	}
 	return s
@@ -238,6 +240,7 @@ func TestWhatTheOperatorDoesIsAllowedByThePolicies(t *testing.T) {
 		"a fallback":                      s.create(s.asFallback(&corev1.Pod{ObjectMeta: s.meta("another"), Spec: testenv.PodSpec()})),
 		"new labels of a fallback":        s.patch(s.fallback, `{"metadata":{"labels":{"app":"shop"}}}`),
 		"the end of a fallback":           s.delete(s.fallback),
+		"the end of an orphan":            s.delete(s.orphan),
 		"an open gate of a responder":     s.status(s.responder, `{"status":{"conditions":[{"type":"mycrd.com/published","status":"True"}]}}`),
 		"the version of a team's content": s.status(s.responder, `{"metadata":{"annotations":{"mycrd.com/content-version":"2"}}}`),
 		"a standby slice":                 s.create(s.sliceOf("standby", criticalv2.ManagedBy)),
