@@ -172,7 +172,7 @@ func TestTheChartBindsInNamespacesWhatKustomizeBinds(t *testing.T) {
 			g := NewWithT(t)
 			wanted, found := built(t, folder), rendered(t, values...)
 			for _, all := range []map[string]*unstructured.Unstructured{wanted, found} {
-				maps.DeleteFunc(all, func(key string, object *unstructured.Unstructured) bool {
+				maps.DeleteFunc(all, func(_ string, object *unstructured.Unstructured) bool {
 					withoutLabels(object, "app.kubernetes.io/managed-by", "helm.sh/chart")
 					return !strings.Contains(object.GetKind(), "Role")
 				})
