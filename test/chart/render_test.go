@@ -129,6 +129,9 @@ func TestTheChartInstallsWhatKustomizeInstalls(t *testing.T) {
 		},
 		"workloads/config/default":     {project: projects[1], folders: []string{"config/default"}},
 		"workloads/config/certmanager": {project: projects[1], folders: []string{"config/certmanager"}, values: []string{`certificates="cert-manager"`}},
+		"workloads/config/default with the policies": {
+			project: projects[1], folders: []string{"config/default", "config/admission"}, values: []string{`admissionPolicy=true`},
+		},
 		"workloads/config/default with what Prometheus takes": {
 			project: projects[1],
 			folders: []string{"config/default", "config/prometheus"},

@@ -21,7 +21,7 @@ var cluster *testenv.Cluster
 func TestMain(m *testing.M) {
 	testenv.MainOf(m, testenv.Installation{
 		Config: "workloads/config", Namespace: "critical-service-workloads-system", Account: workloadsv1.ManagedBy,
-		Definitions: []string{"config/crd/bases"}, Conversion: conversion.Handler,
+		Definitions: []string{"config/crd/bases"}, Policies: []string{"own.yaml", "pods.yaml"}, Conversion: conversion.Handler,
 	}, scheme, &cluster, func(context.Context) error { return nil })
 }
 

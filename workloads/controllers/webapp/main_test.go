@@ -19,6 +19,7 @@ var cluster *testenv.Cluster
 var installed = testenv.Installation{
 	Config: "workloads/config", Namespace: "critical-service-workloads-system", Account: workloadsv1.ManagedBy,
 	Definitions: []string{"config/crd/bases"},
+	Policies:    []string{"own.yaml", "pods.yaml"},
 	Conversion:  func() (http.Handler, error) { return http.NotFoundHandler(), nil },
 }
 
