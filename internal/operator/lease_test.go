@@ -3,12 +3,14 @@ package operator_test
 import (
 	"context"
 	"net"
+	"net/url"
 	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -38,7 +40,7 @@ func (w *world) renewed() time.Duration { return time.Since(w.lease().Spec.Renew
 
 // elects starts an operator that leads, as a Pod, and comes to the API server by a
 // door.
-func (w *world) elects(pod string) (p *process.Process, closeDoor func(), door string) {
+func (w *world) elects(pod string, variables ...string) (p *process.Process, closeDoor func(), door string) {
 	w.t.Helper()
 	lease, ctx := w.lease(), context.WithoutCancel(w.t.Context())
 	w.t.Cleanup(func() { w.Expect(client.IgnoreNotFound(admin.Delete(ctx, lease))).To(Succeed()) })
@@ -51,8 +53,10 @@ func (w *world) elects(pod string) (p *process.Process, closeDoor func(), door s
 	}
 	file := filepath.Join(w.t.TempDir(), "kubeconfig")
 	w.Expect(clientcmd.WriteToFile(*config, file)).To(Succeed())
-	p = w.start("LEADER_ELECT=true", "POD_NAME="+pod, "RESPONDER_IMAGE=example.com/responder:1", "KUBECONFIG="+file)
+	p = w.start(append([]string{"LEADER_ELECT=true", "POD_NAME=" + pod, "RESPONDER_IMAGE=example.com/responder:1", "KUBECONFIG=" + file}, variables...)...)
 	w.Eventually(w.holder).Should(Equal(pod))
+	// It may not have been answered yet. It knows that it leads when it has renewed.
+	w.Eventually(func() bool { return w.lease().Spec.RenewTime.After(w.lease().Spec.AcquireTime.Time) }).Should(BeTrue())
 	return p, closeDoor, door
 }
 
@@ -128,19 +132,82 @@ func (w *world) takeLease(holder string, seconds int32) {
 	w.Expect(admin.Update(w.t.Context(), lease)).To(Succeed())
 }
 
-func TestALeaderEndsIfAnotherOneHasFollowedMeanwhile(t *testing.T) {
+// A process that ended would be restarted at once the first time, and later only after a back-off
+// (CrashLoopBackOff).
+func TestALeaderThatIsFollowedWaitsInItsOwnProcess(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
 	p, closeDoor, door := w.elects("operator-1")
+	for range 2 {
+		closeDoor()
+		w.Eventually(p.Log.String).Should(ContainSubstring("leading on"))
+		w.takeLease("operator-2", 3600)
+		p.Log.Clear()
+		closeDoor = openDoor(w, door, w.server())
+		w.Eventually(p.Log.String).Should(ContainSubstring("starting again in this process"))
+		w.Eventually(p.Ready).Should(Succeed(), "it is ready to follow")
+		w.Expect(w.holder()).To(Equal("operator-2"), "nothing is taken from the one that leads")
 
-	closeDoor()
-	w.Eventually(p.Log.String).Should(ContainSubstring("leading on"))
-	w.takeLease("operator-2", 3600)
-	openDoor(w, door, w.server())
-	w.Eventually(p.Ended).Should(Receive(HaveOccurred()))
-	p.Kill = nil
-	w.Expect(p.Log.String()).To(ContainSubstring("leader election lost"))
-	w.Expect(w.holder()).To(Equal("operator-2"), "nothing is taken from the one that leads")
+		w.takeLease("", 1) // As a leader that stops.
+		w.Eventually(w.holder).Should(Equal("operator-1"))
+		w.Expect(p.Ended).NotTo(Receive(), "its container was never restarted")
+	}
+}
+
+// It comes back with work to do, before it knows that it is no leader any more.
+func TestAFormerLeaderWritesNothingBesideTheNext(t *testing.T) {
+	for how, lost := range map[string]struct {
+		begin func(w *world, p *process.Process, closeDoor func())
+		end   func(w *world, p *process.Process, openDoor func())
+	}{
+		"it was frozen": {
+			begin: func(w *world, p *process.Process, _ func()) { w.Expect(p.Kill(syscall.SIGSTOP)).To(Succeed()) },
+			end:   func(w *world, p *process.Process, _ func()) { w.Expect(p.Kill(syscall.SIGCONT)).To(Succeed()) },
+		},
+		"it was cut off": {
+			begin: func(_ *world, _ *process.Process, closeDoor func()) { closeDoor() },
+			end:   func(_ *world, _ *process.Process, openDoor func()) { openDoor() },
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			w := newWorld(t)
+			w.installNew()
+			config, asked := w.eavesdrop()
+			between, door := w.moveTo(config, process.FreeAddress(t))
+			closeDoor := openDoor(w, door, between)
+			p, _, _ := w.elects("operator-1", "KUBECONFIG="+config)
+			w.Expect(admin.Create(t.Context(), selecting("earlier", "frontend"))).To(Succeed())
+			w.Eventually(w.observed("earlier")).Should(BeTrue())
+			written := func(name string) types.GomegaMatcher {
+				return ContainElement(MatchRegexp("^(POST|PUT|PATCH|DELETE) .*/criticalservices/" + name))
+			}
+			w.Expect(asked()).To(written("earlier"), "what it writes is overheard")
+
+			lost.begin(w, p, closeDoor)
+			w.Eventually(w.renewed).Should(BeNumerically(">", longAway))
+			w.takeLease("operator-2", 3600)
+			w.Expect(admin.Create(t.Context(), selecting("later", "frontend"))).To(Succeed())
+			lost.end(w, p, func() { openDoor(w, door, between) })
+			w.Eventually(p.Log.String).Should(ContainSubstring("starting again in this process"))
+			w.Eventually(p.Ready).Should(Succeed())
+			w.Expect(asked()).NotTo(written("later"))
+		})
+	}
+}
+
+// moveTo lets a kubeconfig name another address, and returns that and the one that it named.
+func (w *world) moveTo(file, address string) (before, after string) {
+	w.t.Helper()
+	config, err := clientcmd.LoadFromFile(file)
+	w.Expect(err).NotTo(HaveOccurred())
+	for _, cluster := range config.Clusters {
+		server, err := url.Parse(cluster.Server)
+		w.Expect(err).NotTo(HaveOccurred())
+		before, server.Host = server.Host, address
+		cluster.Server = server.String()
+	}
+	w.Expect(clientcmd.WriteToFile(*config, file)).To(Succeed())
+	return before, address
 }
 
 // A container that is restarted is in the same Pod, and the process before it has

@@ -2,7 +2,9 @@
 //
 // Its holder keeps it for as long as the API server gives no answer, because a
 // process that ended then would be missing when the API server is back. See
-// docs/decisions/0034-a-silent-api-server-ends-no-leader.md.
+// docs/decisions/0034-a-silent-api-server-ends-no-leader.md. When it answers again, the
+// holder writes nothing before it has heard that it is still the one: see
+// docs/decisions/0063-a-former-leader-writes-nothing-and-waits.md.
 package lease
 
 import (
@@ -10,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"time"
 
@@ -40,6 +43,7 @@ type Lock struct {
 	isSilent bool
 	// isUnheard reports the same of the last read of a process that waits.
 	isUnheard bool
+	fence     fence
 }
 
 // Options say which Lease, and who takes it.
@@ -47,8 +51,8 @@ type Options struct {
 	types.NamespacedName
 	// Pod is the name of the operator's Pod; empty outside of a cluster.
 	Pod string
-	// Timeout is how long one request may take.
-	Timeout time.Duration
+	// Timeout is how long one request may take, and Term how long the Lease lasts.
+	Timeout, Term time.Duration
 	// Events makes the recorder of the events that a holder writes about itself.
 	Events func(holder string) resourcelock.EventRecorder
 }
@@ -69,12 +73,21 @@ func New(config *rest.Config, options Options) (*Lock, error) {
 		LeaseMeta:  metav1.ObjectMeta{Namespace: options.Namespace, Name: options.Name},
 		Client:     client,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: identity, EventRecorder: options.Events(identity)},
-	}), nil
+	}, options.Term), nil
 }
 
-func keeping(lock resourcelock.Interface) *Lock {
-	return &Lock{Interface: lock, log: ctrl.Log.WithName("lease")}
+func keeping(lock resourcelock.Interface, term time.Duration) *Lock {
+	return &Lock{Interface: lock, log: ctrl.Log.WithName("lease"), fence: fence{term: term}}
 }
+
+// Guard is a transport that writes nothing for a process that led and has been followed
+// by another one. Before it leads, and without a Lease, a process may write.
+func (l *Lock) Guard(next http.RoundTripper) http.RoundTripper {
+	return guarded{RoundTripper: next, fence: &l.fence}
+}
+
+// IsLost reports whether this process has led, and another one has followed it.
+func (l *Lock) IsLost() bool { return l.fence.isLost() }
 
 // identityOf is who holds the Lease: the Pod, so that a container that is restarted
 // in it leads again at once. The kubelet starts a container only after the one
@@ -91,13 +104,15 @@ func identityOf(pod string) (string, error) {
 // held it. When the answers come back, a process that waits begins to wait again:
 // the holder, which could not renew either, needs a moment to do so.
 func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	sent := time.Now()
 	record, raw, err := l.Interface.Get(ctx)
-	if l.keeps(err) {
+	if l.keeps(sent, err) {
 		raw, err = json.Marshal(l.held)
 		return l.held, raw, err
 	}
 	if apierrors.IsNotFound(err) || err == nil && record.HolderIdentity != l.Identity() {
 		l.held = nil
+		l.fence.loses()
 	}
 	if err == nil && l.isUnheard {
 		raw = append(raw, ' ') // client-go takes a record that differs for one that was renewed.
@@ -108,7 +123,8 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 
 // Create takes a Lease that does not exist.
 func (l *Lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return l.written(&record, l.Interface.Create(ctx, record))
+	sent := time.Now()
+	return l.written(sent, &record, l.Interface.Create(ctx, record))
 }
 
 // Update takes the Lease, renews it, or gives it back. Without an answer it is
@@ -118,29 +134,39 @@ func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	if !isOurs && l.held == nil {
 		return errTaken
 	}
+	sent := time.Now()
 	err := l.Interface.Update(ctx, record)
-	if isOurs && l.keeps(err) {
+	if isOurs && l.keeps(sent, err) {
 		return nil
 	}
-	return l.written(&record, err)
+	return l.written(sent, &record, err)
 }
 
 // written remembers a record that the API server has stored.
-func (l *Lock) written(record *resourcelock.LeaderElectionRecord, err error) error {
+func (l *Lock) written(sent time.Time, record *resourcelock.LeaderElectionRecord, err error) error {
 	if err != nil {
 		return err
 	}
-	l.held = nil
 	if record.HolderIdentity == l.Identity() {
 		l.held = record
+		l.fence.holds(sent)
+		return nil
 	}
+	l.held = nil
+	l.fence.givesBack()
 	return nil
 }
 
 // keeps reports whether an error leaves the Lease with this process, and logs when
 // that begins and ends.
-func (l *Lock) keeps(err error) bool {
+func (l *Lock) keeps(sent time.Time, err error) bool {
 	isSilent := l.held != nil && undecided(err)
+	switch {
+	case isSilent && isDenied(err):
+		l.fence.holds(sent) // No other replica may take the Lease either.
+	case isSilent:
+		l.fence.hearsNothing(sent)
+	}
 	switch {
 	case isSilent && !l.isSilent:
 		l.log.Info("the API server does not say who holds the lease; leading on until it does", "lease", l.Describe(), "error", err.Error())
@@ -158,9 +184,11 @@ func undecided(err error) bool {
 	switch {
 	case err == nil, errors.Is(err, context.Canceled):
 		return false
-	case apierrors.IsUnauthorized(err), apierrors.IsForbidden(err):
+	case isDenied(err):
 		return true
 	default:
 		return !fault.IsDecided(err)
 	}
 }
+
+func isDenied(err error) bool { return apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) }

@@ -89,7 +89,7 @@ func TestWhatLeavesTheLeaseWithItsHolder(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			for form, err := range map[string]error{"plain": test.err, "wrapped": fmt.Errorf("renew: %w", test.err)} {
 				g, server := NewWithT(t), &stored{}
-				lock := keeping(server)
+				lock := keeping(server, time.Minute)
 				g.Expect(lock.Create(t.Context(), by(us))).To(Succeed())
 
 				server.err = err
@@ -147,7 +147,7 @@ func TestOnlyAHolderKeepsALease(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g, server := NewWithT(t), &stored{}
-			lock := keeping(server)
+			lock := keeping(server, time.Minute)
 			before(g, lock, server)
 
 			server.err = away
@@ -163,7 +163,7 @@ func TestOnlyAHolderKeepsALease(t *testing.T) {
 // answer came, the holder could not change it.
 func TestAProcessThatWaitsTakesTheFirstAnswerAfterSilenceForARenewal(t *testing.T) {
 	g, server := NewWithT(t), &stored{record: new(by(another))}
-	lock := keeping(server)
+	lock := keeping(server, time.Minute)
 	read := func() []byte {
 		record, raw, err := lock.Get(t.Context())
 		g.Expect(err).NotTo(HaveOccurred())
@@ -192,7 +192,7 @@ func TestAProcessThatWaitsTakesTheFirstAnswerAfterSilenceForARenewal(t *testing.
 // the API server is back.
 func TestTheLeaseOfAnotherHolderIsNotGivenBack(t *testing.T) {
 	g, server := NewWithT(t), &stored{}
-	lock := keeping(server)
+	lock := keeping(server, time.Minute)
 	g.Expect(lock.Create(t.Context(), by(us))).To(Succeed())
 	server.record = new(by(another))
 	_, _, err := lock.Get(t.Context())
@@ -203,7 +203,7 @@ func TestTheLeaseOfAnotherHolderIsNotGivenBack(t *testing.T) {
 
 func TestGivingBackFailsWithoutAnAnswer(t *testing.T) {
 	g, server := NewWithT(t), &stored{}
-	lock := keeping(server)
+	lock := keeping(server, time.Minute)
 	g.Expect(lock.Create(t.Context(), by(us))).To(Succeed())
 	server.err = broken(syscall.ECONNREFUSED)
 	g.Expect(lock.Update(t.Context(), by(""))).To(MatchError(server.err))
