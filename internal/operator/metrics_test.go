@@ -1,13 +1,15 @@
 package operator_test
 
 import (
-	"context"
+	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	dto "github.com/prometheus/client_model/go"
@@ -45,12 +47,12 @@ func TestMetricsAreServedToThoseWhoMayReadThem(t *testing.T) {
 
 	role := &rbacv1.ClusterRole{}
 	w.Expect(read("../../config/rbac/metrics_reader_role.yaml", role)).To(Succeed())
-	w.Expect(admin.Create(w.t.Context(), role)).To(Succeed())
-	w.Expect(admin.Create(w.t.Context(), &rbacv1.ClusterRoleBinding{
+	borrow(w.t, role)
+	borrow(w.t, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "prometheus"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: operatorNamespace, Name: "prometheus"}},
-	})).To(Succeed())
+	})
 	w.Eventually(status(token)).Should(Equal(http.StatusOK), "with the right")
 
 	served := func() string { _, body := process.Scrape(url, token); return body }
@@ -65,6 +67,31 @@ func TestMetricsAreServedToThoseWhoMayReadThem(t *testing.T) {
 		}
 	}
 	metrictable.Check(w, "The operator itself", itself)
+}
+
+// Every Pod of the cluster can do this.
+func TestScrapersAreAnsweredBesideClientsThatStay(t *testing.T) {
+	w := newWorld(t)
+	w.installNew()
+	address := process.FreeAddress(w.t)
+	w.start("METRICS_BIND_ADDRESS=" + address)
+	status := func() int { status, _ := process.Scrape("https://"+address+"/metrics", ""); return status }
+	w.Eventually(status).Should(Equal(http.StatusUnauthorized))
+
+	const clients, stay = 500, 64
+	closed := make(chan struct{}, clients)
+	for range clients {
+		conn, err := net.Dial("tcp", address)
+		w.Expect(err).NotTo(HaveOccurred())
+		w.t.Cleanup(func() { _ = conn.Close() })
+		go func() {
+			_, _ = io.Copy(io.Discard, conn)
+			closed <- struct{}{}
+		}()
+	}
+	// Sooner than the handshake times out.
+	w.Eventually(closed).WithTimeout(20*time.Second).Should(HaveLen(clients-stay), "they give way to those that come")
+	w.Expect(status()).To(Equal(http.StatusUnauthorized))
 }
 
 func TestMetricsMayBeServedToEverybody(t *testing.T) {
@@ -108,8 +135,7 @@ func TestOneReplicaReportsServices(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "measured", Labels: map[string]string{"role": "measured"}},
 		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "measured"}, Ports: []corev1.ServicePort{{Port: 80}}},
 	}
-	w.Expect(admin.Create(w.t.Context(), service)).To(Succeed())
-	w.t.Cleanup(func() { w.Expect(admin.Delete(context.WithoutCancel(w.t.Context()), service)).To(Succeed()) })
+	borrow(w.t, service)
 	w.Eventually(func() error {
 		return admin.Create(w.t.Context(), &criticalv2.CriticalService{
 			ObjectMeta: metav1.ObjectMeta{Name: "measured"},

@@ -7,13 +7,18 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/critical-service/operator/internal/connections"
 )
 
-// Limits of requests to the admin port, which only the kubelet and a Prometheus
-// send.
+// Limits of requests to the admin port. Only the kubelet and a Prometheus should send
+// them, and every Pod of the cluster may: without a bound, 10,000 clients took more memory
+// than the container may have.
 const (
 	adminTimeout     = 10 * time.Second
 	adminHeaderBytes = 8 << 10
+	// adminConnections leaves half of the spare files to others.
+	adminConnections = spareFiles / 2
 )
 
 // state is what /readyz says.
@@ -41,7 +46,7 @@ func adminHandler(readiness *state, m *metrics) http.Handler {
 }
 
 func adminServer(readiness *state, m *metrics) *http.Server {
-	return &http.Server{
+	server := &http.Server{
 		Handler:           adminHandler(readiness, m),
 		ReadHeaderTimeout: adminTimeout,
 		ReadTimeout:       adminTimeout,
@@ -49,4 +54,6 @@ func adminServer(readiness *state, m *metrics) *http.Server {
 		IdleTimeout:       adminTimeout,
 		MaxHeaderBytes:    adminHeaderBytes,
 	}
+	connections.Limit(server, adminConnections)
+	return server
 }

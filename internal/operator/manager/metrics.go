@@ -4,50 +4,89 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"os"
+	"net"
+	"net/http"
 	"path/filepath"
 	"runtime"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/client-go/util/cert"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
+	ctrlmanager "sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/critical-service/operator/internal/operator/serving"
 	"github.com/critical-service/operator/internal/operator/setting"
 	"github.com/critical-service/operator/internal/version"
 )
 
-// scrapesAtOnce is how many scrapes are answered at the same time.
-const scrapesAtOnce = 4
+// scrapesAtOnce is how many scrapes are answered at the same time, and scrapeConnections how many
+// connections may be open. The library's own server takes any number of them, each with a header
+// of 1 MiB, and every Pod of the cluster may open some.
+const (
+	scrapesAtOnce     = 4
+	scrapeConnections = 64
+)
 
-// metricsOptions say how metrics are served.
-func metricsOptions(s *setting.Manager) (metricsserver.Options, error) {
-	options := metricsserver.Options{
-		BindAddress: s.MetricsBindAddress,
-		HandlerOpts: []func(*promhttp.HandlerOpts){func(options *promhttp.HandlerOpts) {
-			options.EnableOpenMetrics = true
-			options.MaxRequestsInFlight = scrapesAtOnce
-		}},
+// addMetrics adds what scrapers ask.
+func addMetrics(mgr ctrl.Manager, s *setting.Manager) error {
+	if s.MetricsBindAddress == "0" {
+		return nil
 	}
-	if !s.MetricsSecure {
-		return options, nil
-	}
-	options.SecureServing = true
-	options.TLSOpts = []func(*tls.Config){serving.TLS}
-	options.FilterProvider = authorized
-	options.CertDir = s.MetricsCertDir
-	if s.MetricsCertDir == "" {
-		return options, nil
-	}
-	// The library would serve a certificate of its own where one of the two is missing.
-	for _, name := range []string{"tls.crt", "tls.key"} {
-		if _, err := os.Stat(filepath.Join(s.MetricsCertDir, name)); err != nil {
-			return options, fmt.Errorf("METRICS_CERT_DIR=%q must hold tls.crt and tls.key, or be empty to have a certificate made: %w", s.MetricsCertDir, err)
+	mux := http.NewServeMux()
+	server := &ctrlmanager.Server{Name: "metrics", Server: serving.Server(mux, scrapeConnections), ShutdownTimeout: new(time.Second)}
+	server.Server.Addr = s.MetricsBindAddress
+	handler := promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: scrapesAtOnce})
+	if s.MetricsSecure {
+		var err error
+		if handler, err = authorized(mgr.GetConfig(), mgr.GetHTTPClient(), handler); err != nil {
+			return err
+		}
+		if server.Listener, err = listenForScrapers(mgr, s); err != nil {
+			return err
 		}
 	}
-	return options, nil
+	mux.Handle("/metrics", handler)
+	return mgr.Add(server)
+}
+
+// listenForScrapers listens with the certificate that is given, or with one that is made now: a
+// scraper that trusts no other is given one.
+func listenForScrapers(mgr ctrl.Manager, s *setting.Manager) (net.Listener, error) {
+	config := &tls.Config{}
+	serving.TLS(config)
+	if s.MetricsCertDir == "" {
+		certificate, err := selfSigned()
+		if err != nil {
+			return nil, err
+		}
+		config.Certificates = []tls.Certificate{certificate}
+	} else {
+		watcher, err := certwatcher.New(filepath.Join(s.MetricsCertDir, "tls.crt"), filepath.Join(s.MetricsCertDir, "tls.key"))
+		if err != nil {
+			return nil, fmt.Errorf("METRICS_CERT_DIR=%q must hold tls.crt and tls.key, or be empty to have a certificate made: %w", s.MetricsCertDir, err)
+		}
+		config.GetCertificate = watcher.GetCertificate
+		if err := mgr.Add(watcher); err != nil {
+			return nil, err
+		}
+	}
+	listener, err := tls.Listen("tcp", s.MetricsBindAddress, config)
+	if err != nil {
+		return nil, fmt.Errorf("listen for scrapers on METRICS_BIND_ADDRESS=%q: %w", s.MetricsBindAddress, err)
+	}
+	return listener, nil
+}
+
+func selfSigned() (tls.Certificate, error) {
+	certificate, key, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("make a certificate for the metrics: %w", err)
+	}
+	return tls.X509KeyPair(certificate, key)
 }
 
 // expiring is what has a certificate.

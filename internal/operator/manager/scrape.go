@@ -5,12 +5,11 @@ import (
 	"net"
 	"net/http"
 
-	"github.com/go-logr/logr"
 	"golang.org/x/time/rate"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/lru"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
 // Unknown tokens are shown to the API server at these rates: from one address, and
@@ -25,32 +24,30 @@ const (
 // get the path. It is controller-runtime's filter but for two things: to a token
 // that is not valid the library answers 500, and Kubernetes' own components 401;
 // and the library shows every unknown token to the API server.
-func authorized(config *rest.Config, client *http.Client) (metricsserver.Filter, error) {
+func authorized(config *rest.Config, client *http.Client, served http.Handler) (http.Handler, error) {
 	filter, err := filters.WithAuthenticationAndAuthorization(config, client)
 	if err != nil {
 		return nil, err
 	}
+	handler, err := filter(ctrl.Log.WithName("metrics"), served)
+	if err != nil {
+		return nil, err
+	}
 	known := newScrapers()
-	return func(log logr.Logger, served http.Handler) (http.Handler, error) {
-		handler, err := filter(log, served)
-		if err != nil {
-			return nil, err
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		// Another method would be asked about at the API server each time.
+		if request.Method != http.MethodGet {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
 		}
-		return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-			// Another method would be asked about at the API server each time.
-			if request.Method != http.MethodGet {
-				w.WriteHeader(http.StatusMethodNotAllowed)
-				return
-			}
-			seen, ok := known.admit(request)
-			if !ok {
-				w.WriteHeader(http.StatusTooManyRequests)
-				return
-			}
-			handler.ServeHTTP(&unauthorized{ResponseWriter: w, request: request}, request)
-			seen(isAccepted(request))
-		}), nil
-	}, nil
+		seen, ok := known.admit(request)
+		if !ok {
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		handler.ServeHTTP(&unauthorized{ResponseWriter: w, request: request}, request)
+		seen(isAccepted(request))
+	}), nil
 }
 
 // isAccepted reports whether the API server has accepted the token of a request, as

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -37,9 +36,7 @@ func guarded(t *testing.T, api func(kind string, body []byte) any) (http.Handler
 	}))
 	t.Cleanup(server.Close)
 	config := &rest.Config{Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
-	filter, err := manager.Authorized(config, server.Client())
-	g.Expect(err).NotTo(HaveOccurred())
-	handler, err := filter(logr.Discard(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler, err := manager.Authorized(config, server.Client(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("broken") {
 			w.WriteHeader(http.StatusInternalServerError)
 		}

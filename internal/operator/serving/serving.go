@@ -1,6 +1,6 @@
 // Package serving bounds what a client without credentials may cost this process.
-// Webhook and metrics are reached from every Pod of the cluster, and the process
-// that serves them is the one that acts in an outage.
+// Webhook, metrics and probes are reached from every Pod of the cluster, and the
+// process that serves them is the one that acts in an outage.
 package serving
 
 import (
@@ -11,6 +11,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/critical-service/operator/internal/connections"
 )
 
 const (
@@ -40,6 +42,21 @@ func TLS(config *tls.Config) {
 	config.MinVersion = tls.VersionTLS12
 }
 
+// Server serves a handler, with at most so many connections open. A client holds one for no
+// longer than the timeouts above, and at most a header of 16 KiB with it.
+func Server(handler http.Handler, most int) *http.Server {
+	server := &http.Server{
+		Handler:           handler,
+		MaxHeaderBytes:    maxHeader,
+		ReadHeaderTimeout: readTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+	}
+	connections.Limit(server, most)
+	return server
+}
+
 // Run serves a handler over TLS until the context ends, and calls back once it
 // listens.
 func Run(ctx context.Context, address string, config *tls.Config, handler http.Handler, listens func()) error {
@@ -49,18 +66,8 @@ func Run(ctx context.Context, address string, config *tls.Config, handler http.H
 		return fmt.Errorf("listen for the API server: %w", err)
 	}
 	listens()
-	open := limited(mostConnections)
-	server := &http.Server{
-		Handler:           handler,
-		BaseContext:       func(net.Listener) context.Context { return ctx },
-		ConnContext:       open.add,
-		ConnState:         open.follow,
-		MaxHeaderBytes:    maxHeader,
-		ReadHeaderTimeout: readTimeout,
-		ReadTimeout:       readTimeout,
-		WriteTimeout:      writeTimeout,
-		IdleTimeout:       idleTimeout,
-	}
+	server := Server(handler, mostConnections)
+	server.BaseContext = func(net.Listener) context.Context { return ctx }
 	ended := make(chan error, 1)
 	defer context.AfterFunc(ctx, func() { ended <- end(context.WithoutCancel(ctx), server) })()
 	if err := server.Serve(tls.NewListener(listener, config)); !errors.Is(err, http.ErrServerClosed) {

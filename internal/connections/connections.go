@@ -1,4 +1,6 @@
-package serving
+// Package connections bounds how many connections a server has open, for servers that any
+// Pod of the cluster may reach.
+package connections
 
 import (
 	"context"
@@ -8,9 +10,9 @@ import (
 	"sync"
 )
 
-// connections bounds how many connections are open. A new one is never refused: it
+// limit bounds how many connections are open. A new one is never refused: it
 // takes the place of one that has waited long.
-type connections struct {
+type limit struct {
 	most  int
 	mutex sync.Mutex
 	// steps counts what happened on all connections.
@@ -25,12 +27,18 @@ type connection struct {
 	cancel context.CancelFunc
 }
 
-func limited(most int) *connections {
-	return &connections{most: most, open: map[net.Conn]*connection{}}
+// Limit lets a server have at most as many connections open. It must have no hooks of its own for them yet.
+func Limit(server *http.Server, most int) {
+	open := limited(most)
+	server.ConnContext, server.ConnState = open.add, open.follow
+}
+
+func limited(most int) *limit {
+	return &limit{most: most, open: map[net.Conn]*connection{}}
 }
 
 // add is what http.Server calls with a new connection.
-func (c *connections) add(ctx context.Context, opened net.Conn) context.Context {
+func (c *limit) add(ctx context.Context, opened net.Conn) context.Context {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if len(c.open) >= c.most {
@@ -43,7 +51,7 @@ func (c *connections) add(ctx context.Context, opened net.Conn) context.Context 
 }
 
 // follow is what http.Server calls when something happens on a connection.
-func (c *connections) follow(changed net.Conn, state http.ConnState) {
+func (c *limit) follow(changed net.Conn, state http.ConnState) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	known, ok := c.open[changed]
@@ -61,7 +69,7 @@ func (c *connections) follow(changed net.Conn, state http.ConnState) {
 // displace closes a connection of the address that has the most: the one on which
 // nothing has happened for the longest time. So a client takes places from itself
 // first, and from others that share its address only what they do not use.
-func (c *connections) displace() {
+func (c *limit) displace() {
 	of := map[string]int{}
 	for _, each := range c.open {
 		of[each.client]++
