@@ -19,6 +19,17 @@ const answerTimeout = 10 * time.Second
 // there is no free place.
 const silentShare = 4
 
+// A responder that got no processor for a while finds many clients at once. Those over the limit wait up to
+// roomTimeout for the others to be answered and to leave. A listener on which none left in that time is taken by
+// clients that stay: there no one waits for the next hopelessFor, so that a flood does not hold up the rest. The same
+// holds where newcomers have waited one after the other for queueFor: those behind them, whom the kernel keeps, may be
+// of others.
+const (
+	roomTimeout = 200 * time.Millisecond
+	queueFor    = 2 * time.Second
+	hopelessFor = time.Second
+)
+
 // progress is how far a connection is.
 type progress int32
 
@@ -42,9 +53,11 @@ type place struct {
 	// displace closes the connection in favor of another one.
 	displace func()
 	progress atomic.Int32
-	// index in the gate's list, and isHTTP2, belong to the gate.
-	index   int
-	isHTTP2 bool
+	// What follows belongs to the gate: the index in its list, and how many places the Service and the client have, which
+	// all their places share. A full gate compares all places for each newcomer, and would look both up each time.
+	index               int
+	ofService, ofClient *int
+	isHTTP2             bool
 }
 
 // is records how far the connection is.
@@ -64,16 +77,25 @@ type gate struct {
 
 	mu          sync.Mutex
 	open        []*place
-	perListener map[int32]int
-	perService  map[string]int
-	perClient   map[netip.Addr]int
+	perListener map[int32]*int
+	perService  map[string]*int
+	perClient   map[netip.Addr]*int
 	http2       int
+	// freed is closed when a place becomes free; nil if no one waits.
+	freed chan struct{}
+	// hopeless says of a listener until when no one waits for a place.
+	hopeless map[int32]time.Time
+	queues   map[int32]queue
 }
+
+// queue is when newcomers of a listener began to wait one after the other, and when the last one did.
+type queue struct{ began, last time.Time }
 
 func newGate(most, mostPerListener int, firstByteTimeout time.Duration) *gate {
 	return &gate{
 		most: most, mostPerListener: mostPerListener, silence: firstByteTimeout / silentShare,
-		perListener: map[int32]int{}, perService: map[string]int{}, perClient: map[netip.Addr]int{},
+		perListener: map[int32]*int{}, perService: map[string]*int{}, perClient: map[netip.Addr]*int{},
+		hopeless: map[int32]time.Time{}, queues: map[int32]queue{},
 	}
 }
 
@@ -84,21 +106,72 @@ func (g *gate) count() int {
 	return len(g.open)
 }
 
-// enter takes a place, if there is one for it. leave gives it back.
+// enter takes a place, if there is one for it or soon becomes free. leave gives it back.
 func (g *gate) enter(p *place) bool {
+	end := time.NewTimer(roomTimeout)
+	defer end.Stop()
+	for {
+		ok, freed := g.tryEnter(p)
+		if ok || freed == nil {
+			return ok
+		}
+		select {
+		case <-freed:
+		case <-end.C:
+			g.giveUp(p.port)
+			return false
+		}
+	}
+}
+
+// giveUp lets no one wait for a place of a listener for some time.
+func (g *gate) giveUp(port int32) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	ok := true
+	g.hopeless[port] = time.Now().Add(hopelessFor)
+}
+
+// tryEnter takes a place, if there is one now. Else it returns what is closed when one becomes free, or nil if it is
+// hopeless to wait.
+func (g *gate) tryEnter(p *place) (ok bool, freed <-chan struct{}) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	ok = true
 	switch {
-	case g.perListener[p.port] >= g.mostPerListener:
+	case countOf(g.perListener, p.port) >= g.mostPerListener:
 		ok = g.makeRoom(p, func(other *place) bool { return other.port == p.port })
 	case len(g.open) >= g.most:
 		ok = g.makeRoom(p, func(*place) bool { return true })
 	}
-	if ok {
+	switch {
+	case ok:
 		g.add(p)
+	case g.mayWait(p.port, time.Now()):
+		if g.freed == nil {
+			g.freed = make(chan struct{})
+		}
+		freed = g.freed
 	}
-	return ok
+	return ok, freed
+}
+
+// mayWait reports whether it makes sense to wait for a place of a listener.
+func (g *gate) mayWait(port int32, now time.Time) bool {
+	if !now.After(g.hopeless[port]) {
+		return false
+	}
+	q := g.queues[port]
+	if now.Sub(q.last) > hopelessFor {
+		q.began = now
+	}
+	q.last = now
+	g.queues[port] = q
+	if now.Sub(q.began) <= queueFor {
+		return true
+	}
+	delete(g.queues, port)
+	g.hopeless[port] = now.Add(hopelessFor)
+	return false
 }
 
 // enterHTTP2 takes one of the places for HTTP/2, if there is one for it, besides the
@@ -129,9 +202,9 @@ func (g *gate) leave(p *place) {
 // address that has most, the oldest.
 func (g *gate) makeRoom(newcomer *place, match func(*place) bool) bool {
 	var chosen *place
-	now := time.Now()
+	now, ofService, ofClient := time.Now(), countOf(g.perService, newcomer.service), countOf(g.perClient, newcomer.client)
 	for _, other := range g.open {
-		if match(other) && g.mayDisplace(newcomer, other, now) && (chosen == nil || g.isBefore(other, chosen)) {
+		if match(other) && g.mayDisplace(ofService, ofClient, other, now) && (chosen == nil || isBefore(other, chosen)) {
 			chosen = other
 		}
 	}
@@ -143,7 +216,8 @@ func (g *gate) makeRoom(newcomer *place, match func(*place) bool) bool {
 	return true
 }
 
-func (g *gate) mayDisplace(newcomer, other *place, now time.Time) bool {
+// mayDisplace reports whether a newcomer, whose Service and client have so many places, may take that of another.
+func (g *gate) mayDisplace(ofService, ofClient int, other *place, now time.Time) bool {
 	age, at := now.Sub(other.since), progress(other.progress.Load())
 	switch {
 	case at == answering && age < answerTimeout:
@@ -152,16 +226,15 @@ func (g *gate) mayDisplace(newcomer, other *place, now time.Time) bool {
 		return true
 	}
 	// One more than the newcomer's has now, or two would displace each other in turn.
-	return g.perService[newcomer.service]+1 < g.perService[other.service] ||
-		g.perClient[newcomer.client]+1 < g.perClient[other.client]
+	return ofService+1 < *other.ofService || ofClient+1 < *other.ofClient
 }
 
 // isBefore reports whether one place is to be taken rather than the other.
-func (g *gate) isBefore(one, other *place) bool {
-	if a, b := g.perService[one.service], g.perService[other.service]; a != b {
+func isBefore(one, other *place) bool {
+	if a, b := *one.ofService, *other.ofService; a != b {
 		return a > b
 	}
-	if a, b := g.perClient[one.client], g.perClient[other.client]; a != b {
+	if a, b := *one.ofClient, *other.ofClient; a != b {
 		return a > b
 	}
 	return one.since.Before(other.since)
@@ -170,9 +243,8 @@ func (g *gate) isBefore(one, other *place) bool {
 func (g *gate) add(p *place) {
 	p.index = len(g.open)
 	g.open = append(g.open, p)
-	g.perListener[p.port]++
-	g.perService[p.service]++
-	g.perClient[p.client]++
+	increase(g.perListener, p.port)
+	p.ofService, p.ofClient = increase(g.perService, p.service), increase(g.perClient, p.client)
 }
 
 // has reports whether a connection has a place, which another one may have taken.
@@ -190,15 +262,39 @@ func (g *gate) remove(p *place) {
 	if p.isHTTP2 {
 		g.http2--
 	}
+	if g.freed != nil {
+		close(g.freed)
+		g.freed = nil
+	}
 	decrease(g.perListener, p.port)
 	decrease(g.perService, p.service)
 	decrease(g.perClient, p.client)
 }
 
+// countOf is a count, or 0 if there is none.
+func countOf[K comparable](counts map[K]*int, key K) int {
+	if count := counts[key]; count != nil {
+		return *count
+	}
+	return 0
+}
+
+// increase counts up.
+func increase[K comparable](counts map[K]*int, key K) *int {
+	count := counts[key]
+	if count == nil {
+		count = new(int)
+		counts[key] = count
+	}
+	*count++
+	return count
+}
+
 // decrease counts down, and forgets what has none.
-func decrease[K comparable](counts map[K]int, key K) {
-	counts[key]--
-	if counts[key] == 0 {
+func decrease[K comparable](counts map[K]*int, key K) {
+	count := counts[key]
+	*count--
+	if *count == 0 {
 		delete(counts, key)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	. "github.com/onsi/gomega"
@@ -155,4 +156,74 @@ func TestPlacesForHTTP2AreShared(t *testing.T) {
 	g.Expect(displaced(others)).To(BeEmpty())
 	g.Expect(gate.enterHTTP2(&crowd[0].place)).To(BeFalse(), "it has lost its place")
 	g.Expect(gate.http2).To(Equal(mostHTTP2))
+}
+
+// The time of these tests is the one that testing/synctest makes.
+func TestAClientOverTheLimitWaitsForOneThatLeaves(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		// leaves is when the only other client leaves.
+		leaves  time.Duration
+		waits   time.Duration
+		entered bool
+	}{
+		"it gets the place that becomes free":          {roomTimeout / 2, roomTimeout / 2, true},
+		"it is rejected if no one leaves in that time": {roomTimeout * 2, roomTimeout, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := NewWithT(t)
+				gate := newGate(1, 1, time.Minute)
+				first := crowd(g, gate, 1, 1, 1, answering)[0]
+				time.AfterFunc(c.leaves, func() { gate.leave(&first.place) })
+				began := time.Now()
+				g.Expect(gate.enter(&visit(1, 1, opened, 0).place)).To(Equal(c.entered))
+				g.Expect(time.Since(began)).To(Equal(c.waits))
+			})
+		})
+	}
+}
+
+func TestNoOneWaitsWhereClientsStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		gate := newGate(1, 1, time.Minute)
+		crowd(g, gate, 1, 1, 1, answering)
+		waited := func() time.Duration {
+			began := time.Now()
+			g.Expect(gate.enter(&visit(1, 1, opened, 0).place)).To(BeFalse())
+			return time.Since(began)
+		}
+		g.Expect(waited()).To(Equal(roomTimeout))
+		g.Expect(waited()).To(BeZero(), "the next one is rejected at once")
+		<-time.After(hopelessFor + 1)
+		g.Expect(waited()).To(Equal(roomTimeout), "later it is tried again")
+	})
+}
+
+// Silent clients leave so slowly, two by two, that the next get a place while they wait: those behind them would be
+// reached late.
+func TestAQueueThatMovesTooSlowlyIsTurnedAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		gate := newGate(2, 2, time.Minute)
+		come := func() bool {
+			client := visit(1, 1, opened, 0)
+			entered := gate.enter(&client.place)
+			if entered {
+				time.AfterFunc(roomTimeout*3/4, func() { gate.leave(&client.place) })
+			}
+			return entered
+		}
+		began, entered := time.Now(), 0
+		for come() {
+			entered++
+			g.Expect(time.Since(began)).To(BeNumerically("<=", queueFor+roomTimeout))
+		}
+		g.Expect(entered).To(BeNumerically(">", 1), "at first they wait")
+		turnedAway := time.Now()
+		for range 250 {
+			come()
+		}
+		g.Expect(time.Since(turnedAway)).To(BeZero(), "no one waits any more, so that those behind them are reached")
+	})
 }

@@ -3,6 +3,7 @@ package responder_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -252,4 +253,19 @@ func FuzzFirstBytes(f *testing.F) {
 			t.Fatal(metrics)
 		}
 	})
+}
+
+// This is what a responder meets that got no processor for a while.
+func TestClientsThatComeAtOnceAreAllAnswered(t *testing.T) {
+	w := start(t, 1, shop(), func(o *responder.Options) { o.MaxConnectionsPerListener = 4 })
+	answers := make(chan string, 100)
+	for range cap(answers) {
+		go func() {
+			status, _, _, err := get(t.Context(), w.url(0, "/"))
+			answers <- fmt.Sprint(status, " ", err)
+		}()
+	}
+	for range cap(answers) {
+		NewWithT(t).Expect(<-answers).To(Equal("503 <nil>"))
+	}
 }

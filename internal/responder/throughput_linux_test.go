@@ -1,6 +1,7 @@
 package responder_test
 
 import (
+	"context"
 	"io"
 	"maps"
 	"net"
@@ -25,18 +26,41 @@ const (
 // ratio of the processor's time, that of the clients included, is less subject to it
 // than that of the time on the clock.
 func BenchmarkThroughput(b *testing.B) {
-	w := start(b, 1, shop(), nil)
-	plain := plainServer(b, w)
-	var ours, theirs effort
-	for b.Loop() {
-		ours.add(b, w.address(0))
-		theirs.add(b, plain)
+	for sentence, slow := range map[string]int{"alone": 0, "beside 400 slow clients of each": 400} {
+		b.Run(sentence, func(b *testing.B) {
+			w := start(b, 1, shop(), nil)
+			plain := plainServer(b, w)
+			var ours, theirs effort
+			for range slow {
+				go dawdle(b.Context(), w.address(0))
+				go dawdle(b.Context(), plain)
+			}
+			for b.Loop() {
+				ours.add(b, w.address(0))
+				theirs.add(b, plain)
+			}
+			requests := float64(b.N) * roundRequests
+			b.ReportMetric(requests/ours.clock.Seconds(), "requests/s")
+			b.ReportMetric(requests/theirs.clock.Seconds(), "nethttp-requests/s")
+			b.ReportMetric(theirs.clock.Seconds()/ours.clock.Seconds(), "ratio")
+			b.ReportMetric(theirs.processor.Seconds()/ours.processor.Seconds(), "cpu-ratio")
+		})
 	}
-	requests := float64(b.N) * roundRequests
-	b.ReportMetric(requests/ours.clock.Seconds(), "requests/s")
-	b.ReportMetric(requests/theirs.clock.Seconds(), "nethttp-requests/s")
-	b.ReportMetric(theirs.clock.Seconds()/ours.clock.Seconds(), "ratio")
-	b.ReportMetric(theirs.processor.Seconds()/ours.processor.Seconds(), "cpu-ratio")
+}
+
+// dawdle begins a request and does not end it, again and again.
+func dawdle(ctx context.Context, address string) {
+	for ctx.Err() == nil {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			return // The server has ended.
+		}
+		stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+		_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: shop\r\n")
+		_, _ = io.Copy(io.Discard, c) // Until the server has had enough of it.
+		_ = c.Close()
+		stop()
+	}
 }
 
 // effort is what requests took.
