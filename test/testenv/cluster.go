@@ -138,13 +138,18 @@ func (c *Cluster) Version() (string, error) {
 // Since skips a test where the API server is older than a minor version of Kubernetes that has what it needs.
 func (c *Cluster) Since(t testing.TB, minor, what string) {
 	t.Helper()
-	server, err := c.Version()
+	since, err := c.isSince(minor)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if version.MustParseGeneric(server).LessThan(version.MustParseGeneric(minor)) {
-		t.Skipf("Kubernetes %s has no %s, as %s has", server, what, minor)
+	if !since {
+		t.Skipf("this API server has no %s, as Kubernetes %s has", what, minor)
 	}
+}
+
+func (c *Cluster) isSince(minor string) (bool, error) {
+	server, err := c.Version()
+	return err == nil && !version.MustParseGeneric(server).LessThan(version.MustParseGeneric(minor)), err
 }
 
 // Refusal is why an API server refused an object, in the words that the newest has for what is too long.

@@ -2,7 +2,10 @@ package testenv
 
 import (
 	"fmt"
+	"math"
 	"net/http"
+	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -10,21 +13,110 @@ import (
 
 // mishap is what befalls one write of an operator.
 type mishap struct {
+	name    string
 	verdict Verdict
 	// dies is true if the operator dies with it, and another one starts.
 	dies bool
 }
 
-var mishaps = map[string]mishap{
-	"is lost":                             {verdict: Lose},
-	"succeeds and its answer is lost":     {verdict: LoseAnswer},
-	"is the last thing the operator does": {verdict: LoseAnswer, dies: true},
+// What may befall a write in every run of the tests, and by `make faults` only.
+var (
+	mishaps = []mishap{
+		{name: "is lost", verdict: Lose},
+		{name: "succeeds and its answer is lost", verdict: LoseAnswer},
+		{name: "is the last thing the operator does", verdict: LoseAnswer, dies: true},
+	}
+	others = []mishap{
+		{name: "is never sent because the operator dies", verdict: Lose, dies: true},
+		{name: "meets a conflict", verdict: Conflict},
+		{name: "is one of too many", verdict: TooMany},
+		{name: "meets an internal error", verdict: Fail},
+	}
+)
+
+// wanted are the mishaps of this run, for every write.
+func wanted(int64) []mishap {
+	if os.Getenv("FAULTS") == "all" {
+		return slices.Concat(mishaps, others)
+	}
+	return mishaps
+}
+
+// inTurn are those of a write of a long story: only by `make faults` more than one.
+func inTurn(number int64) []mishap {
+	all := wanted(number)
+	if os.Getenv("FAULTS") != "" {
+		return all
+	}
+	return all[number%int64(len(all)):][:1]
 }
 
 // WhicheverWriteGoesWrong lives the same story again and again: first undisturbed, and then for
 // each write of the operator once with each mishap. The story describes its end, which must be
 // the same. It is one of at least so many writes.
 func WhicheverWriteGoesWrong(t *testing.T, fewest int64, live func(t *testing.T, fate *Fate) string) {
+	t.Helper()
+	goWrong(t, fewest, wanted, live)
+}
+
+// EachWriteGoesWrongOnce is the same, but in every run of the tests each write has only one of the mishaps, in turn. It is
+// for a story that is long.
+func EachWriteGoesWrongOnce(t *testing.T, fewest int64, live func(t *testing.T, fate *Fate) string) {
+	t.Helper()
+	goWrong(t, fewest, inTurn, live)
+}
+
+// HoweverItIsSeen lives the same story undisturbed, and then under each View of the cluster: the end must be the same. In
+// the view of caches that begin behind, and by `make faults` in each, an operator dies with one of its writes, and the next
+// one begins with that.
+func HoweverItIsSeen(t *testing.T, live func(t *testing.T, fate *Fate) string) {
+	t.Helper()
+	undisturbed := NewFate()
+	var end string
+	t.Run("when all goes well", func(t *testing.T) { end = live(t, undisturbed) })
+	writes := undisturbed.writes.Load()
+	var done disturbances
+	t.Run("when", func(t *testing.T) {
+		for _, view := range views() {
+			for _, number := range deaths(view, writes) {
+				name := view.name
+				if number != never {
+					name += fmt.Sprintf(", and write %d is the last of an operator", number)
+				}
+				t.Run(name, func(t *testing.T) {
+					fate := NewFate()
+					fate.number, fate.view = number, view.again()
+					fate.mishap = mishap{verdict: LoseAnswer, dies: true}
+					if got := live(t, fate); got != end {
+						t.Errorf("the end is another one:\n%s\nundisturbed it is:\n%s", got, end)
+					}
+					done.add(fate.view)
+				})
+			}
+		}
+	})
+	t.Log(&done)
+	if !done.isAll() {
+		t.Error("the views differ too little from the cluster")
+	}
+}
+
+// deaths are the numbers of the writes with which an operator dies; of none if a number is beyond them.
+func deaths(view *View, writes int64) []int64 {
+	if os.Getenv("FAULTS") != "" {
+		numbers := []int64{never}
+		for number := int64(1); number <= writes; number++ {
+			numbers = append(numbers, number)
+		}
+		return numbers
+	}
+	if view.behind > 0 {
+		return []int64{writes / 2}
+	}
+	return []int64{never}
+}
+
+func goWrong(t *testing.T, fewest int64, mishapsOf func(number int64) []mishap, live func(t *testing.T, fate *Fate) string) {
 	t.Helper()
 	undisturbed := NewFate()
 	var end string
@@ -34,25 +126,32 @@ func WhicheverWriteGoesWrong(t *testing.T, fewest int64, live func(t *testing.T,
 		t.Fatalf("the story has only %d writes: it tests too little", writes)
 	}
 
-	var happened atomic.Int64
+	var expected int64
+	var happened, crashes atomic.Int64
 	t.Run("when write", func(t *testing.T) {
 		for number := int64(1); number <= writes; number++ {
-			for name, mishap := range mishaps {
-				t.Run(fmt.Sprintf("%d %s", number, name), func(t *testing.T) {
+			for _, mishap := range mishapsOf(number) {
+				expected++
+				t.Run(fmt.Sprintf("%d %s", number, mishap.name), func(t *testing.T) {
 					fate := NewFate()
 					fate.number, fate.mishap = number, mishap
 					if got := live(t, fate); got != end {
 						t.Errorf("the end is another one:\n%s\nwithout a mishap it is:\n%s", got, end)
 					}
-					if fate.writes.Load() >= number {
-						happened.Add(1)
+					if fate.writes.Load() < number {
+						return
+					}
+					happened.Add(1)
+					if mishap.dies {
+						crashes.Add(1)
 					}
 				})
 			}
 		}
 	})
+	t.Logf("%d writes, %d faults injected, %d of them crashes", writes, happened.Load(), crashes.Load())
 	// A story may take a write less than the first one, where two news come at once.
-	if expected := writes * int64(len(mishaps)); happened.Load() < expected*3/4 {
+	if happened.Load() < expected*3/4 {
 		t.Errorf("only %d of %d mishaps happened", happened.Load(), expected)
 	}
 }
@@ -67,14 +166,29 @@ type Fate struct {
 	number int64
 	writes atomic.Int64
 	ends   sync.Once
-	dead   chan struct{}
+	// view is how its operators see the cluster; nil is as it is.
+	view *View
+	// dead is closed when the first operator dies, and followed when another one runs.
+	dead, followed chan struct{}
 }
 
+// never is a write that there is not.
+const never = math.MaxInt64
+
 // NewFate is one in which nothing goes wrong.
-func NewFate() *Fate { return &Fate{dead: make(chan struct{})} }
+func NewFate() *Fate { return &Fate{dead: make(chan struct{}), followed: make(chan struct{})} }
 
 // IsHappy reports whether nothing goes wrong. The others may be lived side by side, after it.
 func (f *Fate) IsHappy() bool { return f.number == 0 }
+
+// Befall lets it befall the first operator of a story.
+func (f *Fate) Befall(first *Program) { first.Interfere, first.view = f.Interfere, f.view }
+
+// Follow is for the operators after that one.
+func (f *Fate) Follow(next *Program) { next.view = f.view }
+
+// Calm ends what is done to the view of the operators, so that they can come to rest.
+func (f *Fate) Calm() { f.view.Calm() }
 
 // Interfere is for the first operator of a story. One that is dead writes nothing more.
 func (f *Fate) Interfere(r Request) Verdict {
@@ -109,8 +223,18 @@ func (f *Fate) Succeed(t testing.TB, replace func()) {
 		select {
 		case <-f.dead:
 			replace()
+			close(f.followed)
 		case <-over:
 		}
 	}()
 	t.Cleanup(func() { close(over); <-ended })
+}
+
+// AwaitSuccessor returns when no operator has died, or another one has followed it.
+func (f *Fate) AwaitSuccessor() {
+	select {
+	case <-f.dead:
+		<-f.followed
+	default:
+	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/critical-service/operator/internal/controller/read"
 )
 
-// stopWithin is far more than an operator needs to stop.
-const stopWithin = 20 * time.Second
+// startWithin and stopWithin are far more than an operator needs to fill its caches, and to stop.
+const startWithin, stopWithin = 2 * time.Minute, 20 * time.Second
 
 // Program is what a test package runs: production's own pieces.
 type Program struct {
@@ -27,6 +27,8 @@ type Program struct {
 	Setup func(ctx context.Context, mgr ctrl.Manager) error
 	// Interfere is asked about every request before it is sent; nil lets all pass.
 	Interfere func(Request) Verdict
+
+	view *View
 }
 
 // Operator is a running Program.
@@ -44,6 +46,7 @@ func (c *Cluster) Start(t testing.TB, program Program) *Operator {
 	t.Helper()
 	operator := &Operator{Traffic: &Traffic{interfere: program.Interfere}, log: &journal{}, ended: make(chan error, 1)}
 	user := rest.CopyConfig(c.operator)
+	user.Wrap(program.view.through)
 	user.Wrap(operator.Traffic.through)
 	mgr, err := ctrl.NewManager(user, ctrl.Options{
 		Scheme:                  c.scheme,
@@ -65,7 +68,7 @@ func (c *Cluster) Start(t testing.TB, program Program) *Operator {
 	}
 	go func() { operator.ended <- mgr.Start(ctx) }()
 
-	synced, cancel := context.WithTimeout(ctx, stopWithin)
+	synced, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
 	if !mgr.GetCache().WaitForCacheSync(synced) {
 		operator.Stop(t)

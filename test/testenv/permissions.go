@@ -30,6 +30,8 @@ type Installation struct {
 	Namespace, Account string
 	// Definitions are folders of CustomResourceDefinitions beside its own.
 	Definitions []string
+	// Unbound are files of its config/admission that its tests do not run under.
+	Unbound []string
 	// Conversion makes what converts its kinds.
 	Conversion func() (http.Handler, error)
 	// Aggregates has the API server serve aggregated APIs: it shows them a certificate.
@@ -41,6 +43,8 @@ type Installation struct {
 // core is the operator of the top of the repository.
 var core = Installation{
 	Config: "config", Namespace: OperatorNamespace, Account: "critical-service-operator", Conversion: policy.Conversion,
+	// Most fallback Pods of tests say nothing of security.
+	Unbound: []string{"restricted.yaml"},
 }
 
 // OperatorUser is who the core is in a cluster.
@@ -62,15 +66,29 @@ func (i *Installation) user() envtest.User {
 	}
 }
 
-// grant installs what the folder installs, but for the Deployment: the namespace and the
-// permissions.
+// PoliciesSince is the minor version of Kubernetes that serves ValidatingAdmissionPolicies.
+const PoliciesSince = "1.30"
+
+// grant installs what the folder installs, but for the Deployment: the namespace, the
+// permissions, and the policies where the API server has them.
 func (c *Cluster) grant(ctx context.Context, installed Installation) error {
 	files, err := filepath.Glob(Path(installed.Config + "/rbac/*.yaml"))
 	if err != nil {
 		return err
 	}
+	policies, err := filepath.Glob(Path(installed.Config + "/admission/*.yaml"))
+	if err != nil {
+		return err
+	}
+	since, err := c.isSince(PoliciesSince)
+	if err != nil {
+		return err
+	}
+	if since {
+		files = append(files, policies...)
+	}
 	for _, file := range slices.Concat([]string{Path(installed.Config + "/manager/namespace.yaml")}, files) {
-		if filepath.Base(file) == "kustomization.yaml" {
+		if base := filepath.Base(file); base == "kustomization.yaml" || slices.Contains(installed.Unbound, base) {
 			continue
 		}
 		objects, err := ReadYAML(file)

@@ -1,13 +1,17 @@
 package testenv
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Request is one request that the operator sent.
@@ -66,7 +70,38 @@ const (
 	Lose
 	// LoseAnswer lets the API server do what is asked, and loses its answer.
 	LoseAnswer
+	// Conflict is answered in the place of the API server: 409.
+	Conflict
+	// TooMany is answered in its place: 429.
+	TooMany
+	// Fail is answered in its place: 500.
+	Fail
 )
+
+// refusals are the answers that verdicts stand for.
+var refusals = map[Verdict]metav1.Status{
+	Conflict: {Code: http.StatusConflict, Reason: metav1.StatusReasonConflict},
+	TooMany:  {Code: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests},
+	Fail:     {Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError},
+}
+
+// refuse is such an answer to a request.
+func refuse(request *http.Request, status metav1.Status) (*http.Response, error) {
+	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	status.Status, status.Message = metav1.StatusFailure, "testenv: refused"
+	body, err := json.Marshal(status)
+	if err != nil {
+		return nil, err
+	}
+	header := http.Header{"Content-Type": {"application/json"}}
+	if status.Code == http.StatusTooManyRequests {
+		header.Set("Retry-After", "1") // As priority and fairness does.
+	}
+	return &http.Response{
+		Status: http.StatusText(int(status.Code)), StatusCode: int(status.Code), Proto: request.Proto, ProtoMajor: 1, ProtoMinor: 1,
+		Header: header, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: request,
+	}, nil
+}
 
 // errLost stands for a broken connection.
 var errLost = errors.New("testenv: the connection broke")
@@ -95,11 +130,15 @@ func (t *Traffic) send(request *http.Request, next http.RoundTripper) (*http.Res
 	if t.interfere != nil {
 		verdict = t.interfere(seen)
 	}
-	if verdict == Lose {
-		if request.Body != nil {
-			_ = request.Body.Close()
-		}
+	status, isRefused := refusals[verdict]
+	if (verdict == Lose || isRefused) && request.Body != nil {
+		_ = request.Body.Close()
+	}
+	switch {
+	case verdict == Lose:
 		return nil, errLost
+	case isRefused:
+		return refuse(request, status)
 	}
 	if request.Method != http.MethodGet {
 		// An operator that stops would break off a write that is under way, and

@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -167,4 +168,24 @@ func (w *World) EventsOf(about client.Object, reason string) func() []corev1.Eve
 // Names made of prefixes in order are in order.
 func (w *World) Unique(prefix string) string {
 	return prefix + "-" + w.Namespace
+}
+
+// EachAtOnce does the same for many, a few at a time.
+func (w *World) EachAtOnce(many int, do func(i int)) {
+	w.T.Helper()
+	next := make(chan int, many)
+	for i := range many {
+		next <- i
+	}
+	close(next)
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			for i := range next {
+				do(i)
+			}
+		})
+	}
+	wait.Wait()
+	w.Expect(next).To(gomega.BeEmpty(), "one of them failed")
 }

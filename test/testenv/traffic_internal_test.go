@@ -1,0 +1,46 @@
+package testenv
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+func TestAVerdictIsWhatTheClientSees(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		verdict Verdict
+		// code is 0 where no answer comes.
+		code    int
+		reaches bool
+	}{
+		"what passes":               {Pass, http.StatusOK, true},
+		"a request that is lost":    {Lose, 0, false},
+		"an answer that is lost":    {LoseAnswer, 0, true},
+		"a conflict":                {Conflict, http.StatusConflict, false},
+		"too many requests":         {TooMany, http.StatusTooManyRequests, false},
+		"a server that has a fault": {Fail, http.StatusInternalServerError, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			hasReached := false
+			next := roundTripper(func(request *http.Request) (*http.Response, error) {
+				hasReached = true
+				return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: request}, nil
+			})
+			traffic := &Traffic{interfere: func(Request) Verdict { return c.verdict }}
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/api/v1/namespaces/shop/pods", strings.NewReader("{}"))
+			g.Expect(err).NotTo(HaveOccurred())
+			response, err := traffic.through(next).RoundTrip(request)
+			g.Expect(hasReached).To(Equal(c.reaches))
+			if c.code == 0 {
+				g.Expect(err).To(MatchError(errLost))
+				return
+			}
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(response.StatusCode).To(Equal(c.code))
+			g.Expect(response.Body.Close()).To(Succeed())
+		})
+	}
+}
