@@ -15,10 +15,10 @@ const (
 	// the Service, and what to do.
 	//
 	//	True:  FallbackPrepared
-	//	False: TemplateNotFound, TemplateForbidden, ResponderFailing, CreateDenied,
-	//	       NameTaken, BackupNotFound, BackupUnsuitable, BackupNotReady,
-	//	       HeadlessUnsupported, FamilyMissing, SelectorOverlap, PortMismatch,
-	//	       PortUnanswered, FallbackFailing, PageContentInvalid
+	//	False: PodsForbidden, TemplateNotFound, TemplateForbidden, ResponderFailing,
+	//	       CreateDenied, NameTaken, BackupNotFound, BackupUnsuitable,
+	//	       BackupNotReady, HeadlessUnsupported, FamilyMissing, SelectorOverlap,
+	//	       PortMismatch, PortUnanswered, FallbackFailing, PageContentInvalid
 	ConditionFallbackReady = "FallbackReady"
 
 	// ConditionFailoverReady is True while every standby answered the operator's
@@ -53,9 +53,10 @@ const (
 // problem. It is there only while it is True, as kstatus has it, by which Flux, Helm and
 // others judge objects: they report a failure, and do not wait until their time is up.
 //
-//	True: SelectorInvalid, TooMany, NamespaceNotWatched, TemplateNotFound,
-//	      TemplateForbidden, NameTaken, BackupNotFound, BackupUnsuitable,
-//	      HeadlessUnsupported, FamilyMissing, SelectorOverlap, PortMismatch
+//	True: SelectorInvalid, TooMany, NamespaceNotWatched, PodsForbidden,
+//	      TemplateNotFound, TemplateForbidden, NameTaken, BackupNotFound,
+//	      BackupUnsuitable, HeadlessUnsupported, FamilyMissing, SelectorOverlap,
+//	      PortMismatch
 //	True, of a Maintenance: ScheduleInvalid, NotPermitted, RestoreFailed
 const ConditionStalled = "Stalled"
 

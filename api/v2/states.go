@@ -54,7 +54,7 @@ const (
 
 // Reasons of StateArmed and StateCovered. They may also have the reason of a problem:
 // PortMismatch or PortUnanswered, where the fallback answers on some ports only, and
-// TemplateNotFound, TemplateForbidden or PageContentInvalid, where the built-in page,
+// PodsForbidden, TemplateNotFound, TemplateForbidden or PageContentInvalid, where the built-in page,
 // or a Pod that was made before, replaces the configured fallback.
 const (
 	// ReasonStandbyReady: a standby endpoint is published and ready to answer.
@@ -77,6 +77,8 @@ const (
 	// ReasonEndpointsUnknown: the cluster has not yet published an
 	// EndpointSlice for the Service, so nothing is known.
 	ReasonEndpointsUnknown = "EndpointsUnknown"
+	// ReasonPodsForbidden: the operator has no permission to run Pods of PodTemplates.
+	ReasonPodsForbidden = "PodsForbidden"
 	// ReasonTemplateNotFound: the PodTemplate does not exist.
 	ReasonTemplateNotFound = "TemplateNotFound"
 	// ReasonPortMismatch: the PodTemplate declares ports, and they do not serve

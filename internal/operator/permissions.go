@@ -27,3 +27,6 @@ package operator
 // +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices,verbs=list
 // +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices/status,verbs=patch
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions/status,resourceNames=criticalservices.mycrd.com,verbs=patch
+
+// The PodTemplate of the settings is here, unless they name another namespace.
+// +kubebuilder:rbac:groups="",namespace=critical-service-system,resources=podtemplates,verbs=get;list;watch

@@ -31,6 +31,7 @@ type remedy struct {
 // ofServices are the reasons of a Service's state. Those that a person has to do something
 // about come in order, the most general first: one missing PodTemplate explains many Services.
 var ofServices = []remedy{
+	{criticalv2.ReasonPodsForbidden, Change},
 	{criticalv2.ReasonTemplateNotFound, Change},
 	{criticalv2.ReasonTemplateForbidden, Change},
 	{criticalv2.ReasonResponderFailing, Attention},

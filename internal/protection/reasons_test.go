@@ -58,7 +58,7 @@ func TestTheOrderOfReasonsToAct(t *testing.T) {
 		g.Expect(ofServices[i].reason).To(Equal(reason))
 		g.Expect(NeedsAction(reason)).To(BeTrue())
 	}
-	g.Expect(ReasonsToAct[0]).To(Equal(criticalv2.ReasonTemplateNotFound))
+	g.Expect(ReasonsToAct[0]).To(Equal(criticalv2.ReasonPodsForbidden))
 }
 
 // What may pass by itself at a first rollout must not be reported as final: a GitOps tool

@@ -2,9 +2,19 @@
 package condition
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/critical-service/operator/internal/text"
 )
+
+// MaxMessage keeps messages, of which others write parts, far below what a condition takes.
+const MaxMessage = 1024
+
+// Message is a message within MaxMessage, without space around it.
+func Message(message string) string { return text.Shorten(strings.TrimSpace(message), MaxMessage) }
 
 // List is the conditions of an object, for one generation of its spec.
 type List struct {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -57,12 +58,15 @@ func hasEach(has, wants []any) bool {
 // fields are the fields of an object that a writer sets: no status, and nothing that
 // the API server maintains.
 func fields(object any) map[string]any {
-	// The objects are API types, which always convert.
+	// The objects are API types, which always convert. Unstructured ones are not copied by that.
 	content, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	content = maps.Clone(content)
 	delete(content, "status")
 	delete(content, "apiVersion")
 	delete(content, "kind")
 	if meta, isMap := content["metadata"].(map[string]any); isMap {
+		meta = maps.Clone(meta)
+		content["metadata"] = meta
 		for _, counted := range []string{"resourceVersion", "generation", "managedFields", "creationTimestamp"} {
 			delete(meta, counted)
 		}

@@ -6,9 +6,22 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/critical-service/operator/internal/controller/drift"
 )
+
+// They are of any kind, and are compared as they are.
+func TestUnstructuredObjectsStayAsTheyAre(t *testing.T) {
+	g := NewWithT(t)
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "status": map[string]any{},
+		"metadata": map[string]any{"name": "web", "resourceVersion": "7"},
+	}}
+	before := object.DeepCopy()
+	g.Expect(drift.Covers(object, object)).To(BeTrue())
+	g.Expect(object).To(Equal(before))
+}
 
 func TestWhatCoversWhatIsWanted(t *testing.T) {
 	for sentence, c := range map[string]struct {

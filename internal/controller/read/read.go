@@ -28,3 +28,21 @@ func Existing[T any, P Object[T]](ctx context.Context, from client.Reader, key t
 		return object, nil
 	}
 }
+
+// Named reads the object of a name, also one that another user made; nil if there is none. A cache that has only
+// what carries a label cannot say so: whether there is another is known to the API server alone.
+func Named[T any, P Object[T]](ctx context.Context, labelled, live client.Reader, key types.NamespacedName) (P, error) {
+	object, err := Existing[T, P](ctx, labelled, key)
+	if err != nil || object != nil {
+		return object, err
+	}
+	return Existing[T, P](ctx, live, key)
+}
+
+// UIDOf is the UID of an object; empty if there is none.
+func UIDOf[T any, P Object[T]](object P) types.UID {
+	if object == nil {
+		return ""
+	}
+	return object.GetUID()
+}

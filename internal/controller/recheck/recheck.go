@@ -23,6 +23,18 @@ func (b Bounds) After(age time.Duration, object types.UID) time.Duration {
 	return wait + wait*time.Duration(spread.Sum32()%256)/512
 }
 
+// Unwatched bounds the looks at what no watch reports: Secrets, objects of others, and what the API
+// server would accept by now.
+var Unwatched = Bounds{Shortest: 2 * time.Second, Longest: 5 * time.Minute}
+
+// Earlier is when to check again, of two times to wait; what is not positive is never.
+func Earlier(after, wait time.Duration) time.Duration {
+	if wait > 0 && (after <= 0 || wait < after) {
+		return wait
+	}
+	return after
+}
+
 // Ages are, by the type of a condition, its reason and since when it has that reason.
 type Ages map[string]since
 

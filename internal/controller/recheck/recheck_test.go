@@ -60,3 +60,17 @@ func TestLooksBecomeMoreSeldom(t *testing.T) {
 		})
 	}
 }
+
+func TestTheEarlierOfTwoTimesCounts(t *testing.T) {
+	for sentence, c := range map[string]struct{ after, wait, becomes time.Duration }{
+		"nothing was to be checked":        {0, time.Minute, time.Minute},
+		"what comes later changes nothing": {time.Second, time.Minute, time.Second},
+		"what comes before counts":         {time.Minute, time.Second, time.Second},
+		"never changes nothing":            {time.Minute, 0, time.Minute},
+		"what is past changes nothing":     {0, -time.Second, 0},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			NewWithT(t).Expect(recheck.Earlier(c.after, c.wait)).To(Equal(c.becomes))
+		})
+	}
+}
