@@ -1,0 +1,4 @@
+package monitoring
+
+// eventLeftAlone: an object of monitoring is kept by others.
+const eventLeftAlone = "MonitoringLeftAlone"
