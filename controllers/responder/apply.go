@@ -7,6 +7,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,13 +57,18 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan deci
 		if err != nil && plan.Deployment != nil {
 			r.versions.failed(snap, plan.Deployment, err)
 		}
-		failures = append(failures, err, put(ctx, r, snap.Budget, plan.Budget, &done))
+		failures = append(failures, err, put(ctx, r, snap.Budget, plan.Budget, &done), put(ctx, r, snap.Autoscaler, plan.Autoscaler, &done))
+	}
+	if plan.Unscaled {
+		failures = append(failures, r.removeOne(ctx, client.ObjectKeyFromObject(snap.Autoscaler), &autoscalingv2.HorizontalPodAutoscaler{}, criticalv2.ResponderServer, &done))
 	}
 	if len(done.taken) > 0 {
 		r.versions.drop(snap.Namespace)
 	}
 	for _, refresh := range plan.RefreshMounts {
-		err := write.Patch(ctx, r.client, refresh.From, refresh.To)
+		// Through the status, by which annotations can be written as well: so the operator
+		// needs no permission to change a Pod's spec.
+		_, err := write.Status(ctx, r.client, refresh.From, refresh.To)
 		if err == nil {
 			done.refreshed = append(done.refreshed, refresh.To)
 		}
@@ -126,7 +132,7 @@ func put[T any, P read.Object[T]](ctx context.Context, r *Reconciler, cached, wa
 			return fault.WaitFor(cacheBehind, fmt.Sprintf("%T %q is not in the cache yet", wanted, wanted.GetName()))
 		}
 	}
-	result, err := write.Apply(ctx, r.client, wanted, uidOf(existing))
+	result, err := write.Apply(ctx, r.client, wanted, read.UIDOf(existing))
 	if err != nil {
 		return err
 	}
@@ -157,6 +163,7 @@ func (r *Reconciler) remove(ctx context.Context, namespace string, done *outcome
 	failures := []error{
 		r.removeOne(ctx, key, &appsv1.Deployment{}, criticalv2.ResponderServer, done),
 		r.removeOne(ctx, key, &policyv1.PodDisruptionBudget{}, criticalv2.ResponderServer, done),
+		r.removeOne(ctx, key, &autoscalingv2.HorizontalPodAutoscaler{}, criticalv2.ResponderServer, done),
 		r.removeOne(ctx, key, &corev1.ConfigMap{}, criticalv2.ResponderListeners, done),
 	}
 	return fault.Join(failures...)

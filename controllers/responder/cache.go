@@ -2,6 +2,7 @@ package responder
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,8 +35,9 @@ func CacheByObject(options Options) map[client.Object]cache.ByObject {
 		contentMetadata(): {
 			Namespaces: namespaces, Label: labelled(criticalv2.ResponderContent), Transform: slimContent,
 		},
-		&appsv1.Deployment{}:            ofOneName,
-		&policyv1.PodDisruptionBudget{}: ofOneName,
+		&appsv1.Deployment{}:                     ofOneName,
+		&policyv1.PodDisruptionBudget{}:          ofOneName,
+		&autoscalingv2.HorizontalPodAutoscaler{}: ofOneName,
 	}
 }
 

@@ -17,7 +17,8 @@
 //	Service (ports) ────────────────┤                        ConfigMap (table)
 //	ConfigMap (table, content) ─────┼──▶ responder ────────▶ Deployment
 //	Deployment, PodDisruptionBudget ┤    controller          PodDisruptionBudget
-//	Pod (the responder's) ──────────┤    key: the Namespace  Pod (one annotation,
+//	HorizontalPodAutoscaler ────────┤    key: the Namespace  HorizontalPodAutoscaler
+//	Pod (the responder's) ──────────┤                        Pod (one annotation,
 //	EndpointSlice (of a Pod) ───────┘                             one condition)
 //
 // The controller of Services publishes the slices. It takes the ports from the

@@ -23,7 +23,7 @@ func TestEachWriteMayFail(t *testing.T) {
 		"the table is applied":      is(http.MethodPatch, "configmaps"),
 		"the Deployment is applied": is(http.MethodPatch, "deployments"),
 		"the budget is applied":     is(http.MethodPatch, "poddisruptionbudgets"),
-		"mounts are refreshed":      is(http.MethodPatch, "pods"),
+		"a Pod's status is written": is(http.MethodPatch, "pods/status"),
 		"the table is deleted":      is(http.MethodDelete, "configmaps"),
 		"the Deployment is deleted": is(http.MethodDelete, "deployments"),
 		"the budget is deleted":     is(http.MethodDelete, "poddisruptionbudgets"),

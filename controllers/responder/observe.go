@@ -7,6 +7,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -137,9 +138,13 @@ func (o *observer) objects(ctx context.Context, snap *decide.Snapshot) error {
 	if snap.Budget, err = ours[policyv1.PodDisruptionBudget](ctx, o.cached, key, criticalv2.ResponderServer); err != nil {
 		return err
 	}
+	if snap.Autoscaler, err = ours[autoscalingv2.HorizontalPodAutoscaler](ctx, o.cached, key, criticalv2.ResponderServer); err != nil {
+		return err
+	}
 	recall(o, snap, snap.Table)
 	recall(o, snap, snap.Deployment)
 	recall(o, snap, snap.Budget)
+	recall(o, snap, snap.Autoscaler)
 	return nil
 }
 
@@ -149,7 +154,7 @@ func recall[T any, P read.Object[T]](o *observer, snap *decide.Snapshot, object 
 	known := o.digests.Get(key)
 	switch {
 	case known == nil:
-	case known.uid == uidOf(object):
+	case known.uid == read.UIDOf(object):
 		snap.Answers[known.uid] = known.value
 	case object == nil:
 		o.digests.Delete(key)
@@ -168,11 +173,4 @@ func ours[T any, P read.Object[T]](ctx context.Context, from client.Reader, key 
 		return nil, err
 	}
 	return object, nil
-}
-
-func uidOf[T any, P read.Object[T]](object P) types.UID {
-	if object == nil {
-		return ""
-	}
-	return object.GetUID()
 }

@@ -46,16 +46,18 @@ const nameRetry = time.Minute
 // What the operator may write has one name, so that no other object of a
 // namespace can be read by itself, changed or deleted.
 //
-// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
-// +kubebuilder:rbac:groups="",resources=configmaps,verbs=list;watch;create
-// +kubebuilder:rbac:groups="",resources=configmaps,resourceNames=critical-service-responder,verbs=get;patch;delete
-// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;watch;create
-// +kubebuilder:rbac:groups=apps,resources=deployments,resourceNames=critical-service-responder,verbs=get;patch;delete
-// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=list;watch;create
-// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,resourceNames=critical-service-responder,verbs=get;patch;delete
+// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=get;list;watch,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=list;watch;create,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups="",resources=configmaps,resourceNames=critical-service-responder,verbs=get;patch;delete,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;watch;create,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups=apps,resources=deployments,resourceNames=critical-service-responder,verbs=get;patch;delete,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=list;watch;create,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,resourceNames=critical-service-responder,verbs=get;patch;delete,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list;watch;create,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,resourceNames=critical-service-responder,verbs=get;patch;delete,roleName=critical-service-operator-namespaces
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconcile observes the namespace, decides what its responder needs, and does it.

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/time/rate"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -28,6 +29,8 @@ type Options struct {
 	ImagePullSecrets []string
 	// PriorityClass of the responder's Pods, or empty.
 	PriorityClass string
+	// MaxReplicas is up to how many Pods a responder scales with its load; 0 is that none scales.
+	MaxReplicas int32
 	// Namespaces are those that are looked at; empty is all.
 	Namespaces []string
 	// Registry is where metrics are registered; nil is nowhere.
@@ -58,7 +61,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		observer: observer{
 			cached: mgr.GetClient(),
 			settings: decide.Settings{
-				Image: options.Image, ImagePullSecrets: options.ImagePullSecrets, PriorityClass: options.PriorityClass,
+				Image: options.Image, ImagePullSecrets: options.ImagePullSecrets, PriorityClass: options.PriorityClass, MaxReplicas: options.MaxReplicas,
 			},
 		},
 		Emitter: events.Emitter{Recorder: recorder, Scheme: mgr.GetScheme()},
@@ -75,6 +78,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		WatchesMetadata(&corev1.ConfigMap{}, namespaceOf()).
 		Watches(&appsv1.Deployment{}, r.rollouts(), builder.WithPredicates(deploymentChanged)).
 		Watches(&policyv1.PodDisruptionBudget{}, namespaceOf(), builder.WithPredicates(specChanged)).
+		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, namespaceOf(), builder.WithPredicates(specChanged)).
 		Watches(&corev1.Pod{}, namespaceOf(), builder.WithPredicates(isResponder, podChanged)).
 		WithOptions(queue.Options(atOnce)).
 		Complete(r)

@@ -4,12 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
+	"reflect"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -75,7 +76,7 @@ func (w *world) beside() *world {
 // empty removes what the operator made.
 func (w *world) empty() {
 	ctx := context.WithoutCancel(w.T.Context())
-	for _, kind := range []client.Object{&appsv1.Deployment{}, &corev1.ConfigMap{}, &policyv1.PodDisruptionBudget{}} {
+	for _, kind := range []client.Object{&appsv1.Deployment{}, &corev1.ConfigMap{}, &policyv1.PodDisruptionBudget{}, &autoscalingv2.HorizontalPodAutoscaler{}} {
 		w.Expect(w.Cluster.Client.DeleteAllOf(ctx, kind, client.InNamespace(w.Namespace))).To(Succeed())
 	}
 }
@@ -214,9 +215,9 @@ func (w *world) table() *listener.Table {
 func (w *world) there() []string {
 	w.T.Helper()
 	kinds := []string{}
-	for _, object := range []client.Object{&appsv1.Deployment{}, &corev1.ConfigMap{}, &policyv1.PodDisruptionBudget{}} {
+	for _, object := range []client.Object{&appsv1.Deployment{}, &corev1.ConfigMap{}, &policyv1.PodDisruptionBudget{}, &autoscalingv2.HorizontalPodAutoscaler{}} {
 		if w.Exists(w.named(object)) {
-			kinds = append(kinds, strings.TrimPrefix(fmt.Sprintf("%T", object), "*v1."))
+			kinds = append(kinds, reflect.TypeOf(object).Elem().Name())
 		}
 	}
 	return kinds

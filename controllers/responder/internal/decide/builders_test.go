@@ -109,7 +109,7 @@ func pod(name string) func(*decide.Snapshot) {
 // apply does to a Snapshot what a Plan does to the world.
 func apply(s decide.Snapshot, plan decide.Plan) decide.Snapshot {
 	if plan.Remove {
-		s.Table, s.Deployment, s.Budget = nil, nil, nil
+		s.Table, s.Deployment, s.Budget, s.Autoscaler = nil, nil, nil, nil
 	}
 	if plan.Table != nil {
 		s.Table = plan.Table.DeepCopy()
@@ -123,6 +123,13 @@ func apply(s decide.Snapshot, plan decide.Plan) decide.Snapshot {
 	if plan.Budget != nil {
 		s.Budget = plan.Budget.DeepCopy()
 		s.Budget.UID = "uid-budget"
+	}
+	if plan.Autoscaler != nil {
+		s.Autoscaler = plan.Autoscaler.DeepCopy()
+		s.Autoscaler.UID = "uid-autoscaler"
+	}
+	if plan.Unscaled {
+		s.Autoscaler = nil
 	}
 	pods := append([]corev1.Pod(nil), s.Pods...)
 	for i := range pods {
@@ -158,7 +165,8 @@ func settled(g Gomega, s decide.Snapshot) decide.Snapshot {
 }
 
 func idle(plan decide.Plan) bool {
-	return !plan.Remove && plan.Table == nil && plan.Deployment == nil && plan.Budget == nil && len(plan.RefreshMounts) == 0 && len(plan.Published) == 0
+	return !plan.Remove && plan.Table == nil && plan.Deployment == nil && plan.Budget == nil &&
+		plan.Autoscaler == nil && !plan.Unscaled && len(plan.RefreshMounts) == 0 && len(plan.Published) == 0
 }
 
 // publish does what the controller of Services does: it lets each slice publish

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/responder/internal/render"
@@ -20,7 +21,7 @@ import (
 func Decide(s Snapshot) Plan {
 	plan := Plan{Owners: s.owners(), Published: s.opened()}
 	if len(s.Slices) == 0 {
-		plan.Remove = s.Table != nil || s.Deployment != nil || s.Budget != nil
+		plan.Remove = s.Table != nil || s.Deployment != nil || s.Budget != nil || s.Autoscaler != nil
 		return plan
 	}
 	image := s.image()
@@ -42,8 +43,15 @@ func Decide(s Snapshot) Plan {
 		ImagePullSecrets: s.Settings.ImagePullSecrets,
 		PriorityClass:    s.Settings.PriorityClass,
 		Replicas:         replicas(pages),
+		MaxReplicas:      s.Settings.MaxReplicas,
 		Ports:            table.ports,
 		Contents:         names(contents),
+	}
+	if responder.Scales() {
+		plan.Autoscaler = due(&s, s.Autoscaler, responder.Autoscaler())
+		responder.Replicas = s.scaled(&responder)
+	} else {
+		plan.Unscaled = s.Autoscaler != nil
 	}
 	plan.Table = due(&s, s.Table, responder.ConfigMap(&listener.Table{Listeners: table.listeners, Next: table.next}))
 	plan.Deployment = due(&s, s.Deployment, s.deployment(&responder, &plan))
@@ -59,6 +67,14 @@ func Decide(s Snapshot) Plan {
 		}
 	}
 	return plan
+}
+
+// scaled is how many Pods the autoscaler wants, so that what is applied does not change it.
+func (s *Snapshot) scaled(responder *render.Responder) int32 {
+	if s.Deployment == nil || s.Autoscaler == nil {
+		return responder.Replicas
+	}
+	return min(max(ptr.Deref(s.Deployment.Spec.Replicas, 1), responder.Replicas), responder.MaxReplicas)
 }
 
 // image is the operator's, as far as it is known; otherwise a responder that is

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -21,6 +22,9 @@ type Settings struct {
 	ImagePullSecrets []string
 	// PriorityClass of the responder's Pods, or empty.
 	PriorityClass string
+	// MaxReplicas is up to how many Pods a responder scales with its load; 0 is that none
+	// scales.
+	MaxReplicas int32
 }
 
 // Snapshot is all that matters about one namespace, at one moment. Nothing in it
@@ -41,10 +45,11 @@ type Snapshot struct {
 	// Contents are the ConfigMaps with content of the teams, without their data.
 	Contents []metav1.PartialObjectMetadata
 
-	// Table, Deployment and Budget are what the operator keeps; nil if not there.
+	// Table, Deployment, Budget and Autoscaler are what the operator keeps; nil if not there.
 	Table      *corev1.ConfigMap
 	Deployment *appsv1.Deployment
 	Budget     *policyv1.PodDisruptionBudget
+	Autoscaler *autoscalingv2.HorizontalPodAutoscaler
 	// Pods are the responder's.
 	Pods []corev1.Pod
 
@@ -72,6 +77,9 @@ type Plan struct {
 	Table      *corev1.ConfigMap
 	Deployment *appsv1.Deployment
 	Budget     *policyv1.PodDisruptionBudget
+	Autoscaler *autoscalingv2.HorizontalPodAutoscaler
+	// Unscaled says that the autoscaler goes, because the responder scales no more.
+	Unscaled bool
 	// RefreshMounts are Pods whose mounts the kubelet is to refresh.
 	RefreshMounts []MountRefresh
 	// Published are Pods whose readiness gate opens.

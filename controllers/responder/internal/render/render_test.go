@@ -59,7 +59,11 @@ func eachInput(t *testing.T, test func(g Gomega, file string, in input)) {
 func TestTheObjectsOfAResponder(t *testing.T) {
 	eachInput(t, func(g Gomega, file string, in input) {
 		var documents []string
-		for _, object := range []any{in.Responder.ConfigMap(&in.Table), in.Responder.Deployment(), in.Responder.Budget()} {
+		objects := []any{in.Responder.ConfigMap(&in.Table), in.Responder.Deployment(), in.Responder.Budget()}
+		if in.Responder.Scales() {
+			objects = append(objects, in.Responder.Autoscaler())
+		}
+		for _, object := range objects {
 			document, err := yaml.Marshal(object)
 			g.Expect(err).NotTo(HaveOccurred())
 			documents = append(documents, string(document))

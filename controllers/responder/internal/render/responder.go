@@ -49,8 +49,10 @@ type Responder struct {
 	ImagePullSecrets []string
 	// PriorityClass may be empty.
 	PriorityClass string
-	// Replicas is how many Pods there are.
+	// Replicas is how many Pods there are, and where there are more with more load, at least.
 	Replicas int32
+	// MaxReplicas is how many there are at most.
+	MaxReplicas int32
 	// Ports are those on which every Pod listens.
 	Ports listener.Range
 	// Contents are the names of the ConfigMaps with content of the teams, sorted.
