@@ -11,10 +11,11 @@ import (
 	"github.com/critical-service/operator/hack/devcluster/internal/cluster"
 	"github.com/critical-service/operator/hack/devcluster/internal/layout"
 	"github.com/critical-service/operator/hack/devcluster/internal/node"
+	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
 func (a *app) clusterCommands() []*cobra.Command {
-	return []*cobra.Command{a.up(), a.down(), a.status(), a.kubeconfig(), a.image(), a.logs(), a.olm(), a.withRegistry(), a.registry()}
+	return []*cobra.Command{a.up(), a.down(), a.status(), a.node(), a.kubeconfig(), a.image(), a.logs(), a.olm(), a.olmV1(), a.metrics(), a.withRegistry(), a.registry()}
 }
 
 // cluster returns the cluster for a command that only reads.
@@ -41,7 +42,7 @@ func (a *app) clusterAsRoot() (*cluster.Cluster, error) {
 }
 
 func (a *app) up() *cobra.Command {
-	var mode string
+	var mode, nodes string
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Build what is missing and start the cluster, or repair a running one",
@@ -54,11 +55,18 @@ func (a *app) up() *cobra.Command {
 			if !cmd.Flags().Changed("proxy-mode") {
 				proxyMode = ""
 			}
+			if nodes == "" {
+				nodes = os.Getenv(nodesVariable)
+			}
+			count, err := parseNodes(nodes)
+			if err != nil {
+				return err
+			}
 			c, err := a.clusterAsRoot()
 			if err != nil {
 				return fmt.Errorf("%w\n(a real node has network devices, mounts and cgroups)\n%s", err, alternatives)
 			}
-			err = c.Up(cmd.Context(), proxyMode)
+			err = c.Up(cmd.Context(), proxyMode, count)
 			if cmd.Context().Err() != nil {
 				return errors.New("interrupted: `devcluster up` begins again, `devcluster down` removes what was started")
 			}
@@ -66,6 +74,8 @@ func (a *app) up() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&mode, "proxy-mode", string(node.NFTables), "how kube-proxy programs the kernel: nftables, or iptables (all that 1.28 has)")
+	cmd.Flags().StringVar(&nodes, "nodes", "",
+		fmt.Sprintf("how many nodes, 1 to %d (default $%s, else that of the running cluster, else 1)", topology.MaxNodes, nodesVariable))
 	return a.choosingKubernetes(cmd)
 }
 

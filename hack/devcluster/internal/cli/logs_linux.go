@@ -11,7 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/critical-service/operator/hack/devcluster/internal/cluster"
+	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
+
+// components are those of a cluster with all the nodes that it may have.
+func components() []string { return cluster.Components(topology.AllNodes()) }
 
 func (a *app) logs() *cobra.Command {
 	var follow bool
@@ -19,9 +23,9 @@ func (a *app) logs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:       "logs [COMPONENT]",
 		Short:     "Show the log of a component, or of all",
-		Long:      "Show the log of a component, or of all: " + strings.Join(cluster.Components(), ", ") + ".",
+		Long:      "Show the log of a component, or of all: " + strings.Join(components(), ", ") + ".",
 		Args:      cobra.MaximumNArgs(1),
-		ValidArgs: cluster.Components(),
+		ValidArgs: components(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.showLogs(cmd, args, follow, lines)
 		},
@@ -31,18 +35,18 @@ func (a *app) logs() *cobra.Command {
 	return cmd
 }
 
-func (a *app) showLogs(cmd *cobra.Command, components []string, follow bool, lines int) error {
+func (a *app) showLogs(cmd *cobra.Command, chosen []string, follow bool, lines int) error {
 	_, state, err := a.cluster()
 	if err != nil {
 		return err
 	}
-	if len(components) == 0 {
-		components = cluster.Components()
+	if len(chosen) == 0 {
+		chosen = components()
 	}
 	var files []string
-	for _, name := range components {
-		if !slices.Contains(cluster.Components(), name) {
-			return fmt.Errorf("there is no component %q: there are %s", name, strings.Join(cluster.Components(), ", "))
+	for _, name := range chosen {
+		if !slices.Contains(components(), name) {
+			return fmt.Errorf("there is no component %q: there are %s", name, strings.Join(components(), ", "))
 		}
 		if _, err := os.Stat(state.Log(name)); err == nil {
 			files = append(files, state.Log(name))

@@ -30,7 +30,7 @@ func (a *app) registry() *cobra.Command {
 			return registry.Serve(cmd.Context(), options)
 		},
 	}
-	cmd.Flags().StringVar(&options.Address, "address", topology.RegistryAddress(), "address to listen on")
+	cmd.Flags().StringSliceVar(&options.Addresses, "address", topology.RegistryAddresses(), "addresses to listen on")
 	cmd.Flags().StringVar(&options.TLSAddress, "tls-address", topology.RegistryTLSAddress(), "address that stands for the real registries")
 	cmd.Flags().StringVar(&options.Dir, "dir", "", "folder of the images")
 	cmd.Flags().StringVar(&pki, "pki", "", "folder of the cluster's certificate authority")

@@ -39,9 +39,9 @@ func newRoot() *cobra.Command {
 	a := &app{}
 	root := &cobra.Command{
 		Use:   "devcluster",
-		Short: "A real one-node Kubernetes on this machine, built from Go modules",
+		Short: "A real Kubernetes on this machine, built from Go modules",
 		Long: "devcluster builds Kubernetes from pinned Go modules and runs a real control plane and\n" +
-			"one real node on this machine: no container registry and no download but Go modules\n" +
+			"one to three real nodes on this machine: no container registry and no download but Go modules\n" +
 			"and Debian packages. It needs Linux and root; `devcluster assets` needs neither.\n" +
 			"Kubernetes is the newest of hack/devcluster/components, or the one of --kubernetes.",
 		SilenceUsage:  true,
@@ -49,7 +49,7 @@ func newRoot() *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&a.stateDir, "state-dir", "",
 		fmt.Sprintf("folder of the running cluster (default $%s or %s)", layout.StateDirVariable, layout.DefaultStateDir))
-	root.AddCommand(a.build(), a.assets())
+	root.AddCommand(a.build(), a.assets(), a.monitoring())
 	root.AddCommand(a.clusterCommands()...)
 	return root
 }
@@ -106,24 +106,33 @@ func (a *app) build() *cobra.Command {
 }
 
 func (a *app) assets() *cobra.Command {
-	return a.choosingKubernetes(&cobra.Command{
-		Use:   "assets",
-		Short: "Build etcd, kube-apiserver and kubectl, and print their folder for KUBEBUILDER_ASSETS",
+	return a.choosingKubernetes(a.folderOf("assets", "Build etcd, kube-apiserver and kubectl, and print their folder for KUBEBUILDER_ASSETS", build.TestAssets()))
+}
+
+func (a *app) monitoring() *cobra.Command {
+	return a.folderOf("monitoring", "Build prometheus-operator, Prometheus and promtool, and print their folder", build.Monitoring())
+}
+
+// folderOf is a command that builds components of one set, and prints their folder.
+func (a *app) folderOf(name, short string, components []build.Component) *cobra.Command {
+	return &cobra.Command{
+		Use:   name,
+		Short: short,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b, err := a.builder()
 			if err != nil {
 				return err
 			}
-			if err := b.Ensure(cmd.Context(), build.TestAssets()...); err != nil {
+			if err := b.Ensure(cmd.Context(), components...); err != nil {
 				return err
 			}
-			folder, err := b.Folder(build.Etcd)
+			folder, err := b.Folder(components[0])
 			if err != nil {
 				return err
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), folder)
 			return nil
 		},
-	})
+	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/critical-service/operator/hack/devcluster/internal/layout"
 	"github.com/critical-service/operator/hack/devcluster/internal/node"
 	"github.com/critical-service/operator/hack/devcluster/internal/process"
+	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
 // Cluster is the one cluster of a state folder.
@@ -25,6 +26,8 @@ type Cluster struct {
 	supervisor *process.Supervisor
 	builder    *build.Builder
 	out        io.Writer
+	// nodes are those that the cluster has, or is to have.
+	nodes []topology.Node
 	// expected are the components that run unless something is wrong with them.
 	expected []string
 	// started are the components that this command started.
@@ -33,7 +36,7 @@ type Cluster struct {
 
 // New returns the cluster of a state folder, which may or may not run.
 func New(state layout.State, builder *build.Builder, out io.Writer) *Cluster {
-	return &Cluster{state: state, supervisor: process.NewSupervisor(state), builder: builder, out: out}
+	return &Cluster{state: state, supervisor: process.NewSupervisor(state), builder: builder, out: out, nodes: topology.Nodes(1)}
 }
 
 // phase is how far a start came.
@@ -51,6 +54,7 @@ type record struct {
 	Binaries  string         `json:"binaries"`
 	Version   string         `json:"version"`
 	ProxyMode node.ProxyMode `json:"proxyMode"`
+	Nodes     int            `json:"nodes"`
 	Started   time.Time      `json:"started"`
 }
 
@@ -69,6 +73,9 @@ func (c *Cluster) load() (*record, error) {
 	if json.Unmarshal(content, &r) != nil {
 		return nil, nil
 	}
+	// A cluster of an earlier program has the one node that there was.
+	r.Nodes = min(max(r.Nodes, 1), topology.MaxNodes)
+	c.nodes = topology.Nodes(r.Nodes)
 	return &r, nil
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 func TestCannotKeep(t *testing.T) {
-	wanted := record{Phase: starting, BootID: "boot", Binaries: "v1-key", ProxyMode: node.NFTables}
+	wanted := record{Phase: starting, BootID: "boot", Binaries: "v1-key", ProxyMode: node.NFTables, Nodes: 1}
 	sound := wanted
 	sound.Phase = running
 	changed := func(change func(*record)) record {
@@ -35,6 +35,7 @@ func TestCannotKeep(t *testing.T) {
 		"a reboot":                      {changed(func(r *record) { r.BootID = "earlier" }), "rebooted"},
 		"another version of Kubernetes": {changed(func(r *record) { r.Binaries = "v0-key" }), "v0-key"},
 		"another proxy mode was asked":  {changed(func(r *record) { r.ProxyMode = node.IPTables }), "iptables"},
+		"fewer nodes were asked":        {changed(func(r *record) { r.Nodes = 3 }), "nodes is 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := cannotKeep(tc.existing, wanted)

@@ -3,8 +3,10 @@
 package cluster
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 
 	"github.com/critical-service/operator/hack/devcluster/internal/build"
 	"github.com/critical-service/operator/hack/devcluster/internal/controlplane"
@@ -14,7 +16,8 @@ import (
 	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
-// The background processes, in the order in which they are started.
+// The background processes, in the order in which they are started. containerd, kubelet and
+// kube-proxy are those of the first node; each further node has its own.
 const (
 	registryName          = "registry"
 	etcdName              = "etcd"
@@ -26,20 +29,34 @@ const (
 	kubeProxyName         = "kube-proxy"
 )
 
-// Components lists the names of the background processes.
-func Components() []string { return append(foundation(), clients()...) }
+// Components lists the names of the background processes of a cluster with some nodes.
+func Components(nodes []topology.Node) []string { return append(foundation(nodes), clients(nodes)...) }
 
 // foundation is what everything else needs before it starts.
-func foundation() []string {
-	return []string{registryName, etcdName, apiServerName, containerdName}
+func foundation(nodes []topology.Node) []string {
+	return append([]string{registryName, etcdName, apiServerName}, onEach(nodes, containerdName)...)
 }
 
 // clients need an API server that answers.
-func clients() []string {
-	return []string{controllerManagerName, schedulerName, kubeletName, kubeProxyName}
+func clients(nodes []topology.Node) []string {
+	return append([]string{controllerManagerName, schedulerName}, onEach(nodes, kubeletName, kubeProxyName)...)
 }
 
-// built says which component is started by which function from which binary.
+func onEach(nodes []topology.Node, components ...string) []string {
+	var names []string
+	for _, n := range nodes {
+		for _, component := range components {
+			names = append(names, n.Component(component))
+		}
+	}
+	return names
+}
+
+func (c *Cluster) foundation() []string { return foundation(c.nodes) }
+
+func (c *Cluster) clients() []string { return clients(c.nodes) }
+
+// built says which component of the control plane is started by which function from which binary.
 var built = map[string]struct {
 	component build.Component
 	spec      func(layout.State, string) process.Spec
@@ -48,28 +65,43 @@ var built = map[string]struct {
 	apiServerName:         {build.APIServer, controlplane.APIServer},
 	controllerManagerName: {build.ControllerManager, controlplane.ControllerManager},
 	schedulerName:         {build.Scheduler, controlplane.Scheduler},
-	kubeletName:           {build.Kubelet, node.Kubelet},
-	kubeProxyName:         {build.KubeProxy, node.KubeProxy},
 }
 
 func (c *Cluster) spec(name string) (process.Spec, error) {
-	switch name {
-	case registryName:
+	if name == registryName {
 		self, err := os.Executable()
 		return process.Spec{
 			Name: registryName, Path: self, NoProxy: true,
 			Args: []string{
-				"registry", "--address", topology.RegistryAddress(), "--tls-address", topology.RegistryTLSAddress(),
+				"registry", "--address", strings.Join(topology.RegistryAddresses(), ","), "--tls-address", topology.RegistryTLSAddress(),
 				"--dir", c.state.Path("registry"), "--pki", c.state.Path("pki"),
 			},
 		}, err
-	case containerdName:
-		binary, err := exec.LookPath("containerd")
-		return node.Containerd(c.state, binary), err
 	}
-	b := built[name]
-	binary, err := c.builder.Binary(b.component)
-	return b.spec(c.state, binary), err
+	if b, ok := built[name]; ok {
+		binary, err := c.builder.Binary(b.component)
+		return b.spec(c.state, binary), err
+	}
+	return c.nodeSpec(name)
+}
+
+// nodeSpec is that of a component that each node has.
+func (c *Cluster) nodeSpec(name string) (process.Spec, error) {
+	for _, n := range c.nodes {
+		started := node.New(c.state, n)
+		switch name {
+		case n.Component(containerdName):
+			binary, err := exec.LookPath("containerd")
+			return started.Containerd(binary), err
+		case n.Component(kubeletName):
+			binary, err := c.builder.Binary(build.Kubelet)
+			return started.Kubelet(binary), err
+		case n.Component(kubeProxyName):
+			binary, err := c.builder.Binary(build.KubeProxy)
+			return started.KubeProxy(binary), err
+		}
+	}
+	return process.Spec{}, fmt.Errorf("there is no component %s", name)
 }
 
 // ensureStarted starts those of the components that do not run, and notes them.

@@ -11,6 +11,7 @@ import (
 	"github.com/critical-service/operator/hack/devcluster/internal/footprint"
 	"github.com/critical-service/operator/hack/devcluster/internal/network"
 	"github.com/critical-service/operator/hack/devcluster/internal/process"
+	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
 // Down ends the cluster and removes everything of it from the machine.
@@ -67,7 +68,7 @@ func (c *Cluster) clean(ctx context.Context, recorded bool) error {
 // killAll ends every process by force: nothing of the cluster is to be kept, so
 // there is nothing to be finished. What starts others goes first.
 func (c *Cluster) killAll(ctx context.Context) error {
-	for _, name := range []string{kubeProxyName, kubeletName, controllerManagerName, schedulerName} {
+	for _, name := range clients(topology.AllNodes()) {
 		if id, ok := c.supervisor.Find(name); ok {
 			if err := process.Kill(ctx, []process.Identity{id}); err != nil {
 				return err
@@ -81,7 +82,7 @@ func (c *Cluster) killAll(ctx context.Context) error {
 	if err := process.Kill(ctx, owned); err != nil {
 		return err
 	}
-	return footprint.KillPods(ctx)
+	return footprint.KillPods(ctx, topology.AllNodes()...)
 }
 
 // empty removes the content of the state folder, which stays for the lock on it.

@@ -16,28 +16,37 @@ import (
 var healthURLs = map[string]string{
 	registryName:          "http://" + topology.RegistryAddress() + "/v2/",
 	apiServerName:         topology.APIServerURL() + "/readyz",
-	controllerManagerName: healthURL("https", topology.ControllerManager),
-	schedulerName:         healthURL("https", topology.Scheduler),
-	kubeletName:           healthURL("http", topology.KubeletHealth),
-	kubeProxyName:         healthURL("http", topology.KubeProxyHealth),
+	controllerManagerName: healthURL("https", "127.0.0.1", topology.ControllerManager),
+	schedulerName:         healthURL("https", "127.0.0.1", topology.Scheduler),
 }
 
-func healthURL(scheme string, port topology.Port) string {
-	return fmt.Sprintf("%s://127.0.0.1:%d/healthz", scheme, port.Number)
+func healthURL(scheme, ip string, port topology.Port) string {
+	return fmt.Sprintf("%s://%s:%d/healthz", scheme, ip, port.Number)
 }
 
 // healthy asks a component about itself.
 func (c *Cluster) healthy(ctx context.Context, client *kubeapi.Client, name string) error {
-	if name == containerdName {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", c.state.ContainerdSocket())
-		if err == nil {
-			_ = conn.Close()
+	for _, n := range c.nodes {
+		switch name {
+		case n.Component(containerdName):
+			return listens(ctx, c.state.Node(n).ContainerdSocket())
+		case n.Component(kubeletName):
+			return client.Healthy(ctx, healthURL("http", n.HealthIP(), topology.KubeletHealth))
+		case n.Component(kubeProxyName):
+			return client.Healthy(ctx, healthURL("http", n.HealthIP(), topology.KubeProxyHealth))
 		}
-		return err
 	}
 	url, ok := healthURLs[name]
 	if !ok {
 		return nil
 	}
 	return client.Healthy(ctx, url)
+}
+
+func listens(ctx context.Context, socket string) error {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	if err == nil {
+		_ = conn.Close()
+	}
+	return err
 }

@@ -44,11 +44,13 @@ func (c *Cluster) LoadImages(ctx context.Context, archive, name string) error {
 	return nil
 }
 
-// publish makes the node take the new image at the next start of a container,
+// publish makes the nodes take the new image at the next start of a container,
 // whatever the Pod's pull policy.
 func (c *Cluster) publish(ctx context.Context, ref image.Reference) error {
-	if err := node.ForgetImage(ctx, c.state, ref.Full); err != nil {
-		return fmt.Errorf("remove the node's old copy of %s: %w", ref.Full, err)
+	for _, n := range c.nodes {
+		if err := node.ForgetImage(ctx, c.state.Node(n), ref.Full); err != nil {
+			return fmt.Errorf("remove the old copy of %s on %s: %w", ref.Full, n.Name, err)
+		}
 	}
 	c.print("%s", ref.Full)
 	return nil

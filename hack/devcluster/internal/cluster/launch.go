@@ -32,17 +32,19 @@ func (c *Cluster) launch(ctx context.Context, hasDNS bool) error {
 	if err != nil {
 		return err
 	}
-	if err := c.ensureStarted(foundation()); err != nil {
+	if err := c.ensureStarted(c.foundation()); err != nil {
 		return err
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return c.pushOwnImages(groupCtx, client) })
 	group.Go(func() error { return c.awaitHealthy(groupCtx, client, apiServerName, startTimeout) })
-	group.Go(func() error { return c.awaitHealthy(groupCtx, client, containerdName, startTimeout) })
+	for _, n := range c.nodes {
+		group.Go(func() error { return c.awaitHealthy(groupCtx, client, n.Component(containerdName), startTimeout) })
+	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	if err := c.ensureStarted(clients()); err != nil {
+	if err := c.ensureStarted(c.clients()); err != nil {
 		return err
 	}
 	if err := c.deployDNS(ctx, hasDNS); err != nil {
@@ -93,15 +95,19 @@ func (c *Cluster) awaitHealthy(ctx context.Context, client *kubeapi.Client, name
 	return c.await(ctx, name, limit, func(ctx context.Context) error { return c.healthy(ctx, client, name) })
 }
 
-// awaitReady waits for what makes a cluster useful: components that work, a node
+// awaitReady waits for what makes a cluster useful: components that work, nodes
 // for Pods, the ServiceAccount that they need, and names.
 func (c *Cluster) awaitReady(ctx context.Context, client *kubeapi.Client, limit time.Duration) error {
 	group, ctx := errgroup.WithContext(ctx)
-	for _, name := range Components() {
+	for _, name := range Components(c.nodes) {
 		group.Go(func() error { return c.awaitHealthy(ctx, client, name, limit) })
 	}
+	for _, n := range c.nodes {
+		group.Go(func() error {
+			return c.await(ctx, "Node "+n.Name, limit, func(ctx context.Context) error { return client.NodeReady(ctx, n.Name) })
+		})
+	}
 	for what, check := range map[string]func(context.Context) error{
-		"Node":                   client.NodeReady,
 		"default ServiceAccount": client.DefaultServiceAccount,
 		"Cluster DNS":            dns.Answers,
 	} {

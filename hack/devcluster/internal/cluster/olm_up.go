@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -23,21 +22,12 @@ import (
 
 // OLMUp brings OLM into the running cluster, or up to date there.
 func (c *Cluster) OLMUp(ctx context.Context) error {
-	if err := c.RequireRunning(); err != nil {
-		return err
-	}
-	if err := c.builder.Ensure(ctx, build.OLM()...); err != nil {
-		return err
-	}
-	if err := debian.Ensure(ctx, debian.OLMRequirements(), c.out); err != nil {
-		return err
-	}
-	unlock, err := c.lockRunning()
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	begin := time.Now()
+	return c.bringUp(ctx, addon{
+		name: "OLM", components: build.OLM(), version: build.OLMOperator, packages: debian.OLMRequirements(),
+	}, c.installOLM)
+}
+
+func (c *Cluster) installOLM(ctx context.Context) error {
 	if err := c.deliverOLMImages(ctx); err != nil {
 		return err
 	}
@@ -54,11 +44,6 @@ func (c *Cluster) OLMUp(ctx context.Context) error {
 			return fmt.Errorf("%w\n(`devcluster olm up` goes on, `devcluster olm down` removes OLM)", err)
 		}
 	}
-	version, err := c.builder.Version(build.OLMOperator)
-	if err != nil {
-		return err
-	}
-	c.print("OLM %s is up after %s", version, seconds(time.Since(begin)))
 	return nil
 }
 
@@ -76,8 +61,7 @@ func (c *Cluster) lockRunning() (unlock func(), err error) {
 	return unlock, nil
 }
 
-// deliverOLMImages puts the images that are not there yet into the registry. Two
-// at once, because most of the work is compressing them.
+// deliverOLMImages puts the images that are not there yet into the registry.
 func (c *Cluster) deliverOLMImages(ctx context.Context) error {
 	busybox, err := debian.BusyBox()
 	if err != nil {
@@ -87,6 +71,11 @@ func (c *Cluster) deliverOLMImages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return c.deliverAll(ctx, images)
+}
+
+// deliverAll delivers two at once, because most of the work is compressing them.
+func (c *Cluster) deliverAll(ctx context.Context, images []olm.Image) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(2)
 	for _, img := range images {
@@ -122,7 +111,12 @@ func (c *Cluster) deliver(ctx context.Context, img olm.Image) error {
 	if img.Alias == "" {
 		return nil
 	}
-	return node.AliasImage(ctx, c.state, img.Names[0], img.Alias)
+	for _, n := range c.nodes {
+		if err := node.AliasImage(ctx, c.state.Node(n), img.Names[0], img.Alias); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // applyOLM applies the definitions first: the API server refuses objects of kinds

@@ -23,7 +23,7 @@ func (c *Cluster) Status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.print("Kubernetes %s, kube-proxy in %s mode, up for %s\n", r.Version, r.ProxyMode, time.Since(r.Started).Round(time.Second))
+	c.print("Kubernetes %s, nodes: %d, kube-proxy in %s mode, up for %s\n", r.Version, r.Nodes, r.ProxyMode, time.Since(r.Started).Round(time.Second))
 
 	client, err := kubeapi.NewClient(c.state)
 	if err != nil {
@@ -38,7 +38,7 @@ func (c *Cluster) Status(ctx context.Context) error {
 func (c *Cluster) printComponents(ctx context.Context, client *kubeapi.Client) (ended []string, err error) {
 	table := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "COMPONENT\tSTATE\tPID\tAGE\tLOG")
-	for _, name := range Components() {
+	for _, name := range Components(c.nodes) {
 		id, known := c.supervisor.Find(name)
 		if !known || !id.Alive() {
 			ended = append(ended, name)
@@ -56,13 +56,16 @@ func (c *Cluster) printComponents(ctx context.Context, client *kubeapi.Client) (
 }
 
 func (c *Cluster) checkServices(ctx context.Context, client *kubeapi.Client) error {
-	var errs []error
-	for _, check := range []struct {
+	type check struct {
 		what string
 		ask  func(context.Context) error
-	}{
-		{"API server", client.Ready}, {"Node", client.NodeReady}, {"Cluster DNS", dns.Answers},
-	} {
+	}
+	checks := []check{{"API server", client.Ready}, {"Cluster DNS", dns.Answers}}
+	for _, n := range c.nodes {
+		checks = append(checks, check{"Node " + n.Name, func(ctx context.Context) error { return client.NodeReady(ctx, n.Name) }})
+	}
+	var errs []error
+	for _, check := range checks {
 		if err := check.ask(ctx); err != nil {
 			errs = append(errs, err)
 			c.print("%-12s not ready", check.what)

@@ -27,8 +27,8 @@ import (
 
 // Up brings the cluster up: it keeps one that runs, repairs one that lost a
 // component, and starts afresh otherwise. An empty mode is that of the existing
-// cluster, or the default.
-func (c *Cluster) Up(ctx context.Context, mode node.ProxyMode) error {
+// cluster, or the default; no number of nodes is that of the existing cluster, or one.
+func (c *Cluster) Up(ctx context.Context, mode node.ProxyMode, nodes int) error {
 	version, err := c.builder.Version(build.Kubelet)
 	if err != nil {
 		return err
@@ -59,6 +59,7 @@ func (c *Cluster) Up(ctx context.Context, mode node.ProxyMode) error {
 	if err := debian.Ensure(ctx, debian.Requirements(mode == node.IPTables), c.out); err != nil {
 		return errors.Join(err, c.disclaim())
 	}
+	c.choose(nodes)
 	wanted, err := c.wanted(version, mode)
 	if err != nil {
 		return err
@@ -79,6 +80,13 @@ func (c *Cluster) Up(ctx context.Context, mode node.ProxyMode) error {
 	c.print("Kubernetes %s is up after %s", wanted.Version, seconds(time.Since(begin)))
 	c.printHints()
 	return nil
+}
+
+// choose takes a number of nodes; zero leaves that of the existing cluster, which load has found.
+func (c *Cluster) choose(nodes int) {
+	if nodes > 0 {
+		c.nodes = topology.Nodes(nodes)
+	}
 }
 
 // checkMode refuses a mode that the kube-proxy of a version lacks before anything is built.
@@ -102,7 +110,7 @@ func (c *Cluster) wanted(version string, mode node.ProxyMode) (record, error) {
 	binaries, err := c.builder.Folder(build.Kubelet)
 	return record{
 		Phase: starting, BootID: process.BootID(), Binaries: filepath.Base(binaries),
-		Version: version, ProxyMode: mode, Started: time.Now(),
+		Version: version, ProxyMode: mode, Nodes: len(c.nodes), Started: time.Now(),
 	}, err
 }
 
@@ -117,6 +125,8 @@ func cannotKeep(existing, wanted record) string {
 		return fmt.Sprintf("it runs %s, and %s is wanted", existing.Binaries, wanted.Binaries)
 	case existing.ProxyMode != wanted.ProxyMode:
 		return fmt.Sprintf("its proxy mode is %s", existing.ProxyMode)
+	case existing.Nodes != wanted.Nodes:
+		return fmt.Sprintf("the number of its nodes is %d", existing.Nodes)
 	}
 	return ""
 }
@@ -160,17 +170,23 @@ func (c *Cluster) repair(ctx context.Context, existing *record) error {
 	if err != nil {
 		return err
 	}
-	if err := network.Up(ctx); err != nil {
+	if err := network.Up(ctx, c.state, c.nodes); err != nil {
 		return err
 	}
 	// The clients end if they do not find an API server, so that comes first.
-	if err := c.ensureStarted(foundation()); err != nil {
+	if err := c.ensureStarted(c.foundation()); err != nil {
 		return err
 	}
 	if err := c.awaitHealthy(ctx, client, apiServerName, repairTimeout); err != nil {
 		return err
 	}
-	if err := c.ensureStarted(clients()); err != nil {
+	// A containerd that finds Pods of before listens only after a while, and a kubelet ends without it.
+	for _, n := range c.nodes {
+		if err := c.awaitHealthy(ctx, client, n.Component(containerdName), repairTimeout); err != nil {
+			return err
+		}
+	}
+	if err := c.ensureStarted(c.clients()); err != nil {
 		return err
 	}
 	if len(c.started) > 0 {
@@ -227,7 +243,7 @@ func (c *Cluster) start(ctx context.Context, wanted record) error {
 
 // prepare makes the folders, certificates and configuration files, and the network.
 func (c *Cluster) prepare(ctx context.Context, wanted record) (hasDNS bool, err error) {
-	for _, dir := range []string{"logs", "processes", "config", "registry", "pods"} {
+	for _, dir := range []string{"logs", "processes", "config", "registry"} {
 		if err := os.MkdirAll(c.state.Path(dir), 0o755); err != nil {
 			return false, err
 		}
@@ -240,7 +256,7 @@ func (c *Cluster) prepare(ctx context.Context, wanted record) (hasDNS bool, err 
 	if err != nil {
 		return false, err
 	}
-	for _, request := range controlplane.Certificates() {
+	for _, request := range controlplane.Certificates(c.nodes) {
 		if err := authority.Issue(request); err != nil {
 			return false, err
 		}
@@ -248,20 +264,22 @@ func (c *Cluster) prepare(ctx context.Context, wanted record) (hasDNS bool, err 
 	if err := certificate.WriteKeyPair(c.state.Path("pki"), controlplane.ServiceAccountKey); err != nil {
 		return false, err
 	}
-	if err := controlplane.WriteKubeconfigs(c.state); err != nil {
+	if err := controlplane.WriteKubeconfigs(c.state, c.nodes); err != nil {
 		return false, err
 	}
 	if err := giveToCaller(c.state.Kubeconfig()); err != nil {
 		return false, err
 	}
-	if err := node.WriteConfig(c.state, debian.CNIFolder(), wanted.ProxyMode, wanted.Version); err != nil {
-		return false, err
+	for _, n := range c.nodes {
+		if err := node.New(c.state, n).WriteConfig(debian.CNIFolder(), wanted.ProxyMode, wanted.Version); err != nil {
+			return false, err
+		}
 	}
 	hasDNS, err = node.WriteResolvConf(c.state)
 	if err != nil {
 		return false, err
 	}
-	return hasDNS, errors.Join(footprint.EnableForwarding(), footprint.CreateCgroups(), network.Up(ctx))
+	return hasDNS, errors.Join(footprint.EnableForwarding(), footprint.CreateCgroups(c.nodes), network.Up(ctx, c.state, c.nodes))
 }
 
 // giveToCaller lets the user who called sudo use the kubeconfig.
