@@ -48,6 +48,24 @@ var (
 	ScorecardTest   = Component{"scorecard-test", operatorSDKSet, operatorSDKModule + "/images/scorecard-test"}
 )
 
+// The components of OLM v1, and of cert-manager, which its webhooks need.
+var (
+	Catalogd           = Component{"catalogd", operatorControllerSet, operatorControllerModule + "/cmd/catalogd"}
+	OperatorController = Component{"operator-controller", operatorControllerSet, operatorControllerModule + "/cmd/operator-controller"}
+	CertManager        = Component{"controller", certManagerSet, "./controller"}
+	CAInjector         = Component{"cainjector", certManagerSet, "./cainjector"}
+)
+
+// The components of monitoring: Prometheus of the version that its operator is built with.
+var (
+	PrometheusOperator = Component{"prometheus-operator", prometheusOperatorSet, prometheusOperatorModule + "/cmd/operator"}
+	Prometheus         = Component{"prometheus", prometheusOperatorSet, "github.com/prometheus/prometheus/cmd/prometheus"}
+	Promtool           = Component{"promtool", prometheusOperatorSet, "github.com/prometheus/prometheus/cmd/promtool"}
+)
+
+// MetricsServer is the server of the resource metrics API, which autoscalers read.
+var MetricsServer = Component{"metrics-server", metricsServerSet, metricsServerModule + "/cmd/metrics-server"}
+
 // TestAssets is what envtest needs: a control plane without a node.
 func TestAssets() []Component { return []Component{Etcd, APIServer, Kubectl} }
 
@@ -66,21 +84,37 @@ func OLM() []Component {
 	}
 }
 
-const (
-	kubernetesSet       = "kubernetes"
-	corednsSet          = "coredns"
-	pauseSet            = "pause"
-	olmSet              = "olm"
-	operatorRegistrySet = "operator-registry"
-	operatorSDKSet      = "operator-sdk"
+// OLMv1 is what `devcluster olmv1 up` adds. The largest build comes first.
+func OLMv1() []Component { return []Component{OperatorController, Catalogd, CertManager, CAInjector} }
 
-	olmModule              = "github.com/operator-framework/operator-lifecycle-manager"
-	operatorRegistryModule = "github.com/operator-framework/operator-registry"
-	operatorSDKModule      = "github.com/operator-framework/operator-sdk"
+// Monitoring is what a test of monitoring runs beside an API server.
+func Monitoring() []Component { return []Component{PrometheusOperator, Prometheus, Promtool} }
+
+const (
+	kubernetesSet         = "kubernetes"
+	corednsSet            = "coredns"
+	pauseSet              = "pause"
+	olmSet                = "olm"
+	operatorRegistrySet   = "operator-registry"
+	operatorSDKSet        = "operator-sdk"
+	operatorControllerSet = "operator-controller"
+	certManagerSet        = "cert-manager"
+	prometheusOperatorSet = "prometheus-operator"
+	metricsServerSet      = "metrics-server"
+
+	olmModule                = "github.com/operator-framework/operator-lifecycle-manager"
+	operatorRegistryModule   = "github.com/operator-framework/operator-registry"
+	operatorSDKModule        = "github.com/operator-framework/operator-sdk"
+	operatorControllerModule = "github.com/operator-framework/operator-controller"
+	certManagerModule        = "github.com/cert-manager/cert-manager"
+	prometheusOperatorModule = "github.com/prometheus-operator/prometheus-operator"
+	metricsServerModule      = "sigs.k8s.io/metrics-server"
 
 	// containersTags leave out what needs C libraries. They are those of the
 	// operator-sdk and opm in bin/tools, so that packages are compiled once for both.
 	containersTags = "containers_image_openpgp,exclude_graphdriver_btrfs,exclude_graphdriver_devicemapper"
+	// discoveryTags leave out Prometheus's clients of all clouds, which are most of it.
+	discoveryTags = "remove_all_sd,enable_kubernetes_sd"
 )
 
 // set is what all binaries of one module have in common.
@@ -126,6 +160,28 @@ var recipes = map[string]recipe{
 		},
 	},
 	operatorSDKSet: {inputs: []string{"go.mod", "go.sum"}, module: operatorSDKModule, tags: containersTags},
+	operatorControllerSet: {
+		inputs: []string{
+			"go.mod", "go.sum", "boxcutter/boxcutter.go", "boxcutter/machinery/machinery.go",
+			"boxcutter/machinery/types/types.go", "boxcutter/managedcache/managedcache.go",
+			"boxcutter/ownerhandling/ownerhandling.go", "boxcutter/probing/probing.go", "boxcutter/validation/validation.go",
+		},
+		module: operatorControllerModule, tags: containersTags,
+		versionFlags: func(version string) string {
+			return "-X " + operatorControllerModule + "/internal/shared/version.version=" + version
+		},
+	},
+	certManagerSet: {
+		inputs: []string{"go.mod", "go.sum", "controller/main.go", "cainjector/main.go"}, module: certManagerModule,
+		versionFlags: func(version string) string { return "-X " + certManagerModule + "/pkg/util.AppVersion=" + version },
+	},
+	prometheusOperatorSet: {
+		inputs: []string{"go.mod", "go.sum"}, module: prometheusOperatorModule, tags: discoveryTags, anySystem: true,
+	},
+	metricsServerSet: {
+		inputs: []string{"go.mod", "go.sum"}, module: metricsServerModule,
+		versionFlags: func(version string) string { return "-X k8s.io/client-go/pkg/version.gitVersion=" + version },
+	},
 }
 
 func (b *Builder) loadSet(name string) (set, error) {

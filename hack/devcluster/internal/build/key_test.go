@@ -3,6 +3,7 @@ package build
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/critical-service/operator/hack/devcluster/internal/layout"
@@ -49,7 +50,7 @@ func TestKubernetesVersionFlags(t *testing.T) {
 func TestComponentsOfThisRepository(t *testing.T) {
 	b := NewBuilder(layout.Repository("../../../.."), nil)
 	folders := map[string]string{}
-	for _, c := range append(All(), OLM()...) {
+	for _, c := range slices.Concat(All(), OLM(), OLMv1(), Monitoring(), []Component{MetricsServer}) {
 		folder, err := b.Folder(c)
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name, err)

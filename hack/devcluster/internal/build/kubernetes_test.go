@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,7 +106,7 @@ func TestVersionsOfKubernetesShareNothingButTheRest(t *testing.T) {
 	if err := older.SelectKubernetes("1.28"); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range append(All(), OLM()...) {
+	for _, c := range slices.Concat(All(), OLM(), OLMv1(), Monitoring()) {
 		a, err := older.Folder(c)
 		if err != nil {
 			t.Fatal(err)

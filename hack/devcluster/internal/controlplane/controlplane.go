@@ -17,10 +17,10 @@ import (
 // frontProxyUser is whom aggregated API servers trust to name the real user.
 const frontProxyUser = "front-proxy-client"
 
-// Certificates are all that the cluster needs, clients' and servers'.
-func Certificates() []certificate.Request {
+// Certificates are all that a cluster of some nodes needs, clients' and servers'.
+func Certificates(nodes []topology.Node) []certificate.Request {
 	local := []string{"127.0.0.1", topology.NodeIP}
-	return []certificate.Request{
+	requests := []certificate.Request{
 		{Name: "etcd", CommonName: "etcd", IPs: local, DNSNames: []string{"localhost"}},
 		{
 			Name: "apiserver", CommonName: "kube-apiserver",
@@ -35,12 +35,17 @@ func Certificates() []certificate.Request {
 		{Name: "admin", CommonName: "admin", Organizations: []string{"system:masters"}},
 		{Name: "kube-controller-manager", CommonName: "system:kube-controller-manager", IPs: local, DNSNames: []string{"localhost"}},
 		{Name: "kube-scheduler", CommonName: "system:kube-scheduler", IPs: local, DNSNames: []string{"localhost"}},
-		{
-			Name: "kubelet", CommonName: "system:node:" + topology.NodeName, Organizations: []string{"system:nodes"},
-			IPs: local, DNSNames: []string{topology.NodeName},
-		},
-		{Name: "kube-proxy", CommonName: "system:kube-proxy"},
 	}
+	for _, node := range nodes {
+		requests = append(requests,
+			certificate.Request{
+				Name: node.Component("kubelet"), CommonName: "system:node:" + node.Name, Organizations: []string{"system:nodes"},
+				IPs: []string{"127.0.0.1", node.IP}, DNSNames: []string{node.Name},
+			},
+			certificate.Request{Name: node.Component("kube-proxy"), CommonName: "system:kube-proxy"},
+		)
+	}
+	return requests
 }
 
 // ServiceAccountKey is the name of the key pair that signs ServiceAccount tokens.

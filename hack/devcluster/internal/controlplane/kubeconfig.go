@@ -12,21 +12,32 @@ import (
 	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
-// clientComponents have a kubeconfig of their own.
-var clientComponents = []string{"kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy"}
+// hostComponents and nodeComponents have a kubeconfig of their own.
+var (
+	hostComponents = []string{"kube-controller-manager", "kube-scheduler"}
+	nodeComponents = []string{"kubelet", "kube-proxy"}
+)
 
 // WriteKubeconfigs writes the administrator's and the components' kubeconfigs.
-func WriteKubeconfigs(state layout.State) error {
-	for _, name := range clientComponents {
-		if err := writeKubeconfig(state, name, state.ComponentKubeconfig(name)); err != nil {
+func WriteKubeconfigs(state layout.State, nodes []topology.Node) error {
+	for _, name := range hostComponents {
+		if err := writeKubeconfig(state, name, topology.APIServerURL(), state.ComponentKubeconfig(name)); err != nil {
 			return err
 		}
 	}
-	return writeKubeconfig(state, "admin", state.Kubeconfig())
+	for _, node := range nodes {
+		for _, component := range nodeComponents {
+			name := node.Component(component)
+			if err := writeKubeconfig(state, name, node.APIServerURL(), state.ComponentKubeconfig(name)); err != nil {
+				return err
+			}
+		}
+	}
+	return writeKubeconfig(state, "admin", topology.APIServerURL(), state.Kubeconfig())
 }
 
 // writeKubeconfig embeds the certificates, so that the file can be copied alone.
-func writeKubeconfig(state layout.State, user, path string) error {
+func writeKubeconfig(state layout.State, user, server, path string) error {
 	var embedded [3]string
 	for i, file := range []string{"ca.crt", user + ".crt", user + ".key"} {
 		content, err := os.ReadFile(state.Path("pki", file))
@@ -53,7 +64,7 @@ contexts:
     cluster: %[1]s
     user: %[4]s
 current-context: %[1]s
-`, topology.Name, topology.APIServerURL(), embedded[0], user, embedded[1], embedded[2])
+`, topology.Name, server, embedded[0], user, embedded[1], embedded[2])
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ func Manifests(forward bool) ([]byte, error) {
 		"ClusterDomain": topology.ClusterDomain,
 		"Image":         topology.CoreDNSImage,
 		"ServiceIP":     topology.DNSServiceIP,
+		"NodeName":      topology.NodeName,
 		"Forward":       forward,
 	})
 	return b.Bytes(), err

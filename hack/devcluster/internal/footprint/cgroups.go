@@ -28,35 +28,46 @@ func unified() bool {
 	return unix.Statfs(cgroupMount, &fs) == nil && fs.Type == unix.CGROUP2_SUPER_MAGIC
 }
 
-// cgroupRoots are the cluster's own cgroups, one per hierarchy. All Pods are in
+// cgroupRoots are the nodes' own cgroups, one per node and hierarchy. All Pods are in
 // them, and nothing of anybody else is.
-func cgroupRoots() []string {
-	if unified() {
-		return []string{filepath.Join(cgroupMount, topology.Name)}
-	}
-	controllers, err := filepath.Glob(filepath.Join(cgroupMount, "*", "cgroup.procs"))
-	if err != nil {
-		return nil
-	}
+func cgroupRoots(nodes ...topology.Node) []string {
 	var roots []string
-	for _, file := range controllers {
-		// cpu and cpuacct may be two names of one hierarchy.
-		dir, err := filepath.EvalSymlinks(filepath.Dir(file))
-		if err == nil && !slices.Contains(roots, filepath.Join(dir, topology.Name)) {
-			roots = append(roots, filepath.Join(dir, topology.Name))
+	for _, hierarchy := range hierarchies() {
+		for _, node := range nodes {
+			roots = append(roots, filepath.Join(hierarchy, node.Cgroup()))
 		}
 	}
 	return roots
 }
 
-// CreateCgroups makes the cgroups under which the kubelet puts all Pods.
-func CreateCgroups() error {
+// hierarchies are where cgroups are mounted.
+func hierarchies() []string {
+	if unified() {
+		return []string{cgroupMount}
+	}
+	controllers, err := filepath.Glob(filepath.Join(cgroupMount, "*", "cgroup.procs"))
+	if err != nil {
+		return nil
+	}
+	var found []string
+	for _, file := range controllers {
+		// cpu and cpuacct may be two names of one hierarchy.
+		dir, err := filepath.EvalSymlinks(filepath.Dir(file))
+		if err == nil && !slices.Contains(found, dir) {
+			found = append(found, dir)
+		}
+	}
+	return found
+}
+
+// CreateCgroups makes the cgroups under which the kubelets put all Pods.
+func CreateCgroups(nodes []topology.Node) error {
 	if unified() {
 		if err := enableControllers(); err != nil {
 			return err
 		}
 	}
-	for _, dir := range cgroupRoots() {
+	for _, dir := range cgroupRoots(nodes...) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("cgroup: %w", err)
 		}
@@ -111,10 +122,10 @@ func (f Footprint) disableControllers() {
 	}
 }
 
-// KillPods ends every process in the cluster's cgroups.
-func KillPods(ctx context.Context) error {
+// KillPods ends every process in the cgroups of nodes.
+func KillPods(ctx context.Context, nodes ...topology.Node) error {
 	var pods []process.Identity
-	for _, root := range cgroupRoots() {
+	for _, root := range cgroupRoots(nodes...) {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.Name() != "cgroup.procs" {
 				// What vanished meanwhile has no processes.
@@ -150,7 +161,7 @@ func readPIDs(file string) []int {
 
 // RemoveCgroups removes the cluster's cgroups, which must be empty of processes.
 func (f Footprint) RemoveCgroups(ctx context.Context) error {
-	for _, root := range cgroupRoots() {
+	for _, root := range cgroupRoots(topology.AllNodes()...) {
 		if err := removeCgroup(ctx, root); err != nil {
 			return err
 		}

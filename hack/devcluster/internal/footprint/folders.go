@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/critical-service/operator/hack/devcluster/internal/layout"
+	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
 // These folders are fixed in containerd, libcni, the kubelet and buildah;
@@ -43,10 +44,11 @@ func sharedFolders() []string {
 // because that says which files are ours.
 func (f Footprint) CleanFolders(state layout.State) error {
 	errs := []error{
-		removeShimSockets(state),
 		removeCNIResults(state),
 		removeLinksInto(filepath.Join(containerLinks, "*.log"), string(state)),
-		removePodLogs(podLogs, containerLinks, state),
+	}
+	for _, node := range topology.AllNodes() {
+		errs = append(errs, removeShimSockets(state.Node(node)), removePodLogs(podLogs, containerLinks, state.Node(node)))
 	}
 	// Nothing marks whose a file is in these, except that they were not there before.
 	for _, dir := range []string{devicePlugins, blobCache} {
@@ -80,11 +82,11 @@ var shimAddress = regexp.MustCompile(regexp.QuoteMeta("unix://"+shimSockets+"/")
 
 // removeShimSockets removes the sockets of shims that were killed. Their names
 // are hashes, and only the bundles in our containerd's state tell which are ours.
-func removeShimSockets(state layout.State) error {
+func removeShimSockets(node layout.NodeDir) error {
 	var errs []error
 	// The first is containerd 1's, the second containerd 2's.
 	for _, name := range []string{"address", "bootstrap.json"} {
-		files, err := filepath.Glob(state.Path("containerd", "state", "io.containerd.runtime.v2.task", "*", "*", name))
+		files, err := filepath.Glob(node.Path("containerd", "state", "io.containerd.runtime.v2.task", "*", "*", name))
 		if err != nil {
 			return err
 		}
@@ -102,8 +104,8 @@ func removeShimSockets(state layout.State) error {
 }
 
 // removePodLogs removes the logs of our Pods, whose UIDs the kubelet's folder has, and the links to them.
-func removePodLogs(logs, links string, state layout.State) error {
-	pods, err := filepath.Glob(state.Path("kubelet", "pods", "*"))
+func removePodLogs(logs, links string, node layout.NodeDir) error {
+	pods, err := filepath.Glob(node.Path("kubelet", "pods", "*"))
 	if err != nil {
 		return err
 	}

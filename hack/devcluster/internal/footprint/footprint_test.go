@@ -71,7 +71,7 @@ func TestOnlyOurContainerLinksAreRemoved(t *testing.T) {
 // The kubelet of Kubernetes 1.28 writes them outside the state folder.
 func TestOnlyTheLogsOfOurPodsAreRemoved(t *testing.T) {
 	dir := t.TempDir()
-	state, logs, links := layout.State(filepath.Join(dir, "state")), filepath.Join(dir, "pods"), filepath.Join(dir, "containers")
+	state, logs, links := layout.NodeDir(filepath.Join(dir, "state")), filepath.Join(dir, "pods"), filepath.Join(dir, "containers")
 	const ours, theirs = "shop_web-0_1111", "shop_web-0_2222"
 	for _, folder := range []string{state.Path("kubelet", "pods", "1111"), links, filepath.Join(logs, ours, "web"), filepath.Join(logs, theirs, "web")} {
 		if err := os.MkdirAll(folder, 0o755); err != nil {

@@ -53,14 +53,14 @@ func (c *Client) Healthy(ctx context.Context, url string) error {
 	return c.getURL(ctx, url, nil)
 }
 
-// NodeReady reports whether the node can run Pods, and why not.
-func (c *Client) NodeReady(ctx context.Context) error {
+// NodeReady reports whether a node can run Pods, and why not.
+func (c *Client) NodeReady(ctx context.Context, name string) error {
 	var node struct {
 		Status struct {
 			Conditions []struct{ Type, Status, Message string }
 		}
 	}
-	if err := c.Get(ctx, "/api/v1/nodes/"+topology.NodeName, &node); err != nil {
+	if err := c.Get(ctx, "/api/v1/nodes/"+name, &node); err != nil {
 		return err
 	}
 	for _, condition := range node.Status.Conditions {
@@ -70,9 +70,9 @@ func (c *Client) NodeReady(ctx context.Context) error {
 		if condition.Status == "True" {
 			return nil
 		}
-		return fmt.Errorf("node %s is not ready: %s", topology.NodeName, condition.Message)
+		return fmt.Errorf("node %s is not ready: %s", name, condition.Message)
 	}
-	return fmt.Errorf("node %s has not reported its condition yet", topology.NodeName)
+	return fmt.Errorf("node %s has not reported its condition yet", name)
 }
 
 // DefaultServiceAccount reports whether Pods can be created in the namespace default.

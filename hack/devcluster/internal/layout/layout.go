@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
 // DefaultStateDir holds everything of the running cluster. It is one folder per
@@ -86,5 +88,27 @@ func (s State) ComponentKubeconfig(name string) string {
 // Log is the log file of one component.
 func (s State) Log(component string) string { return s.Path("logs", component+".log") }
 
-// ContainerdSocket is where containerd listens.
-func (s State) ContainerdSocket() string { return s.Path("containerd", "containerd.sock") }
+// Node is where a node keeps what is its own. The first node's is the state folder itself.
+func (s State) Node(node topology.Node) NodeDir {
+	if node.IsHost() {
+		return NodeDir(s)
+	}
+	return NodeDir(s.Path("nodes", node.Name))
+}
+
+// Namespace is the file that keeps a node's network namespace; empty for the machine's own.
+func (s State) Namespace(node topology.Node) string {
+	if node.IsHost() {
+		return ""
+	}
+	return s.Path("namespaces", node.Name)
+}
+
+// NodeDir is the folder of one node.
+type NodeDir string
+
+// Path joins elements to the node's folder.
+func (d NodeDir) Path(elem ...string) string { return State(d).Path(elem...) }
+
+// ContainerdSocket is where the node's containerd listens.
+func (d NodeDir) ContainerdSocket() string { return d.Path("containerd", "containerd.sock") }

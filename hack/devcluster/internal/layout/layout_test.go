@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
 func TestFindRepository(t *testing.T) {
@@ -51,5 +53,19 @@ func TestStateDir(t *testing.T) {
 				t.Errorf("got %q, %v; want %q", got, err, tc.want)
 			}
 		})
+	}
+}
+
+func TestEachNodeHasAFolderOfItsOwn(t *testing.T) {
+	nodes := topology.Nodes(2)
+	for name, tc := range map[string]struct{ got, want string }{
+		"the first node's socket":          {State("/state").Node(nodes[0]).ContainerdSocket(), "/state/containerd/containerd.sock"},
+		"another's socket":                 {State("/state").Node(nodes[1]).ContainerdSocket(), "/state/nodes/node2/containerd/containerd.sock"},
+		"the first node has the machine's": {State("/state").Namespace(nodes[0]), ""},
+		"another has a namespace":          {State("/state").Namespace(nodes[1]), "/state/namespaces/node2"},
+	} {
+		if tc.got != tc.want {
+			t.Errorf("%s: got %q, want %q", name, tc.got, tc.want)
+		}
 	}
 }

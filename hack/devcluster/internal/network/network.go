@@ -1,7 +1,7 @@
 //go:build linux
 
 // Package network is the host's side of the Pod network: the device that carries
-// the node's address, the way out for Pods, and the CNI configuration. Pods are
+// the node's address, the way out for Pods, and the further nodes' namespaces. Pods are
 // routed (CNI plugin ptp), not bridged: then traffic from Pod to Service passes the
 // host's firewall rules in both directions without the br_netfilter module.
 package network
@@ -12,19 +12,23 @@ import (
 	"fmt"
 	"net"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"github.com/critical-service/operator/hack/devcluster/internal/layout"
 	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
 // CheckFree refuses addresses that something else on the machine uses.
 func CheckFree() error {
-	if link, err := netlink.LinkByName(topology.NetworkDevice); err == nil {
-		return fmt.Errorf("the network device %s (%s) exists already and is not of a running devcluster: "+
-			"if it is a leftover, remove it with `devcluster down`", topology.NetworkDevice, link.Type())
+	for _, name := range devices() {
+		if link, err := netlink.LinkByName(name); err == nil {
+			return fmt.Errorf("the network device %s (%s) exists already and is not of a running devcluster: "+
+				"if it is a leftover, remove it with `devcluster down`", name, link.Type())
+		}
 	}
 	routes, err := netlink.RouteList(nil, netlink.FAMILY_V4)
 	if err != nil {
@@ -59,8 +63,20 @@ func overlapping(cidr string, routes []netlink.Route) *net.IPNet {
 	return nil
 }
 
-// Up makes the device, the routes and the firewall rules. It may be repeated.
-func Up(ctx context.Context) error {
+// devices are the names of all that the cluster may have on the machine, but for those of Pods.
+func devices() []string {
+	names := []string{topology.NetworkDevice}
+	for _, node := range topology.AllNodes() {
+		if !node.IsHost() {
+			names = append(names, node.NetworkDevice())
+		}
+	}
+	return names
+}
+
+// Up makes the device, the routes and the firewall rules, and connects the further nodes. It may
+// be repeated.
+func Up(ctx context.Context, state layout.State, nodes []topology.Node) error {
 	link, err := ensureDevice()
 	if err != nil {
 		return fmt.Errorf("network device %s: %w", topology.NetworkDevice, err)
@@ -74,6 +90,14 @@ func Up(ctx context.Context) error {
 	route := &netlink.Route{LinkIndex: link.Attrs().Index, Dst: services, Src: net.ParseIP(topology.NodeIP), Scope: netlink.SCOPE_LINK}
 	if err := netlink.RouteReplace(route); err != nil {
 		return fmt.Errorf("route to %s: %w", services, err)
+	}
+	for _, node := range nodes {
+		if node.IsHost() {
+			continue
+		}
+		if err := connect(state, node); err != nil {
+			return err
+		}
 	}
 	if err := nft(ctx, masqueradeRules()); err != nil {
 		return err
@@ -104,7 +128,7 @@ func ensureDevice() (netlink.Link, error) {
 
 // Down removes what Up made.
 func Down(ctx context.Context) error {
-	isOurs := func(link netlink.Link) bool { return link.Attrs().Name == topology.NetworkDevice }
+	isOurs := func(link netlink.Link) bool { return slices.Contains(devices(), link.Attrs().Name) }
 	return errors.Join(removeLinks(isOurs), deleteTable(ctx, "ip", topology.Name), forbidForwarding(ctx))
 }
 

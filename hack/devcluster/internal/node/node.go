@@ -51,6 +51,19 @@ func ParseProxyMode(text string) (ProxyMode, error) {
 	return "", fmt.Errorf("--proxy-mode %q: allowed are %s and %s", text, NFTables, IPTables)
 }
 
+// Node is a node of the cluster, and where its files are.
+type Node struct {
+	topology.Node
+
+	State layout.State
+	Dir   layout.NodeDir
+}
+
+// New returns a node of the cluster in a state folder.
+func New(state layout.State, n topology.Node) Node {
+	return Node{Node: n, State: state, Dir: state.Node(n)}
+}
+
 // settings fill the templates.
 type settings struct {
 	Root, State, Socket, PKI                         string
@@ -59,51 +72,56 @@ type settings struct {
 	RestrictOOMScore                                 bool
 	NodeName, NodeIP, PodCIDR                        string
 	DNSServiceIP, ClusterDomain, ResolvConf          string
-	Cgroup, PodLogs, VolumePlugins                   string
+	Certificate, Cgroup, PodLogs, VolumePlugins      string
 	KubeletPort, KubeletHealthPort                   int
 	ProxyKubeconfig                                  string
 	ProxyMode                                        ProxyMode
-	NodePortAddresses                                string
+	HealthIP, NodePortAddresses                      string
 	ProxyHealthPort, ProxyMetricsPort                int
 }
 
-func newSettings(state layout.State, cniPlugins string, mode ProxyMode, kubernetes string) settings {
+func (n Node) settings(cniPlugins string, mode ProxyMode, kubernetes string) settings {
 	nodePortAddresses := "primary"
 	if beforeNFTables(kubernetes) {
 		// That word came with nftables.
-		nodePortAddresses = topology.NodeIP + "/32"
+		nodePortAddresses = n.IP + "/32"
 	}
 	return settings{
-		Root: state.Path("containerd", "root"), State: state.Path("containerd", "state"),
-		Socket: state.ContainerdSocket(), PKI: state.Path("pki"),
-		PauseImage: topology.PauseImage, Registry: topology.RegistryAddress(),
-		RegistryHosts: registryHosts(state), Snapshotter: snapshotter(string(state)),
-		CNIPlugins: cniPlugins, CNIConfig: state.Path("config", "cni"), CNIData: state.Path("cni"),
+		Root: n.Dir.Path("containerd", "root"), State: n.Dir.Path("containerd", "state"),
+		Socket: n.Dir.ContainerdSocket(), PKI: n.State.Path("pki"),
+		PauseImage: topology.PauseImage, Registry: n.RegistryAddress(),
+		RegistryHosts: registryHosts(n.Dir), Snapshotter: snapshotter(string(n.Dir)),
+		CNIPlugins: cniPlugins, CNIConfig: n.Dir.Path("config", "cni"), CNIData: n.Dir.Path("cni"),
 		Network: topology.Name, RestrictOOMScore: !canRaisePriority(),
-		NodeName: topology.NodeName, NodeIP: topology.NodeIP, PodCIDR: topology.PodCIDR,
+		NodeName: n.Name, NodeIP: n.IP, PodCIDR: n.PodCIDR,
 		DNSServiceIP: topology.DNSServiceIP, ClusterDomain: topology.ClusterDomain,
-		ResolvConf: state.Path("config", "resolv.conf"),
-		Cgroup:     topology.Name, PodLogs: state.Path("pods"), VolumePlugins: state.Path("kubelet", "volume-plugins"),
+		ResolvConf:  n.State.Path("config", "resolv.conf"),
+		Certificate: n.Component("kubelet"), Cgroup: n.Cgroup(), PodLogs: n.Dir.Path("pods"), VolumePlugins: n.Dir.Path("kubelet", "volume-plugins"),
 		KubeletPort: topology.Kubelet.Number, KubeletHealthPort: topology.KubeletHealth.Number,
-		ProxyKubeconfig: state.ComponentKubeconfig("kube-proxy"), ProxyMode: mode,
-		NodePortAddresses: nodePortAddresses,
-		ProxyHealthPort:   topology.KubeProxyHealth.Number, ProxyMetricsPort: topology.KubeProxyMetrics.Number,
+		ProxyKubeconfig: n.State.ComponentKubeconfig(n.Component("kube-proxy")), ProxyMode: mode,
+		HealthIP: n.HealthIP(), NodePortAddresses: nodePortAddresses,
+		ProxyHealthPort: topology.KubeProxyHealth.Number, ProxyMetricsPort: topology.KubeProxyMetrics.Number,
 	}
 }
 
 // registryHosts is the folder in which containerd looks up where an image comes from.
-func registryHosts(state layout.State) string { return state.Path("config", "certs.d") }
+func registryHosts(dir layout.NodeDir) string { return dir.Path("config", "certs.d") }
 
 // WriteConfig writes the configuration files of containerd, and of kubelet and kube-proxy of a version of Kubernetes.
 // An older kubelet ignores the settings that it does not know.
-func WriteConfig(state layout.State, cniPlugins string, mode ProxyMode, kubernetes string) error {
-	values := newSettings(state, cniPlugins, mode, kubernetes)
+func (n Node) WriteConfig(cniPlugins string, mode ProxyMode, kubernetes string) error {
+	for _, dir := range []string{n.Dir.Path("pods"), n.Dir.Path("kubelet", "volume-plugins")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	values := n.settings(cniPlugins, mode, kubernetes)
 	for name, path := range map[string]string{
-		"containerd.toml": state.Path("config", "containerd.toml"),
-		"hosts.toml":      filepath.Join(registryHosts(state), "_default", "hosts.toml"),
-		"cni.conflist":    state.Path("config", "cni", "10-"+topology.Name+".conflist"),
-		"kubelet.yaml":    state.Path("config", "kubelet.yaml"),
-		"kube-proxy.yaml": state.Path("config", "kube-proxy.yaml"),
+		"containerd.toml": n.Dir.Path("config", "containerd.toml"),
+		"hosts.toml":      filepath.Join(registryHosts(n.Dir), "_default", "hosts.toml"),
+		"cni.conflist":    n.Dir.Path("config", "cni", "10-"+topology.Name+".conflist"),
+		"kubelet.yaml":    n.Dir.Path("config", "kubelet.yaml"),
+		"kube-proxy.yaml": n.Dir.Path("config", "kube-proxy.yaml"),
 	} {
 		content, err := render(name, values)
 		if err != nil {
@@ -116,7 +134,7 @@ func WriteConfig(state layout.State, cniPlugins string, mode ProxyMode, kubernet
 			return err
 		}
 	}
-	return os.MkdirAll(values.VolumePlugins, 0o755)
+	return nil
 }
 
 func render(name string, values settings) ([]byte, error) {
@@ -152,29 +170,33 @@ func canRaisePriority() bool {
 
 // Containerd is the one component that keeps the proxy variables: it pulls from
 // the real registries what the local one does not have.
-func Containerd(state layout.State, binary string) process.Spec {
-	return process.Spec{Name: "containerd", Path: binary, Args: []string{"--config", state.Path("config", "containerd.toml")}}
+func (n Node) Containerd(binary string) process.Spec {
+	return process.Spec{
+		Name: n.Component("containerd"), Path: binary, Args: []string{"--config", n.Dir.Path("config", "containerd.toml")},
+		Namespace: n.State.Namespace(n.Node),
+	}
 }
 
 // Kubelet runs under the node's name whatever the machine is called.
-func Kubelet(state layout.State, binary string) process.Spec {
+func (n Node) Kubelet(binary string) process.Spec {
+	name := n.Component("kubelet")
 	return process.Spec{
-		Name: "kubelet", Path: binary, NoProxy: true,
+		Name: name, Path: binary, NoProxy: true, Namespace: n.State.Namespace(n.Node),
 		Args: []string{
-			"--config=" + state.Path("config", "kubelet.yaml"),
-			"--kubeconfig=" + state.ComponentKubeconfig("kubelet"),
-			"--hostname-override=" + topology.NodeName,
-			"--node-ip=" + topology.NodeIP,
-			"--root-dir=" + state.Path("kubelet"),
-			"--cert-dir=" + state.Path("kubelet", "pki"),
+			"--config=" + n.Dir.Path("config", "kubelet.yaml"),
+			"--kubeconfig=" + n.State.ComponentKubeconfig(name),
+			"--hostname-override=" + n.Name,
+			"--node-ip=" + n.IP,
+			"--root-dir=" + n.Dir.Path("kubelet"),
+			"--cert-dir=" + n.Dir.Path("kubelet", "pki"),
 		},
 	}
 }
 
 // KubeProxy runs in the mode that its configuration file says.
-func KubeProxy(state layout.State, binary string) process.Spec {
+func (n Node) KubeProxy(binary string) process.Spec {
 	return process.Spec{
-		Name: "kube-proxy", Path: binary, NoProxy: true,
-		Args: []string{"--config=" + state.Path("config", "kube-proxy.yaml")},
+		Name: n.Component("kube-proxy"), Path: binary, NoProxy: true, Namespace: n.State.Namespace(n.Node),
+		Args: []string{"--config=" + n.Dir.Path("config", "kube-proxy.yaml")},
 	}
 }

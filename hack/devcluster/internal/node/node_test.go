@@ -9,12 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestRenderedConfiguration(t *testing.T) {
-	values := newSettings("/state", "/usr/lib/cni", NFTables, "v1.37.2")
+	values := New("/state", topology.Host()).settings("/usr/lib/cni", NFTables, "v1.37.2")
 	// These two depend on the machine that the test runs on.
 	values.Snapshotter, values.RestrictOOMScore = "overlayfs", false
 	for _, name := range []string{"containerd.toml", "hosts.toml", "cni.conflist", "kubelet.yaml", "kube-proxy.yaml"} {
@@ -49,7 +51,7 @@ func TestNodePortsAnswerOnTheNodeOnlyInEveryVersion(t *testing.T) {
 		"by the address before there was one": {IPTables, "v1.28.15", "nodePortAddresses: [10.244.0.1/32]\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := render("kube-proxy.yaml", newSettings("/state", "/usr/lib/cni", tc.mode, tc.kubernetes))
+			got, err := render("kube-proxy.yaml", New("/state", topology.Host()).settings("/usr/lib/cni", tc.mode, tc.kubernetes))
 			if err != nil || !strings.Contains(string(got), tc.setting) || !strings.Contains(string(got), "\nmode: "+string(tc.mode)+"\n") {
 				t.Errorf("%v, or without %q:\n%s", err, tc.setting, got)
 			}
@@ -85,5 +87,29 @@ func TestReachableServers(t *testing.T) {
 				t.Errorf("got %q, %v", got, hasServers)
 			}
 		})
+	}
+}
+
+func TestASecondNodeSharesNothingButTheControlPlane(t *testing.T) {
+	second := New("/state", topology.Nodes(2)[1])
+	for name, wants := range map[string][]string{
+		"containerd.toml": {`root = "/state/nodes/node2/containerd/root"`, `address = "/state/nodes/node2/containerd/containerd.sock"`},
+		"hosts.toml":      {`[host."http://10.244.0.1:5000"]`},
+		"cni.conflist":    {`"dataDir": "/state/nodes/node2/cni"`, `{"subnet": "10.244.64.0/18", "gateway": "10.244.64.1"}`},
+		"kubelet.yaml":    {"tlsCertFile: /state/pki/kubelet-node2.crt", "cgroupRoot: /devcluster-node2", "address: 10.244.64.1", "healthzBindAddress: 10.244.64.1"},
+		"kube-proxy.yaml": {"kubeconfig: /state/kubeconfigs/kube-proxy-node2.kubeconfig", "hostnameOverride: node2", "clusterCIDR: 10.244.64.0/18"},
+	} {
+		got, err := render(name, second.settings("/usr/lib/cni", NFTables, "v1.37.2"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range wants {
+			if !strings.Contains(string(got), want) {
+				t.Errorf("%s is without %q:\n%s", name, want, got)
+			}
+		}
+	}
+	if spec := second.Kubelet("/bin/kubelet"); spec.Name != "kubelet-node2" || spec.Namespace != "/state/namespaces/node2" {
+		t.Errorf("got %+v", spec)
 	}
 }

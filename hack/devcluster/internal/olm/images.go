@@ -48,6 +48,18 @@ func Images(builder Builder, busybox string) ([]Image, error) {
 	return images, m.err
 }
 
+// V1Images are those of OLM v1, and of cert-manager.
+func V1Images(builder Builder) ([]Image, error) {
+	m := &maker{builder: builder}
+	images := []Image{
+		m.program(organisation+"operator-controller", "operator-controller", build.OperatorController),
+		m.program(organisation+"catalogd", "catalogd", build.Catalogd),
+		m.program("quay.io/jetstack/cert-manager-controller", "bin/controller", build.CertManager),
+		m.program("quay.io/jetstack/cert-manager-cainjector", "bin/cainjector", build.CAInjector),
+	}
+	return images, m.err
+}
+
 // maker remembers the first error, so that the images can be written as a list.
 type maker struct {
 	builder Builder
@@ -95,11 +107,15 @@ func (m *maker) registry() Image {
 }
 
 func (m *maker) scorecardTest() Image {
-	const path = "usr/local/bin/scorecard-test"
+	return m.program(organisation+"scorecard-test", "usr/local/bin/scorecard-test", build.ScorecardTest)
+}
+
+// program is an image of nothing but a program.
+func (m *maker) program(name, path string, c build.Component) Image {
 	return Image{
-		Names: []string{organisation + "scorecard-test:" + m.version(build.ScorecardTest)},
+		Names: []string{name + ":" + m.version(c)},
 		Content: image.Scratch{
-			Files: append(foundation(), image.Copy(path, m.binary(build.ScorecardTest))),
+			Files: append(foundation(), image.Copy(path, m.binary(c))),
 			User:  user, Env: environment(), Entrypoint: []string{"/" + path},
 		},
 	}

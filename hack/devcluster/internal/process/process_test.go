@@ -227,3 +227,17 @@ func TestComponentsDoNotTalkThroughAProxy(t *testing.T) {
 		}
 	}
 }
+
+func TestTheProcessesOfANamespaceAreFound(t *testing.T) {
+	self, err := Identify(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := In("/proc/self/ns/net")
+	if err != nil || !slices.Contains(found, self) {
+		t.Errorf("got %v, %v; want this process, %v, among them", found, err, self)
+	}
+	if found, err := In("/proc/self/ns/uts"); err != nil || len(found) > 0 {
+		t.Errorf("in a namespace that is no network there are %v, %v", found, err)
+	}
+}

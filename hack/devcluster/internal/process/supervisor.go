@@ -26,6 +26,17 @@ type Spec struct {
 	// NoProxy removes the proxy variables: components that talk only to each
 	// other must not send that through a company's HTTP proxy.
 	NoProxy bool
+	// Namespace is the file of the network namespace to run in; empty for the machine's own.
+	Namespace string
+}
+
+// InNamespace is the command that becomes another one in a network namespace; that command itself
+// if there is none.
+func InNamespace(namespace string, command []string) []string {
+	if namespace == "" {
+		return command
+	}
+	return append([]string{"nsenter", "--net=" + namespace, "--"}, command...)
 }
 
 // Supervisor starts, finds and stops the processes of one cluster.
@@ -67,7 +78,8 @@ func (s *Supervisor) Start(spec Spec) (Identity, error) {
 	}
 	defer func() { _ = logFile.Close() }()
 
-	cmd := exec.Command(spec.Path, spec.Args...)
+	command := InNamespace(spec.Namespace, append([]string{spec.Path}, spec.Args...))
+	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir = string(s.state)
 	cmd.Env = s.Environment(spec)
 	cmd.Stdout, cmd.Stderr = logFile, logFile
@@ -159,6 +171,34 @@ func ownerIn(environ []byte) string {
 		}
 	}
 	return ""
+}
+
+// In returns every process in a network namespace: a node's components, containerd's shims, and
+// Pods with the node's network.
+func In(namespace string) ([]Identity, error) {
+	wanted, err := os.Stat(namespace)
+	if err != nil {
+		return nil, err
+	}
+	links, err := filepath.Glob("/proc/[0-9]*/ns/net")
+	if err != nil {
+		return nil, err
+	}
+	var found []Identity
+	for _, link := range links {
+		var pid int
+		if _, err := fmt.Sscanf(link, "/proc/%d/ns/net", &pid); err != nil {
+			continue
+		}
+		id, err := Identify(pid)
+		if err != nil {
+			continue
+		}
+		if info, err := os.Stat(link); err == nil && os.SameFile(info, wanted) {
+			found = append(found, id)
+		}
+	}
+	return found, nil
 }
 
 // Kill ends processes by force and waits until they have gone.

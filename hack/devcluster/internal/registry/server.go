@@ -10,16 +10,18 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	ggcr "github.com/google/go-containerregistry/pkg/registry"
+	"golang.org/x/sync/errgroup"
 )
 
 // Options say where the registry keeps its images and where it listens.
 type Options struct {
 	Dir string
-	// Address serves plain HTTP to the node and to image builds.
-	Address string
+	// Addresses serve plain HTTP to the node and to image builds, and to programs in Pods.
+	Addresses []string
 	// TLSAddress, if given, serves under the names of the real registries.
 	TLSAddress string
 	// CertificateFor returns the certificate of a name that is asked for at TLSAddress.
@@ -46,18 +48,10 @@ func NewHandler(dir string, logger *log.Logger, ownAddresses ...string) (http.Ha
 
 // Serve runs the registry until the context ends.
 func Serve(ctx context.Context, options Options) error {
-	_, port, err := net.SplitHostPort(options.Address)
-	if err != nil {
-		return err
-	}
 	logger := log.New(os.Stderr, "", log.LstdFlags)
-	handler, err := NewHandler(options.Dir, logger, options.Address, "localhost:"+port)
+	handler, err := NewHandler(options.Dir, logger, names(options.Addresses)...)
 	if err != nil {
 		return err
-	}
-	listener, err := net.Listen("tcp", options.Address)
-	if err != nil {
-		return fmt.Errorf("registry: %w", err)
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	servers := []*http.Server{server}
@@ -72,10 +66,31 @@ func Serve(ctx context.Context, options Options) error {
 			_ = server.Close()
 		}
 	}()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
+	var group errgroup.Group
+	for _, address := range options.Addresses {
+		group.Go(func() error {
+			listener, err := net.Listen("tcp", address)
+			if err != nil {
+				return errors.Join(fmt.Errorf("registry: %w", err), server.Close())
+			}
+			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+				return err
+			}
+			return nil
+		})
 	}
-	return nil
+	return group.Wait()
+}
+
+// names are the addresses, and what users call those of this machine.
+func names(addresses []string) []string {
+	all := slices.Clone(addresses)
+	for _, address := range addresses {
+		if _, port, err := net.SplitHostPort(address); err == nil {
+			all = append(all, "localhost:"+port)
+		}
+	}
+	return slices.Compact(all)
 }
 
 // serveTLS serves in the background. The cluster does not need it, so that a web

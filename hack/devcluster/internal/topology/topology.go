@@ -12,17 +12,17 @@ const (
 	// something of another program: network device, nftables table, CNI network, cgroup.
 	Name = "devcluster"
 
-	// NodeName is the only node's, whatever the machine is called.
+	// NodeName is the first node's, whatever the machine is called.
 	NodeName = "node1"
 	// ClusterDomain is what the names of all Services end in.
 	ClusterDomain = "cluster.local"
 
-	// PodCIDR has the addresses of the Pods.
+	// PodCIDR has the addresses of the Pods of all nodes, and those of the nodes.
 	PodCIDR = "10.244.0.0/16"
 	// ServiceCIDR has the ClusterIPs.
 	ServiceCIDR = "10.96.0.0/16"
-	// NodeIP is the first address of PodCIDR. It sits on a device of our own, so
-	// that the cluster survives a change of the machine's network.
+	// NodeIP is the first node's, and the first address of PodCIDR. It sits on a device
+	// of our own, so that the cluster survives a change of the machine's network.
 	NodeIP = "10.244.0.1"
 	// APIServiceIP is the ClusterIP of the API server.
 	APIServiceIP = "10.96.0.1"
@@ -71,7 +71,12 @@ func Ports() []Port {
 }
 
 // RegistryAddress is where the image registry is reached on the host.
-func RegistryAddress() string { return fmt.Sprintf("127.0.0.1:%d", Registry.Number) }
+func RegistryAddress() string { return Host().RegistryAddress() }
+
+// RegistryAddresses are where it is reached on the host, and by programs in Pods that pull images themselves.
+func RegistryAddresses() []string {
+	return []string{RegistryAddress(), fmt.Sprintf("%s:%d", NodeIP, Registry.Number)}
+}
 
 // RegistryTLSAddress is where it is reached by clients that insist on TLS and on
 // the names of the real registries. It is a loopback address of its own, so that
@@ -80,4 +85,4 @@ func RegistryAddress() string { return fmt.Sprintf("127.0.0.1:%d", Registry.Numb
 func RegistryTLSAddress() string { return net.JoinHostPort(RegistryTLSIP, "443") }
 
 // APIServerURL is where clients on the host reach the API server.
-func APIServerURL() string { return fmt.Sprintf("https://127.0.0.1:%d", APIServer.Number) }
+func APIServerURL() string { return Host().APIServerURL() }
