@@ -118,6 +118,7 @@ var whyText = map[decide.Why]string{
 	decide.WhySurplus:     "another fallback Pod stays",
 	decide.WhySuperseded:  "another kind of fallback answers instead",
 	decide.WhyRenewed:     "its PodTemplate has changed",
+	decide.WhySilent:      "it ceased to answer the self-test, and is replaced",
 	decide.WhyFailed:      "it ended and is replaced",
 	decide.WhyStuck:       "its node is unresponsive",
 	decide.WhyOutdated:    "it did not become ready, and its PodTemplate has changed",

@@ -159,7 +159,7 @@ func (r *Reconciler) delete(ctx context.Context, snap *decide.Snapshot, removal 
 	if removal.Why == decide.WhyStuck {
 		return write.DeleteNow(ctx, r.Client, removal.Pod)
 	}
-	if removal.Why == decide.WhyRecovered || removal.Why == decide.WhyRenewed {
+	if slices.Contains([]decide.Why{decide.WhyRecovered, decide.WhyRenewed, decide.WhySilent}, removal.Why) {
 		if err := r.proveRecovered(ctx, snap); err != nil {
 			return err
 		}

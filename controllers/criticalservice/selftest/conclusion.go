@@ -4,9 +4,11 @@ import (
 	"hash/crc32"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 )
 
@@ -23,6 +25,34 @@ func confirm(silent []silence, last map[string]bool) (confirmed []silence, uncon
 		}
 	}
 	return confirmed, unconfirmed
+}
+
+// answerOf is what is known of the fallback Pod of a Service after a test: that it has answered on every port, and that it
+// answers on none any more. One that never answered is not silent: what it runs does not listen there, and another one
+// would not either.
+func answerOf(pods []corev1.Pod, questions []question, silent, confirmed []silence, last memory.Answer) memory.Answer {
+	for i := range pods {
+		pod := pods[i].UID
+		asked := count(questions, func(q question) bool { return q.isAbout(pod) })
+		isAbout := func(s silence) bool { return s.isAbout(pod) }
+		switch {
+		case asked == 0:
+		case count(silent, isAbout) == 0:
+			return memory.Answer{Pod: pod}
+		case last.Pod == pod && count(confirmed, isAbout) == asked:
+			return memory.Answer{Pod: pod, Fell: true}
+		}
+	}
+	return last
+}
+
+func count[E any](all []E, counts func(E) bool) (number int) {
+	for _, each := range all {
+		if counts(each) {
+			number++
+		}
+	}
+	return number
 }
 
 // isConclusive reports whether a test says something: not where all that is silent was

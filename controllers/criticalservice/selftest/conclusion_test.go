@@ -8,9 +8,11 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/internal/protection"
 )
@@ -54,6 +56,47 @@ func TestOnlyWhatIsSilentTwiceCounts(t *testing.T) {
 			g.Expect(nextTest(key, now, time.Second, test.silent, confirmed)).To(BeNumerically("<=", 2*time.Second), "a short interval is kept")
 		})
 	}
+}
+
+func TestAFallbackPodFallsSilentThatAnsweredBefore(t *testing.T) {
+	of := func(port, pod string) question {
+		q := asking(port, pod, "10.0.0.1")
+		q.Endpoint.TargetRef.UID = types.UID(pod)
+		return q
+	}
+	stray := of("http", "a")
+	stray.stray = true
+	http, grpc, responder := of("http", "a"), of("grpc", "a"), of("http", "responder")
+	both := []question{http, grpc}
+	answered, fell := memory.Answer{Pod: "a"}, memory.Answer{Pod: "a", Fell: true}
+	for name, test := range map[string]struct {
+		asked, silent, confirmed []question
+		last, want               memory.Answer
+	}{
+		"it answers for the first time":               {asked: both, want: answered},
+		"it never answered":                           {asked: both, silent: both, confirmed: both},
+		"it is silent for the first time":             {asked: both, silent: both, last: answered, want: answered},
+		"it is silent twice":                          {asked: both, silent: both, confirmed: both, last: answered, want: fell},
+		"it is silent on one of its ports":            {asked: both, silent: both[:1], confirmed: both[:1], last: answered, want: answered},
+		"it answers again":                            {asked: both, last: fell, want: answered},
+		"its successor answers":                       {asked: both, last: memory.Answer{Pod: "before", Fell: true}, want: answered},
+		"its successor never answered":                {asked: both, silent: both, confirmed: both, last: memory.Answer{Pod: "before"}, want: memory.Answer{Pod: "before"}},
+		"a Pod that is no fallback Pod is silent":     {asked: []question{responder}, silent: []question{responder}, confirmed: []question{responder}, last: answered, want: answered},
+		"an address is published that is not its own": {asked: []question{stray}, silent: []question{stray}, confirmed: []question{stray}, last: answered, want: answered},
+		"nothing is asked":                            {last: fell, want: fell},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pods := []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "a"}}}
+			NewWithT(t).Expect(answerOf(pods, test.asked, silences(test.silent), silences(test.confirmed), test.last)).To(Equal(test.want))
+		})
+	}
+}
+
+func silences(questions []question) (silent []silence) {
+	for _, q := range questions {
+		silent = append(silent, silence{question: q})
+	}
+	return silent
 }
 
 func TestWhatACheckIsWorth(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/memory"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
@@ -45,12 +46,13 @@ const (
 
 // Reconciler asks the fallback of one Service per key for an answer, from inside the
 // cluster. It changes nothing: the status controller reports what
-// it found.
+// it found, and a standby Pod that has fallen silent is replaced by decision.
 type Reconciler struct {
 	observe.Observer
 	events.Emitter
-	// Wake wakes the status of CriticalServices.
+	// Wake wakes the status of CriticalServices, and Protect decides on a Service again.
 	Wake    wake.Status
+	Protect *queue.Waker
 	Metrics *metrics.Counters
 	// Every is how often each standby is tested.
 	Every time.Duration
@@ -128,6 +130,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if plan.Governor == nil || !summary.Publishes(&snap) {
 		r.Memory.Checks.Delete(key)
 		r.Memory.Unconfirmed.Delete(key)
+		r.Memory.Answers.Delete(key)
 		return ctrl.Result{}, nil // It is woken once there is something to ask.
 	}
 	questions, err := r.questions(ctx, &snap)
@@ -143,6 +146,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	confirmed, unconfirmed := confirm(silent, ptr.Deref(r.Memory.Unconfirmed.Get(key), nil))
 	r.Memory.Unconfirmed.Set(key, unconfirmed)
+	last := ptr.Deref(r.Memory.Answers.Get(key), memory.Answer{})
+	if answer := answerOf(snap.Pods, questions, silent, confirmed, last); answer != last {
+		r.Memory.Answers.Set(key, answer)
+		if answer.Fell != last.Fell {
+			r.Protect.Wake(key)
+		}
+	}
 	if isConclusive(silent, confirmed) {
 		r.record(&snap, plan, summary.Check{Asked: len(questions), Silence: silenceOf(&snap, confirmed)})
 	}

@@ -41,6 +41,11 @@ func (q question) id() string {
 	return fmt.Sprint(q.Address(), q.Pod(), portName(q.Port), q.Protocol, q.stray)
 }
 
+// isAbout reports whether a Pod is asked.
+func (q question) isAbout(pod types.UID) bool {
+	return !q.stray && q.Endpoint.TargetRef != nil && q.Endpoint.TargetRef.UID == pod
+}
+
 // silence is a question that had no answer.
 type silence struct {
 	question
