@@ -25,7 +25,7 @@ type gauges struct {
 	observe.Observer
 	leads <-chan struct{}
 
-	settled, state, since, ready, failover, maintenance, count *prometheus.Desc
+	settled, state, since, ready, failover, maintenance, count, last, usual *prometheus.Desc
 }
 
 // Gauges makes the gauges of what an observer's memory holds, while this replica leads.
@@ -44,12 +44,14 @@ func (m *Counters) Gauges(observer observe.Observer, leads <-chan struct{}) prom
 		failover:    desc("failover_ready", "1 if the standby answered the last self-test on every port, 0 if it did not; there is no sample while no standby was tested."),
 		maintenance: desc("maintenance", "1 while a maintenance of the Service is announced; else there is no sample."),
 		count:       desc("outages_total", "Outages of the Service that began since this operator leads."),
+		last:        desc("last_time_to_cover_seconds", "Time from the beginning of the Service's latest outage until the fallback answered; there is no sample unless it began within an hour, and there are three earlier ones to compare it with."),
+		usual:       desc("usual_time_to_cover_seconds", "The median of that time in the Service's earlier outages of the status; there is a sample where the other one has one."),
 	}
 }
 
 // Describe names the metrics.
 func (g *gauges) Describe(out chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{g.settled, g.state, g.since, g.ready, g.failover, g.maintenance, g.count} {
+	for _, desc := range []*prometheus.Desc{g.settled, g.state, g.since, g.ready, g.failover, g.maintenance, g.count, g.last, g.usual} {
 		out <- desc
 	}
 }
@@ -70,7 +72,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectWithin)
 	defer cancel()
 	policies := observe.AllPolicies(ctx, g.Cached)
-	settled, details := true, map[detailKey]*criticalv2.ServiceStatus{}
+	settled, details, outages := true, map[detailKey]*criticalv2.ServiceStatus{}, map[detailKey][]criticalv2.Outage{}
 	for _, policy := range policies {
 		key, status := summary.KeyOf(policy), policy.Observed()
 		known := g.Memory.Statuses.Get(key)
@@ -80,15 +82,20 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 			detail := &status.Details[i]
 			details[detailKey{key, types.NamespacedName{Namespace: detail.Namespace, Name: detail.Name}}] = detail
 		}
+		for _, outage := range status.Outages {
+			of := detailKey{key, types.NamespacedName{Namespace: outage.Namespace, Name: outage.Name}}
+			outages[of] = append(outages[of], outage)
+		}
 	}
 	out <- prometheus.MustNewConstMetric(g.settled, prometheus.GaugeValue, truth(settled))
 	for _, judged := range g.Memory.Judgements.All() {
-		g.collect(judged, details[detailKey{judged.Matching[0].Key, judged.Service}], out)
+		of := detailKey{judged.Matching[0].Key, judged.Service}
+		g.collect(judged, details[of], coverOf(outages[of], g.Clock.Now()), out)
 	}
 }
 
 // collect reports one Service, of which the status may say something.
-func (g *gauges) collect(judged *memory.Judged, detail *criticalv2.ServiceStatus, out chan<- prometheus.Metric) {
+func (g *gauges) collect(judged *memory.Judged, detail *criticalv2.ServiceStatus, cover cover, out chan<- prometheus.Metric) {
 	send := func(desc *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(desc, kind, value, append([]string{judged.Service.Namespace, judged.Service.Name}, labels...)...)
 	}
@@ -106,6 +113,10 @@ func (g *gauges) collect(judged *memory.Judged, detail *criticalv2.ServiceStatus
 	send(g.count, prometheus.CounterValue, float64(judged.Outages))
 	if judged.Maintenance {
 		send(g.maintenance, prometheus.GaugeValue, 1)
+	}
+	if cover.isKnown {
+		send(g.last, prometheus.GaugeValue, cover.last.Seconds())
+		send(g.usual, prometheus.GaugeValue, cover.usual.Seconds())
 	}
 	if check := g.Memory.Checks.Get(judged.Service); judged.Published && check != nil && check.Asked > 0 {
 		send(g.failover, prometheus.GaugeValue, truth(check.Silence == nil))

@@ -51,7 +51,7 @@ func measuredWorld(t *testing.T, leads <-chan struct{}) (*prometheus.Registry, c
 		&criticalv2.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: "storefront"}, Spec: criticalv2.CriticalServiceSpec{
 			ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"role": "frontend"}},
 			ProtectionSpec:  criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{}}},
-		}},
+		}, Status: criticalv2.ProtectionStatus{Outages: pastOutages(4)}},
 		&criticalv2.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: "too-late-by-name"}, Spec: criticalv2.CriticalServiceSpec{
 			ServiceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"role": "frontend"}},
 			ProtectionSpec:  criticalv2.ProtectionSpec{Fallback: criticalv2.Fallback{Page: &criticalv2.PageFallback{}}},
@@ -64,6 +64,18 @@ func measuredWorld(t *testing.T, leads <-chan struct{}) (*prometheus.Registry, c
 	g.Expect(err).NotTo(HaveOccurred())
 	judge(t, watched)
 	return registry, writer, watched
+}
+
+// pastOutages of Service shop/web, of a minute each, of which the latest began just now.
+func pastOutages(count int) (outages []criticalv2.Outage) {
+	for i := range count {
+		began := time.Now().Add(-time.Duration(i) * time.Hour)
+		outages = append(outages, criticalv2.Outage{
+			Namespace: "shop", Name: "web", Began: metav1.NewMicroTime(began),
+			Covered: new(metav1.NewMicroTime(began.Add(time.Second))), Ended: new(metav1.NewMicroTime(began.Add(time.Minute))),
+		})
+	}
+	return outages
 }
 
 // judge stores what is decided about Service shop/web by what the caches hold.
@@ -100,7 +112,7 @@ func TestTheTableOfMetricsIsWhatIsRegistered(t *testing.T) {
 			}
 		}
 	}
-	g.Expect(series).To(Equal(6), "a Service that is tested, and in maintenance, has as many series as one can have")
+	g.Expect(series).To(Equal(8), "a Service that is tested, in maintenance and has had outages has as many series as one can have")
 }
 
 // A Service that is not judged yet has no series, which does not mean that it is gone.

@@ -155,6 +155,12 @@ func waiting(reason, message string) func(*corev1.Pod) {
 	}
 }
 
+// noPods is an operator that may run no Pods: it reads no PodTemplates either.
+func noPods(s *decide.Snapshot) {
+	noTemplate(s)
+	s.Settings.NoPods = "The operator has no permission to run Pods."
+}
+
 func noTemplate(s *decide.Snapshot) { s.Template = nil }
 func tooLarge(s *decide.Snapshot)   { s.Template, s.TemplateTooLarge = nil, true }
 

@@ -41,6 +41,8 @@ type choice struct {
 type shortfall string
 
 const (
+	// podsForbidden: the operator has no permission to run Pods of PodTemplates.
+	podsForbidden shortfall = "pods forbidden"
 	// templateForbidden: the PodTemplate is of a third namespace.
 	templateForbidden shortfall = "template forbidden"
 	// templateUnsafe: Pods of it may not run on behalf of a team.
@@ -129,6 +131,8 @@ func pageOf(fallback *criticalv2.Fallback) *criticalv2.PageFallback {
 func choosePod(f *facts, fallback *criticalv2.PodTemplateFallback) choice {
 	c := choice{kind: criticalv2.FallbackKindPodTemplate, pod: *fallback}
 	switch {
+	case f.Settings.NoPods != "":
+		c.shortfall = podsForbidden
 	case !f.Settings.Templates().Allows(f.governor, f.Service.Namespace):
 		c.shortfall = templateForbidden
 	case f.TemplateTooLarge:

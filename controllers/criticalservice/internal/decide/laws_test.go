@@ -209,7 +209,7 @@ func TestNothingIsWithdrawnWhileTheServiceHasNoEndpointOfItsOwn(t *testing.T) {
 		plan, own := decide.Decide(s), ownReady(s)
 		for _, removal := range slices.Concat(plan.Release, plan.Delete) {
 			switch removal.Why {
-			case decide.WhyRecovered, decide.WhyRenewed:
+			case decide.WhyRecovered, decide.WhyRenewed, decide.WhySilent:
 				g.Expect(own).To(BeTrue())
 			case decide.WhySuperseded:
 				g.Expect(answering(s, afterwards(s)) || critical(&s).Spec.Fallback.Service != nil).To(BeTrue())

@@ -54,9 +54,9 @@ func (s *Snapshot) Needs() Needs {
 	return needs
 }
 
-// template is the PodTemplate that a policy means; none where it may not be used.
+// template is the PodTemplate that a policy means; none where it may not be used, or none may.
 func (s *Snapshot) template(policy criticalv2.Policy) types.NamespacedName {
-	if !s.Settings.Templates().Allows(policy, s.Service.Namespace) {
+	if s.Settings.NoPods != "" || !s.Settings.Templates().Allows(policy, s.Service.Namespace) {
 		return types.NamespacedName{}
 	}
 	return s.Settings.Templates().Named(policy)

@@ -85,6 +85,9 @@ const (
 	// WhyRenewed: the Service answers by itself, and the template has changed since
 	// its standby Pod was made.
 	WhyRenewed Why = "Renewed"
+	// WhySilent: the Service answers by itself, and its standby Pod, which is ready, has
+	// ceased to answer the self-test.
+	WhySilent Why = "Silent"
 )
 
 // IsEmpty reports whether the plan writes nothing.

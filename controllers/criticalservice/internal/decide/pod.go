@@ -38,6 +38,8 @@ type podFacts struct {
 	startsFor time.Duration
 	// outdated is true if the template has changed since the current Pod was made.
 	outdated bool
+	// silent is true if the current Pod answers self-tests no more.
+	silent bool
 	// overlap says what the fallback Pod of another Service would take from this one.
 	overlap string
 	// holder is the Pod that the next one must wait for; nil if there is none.
@@ -66,8 +68,12 @@ func podFactsOf(f *facts, wanted criticalv2.PodTemplateFallback) podFacts {
 	} else {
 		_, p.mismatches = render.PodPorts(f.Service, &f.Template.Template.Spec)
 	}
-	if f.current != nil && render.TemplateHash(f.Template) != f.current.Annotations[criticalv2.AnnotationTemplate] {
-		p.outdated = true
+	if f.current == nil {
+		return p
+	}
+	p.silent = f.Silent != "" && f.current.UID == f.Silent
+	p.outdated = render.TemplateHash(f.Template) != f.current.Annotations[criticalv2.AnnotationTemplate]
+	if p.outdated || p.silent {
 		p.next = p.wanted.DeepCopy()
 		p.next.Name = render.PodName(p.wanted.Name, "next")
 	}

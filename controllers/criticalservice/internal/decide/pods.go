@@ -102,21 +102,24 @@ func (c *podChanges) run(f *facts, want choice, p podFacts) {
 }
 
 // givesUp plans the end of the current Pod once its template has changed: of one that
-// cannot become ready, and of a standby while the Service answers by itself. A Pod
-// that works is not given up for one that would not be accepted, and none for a
-// template that is missing or may not be used.
+// cannot become ready, and of a standby while the Service answers by itself; of that also
+// where it has fallen silent. A Pod that works is not given up for one that would not be
+// accepted, and none for a template that is missing or may not be used. A silent one is
+// kept in an outage: it may be silent to the operator only.
 func (c *podChanges) givesUp(f *facts, want choice, p podFacts) bool {
 	why := WhyOutdated
 	switch {
-	case !p.outdated || want.shortfall != "":
+	case !p.outdated && !(p.silent && f.currentServes) || want.shortfall != "":
 		return false
 	case !f.currentServes && p.problem == "":
 		return false
 	case !f.currentServes:
 	case f.down() || len(c.remove) > 0 || len(p.mismatches) > 0 || !c.ask(f, p.next):
 		return false
-	default:
+	case p.outdated:
 		why = WhyRenewed
+	default:
+		why = WhySilent
 	}
 	c.remove = append(c.remove, Removal{Pod: f.current, Why: why})
 	return true

@@ -33,6 +33,9 @@ type Snapshot struct {
 	Standby []discoveryv1.EndpointSlice
 	// Pods are the fallback Pods made for the Service.
 	Pods []corev1.Pod
+	// Silent is the one of them that has answered self-tests, and answers on no port any
+	// more; empty if there is none.
+	Silent types.UID
 	// OtherFallbacks are the fallback Pods made for other Services of the
 	// namespace, and of responder Pods. They are endpoints of this one too where
 	// selectors overlap.
@@ -74,6 +77,8 @@ type Settings struct {
 	OperatorNamespace string
 	// NoResponder says why there can be no responder; empty where there can.
 	NoResponder string
+	// NoPods says why no Pods of PodTemplates can be run; empty where they can.
+	NoPods string
 	// PodNamePrefix begins the name of every fallback Pod.
 	PodNamePrefix string
 }

@@ -288,6 +288,9 @@ func acceptedNext(s *decide.Snapshot) {
 	s.Attempt = &decide.Attempt{Hash: render.Hash(pod), At: now}
 }
 
+// silentPod lets the fallback Pod fall silent.
+func silentPod(s *decide.Snapshot) { s.Silent = s.Pods[0].UID }
+
 // podsGone lets all fallback Pods go.
 func podsGone(s *decide.Snapshot) { s.Pods = nil }
 

@@ -411,6 +411,28 @@ func TestPodThatIsPublished(t *testing.T) {
 			snapshot(standing, slicePod(readyPod, fromOldTemplate), armed, acceptedNext),
 			"Armed/StandbyReady, delete service-watcher-shop (Renewed), recheck 10m0s",
 		},
+		"as a standby that has fallen silent, it is given up, and asks first whether its successor would be accepted": {
+			snapshot(standing, slicePod(readyPod), armed, silentPod), "Armed/StandbyReady, dry-run service-watcher-shop-next, recheck 1s",
+		},
+		"as a silent standby, it is given up once that is so": {
+			snapshot(standing, slicePod(readyPod), armed, silentPod, acceptedNext),
+			"Armed/StandbyReady, delete service-watcher-shop (Silent), recheck 10m0s",
+		},
+		"as a silent standby, it stays for a successor that is refused": {
+			snapshot(standing, slicePod(readyPod), armed, silentPod, acceptedNext, func(s *decide.Snapshot) {
+				s.Attempt.Reason, s.Attempt.Refusals = criticalv2.ReasonCreateDenied, 1
+			}),
+			"Armed/StandbyReady, recheck 1s",
+		},
+		"as a silent standby, it stays in an outage: perhaps clients hear it": {
+			snapshot(standing, slicePod(readyPod), armed, down, published, silentPod, acceptedNext), "Covered/FallbackServing",
+		},
+		"as a silent standby that is not ready, it is left to the kubelet": {
+			snapshot(standing, slicePod(), armed, silentPod, acceptedNext), "Arming/FallbackFailing",
+		},
+		"that another Pod has fallen silent does not matter": {
+			snapshot(standing, slicePod(readyPod), armed, func(s *decide.Snapshot) { s.Silent = "another" }), "Armed/StandbyReady",
+		},
 		"as a standby, it is not given up for a successor that is refused": {
 			snapshot(standing, slicePod(readyPod, fromOldTemplate), armed, acceptedNext, func(s *decide.Snapshot) {
 				s.Attempt.Reason, s.Attempt.Refusals = criticalv2.ReasonCreateDenied, 1
@@ -444,6 +466,12 @@ func TestPodThatIsPublished(t *testing.T) {
 				critical(s).Spec.Fallback.PodTemplate = &criticalv2.PodTemplateFallback{Name: "theirs", Namespace: "elsewhere"}
 			}, responder(readyPod), armed),
 			"Armed/TemplateForbidden",
+		},
+		"where the operator may run no Pods, the page stands in": {
+			snapshot(onDemand, noPods, responder(readyPod), armed), "Armed/PodsForbidden",
+		},
+		"a Pod that was made before it lost that right stays": {
+			snapshot(standing, slicePod(readyPod), armed, down, published, noPods), "Covered/PodsForbidden",
 		},
 		"a template that does not exist is stood in for by the page": {
 			snapshot(onDemand, noTemplate, responder(readyPod), armed), "Armed/TemplateNotFound",

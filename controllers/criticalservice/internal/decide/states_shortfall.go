@@ -25,6 +25,7 @@ func shortOf(d *decision, said standing) standing {
 }
 
 var shortfallReasons = map[shortfall]string{
+	podsForbidden:     criticalv2.ReasonPodsForbidden,
 	templateForbidden: criticalv2.ReasonTemplateForbidden,
 	templateUnsafe:    criticalv2.ReasonTemplateForbidden,
 	templateMissing:   criticalv2.ReasonTemplateNotFound,
@@ -38,6 +39,8 @@ func shortfallReason(d *decision) string { return shortfallReasons[d.want.shortf
 
 func shortfallMessage(d *decision) string {
 	switch d.want.shortfall {
+	case podsForbidden:
+		return d.Settings.NoPods + d.replacement()
 	case templateForbidden:
 		return fmt.Sprintf("PodTemplate %s may not be used here: take one from the operator's namespace %q or from the Service's own.",
 			d.templateName(), d.Settings.OperatorNamespace) + d.replacement()

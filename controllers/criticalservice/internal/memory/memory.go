@@ -39,6 +39,8 @@ type Memory struct {
 	// in the last one.
 	Checks      OfService[summary.Check]
 	Unconfirmed OfService[map[string]bool]
+	// Answers are the fallback Pods that have answered a self-test.
+	Answers OfService[Answer]
 	// Diagnoses are the outages whose cause is looked for.
 	Diagnoses OfService[Diagnosis]
 	// Denials are the kinds of fallback that the API server denied in this outage.
@@ -76,6 +78,21 @@ type Lookup struct {
 // LookupOf keeps of a Pod in conflict what a decision reads.
 func LookupOf(pod *corev1.Pod) Lookup {
 	return Lookup{Conflict: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID}}}
+}
+
+// Answer is of a fallback Pod that has answered a self-test on every port.
+type Answer struct {
+	Pod types.UID
+	// Fell is true since it answers on none any more.
+	Fell bool
+}
+
+// Silent is the fallback Pod of a Service that has fallen silent; empty if none has.
+func (m *Memory) Silent(service types.NamespacedName) types.UID {
+	if answer := m.Answers.Get(service); answer != nil && answer.Fell {
+		return answer.Pod
+	}
+	return ""
 }
 
 // Diagnosis is the search for the cause of one outage.
@@ -158,6 +175,7 @@ func (m *Memory) Forget(service types.NamespacedName) {
 	m.Lookups.Delete(service)
 	m.Checks.Delete(service)
 	m.Unconfirmed.Delete(service)
+	m.Answers.Delete(service)
 	m.Diagnoses.Delete(service)
 	m.Denials.Delete(service)
 	if !m.Judgements.HasNamespace(service.Namespace) {

@@ -18,14 +18,19 @@ import (
 	"github.com/critical-service/operator/internal/protection"
 )
 
+// Without are kinds that are not watched.
+type Without struct {
+	// Tenants are those who write ServiceFallbacks, and Templates are PodTemplates.
+	Tenants, Templates bool
+}
+
 // CacheByObject says what this kind needs of each watched kind in the watched
-// namespaces (none is all) and those of templates, ServiceFallbacks among them unless there
-// are no tenants, and drops the
+// namespaces (none is all) and those of templates, and drops the
 // rest: only Pods of ours, and of them, of Services, EndpointSlices and Namespaces only
 // the fields that a decision reads; of PodTemplates only that they exist, and their
 // version. What the operator holds in memory grows with
 // Services and their endpoints, and not with Pods.
-func CacheByObject(watched []string, noTenants bool, templates ...string) map[client.Object]cache.ByObject {
+func CacheByObject(watched []string, without Without, templates ...string) map[client.Object]cache.ByObject {
 	namespaces := read.Namespaces(watched)
 	withTemplates := namespaces
 	if len(namespaces) > 0 {
@@ -35,11 +40,13 @@ func CacheByObject(watched []string, noTenants bool, templates ...string) map[cl
 		&corev1.Service{}:             {Namespaces: namespaces, Transform: transform(slimService)},
 		&discoveryv1.EndpointSlice{}:  {Namespaces: namespaces, Transform: transform(slimSlice)},
 		&corev1.Pod{}:                 {Namespaces: namespaces, Label: fallbacksOnly(), Transform: transform(slimPod)},
-		templateMetadata():            {Namespaces: withTemplates, Transform: transform(slimTemplate)},
 		&corev1.Namespace{}:           {Transform: transform(slimNamespace)},
 		&criticalv2.CriticalService{}: {Transform: cache.TransformStripManagedFields()},
 	}
-	if !noTenants {
+	if !without.Templates {
+		kinds[templateMetadata()] = cache.ByObject{Namespaces: withTemplates, Transform: transform(slimTemplate)}
+	}
+	if !without.Tenants {
 		kinds[&criticalv2.ServiceFallback{}] = cache.ByObject{Namespaces: namespaces, Transform: transform(slimFallback)}
 	}
 	return kinds

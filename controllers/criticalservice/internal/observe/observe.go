@@ -146,7 +146,10 @@ func (o *Observer) ObserveWithdrawal(ctx context.Context, key types.NamespacedNa
 }
 
 func (o *Observer) snapshot(ctx context.Context, from client.Reader, key types.NamespacedName, slicesOf ...client.ListOption) (decide.Snapshot, error) {
-	snap := decide.Snapshot{Now: o.Clock.Now(), Settings: o.Settings, Attempt: o.Memory.Attempts.Get(key), Refusal: o.Memory.Refusals.Get(key)}
+	snap := decide.Snapshot{
+		Now: o.Clock.Now(), Settings: o.Settings,
+		Attempt: o.Memory.Attempts.Get(key), Refusal: o.Memory.Refusals.Get(key), Silent: o.Memory.Silent(key),
+	}
 	for _, part := range []func(context.Context, client.Reader, types.NamespacedName, *decide.Snapshot) error{
 		o.readService, o.readPolicies, o.readPods, o.readMaintenances,
 	} {
