@@ -39,7 +39,7 @@ var rules = slices.Concat(code.Rules(), []architecture.Rule{
 		In:       func(folder string) bool { return isProcess(module + folder) },
 		Forbids: func(_, imported string) bool {
 			return strings.HasPrefix(imported, module) && !isProcess(imported) &&
-				!architecture.AnyOf(module+"internal/controller", module+"internal/version")(imported)
+				!architecture.AnyOf(module+"internal/connections", module+"internal/controller", module+"internal/version")(imported)
 		},
 		Offence: architecture.Offence{Folder: "internal/operator/storageversion", Imported: module + "api/v2"},
 	},
@@ -112,9 +112,9 @@ func isContract(imported string) bool {
 }
 
 // isShared reports whether a package is one from which several programs are built, and
-// that reads or asks something.
+// that reads, asks or serves something.
 func isShared(imported string) bool {
-	return architecture.AnyOf(module+"internal/diagnosis/evidence", module+"internal/etcd", module+"internal/probe", module+"internal/version")(imported)
+	return architecture.AnyOf(module+"internal/connections", module+"internal/diagnosis/evidence", module+"internal/etcd", module+"internal/probe", module+"internal/version")(imported)
 }
 
 func TestArchitecture(t *testing.T) { code.CheckImports(t, rules) }

@@ -14,6 +14,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice"
 	"github.com/critical-service/operator/controllers/maintenance"
+	"github.com/critical-service/operator/controllers/monitoring"
 	"github.com/critical-service/operator/controllers/responder"
 )
 
@@ -21,6 +22,7 @@ import (
 type Options struct {
 	CriticalService criticalservice.Options
 	Responder       responder.Options
+	Monitoring      monitoring.Options
 }
 
 // Scheme knows every kind that a controller reads or writes, and every version
@@ -47,5 +49,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := responder.Setup(ctx, mgr, options.Responder); err != nil {
 		return err
 	}
-	return maintenance.Setup(mgr, maintenance.Options{Registry: options.Responder.Registry})
+	if err := maintenance.Setup(mgr, maintenance.Options{Registry: options.Responder.Registry}); err != nil {
+		return err
+	}
+	return monitoring.Setup(mgr, options.Monitoring)
 }

@@ -44,6 +44,8 @@ type Options struct {
 	OperatorNamespace string
 	// NoResponder says why no page can be served; empty where one can.
 	NoResponder string
+	// NoPods says why no Pods of PodTemplates can be run; empty where they can.
+	NoPods string
 	// PodNamePrefix begins the name of every fallback Pod.
 	PodNamePrefix string
 	// Namespaces are those whose Services are looked at; empty is all.
@@ -70,28 +72,33 @@ const (
 	maxEvidence = 1 << 20
 )
 
-// What this kind may do.
+// What this kind may do. What is in the role critical-service-operator-namespaces may be bound in the watched
+// namespaces only (config/components/namespaced).
 //
 // +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices,verbs=get;list;watch
 // +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices/status,verbs=patch
-// +kubebuilder:rbac:groups=mycrd.com,resources=servicefallbacks,verbs=get;list;watch
-// +kubebuilder:rbac:groups=mycrd.com,resources=servicefallbacks/status,verbs=patch
-// +kubebuilder:rbac:groups=mycrd.com,resources=maintenances,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=services;namespaces,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=podtemplates,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=mycrd.com,resources=servicefallbacks,verbs=get;list;watch,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups=mycrd.com,resources=servicefallbacks/status,verbs=patch,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups=mycrd.com,resources=maintenances,verbs=get;list;watch,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch,roleName=critical-service-operator-namespaces
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 //
 // OpenShift requires the permission to create the subresource of those who write the
 // addresses of a slice (admission plugin RestrictedEndpointsAdmission).
-// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices/restricted,verbs=create
+// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=get;list;watch;create;patch;delete,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices/restricted,verbs=create,roleName=critical-service-operator-namespaces
+//
+// What podTemplate fallbacks need besides. It is a role of its own, which may be left out.
+// +kubebuilder:rbac:groups="",resources=podtemplates,verbs=get;list;watch,roleName=critical-service-operator-pod-templates
+// +kubebuilder:rbac:groups="",resources=pods,verbs=create;patch;delete,roleName=critical-service-operator-pod-templates
 //
 // What is read to explain an outage; docs/causes.md says what each is for.
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get
-// +kubebuilder:rbac:groups=apps,resources=deployments;statefulsets;daemonsets;replicasets,verbs=list
-// +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=list
+// +kubebuilder:rbac:groups=apps,resources=deployments;statefulsets;daemonsets;replicasets,verbs=list,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=list,roleName=critical-service-operator-namespaces
 
 // Setup adds the controllers of this kind to the manager.
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
@@ -153,7 +160,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		return nil
 	}
 	tester := &selftest.Reconciler{
-		Observer: observer, Emitter: emitter, Wake: wakeStatus, Metrics: measured,
+		Observer: observer, Emitter: emitter, Wake: wakeStatus, Protect: wakeProtect, Metrics: measured,
 		Every: options.SelfTestInterval, Woken: wakeSelfTest, Dial: options.SelfTestDial,
 	}
 	if err := tester.Setup(mgr); err != nil {
@@ -186,7 +193,7 @@ func observerOf(mgr ctrl.Manager, options Options) (observe.Observer, error) {
 		Live:   live,
 		Settings: decide.Settings{
 			Template: options.Template, OperatorNamespace: options.OperatorNamespace,
-			PodNamePrefix: options.PodNamePrefix, NoResponder: options.NoResponder,
+			PodNamePrefix: options.PodNamePrefix, NoResponder: options.NoResponder, NoPods: options.NoPods,
 		},
 		Memory:     &memory.Memory{},
 		Namespaces: options.Namespaces,
@@ -216,5 +223,6 @@ func index(ctx context.Context, indexer client.FieldIndexer) error {
 
 // CacheByObject says what this kind needs of each watched kind.
 func CacheByObject(options Options) map[client.Object]cache.ByObject {
-	return observe.CacheByObject(options.Namespaces, options.NoTenants, options.Template.Namespace, options.OperatorNamespace)
+	without := observe.Without{Tenants: options.NoTenants, Templates: options.NoPods != ""}
+	return observe.CacheByObject(options.Namespaces, without, options.Template.Namespace, options.OperatorNamespace)
 }

@@ -22,11 +22,11 @@ type Reconciler struct {
 
 // The permission to scale a workload comes with a Role of its own.
 //
-// +kubebuilder:rbac:groups=mycrd.com,resources=maintenances,verbs=get;list;watch;patch;delete
-// +kubebuilder:rbac:groups=mycrd.com,resources=maintenances/status,verbs=patch
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch
-// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=get;list;watch
+// +kubebuilder:rbac:groups=mycrd.com,resources=maintenances,verbs=get;list;watch;patch;delete,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups=mycrd.com,resources=maintenances/status,verbs=patch,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch,roleName=critical-service-operator-namespaces
+// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=get;list;watch,roleName=critical-service-operator-namespaces
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 //
 // Every authenticated user may ask for himself who he is, and what he may do, unless a

@@ -86,10 +86,12 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		WatchesMetadata(&corev1.ConfigMap{}, wake.LastState(wake.ServicesWithPage(r.Cached)), builder.WithPredicates(wake.ComesOrGoes)).
 		Watches(&corev1.Namespace{}, wake.EachState(wake.ServicesOfNamespace(r.Cached)), builder.WithPredicates(wake.LabelsChanged)).
 		Watches(&criticalv2.CriticalService{}, wake.EachState(wake.ServicesOfPolicy(r.Cached)), builder.WithPredicates(wake.SpecChanged)).
-		WatchesMetadata(&corev1.PodTemplate{}, wake.EachState(wake.ServicesOfTemplate(r.Cached, r.Settings.Templates())), builder.WithPredicates(wake.ComesOrGoes)).
 		WatchesRawSource(r.Readers.Changed).
 		WatchesRawSource(r.Protect).
 		WithOptions(options)
+	if r.Settings.NoPods == "" {
+		services = services.WatchesMetadata(&corev1.PodTemplate{}, wake.EachState(wake.ServicesOfTemplate(r.Cached, r.Settings.Templates())), builder.WithPredicates(wake.ComesOrGoes))
+	}
 	if !r.NoTenants {
 		services = services.Watches(&criticalv2.ServiceFallback{}, wake.ServicesOfFallback(r.Cached), builder.WithPredicates(wake.SpecChanged))
 	}

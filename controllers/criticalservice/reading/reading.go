@@ -7,7 +7,6 @@ package reading
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,6 +42,8 @@ type Readers struct {
 	Changed   *queue.Waker
 	contents  *reader[[]page.Problem]
 	templates *reader[*corev1.PodTemplate]
+	// noPods is true where PodTemplates are not watched.
+	noPods bool
 }
 
 // New makes them. What was found in content wakes the status of CriticalServices as well:
@@ -57,6 +58,7 @@ func New(observer observe.Observer, status wake.Status) *Readers {
 		Changed:   changed,
 		contents:  newReader(observer, contents{observer}, &observer.Memory.Contents, judged),
 		templates: newReader(observer, templates{observer}, &observer.Memory.Templates, changed.Wake),
+		noPods:    observer.Settings.NoPods != "",
 	}
 }
 
@@ -72,10 +74,10 @@ func (r *Readers) Follow(snap *decide.Snapshot) {
 
 // Setup adds a controller for each kind of object to the manager.
 func (r *Readers) Setup(mgr ctrl.Manager) error {
-	return errors.Join(
-		r.contents.setup(mgr, "content", &corev1.ConfigMap{}),
-		r.templates.setup(mgr, "template", &corev1.PodTemplate{}),
-	)
+	if err := r.contents.setup(mgr, "content", &corev1.ConfigMap{}); err != nil || r.noPods {
+		return err
+	}
+	return r.templates.setup(mgr, "template", &corev1.PodTemplate{})
 }
 
 // kind is what is special about one kind of object.

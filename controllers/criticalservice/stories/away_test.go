@@ -20,6 +20,8 @@ type gate struct {
 	mu    sync.Mutex
 	open  bool
 	conns []net.Conn
+	// flows is held for reading while bytes are passed on.
+	flows sync.RWMutex
 }
 
 // newGate is a gate that is shut, and a kubeconfig of the operator that leads
@@ -71,7 +73,7 @@ func (g *gate) pass(in net.Conn) {
 	g.conns = append(g.conns, in, out)
 	for _, pair := range [][2]net.Conn{{in, out}, {out, in}} {
 		go func() {
-			_, _ = io.Copy(pair[0], pair[1]) // It ends when either side does.
+			_, _ = io.Copy(flowing{pair[0], &g.flows}, pair[1]) // It ends when either side does.
 			_ = pair[0].Close()
 		}()
 	}
@@ -90,6 +92,22 @@ func (g *gate) set(open bool) {
 	}
 	g.conns = nil
 }
+
+// flowing passes on what is written, as long as that flows.
+type flowing struct {
+	io.Writer
+	flows *sync.RWMutex
+}
+
+func (f flowing) Write(data []byte) (int, error) {
+	f.flows.RLock()
+	defer f.flows.RUnlock()
+	return f.Writer.Write(data)
+}
+
+// stall lets nothing through an open gate, and breaks no connection, until flow.
+func (g *gate) stall() { g.flows.Lock() }
+func (g *gate) flow()  { g.flows.Unlock() }
 
 // An operator without an API server waits for it, at its start and in mid-life, instead
 // of ending again and again until its kubelet lets it wait for minutes. And an API

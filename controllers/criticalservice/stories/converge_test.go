@@ -24,6 +24,19 @@ func TestTheEndIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
 	})
 }
 
+// The same stories are lived by operators that see the cluster as it was, in another order, or with gaps.
+func TestTheEndIsTheSameHoweverItIsSeen(t *testing.T) {
+	for story, live := range map[string]func(w *world, fate *testenv.Fate) string{
+		"an outage": (*world).live,
+		"standby":   func(w *world, fate *testenv.Fate) string { return w.withResponder().standBy(fate) },
+		"leaving":   func(w *world, fate *testenv.Fate) string { return w.withResponder().leave(fate) },
+	} {
+		t.Run(story, func(t *testing.T) {
+			testenv.HoweverItIsSeen(t, func(t *testing.T, fate *testenv.Fate) string { return live(fated(t, fate), fate) })
+		})
+	}
+}
+
 // fated is a world in which a write may go wrong.
 func fated(t *testing.T, fate *testenv.Fate) *world {
 	t.Helper()
@@ -38,6 +51,7 @@ func fated(t *testing.T, fate *testenv.Fate) *world {
 func (w *world) live(fate *testenv.Fate) string {
 	w.T.Helper()
 	one := w.watchThatThereIsOnlyOne()
+	w.record()
 	w.startWith(func() testenv.Program { return w.confined(standard) }, fate)
 
 	second := w.policy("b")
@@ -64,6 +78,7 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.PublishEndpoints(service)
 	w.Eventually(w.stateOf(first, service)).Should(Equal("Armed/EndpointsReady"))
 	w.Eventually(w.conditionOf(first, "Ready")).Should(Equal("True/Protected"))
+	w.atRest(fate, service)
 
 	one()
 	return w.describe(first, second)
@@ -74,10 +89,25 @@ func (w *world) live(fate *testenv.Fate) string {
 // which nothing befalls, takes its place.
 func (w *world) startWith(program func() testenv.Program, fate *testenv.Fate) {
 	w.T.Helper()
-	mortal := program()
-	mortal.Interfere = fate.Interfere
+	mortal, next := program(), program()
+	fate.Befall(&mortal)
+	fate.Follow(&next)
 	w.start(mortal)
-	fate.Succeed(w.T, func() { w.stop(); w.start(program()) })
+	fate.Succeed(w.T, func() { w.stop(); w.start(next) })
+}
+
+// atRest ends the test unless the operator has come to rest: it writes nothing when it looks at a Service once more.
+func (w *world) atRest(fate *testenv.Fate, service *corev1.Service) {
+	w.T.Helper()
+	fate.Calm()
+	// Its last writes may be those of the status; the operator may die of them.
+	for range 2 {
+		fate.AwaitSuccessor()
+		w.settle()
+	}
+	before := len(w.writes())
+	w.look(service, func() {})
+	w.Expect(w.writes()[before:]).To(BeEmpty(), "nothing is left to do, so that nothing may be written")
 }
 
 // watchThatThereIsOnlyOne watches the fallback Pods of the world; what it
@@ -85,28 +115,23 @@ func (w *world) startWith(program func() testenv.Program, fate *testenv.Fate) {
 func (w *world) watchThatThereIsOnlyOne() func() {
 	w.T.Helper()
 	ctx, cancel := context.WithCancel(w.T.Context())
-	watcher, err := w.Cluster.Client.Watch(ctx, &corev1.PodList{}, client.InNamespace(w.Namespace), client.HasLabels{criticalv2.LabelFallbackFor})
-	w.Expect(err).NotTo(HaveOccurred())
-	most := make(chan int, 1)
-	go func() {
-		live, atOnce := map[string]bool{}, 0
-		for event := range watcher.ResultChan() {
-			pod, isPod := event.Object.(*corev1.Pod)
-			if !isPod {
-				continue
-			}
-			delete(live, pod.Name)
-			if event.Type != watch.Deleted && pod.DeletionTimestamp == nil {
-				live[pod.Name] = true
-			}
-			atOnce = max(atOnce, len(live))
+	live, most := map[string]bool{}, 0
+	ended := w.follow(ctx, &corev1.PodList{}, func(event watch.Event) {
+		pod, isPod := event.Object.(*corev1.Pod)
+		if !isPod {
+			return
 		}
-		most <- atOnce
-	}()
+		delete(live, pod.Name)
+		if event.Type != watch.Deleted && pod.DeletionTimestamp == nil {
+			live[pod.Name] = true
+		}
+		most = max(most, len(live))
+	}, client.HasLabels{criticalv2.LabelFallbackFor})
 	return func() {
 		w.T.Helper()
 		cancel()
-		w.Expect(<-most).To(Equal(1), "there must never be more than one fallback at a time")
+		ended()
+		w.Expect(most).To(Equal(1), "there must never be more than one fallback at a time")
 	}
 }
 

@@ -50,6 +50,8 @@ func TestTheOperatorMayNot(t *testing.T) {
 		"permit itself to scale":           {Group: "rbac.authorization.k8s.io", Resource: "roles", Verb: "create", Namespace: "default"},
 		"delete just any Deployment":       {Group: "apps", Resource: "deployments", Verb: "delete", Namespace: "default", Name: "other"},
 		"delete just any disruption limit": {Group: "policy", Resource: "poddisruptionbudgets", Verb: "delete", Namespace: "default", Name: "other"},
+		"delete just any autoscaler":       {Group: "autoscaling", Resource: "horizontalpodautoscalers", Verb: "delete", Namespace: "default", Name: "other"},
+		"change just any autoscaler":       {Group: "autoscaling", Resource: "horizontalpodautoscalers", Verb: "patch", Namespace: "default", Name: "other"},
 		"change a definition of others":    {Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Verb: "patch", Name: "others.example.com"},
 		"make a definition":                {Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Verb: "create"},
 		"delete its definition":            {Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Verb: "delete", Name: "criticalservices.mycrd.com"},

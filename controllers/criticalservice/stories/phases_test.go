@@ -11,6 +11,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers"
 	"github.com/critical-service/operator/controllers/criticalservice"
+	"github.com/critical-service/operator/controllers/monitoring"
 	"github.com/critical-service/operator/test/testenv"
 )
 
@@ -56,7 +57,7 @@ func sideBySide(t *testing.T) *world {
 
 // program is the operator as production puts it together.
 func program(options criticalservice.Options) testenv.Program {
-	all := controllers.Options{CriticalService: options}
+	all := controllers.Options{CriticalService: options, Monitoring: monitoring.Options{Off: true, Namespace: testenv.OperatorNamespace, NoTenants: options.NoTenants}}
 	return testenv.Program{
 		Cache: controllers.CacheOptions(all),
 		Setup: func(ctx context.Context, mgr ctrl.Manager) error { return controllers.Setup(ctx, mgr, all) },

@@ -36,7 +36,7 @@ func TestARestartInMidOutageChangesNothing(t *testing.T) {
 
 // writes lists what the operator wrote, but for events.
 func (w *world) writes() []testenv.Request {
-	return w.operator.Traffic.Requests(func(r testenv.Request) bool { return r.Writes() && r.Resource() != "events" })
+	return w.current().Traffic.Requests(func(r testenv.Request) bool { return r.Writes() && r.Resource() != "events" })
 }
 
 // What happens while the operator is down is made good when it is back. No

@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/testenv"
 )
 
@@ -50,6 +51,31 @@ func isRead(r testenv.Request) bool {
 // What takes away is done only if it is right by what the API server says now:
 // the caches may be behind.
 func TestARecoveryThatIsOverEndsNoFallback(t *testing.T) {
+	endsNoFallback(t, func(w *world, service *corev1.Service) (begin, end func()) {
+		real := w.Pod("web-real", service)
+		return func() {
+				w.MakeReady(real)
+				w.PublishEndpoints(service)
+			}, func() {
+				w.MakeUnready(real)
+				w.PublishEndpoints(service)
+			}
+	})
+}
+
+func TestAnOptOutThatIsOverEndsNoFallback(t *testing.T) {
+	endsNoFallback(t, func(w *world, service *corev1.Service) (begin, end func()) {
+		annotate := func(annotations map[string]string) func() {
+			return func() { testenv.Update(w.World, service, func(s *corev1.Service) { s.Annotations = annotations }) }
+		}
+		return annotate(map[string]string{criticalv2.AnnotationCriticalService: criticalv2.OptOut}), annotate(nil)
+	})
+}
+
+// endsNoFallback lets something begin in an outage by which the fallback would go, and end before the operator has read
+// the API server.
+func endsNoFallback(t *testing.T, happens func(w *world, service *corev1.Service) (begin, end func())) {
+	t.Helper()
 	w := apart(t)
 	request := hold(isRead)
 	program := w.confined(standard)
@@ -61,14 +87,8 @@ func TestARecoveryThatIsOverEndsNoFallback(t *testing.T) {
 	w.settle()
 	before := len(w.writesOfPods())
 
-	real := w.Pod("web-real", service)
-	request.between(w, func() {
-		w.MakeReady(real)
-		w.PublishEndpoints(service)
-	}, func() {
-		w.MakeUnready(real)
-		w.PublishEndpoints(service)
-	})
+	begin, end := happens(w, service)
+	request.between(w, begin, end)
 	w.look(service, func() {})
 	w.Expect(w.writesOfPods()[before:]).To(BeEmpty())
 	w.Expect(w.fallback(service).UID).To(Equal(fallback.UID))

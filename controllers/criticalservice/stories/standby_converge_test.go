@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/testenv"
@@ -23,27 +22,25 @@ import (
 // the operator goes wrong. Every scene must be reached, the Service must be
 // answered throughout, and the end must be the same.
 func TestTheStandbyIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
-	testenv.WhicheverWriteGoesWrong(t, 15, func(t *testing.T, fate *testenv.Fate) string {
+	testenv.EachWriteGoesWrongOnce(t, 15, func(t *testing.T, fate *testenv.Fate) string {
 		return fated(t, fate).withResponder().standBy(fate)
 	})
 }
 
-// standBy lives the story of a page, and of the Pod that takes its place, under an
-// operator of its own, and describes the end. Every write for Services may go wrong;
+// beginFated starts an operator of the story's own. Every write for Services may go wrong;
 // what goes wrong in the responder's controller is for its own tests.
+func (w *world) beginFated(fate *testenv.Fate) {
+	w.T.Helper()
+	fate.Spares = isOfResponder
+	w.record()
+	w.startWith(func() testenv.Program { return w.complete() }, fate)
+}
+
+// standBy lives the story of a page, and of the Pod that takes its place, under an
+// operator of its own, and describes the end.
 func (w *world) standBy(fate *testenv.Fate) string {
 	w.T.Helper()
-	fate.Spares = func(r testenv.Request) bool {
-		switch resource, _, _ := strings.Cut(r.Resource(), "/"); resource {
-		case "endpointslices", "criticalservices":
-			return false
-		case "pods":
-			return strings.Contains(r.Path, "/responder-")
-		default:
-			return true
-		}
-	}
-	w.startWith(func() testenv.Program { return w.complete() }, fate)
+	w.beginFated(fate)
 
 	second := w.policy("b", toPage)
 	service, real := w.armed(second, "web")
@@ -83,8 +80,21 @@ func (w *world) standBy(fate *testenv.Fate) string {
 	w.Eventually(w.published(service)).Should(HaveSuffix("standby"))
 	w.Eventually(w.stateOf(first, service)).Should(Equal("Armed/StandbyReady"))
 	w.Eventually(w.conditionOf(first, "Ready")).Should(Equal("True/Protected"))
+	w.atRest(fate, service)
 	slice := w.existing(service)
 	return fmt.Sprintln(w.published(service)(), slice.Labels, slice.Annotations, len(slice.OwnerReferences)) + w.describe(first, second)
+}
+
+// isOfResponder reports whether a request is one of the responder's controller.
+func isOfResponder(r testenv.Request) bool {
+	switch resource, _, _ := strings.Cut(r.Resource(), "/"); resource {
+	case "endpointslices", "criticalservices":
+		return false
+	case "pods":
+		return strings.Contains(r.Path, "/responder-")
+	default:
+		return true
+	}
 }
 
 // existing is the standby slice of a Service.
@@ -99,33 +109,28 @@ func (w *world) existing(service *corev1.Service) *discoveryv1.EndpointSlice {
 func (w *world) watchThatItIsAnswered(service *corev1.Service) func() {
 	w.T.Helper()
 	ctx, cancel := context.WithCancel(w.T.Context())
-	watcher, err := w.Cluster.Client.Watch(ctx, &discoveryv1.EndpointSliceList{}, client.InNamespace(service.Namespace))
-	w.Expect(err).NotTo(HaveOccurred())
-	dark := make(chan []string, 1)
-	go func() {
-		known, seen, gaps := map[string]bool{}, false, []string{}
-		for event := range watcher.ResultChan() {
-			slice, isSlice := event.Object.(*discoveryv1.EndpointSlice)
-			if !isSlice {
-				continue
-			}
-			known[slice.Name] = event.Type != watch.Deleted && slice.Labels[discoveryv1.LabelServiceName] == service.Name &&
-				slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool { return ptr.Deref(e.Conditions.Ready, true) })
-			answered := false
-			for _, answers := range known {
-				answered = answered || answers
-			}
-			// The watch begins with what there is, in any order.
-			seen = seen || answered
-			if seen && !answered {
-				gaps = append(gaps, fmt.Sprintf("%s of EndpointSlice %q: %v", event.Type, slice.Name, slice.Endpoints))
-			}
+	known, seen, gaps := map[string]bool{}, false, []string{}
+	ended := w.follow(ctx, &discoveryv1.EndpointSliceList{}, func(event watch.Event) {
+		slice, isSlice := event.Object.(*discoveryv1.EndpointSlice)
+		if !isSlice {
+			return
 		}
-		dark <- gaps
-	}()
+		known[slice.Name] = event.Type != watch.Deleted && slice.Labels[discoveryv1.LabelServiceName] == service.Name &&
+			slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool { return ptr.Deref(e.Conditions.Ready, true) })
+		answered := false
+		for _, answers := range known {
+			answered = answered || answers
+		}
+		// It begins with what there is, in any order.
+		seen = seen || answered
+		if seen && !answered {
+			gaps = append(gaps, fmt.Sprintf("%s of EndpointSlice %q: %v", event.Type, slice.Name, slice.Endpoints))
+		}
+	})
 	return func() {
 		w.T.Helper()
 		cancel()
-		w.Expect(<-dark).To(BeEmpty(), "the Service must be answered throughout")
+		ended()
+		w.Expect(gaps).To(BeEmpty(), "the Service must be answered throughout")
 	}
 }

@@ -178,7 +178,7 @@ func TestWhatIsProtectedIsNeverWrittenTo(t *testing.T) {
 	w.Expect(versions()).To(Equal(before))
 
 	own := []string{
-		"/endpointslices", slicePath(w.slice(service)), published, statusPath(policy), "/" + criticalv2.ResponderName, "/pods/responder-1",
+		"/endpointslices", slicePath(w.slice(service)), published, statusPath(policy), "/" + criticalv2.ResponderName, "/pods/responder-1/status",
 	}
 	for _, r := range w.writes() {
 		w.Expect(slices.ContainsFunc(own, func(path string) bool { return strings.HasSuffix(r.Path, path) })).To(BeTrue(), r.String())

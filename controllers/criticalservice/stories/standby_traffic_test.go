@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -124,7 +123,7 @@ func TestAMassFailureCostsOneWritePerSlice(t *testing.T) {
 	const perService = 2
 	onePerSlice := And(BeNumerically(">=", perService*many), BeNumerically("<=", perService*many+many/20))
 	services, pods := make([]*corev1.Service, many), make([]*corev1.Pod, many)
-	w.eachAtOnce(many, func(i int) { services[i], pods[i] = w.up(fmt.Sprintf("web-%03d", i)) })
+	w.EachAtOnce(many, func(i int) { services[i], pods[i] = w.up(fmt.Sprintf("web-%03d", i)) })
 	w.Eventually(func() int32 { return w.statusOf(policy).Services.Total }).Should(BeEquivalentTo(many))
 	w.Eventually(w.note(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "web-199"}}, criticalv2.AnnotationPage)).ShouldNot(BeEmpty())
 	w.settle()
@@ -134,8 +133,8 @@ func TestAMassFailureCostsOneWritePerSlice(t *testing.T) {
 	w.settle()
 
 	before := len(w.requests())
-	w.eachAtOnce(many, func(i int) { w.Delete(pods[i]) })
-	w.eachAtOnce(many, func(i int) { w.PublishEndpoints(services[i]) })
+	w.EachAtOnce(many, func(i int) { w.Delete(pods[i]) })
+	w.EachAtOnce(many, func(i int) { w.PublishEndpoints(services[i]) })
 	w.Eventually(func() int32 { return w.statusOf(policy).Services.Covered }).Should(BeEquivalentTo(many))
 	w.settle()
 	asked := w.requests()[before:]
@@ -153,7 +152,7 @@ func TestAMassFailureCostsOneWritePerSlice(t *testing.T) {
 	}
 
 	before = len(w.requests())
-	w.eachAtOnce(many, func(i int) { w.recover(services[i]) })
+	w.EachAtOnce(many, func(i int) { w.recover(services[i]) })
 	w.Eventually(func() int32 { return w.statusOf(policy).Services.Armed }).Should(BeEquivalentTo(many))
 	for _, service := range services {
 		w.Eventually(w.published(service)).Should(HaveSuffix("standby"))
@@ -165,26 +164,6 @@ func TestAMassFailureCostsOneWritePerSlice(t *testing.T) {
 	w.Expect(count(asked, isRead)).To(BeZero())
 }
 
-// eachAtOnce does the same for many, a few at a time.
-func (w *world) eachAtOnce(many int, do func(i int)) {
-	w.T.Helper()
-	next := make(chan int, many)
-	for i := range many {
-		next <- i
-	}
-	close(next)
-	var wait sync.WaitGroup
-	for range 8 {
-		wait.Go(func() {
-			for i := range next {
-				do(i)
-			}
-		})
-	}
-	wait.Wait()
-	w.Expect(next).To(BeEmpty(), "one of them failed")
-}
-
 func count(requests []testenv.Request, where func(testenv.Request) bool) int {
 	n := 0
 	for _, r := range requests {
@@ -193,4 +172,32 @@ func count(requests []testenv.Request, where func(testenv.Request) bool) int {
 		}
 	}
 	return n
+}
+
+// A Service that fails costs one write that promotes its standby, one that reports it, and one event; and so it is when
+// it recovers. More would be a load where many fail at once.
+func TestAnOutageCostsTwoWritesAndAnEventEachWay(t *testing.T) {
+	w := withResponder(t)
+	w.start(w.complete())
+	policy := w.policy("shop", toPage)
+	service, real := w.armed(policy, "web")
+	w.settle()
+	isEvent := func(r testenv.Request) bool { return r.Writes() && r.Resource() == "events" }
+	costs := func(way string, change func()) {
+		writes, asked := len(w.writes()), len(w.requests())
+		change()
+		w.settle()
+		slice, status := HaveField("Resource()", "endpointslices"), HaveField("Resource()", "criticalservices/status")
+		// Where a machine is slow, a status says that the slice is being written, and another one that it is.
+		w.Expect(w.writes()[writes:]).To(Or(HaveExactElements(slice, status), HaveExactElements(slice, status, status)), way)
+		w.Eventually(func() int { return count(w.requests()[asked:], isEvent) }).Should(Equal(1), way)
+	}
+	costs("an outage begins", func() {
+		w.fail(service, real)
+		w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
+	})
+	costs("it ends", func() {
+		w.recover(service)
+		w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/StandbyReady"))
+	})
 }

@@ -20,6 +20,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers"
 	"github.com/critical-service/operator/controllers/criticalservice"
+	"github.com/critical-service/operator/controllers/monitoring"
 	"github.com/critical-service/operator/controllers/responder"
 	"github.com/critical-service/operator/test/testenv"
 )
@@ -55,6 +56,7 @@ func (w *world) complete(changes ...func(*criticalservice.Options)) testenv.Prog
 		change(&options)
 	}
 	all := controllers.Options{
+		Monitoring:      monitoring.Options{Off: true, Namespace: testenv.OperatorNamespace, NoTenants: options.NoTenants},
 		CriticalService: options,
 		Responder:       responder.Options{Image: "quay.io/critical-service/operator:test", Namespaces: options.Namespaces},
 	}

@@ -3,6 +3,7 @@ package stories_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	. "github.com/onsi/gomega"
@@ -19,20 +20,34 @@ import (
 // world is a test's own namespace and the operator that looks at it.
 type world struct {
 	*testenv.World
+	// A Fate replaces the operator while the story goes on.
+	mu       sync.Mutex
 	operator *testenv.Operator
 	running  bool
 	earlier  []*testenv.Operator
 }
 
+// current is the operator that runs, or ran last.
+func (w *world) current() *testenv.Operator {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.operator
+}
+
 // start starts an operator of the world's own.
 func (w *world) start(program testenv.Program) {
 	w.T.Helper()
-	w.operator, w.running = w.Cluster.Start(w.T, program), true
+	operator := w.Cluster.Start(w.T, program)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.operator, w.running = operator, true
 }
 
 func (w *world) stop() {
 	w.T.Helper()
 	w.operator.Stop(w.T)
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.running = false
 	w.earlier = append(w.earlier, w.operator)
 }
@@ -203,10 +218,10 @@ const quiet = 750 * time.Millisecond
 // again and has nothing left to do. What holds then, holds on.
 func (w *world) look(service *corev1.Service, change func()) {
 	w.T.Helper()
-	before := w.operator.Reconciles("service", service.Namespace, service.Name)
+	before := w.current().Reconciles("service", service.Namespace, service.Name)
 	change()
 	w.touch(service)
-	w.Eventually(func() int { return w.operator.Reconciles("service", service.Namespace, service.Name) }).
+	w.Eventually(func() int { return w.current().Reconciles("service", service.Namespace, service.Name) }).
 		Should(BeNumerically(">", before), "the change must wake the operator")
 	w.settle()
 }
@@ -222,8 +237,8 @@ func (w *world) touch(service *corev1.Service) {
 // settle waits until the operator has nothing left to do in the world.
 func (w *world) settle() {
 	w.T.Helper()
-	w.Eventually(func() time.Duration { return w.operator.Idle(w.Namespace) }).Should(BeNumerically(">", quiet))
-	w.Eventually(func() bool { return w.operator.IsDue("status", w.Namespace) }).Should(BeFalse(), "a status waits for its turn")
+	w.Eventually(func() time.Duration { return w.current().Idle(w.Namespace) }).Should(BeNumerically(">", quiet))
+	w.Eventually(func() bool { return w.current().IsDue("status", w.Namespace) }).Should(BeFalse(), "a status waits for its turn")
 }
 
 // release takes the finalizers off a Service that a test held.

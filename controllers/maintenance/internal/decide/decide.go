@@ -11,6 +11,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/controller/condition"
+	"github.com/critical-service/operator/internal/controller/recheck"
 	"github.com/critical-service/operator/internal/protection"
 )
 
@@ -230,8 +231,8 @@ func (d *decision) stall() {
 
 // recheckAt checks again at a time, unless something is to be checked before.
 func (d *decision) recheckAt(at time.Time) {
-	if wait := at.Sub(d.Now); !at.IsZero() && wait > 0 && (d.plan.RecheckAfter == 0 || wait < d.plan.RecheckAfter) {
-		d.plan.RecheckAfter = wait
+	if !at.IsZero() {
+		d.plan.RecheckAfter = recheck.Earlier(d.plan.RecheckAfter, at.Sub(d.Now))
 	}
 }
 

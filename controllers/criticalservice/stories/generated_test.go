@@ -1,0 +1,59 @@
+package stories_test
+
+import (
+	"os"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/critical-service/operator/test/crdtest"
+	"github.com/critical-service/operator/test/generated"
+	"github.com/critical-service/operator/test/testenv"
+)
+
+// generators are those of all kinds and versions, with valid objects of each.
+func generators(t *testing.T) []*crdtest.Generator {
+	t.Helper()
+	const (
+		selecting = `{apiVersion: mycrd.com/v2, kind: CriticalService, spec: {serviceSelector: {matchLabels: {a: b}}, fallback: `
+		naming    = `{apiVersion: mycrd.com/v2, kind: ServiceFallback, spec: {services: [web], fallback: `
+		planning  = `{apiVersion: mycrd.com/v2, kind: Maintenance, spec: {services: [web]`
+	)
+	fallbacks := []string{`{page: {}}}}`, `{podTemplate: {name: a}}}}`, `{podTemplate: {name: a, activation: Standby}}}}`, `{service: {name: a}}}}`}
+	of := func(kind, version string, examples ...string) *crdtest.Generator {
+		data, err := os.ReadFile(testenv.Path("config/crd/bases/mycrd.com_" + kind + ".yaml"))
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		return crdtest.NewGenerator(t, crdtest.Definition{YAML: data, Version: version}, examples...)
+	}
+	with := func(head string) (examples []string) {
+		for _, fallback := range fallbacks {
+			examples = append(examples, head+fallback)
+		}
+		return examples
+	}
+	return []*crdtest.Generator{
+		of("criticalservices", "v1", `{apiVersion: mycrd.com/v1, kind: CriticalService, spec: {matchLabels: [{key: a, value: b}]}}`),
+		of("criticalservices", "v2", with(selecting)...),
+		of("servicefallbacks", "v2", with(naming)...),
+		of("maintenances", "v2", planning+`}}`, planning+`, recurring: {schedule: "0 2 * * SUN", duration: 2h}}}`, planning+`, restore: {deployment: a, replicas: 1}}}`),
+	}
+}
+
+// An object that the API server accepts settles, and one that it refuses is refused in one sentence that names the field.
+func TestAGeneratedObjectSettlesOrIsRefused(t *testing.T) {
+	w := withResponder(t)
+	w.start(w.complete())
+	service := w.down("web", func(s *corev1.Service) { s.Labels["a"] = "b" })
+	run := generated.Run{World: w.World, Operator: w.operator, Kinds: generators(t), Prepare: func(object *unstructured.Unstructured) {
+		object.SetLabels(map[string]string{labelWorld: w.Namespace})
+		if object.GetKind() != "CriticalService" {
+			object.SetNamespace(w.Namespace)
+		}
+	}}
+
+	run.Declare()
+	w.Eventually(w.published(service)).Should(BeEmpty(), "nothing stays of objects that are gone")
+	w.gone(service)
+}
