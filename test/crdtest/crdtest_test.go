@@ -1,7 +1,9 @@
 package crdtest_test
 
 import (
+	"math/rand/v2"
 	"os"
+	"reflect"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -45,4 +47,19 @@ func TestWhatIsStoredCanBeRead(t *testing.T) {
 	t.Run("Maintenance", func(t *testing.T) {
 		crdtest.CheckDecodes[criticalv2.Maintenance](t, definition(t, "maintenances", "v2"), once, recurring, restoring)
 	})
+}
+
+func TestTheSameSeedDeclaresTheSame(t *testing.T) {
+	g := NewWithT(t)
+	generator := crdtest.NewGenerator(t, definition(t, "criticalservices", "v2"), selecting+page, selecting+backup)
+	first, second, other := rand.New(rand.NewPCG(1, 0)), rand.New(rand.NewPCG(1, 0)), rand.New(rand.NewPCG(2, 0))
+	differ := 0
+	for range 100 {
+		object := generator.Next(first)
+		g.Expect(generator.Next(second)).To(Equal(object))
+		if !reflect.DeepEqual(generator.Next(other), object) {
+			differ++
+		}
+	}
+	g.Expect(differ).To(BeNumerically(">", 90), "another seed declares other objects")
 }

@@ -1,0 +1,149 @@
+// Package generated declares objects by the schemas of their kinds, and holds an operator to what becomes of them: one
+// that the API server accepts settles, and one that it refuses is refused in one sentence that names the field.
+package generated
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/test/crdtest"
+	"github.com/critical-service/operator/test/testenv"
+)
+
+const (
+	// fewObjects are declared in every run of the tests, and more by `make generated-objects`, from another seed.
+	fewObjects = 120
+	theSeed    = 17
+	// atATime is how many objects are declared together.
+	atATime = 120
+	// rest is how long an operator does nothing where all has settled.
+	rest = time.Second
+	// patience is how long an object may take to settle: others wait for the same operator, and so do other tests.
+	patience = 5 * time.Minute
+)
+
+// Run declares objects in a world.
+type Run struct {
+	*testenv.World
+	// Kinds make the objects, in turn.
+	Kinds []*crdtest.Generator
+	// Operator is what is to report them.
+	Operator *testenv.Operator
+	// Prepare gives an object what the world needs in it.
+	Prepare func(object *unstructured.Unstructured)
+	// Made are the kinds of what the operator makes for these, for Kubernetes to delete with them, and Outlives reports
+	// whether an object is to stay. Other orphans are a defect.
+	Made     []schema.GroupVersionKind
+	Outlives func(object *metav1.PartialObjectMetadata) bool
+}
+
+// Declare declares as many objects as OBJECTS says, from the seed SEED.
+func (r *Run) Declare() {
+	r.T.Helper()
+	number, seed := testenv.Number(r.T, "OBJECTS", fewObjects), testenv.Number(r.T, "SEED", theSeed)
+	random := rand.New(rand.NewPCG(uint64(seed), 0)) //nolint:gosec // To be repeated.
+	accepted := 0
+	for first := 0; first < number; first += atATime {
+		objects := make([]*unstructured.Unstructured, min(atATime, number-first))
+		for i := range objects {
+			objects[i] = r.declared(first+i, r.Kinds[(first+i)%len(r.Kinds)].Next(random))
+		}
+		accepted += r.settled(objects)
+		r.Eventually(r.orphans).WithTimeout(patience).Should(gomega.BeEmpty())
+	}
+	r.Expect(r.Operator.Log("panic")).To(gomega.BeEmpty())
+	r.T.Logf("%d objects from seed %d: %d accepted, all of which settled, and %d refused", number, seed, accepted, number-accepted)
+}
+
+// declared is a generated object with what the world needs in it.
+func (r *Run) declared(number int, content map[string]any) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{Object: content}
+	object.SetName(r.Unique(fmt.Sprintf("o%d", number)))
+	r.Prepare(object)
+	return object
+}
+
+// settled creates objects, waits until the operator has reported each that the API server accepts and has come to rest, and
+// deletes them. It counts those.
+func (r *Run) settled(objects []*unstructured.Unstructured) int {
+	r.T.Helper()
+	isAccepted := make([]bool, len(objects))
+	r.EachAtOnce(len(objects), func(i int) {
+		declared := fmt.Sprint(objects[i].Object)
+		if err := r.Cluster.Client.Create(r.T.Context(), objects[i]); err != nil {
+			r.Expect(unreadable(err)).To(gomega.BeEmpty(), declared)
+			return
+		}
+		isAccepted[i] = true
+	})
+	r.EachAtOnce(len(objects), func(i int) {
+		if isAccepted[i] {
+			r.Eventually(r.isReported(objects[i])).WithTimeout(patience).Should(gomega.BeTrue(), "it is not reported: %v", objects[i].Object)
+			r.Expect(obscure(objects[i])).To(gomega.BeEmpty(), "%v", objects[i].Object)
+		}
+	})
+	r.Eventually(func() time.Duration { return r.Operator.Idle(r.Namespace) }).WithTimeout(patience).Should(gomega.BeNumerically(">", rest), "the operator comes to rest")
+	r.EachAtOnce(len(objects), func(i int) {
+		if isAccepted[i] {
+			r.Expect(client.IgnoreNotFound(r.Cluster.Client.Delete(r.T.Context(), objects[i]))).To(gomega.Succeed())
+			r.Eventually(func() bool { return r.Exists(objects[i]) }).Should(gomega.BeFalse(), "it stays: %v", objects[i].Object)
+		}
+	})
+	return len(objects) - len(slices.DeleteFunc(isAccepted, func(is bool) bool { return is }))
+}
+
+// isReported reports whether the status of an object is about it as it is. One that is to be deleted when it is over may be.
+func (r *Run) isReported(object *unstructured.Unstructured) func() bool {
+	_, mayEnd, _ := unstructured.NestedInt64(object.Object, "spec", "ttlSecondsAfterFinished")
+	return func() bool {
+		if !r.Exists(object) {
+			return mayEnd
+		}
+		observed, _, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
+		conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+		return observed == object.GetGeneration() && len(conditions) > 0
+	}
+}
+
+// insides are what no user should have to read.
+var insides = regexp.MustCompile(`%!|&\{|\bmap\[|interface \{\}|0x[0-9a-f]{6}|panic|nil pointer|goroutine|x-kubernetes|runtime error`)
+
+// obscure lists what the conditions of an object say that is no sentence for a user.
+func obscure(object *unstructured.Unstructured) []string {
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	var texts []string
+	for _, condition := range conditions {
+		text, _, _ := unstructured.NestedString(condition.(map[string]any), "message")
+		if text == "" || strings.Contains(text, "\n") || insides.MatchString(text) {
+			texts = append(texts, fmt.Sprint(condition))
+		}
+	}
+	return texts
+}
+
+// unreadable says what is wrong with a refusal; it is empty if nothing is.
+func unreadable(err error) string {
+	text := err.Error()
+	switch {
+	case !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err):
+		return "it is no refusal of an object: " + text
+	case !strings.Contains(text, "spec"):
+		return "it names no field: " + text
+	case strings.Contains(text, "\n"):
+		return "it is of several lines: " + text
+	case insides.MatchString(text):
+		return "it shows insides: " + text
+	}
+	return ""
+}
