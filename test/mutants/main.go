@@ -1,0 +1,116 @@
+// Command mutants seeds bugs into both operators, one after the other, and shows by which test each is caught:
+//
+//	go run ./test/mutants [NAME...]
+//
+// A bug is a patch of this folder, or of workloads/test/mutants, whose first line says what goes wrong. It fails if one
+// survives: then a test is missing. `make mutants` gives it the API server that some of the tests need.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// project is an operator with its bugs.
+type project struct {
+	// root is the folder of its module, and patches that of its bugs.
+	root, patches string
+	// suite are the packages whose tests run: those of a list run if no test of the lists before fails, which take less
+	// time.
+	suite [][]string
+}
+
+var projects = []project{
+	{".", "test/mutants", [][]string{
+		{"./internal/protection", "./controllers/criticalservice/internal/decide"},
+		{"./internal/protection/...", "./controllers/criticalservice/internal/..."},
+		{"./controllers/criticalservice/protect/...", "./controllers/criticalservice/provision/...", "./controllers/criticalservice/stories/..."},
+	}},
+	{"workloads", "workloads/test/mutants", [][]string{
+		{
+			"./controllers/appconfig/internal/decide", "./controllers/database/internal/decide", "./controllers/etcdinstance/internal/decide",
+			"./controllers/ingress/internal/decide", "./controllers/webapp/internal/decide",
+		},
+		{"./controllers/..."},
+	}},
+}
+
+func main() {
+	if err := hunts(context.Background(), os.Stdout, os.Args[1:]); err != nil {
+		fmt.Fprintf(os.Stderr, "mutants: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// hunts seeds the bugs of these names, or all.
+func hunts(ctx context.Context, w io.Writer, names []string) error {
+	var errs []error
+	known := 0
+	for _, p := range projects {
+		mutants, err := load(p.patches, names)
+		if err != nil {
+			return err
+		}
+		if known += len(mutants); len(mutants) > 0 {
+			errs = append(errs, hunt(ctx, w, p.root, p.suite, mutants))
+		}
+	}
+	if known == 0 {
+		return fmt.Errorf("there is no patch of %q", names)
+	}
+	return errors.Join(errs...)
+}
+
+// hunt seeds each bug into the module at a root, and prints what catches it.
+func hunt(ctx context.Context, w io.Writer, root string, suite [][]string, mutants []mutant) error {
+	found := 0
+	var errs []error
+	for _, m := range mutants {
+		begun := time.Now()
+		by, err := m.caughtBy(ctx, root, suite)
+		took := time.Since(begun).Round(time.Second)
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s: %w", m.name, err))
+		case by.test == "":
+			errs = append(errs, fmt.Errorf("%s survives: no test fails although: %s", m.name, m.sentence))
+		default:
+			found++
+			fmt.Fprintf(w, "%-28s caught by %s in %s after %s\n", m.name, by.test, by.pkg, took)
+		}
+	}
+	fmt.Fprintf(w, "%d of %d bugs caught\n", found, len(mutants))
+	return errors.Join(errs...)
+}
+
+// caughtBy is the test that fails with the bug, and passes without it.
+func (m mutant) caughtBy(ctx context.Context, root string, suite [][]string) (caught, error) {
+	folder, err := os.MkdirTemp("", "mutant")
+	if err != nil {
+		return caught{}, err
+	}
+	defer os.RemoveAll(folder)
+	overlay, err := m.seed(ctx, root, folder)
+	if err != nil {
+		return caught{}, err
+	}
+	for _, packages := range suite {
+		by, err := test(ctx, root, append([]string{"-overlay", overlay}, packages...)...)
+		if err != nil {
+			return caught{}, err
+		}
+		if by.test == "" {
+			continue
+		}
+		innocent, err := test(ctx, root, "-run", "^"+by.test+"$", by.pkg)
+		if err == nil && innocent.test != "" {
+			err = fmt.Errorf("%s in %s fails without it as well", by.test, by.pkg)
+		}
+		return by, err
+	}
+	return caught{}, nil
+}
