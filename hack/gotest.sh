@@ -3,8 +3,8 @@
 #
 #   hack/gotest.sh NAME 'PACKAGES' [ARGUMENTS OF go test...]
 #
-# With RERUN_FAILS=1, as in CI, a test that fails is run once more, with all its subtests, unless many
-# fail. One that then passes stands in bin/reports/NAME.flaky; .ci/run names it, and it is to be fixed all the same.
+# With RERUN_FAILS=1, as in CI, tests of hack/retries.txt that fail are run once more, if no other test fails. What came
+# of that is in bin/reports/NAME.retry.xml; .ci/run names them, and they are to be fixed all the same.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 
@@ -12,10 +12,16 @@ name=${1:?usage: hack/gotest.sh NAME PACKAGES [ARGUMENTS]} packages=${2:?which p
 shift 2
 mkdir -p "$root/bin/reports"
 rm -f "$root/bin/reports/$name".*
-again=()
-if [[ ${RERUN_FAILS:-} == 1 ]]; then
-  again=(--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-abort-on-data-race --rerun-fails-run-root-test
-    --rerun-fails-report "$root/bin/reports/$name.flaky")
-fi
-exec "$root/bin/tools/gotestsum" --format "${FORMAT:-standard-verbose}" --junitfile "$root/bin/reports/$name.xml" \
-  "${again[@]}" --packages "$packages" -- "$@"
+
+# run REPORT PACKAGES ARGUMENTS...
+run() {
+  "$root/bin/tools/gotestsum" --format "${FORMAT:-standard-verbose}" --junitfile "$root/bin/reports/$1.xml" --packages "$2" -- "${@:3}"
+}
+
+status=0
+run "$name" "$packages" "$@" || status=$?
+if ((status == 0)) || [[ ${RERUN_FAILS:-} != 1 ]]; then exit "$status"; fi
+again=$(go -C "$root" run ./hack/reports retry hack/retries.txt "bin/reports/$name.xml") || exit "$status"
+{ read -r packages && read -r tests; } <<<"$again"
+printf '\n======== once more, as hack/retries.txt allows: %s in %s\n' "$tests" "$packages"
+run "$name.retry" "$packages" -run "$tests" "$@"
