@@ -37,7 +37,7 @@ func needed(g Gomega) []string {
 	list := regexp.MustCompile(`(?m)^ +local -A package=\((.*)\)$`).FindStringSubmatch(read(g, ".ci/run"))
 	g.Expect(list).To(HaveLen(2), "the list of packages in .ci/run")
 	programs := names(regexp.MustCompile(`\[([\w-]+)\]=`), list[1])
-	g.Expect(programs).To(ContainElements("make", "psql", "chromium"))
+	g.Expect(programs).To(ContainElements("make", "psql", "shellcheck", "chromium"))
 	return slices.DeleteFunc(programs, func(program string) bool { return program == "make" })
 }
 
@@ -153,7 +153,7 @@ func TestAFailureSaysWhyAtTheEnd(t *testing.T) {
 			"1", map[string]string{"workloads.xml": fails}, why + "failed: p TestA\n0 passed, 1 failed, 0 skipped\n",
 		},
 		"one that passes when it runs again": {
-			"0", map[string]string{"workloads.xml": fails + passes},
+			"0", map[string]string{"workloads.xml": fails, "workloads.retry.xml": passes},
 			why + "flaky: p TestA failed, and passed when it ran again: to be fixed\n1 passed, 0 failed, 0 skipped\n",
 		},
 		"a package that does not compile": {
@@ -165,7 +165,7 @@ func TestAFailureSaysWhyAtTheEnd(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
 			files := junit(c.status, c.reports)
-			for _, name := range []string{"go.mod", "hack/failures/main.go", "hack/failures/junit.go", "hack/failures/excerpt.go"} {
+			for _, name := range []string{"go.mod", "hack/reports/main.go", "hack/reports/junit.go", "hack/reports/excerpt.go", "hack/reports/retries.go", "hack/reports/matrix.go"} {
 				files[name] = read(g, name)
 			}
 			output, isGreen := runCI(t, files, "workloads")

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,9 +61,42 @@ func TestTheNextReleaseNamesWhatItIsTestedWith(t *testing.T) {
 	if !strings.Contains(read(g, "CHANGELOG.md"), "] - unreleased\n") {
 		t.Skip("nothing is to be released")
 	}
-	claimed := regexp.MustCompile(`(?m)^## \[.*\] - unreleased\n\n.* tested on (\S+), and with OLM (\S+)\.$`).FindStringSubmatch(read(g, "CHANGELOG.md"))
-	g.Expect(claimed).To(HaveLen(3), "CHANGELOG.md does not say with what the next release is tested")
+	claimed := regexp.MustCompile(`(?m)^## \[.*\] - unreleased\n\n.* tested on (\S+), and with OLM (\S+) and (\S+)\.$`).FindStringSubmatch(read(g, "CHANGELOG.md"))
+	g.Expect(claimed).To(HaveLen(4), "CHANGELOG.md does not say with what the next release is tested")
 	g.Expect(modules(g, "hack/devcluster/components/kubernetes/go.mod", `k8s\.io/kubernetes`)).To(HaveExactElements("v" + claimed[1]))
 	g.Expect(modules(g, "hack/devcluster/components/olm/go.mod", `github\.com/operator-framework/operator-lifecycle-manager`)).To(
 		HaveExactElements(HavePrefix("v" + claimed[2] + ".")))
+	g.Expect(modules(g, "hack/devcluster/components/operator-controller/go.mod", `github\.com/operator-framework/operator-controller`)).To(
+		HaveExactElements(HavePrefix("v" + claimed[3] + ".")))
+}
+
+// Prometheus 3.13.1 is v0.313.1 as a module.
+func TestTheDocumentsNameThePrometheusOperatorThatIsTested(t *testing.T) {
+	g := NewWithT(t)
+	const file = "hack/devcluster/components/prometheus-operator/go.mod"
+	operator := modules(g, file, `github\.com/prometheus-operator/prometheus-operator`)
+	prometheus := regexp.MustCompile(`^v0\.(\d)(\d\d)\.(\d+)$`).FindStringSubmatch(modules(g, file, `github\.com/prometheus/prometheus`)[0])
+	g.Expect(prometheus).To(HaveLen(4))
+	minor := strings.TrimPrefix(prometheus[2], "0")
+	for _, page := range []string{"CHANGELOG.md", "docs/metrics.md"} {
+		g.Expect(read(g, page)).To(MatchRegexp(`%s and %s`, regexp.QuoteMeta(strings.TrimPrefix(operator[0], "v")),
+			regexp.QuoteMeta("Prometheus "+strings.Join([]string{prometheus[1], minor, prometheus[3]}, "."))), page)
+	}
+}
+
+// docs/versions.md is what `make versions` wrote.
+func TestTheReadmeSaysWhichVersionsOfKubernetesWereTested(t *testing.T) {
+	g := NewWithT(t)
+	var tested []string
+	for _, row := range regexp.MustCompile(`(?m)^\| ((1\.\d+)\.\d+) \|.*$`).FindAllStringSubmatch(read(g, "docs/versions.md"), -1) {
+		g.Expect(row[0]).NotTo(ContainSubstring("failed"), "a version on which a test fails is not supported")
+		module := "hack/devcluster/components/kubernetes"
+		if slices.Contains(versionsBeside(g), row[2]) {
+			module += "-" + row[2]
+		}
+		g.Expect(modules(g, module+"/go.mod", `k8s\.io/kubernetes`)).To(ConsistOf("v"+row[1]), "the row of %s is of another release", row[2])
+		tested = append(tested, row[2])
+	}
+	slices.Reverse(tested)
+	g.Expect(read(g, "README.md")).To(ContainSubstring("\n| Kubernetes | [" + strings.Join(tested, ", ") + "](docs/versions.md) | others since 1.28 (second operator: 1.31) |\n"))
 }

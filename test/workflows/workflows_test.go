@@ -107,7 +107,7 @@ func TestEveryActionIsPinnedByTheDigestOfItsCommit(t *testing.T) {
 var writers = map[string]map[string]string{
 	".github/workflows/codeql.yaml analyze":  {"contents": "read", "security-events": "write"},
 	".github/workflows/openssf.yaml analyze": {"contents": "read", "security-events": "write", "id-token": "write"},
-	".github/workflows/release.yaml publish": {"contents": "write"},
+	".github/workflows/release.yaml publish": {"contents": "write", "id-token": "write", "attestations": "write"},
 }
 
 func TestEveryJobHasTheLeastItNeeds(t *testing.T) {
@@ -256,7 +256,7 @@ func TestTheNightRunsWhatTakesTooLongForAChange(t *testing.T) {
 	for _, arguments := range nightly.run("make") {
 		run = append(run, arguments[0])
 	}
-	long := []string{"fuzz", "consumers", "test-kind"}
+	long := []string{"fuzz", "consumers", "test-kind", "faults", "generated-objects", "mutants", "release-test"}
 	for _, name := range names(target, read(g, "Makefile")) {
 		if strings.HasPrefix(name, "bench-") || name == "soak" {
 			long = append(long, name)
@@ -267,19 +267,8 @@ func TestTheNightRunsWhatTakesTooLongForAChange(t *testing.T) {
 	g.Expect(nightly.run(".ci/run")).To(ContainElement(BeEmpty()), "all phases, on a machine that has built nothing before")
 }
 
-func TestTheNightTestsEveryVersionOfKubernetes(t *testing.T) {
-	g := NewWithT(t)
-	// tested are the versions that each target is run with.
-	tested := map[string][]string{}
-	for _, arguments := range automation(g)[".github/workflows/nightly.yaml"].run("make") {
-		last := len(arguments) - 1
-		if version, isGiven := strings.CutPrefix(arguments[last], "KUBERNETES="); isGiven {
-			for _, name := range arguments[:last] {
-				tested[name] = append(tested[name], version)
-			}
-		}
-	}
-	// The newest has no version in its name: it is that of all other tests.
+// versionsBeside are those that hack/devcluster has beside the newest, which has no version in its name.
+func versionsBeside(g Gomega) []string {
 	modules, err := filepath.Glob(filepath.Join(root, "hack/devcluster/components/kubernetes-*"))
 	g.Expect(err).NotTo(HaveOccurred())
 	var versions []string
@@ -287,16 +276,27 @@ func TestTheNightTestsEveryVersionOfKubernetes(t *testing.T) {
 		_, version, _ := strings.Cut(filepath.Base(module), "-")
 		versions = append(versions, version)
 	}
-	g.Expect(tested["test"]).To(ConsistOf(versions))
-	g.Expect(tested["e2e"]).To(ConsistOf(versions))
-	for name, definition := range map[string]string{
-		"test":      "config/manifests/bases/critical-service-operator.clusterserviceversion.yaml",
-		"workloads": "workloads/config/manifests/bases/critical-service-workloads.clusterserviceversion.yaml",
-	} {
-		oldest := regexp.MustCompile(`(?m)^ {2}minKubeVersion: (\d+\.\d+)\.0$`).FindStringSubmatch(read(g, definition))
-		g.Expect(oldest).To(HaveLen(2), definition)
-		g.Expect(tested[name][0]).To(Equal(oldest[1]), "%s: the oldest version that is promised is the first that is tested", definition)
+	return versions
+}
+
+func TestTheNightTestsEveryVersionOfKubernetes(t *testing.T) {
+	g := NewWithT(t)
+	var tested []string
+	for _, arguments := range automation(g)[".github/workflows/nightly.yaml"].run("make") {
+		if version, isGiven := strings.CutPrefix(arguments[len(arguments)-1], "KUBERNETES="); isGiven {
+			g.Expect(arguments[0]).To(Equal("versions"))
+			tested = append(tested, version)
+		}
 	}
+	versions := versionsBeside(g)
+	g.Expect(tested).To(ConsistOf(versions))
+	for i, definition := range []string{
+		"config/manifests/bases/critical-service-operator.clusterserviceversion.yaml",
+		"workloads/config/manifests/bases/critical-service-workloads.clusterserviceversion.yaml",
+	} {
+		g.Expect(read(g, definition)).To(ContainSubstring("\n  minKubeVersion: "+versions[i]+".0\n"), "the oldest version that is promised is tested")
+	}
+	g.Expect(read(g, "hack/versions.sh")).To(ContainSubstring("!= "+versions[0]+" ]] || targets=(test e2e consumers)"), "the second operator is not tested on what is older")
 }
 
 func TestEveryMachineHasTheGoOfTheModule(t *testing.T) {
