@@ -33,7 +33,7 @@ func TestTheImageOfResponders(t *testing.T) {
 			containers[i].SecurityContext = restricted()
 		}
 		pod.Spec.SecurityContext = restrictedPod()
-		g.Expect(admin.Create(t.Context(), pod)).To(Succeed())
+		borrow(t, pod)
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -65,7 +65,7 @@ func TestTheImageIsAwaited(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "operator-awaited"}}
 	pod.Spec.Containers = []corev1.Container{{Name: "manager", Image: "example.com/operator:1", SecurityContext: restricted()}}
 	pod.Spec.SecurityContext = restrictedPod()
-	g.Expect(admin.Create(t.Context(), pod)).To(Succeed())
+	borrow(t, pod)
 
 	address, _, err := rest.DefaultServerUrlFor(adminConfig)
 	g.Expect(err).NotTo(HaveOccurred())

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	. "github.com/onsi/gomega"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	"github.com/spf13/pflag"
@@ -32,6 +33,7 @@ import (
 	"github.com/critical-service/operator/internal/operator"
 	"github.com/critical-service/operator/internal/operator/settings"
 	"github.com/critical-service/operator/test/process"
+	"github.com/critical-service/operator/test/testenv"
 )
 
 const operatorNamespace = "critical-service-system"
@@ -94,14 +96,17 @@ func prepare(environment *envtest.Environment, config *rest.Config) error {
 	if admin, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		return err
 	}
-	objects := []client.Object{&corev1.Namespace{}, &rbacv1.ClusterRole{}, &rbacv1.Role{}, &rbacv1.ClusterRoleBinding{}, &rbacv1.RoleBinding{}}
-	files := []string{"manager/namespace.yaml", "rbac/role.yaml", "rbac/role.yaml", "rbac/role_binding.yaml", "rbac/role_binding.yaml"}
-	for i, object := range objects {
-		if err := read(filepath.Join("../../config", files[i]), object); err != nil {
+	for _, file := range []string{
+		"manager/namespace.yaml", "rbac/role.yaml", "rbac/role_binding.yaml", "rbac/namespaces_role_binding.yaml", "rbac/pod_templates_role_binding.yaml",
+	} {
+		objects, err := testenv.ReadYAML(filepath.Join("../../config", file))
+		if err != nil {
 			return err
 		}
-		if err := admin.Create(context.Background(), object); err != nil {
-			return fmt.Errorf("%s: %w", files[i], err)
+		for _, object := range objects {
+			if err := admin.Create(context.Background(), object); err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
 		}
 	}
 	account, err := grantAsOLM()
@@ -153,4 +158,14 @@ func grantAsOLM() (name string, err error) {
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: operatorNamespace, Name: role.Name}},
 	}
 	return role.Name, errors.Join(admin.Create(context.Background(), role), admin.Create(context.Background(), binding))
+}
+
+// borrow makes an object that goes with the test, which may run again.
+func borrow(t *testing.T, object client.Object) {
+	t.Helper()
+	g := NewWithT(t)
+	g.Expect(admin.Create(t.Context(), object)).To(Succeed())
+	t.Cleanup(func() {
+		g.Expect(client.IgnoreNotFound(admin.Delete(context.WithoutCancel(t.Context()), object))).To(Succeed())
+	})
 }

@@ -3,6 +3,8 @@ package operator
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/critical-service/operator/controllers"
 	"github.com/critical-service/operator/controllers/criticalservice"
+	"github.com/critical-service/operator/controllers/monitoring"
 	"github.com/critical-service/operator/controllers/responder"
 	"github.com/critical-service/operator/internal/operator/manager"
 	"github.com/critical-service/operator/internal/operator/settings"
@@ -21,10 +24,26 @@ import (
 // diagnoseAfter leaves the first moment of an outage to the failover.
 const diagnoseAfter = time.Second
 
+// monitoringPeriod is after how long it is noticed at the latest that the Prometheus operator
+// was installed, or that an object of monitoring was changed.
+const monitoringPeriod = 2 * time.Minute
+
 // Run runs the operator with the cluster of the current kubeconfig, or the one
 // it runs in, until the context ends.
 func Run(ctx context.Context, s *settings.Settings) error {
 	options := optionsOf(s)
+	ctrl.SetLogger(s.Logger()) // For the wait until the API server answers, before the manager runs.
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("find the cluster: %w", err)
+	}
+	mayRunPods, err := askForPods(ctx, config, s.Namespaces)
+	if err != nil {
+		return err
+	}
+	if !mayRunPods {
+		options.CriticalService.NoPods = podsNotPermitted
+	}
 	return manager.Run(ctx, &s.Manager, manager.Operator{
 		Name:     "critical-service-operator",
 		Settings: s,
@@ -32,7 +51,8 @@ func Run(ctx context.Context, s *settings.Settings) error {
 		Cache:    controllers.CacheOptions(options),
 		Webhook:  policy.Options,
 		Setup: func(ctx context.Context, mgr ctrl.Manager) error {
-			return setup(ctx, mgr, s, options)
+			changed := &podsPermission{config: mgr.GetConfig(), namespaces: s.Namespaces, granted: mayRunPods, every: askEvery}
+			return errors.Join(mgr.Add(changed), setup(ctx, mgr, s, options))
 		},
 	})
 }
@@ -53,8 +73,19 @@ func optionsOf(s *settings.Settings) controllers.Options {
 		Responder: responder.Options{
 			ImagePullSecrets: s.ResponderImagePullSecrets,
 			PriorityClass:    s.ResponderPriorityClass,
+			MaxReplicas:      s.ResponderMaxReplicas,
 			Namespaces:       s.Namespaces,
 			Registry:         metrics.Registry,
+		},
+		Monitoring: monitoring.Options{
+			// Without metrics there is nothing to scrape, and the alert that no operator leads would fire.
+			Off:        s.Monitoring == "off" || s.MetricsBindAddress == "0",
+			Namespace:  s.OperatorNamespace,
+			PlainHTTP:  !s.MetricsSecure,
+			Namespaces: s.Namespaces,
+			NoTenants:  !s.Tenants,
+			Period:     monitoringPeriod,
+			Registry:   metrics.Registry,
 		},
 	}
 }
@@ -81,5 +112,6 @@ func setup(ctx context.Context, mgr ctrl.Manager, s *settings.Settings, options 
 		Namespaces:        options.CriticalService.Namespaces,
 		Template:          options.CriticalService.Template,
 		OperatorNamespace: options.CriticalService.OperatorNamespace,
+		NoPods:            options.CriticalService.NoPods,
 	})
 }

@@ -171,10 +171,7 @@ func (w *world) makeOperatorCondition() {
 		},
 	}
 	for _, object := range objects {
-		w.Expect(admin.Create(w.t.Context(), object)).To(Succeed())
-		w.t.Cleanup(func() {
-			w.Expect(client.IgnoreNotFound(admin.Delete(context.WithoutCancel(w.t.Context()), object))).To(Succeed())
-		})
+		borrow(w.t, object)
 	}
 }
 
@@ -212,7 +209,7 @@ func (w *world) eavesdrop() (config string, asked func() []string) {
 			request.SetURL(target)
 			mu.Lock()
 			defer mu.Unlock()
-			paths = append(paths, request.In.URL.Path)
+			paths = append(paths, request.In.Method+" "+request.In.URL.Path)
 		},
 	})
 	w.t.Cleanup(server.CloseClientConnections)

@@ -1,7 +1,6 @@
 package operator_test
 
 import (
-	"context"
 	"net"
 	"slices"
 	"sync"
@@ -35,10 +34,7 @@ func (w *world) installValidation() {
 	w.t.Helper()
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	w.Expect(read(validationManifest, configuration)).To(Succeed())
-	w.Expect(admin.Create(w.t.Context(), configuration)).To(Succeed())
-	w.t.Cleanup(func() {
-		w.Expect(client.IgnoreNotFound(admin.Delete(context.WithoutCancel(w.t.Context()), configuration))).To(Succeed())
-	})
+	borrow(w.t, configuration)
 }
 
 func (w *world) configuration() *admissionregistrationv1.ValidatingWebhookConfiguration {

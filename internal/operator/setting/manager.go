@@ -135,10 +135,7 @@ func ofLog(s *Manager) []Setting {
 		{
 			Flag: "log-format", Variable: "LOG_FORMAT", Preset: "json",
 			Usage: "how log lines are written", Allowed: "json or text",
-			Parse: func(text string) (err error) {
-				s.LogFormat, err = oneOf("json", "text")(text)
-				return err
-			},
+			Parse: Word(&s.LogFormat, "json", "text"),
 		},
 	}
 }

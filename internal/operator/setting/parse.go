@@ -21,6 +21,14 @@ func Switch(into *bool) func(string) error {
 	}
 }
 
+// Word reads one of some words, in small letters or capitals.
+func Word(into *string, words ...string) func(string) error {
+	return func(text string) (err error) {
+		*into, err = oneOf(words...)(text)
+		return err
+	}
+}
+
 // Image reads the reference of an image, or nothing.
 func Image(into *string) func(string) error {
 	return func(text string) (err error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -23,7 +24,7 @@ const (
 
 // own lists the settings that only the core has.
 func own(s *Settings) []setting.Setting {
-	return slices.Concat(ofProtection(s), ofTemplates(s), ofResponders(s))
+	return slices.Concat(ofProtection(s), ofTemplates(s), ofResponders(s), ofMonitoring(s))
 }
 
 func ofProtection(s *Settings) []setting.Setting {
@@ -119,5 +120,27 @@ func ofResponders(s *Settings) []setting.Setting {
 				return setting.Valid(validation.IsDNS1123Subdomain(text))
 			},
 		},
+		{
+			Flag: "responder-max-replicas", Variable: "RESPONDER_MAX_REPLICAS", Preset: "0",
+			Usage:   "up to how many Pods a responder scales with its load; 0 is that none scales",
+			Allowed: "a number from 0 to 100",
+			Parse: func(text string) error {
+				most, err := strconv.ParseInt(text, 10, 32)
+				if err == nil && (most < 0 || most > 100) {
+					err = errors.New("it is not from 0 to 100")
+				}
+				s.ResponderMaxReplicas = int32(most)
+				return err
+			},
+		},
 	}
+}
+
+func ofMonitoring(s *Settings) []setting.Setting {
+	return []setting.Setting{{
+		Flag: "monitoring", Variable: "MONITORING", Preset: "auto",
+		Usage:   "auto keeps the operator's ServiceMonitor, PodMonitor, PrometheusRule and dashboard where the Prometheus operator is; off removes them",
+		Allowed: "auto or off",
+		Parse:   setting.Word(&s.Monitoring, "auto", "off"),
+	}}
 }

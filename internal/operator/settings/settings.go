@@ -30,6 +30,10 @@ type Settings struct {
 	ResponderImagePullSecrets []string
 	// ResponderPriorityClass is the priority class of responder Pods.
 	ResponderPriorityClass string
+	// ResponderMaxReplicas is the greatest number of Pods of a responder that scales with its load; 0 if none does.
+	ResponderMaxReplicas int32
+	// Monitoring is auto or off.
+	Monitoring string
 	// SelfTestInterval is how often each standby is asked for an answer; 0 is never.
 	SelfTestInterval time.Duration
 }

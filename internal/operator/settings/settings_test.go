@@ -37,7 +37,7 @@ func TestDefaults(t *testing.T) {
 		},
 		Tenants:     true,
 		PodTemplate: "critical-service-pod-template", PodTemplateNamespace: "critical-service-system",
-		PodNamePrefix: "service-watcher", SelfTestInterval: time.Minute,
+		PodNamePrefix: "service-watcher", SelfTestInterval: time.Minute, Monitoring: "auto",
 	}))
 }
 
@@ -99,6 +99,9 @@ func TestWhereAValueComesFrom(t *testing.T) {
 			nil, map[string]string{"METRICS_CERT_DIR": "/etc/metrics"},
 			func(s *settings.Settings) string { return s.MetricsCertDir }, "/etc/metrics",
 		},
+		"monitoring can be off": {
+			nil, map[string]string{"MONITORING": "Off"}, func(s *settings.Settings) string { return s.Monitoring }, "off",
+		},
 		"or an address": {
 			nil, map[string]string{"WEBHOOK_URL": "https://[::1]:9443"},
 			func(s *settings.Settings) string { return s.WebhookURL }, "https://[::1]:9443",
@@ -138,6 +141,7 @@ func TestAValueThatIsNotAllowedStopsTheStart(t *testing.T) {
 		want        []string
 	}{
 		"an unknown level":               {nil, map[string]string{"LOG_LEVEL": "loud"}, []string{`LOG_LEVEL="loud"`, "debug, info, warn or error"}},
+		"monitoring by a Boolean":        {nil, map[string]string{"MONITORING": "false"}, []string{`MONITORING="false"`, "auto or off"}},
 		"an unknown format":              {nil, map[string]string{"LOG_FORMAT": "xml"}, []string{`LOG_FORMAT="xml"`, "json or text"}},
 		"a namespace that cannot be":     {nil, map[string]string{"NAMESPACES": "web,Shop"}, []string{"NAMESPACES=", `"Shop"`}},
 		"a comma too many":               {nil, map[string]string{"NAMESPACES": "web,,shop"}, []string{"NAMESPACES=", `""`}},

@@ -37,6 +37,8 @@ type Settings struct {
 	Namespaces []string
 	// Template is the PodTemplate of those who name none.
 	Template types.NamespacedName
+	// NoPods says why no Pods of PodTemplates can be run; empty where they can.
+	NoPods string
 	// OperatorNamespace may hold PodTemplates for every Service.
 	OperatorNamespace string
 }
@@ -60,9 +62,13 @@ func newAdviser(reader client.Reader, synced func(context.Context) error, settin
 
 // synced reports whether a cache holds what an adviser reads. It never waits: a
 // cache that is not filled must not delay a write.
-func synced(caches cache.Cache) func(context.Context) error {
+func synced(caches cache.Cache, withTemplates bool) func(context.Context) error {
+	kinds := []client.Object{&corev1.Service{}, &corev1.Namespace{}, &criticalv2.CriticalService{}}
+	if withTemplates {
+		kinds = append(kinds, templateMetadata())
+	}
 	return func(ctx context.Context) error {
-		for _, kind := range []client.Object{&corev1.Service{}, &corev1.Namespace{}, templateMetadata(), &criticalv2.CriticalService{}} {
+		for _, kind := range kinds {
 			informer, err := caches.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
 			if err != nil {
 				return err
@@ -217,6 +223,8 @@ func (a *adviser) aboutTemplate(ctx context.Context, policy criticalv2.Policy, m
 	key := templates.Named(policy)
 	forbidden := func(service corev1.Service) bool { return !templates.Allows(policy, service.Namespace) }
 	switch {
+	case a.settings.NoPods != "":
+		return []string{a.settings.NoPods + " Until then the built-in page stands in, where it can."}, nil
 	case slices.ContainsFunc(matched, forbidden):
 		return []string{fmt.Sprintf("PodTemplate %s may not be used for Services of other namespaces, for which the built-in page stands in: "+
 			"take one from the operator's namespace %q, or select Services of its namespace only.", key, a.settings.OperatorNamespace)}, nil

@@ -45,7 +45,7 @@ func ServeValidation(mgr ctrl.Manager, settings Settings) error {
 	if err != nil {
 		return err
 	}
-	advice := newAdviser(mgr.GetCache(), synced(mgr.GetCache()), settings)
+	advice := newAdviser(mgr.GetCache(), synced(mgr.GetCache(), settings.NoPods == ""), settings)
 	mgr.GetWebhookServer().Register(ValidationPath, hookOf(&validator{schema: schema, advise: advice.advise}))
 	return nil
 }
