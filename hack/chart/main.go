@@ -64,21 +64,34 @@ func run(ctx context.Context, kustomize, project, folder, version string) error 
 		return err
 	}
 	for _, extra := range extras {
-		if _, err := os.Stat(filepath.Join(config, extra.folder)); errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		objects, err := build(ctx, kustomize, filepath.Join(config, extra.folder))
-		if err != nil {
+		if err := fromFolder(ctx, kustomize, filepath.Join(config, extra.folder), extra.condition, c.add); err != nil {
 			return err
 		}
-		if err := c.add(objects, extra.condition); err != nil {
-			return fmt.Errorf("make templates of config/%s: %w", extra.folder, err)
+	}
+	for _, each := range forEachNamespace {
+		if err := fromFolder(ctx, kustomize, filepath.Join(config, each.folder), each.condition, c.addForEachNamespace); err != nil {
+			return err
 		}
 	}
 	if err := c.save(filepath.Join(folder, "templates/generated")); err != nil || version == "" {
 		return err
 	}
 	return stamp(filepath.Join(folder, "Chart.yaml"), version)
+}
+
+// fromFolder adds what kustomize builds of a folder, if the project has it.
+func fromFolder(ctx context.Context, kustomize, folder, condition string, add func([]object, string) error) error {
+	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	objects, err := build(ctx, kustomize, folder)
+	if err != nil {
+		return err
+	}
+	if err := add(objects, condition); err != nil {
+		return fmt.Errorf("make templates of %s: %w", folder, err)
+	}
+	return nil
 }
 
 // projectName is the name of a project in its PROJECT: that of its operator and its chart.

@@ -5,18 +5,42 @@ import "fmt"
 // forCertManager is the condition of what only config/certmanager has.
 const forCertManager = `eq .Values.certificates "cert-manager"`
 
-// conditions say when an object is in the chart; other kinds always are.
+// conditions say when an object is in the chart, by its kind, or kind and name; others always are.
 var conditions = map[string]string{
+	"ClusterRole critical-service-operator-pod-templates":        ".Values.podTemplates",
+	"ClusterRoleBinding critical-service-operator-pod-templates": "and .Values.podTemplates (not .Values.namespaced)",
+	"RoleBinding critical-service-operator-pod-templates":        ".Values.podTemplates",
+
+	"ClusterRoleBinding critical-service-operator-namespaces":  "not .Values.namespaced",
+	"ClusterRoleBinding critical-service-workloads-namespaces": "not .Values.namespaced",
+	"ClusterRoleBinding critical-service-workloads-ingress":    "not .Values.namespaced",
+
 	"CustomResourceDefinition": ".Values.crds.install",
 	"ResourceQuota":            ".Values.criticalPodsQuota",
-	"PodDisruptionBudget":      ".Values.podDisruptionBudget",
+	"PodDisruptionBudget":      ".Values.podDisruptionBudget.enabled",
 }
 
 // extras are folders of their own, for clusters that have what they need. A project may have them.
 var extras = []struct{ folder, condition string }{
 	{"prometheus", ".Values.monitoring.prometheus"},
 	{"grafana", ".Values.monitoring.grafana"},
+	{"admission", ".Values.admissionPolicy"},
+	{"network-policy", ".Values.networkPolicy"},
 	{"ingress", ".Values.ingress"},
+}
+
+// forEachNamespace are folders whose objects are in the chart under a condition, once for each namespace of the setting
+// NAMESPACES.
+var forEachNamespace = []struct{ folder, condition string }{
+	{"rbac/namespace", ".Values.namespaced"},
+	{"ingress/namespace", "and .Values.namespaced .Values.ingress"},
+	{"network-policy/responder", "and .Values.networkPolicy .Values.settings.NAMESPACES"},
+}
+
+// eachNamespace is how a block begins for each of them. In it values are named as everywhere else.
+var eachNamespace = []string{
+	`range $namespace := required "namespaced needs settings.NAMESPACES" .Values.settings.NAMESPACES | nospace | splitList "," | uniq | compact`,
+	"with $",
 }
 
 // leftOut are kinds that the chart does not have: Helm makes the namespace of a
@@ -30,6 +54,10 @@ func (c *chart) parametrize(o object, text *texts) error {
 	labels["app.kubernetes.io/managed-by"] = text.inline("{{ .Release.Service }}")
 	labels["helm.sh/chart"] = text.inline(c.include("chart", "."))
 	switch o.kind() {
+	case "ServiceAccount":
+		o.field("metadata")["annotations"] = text.optional("annotations", ".Values.serviceAccount.annotations")
+	case "PodDisruptionBudget":
+		o.field("spec")["maxUnavailable"] = text.block(c.include("budget", "."))
 	case "CustomResourceDefinition":
 		o.field("metadata", "annotations")["helm.sh/resource-policy"] = text.block(
 			`{{- if .Values.crds.keep }}`,
@@ -47,16 +75,21 @@ func (c *chart) include(helper, argument string) string {
 }
 
 func (c *chart) parametrizeDeployment(o object, text *texts) error {
-	o.field("spec")["replicas"] = text.inline("{{ .Values.replicas }}")
-	// The settings are read at start: other settings are other Pods.
-	o.field("spec", "template", "metadata", "annotations")["podAnnotations"] = text.block(
-		`{{- with .Values.settings }}`,
-		`checksum/settings: {{ toJson . | sha256sum }}`,
-		`{{- end }}`,
-		`{{- with .Values.podAnnotations }}`,
-		`{{- toYaml . | nindent $0 }}`,
+	spec, pod := o.field("spec"), o.field("spec", "template", "spec")
+	spec["replicas"] = text.inline("{{ .Values.replicas }}")
+	// Two Pods cannot have the same port of a node: where every node has one, the next one would never find a place.
+	spec["strategy"] = text.block(
+		`{{- if .Values.hostNetwork }}`,
+		`strategy:`,
+		`  rollingUpdate:`,
+		`    maxSurge: 0`,
+		`    maxUnavailable: 1`,
 		`{{- end }}`)
-	pod := o.field("spec", "template", "spec")
+	pod["hostNetwork"] = text.block(
+		`{{- if .Values.hostNetwork }}`,
+		`dnsPolicy: ClusterFirstWithHostNet`,
+		`hostNetwork: true`,
+		`{{- end }}`)
 	for _, key := range []string{"affinity", "nodeSelector", "tolerations", "topologySpreadConstraints"} {
 		pod[key] = text.optional(key, ".Values."+key)
 	}
@@ -71,9 +104,37 @@ func (c *chart) parametrizeDeployment(o object, text *texts) error {
 	manager["image"] = text.inline(c.include("image", "."))
 	manager["imagePullPolicy"] = text.optionalWord("imagePullPolicy", ".Values.image.pullPolicy")
 	manager["resources"] = text.optional("resources", ".Values.resources")
-	// Where the settings say that the operator listens elsewhere, the ports follow.
+	variables, _ := manager["env"].([]any)
+	manager["env"] = append(variables, text.block(
+		`{{- with .Values.extraEnv }}`,
+		`{{- toYaml . | nindent $0 }}`,
+		`{{- end }}`))
+	c.annotate(o.field("spec", "template", "metadata", "annotations"), text)
+	return c.follow(manager, text)
+}
+
+// annotate puts template text into the annotations of the Pods.
+func (c *chart) annotate(annotations map[string]any, text *texts) {
+	// The settings are read at start: other settings are other Pods.
+	annotations["podAnnotations"] = text.block(
+		`{{- with .Values.settings }}`,
+		`checksum/settings: {{ toJson . | sha256sum }}`,
+		`{{- end }}`,
+		`{{- with .Values.podAnnotations }}`,
+		`{{- toYaml . | nindent $0 }}`,
+		`{{- end }}`)
+	if _, scraped := annotations["prometheus.io/port"]; scraped {
+		annotations["prometheus.io/port"] = text.inline(`"` + c.include("port", metricsPort) + `"`)
+	}
+}
+
+// metricsPort are the arguments of the helper for the port of the metrics.
+const metricsPort = `(list . "METRICS_BIND_ADDRESS" 8443)`
+
+// follow makes the ports of a container those at which the settings say that the operator listens.
+func (c *chart) follow(manager map[string]any, text *texts) error {
 	listens := map[any]string{
-		"metrics": c.include("port", `(list . "METRICS_BIND_ADDRESS" 8443)`),
+		"metrics": c.include("port", metricsPort),
 		"probes":  c.include("port", `(list . "HEALTH_PROBE_BIND_ADDRESS" 8081)`),
 		"webhook": c.include("port", `(list . "WEBHOOK_PORT" 9443)`),
 		"api":     c.include("port", `(list . "API_PORT" 9444)`),

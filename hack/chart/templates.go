@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -37,7 +38,7 @@ func (c *chart) templates(plain, certManager []object) error {
 		if leftOut[o.kind()] {
 			continue
 		}
-		condition := conditions[o.kind()]
+		condition := cmp.Or(conditions[o.kind()], conditions[o.kind()+" "+o.name()])
 		text := &texts{}
 		if before, both := find(plain, o); both {
 			if err := c.conditional(before, o, text); err != nil {
@@ -46,7 +47,7 @@ func (c *chart) templates(plain, certManager []object) error {
 		} else {
 			condition = forCertManager
 		}
-		if err := c.write(o, condition, text); err != nil {
+		if err := c.write(o, text, when(condition)...); err != nil {
 			return err
 		}
 	}
@@ -61,21 +62,41 @@ func (c *chart) templates(plain, certManager []object) error {
 // add adds objects that are in the chart under a condition, as they are.
 func (c *chart) add(objects []object, condition string) error {
 	for _, o := range objects {
-		if err := c.write(o, condition, &texts{}); err != nil {
+		if err := c.write(o, &texts{}, slices.Concat(when(conditions[o.kind()+" "+o.name()]), when(condition))...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// write adds the template of an object to the file of its kind.
-func (c *chart) write(o object, condition string, text *texts) error {
+// addForEachNamespace adds objects that are in the chart under a condition, once for each namespace of the settings.
+func (c *chart) addForEachNamespace(objects []object, condition string) error {
+	for _, o := range objects {
+		text := &texts{}
+		o.field("metadata")["namespace"] = text.inline("{{ $namespace }}")
+		if err := c.write(o, text, slices.Concat(when(conditions[o.kind()+" "+o.name()]), when(condition), eachNamespace)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// when is how a block of a template begins that is there under a condition; without one there is no block.
+func when(condition string) []string {
+	if condition == "" {
+		return nil
+	}
+	return []string{"if " + condition}
+}
+
+// write adds the template of an object to the file of its kind, in blocks that begin so.
+func (c *chart) write(o object, text *texts, blocks ...string) error {
 	rendered, err := c.template(o, text)
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", o.kind(), o.name(), err)
 	}
-	if condition != "" {
-		rendered = "{{- if " + condition + " }}\n" + rendered + "{{- end }}\n"
+	for _, block := range slices.Backward(blocks) {
+		rendered = "{{- " + block + " }}\n" + rendered + "{{- end }}\n"
 	}
 	file := strings.ToLower(o.kind()) + ".yaml"
 	if c.files[file] == "" {

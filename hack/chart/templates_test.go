@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -109,13 +110,32 @@ metadata: {name: critical-service-example}
 spec: {template: {spec: {containers: [{name: manager, envFrom: [{secretRef: {name: secret}}, {configMapRef: {name: example-settings}}]}]}}}
 `
 
-func TestEveryChartHasItsHelpersAndItsSettings(t *testing.T) {
+// definitions are two, of which a webhook converts the second.
+const definitions = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: others.mycrd.com}
+spec: {scope: Namespaced, names: {plural: others}}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: examples.mycrd.com}
+spec: {scope: Namespaced, names: {plural: examples}, conversion: {strategy: Webhook}}
+`
+
+func TestEveryChartHasItsHelpersItsSettingsAndItsTest(t *testing.T) {
 	g := NewWithT(t)
 	c := newChart()
-	g.Expect(c.share(parsed(g, plainConfig+"---"+deployment))).To(Succeed())
-	g.Expect(c.files).To(HaveLen(2))
+	g.Expect(c.share(parsed(g, plainConfig+"---"+deployment+"---"+definitions))).To(Succeed())
+	g.Expect(c.files).To(HaveLen(3))
+	g.Expect(c.files["test.yaml"]).To(And(
+		ContainSubstring("kind: Role\n"), ContainSubstring("kind: RoleBinding\n"), ContainSubstring("resources: [examples]\n")))
 	g.Expect(c.files["_helpers.tpl"]).To(ContainSubstring(`define "critical-service-example.image"`))
 	g.Expect(c.files["settings.yaml"]).To(And(
 		ContainSubstring("name: example-settings\n"), ContainSubstring("app.kubernetes.io/name: critical-service-example\n")))
+	of := newChart()
+	g.Expect(of.share(parsed(g, plainConfig+"---"+deployment+"---"+strings.ReplaceAll(definitions, "Namespaced", "Cluster")))).To(Succeed())
+	g.Expect(of.files["test.yaml"]).To(And(ContainSubstring("kind: ClusterRole\n"), ContainSubstring("kind: ClusterRoleBinding\n")))
 	g.Expect(newChart().share(parsed(g, plainConfig))).To(MatchError(ContainSubstring("takes its environment from a ConfigMap")))
+	g.Expect(newChart().share(parsed(g, plainConfig+"---"+deployment))).To(MatchError(ContainSubstring("is converted by a webhook")))
 }

@@ -16,7 +16,7 @@ type texts struct {
 
 var (
 	inlineMark = regexp.MustCompile(`TEMPLATE-INLINE-(\d+)-`)
-	blockMark  = regexp.MustCompile(`^( *)[^ -].*: TEMPLATE-BLOCK-(\d+)-$`)
+	blockMark  = regexp.MustCompile(`^( *)(?:[^ -].*:|-) TEMPLATE-BLOCK-(\d+)-$`)
 	// indentation is $ and a number of spaces beyond those of the block.
 	indentation = regexp.MustCompile(`\$(\d+)`)
 )
@@ -27,8 +27,8 @@ func (t *texts) inline(text string) string {
 	return fmt.Sprintf("TEMPLATE-INLINE-%d-", len(t.inlines)-1)
 }
 
-// block is the mark of lines that replace a field, its key included. In them $2
-// is the number of spaces before the key, and two more.
+// block is the mark of lines that replace a field, its key included, or an item of a
+// list. In them $2 is the number of spaces before the key, and two more.
 func (t *texts) block(lines ...string) string {
 	t.blocks = append(t.blocks, lines)
 	return fmt.Sprintf("TEMPLATE-BLOCK-%d-", len(t.blocks)-1)

@@ -142,32 +142,62 @@ func (w *world) defined() {
 	}).Should(Succeed())
 }
 
-// operate runs the operator, with the permissions of the chart, until the API
+// operate runs the operator until the API
 // server has the authorities to trust, which are returned.
 func (w *world) operate() (definition, validation []byte) {
+	w.t.Helper()
+	operator := w.start()
+	operator.until(func(g Gomega) {
+		definition, validation = w.trusted()
+		g.Expect(definition).NotTo(BeEmpty())
+		g.Expect(validation).NotTo(BeEmpty())
+	})
+	operator.stop()
+	return definition, validation
+}
+
+// process is a running operator.
+type process struct {
+	*world
+	command *exec.Cmd
+	log     *strings.Builder
+	ended   chan error
+}
+
+// start runs the operator, with the permissions of the chart.
+func (w *world) start(settings ...string) *process {
 	w.t.Helper()
 	w.defined()
 	var log strings.Builder
 	operator := exec.CommandContext(w.t.Context(), os.Args[0])
 	operator.Env = append(os.Environ(), asOperator+"=", "KUBECONFIG="+operatorKubeconfig, "POD_NAMESPACE="+namespace, "WEBHOOK_PORT="+freePort(w),
 		"METRICS_BIND_ADDRESS=0", "HEALTH_PROBE_BIND_ADDRESS=0", "WEBHOOK_CERT_DIR="+w.t.TempDir())
+	operator.Env = append(operator.Env, settings...)
 	operator.Stderr = &log
 	w.Expect(operator.Start()).To(Succeed())
 	ended := make(chan error, 1)
 	go func() { ended <- operator.Wait() }()
-	w.Eventually(func(g Gomega) {
+	return &process{world: w, command: operator, log: &log, ended: ended}
+}
+
+// until waits for something, while the operator runs.
+func (p *process) until(holds func(g Gomega)) {
+	p.t.Helper()
+	p.Eventually(func(g Gomega) {
 		select {
-		case err := <-ended:
-			StopTrying("the operator has ended").Wrap(err).Attach("log", log.String()).Now()
+		case err := <-p.ended:
+			StopTrying("the operator has ended").Wrap(err).Attach("log", p.log.String()).Now()
 		default:
 		}
-		definition, validation = w.trusted()
-		g.Expect(definition).NotTo(BeEmpty())
-		g.Expect(validation).NotTo(BeEmpty())
+		holds(g)
 	}).Should(Succeed())
-	w.Expect(operator.Process.Signal(syscall.SIGTERM)).To(Succeed())
-	w.Eventually(ended).Should(Receive(Succeed()), "%s", &log)
-	return definition, validation
+}
+
+// stop ends the operator.
+func (p *process) stop() {
+	p.t.Helper()
+	p.Expect(p.command.Process.Signal(syscall.SIGTERM)).To(Succeed())
+	p.Eventually(p.ended).Should(Receive(Succeed()), "%s", p.log)
 }
 
 // trusted is whom the API server trusts to convert and to validate.

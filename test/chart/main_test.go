@@ -16,7 +16,10 @@ import (
 	"github.com/spf13/pflag"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,9 +41,9 @@ var (
 	// admin may do everything, and adminConfig reaches the API server as admin does.
 	admin       client.Client
 	adminConfig *rest.Config
-	// kubeconfig is a file with the permissions of admin, and operatorKubeconfig
-	// one with those that the chart gives the operator.
-	kubeconfig, operatorKubeconfig string
+	// kubeconfig is a file with the permissions of admin, and operatorKubeconfig and
+	// secondKubeconfig those with what the charts give the operators.
+	kubeconfig, operatorKubeconfig, secondKubeconfig string
 )
 
 func TestMain(m *testing.M) {
@@ -91,7 +94,7 @@ func runTests(m *testing.M) int {
 
 func prepare(environment *envtest.Environment, config *rest.Config, folder string) error {
 	scheme := runtime.NewScheme()
-	known := runtime.NewSchemeBuilder(corev1.AddToScheme, appsv1.AddToScheme, rbacv1.AddToScheme,
+	known := runtime.NewSchemeBuilder(corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, rbacv1.AddToScheme, authorizationv1.AddToScheme, discoveryv1.AddToScheme,
 		admissionregistrationv1.AddToScheme, apiextensionsv1.AddToScheme, criticalv2.AddToScheme)
 	err := known.AddToScheme(scheme)
 	if err != nil {
@@ -107,12 +110,11 @@ func prepare(environment *envtest.Environment, config *rest.Config, folder strin
 	}
 	kubeconfig = filepath.Join(folder, "admin")
 	operatorKubeconfig = filepath.Join(folder, "operator")
+	secondKubeconfig = filepath.Join(folder, "second")
 	users := map[string]envtest.User{
-		kubeconfig: {Name: "admin", Groups: []string{"system:masters"}},
-		operatorKubeconfig: {
-			Name:   "system:serviceaccount:" + namespace + ":critical-service-operator",
-			Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace},
-		},
+		kubeconfig:         {Name: "admin", Groups: []string{"system:masters"}},
+		operatorKubeconfig: projects[0].account(),
+		secondKubeconfig:   projects[1].account(),
 	}
 	for path, user := range users {
 		added, err := environment.AddUser(user, &rest.Config{})
@@ -128,4 +130,12 @@ func prepare(environment *envtest.Environment, config *rest.Config, folder strin
 		}
 	}
 	return nil
+}
+
+// account is the operator as the API server knows it.
+func (p project) account() envtest.User {
+	return envtest.User{
+		Name:   "system:serviceaccount:" + p.namespace + ":" + p.name,
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + p.namespace},
+	}
 }

@@ -68,7 +68,7 @@ func rendered(t *testing.T, values ...string) map[string]*unstructured.Unstructu
 
 func (p project) rendered(t *testing.T, values ...string) map[string]*unstructured.Unstructured {
 	t.Helper()
-	arguments := []string{"template", p.name, p.chart(), "--namespace", p.namespace}
+	arguments := []string{"template", p.name, p.chart(), "--namespace", p.namespace, "--skip-tests"}
 	for _, value := range values {
 		arguments = append(arguments, "--set-json", value)
 	}
@@ -109,7 +109,9 @@ func TestTheChartInstallsWhatKustomizeInstalls(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		project project
 		folders []string
-		values  []string
+		// components are those of config/components that a kustomization names beside config/default, instead of folders.
+		components []string
+		values     []string
 	}{
 		"config/default":     {project: projects[0], folders: []string{"config/default"}},
 		"config/certmanager": {project: projects[0], folders: []string{"config/certmanager"}, values: []string{`certificates="cert-manager"`}},
@@ -118,8 +120,47 @@ func TestTheChartInstallsWhatKustomizeInstalls(t *testing.T) {
 			folders: []string{"config/default", "config/prometheus", "config/grafana"},
 			values:  []string{`monitoring={"prometheus":true,"grafana":true}`},
 		},
+		"config/default without what podTemplate fallbacks need": {
+			project: projects[0], components: []string{"without-pod-templates"}, values: []string{`podTemplates=false`},
+		},
+		"config/default with the policies": {
+			project: projects[0], folders: []string{"config/default", "config/admission"}, values: []string{`admissionPolicy=true`},
+		},
+		"config/default with the NetworkPolicy": {
+			project: projects[0], folders: []string{"config/default", "config/network-policy"}, values: []string{`networkPolicy=true`},
+		},
+		"the component ha": {
+			project: projects[0], components: []string{"ha"},
+			values: []string{`replicas=3`, `topologySpreadConstraints=` + spread(t, "DoNotSchedule", "ScheduleAnyway")},
+		},
+		"the component monitoring": {
+			project: projects[0], components: []string{"monitoring"}, values: []string{`monitoring={"prometheus":true,"grafana":true}`},
+		},
+		"the component network-policy": {
+			project: projects[0], components: []string{"network-policy"}, values: []string{`networkPolicy=true`},
+		},
+		"the component cert-manager": {
+			project: projects[0], components: []string{"cert-manager"}, values: []string{`certificates="cert-manager"`},
+		},
+		"the component openshift": {
+			project: projects[0], components: []string{"openshift"}, values: []string{`podAnnotations={"openshift.io/required-scc":"restricted-v2"}`},
+		},
+		"several components at once": {
+			project: projects[0], components: []string{"cert-manager", "ha", "monitoring", "network-policy", "openshift", "without-pod-templates"},
+			values: []string{
+				`certificates="cert-manager"`, `replicas=3`, `topologySpreadConstraints=` + spread(t, "DoNotSchedule", "ScheduleAnyway"),
+				`monitoring={"prometheus":true,"grafana":true}`, `networkPolicy=true`, `podAnnotations={"openshift.io/required-scc":"restricted-v2"}`,
+				`podTemplates=false`,
+			},
+		},
 		"workloads/config/default":     {project: projects[1], folders: []string{"config/default"}},
 		"workloads/config/certmanager": {project: projects[1], folders: []string{"config/certmanager"}, values: []string{`certificates="cert-manager"`}},
+		"workloads/config/default with the policies": {
+			project: projects[1], folders: []string{"config/default", "config/admission"}, values: []string{`admissionPolicy=true`},
+		},
+		"workloads/config/default with the NetworkPolicy": {
+			project: projects[1], folders: []string{"config/default", "config/network-policy"}, values: []string{`networkPolicy=true`},
+		},
 		"workloads/config/default with what Prometheus takes": {
 			project: projects[1],
 			folders: []string{"config/default", "config/prometheus"},
@@ -131,6 +172,9 @@ func TestTheChartInstallsWhatKustomizeInstalls(t *testing.T) {
 			wanted := map[string]*unstructured.Unstructured{}
 			for _, folder := range test.folders {
 				maps.Copy(wanted, built(t, filepath.Join(test.project.folder, folder)))
+			}
+			if test.components != nil {
+				wanted = composed(t, test.components...)
 			}
 			found := test.project.rendered(t, append(test.values, `image.tag="dev"`)...)
 			g.Expect(wanted).To(HaveKey("Namespace " + test.project.namespace))
@@ -150,6 +194,47 @@ func TestTheChartInstallsWhatKustomizeInstalls(t *testing.T) {
 			g.Expect(found).To(BeEmpty(), "the chart has more than %v", test.folders)
 		})
 	}
+}
+
+// The settings are a generated ConfigMap in one, and one of the chart in the other, so that only roles are compared.
+func TestTheChartBindsInNamespacesWhatKustomizeBinds(t *testing.T) {
+	settings := `settings={"NAMESPACES":"shop"}`
+	for folder, test := range map[string]struct {
+		project project
+		values  []string
+	}{
+		"test/chart/testdata/namespaced":                       {projects[0], []string{settings}},
+		"test/chart/testdata/namespaced-without-pod-templates": {projects[0], []string{settings, `podTemplates=false`}},
+		"test/chart/testdata/namespaced-workloads":             {projects[1], []string{settings, `ingress=true`}},
+	} {
+		t.Run(folder, func(t *testing.T) {
+			g := NewWithT(t)
+			wanted, found := built(t, folder), test.project.rendered(t, append(test.values, `namespaced=true`)...)
+			for _, all := range []map[string]*unstructured.Unstructured{wanted, found} {
+				maps.DeleteFunc(all, func(_ string, object *unstructured.Unstructured) bool {
+					withoutLabels(object, "app.kubernetes.io/managed-by", "helm.sh/chart")
+					return !strings.Contains(object.GetKind(), "Role")
+				})
+			}
+			g.Expect(found).To(BeComparableTo(wanted))
+			g.Expect(found).To(HaveKeyWithValue("RoleBinding "+test.project.name+"-namespaces", HaveField("GetNamespace()", "shop")))
+			g.Expect(found).NotTo(HaveKey("ClusterRoleBinding " + test.project.name + "-namespaces"))
+		})
+	}
+}
+
+func TestEachNamespaceOfTheSettingsHasItsBindingsAndItsNetworkPolicy(t *testing.T) {
+	g := NewWithT(t)
+	output, err := tool(t, "helm", "template", release, chart, "--set-json", `namespaced=true`, "--set-json", `networkPolicy=true`,
+		"--set-json", `settings={"NAMESPACES":"shop, checkout,,shop"}`)
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, name := range []string{"critical-service-operator-namespaces", "critical-service-operator-pod-templates", "critical-service-responder"} {
+		for _, in := range []string{"shop", "checkout"} {
+			g.Expect(strings.Count(output, "name: "+name+"\n  namespace: "+in+"\n")).To(Equal(1), "%s in %s", name, in)
+		}
+	}
+	_, err = tool(t, "helm", "template", release, chart, "--set-json", `namespaced=true`)
+	g.Expect(err).To(MatchError(ContainSubstring("namespaced needs settings.NAMESPACES")))
 }
 
 func withoutLabels(object *unstructured.Unstructured, names ...string) {
@@ -186,9 +271,15 @@ func TestHelmFindsNothingToSayAboutTheChart(t *testing.T) {
 // inDeployment is the JSON of a field of the one rendered Deployment.
 func inDeployment(t *testing.T, objects map[string]*unstructured.Unstructured, path ...string) string {
 	t.Helper()
+	return inOnly(t, objects, "Deployment", path...)
+}
+
+// inOnly is the JSON of a field of the one rendered object of a kind.
+func inOnly(t *testing.T, objects map[string]*unstructured.Unstructured, kind string, path ...string) string {
+	t.Helper()
 	var at any
 	for key, object := range objects {
-		if strings.HasPrefix(key, "Deployment ") {
+		if strings.HasPrefix(key, kind+" ") {
 			at = object.Object
 		}
 	}
@@ -205,7 +296,8 @@ func inDeployment(t *testing.T, objects map[string]*unstructured.Unstructured, p
 
 func TestAValueOfTheChartDecides(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("0a", 32)
-	architectures := `"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"kubernetes.io/arch","operator":"In","values":["amd64","arm64"]}]}]}}`
+	architectures := `"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"kubernetes.io/arch","operator":"In","values":["amd64","arm64","ppc64le","s390x"]}]}]}}`
+	apart := `"podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"podAffinityTerm":{"labelSelector":{"matchLabels":{"app.kubernetes.io/component":"manager","app.kubernetes.io/name":"critical-service-operator"}},"topologyKey":"kubernetes.io/hostname"},"weight":100}]}`
 	pod := func(path ...string) []string { return append([]string{"spec", "template", "spec"}, path...) }
 	for sentence, test := range map[string]struct {
 		values []string
@@ -229,8 +321,8 @@ func TestAValueOfTheChartDecides(t *testing.T) {
 		"resources":                    {[]string{`resources={"limits":{"memory":"1Gi"}}`}, pod("containers", "resources", "limits"), `{"memory":"1Gi"}`},
 		"a node selector":              {[]string{`nodeSelector={"a/b":"true"}`}, pod("nodeSelector"), `{"a/b":"true","kubernetes.io/os":"linux"}`},
 		"tolerations":                  {[]string{`tolerations=[{"operator":"Exists"}]`}, pod("tolerations"), `[{"operator":"Exists"}]`},
-		"an affinity":                  {[]string{`affinity={"podAffinity":{}}`}, pod("affinity"), `{` + architectures + `,"podAffinity":{}}`},
-		"other architectures":          {[]string{`affinity={"nodeAffinity":null}`}, pod("affinity"), `null`},
+		"an affinity":                  {[]string{`affinity={"podAffinity":{}}`}, pod("affinity"), `{` + architectures + `,"podAffinity":{},` + apart + `}`},
+		"other architectures":          {[]string{`affinity={"nodeAffinity":null}`}, pod("affinity"), `{` + apart + `}`},
 		"no spread":                    {[]string{`topologySpreadConstraints=[]`}, pod("topologySpreadConstraints"), `null`},
 		"another priority class":       {[]string{`priorityClassName="mine"`}, pod("priorityClassName"), `"mine"`},
 		"no priority class":            {[]string{`priorityClassName=""`}, pod("priorityClassName"), `null`},
@@ -246,7 +338,8 @@ func TestAValueOfTheChartDecides(t *testing.T) {
 
 func TestWhatTheChartMayLeaveOut(t *testing.T) {
 	g := NewWithT(t)
-	found := rendered(t, `crds.install=false`, `criticalPodsQuota=false`, `podDisruptionBudget=false`)
+	found := rendered(t, `crds.install=false`, `criticalPodsQuota=false`, `podDisruptionBudget.enabled=false`, `podTemplates=false`)
+	g.Expect(found).NotTo(HaveKey(ContainSubstring("pod-templates")))
 	g.Expect(found).NotTo(HaveKey(HavePrefix("CustomResourceDefinition")))
 	g.Expect(found).NotTo(HaveKey(HavePrefix("ResourceQuota")))
 	g.Expect(found).NotTo(HaveKey(HavePrefix("PodDisruptionBudget")))
@@ -305,7 +398,7 @@ func TestTheSchemaRefuses(t *testing.T) {
 		`pullSecrets=["registry"]`:                   "/pullSecrets/0",
 		`replicas="two"`:                             "/replicas",
 		`replica=2`:                                  "replica",
-		`podDisruptionBudget={"maxUnavailable":0}`:   "/podDisruptionBudget",
+		`podDisruptionBudget=false`:                  "/podDisruptionBudget",
 		`crds={"install":"no"}`:                      "/crds/install",
 	} {
 		t.Run(value, func(t *testing.T) {
