@@ -23,12 +23,14 @@ LABEL org.opencontainers.image.title="critical-service-operator" \
 # A number, because the kubelet cannot tell of a name that it is not root.
 USER 65532:65532
 ENTRYPOINT ["/manager"]
+COPY LICENSE /licenses/
 
 # Before the stages that need a registry: some builders go through all stages up to their target.
 FROM base AS prebuilt
 ARG TARGETARCH
 COPY bin/linux-${TARGETARCH}/manager /manager
 COPY bin/linux-${TARGETARCH}/responder /responder
+COPY bin/linux-${TARGETARCH}/THIRD_PARTY_LICENSES /licenses/
 
 FROM --platform=${BUILDPLATFORM} ${GO_IMAGE} AS build
 WORKDIR /src
@@ -39,7 +41,10 @@ COPY main.go ./
 COPY api api
 COPY cmd/responder cmd/responder
 COPY config/crd config/crd
+COPY config/grafana config/grafana
+COPY config/prometheus config/prometheus
 COPY controllers controllers
+COPY hack/licenses hack/licenses
 COPY internal internal
 ARG TARGETOS
 ARG TARGETARCH
@@ -51,7 +56,9 @@ RUN export CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} && \
       -X github.com/critical-service/operator/internal/version.Commit=${COMMIT}" && \
     go build -trimpath -buildvcs=false -ldflags "$ldflags" -o /manager . && \
     go build -trimpath -buildvcs=false -ldflags "$ldflags" -o /responder ./cmd/responder
+RUN go run ./hack/licenses -os ${TARGETOS} -arch ${TARGETARCH} /THIRD_PARTY_LICENSES . ./cmd/responder
 
 FROM base
 COPY --from=build /manager /manager
 COPY --from=build /responder /responder
+COPY --from=build /THIRD_PARTY_LICENSES /licenses/

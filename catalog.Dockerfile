@@ -3,9 +3,11 @@
 #
 #   docker build -f catalog.Dockerfile -t quay.io/critical-service/operator-catalog:v1.0.0 .
 ARG OPM_IMAGE=quay.io/operator-framework/opm:latest
+# The image for the machine that builds, where that is another one: buildah takes one reference for one image.
+ARG OPM_BUILDER=${OPM_IMAGE}
 
 # The cache is the same for every architecture, so it is made by the one that builds.
-FROM --platform=${BUILDPLATFORM} ${OPM_IMAGE} AS builder
+FROM --platform=${BUILDPLATFORM} ${OPM_BUILDER} AS builder
 COPY catalog /configs
 RUN ["/bin/opm", "serve", "/configs", "--cache-dir=/tmp/cache", "--cache-only"]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes what is published of the kubectl plugin, in dist/: an archive for every system, with the license and what kubectl
+# Makes what is published of the kubectl plugin, in dist/: an archive for every system, with the licences and what kubectl
 # completes with, and the manifest for krew (critsvc.yaml), which names each by checksum. See docs/plugin.md.
 #
 #   hack/plugin.sh vX.Y.Z [COMMIT]
@@ -20,7 +20,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p dist
 # Without the folder it was compiled in, a binary is the same wherever it is compiled.
 export GOFLAGS="${GOFLAGS:-} -trimpath" SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}"
-go build -o "$work/archive" ./hack/archive
+go build -o "$work/" ./hack/archive ./hack/licenses
 cp config/krew/critsvc.yaml "$work/critsvc.yaml"
 sed -i.orig -e "s/{{version}}/$version/g" -e '/^# hack\/plugin.sh puts/d' "$work/critsvc.yaml"
 
@@ -30,7 +30,9 @@ for system in "${systems[@]}"; do
   if [[ $os == windows ]]; then program+=.exe packed=kubectl-critsvc_$system.zip files=(LICENSE); fi
   echo "dist/$packed"
   make --no-print-directory plugin PLUGIN_OS="$os" ARCH="$arch" PLUGIN="$work/$system/$program" VERSION="$version" COMMIT="$commit" > /dev/null
-  "$work/archive" "dist/$packed" "$work/$system/$program" "${files[@]}"
+  "$work/licenses" -os "$os" -arch "$arch" "$work/THIRD_PARTY_LICENSES" ./cmd/kubectl-critsvc
+  "$work/archive" "dist/$packed" "$work/$system/$program" "${files[@]}" "$work/THIRD_PARTY_LICENSES"
+  hack/sbom.sh "$version" "$work/$system/$program" "dist/kubectl-critsvc_$system.cdx.json"
   sum=$(sha256sum "dist/$packed" | cut -d ' ' -f 1)
   sed -i.orig -e "s/{{sha256 $system}}/$sum/" "$work/critsvc.yaml"
 done

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Publishes what hack/release.sh has made in dist/: the images, then the page of the release with its files. It needs
-# a login to the registry (docker login quay.io) and gh with a token (GH_TOKEN). It can be repeated: what is published
+# Publishes what hack/release.sh has made in dist/: the images, the charts, the signatures of both, then the page of the release
+# with its files. It needs a login to the registry (docker login quay.io) and gh with a token (GH_TOKEN). Who signs is who
+# cosign finds: in a workflow that is the workflow, else it asks for a login in the browser. It can be repeated: what is published
 # already stays, and a version that is published with another content is refused. See docs/maintainers/release.md.
 #
 #   hack/publish.sh vX.Y.Z
@@ -91,12 +92,18 @@ page() {
   [[ $version != *-* ]] || kind=(--prerelease)
   awk -v heading="## [$number]" '/^## / {on = index($0, heading) == 1; next} on' CHANGELOG.md |
     gh release create "$version" --verify-tag --title "$version" --notes-file - "${kind[@]}" dist/install.yaml dist/install-workloads.yaml \
-      dist/critical-service-{operator,workloads}-"$number".tgz dist/kubectl-critsvc_* dist/critsvc.yaml dist/images.txt dist/SHA256SUMS
+      dist/critical-service-{operator,workloads}-"$number".tgz dist/kubectl-critsvc_* dist/critsvc.yaml dist/sbom/* dist/images.txt dist/provenance.json dist/SHA256SUMS dist/SHA256SUMS.sigstore.json
 }
 
 check
 # In the order of the file: the catalog, which names the others, is the last.
 mapfile -t images < dist/images.txt
 for line in "${images[@]}"; do image "$line"; done
-# A release of the catalog alone has no page.
+# A release of the catalog alone has no charts, and no page.
+if [[ -e dist/install.yaml ]]; then
+  for chart in dist/critical-service-{operator,workloads}-"${version#v}".tgz; do
+    hack/push-chart.sh "$chart" quay.io/critical-service
+  done
+fi
+hack/sign.sh "$version" quay.io/critical-service
 [[ ! -e dist/install.yaml ]] || page

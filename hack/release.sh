@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes everything that is published of a version of both operators, in dist/: the images for every architecture, the
-# bundles that name them by digest, the catalog, dist/install.yaml and dist/install-workloads.yaml, the Helm charts, and
-# checksums. It publishes nothing; at its end it says what a person does next. See docs/maintainers/release.md.
+# bundles that name them by digest, the catalog, dist/install.yaml and dist/install-workloads.yaml, the Helm charts,
+# SBOMs, and checksums. It publishes nothing; at its end it says what a person does next. See docs/maintainers/release.md.
 #
 #   hack/release.sh vX.Y.Z
 #   hack/release.sh vX.Y.Z-WORD catalog    only the image of catalog/ as it is, when a channel has changed since
@@ -19,7 +19,7 @@ readonly number=${version#v}
 # The folders of the projects; that of the root is empty.
 readonly projects=('' workloads)
 readonly published=quay.io/critical-service
-readonly architectures=(amd64 arm64)
+readonly architectures=(amd64 arm64 ppc64le s390x)
 readonly tools=${TOOLS:-$PWD/bin/tools}
 tool=${CONTAINER_TOOL:-$(hack/container-tool.sh)}
 readonly tool
@@ -105,14 +105,15 @@ set_flags() {
 }
 
 # image NAME ARG... builds and pushes an image for every architecture, as one index, and takes it into dist/images.
-# In the arguments, @ARCH@ stands for the architecture.
+# In the arguments, @ARCH@ stands for the architecture, and @OPM_IMAGE@ for the image of opm for it.
 image() {
-  local name=$1 arch reference=$registry/critical-service/$1:$version members=()
+  local name=$1 arch reference=$registry/critical-service/$1:$version members=() arguments
   shift
   say "$name:$version"
   for arch in "${architectures[@]}"; do
-    "$tool" build --quiet --platform "linux/$arch" --tag "$reference-$arch" "${build_flags[@]}" \
-      "${@//@ARCH@/$arch}" > /dev/null
+    arguments=("${@//@ARCH@/$arch}")
+    [[ $* != *@OPM_IMAGE@* ]] || arguments=("${arguments[@]//@OPM_IMAGE@/$(opm "$arch")}")
+    "$tool" build --quiet --platform "linux/$arch" --tag "$reference-$arch" "${build_flags[@]}" "${arguments[@]}" > /dev/null
     "$tool" push --quiet "${push_flags[@]}" "$reference-$arch" > /dev/null
     "$tool" rmi --force "$reference-$arch" > /dev/null
     members+=(--manifest "$reference-$arch")
@@ -124,13 +125,16 @@ image() {
   echo "$published/$name:$version@${digest[$name]}" | tee -a dist/images.txt
 }
 
+# opm ARCH is opm's image for an architecture.
+opm() { echo "${OPM_IMAGE%@*}@$("$tools/crane" digest --platform "linux/$1" "$OPM_IMAGE")"; }
+
 # catalog_image builds the image of dist/catalog.
 catalog_image() {
   "$tools/opm" validate dist/catalog
   mkdir "$work/context"
   cp -R dist/catalog catalog.Dockerfile "$work/context"
   image operator-catalog --file "$work/context/catalog.Dockerfile" --build-arg VERSION="$version" \
-    --build-arg OPM_IMAGE="$OPM_IMAGE" "$work/context"
+    --build-arg OPM_IMAGE=@OPM_IMAGE@ --build-arg OPM_BUILDER="$(opm "$(go env GOARCH)")" "$work/context"
 }
 
 # operator DIR makes what is published of a project: its images, its bundle, its version in dist/catalog, its install in
@@ -141,7 +145,7 @@ operator() {
   name=${repository##*/}
   image "$name" --file "$project/Dockerfile" --target prebuilt --build-arg BASE=scratch \
     --build-arg VERSION="$version" --build-arg COMMIT="$commit" .
-  image "$name-scorecard" --file test/scorecard/Dockerfile "bin${1:+/$1}/linux-@ARCH@"
+  image "$name-scorecard" --file test/scorecard/Dockerfile --build-arg VERSION="$version" --build-arg COMMIT="$commit" "bin${1:+/$1}/linux-@ARCH@"
 
   TOOLS=$tools USE_IMAGE_DIGESTS=true hack/bundle.sh --project "$project" --version "$number" \
     --image "$repository@${digest[$name]}" --scorecard-image "$repository-scorecard@${digest[$name-scorecard]}" --output "$bundle"
@@ -152,6 +156,32 @@ operator() {
   say "$package: the install in one file, and the Helm chart"
   hack/render.sh "$repository:$version" "$project" > "dist/install${1:+-$1}.yaml"
   hack/chart.sh "$number" "$project" > /dev/null
+}
+
+# provenance writes dist/provenance.json: from which commit, with which base, and by whom everything was made (SLSA 1.0).
+provenance() {
+  local source=https://github.com/critical-service/operator builder invocation=''
+  builder=$source/blob/$commit/hack/release.sh
+  if [[ ${GITHUB_ACTIONS:-} ]]; then
+    builder=$GITHUB_SERVER_URL/$GITHUB_WORKFLOW_REF
+    invocation=$GITHUB_SERVER_URL/$GITHUB_REPOSITORY/actions/runs/$GITHUB_RUN_ID/attempts/$GITHUB_RUN_ATTEMPT
+  fi
+  cat > dist/provenance.json <<JSON
+{
+  "buildDefinition": {
+    "buildType": "$source/blob/main/docs/maintainers/release.md#making-a-release",
+    "externalParameters": {"version": "$version", "only": "$only"},
+    "resolvedDependencies": [
+      {"uri": "git+$source@refs/tags/$version", "digest": {"gitCommit": "$commit"}},
+      {"uri": "oci://${OPM_IMAGE%@*}", "digest": {"sha256": "${OPM_IMAGE##*@sha256:}"}}
+    ]
+  },
+  "runDetails": {
+    "builder": {"id": "$builder"},
+    "metadata": {"invocationId": "$invocation"}
+  }
+}
+JSON
 }
 
 # checksums writes dist/SHA256SUMS.
@@ -195,16 +225,17 @@ mkdir -p dist/images
 if [[ $only == catalog ]]; then
   cp -R catalog dist/catalog
   catalog_image
+  provenance
   checksums
   say "dist/ has the catalog. Nothing is published yet. What you do now:"
   echo "  make publish VERSION=$version"
   exit
 fi
 
-say "Binaries"
+say "Binaries, and what is in them"
 for arch in "${architectures[@]}"; do
-  make --no-print-directory binaries scorecard-binary ARCH="$arch" VERSION="$version" COMMIT="$commit"
-  make --no-print-directory --directory=workloads binaries scorecard-binary ARCH="$arch" VERSION="$version" COMMIT="$commit"
+  make --no-print-directory sbom ARCH="$arch" VERSION="$version" COMMIT="$commit"
+  make --no-print-directory --directory=workloads sbom ARCH="$arch" VERSION="$version" COMMIT="$commit"
 done
 
 cp -R catalog dist/catalog
@@ -214,5 +245,6 @@ catalog_image
 say "The kubectl plugin"
 hack/plugin.sh "$version" "$commit"
 
+provenance
 checksums
 next

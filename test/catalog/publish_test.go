@@ -40,6 +40,14 @@ export) tar --create --directory latest configs ;;
 esac
 `
 
+const pushChartStub = `#!/bin/sh
+echo "push-chart $*" >> log
+`
+
+const signStub = `#!/bin/sh
+echo "sign $*" >> log
+`
+
 const ghStub = `#!/bin/sh
 echo "gh $*" >> log
 [ "$2" = create ] || exit 1
@@ -54,7 +62,7 @@ func publish(t *testing.T, dist, registry map[string]string, pushed string, argu
 	script, err := os.ReadFile("../../hack/publish.sh")
 	g.Expect(err).NotTo(HaveOccurred())
 	files := map[string]string{
-		"hack/publish.sh": string(script), "tools/crane": craneStub, "path/gh": ghStub, "registry/any": "",
+		"hack/publish.sh": string(script), "tools/crane": craneStub, "path/gh": ghStub, "hack/push-chart.sh": pushChartStub, "hack/sign.sh": signStub, "registry/any": "",
 		"CHANGELOG.md": "# Changelog\n\n## [Unreleased]\n- not yet\n\n## [1.1.0] - 2026-12-01\n- new\n\n## [1.0.0]\n- old\n",
 	}
 	sums := ""
@@ -64,6 +72,7 @@ func publish(t *testing.T, dist, registry map[string]string, pushed string, argu
 	}
 	if len(dist) > 0 {
 		files["dist/kubectl-critsvc_linux_amd64.tar.gz"] = "plugin"
+		files["dist/sbom/manager.cdx.json"] = "{}"
 		if _, isGiven := dist["SHA256SUMS"]; !isGiven {
 			files["dist/SHA256SUMS"] = sums
 		}
@@ -118,8 +127,14 @@ func withVersions(versions ...string) string {
 	return text
 }
 
+const (
+	operatorChart  = "push-chart dist/critical-service-operator-1.1.0.tgz quay.io/critical-service"
+	workloadsChart = "push-chart dist/critical-service-workloads-1.1.0.tgz quay.io/critical-service"
+	signatures     = "sign v1.1.0 quay.io/critical-service"
+)
+
 const page = "gh release create v1.1.0 --verify-tag --title v1.1.0 --notes-file - dist/install.yaml dist/install-workloads.yaml " +
-	"dist/critical-service-operator-1.1.0.tgz dist/critical-service-workloads-1.1.0.tgz dist/kubectl-critsvc_linux_amd64.tar.gz dist/critsvc.yaml dist/images.txt dist/SHA256SUMS"
+	"dist/critical-service-operator-1.1.0.tgz dist/critical-service-workloads-1.1.0.tgz dist/kubectl-critsvc_linux_amd64.tar.gz dist/critsvc.yaml dist/sbom/manager.cdx.json dist/images.txt dist/provenance.json dist/SHA256SUMS dist/SHA256SUMS.sigstore.json"
 
 func TestAReleaseIsPublished(t *testing.T) {
 	g := NewWithT(t)
@@ -128,6 +143,7 @@ func TestAReleaseIsPublished(t *testing.T) {
 		"crane push dist/images/operator " + operatorImage,
 		"crane push dist/images/operator-catalog " + latestImage,
 		"crane push dist/images/operator-catalog " + catalogImage,
+		operatorChart, workloadsChart, signatures,
 		"gh release view v1.1.0",
 		page, "notes: - new", "notes:",
 	}))
@@ -138,14 +154,14 @@ func TestAReleaseThatWasInterruptedGoesOn(t *testing.T) {
 	_, ran := publish(t, released(), map[string]string{operatorImage: digest}, digest, "v1.1.0")
 	g.Expect(ran).To(HaveExactElements(
 		"crane push dist/images/operator-catalog "+latestImage, "crane push dist/images/operator-catalog "+catalogImage,
-		"gh release view v1.1.0", page, "notes: - new", "notes:"))
+		operatorChart, workloadsChart, signatures, "gh release view v1.1.0", page, "notes: - new", "notes:"))
 }
 
 func TestTheCatalogAloneIsPublishedWithoutAPage(t *testing.T) {
 	g := NewWithT(t)
 	image := "quay.io/critical-service/operator-catalog:v1.1.0-stable"
 	_, ran := publish(t, map[string]string{"images.txt": image + "@" + digest + "\n"}, nil, digest, "v1.1.0-stable")
-	g.Expect(ran).To(Equal([]string{"crane push dist/images/operator-catalog " + latestImage, "crane push dist/images/operator-catalog " + image}))
+	g.Expect(ran).To(Equal([]string{"crane push dist/images/operator-catalog " + latestImage, "crane push dist/images/operator-catalog " + image, "sign v1.1.0-stable quay.io/critical-service"}))
 }
 
 func TestTheLatestCatalogLosesNoVersion(t *testing.T) {
