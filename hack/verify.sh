@@ -43,4 +43,5 @@ if ! diff --unified --recursive --new-file --exclude=bin "$copy/tree" "$copy/reg
 fi
 # Pictures of pages differ by the fonts of a machine, so that they are not taken again.
 go run ./hack/pictures -verify
+hack/crdify.sh
 echo "Everything that is generated is up to date."
