@@ -1,11 +1,18 @@
 #!/usr/bin/env bash
 # The end-to-end tests with the operator installed from its catalog by OLM, on the devcluster, which has
-# a registry under the images' real names. Arguments go to `go test`, for example
-# `hack/e2e-olm.sh -run TestABundleIsTriedAndJudged`.
+# a registry under the images' real names. With --v1 first, those with OLM v1. Other arguments go to `go test`,
+# for example `hack/e2e-olm.sh -run TestABundleIsTriedAndJudged`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=hack/cluster.sh
 source hack/cluster.sh
+
+# What differs by the version of OLM. The tests of v1 need both: they remove what earlier ones of v0 have left.
+olm=(olm) report=e2e-olm tests=(-skip '^TestOLMv1')
+if [[ ${1:-} == --v1 ]]; then
+  shift
+  olm=(olm olmv1) report=e2e-olm-v1 tests=(-run '^TestOLMv1')
+fi
 
 # The version of bundle/, and the one before it. There is no release before the first one: it is this
 # code, as it was when CriticalServices were still stored as v1.
@@ -38,11 +45,16 @@ YAML
   rm "$bundle/kustomization.yaml"
 }
 
-# deliver_second_package builds the workloads operator, its bundle and its scorecard tests.
+# deliver_second_package builds the workloads operator and its bundle.
 deliver_second_package() {
   make --no-print-directory --directory=workloads binaries scorecard-binary ARCH="$arch" VERSION="v$current"
   deliver "$registry/workloads:v$current" --file workloads/Dockerfile --target prebuilt --build-arg BASE=scratch .
   deliver "$registry/workloads-bundle:v$current" --file workloads/bundle.Dockerfile workloads
+}
+
+# deliver_scorecards builds the tests by which operator-sdk judges the bundles, and what they run.
+deliver_scorecards() {
+  deliver "$registry/operator-scorecard:v$current" --file test/scorecard/Dockerfile "bin/linux-$arch"
   deliver "$registry/workloads-scorecard:v$current" --file test/scorecard/Dockerfile "bin/workloads/linux-$arch"
   deliver_databases
 }
@@ -62,8 +74,8 @@ make --no-print-directory bundle-validate
 make --no-print-directory --directory=workloads bundle-validate
 
 use_cluster
-say "Installing OLM"
-bin/devcluster olm up
+say "Installing ${olm[*]}"
+for each in "${olm[@]}"; do bin/devcluster "$each" up; done
 # OLM must not meet an operator that was installed by other means.
 for project in workloads .; do
   hack/render.sh "$registry/operator:dev" "$project" | "$kubectl" delete --ignore-not-found --wait -f - >/dev/null
@@ -76,11 +88,11 @@ deliver_operator "$previous"
 deliver_operator "$current"
 DEMO_IMG=$registry/demo:e2e-olm
 deliver "$DEMO_IMG" --file test/workload/Dockerfile "bin/linux-$arch"
-deliver "$registry/operator-scorecard:v$current" --file test/scorecard/Dockerfile "bin/linux-$arch"
 make_previous
 deliver "$registry/operator-bundle:v$previous" --file "$work/v$previous/bundle.Dockerfile" "$work/v$previous"
 deliver "$registry/operator-bundle:v$current" --file bundle.Dockerfile .
 deliver_second_package
+[[ $report == e2e-olm-v1 ]] || deliver_scorecards
 deliver_catalog "$previous" "$work/v$previous"
 deliver_catalog "$current" "$work/v$previous" bundle
 
@@ -89,4 +101,4 @@ export DEMO_IMG OLM_PREVIOUS=$previous OLM_CURRENT=$current
 # The tests run the commands of docs/install.md.
 PATH=$(dirname "$kubectl"):$PATH
 export OLM_DEVCLUSTER=$PWD/bin/devcluster OLM_SDK=$PWD/bin/tools/operator-sdk
-hack/gotest.sh e2e-olm ./test/olm/... -tags e2e -count=1 -timeout 30m "$@"
+hack/gotest.sh "$report" ./test/olm/... -tags e2e -count=1 -timeout 30m "${tests[@]}" "$@"

@@ -125,7 +125,7 @@ down() {
     "$kubectl" delete "$teams" --all --all-namespaces
     "$kubectl" delete criticalservices --all
     wait_for_none endpointslices --selector endpointslice.kubernetes.io/managed-by=critical-service-operator.mycrd.com
-    wait_for_none deployments,poddisruptionbudgets,configmaps --field-selector metadata.name=critical-service-responder
+    wait_for_none deployments,poddisruptionbudgets,horizontalpodautoscalers,configmaps --field-selector metadata.name=critical-service-responder
     wait_for_none pods --selector mycrd.com/fallback-for
   fi
   say "operator-sdk cleanup $package"

@@ -35,6 +35,6 @@ func TestNothingIsInstalledWithoutApproval(t *testing.T) {
 	})
 	w.stage("the documented uninstall leaves nothing", func() {
 		w.uninstall()
-		w.leavesNothing()
+		w.leavesNothing(w.sweepUp)
 	})
 }

@@ -58,7 +58,7 @@ func TestABundleIsTriedAndJudged(t *testing.T) {
 		w.Eventually(w.gone(customResources())).Should(BeTrue())
 		shop.closes()
 		forgetScorecard()
-		w.leavesNothing()
+		w.leavesNothing(w.sweepUp)
 	})
 }
 

@@ -115,7 +115,7 @@ func TestTheCatalogInstallsAndUpgrades(t *testing.T) {
 		storefront.closes()
 		team.closes()
 		moved.closes()
-		w.leavesNothing()
+		w.leavesNothing(w.sweepUp)
 	})
 }
 

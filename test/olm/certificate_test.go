@@ -42,7 +42,7 @@ func (w *world) certificateInUse(fits ...func(g Gomega, used *x509.Certificate))
 		g.Expect(asked.Service.Namespace + "/" + asked.Service.Name).To(Equal(w.operator + "/" + webhookService))
 		g.Expect(asked.CABundle).To(Equal(secret.Data[authorityKey]), "the authority that the API server trusts")
 
-		used = w.served(g, secret.Data[authorityKey])
+		used = w.served(g, webhookService, secret.Data[authorityKey])
 		block, _ := pem.Decode(secret.Data[corev1.TLSCertKey])
 		g.Expect(block).NotTo(BeNil())
 		g.Expect(used.Raw).To(Equal(block.Bytes), "the certificate that the operator serves")
@@ -53,15 +53,15 @@ func (w *world) certificateInUse(fits ...func(g Gomega, used *x509.Certificate))
 	return used
 }
 
-// served is the certificate that the operator shows to who trusts an authority, as the API server does.
-func (w *world) served(g Gomega, authority []byte) *x509.Certificate {
+// served is the certificate that the operator shows behind a Service to who trusts an authority, as the API server does.
+func (w *world) served(g Gomega, name string, authority []byte) *x509.Certificate {
 	var service corev1.Service
-	g.Expect(w.Get(w.ctx, keyOf(w.operator, webhookService), &service)).To(Succeed())
+	g.Expect(w.Get(w.ctx, keyOf(w.operator, name), &service)).To(Succeed())
 	trusted := x509.NewCertPool()
 	g.Expect(trusted.AppendCertsFromPEM(authority)).To(BeTrue())
 	dialer := &tls.Dialer{
 		NetDialer: &net.Dialer{Timeout: 5 * time.Second},
-		Config:    &tls.Config{RootCAs: trusted, ServerName: webhookService + "." + w.operator + ".svc", MinVersion: tls.VersionTLS12},
+		Config:    &tls.Config{RootCAs: trusted, ServerName: name + "." + w.operator + ".svc", MinVersion: tls.VersionTLS12},
 	}
 	connection, err := dialer.DialContext(w.ctx, "tcp", net.JoinHostPort(service.Spec.ClusterIP, "443"))
 	g.Expect(err).NotTo(HaveOccurred())

@@ -12,6 +12,7 @@
 //	install_test.go       what OLM makes of it: versions, approval, the operator's Pods
 //	service_test.go       a Service, and what can be expected of it
 //	maintenance_test.go   a Maintenance that owes an application its replicas
+//	extension_test.go     what OLM v1 makes of it
 //	watch_test.go         requests at a fixed rate, and who answered them
 //	condition_test.go     every value that the Upgradeable condition takes
 //	certificate_test.go   the certificate that OLM makes, and that the operator serves

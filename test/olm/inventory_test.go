@@ -62,9 +62,9 @@ func (w *world) inventory(g Gomega) map[thing]bool {
 	return found
 }
 
-// leavesNothing waits until nothing is in the cluster that was not there before the operator. What OLM creates again while it
-// catches up is deleted as the guide says.
-func (w *world) leavesNothing() {
+// leavesNothing waits until nothing is in the cluster that was not there before the operator. It removes again what OLM v0
+// creates once more while it catches up, as the guide says.
+func (w *world) leavesNothing(removeAgain func()) {
 	w.t.Helper()
 	w.Eventually(func(g Gomega) []string {
 		var more []string
@@ -76,7 +76,7 @@ func (w *world) leavesNothing() {
 		slices.Sort(more)
 		if len(more) > 0 {
 			w.t.Logf("still there: %s", more)
-			w.sweepUp()
+			removeAgain()
 		}
 		return more
 	}).Should(BeEmpty(), "what the operator leaves in the cluster")

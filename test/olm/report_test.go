@@ -28,7 +28,7 @@ func (w *world) reportFailure() {
 	}
 	// A failure while reporting must not hide the failure that is reported.
 	g := NewGomega(func(message string, _ ...int) { w.t.Log(message) })
-	for _, part := range []func(Gomega) string{w.managerText, w.definitionText, w.policiesText, w.podsText, w.eventsText, w.logs} {
+	for _, part := range []func(Gomega) string{w.managerText, w.extensionsText, w.definitionText, w.policiesText, w.podsText, w.eventsText, w.logs} {
 		w.t.Log(part(g))
 	}
 	w.t.Logf("What has failed, once more, as where output is cut its end is kept:\n%s", w.failure)

@@ -32,14 +32,7 @@ func TestTheCatalogInstallsTheSecondPackageAloneAndThenTheFirst(t *testing.T) {
 		w.Expect(w.gone(customResources())()).To(BeTrue(), "the first package is not installed")
 	})
 	w.stage("what is written in one version is read in the other, with the certificate of OLM", func() {
-		first := workload("v1", "AppConfig", w.shops, "shop")
-		first.Object["spec"] = map[string]any{"appName": "shop", "config": map[string]any{"LOG_LEVEL": "debug"}}
-		w.Eventually(func() error { return w.Create(w.ctx, first.DeepCopy()) }).Should(Succeed())
-		second := workload("v2", "AppConfig", w.shops, "shop")
-		w.Expect(w.Get(w.ctx, client.ObjectKeyFromObject(first), second)).To(Succeed())
-		settings, _, err := unstructured.NestedStringMap(second.Object, "spec", "configuration", "settings")
-		w.Expect(err).NotTo(HaveOccurred())
-		w.Expect(settings).To(Equal(map[string]string{"LOG_LEVEL": "debug"}))
+		w.convertsAppConfigs()
 	})
 	w.stage("a Database runs, and says what to install", func() {
 		w.Expect(w.Create(w.ctx, orders)).To(Succeed())
@@ -92,4 +85,17 @@ func (w *world) says(object *unstructured.Unstructured, condition, status, words
 			HaveKeyWithValue("type", condition), HaveKeyWithValue("status", status), HaveKeyWithValue("message", ContainSubstring(words)),
 		)))
 	}).Should(Succeed(), "condition %s of %s %s", condition, object.GetKind(), object.GetName())
+}
+
+// convertsAppConfigs writes an AppConfig in one version, and reads it in the other.
+func (w *world) convertsAppConfigs() {
+	w.t.Helper()
+	first := workload("v1", "AppConfig", w.shops, "shop")
+	first.Object["spec"] = map[string]any{"appName": "shop", "config": map[string]any{"LOG_LEVEL": "debug"}}
+	w.Eventually(func() error { return w.Create(w.ctx, first.DeepCopy()) }).Should(Succeed())
+	second := workload("v2", "AppConfig", w.shops, "shop")
+	w.Expect(w.Get(w.ctx, client.ObjectKeyFromObject(first), second)).To(Succeed())
+	settings, _, err := unstructured.NestedStringMap(second.Object, "spec", "configuration", "settings")
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(settings).To(Equal(map[string]string{"LOG_LEVEL": "debug"}))
 }

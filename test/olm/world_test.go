@@ -125,12 +125,14 @@ func (w *world) gone(object client.Object) func() bool {
 	return func() bool { return apierrors.IsNotFound(w.Get(w.ctx, client.ObjectKeyFromObject(object), object)) }
 }
 
-// remove deletes an object, if it is there, and waits until it is gone.
+// remove deletes an object, if it is there, until it is gone: OLM creates some again while it catches up.
 func (w *world) remove(object client.Object, limit time.Duration) {
 	w.t.Helper()
-	w.Expect(client.IgnoreNotFound(w.Delete(w.ctx, object))).To(Succeed())
 	name := object.GetName()
-	w.Eventually(w.gone(object)).WithTimeout(limit).Should(BeTrue(), "%T %s is gone", object, name)
+	w.Eventually(func(g Gomega) bool {
+		g.Expect(client.IgnoreNotFound(w.Delete(w.ctx, object))).To(Succeed())
+		return w.gone(object)()
+	}).WithTimeout(limit).Should(BeTrue(), "%T %s is gone", object, name)
 }
 
 // customResources is the definition of CriticalServices.
@@ -144,6 +146,8 @@ const (
 	approvalHome = "olm-approval"
 	bundleHome   = "critical-service-trial" // That of hack/run-bundle.sh.
 	secondHome   = "olm-workloads"
+	// That of OLM v1.
+	extensionHome = "olm-extension"
 )
 
 // shopsOf is the namespace of the Services of a story.
@@ -159,7 +163,8 @@ func (w *world) sweep() {
 	if err := w.DeleteAllOf(w.ctx, everything); err != nil && !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) {
 		w.t.Logf("CriticalServices are deleted with their definition, as they cannot be deleted one by one: %v", err)
 	}
-	homes := []string{catalogHome, approvalHome, bundleHome, secondHome}
+	w.sweepV1()
+	homes := []string{catalogHome, approvalHome, bundleHome, secondHome, extensionHome}
 	for _, home := range homes {
 		for _, kind := range []client.Object{
 			&v1alpha1.Subscription{}, &v1alpha1.ClusterServiceVersion{}, &v1alpha1.InstallPlan{},
