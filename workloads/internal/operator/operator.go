@@ -70,6 +70,7 @@ var Webhook = webhook.Options{
 // it runs in, until the context ends.
 func Run(ctx context.Context, s *settings.Settings) error {
 	options := optionsOf(s)
+	ctrl.SetLogger(s.Logger()) // For the wait until the API server answers, before the manager runs.
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the cluster: %w", err)

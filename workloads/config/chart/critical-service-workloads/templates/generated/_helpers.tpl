@@ -25,3 +25,23 @@
 {{ $port }}
 {{- end -}}
 {{- end }}
+
+{{/*
+How many replicas must stay, or may be evicted. A budget that allows no eviction would stop every drain: Kubernetes
+rounds a share up.
+*/}}
+{{- define "critical-service-workloads.budget" -}}
+{{- $replicas := int .Values.replicas -}}
+{{- with .Values.podDisruptionBudget -}}
+{{- if .minAvailable -}}
+{{- $share := toString .minAvailable -}}
+{{- $kept := hasSuffix "%" $share | ternary (div (mul (trimSuffix "%" $share) $replicas | add 99) 100) (int64 $share) -}}
+{{- if and (gt $replicas 0) (ge $kept (int64 $replicas)) -}}
+{{- printf "podDisruptionBudget.minAvailable is %s of %d replicas, so that none could be evicted and every drain would stop: lower it, or raise replicas" $share $replicas | fail -}}
+{{- end -}}
+minAvailable: {{ .minAvailable }}
+{{- else -}}
+maxUnavailable: {{ .maxUnavailable | default 1 }}
+{{- end -}}
+{{- end -}}
+{{- end }}
