@@ -6,6 +6,7 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/critical-service/operator/internal/operator/check"
 	"github.com/critical-service/operator/internal/operator/manager"
 	"github.com/critical-service/operator/workloads/internal/operator"
 	"github.com/critical-service/operator/workloads/internal/settings"
@@ -13,6 +14,7 @@ import (
 
 func main() {
 	command := manager.Command("Run the usual parts of a critical application, born protected", settings.Bind, operator.Run)
+	command.AddCommand(check.Command(operator.Webhooks...))
 	if err := command.ExecuteContext(ctrl.SetupSignalHandler()); err != nil {
 		os.Exit(1)
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/controller/write"
@@ -34,7 +35,14 @@ type outcome struct {
 // needs goes last. The failure of one workload does not block the others.
 func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan) (outcome, error) {
 	var done outcome
-	if err := r.write(ctx, snap, plan, &done); err != nil {
+	if !plan.Writes() {
+		return done, nil
+	}
+	app, err := r.confirm(ctx, snap)
+	if err != nil {
+		return done, err
+	}
+	if err := r.write(ctx, app, plan, &done); err != nil {
 		return done, err
 	}
 	var failures []error
@@ -66,19 +74,22 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan *dec
 	return done, fault.Join(failures...)
 }
 
-// write writes the ConfigMaps that hold settings, which no cache has.
-func (r *Reconciler) write(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan, done *outcome) error {
-	if plan.Create == 0 && !plan.WritePage {
-		return nil
-	}
+// confirm reads the AppConfig that a plan was made of, with its settings, which no cache has. A cache may begin with an old
+// list: workloads would take again what they no longer are to take.
+func (r *Reconciler) confirm(ctx context.Context, snap *decide.Snapshot) (*workloadsv2.AppConfig, error) {
 	app := &workloadsv2.AppConfig{}
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(snap.AppConfig), app); err != nil {
-		return err
+		return nil, err
 	}
-	if app.UID != snap.AppConfig.UID || render.Hash(app.Spec.Configuration.Settings) != snap.Hash {
-		return fault.WaitFor(cacheBehind, fmt.Sprintf("the settings of AppConfig %q are others than the cache has", app.Name))
+	if app.UID != snap.AppConfig.UID || app.Generation != snap.AppConfig.Generation ||
+		app.Labels[criticalv2.LabelResponder] != snap.AppConfig.Labels[criticalv2.LabelResponder] {
+		return nil, fault.WaitFor(cacheBehind, fmt.Sprintf("AppConfig %q is another than the cache has", app.Name))
 	}
-	app.Labels = snap.AppConfig.Labels // The plan was made of these.
+	return app, nil
+}
+
+// write writes the ConfigMaps that hold settings.
+func (r *Reconciler) write(ctx context.Context, app *workloadsv2.AppConfig, plan *decide.Plan, done *outcome) error {
 	if plan.Create > 0 {
 		revision := render.Revision(app, plan.Create)
 		render.Own(revision, app, plan.Takers)

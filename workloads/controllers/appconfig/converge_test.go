@@ -19,20 +19,26 @@ import (
 // The same story is lived again and again; each time another write of the operator goes wrong,
 // or is its last. Every scene must be reached and the end must be the same.
 func TestTheEndIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
-	testenv.WhicheverWriteGoesWrong(t, 10, func(t *testing.T, fate *testenv.Fate) string {
-		if !fate.IsHappy() {
-			t.Parallel()
-		}
-		return alone(t).live(fate)
-	})
+	testenv.WhicheverWriteGoesWrong(t, 10, lived)
+}
+
+// The same story is lived by operators that see the cluster as it was, in another order, or with gaps.
+func TestTheEndIsTheSameHoweverItIsSeen(t *testing.T) { testenv.HoweverItIsSeen(t, lived) }
+
+func lived(t *testing.T, fate *testenv.Fate) string {
+	t.Helper()
+	if !fate.IsHappy() {
+		t.Parallel()
+	}
+	return alone(t).live(fate)
 }
 
 // live lives one story, from a first rollout over a page to a rollback, under an operator of its
 // own, and describes the end.
 func (w *world) live(fate *testenv.Fate) string {
 	w.T.Helper()
-	w.start(fate.Interfere)
-	fate.Succeed(w.T, func() { w.operator.Stop(w.T); w.start(nil) })
+	w.start(fate.Befall)
+	fate.Succeed(w.T, func() { w.operator.Stop(w.T); w.start(fate.Follow) })
 
 	d := w.deployment("storefront")
 	app := w.config()

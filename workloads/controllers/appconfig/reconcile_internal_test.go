@@ -247,3 +247,31 @@ func TestAWriteThatIsNotAcceptedIsSaid(t *testing.T) {
 		})
 	}
 }
+
+// newer reads an AppConfig that has changed since the caches were filled.
+type newer struct{ client.Reader }
+
+func (n newer) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+	err := n.Reader.Get(ctx, key, into, options...)
+	into.SetGeneration(into.GetGeneration() + 1)
+	return err
+}
+
+func TestNoWorkloadTakesWhatAnOldListSays(t *testing.T) {
+	g := NewWithT(t)
+	rolled := 0
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "web", UID: "web-1", Labels: map[string]string{workloadsv2.LabelAppConfig: "shop"}}}
+	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "web", Image: "web:1"}}
+	r, stored := reconciling(g, interceptor.Funcs{Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+		rolled++
+		return nil
+	}}, d)
+	r.configMapsAfter(t, g, stored)
+	g.Expect(rolled).To(BeNumerically(">", 0))
+
+	before := rolled
+	r.live = newer{stored}
+	_, result := readyOf(t, g, r, stored)
+	g.Expect(result.RequeueAfter).To(Equal(cacheBehind))
+	g.Expect(rolled).To(Equal(before))
+}

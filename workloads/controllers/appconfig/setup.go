@@ -40,13 +40,13 @@ const workers = 4
 // What may be listed of other kinds is listed only to find out whether a ConfigMap is in use;
 // of a workload only what one container takes is written.
 //
-// +kubebuilder:rbac:groups=mycrd.com,resources=appconfigs,verbs=get;list;watch
-// +kubebuilder:rbac:groups=mycrd.com,resources=appconfigs/status,verbs=patch
-// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=apps,resources=deployments;statefulsets,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups="",resources=pods,verbs=list
-// +kubebuilder:rbac:groups=mycrd.com,resources=servicefallbacks,verbs=list
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=mycrd.com,resources=appconfigs,verbs=get;list;watch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups=mycrd.com,resources=appconfigs/status,verbs=patch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups=apps,resources=deployments;statefulsets,verbs=get;list;watch;patch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups=mycrd.com,resources=servicefallbacks,verbs=list,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch,roleName=critical-service-workloads-namespaces
 
 // Setup adds the controller of this kind to the manager.
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {

@@ -31,7 +31,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
 	w := alone(t)
-	w.start(nil)
+	w.start()
 	return w
 }
 
@@ -55,14 +55,17 @@ func alone(t *testing.T) *world {
 }
 
 // start starts an operator that sees the world's namespace only.
-func (w *world) start(interfere func(testenv.Request) testenv.Verdict) {
+func (w *world) start(changes ...func(*testenv.Program)) {
 	w.T.Helper()
 	options := appconfig.Options{Namespaces: []string{w.Namespace}}
-	w.operator = w.Cluster.Start(w.T, testenv.Program{
-		Cache:     cache.Options{ByObject: appconfig.CacheByObject(options)},
-		Setup:     func(ctx context.Context, mgr ctrl.Manager) error { return appconfig.Setup(ctx, mgr, options) },
-		Interfere: interfere,
-	})
+	program := testenv.Program{
+		Cache: cache.Options{ByObject: appconfig.CacheByObject(options)},
+		Setup: func(ctx context.Context, mgr ctrl.Manager) error { return appconfig.Setup(ctx, mgr, options) },
+	}
+	for _, change := range changes {
+		change(&program)
+	}
+	w.operator = w.Cluster.Start(w.T, program)
 }
 
 // settings are those of an AppConfig with one.

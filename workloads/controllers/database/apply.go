@@ -5,14 +5,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/controller/write"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/controllers/database/internal/decide"
@@ -72,38 +71,17 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan *dec
 	now := *snap
 	done.tell(&now)
 	if plan.Service != nil && (snap.Service != nil || unprotected == nil && !now.AwaitsAnswer()) {
-		_, err := write.Apply(ctx, r.client, plan.Service, uidOf(snap.Service))
+		_, err := write.Apply(ctx, r.client, plan.Service, read.UIDOf(snap.Service))
 		failures = append(failures, done.refused(fmt.Sprintf("Service %q", plan.Service.Name), err))
 	}
 	failures = append(failures, r.run(ctx, snap, plan, &done), r.try(ctx, plan, &done))
 	return done, fault.Join(failures...)
 }
 
-// unservedWait is when to retry what the API server does not serve yet, or any longer: not all
-// parts of it know that at the same moment.
-const unservedWait = time.Second
-
 // protect writes the ServiceFallback.
-func (r *Reconciler) protect(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan, done *outcome) error {
-	var err error
-	switch change := plan.Fallback; {
-	case change.Apply != nil && snap.Fallback.Object != nil:
-		_, err = write.Apply(ctx, r.client, change.Apply, snap.Fallback.Object.UID)
-	case change.Apply != nil:
-		_, err = write.Apply(ctx, r.client, change.Apply, "")
-	case change.Remove != nil:
-		err = client.IgnoreNotFound(write.Delete(ctx, r.client, change.Remove))
-	}
-	switch {
-	case fault.IsRefusal(err):
-		done.fallback = new(snap.Fallback)
-		done.fallback.Refuse(err)
-		return nil
-	case apierrors.IsNotFound(err):
-		return fault.WaitFor(unservedWait, err.Error())
-	default:
-		return err
-	}
+func (r *Reconciler) protect(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan, done *outcome) (err error) {
+	done.fallback, err = snap.Fallback.Write(ctx, r.client, plan.Fallback)
+	return err
 }
 
 // run writes what the engine needs, each only after what it depends on: a claim without
@@ -258,11 +236,4 @@ func (r *Reconciler) accepts(ctx context.Context, pod *corev1.Pod, done *outcome
 	}
 	what := fmt.Sprintf("Pod %q as the spec says now, so that the one that runs is kept (where only a quota is too small for both, delete it)", pod.Name)
 	return done.refused(what, err)
-}
-
-func uidOf(service *corev1.Service) types.UID {
-	if service == nil {
-		return ""
-	}
-	return service.UID
 }

@@ -41,7 +41,7 @@ func (o *observer) observe(ctx context.Context, key types.NamespacedName) (decid
 	}
 	snap.Ages = o.reasons.Observe(key, d.Status.Conditions, snap.Now)
 	snap.Database, snap.Image = d, o.images[d.Spec.Type]
-	if snap.Pod, err = existing[corev1.Pod](ctx, o, key); err != nil {
+	if snap.Pod, err = read.Named[corev1.Pod](ctx, o.cached, o.live, key); err != nil {
 		return snap, err
 	}
 	if snap.Claim, err = o.claim(ctx, &snap); err != nil {
@@ -50,7 +50,7 @@ func (o *observer) observe(ctx context.Context, key types.NamespacedName) (decid
 	if snap.Trial, err = o.trial(ctx, &snap); err != nil {
 		return snap, err
 	}
-	if snap.Service, err = existing[corev1.Service](ctx, o, key); err != nil {
+	if snap.Service, err = read.Named[corev1.Service](ctx, o.cached, o.live, key); err != nil {
 		return snap, err
 	}
 	if snap.Secret, err = o.secret(ctx, d); err != nil {
@@ -60,22 +60,12 @@ func (o *observer) observe(ctx context.Context, key types.NamespacedName) (decid
 	return snap, err
 }
 
-// existing reads an object that has a name which a Database needs. The cache has only what
-// carries the operator's label: whether there is another is known to the API server alone.
-func existing[T any, P read.Object[T]](ctx context.Context, o *observer, key types.NamespacedName) (P, error) {
-	object, err := read.Existing[T, P](ctx, o.cached, key)
-	if err != nil || object != nil {
-		return object, err
-	}
-	return read.Existing[T, P](ctx, o.live, key)
-}
-
 // trial reads what may be a trial of the next Pod. Whether another Pod has the name matters
 // only where one is about to be made, which the Pod and the claim say.
 func (o *observer) trial(ctx context.Context, snap *decide.Snapshot) (*corev1.Pod, error) {
 	key := types.NamespacedName{Namespace: snap.Database.Namespace, Name: snap.Database.TrialName()}
 	if snap.IsOutdated() {
-		return existing[corev1.Pod](ctx, o, key)
+		return read.Named[corev1.Pod](ctx, o.cached, o.live, key)
 	}
 	return read.Existing[corev1.Pod](ctx, o.cached, key)
 }
@@ -90,7 +80,7 @@ func (o *observer) claim(ctx context.Context, snap *decide.Snapshot) (*corev1.Pe
 	case snap.Pod == nil || snap.DependsOnClaim():
 		return read.Existing[corev1.PersistentVolumeClaim](ctx, o.live, key)
 	default:
-		return existing[corev1.PersistentVolumeClaim](ctx, o, key)
+		return read.Named[corev1.PersistentVolumeClaim](ctx, o.cached, o.live, key)
 	}
 }
 

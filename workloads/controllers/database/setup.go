@@ -40,13 +40,13 @@ const workers = 8
 
 // Claims are not deleted, and Secrets neither listed nor changed.
 //
-// +kubebuilder:rbac:groups=mycrd.com,resources=databases,verbs=get;list;watch
-// +kubebuilder:rbac:groups=mycrd.com,resources=databases/status,verbs=patch
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=mycrd.com,resources=databases,verbs=get;list;watch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups=mycrd.com,resources=databases/status,verbs=patch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch,roleName=critical-service-workloads-namespaces
 
 // Setup adds the controller of this kind to the manager.
 func Setup(mgr ctrl.Manager, options Options) error {

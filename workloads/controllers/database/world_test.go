@@ -88,6 +88,15 @@ func alone(t *testing.T) *world {
 // start starts an operator that sees the world's namespace only.
 func (w *world) start(interfere ...func(testenv.Request) testenv.Verdict) {
 	w.T.Helper()
+	w.startWith(func(program *testenv.Program) {
+		for _, interfere := range interfere {
+			program.Interfere = interfere
+		}
+	})
+}
+
+func (w *world) startWith(change func(*testenv.Program)) {
+	w.T.Helper()
 	options := database.Options{
 		ImageMongo: "mongo:4.0", ImageMySQL: "mysql:8.0", ImagePostgres: "postgres:16", Namespaces: []string{w.Namespace},
 	}
@@ -101,9 +110,7 @@ func (w *world) start(interfere ...func(testenv.Request) testenv.Verdict) {
 			return database.Setup(mgr, options)
 		},
 	}
-	for _, interfere := range interfere {
-		program.Interfere = interfere
-	}
+	change(&program)
 	w.operator = w.Cluster.Start(w.T, program)
 }
 

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/controller/write"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
@@ -75,35 +74,17 @@ func (r *Reconciler) apply(ctx context.Context, snap *sight, plan *decide.Plan) 
 				continue
 			}
 		}
-		_, err := write.Apply(ctx, r.client, service, uidOf(has))
+		_, err := write.Apply(ctx, r.client, service, read.UIDOf(has))
 		failures = append(failures, done.refused(fmt.Sprintf("Service %q", service.Name), err))
 	}
 	failures = append(failures, r.run(ctx, snap, plan, &done))
 	return done, fault.Join(failures...)
 }
 
-// unservedWait is when to retry what the API server does not serve yet, or any longer.
-const unservedWait = time.Second
-
 // protect writes the ServiceFallback.
-func (r *Reconciler) protect(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan, done *outcome) error {
-	var err error
-	switch change := plan.Fallback; {
-	case change.Apply != nil:
-		_, err = write.Apply(ctx, r.client, change.Apply, uidOf(snap.Fallback.Object))
-	case change.Remove != nil:
-		err = client.IgnoreNotFound(write.Delete(ctx, r.client, change.Remove))
-	}
-	switch {
-	case fault.IsRefusal(err):
-		done.fallback = new(snap.Fallback)
-		done.fallback.Refuse(err)
-		return nil
-	case apierrors.IsNotFound(err):
-		return fault.WaitFor(unservedWait, err.Error())
-	default:
-		return err
-	}
+func (r *Reconciler) protect(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan, done *outcome) (err error) {
+	done.fallback, err = snap.Fallback.Write(ctx, r.client, plan.Fallback)
+	return err
 }
 
 // run writes what the members need, each only after what it depends on, and then takes the one
@@ -121,7 +102,7 @@ func (r *Reconciler) budget(ctx context.Context, snap *sight, plan *decide.Plan,
 	if plan.Budget == nil {
 		return nil
 	}
-	_, err := write.Apply(ctx, r.client, plan.Budget, uidOf(snap.Budget))
+	_, err := write.Apply(ctx, r.client, plan.Budget, read.UIDOf(snap.Budget))
 	return done.refused(fmt.Sprintf("PodDisruptionBudget %q", plan.Budget.Name), err)
 }
 
@@ -202,7 +183,7 @@ func (r *Reconciler) config(ctx context.Context, snap *sight, plan *decide.Plan,
 	if plan.Config == nil {
 		return nil
 	}
-	_, err := write.Apply(ctx, r.client, plan.Config, uidOf(snap.Config))
+	_, err := write.Apply(ctx, r.client, plan.Config, read.UIDOf(snap.Config))
 	return done.refused(fmt.Sprintf("ConfigMap %q", plan.Config.Name), err)
 }
 
@@ -210,7 +191,7 @@ func (r *Reconciler) statefulSet(ctx context.Context, snap *sight, plan *decide.
 	if plan.StatefulSet == nil {
 		return nil
 	}
-	_, err := write.Apply(ctx, r.client, plan.StatefulSet, uidOf(snap.StatefulSet))
+	_, err := write.Apply(ctx, r.client, plan.StatefulSet, read.UIDOf(snap.StatefulSet))
 	return done.refused(fmt.Sprintf("StatefulSet %q", plan.StatefulSet.Name), err)
 }
 
@@ -260,15 +241,4 @@ func (r *Reconciler) isCurrent(ctx context.Context, snap *sight) error {
 		return apierrors.NewConflict(workloadsv1alpha1.GroupVersion.WithResource("etcdinstances").GroupResource(), now.Name, errors.New("it has changed since it was read"))
 	}
 	return nil
-}
-
-// uidOf is the UID of an object; empty if there is none.
-func uidOf[T any, P interface {
-	*T
-	client.Object
-}](object P) types.UID {
-	if object == nil {
-		return ""
-	}
-	return object.GetUID()
 }

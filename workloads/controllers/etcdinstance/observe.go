@@ -79,34 +79,24 @@ func (o *observer) observe(ctx context.Context, key types.NamespacedName) (sight
 	return snap, nil
 }
 
-// existing reads an object that has a name which an ETCDInstance needs. The cache has only what
-// carries the label: whether there is another is known to the API server alone.
-func existing[T any, P read.Object[T]](ctx context.Context, o *observer, key types.NamespacedName) (P, error) {
-	object, err := read.Existing[T, P](ctx, o.made, key)
-	if err != nil || object != nil {
-		return object, err
-	}
-	return read.Existing[T, P](ctx, o.live, key)
-}
-
 func (o *observer) objects(ctx context.Context, snap *sight) (err error) {
 	e := snap.Instance
 	named := func(name string) types.NamespacedName {
 		return types.NamespacedName{Namespace: e.Namespace, Name: name}
 	}
-	if snap.StatefulSet, err = existing[appsv1.StatefulSet](ctx, o, named(e.Name)); err != nil {
+	if snap.StatefulSet, err = read.Named[appsv1.StatefulSet](ctx, o.made, o.live, named(e.Name)); err != nil {
 		return err
 	}
-	if snap.Config, err = existing[corev1.ConfigMap](ctx, o, named(e.ConfigName())); err != nil {
+	if snap.Config, err = read.Named[corev1.ConfigMap](ctx, o.made, o.live, named(e.ConfigName())); err != nil {
 		return err
 	}
-	if snap.Service, err = existing[corev1.Service](ctx, o, named(e.Name)); err != nil {
+	if snap.Service, err = read.Named[corev1.Service](ctx, o.made, o.live, named(e.Name)); err != nil {
 		return err
 	}
-	if snap.Peers, err = existing[corev1.Service](ctx, o, named(e.PeersName())); err != nil {
+	if snap.Peers, err = read.Named[corev1.Service](ctx, o.made, o.live, named(e.PeersName())); err != nil {
 		return err
 	}
-	snap.Budget, err = existing[policyv1.PodDisruptionBudget](ctx, o, named(e.Name))
+	snap.Budget, err = read.Named[policyv1.PodDisruptionBudget](ctx, o.made, o.live, named(e.Name))
 	return err
 }
 
@@ -161,7 +151,7 @@ func (o *observer) snapshots(ctx context.Context, snap *sight) (err error) {
 
 func (o *observer) snapshotPod(ctx context.Context, key types.NamespacedName, isNeeded bool) (*corev1.Pod, error) {
 	if isNeeded {
-		return existing[corev1.Pod](ctx, o, key)
+		return read.Named[corev1.Pod](ctx, o.made, o.live, key)
 	}
 	return read.Existing[corev1.Pod](ctx, o.made, key)
 }

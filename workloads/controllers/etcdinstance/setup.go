@@ -51,15 +51,15 @@ const workers = 16
 
 // Claims are not deleted, and Secrets not listed. A certificate is renewed in its Secret.
 //
-// +kubebuilder:rbac:groups=mycrd.com,resources=etcdinstances,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=mycrd.com,resources=etcdinstances/status,verbs=patch
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete
-// +kubebuilder:rbac:groups="",resources=services;configmaps,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;patch
-// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=mycrd.com,resources=etcdinstances,verbs=get;list;watch;patch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups=mycrd.com,resources=etcdinstances/status,verbs=patch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups="",resources=services;configmaps,verbs=get;list;watch;create;patch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;patch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get;list;watch;create;patch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch,roleName=critical-service-workloads-namespaces
 
 // Setup adds the controller of this kind to the manager.
 func Setup(mgr ctrl.Manager, options Options) error {

@@ -6,12 +6,9 @@ import (
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -23,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/critical-service/operator/internal/controller/events"
+	"github.com/critical-service/operator/internal/controller/permission"
 	"github.com/critical-service/operator/internal/controller/queue"
 	"github.com/critical-service/operator/internal/controller/write"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
@@ -98,32 +96,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 }
 
 // IsPermitted asks the API server whether config/ingress is installed, which has the permission. It
-// has to be known before anything is read. No permission is needed to ask.
+// has to be known before anything is read.
 func IsPermitted(ctx context.Context, config *rest.Config, namespaces []string) (bool, error) {
-	api, err := authorizationv1client.NewForConfig(config)
-	if err != nil {
-		return false, fmt.Errorf("ask whether Ingresses may be patched: %w", err)
-	}
-	if len(namespaces) == 0 {
-		namespaces = []string{""}
-	}
-	for _, namespace := range namespaces {
-		for _, verb := range []string{"list", "watch", "patch"} {
-			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-				ResourceAttributes: &authorizationv1.ResourceAttributes{
-					Namespace: namespace, Verb: verb, Group: networkingv1.GroupName, Resource: "ingresses",
-				},
-			}}
-			answer, err := api.SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
-			if err != nil {
-				return false, fmt.Errorf("ask whether Ingresses may be patched: %w", err)
-			}
-			if !answer.Status.Allowed {
-				return false, nil
-			}
-		}
-	}
-	return true, nil
+	return permission.Granted(ctx, config, namespaces,
+		permission.Rule{Group: networkingv1.GroupName, Resource: "ingresses", Verbs: []string{"list", "watch", "patch"}})
 }
 
 func index(ctx context.Context, mgr ctrl.Manager) error {

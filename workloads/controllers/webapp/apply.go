@@ -4,15 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/controller/write"
 	"github.com/critical-service/operator/workloads/controllers/webapp/internal/decide"
 	"github.com/critical-service/operator/workloads/internal/fallback"
@@ -63,20 +62,20 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan *dec
 	unprotected := r.protect(ctx, snap, plan, &done)
 	failures := []error{unprotected}
 	if plan.Service != nil && (snap.Service != nil || unprotected == nil) {
-		failures = append(failures, r.put(ctx, decide.OfApplication, plan.Service, uidOf(snap.Service), &done))
+		failures = append(failures, r.put(ctx, decide.OfApplication, plan.Service, read.UIDOf(snap.Service), &done))
 	}
 	if plan.Database != nil {
-		failures = append(failures, r.put(ctx, decide.OfDatabase, plan.Database, uidOf(snap.Database), &done))
+		failures = append(failures, r.put(ctx, decide.OfDatabase, plan.Database, read.UIDOf(snap.Database), &done))
 	}
 	if plan.Deployment != nil {
-		failures = append(failures, r.put(ctx, decide.OfApplication, plan.Deployment, uidOf(snap.Deployment), &done))
+		failures = append(failures, r.put(ctx, decide.OfApplication, plan.Deployment, read.UIDOf(snap.Deployment), &done))
 	}
 	// One whose template is refused goes on as it is, and has to be enough.
 	if plan.Scale != nil && !done.deployed {
 		failures = append(failures, r.scale(ctx, snap, *plan.Scale, &done))
 	}
 	if plan.Budget != nil {
-		failures = append(failures, r.put(ctx, decide.OfApplication, plan.Budget, uidOf(snap.Budget), &done))
+		failures = append(failures, r.put(ctx, decide.OfApplication, plan.Budget, read.UIDOf(snap.Budget), &done))
 	}
 	if plan.RemoveBudget != nil {
 		err := client.IgnoreNotFound(write.Delete(ctx, r.client, plan.RemoveBudget))
@@ -97,31 +96,10 @@ func (r *Reconciler) put(ctx context.Context, subject decide.Subject, wanted cli
 	return done.refused(subject, fmt.Sprintf("%s %q", wanted.GetObjectKind().GroupVersionKind().Kind, wanted.GetName()), err)
 }
 
-// unservedWait is when to retry what the API server does not serve yet, or any longer: not all parts
-// of it know that at the same moment.
-const unservedWait = time.Second
-
 // protect writes the ServiceFallback.
-func (r *Reconciler) protect(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan, done *outcome) error {
-	var err error
-	switch change := plan.Fallback; {
-	case change.Apply != nil && snap.Fallback.Object != nil:
-		_, err = write.Apply(ctx, r.client, change.Apply, snap.Fallback.Object.UID)
-	case change.Apply != nil:
-		_, err = write.Apply(ctx, r.client, change.Apply, "")
-	case change.Remove != nil:
-		err = client.IgnoreNotFound(write.Delete(ctx, r.client, change.Remove))
-	}
-	switch {
-	case fault.IsRefusal(err):
-		done.fallback = new(snap.Fallback)
-		done.fallback.Refuse(err)
-		return nil
-	case apierrors.IsNotFound(err):
-		return fault.WaitFor(unservedWait, err.Error())
-	default:
-		return err
-	}
+func (r *Reconciler) protect(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan, done *outcome) (err error) {
+	done.fallback, err = snap.Fallback.Write(ctx, r.client, plan.Fallback)
+	return err
 }
 
 // scale changes how many Pods there are, and nothing else, provided that nothing has changed since.
@@ -135,15 +113,4 @@ func (r *Reconciler) scale(ctx context.Context, snap *decide.Snapshot, replicas 
 		client.WithSubResourceBody(&autoscalingv1.Scale{}))
 	done.scaled = err == nil
 	return done.refused(decide.OfScale, fmt.Sprintf("%d Pods", replicas), err)
-}
-
-// uidOf is that of an object; empty where there is none.
-func uidOf[T any, P interface {
-	*T
-	client.Object
-}](object P) types.UID {
-	if object == nil {
-		return ""
-	}
-	return object.GetUID()
 }

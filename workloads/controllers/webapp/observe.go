@@ -66,30 +66,20 @@ func (o *observer) observe(ctx context.Context, key types.NamespacedName) (decid
 // objects reads those that have the names which the WebApp needs.
 func (o *observer) objects(ctx context.Context, key types.NamespacedName, snap *decide.Snapshot) error {
 	var err error
-	if snap.Deployment, err = existing[appsv1.Deployment](ctx, o, key); err != nil {
+	if snap.Deployment, err = read.Named[appsv1.Deployment](ctx, o.cached, o.live, key); err != nil {
 		return err
 	}
-	if snap.Service, err = existing[corev1.Service](ctx, o, key); err != nil {
+	if snap.Service, err = read.Named[corev1.Service](ctx, o.cached, o.live, key); err != nil {
 		return err
 	}
-	if snap.Budget, err = existing[policyv1.PodDisruptionBudget](ctx, o, key); err != nil {
+	if snap.Budget, err = read.Named[policyv1.PodDisruptionBudget](ctx, o.cached, o.live, key); err != nil {
 		return err
 	}
 	if snap.WebApp.Spec.DBImage == "" {
 		return nil
 	}
-	snap.Database, err = existing[workloadsv1.Database](ctx, o, types.NamespacedName{Namespace: key.Namespace, Name: snap.WebApp.DatabaseName()})
+	snap.Database, err = read.Named[workloadsv1.Database](ctx, o.cached, o.live, types.NamespacedName{Namespace: key.Namespace, Name: snap.WebApp.DatabaseName()})
 	return err
-}
-
-// existing reads an object that has a name which a WebApp needs. The cache has only what carries
-// the label: whether there is another is known to the API server alone.
-func existing[T any, P read.Object[T]](ctx context.Context, o *observer, key types.NamespacedName) (P, error) {
-	object, err := read.Existing[T, P](ctx, o.cached, key)
-	if err != nil || object != nil {
-		return object, err
-	}
-	return read.Existing[T, P](ctx, o.live, key)
 }
 
 // maxPods is how many Pods of one WebApp are looked at for a problem.

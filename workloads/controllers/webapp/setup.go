@@ -47,17 +47,17 @@ const workers = 8
 // Databases are made and changed, and deleted by Kubernetes alone; so is all else but a
 // PodDisruptionBudget that is not needed any more. No metrics API is read or served.
 //
-// +kubebuilder:rbac:groups=mycrd.com,resources=webapps,verbs=list;watch
-// +kubebuilder:rbac:groups=mycrd.com,resources=webapps/status,verbs=patch
-// +kubebuilder:rbac:groups=mycrd.com,resources=databases,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups=mycrd.com,resources=appconfigs,verbs=get;list;watch
-// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups=apps,resources=deployments/scale,verbs=patch
-// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list;watch
-// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
-// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=mycrd.com,resources=webapps,verbs=list;watch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups=mycrd.com,resources=webapps/status,verbs=patch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups=mycrd.com,resources=databases,verbs=get;list;watch;create;patch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups=mycrd.com,resources=appconfigs,verbs=get;list;watch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups=apps,resources=deployments/scale,verbs=patch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list;watch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch,roleName=critical-service-workloads-namespaces
 
 // Setup adds the controller of this kind to the manager.
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {

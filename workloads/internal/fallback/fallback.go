@@ -18,7 +18,7 @@ import (
 	"github.com/critical-service/operator/workloads/internal/ownership"
 )
 
-// +kubebuilder:rbac:groups=mycrd.com,resources=servicefallbacks,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=mycrd.com,resources=servicefallbacks,verbs=get;list;watch;create;patch;delete,roleName=critical-service-workloads-namespaces
 
 // Seen is what is known of the protection of one Service.
 type Seen struct {

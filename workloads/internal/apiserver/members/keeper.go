@@ -40,7 +40,7 @@ type Keeper struct {
 
 var _ backup.Keeper = &Keeper{}
 
-// +kubebuilder:rbac:groups=mycrd.com,resources=etcdinstances,verbs=get;patch
+// +kubebuilder:rbac:groups=mycrd.com,resources=etcdinstances,verbs=get;patch,roleName=critical-service-workloads-namespaces
 
 // Store asks for a snapshot of an instance and waits for the answer of the controller.
 func (k *Keeper) Store(ctx context.Context, name types.NamespacedName) (*backup.Stored, error) {

@@ -48,7 +48,7 @@ type Members struct {
 
 var _ backup.Source = &Members{}
 
-// +kubebuilder:rbac:groups=mycrd.com,resources=etcdinstances,verbs=get
+// +kubebuilder:rbac:groups=mycrd.com,resources=etcdinstances,verbs=get,roleName=critical-service-workloads-namespaces
 
 // Open asks a member for a snapshot that has all that was acknowledged before.
 func (m *Members) Open(ctx context.Context, name types.NamespacedName) (*backup.Snapshot, error) {

@@ -33,7 +33,7 @@ const (
 
 var _ restore.Target = &Members{}
 
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get,roleName=critical-service-workloads-namespaces
 
 // Receiver is the Pod of an instance that waits for a snapshot.
 func (m *Members) Receiver(ctx context.Context, name types.NamespacedName) (restore.Receiver, error) {

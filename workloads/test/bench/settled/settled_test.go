@@ -10,10 +10,14 @@ import (
 
 	. "github.com/onsi/gomega"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/test/bench/measure"
 	"github.com/critical-service/operator/test/process"
 	"github.com/critical-service/operator/test/testenv"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
+	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 	"github.com/critical-service/operator/workloads/controllers"
 	"github.com/critical-service/operator/workloads/internal/operator"
 	"github.com/critical-service/operator/workloads/internal/settings"
@@ -41,11 +45,16 @@ func TestASmallWorldSettlesAndNothingIsWrittenAnyMore(t *testing.T) {
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	g.Expect(os.WriteFile(kubeconfig, shared.OperatorKubeconfig, 0o600)).To(Succeed())
 	b := &bench{
-		client: shared.Client, count: 3, length: time.Second, calm: time.Second,
+		client: shared.Client, world: "settled-" + rand.String(8), count: 3, length: time.Second, calm: time.Second,
 		start: func(variables ...string) (*process.Process, error) {
 			return process.Start(t, kubeconfig, operator.Namespace, variables...), nil
 		},
 	}
+	t.Cleanup(func() {
+		for _, kind := range []client.Object{&workloadsv1.Database{}, &workloadsv2.AppConfig{}} {
+			g.Expect(b.client.DeleteAllOf(context.WithoutCancel(t.Context()), kind, client.InNamespace(b.namespaceOf(0)))).To(Succeed())
+		}
+	})
 	looks, err := b.measure(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(looks).To(HaveLen(2))

@@ -33,6 +33,8 @@ const (
 // bench is one run.
 type bench struct {
 	client client.Client
+	// world is what the names of its namespaces begin with.
+	world string
 	// start starts the operator.
 	start func(variables ...string) (*process.Process, error)
 	count int
@@ -45,7 +47,9 @@ type bench struct {
 
 var types = []workloadsv1.DatabaseType{workloadsv1.DatabaseMongo, workloadsv1.DatabaseMySQL, workloadsv1.DatabasePostgres}
 
-func namespaceOf(number int) string { return fmt.Sprintf("settled-%d", number/perNamespace) }
+func (b *bench) namespaceOf(number int) string {
+	return fmt.Sprintf("%s-%d", b.world, number/perNamespace)
+}
 
 // each does something for every number, many at once.
 func (b *bench) each(ctx context.Context, count int, do func(ctx context.Context, number int) error) error {
@@ -60,19 +64,24 @@ func (b *bench) each(ctx context.Context, count int, do func(ctx context.Context
 // build makes what users make.
 func (b *bench) build(ctx context.Context) error {
 	for number := 0; number < b.count; number += perNamespace {
-		if err := b.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespaceOf(number)}}); err != nil {
+		if err := b.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: b.namespaceOf(number)}}); err != nil {
 			return err
 		}
 	}
 	return b.each(ctx, b.count, func(ctx context.Context, number int) error {
-		return errors.Join(b.client.Create(ctx, newDatabase(number)), b.client.Create(ctx, newAppConfig(number)), b.client.Create(ctx, newDeployment(number)))
+		var failures []error
+		for _, object := range []client.Object{newDatabase(number), newAppConfig(number), newDeployment(number)} {
+			object.SetNamespace(b.namespaceOf(number))
+			failures = append(failures, b.client.Create(ctx, object))
+		}
+		return errors.Join(failures...)
 	})
 }
 
 // newDatabase has a volume, and is of each engine in turn.
 func newDatabase(number int) *workloadsv1.Database {
 	return &workloadsv1.Database{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(number), Name: fmt.Sprintf("db-%d", number)},
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("db-%d", number)},
 		Spec: workloadsv1.DatabaseSpec{
 			Type: types[number%len(types)], Storage: &workloadsv1.DatabaseStorage{Size: "1Gi"},
 			Service: workloadsv1.DatabaseService{Type: "ClusterIP"},
@@ -82,7 +91,7 @@ func newDatabase(number int) *workloadsv1.Database {
 
 func newAppConfig(number int) *workloadsv2.AppConfig {
 	app := &workloadsv2.AppConfig{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(number), Name: fmt.Sprintf("app-%d", number)},
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("app-%d", number)},
 		Spec:       workloadsv2.AppConfigSpec{AppName: "shop", Configuration: workloadsv2.Configuration{Settings: map[string]string{}, Version: "1"}},
 	}
 	for n := range settingsEach {
@@ -96,7 +105,7 @@ func newDeployment(number int) *appsv1.Deployment {
 	name := fmt.Sprintf("app-%d", number)
 	labels := map[string]string{"app": name}
 	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(number), Name: name, Labels: map[string]string{workloadsv2.LabelAppConfig: name}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{workloadsv2.LabelAppConfig: name}},
 		Spec: appsv1.DeploymentSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{

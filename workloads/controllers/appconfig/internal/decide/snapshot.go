@@ -99,5 +99,10 @@ type Plan struct {
 	RecheckAfter time.Duration
 }
 
+// Writes reports whether anything but the status is to be written.
+func (p *Plan) Writes() bool {
+	return p.Create > 0 || p.WritePage || len(p.Update)+len(p.Roll)+len(p.Delete) > 0
+}
+
 // Update is a change of the labels and annotations of a ConfigMap.
 type Update struct{ From, To *corev1.ConfigMap }

@@ -181,18 +181,12 @@ func (d *decision) conditions() condition.List {
 
 // recheckIn checks again after a while, unless something is to be checked before.
 func (d *decision) recheckIn(wait time.Duration) {
-	if wait > 0 && (d.plan.RecheckAfter == 0 || wait < d.plan.RecheckAfter) {
-		d.plan.RecheckAfter = wait
-	}
+	d.plan.RecheckAfter = recheck.Earlier(d.plan.RecheckAfter, wait)
 }
-
-// looks is when to look again at what no watch reports: Secrets, objects of others, and what
-// the API server would accept by now.
-var looks = recheck.Bounds{Shortest: 2 * time.Second, Longest: 5 * time.Minute}
 
 // lookAgain looks again soon where a condition has its reason only now, and then ever more
 // seldom.
 func (d *decision) lookAgain(conditionType string) {
 	reason := meta.FindStatusCondition(d.status.Conditions, conditionType).Reason
-	d.recheckIn(looks.After(d.Ages.Of(conditionType, reason, d.Now), d.Database.UID))
+	d.recheckIn(recheck.Unwatched.After(d.Ages.Of(conditionType, reason, d.Now), d.Database.UID))
 }

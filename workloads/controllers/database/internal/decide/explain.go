@@ -6,16 +6,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/critical-service/operator/internal/controller/condition"
 	"github.com/critical-service/operator/internal/kubelet"
 	"github.com/critical-service/operator/internal/text"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/controllers/database/internal/render"
 )
-
-// maxMessage keeps messages, of which others write parts, far below what a condition takes.
-const maxMessage = 1024
-
-func bounded(message string) string { return text.Shorten(strings.TrimSpace(message), maxMessage) }
 
 // rule says how a Database stands where it applies.
 type rule struct {
@@ -217,7 +213,7 @@ func (d *decision) explain() {
 		if rule.running {
 			message = d.whatRuns(message)
 		}
-		d.conditions().Set(workloadsv1.ConditionReady, rule.answers, rule.reason, bounded(message))
+		d.conditions().Set(workloadsv1.ConditionReady, rule.answers, rule.reason, condition.Message(message))
 		if rule.unwatched {
 			d.lookAgain(workloadsv1.ConditionReady)
 		}
@@ -236,5 +232,5 @@ func (d *decision) whatRuns(message string) string {
 	case d.trial != nil:
 		more = fmt.Sprintf(" Pod %q, which does not answer, is kept until then: to have it replaced untried, delete it.", pod.Name)
 	}
-	return text.Shorten(message, maxMessage-len(more)) + more
+	return text.Shorten(message, condition.MaxMessage-len(more)) + more
 }

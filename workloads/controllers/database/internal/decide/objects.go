@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/critical-service/operator/internal/controller/condition"
 	"github.com/critical-service/operator/internal/controller/drift"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/controllers/database/internal/render"
@@ -90,7 +90,7 @@ func (d *decision) protect() {
 		}
 	}
 	d.plan.Fallback = d.Fallback.ChangeOf(wanted, owner)
-	d.conditions().Set(workloadsv1.ConditionProtected, said.Is, said.Reason, bounded(said.Message))
+	d.conditions().Set(workloadsv1.ConditionProtected, said.Is, said.Reason, condition.Message(said.Message))
 	if said.Reason == workloadsv1.ReasonNameTaken || d.Fallback.Refused != "" {
 		d.lookAgain(workloadsv1.ConditionProtected)
 	}
@@ -102,17 +102,11 @@ func (d *decision) awaitsFallback() bool {
 	return d.Service == nil && d.Fallback.IsEarlier(render.Owner(d.Database))
 }
 
-// patience is how long a Service that is missing waits for a ServiceFallback that the API server
-// fails to read or write. That may pass in a moment; what fails for good, such as a webhook of
-// others, must not keep a database from running.
-const patience = 30 * time.Second
-
 // AwaitsAnswer reports whether the Service is missing, and is not made yet because the API server
 // fails to read or write its ServiceFallback.
 func (s *Snapshot) AwaitsAnswer() bool {
-	wanted := s.Database.Spec.Fallback
-	return s.Service == nil && s.Fallback.Failed && (wanted == nil || wanted.None == nil) &&
-		s.Ages.Of(workloadsv1.ConditionProtected, workloadsv1.ReasonCreateDenied, s.Now) < patience
+	return s.Service == nil &&
+		s.Fallback.DelaysService(s.Database.Spec.Fallback, s.Ages.Of(workloadsv1.ConditionProtected, workloadsv1.ReasonCreateDenied, s.Now))
 }
 
 // expose keeps the Service as it is to be: of its own Pod, and of no other.

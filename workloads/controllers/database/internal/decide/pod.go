@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/critical-service/operator/internal/controller/drift"
+	"github.com/critical-service/operator/internal/controller/recheck"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/controllers/database/internal/render"
 )
@@ -136,7 +137,7 @@ func (d *decision) endedWait(pod *corev1.Pod) time.Duration {
 	if ready := meta.FindStatusCondition(d.status.Conditions, workloadsv1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
 		failing = pod.CreationTimestamp.Sub(ready.LastTransitionTime.Time)
 	}
-	return min(max(failing, shortestEndedWait), looks.Longest)
+	return min(max(failing, shortestEndedWait), recheck.Unwatched.Longest)
 }
 
 // clear takes a Pod away that has ended, so that another can be made.

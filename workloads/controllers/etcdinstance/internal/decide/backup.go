@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/critical-service/operator/internal/controller/condition"
 	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/render"
 	"github.com/critical-service/operator/workloads/internal/transfer/result"
@@ -124,7 +125,7 @@ func (d *decision) followBackup(request string, pod *corev1.Pod) {
 
 // answer says how the snapshot stands that was asked for.
 func (d *decision) answer(request string, state workloadsv1alpha1.ETCDBackupState, message string) {
-	said := &workloadsv1alpha1.ETCDStoredBackup{Request: request, State: state, Message: bounded(message)}
+	said := &workloadsv1alpha1.ETCDStoredBackup{Request: request, State: state, Message: condition.Message(message)}
 	if state != workloadsv1alpha1.ETCDBackupRunning {
 		said.Time = new(metav1.NewTime(d.Now.Truncate(time.Second)))
 	} else {

@@ -94,18 +94,11 @@ func (d *decision) conditions() condition.List {
 
 // recheckIn checks again after a while, unless something is to be checked before.
 func (d *decision) recheckIn(wait time.Duration) {
-	if wait > 0 && (d.plan.RecheckAfter == 0 || wait < d.plan.RecheckAfter) {
-		d.plan.RecheckAfter = wait
-	}
+	d.plan.RecheckAfter = recheck.Earlier(d.plan.RecheckAfter, wait)
 }
 
-var (
-	// looks is when to ask the members again, and what else no watch reports. That a member
-	// goes, its Pod's readiness reports.
-	looks = recheck.Bounds{Shortest: 2 * time.Second, Longest: 5 * time.Minute}
-	// steps is when to ask them again while members come or go.
-	steps = recheck.Bounds{Shortest: time.Second, Longest: 10 * time.Second}
-)
+// steps bounds the looks at the members while they come or go. That one goes, its Pod's readiness reports.
+var steps = recheck.Bounds{Shortest: time.Second, Longest: 10 * time.Second}
 
 // lookAgain looks again soon where Ready has its reason only now, and then ever more seldom.
 func (d *decision) lookAgain(bounds recheck.Bounds) {

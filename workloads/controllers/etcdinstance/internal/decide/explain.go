@@ -11,19 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/critical-service/operator/internal/controller/condition"
+	"github.com/critical-service/operator/internal/controller/recheck"
 	"github.com/critical-service/operator/internal/kubelet"
-	"github.com/critical-service/operator/internal/text"
 	"github.com/critical-service/operator/internal/text/quote"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/etcd"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/render"
 )
-
-// maxMessage keeps messages, of which others write parts, within what the status takes.
-const maxMessage = 1024
-
-func bounded(message string) string { return text.Shorten(strings.TrimSpace(message), maxMessage) }
 
 // quorumPatience is how long a cluster may be without a quorum before a person has to act: its
 // Pods may be starting again.
@@ -314,13 +310,13 @@ func (d *decision) explain() {
 		if !rule.when(d) {
 			continue
 		}
-		message := bounded(rule.message(d))
+		message := condition.Message(rule.message(d))
 		d.status.State, d.status.Message = rule.state, message
 		d.conditions().Set(workloadsv1.ConditionReady, rule.ready, rule.reason(d), message)
 		if rule.moves {
 			d.lookAgain(steps)
 		} else {
-			d.lookAgain(looks)
+			d.lookAgain(recheck.Unwatched)
 		}
 		return
 	}

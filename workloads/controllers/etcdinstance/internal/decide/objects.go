@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/critical-service/operator/internal/controller/condition"
 	"github.com/critical-service/operator/internal/controller/drift"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/render"
@@ -84,7 +84,7 @@ func (d *decision) protect() {
 		}
 	}
 	d.plan.Fallback = d.Fallback.ChangeOf(wanted, owner)
-	d.conditions().Set(workloadsv1.ConditionProtected, said.Is, said.Reason, bounded(said.Message))
+	d.conditions().Set(workloadsv1.ConditionProtected, said.Is, said.Reason, condition.Message(said.Message))
 }
 
 // awaitsFallback reports whether the Service is missing, and the ServiceFallback is that of an
@@ -93,16 +93,11 @@ func (d *decision) awaitsFallback() bool {
 	return d.Service == nil && d.Fallback.IsEarlier(render.Owner(d.Instance))
 }
 
-// patience is how long a Service that is missing waits for a ServiceFallback that the API server
-// fails to read or write.
-const patience = 30 * time.Second
-
 // AwaitsAnswer reports whether the Service is missing, and is not made yet because the API server
 // fails to read or write its ServiceFallback.
 func (s *Snapshot) AwaitsAnswer() bool {
-	wanted := s.Instance.Spec.Fallback
-	return s.Service == nil && s.Fallback.Failed && (wanted == nil || wanted.None == nil) &&
-		s.Ages.Of(workloadsv1.ConditionProtected, workloadsv1.ReasonCreateDenied, s.Now) < patience
+	return s.Service == nil &&
+		s.Fallback.DelaysService(s.Instance.Spec.Fallback, s.Ages.Of(workloadsv1.ConditionProtected, workloadsv1.ReasonCreateDenied, s.Now))
 }
 
 // expose keeps both Services and the budget as they are to be.

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/critical-service/operator/internal/controller/condition"
 	"github.com/critical-service/operator/internal/controller/recheck"
 	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/render"
@@ -122,7 +123,7 @@ func (d *decision) stillRestores(message string) {
 }
 
 func (d *decision) restored(is bool, reason, message string) {
-	d.conditions().Set(workloadsv1alpha1.ConditionRestored, is, reason, bounded(message))
+	d.conditions().Set(workloadsv1alpha1.ConditionRestored, is, reason, condition.Message(message))
 }
 
 // hasLostRestored reports whether the claim with restored data is gone before a member had it: the

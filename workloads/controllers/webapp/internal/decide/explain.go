@@ -10,16 +10,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/critical-service/operator/internal/controller/condition"
 	"github.com/critical-service/operator/internal/text"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/controllers/webapp/internal/render"
 	"github.com/critical-service/operator/workloads/internal/metering"
 )
-
-// maxMessage keeps messages, of which others write parts, far below what a condition takes.
-const maxMessage = 1024
-
-func bounded(message string) string { return text.Shorten(strings.TrimSpace(message), maxMessage) }
 
 // rule says how a WebApp stands where it applies.
 type rule struct {
@@ -144,7 +140,7 @@ func (d *decision) explain() {
 		if rule := &rules[i]; rule.when(d) {
 			message := rule.message(d)
 			if !rule.answers && rule.reason != workloadsv1.ReasonStarting && d.status.ReadyReplicas > 0 {
-				message = text.Shorten(message, maxMessage-60) + " Until then, the application answers as it did."
+				message = text.Shorten(message, condition.MaxMessage-60) + " Until then, the application answers as it did."
 			}
 			d.set(workloadsv1.ConditionReady, rule.answers, rule.reason, message, rule.unwatched)
 			break
@@ -158,7 +154,7 @@ func (d *decision) explain() {
 }
 
 func (d *decision) set(conditionType string, is bool, reason, message string, unwatched bool) {
-	d.conditions().Set(conditionType, is, reason, bounded(message))
+	d.conditions().Set(conditionType, is, reason, condition.Message(message))
 	if unwatched {
 		d.lookAgain(conditionType)
 	}

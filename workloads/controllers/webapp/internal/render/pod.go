@@ -40,6 +40,15 @@ func template(a *workloadsv1.WebApp, config, meterImage string) corev1.PodTempla
 				Sysctls: []corev1.Sysctl{{Name: "net.ipv4.ip_unprivileged_port_start", Value: "0"}},
 			},
 			TopologySpreadConstraints: []corev1.TopologySpreadConstraint{spread(a, corev1.LabelHostname), spread(a, corev1.LabelTopologyZone)},
+			// Nodes without a zone count for none of these constraints.
+			Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+				PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{
+					Weight: 100,
+					PodAffinityTerm: corev1.PodAffinityTerm{
+						TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: Selector(a)},
+					},
+				}},
+			}},
 		},
 	}
 	if a.IsMetered() {
