@@ -29,6 +29,14 @@ FUZZ ?= .
 # How long a soak injects faults, and the seed that chooses them: without one, another one each time.
 SOAK ?= 5m
 SEED ?=
+# In which ways each write goes wrong: all of them, or few, as in the tests.
+FAULTS ?= all
+# How many objects are generated, of each operator.
+OBJECTS ?= 5000
+# How often something is measured.
+ROUNDS ?= 5
+# For example MUTANTS=promotes-never, one of test/mutants or workloads/test/mutants; all without it.
+MUTANTS ?=
 
 ##@ General
 
@@ -88,7 +96,7 @@ tidy: ## Tidy the module files of the operator, the devcluster (but older versio
 
 ##@ Check
 
-TEST_TOOLS = $(addprefix $(TOOLS)/,gotestsum controller-gen crd-ref-docs golangci-lint kustomize helm operator-sdk opm)
+TEST_TOOLS = $(addprefix $(TOOLS)/,gotestsum controller-gen crane crd-ref-docs crdify cyclonedx-gomod golangci-lint kustomize helm operator-sdk opm)
 
 .PHONY: test
 test: bin/devcluster $(TEST_TOOLS) ## Run the unit tests and the tests against a real API server, of another version with KUBERNETES=1.28. Needs only Go.
@@ -121,6 +129,35 @@ lint-scripts: $(TOOLS)/actionlint ## Check scripts and workflows.
 fuzz: ## Let every fuzz target look for inputs that fail, FUZZTIME each.
 	hack/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
+.PHONY: faults
+faults: bin/devcluster $(TOOLS)/gotestsum ## Let each write of each story go wrong in every way (test/testenv/fate.go), and watches too (view.go).
+	@export KUBEBUILDER_ASSETS FAULTS=$(FAULTS); KUBEBUILDER_ASSETS=$$(bin/devcluster assets) || exit; status=0; \
+	run="-run=WhicheverWriteGoesWrong|HoweverItIsSeen -count=1 -timeout=120m"; \
+	hack/gotest.sh faults ./controllers/criticalservice/stories $$run $(TEST_ARGS) || status=1; \
+	(cd workloads && ../hack/gotest.sh workloads-faults ./controllers/... $$run $(TEST_ARGS)) || status=1; \
+	exit $$status
+
+.PHONY: generated-objects
+generated-objects: bin/devcluster $(TOOLS)/gotestsum ## Declare OBJECTS objects by the schemas of each operator: each settles, or is refused in a sentence. SEED=... repeats a run.
+	@export KUBEBUILDER_ASSETS OBJECTS=$(OBJECTS) SEED=$${SEED:-$$RANDOM}; KUBEBUILDER_ASSETS=$$(bin/devcluster assets) || exit; status=0; \
+	run="-run=TestAGeneratedObject -count=1 -timeout=120m"; \
+	hack/gotest.sh generated-objects ./controllers/criticalservice/stories $$run $(TEST_ARGS) || status=1; \
+	(cd workloads && ../hack/gotest.sh workloads-generated-objects ./test/generated $$run $(TEST_ARGS)) || status=1; \
+	exit $$status
+
+.PHONY: leader-loss
+leader-loss: bin/devcluster $(TOOLS)/gotestsum ## Lose the leader in every way, ROUNDS times each, and measure after how long the next one acts.
+	assets=$$(bin/devcluster assets) && ROUNDS=$(ROUNDS) KUBEBUILDER_ASSETS="$$assets" \
+	  hack/gotest.sh leader-loss ./controllers/criticalservice/stories -run=TestALeaderThatIsLost -count=1 -timeout=60m $(TEST_ARGS)
+
+.PHONY: attacks
+attacks: $(TOOLS)/gotestsum ## Attack the responder (slow and huge clients, 10,000 at once), and compare it with a plain net/http server.
+	hack/gotest.sh attacks ./internal/responder -run='ASlowClient|TakesNoAnswer|TenThousand|TooLarge|UnderAttack' -count=1 -bench=Throughput -benchtime=$(ROUNDS)x $(TEST_ARGS)
+
+.PHONY: mutants
+mutants: bin/devcluster ## Seed 21 bugs into both operators (test/mutants, workloads/test/mutants), and show which test catches each.
+	assets=$$(bin/devcluster assets) && KUBEBUILDER_ASSETS="$$assets" go run ./test/mutants $(MUTANTS)
+
 .PHONY: docs
 docs: ## Build the documents as a site in dist/site; a link or heading that is missing fails. Needs mkdocs-material.
 	@command -v mkdocs >/dev/null || { echo "missing: mkdocs and its theme (on Debian: apt-get install mkdocs-material)" >&2; exit 1; }
@@ -129,6 +166,10 @@ docs: ## Build the documents as a site in dist/site; a link or heading that is m
 .PHONY: e2e
 e2e: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## Run the end-to-end tests on the devcluster, or on the cluster of KUBECONFIG.
 	hack/e2e.sh $(TEST_ARGS)
+
+.PHONY: e2e-nodes
+e2e-nodes: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## Lose and drain nodes under traffic, on the devcluster with three nodes.
+	hack/e2e-nodes.sh $(TEST_ARGS)
 
 .PHONY: e2e-workloads
 e2e-workloads: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## Run the end-to-end tests of the workloads operator, with both operators, as e2e.
@@ -152,6 +193,15 @@ cleanup-test-e2e: bin/devcluster ## Remove the devcluster.
 observability: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## See an outage on the devcluster with a real Prometheus: metrics, alerts, every query of the dashboard.
 	hack/observability.sh $(TEST_ARGS)
 
+.PHONY: autoscale
+autoscale: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## Put a responder under load on the devcluster until it has scaled up, and wait until it is small again. About 8 minutes.
+	hack/autoscale.sh $(TEST_ARGS)
+
+.PHONY: monitoring
+monitoring: bin/devcluster $(TOOLS)/gotestsum ## Hold what the operator applies for monitoring against a real prometheus-operator and Prometheus. Needs no node.
+	programs=$$(bin/devcluster monitoring) && assets=$$(bin/devcluster assets) && MONITORING_PROGRAMS="$$programs" KUBEBUILDER_ASSETS="$$assets" \
+	  hack/gotest.sh monitoring ./test/monitoring -tags e2e -count=1 -timeout=10m $(TEST_ARGS)
+
 .PHONY: soak
 soak: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## Inject faults for SOAK while clients ask, and hold invariants each second. SEED=... repeats a run. On the cluster of e2e.
 	SOAK=$(SOAK) SEED=$(SEED) hack/soak.sh $(TEST_ARGS)
@@ -160,9 +210,17 @@ soak: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## Inject faults for 
 e2e-olm: bin/devcluster $(addprefix $(TOOLS)/,gotestsum kustomize operator-sdk opm) ## Run the end-to-end tests with OLM: catalog, upgrade, uninstall, scorecard. On the devcluster only.
 	hack/e2e-olm.sh $(TEST_ARGS)
 
+.PHONY: e2e-olm-v1
+e2e-olm-v1: bin/devcluster $(addprefix $(TOOLS)/,gotestsum helm kustomize operator-sdk opm) ## Run the end-to-end tests with OLM v1 and cert-manager: catalog, upgrade, uninstall. On the devcluster only.
+	hack/e2e-olm.sh --v1 $(TEST_ARGS)
+
 .PHONY: consumers
 consumers: bin/devcluster $(TOOLS)/gotestsum ## Test who honours a standby: kube-proxy in both modes, DNS, ingress controllers. Restarts the devcluster.
 	test/consumers/run.sh
+
+.PHONY: versions
+versions: ## Run test, workloads, e2e and consumers on KUBERNETES, and write what came of it into docs/versions.md. Restarts the devcluster.
+	hack/versions.sh
 
 .PHONY: bench-failover
 bench-failover: bin/devcluster $(TOOLS)/kustomize ## Measure failover side by side (no operator, v1, v2) and write docs/failover.md.
@@ -175,7 +233,7 @@ bench-scale: bin/devcluster $(TOOLS)/kustomize ## Measure the operator with 1,00
 ##@ Image
 
 # For what `make docker-buildx` builds.
-PLATFORMS ?= linux/amd64,linux/arm64
+PLATFORMS ?= linux/amd64,linux/arm64,linux/ppc64le,linux/s390x
 
 .PHONY: docker-buildx
 docker-buildx: ## Build the image IMG for all PLATFORMS and push it, as one. PREBUILT=1 as with docker-build.
@@ -231,15 +289,23 @@ why_names = a release is what this project publishes: names are those of hack/re
 $(call refuse,release release-catalog,IMG IMAGE_TAG_BASE BUNDLE_IMG BUNDLE_IMGS CATALOG_IMG CATALOG_BASE_IMG CHANNELS DEFAULT_CHANNEL,$(why_names))
 
 .PHONY: release
-release: $(addprefix $(TOOLS)/,crane helm kustomize operator-sdk opm) ## Make everything that is published of VERSION=vX.Y.Z, in dist/. Publishes nothing. See docs/maintainers/release.md.
+release: $(addprefix $(TOOLS)/,crane cyclonedx-gomod helm kustomize operator-sdk opm) ## Make everything that is published of VERSION=vX.Y.Z, in dist/. Publishes nothing. See docs/maintainers/release.md.
 	TOOLS=$(TOOLS) OPM_IMAGE=$(OPM_IMAGE) hack/release.sh $(GIVEN_VERSION)
 
+.PHONY: release-check
+release-check: $(addprefix $(TOOLS)/,cosign crane gotestsum helm) ## Check what `make release` has made: images, licences, SBOMs; sign it with a throw-away key, and verify.
+	TOOLS=$(TOOLS) hack/release-check.sh $(TEST_ARGS)
+
+.PHONY: release-test
+release-test: $(addprefix $(TOOLS)/,cosign crane cyclonedx-gomod gotestsum helm kustomize operator-sdk opm) ## Make a release of this commit in a copy, for all architectures, and check it. Needs root for buildah, and no network.
+	TOOLS=$(TOOLS) hack/release-test.sh $(NUMBER)
+
 .PHONY: publish
-publish: $(TOOLS)/crane ## Publish what `make release` has made of VERSION=vX.Y.Z: images, and the page of the release.
+publish: $(addprefix $(TOOLS)/,cosign crane helm) ## Publish what `make release` has made of VERSION=vX.Y.Z: images, charts, and the page of the release.
 	TOOLS=$(TOOLS) hack/publish.sh $(GIVEN_VERSION)
 
 .PHONY: plugin-release
-plugin-release: ## Make the archives of the kubectl plugin of VERSION=vX.Y.Z, and its krew manifest, in dist/.
+plugin-release: $(TOOLS)/cyclonedx-gomod ## Make the archives of the kubectl plugin of VERSION=vX.Y.Z, with an SBOM of each, and its krew manifest, in dist/.
 	hack/plugin.sh $(GIVEN_VERSION)
 
 .PHONY: release-catalog

@@ -36,7 +36,8 @@ need_programs() {
 use_cluster() {
   if on_devcluster; then
     say "Cluster: the devcluster on this machine (give KUBECONFIG=... for another one)"
-    bin/devcluster up
+    # One that another target has left with more nodes is of no use to those that ask for one.
+    DEVCLUSTER_NODES=${DEVCLUSTER_NODES:-1} bin/devcluster up
     provider=devcluster
     KUBECONFIG=$(bin/devcluster kubeconfig)
   fi

@@ -182,7 +182,7 @@ lint-config: $(TOOLS)/golangci-lint ## Check the configuration of golangci-lint 
 	$(TOOLS)/golangci-lint config verify
 
 .PHONY: verify
-verify: $(addprefix $(TOOLS)/,controller-gen crd-ref-docs golangci-lint kustomize operator-sdk opm) ## Check that everything generated is up to date, in both projects; says what to run if not.
+verify: $(addprefix $(TOOLS)/,controller-gen crd-ref-docs crdify golangci-lint kustomize operator-sdk opm) ## Check that everything generated is up to date, in both projects; says what to run if not.
 	$(ROOT)hack/verify.sh
 
 .PHONY: scorecard
@@ -222,22 +222,34 @@ docker-push: ## Push the image IMG.
 	$(call refuse_push,$(IMG))
 	$(CONTAINER_TOOL) push $(IMG)
 
+# licenses FILE,PROGRAMS writes the licences of what is compiled into programs beside them.
+licenses = go $(if $(ROOT),-C $(ROOT) )run ./hack/licenses $(addprefix -C ,$(PROJECT)) -os linux -arch $(ARCH) \
+  $(patsubst $(ROOT)%,%,$(BIN))/linux-$(ARCH)/$1 $(foreach program,$2,$(lastword $(subst =, ,$(program))))
+
 # What images are made of.
 IMAGE_PROGRAMS ?= $(PROGRAMS)
 
 .PHONY: binaries
-binaries: ## Compile the programs of the images of this project into bin/linux-ARCH.
+binaries: ## Compile the programs of the images of this project into bin/linux-ARCH, with the licences of what is in them.
 	$(call compile,GOOS=linux GOARCH=$(ARCH) ,$(BIN)/linux-$(ARCH),$(IMAGE_PROGRAMS))
+	$(call licenses,THIRD_PARTY_LICENSES,$(PROGRAMS))
 
 .PHONY: scorecard-binary
 scorecard-binary: ## Compile the scorecard tests for their image into bin/linux-ARCH.
 	$(call compile,GOOS=linux GOARCH=$(ARCH) ,$(BIN)/linux-$(ARCH),scorecard=./test/scorecard)
+	$(call licenses,scorecard.THIRD_PARTY_LICENSES,scorecard=./test/scorecard)
+	cp $(ROOT)LICENSE $(BIN)/linux-$(ARCH)/LICENSE
+
+.PHONY: sbom
+sbom: binaries scorecard-binary $(TOOLS)/cyclonedx-gomod ## Write dist/sbom: which modules are compiled into each program of the images, in CycloneDX.
+	@mkdir -p $(ROOT)dist/sbom
+	$(foreach program,$(foreach one,$(PROGRAMS),$(firstword $(subst =, ,$(one)))) scorecard,$(ROOT)hack/sbom.sh $(BUILD_VERSION) $(BIN)/linux-$(ARCH)/$(program) $(ROOT)dist/sbom/$(NAME)-$(program)_linux_$(ARCH).cdx.json$(newline))
 
 ##@ Bundle
 
 BUNDLE_IMG ?= $(IMAGE_TAG_BASE)-bundle:v$(NUMBER)
 SCORECARD_IMG ?= $(IMAGE_TAG_BASE)-scorecard:v$(NUMBER)
-$(call named,bundle-build bundle-push catalog catalog-build run-bundle,BUNDLE_IMG)
+$(call named,bundle-build bundle-push catalog catalog-build run-bundle submission,BUNDLE_IMG)
 $(call own,bundle-build bundle-push catalog run-bundle,BUNDLE_IMG,$(filter-out $(ROOT)catalog/$(NAME)/%,$(wildcard $(ROOT)catalog/*/bundles/*.yaml)))
 $(call named,bundle run-bundle scorecard-build,SCORECARD_IMG)
 USE_IMAGE_DIGESTS ?=
@@ -287,6 +299,14 @@ catalog: $(TOOLS)/opm ## Render the bundle into the file-based catalog, catalog/
 	@TOOLS=$(TOOLS) $(ROOT)hack/catalog.sh $(addprefix --project ,$(PROJECT)) --version $(NUMBER) --bundle-image $(BUNDLE_IMG) \
 	  $(if $(CHANNELS),--channels '$(CHANNELS)') $(if $(DEFAULT_CHANNEL),--default-channel '$(DEFAULT_CHANNEL)')
 
+# The GitHub names of who may approve later versions in the community's catalog, with commas.
+REVIEWERS ?=
+
+.PHONY: submission
+submission: ## Write dist/submission, the tree for community-operators: the bundle, ci.yaml with REVIEWERS, the catalog's template.
+	@$(ROOT)hack/submission.sh $(addprefix --project ,$(PROJECT)) $(addprefix --bundle-image ,$(call given,BUNDLE_IMG)) \
+	  $(if $(REVIEWERS),--reviewers '$(REVIEWERS)') --output dist/submission
+
 ##@ Install (into the current kubeconfig's cluster)
 
 .PHONY: install
@@ -317,8 +337,8 @@ build-installer: $(TOOLS)/kustomize ## Write dist/install.yaml (of workloads: di
 chart-package: $(TOOLS)/helm $(TOOLS)/kustomize ## Write dist/NAME-X.Y.Z.tgz: the Helm chart of VERSION.
 	$(ROOT)hack/chart.sh $(NUMBER) $(PROJECT)
 
-# The tools, each a target as in the scaffold; the heading says which, for `make help`.
-##@ Tools, built from hack/tools into bin/tools: actionlint controller-gen crane crd-ref-docs golangci-lint gotestsum govulncheck helm kustomize operator-sdk opm
+# The tools in bin/tools, each a target as in the scaffold; the heading says which, for `make help`.
+##@ Tools, pinned: actionlint controller-gen cosign crane crd-ref-docs crdify cyclonedx-gomod golangci-lint gotestsum govulncheck helm kustomize operator-sdk opm
 
 TOOL_NAMES := $(filter-out go,$(basename $(notdir $(wildcard $(ROOT)hack/tools/*.mod))))
 .PHONY: $(TOOL_NAMES)
