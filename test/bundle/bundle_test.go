@@ -56,6 +56,13 @@ func documents(g Gomega, pattern string) []string {
 
 // document decodes the one document of a kind among those of a file.
 func document[T any](g Gomega, path, kind string) T {
+	found := all[T](g, path, kind)
+	g.Expect(found).To(HaveLen(1), "%s in %s", kind, path)
+	return found[0]
+}
+
+// all decodes the documents of a kind among those of a file.
+func all[T any](g Gomega, path, kind string) []T {
 	var found []T
 	for _, text := range documents(g, path) {
 		if regexp.MustCompile(`(?m)^kind: ` + kind + `$`).MatchString(text) {
@@ -64,8 +71,7 @@ func document[T any](g Gomega, path, kind string) T {
 			found = append(found, object)
 		}
 	}
-	g.Expect(found).To(HaveLen(1), "%s in %s", kind, path)
-	return found[0]
+	return found
 }
 
 func load(g Gomega) *manifests.Bundle { return loadFrom(g, "bundle") }
@@ -236,6 +242,11 @@ func TestTheBudgetIsThatOfTheOperatorsPods(t *testing.T) {
 		spread = append(spread, constraint.TopologyKey)
 	}
 	g.Expect(spread).To(ConsistOf(corev1.LabelHostname, corev1.LabelTopologyZone))
+	// The scheduler leaves nodes without a zone out of both, as most clusters that no cloud runs have them.
+	apart := deployment.Template.Spec.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+	g.Expect(apart).To(HaveLen(1))
+	g.Expect(apart[0].PodAffinityTerm.TopologyKey).To(Equal(corev1.LabelHostname))
+	g.Expect(selects(apart[0].PodAffinityTerm.LabelSelector)).To(BeTrue())
 	g.Expect(deployment.Template.Spec.Containers[0].TerminationMessagePolicy).To(Equal(corev1.TerminationMessageFallbackToLogsOnError))
 }
 
@@ -396,7 +407,7 @@ func TestWhatACatalogShows(t *testing.T) {
 		g.Expect(link.URL).To(HavePrefix("https://"))
 	}
 	g.Expect(shown.Spec.MinKubeVersion).To(Equal("1.28.0"))
-	for _, label := range []string{"arch.amd64", "arch.arm64", "os.linux"} {
+	for _, label := range []string{"arch.amd64", "arch.arm64", "arch.ppc64le", "arch.s390x", "os.linux"} {
 		g.Expect(shown.Labels).To(HaveKeyWithValue("operatorframework.io/"+label, "supported"))
 	}
 	for _, annotation := range []string{"capabilities", "categories", "createdAt", "repository", "support"} {

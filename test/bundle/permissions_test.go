@@ -41,8 +41,10 @@ func withoutVerbs(rules []rbacv1.PolicyRule, needless map[string][]string) []rba
 
 // granted are the rules of the operator in its install without OLM, for all namespaces and for its own.
 func granted(g Gomega) (everywhere, athome []rbacv1.PolicyRule) {
-	return document[rbacv1.ClusterRole](g, "config/rbac/role.yaml", "ClusterRole").Rules,
-		document[rbacv1.Role](g, "config/rbac/role.yaml", "Role").Rules
+	for _, role := range all[rbacv1.ClusterRole](g, "config/rbac/role.yaml", "ClusterRole") {
+		everywhere = append(everywhere, role.Rules...)
+	}
+	return everywhere, document[rbacv1.Role](g, "config/rbac/role.yaml", "Role").Rules
 }
 
 func TestTheOperatorsPermissionsAreThoseOfTheMarkers(t *testing.T) {
@@ -67,6 +69,21 @@ func TestTheOperatorsPermissionsAreThoseOfTheMarkers(t *testing.T) {
 		}
 		for _, verb := range verbs {
 			g.Expect(found).To(HaveKeyWithValue(verb, true), resource)
+		}
+	}
+}
+
+func TestAPageNeedsNoPermissionToChangePods(t *testing.T) {
+	g := NewWithT(t)
+	for _, role := range all[rbacv1.ClusterRole](g, "config/rbac/role.yaml", "ClusterRole") {
+		if role.Name == "critical-service-operator-pod-templates" {
+			continue
+		}
+		for _, rule := range role.Rules {
+			g.Expect(rule.Resources).NotTo(ContainElement("podtemplates"))
+			if slices.Contains(rule.Resources, "pods") {
+				g.Expect(rule.Verbs).To(ConsistOf("get", "list", "watch"))
+			}
 		}
 	}
 }

@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"github.com/operator-framework/api/pkg/manifests"
 	"github.com/operator-framework/api/pkg/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 )
 
 // problems are what the validators of the newest library find in a bundle, warnings included.
@@ -61,19 +59,4 @@ func TestTheBundleNamesNoVersionOfOpenShift(t *testing.T) {
 			g.Expect(read(g, file)).NotTo(ContainSubstring("com.redhat.openshift.versions"), file)
 		}
 	}
-}
-
-// The catalog's own schema of ci.yaml wants a reviewer.
-func TestTheFileForTheCatalogNamesAReviewer(t *testing.T) {
-	g := NewWithT(t)
-	block := regexp.MustCompile("(?s)```yaml\n( {3}# Bundles name the version.*?) {3}```").FindStringSubmatch(read(g, "docs/maintainers/operatorhub.md"))
-	g.Expect(block).To(HaveLen(2))
-	var settings struct {
-		UpdateGraph  string
-		AddReviewers bool
-		Reviewers    []string
-	}
-	g.Expect(yaml.UnmarshalStrict([]byte(block[1]), &settings)).To(Succeed())
-	g.Expect(settings.UpdateGraph).To(Equal("replaces-mode"))
-	g.Expect(settings.Reviewers).NotTo(BeEmpty())
 }

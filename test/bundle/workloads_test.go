@@ -101,7 +101,10 @@ func TestTheWorkloadsPermissionsAreThoseOfTheMarkersAndSaidInFull(t *testing.T) 
 	strategy := shown.Spec.InstallStrategy.StrategySpec
 	g.Expect(strategy.ClusterPermissions).To(HaveLen(1))
 	g.Expect(strategy.Permissions).To(HaveLen(1))
-	everywhere := document[rbacv1.ClusterRole](g, sibling+"config/rbac/role.yaml", "ClusterRole").Rules
+	var everywhere []rbacv1.PolicyRule
+	for _, role := range all[rbacv1.ClusterRole](g, sibling+"config/rbac/role.yaml", "ClusterRole") {
+		everywhere = append(everywhere, role.Rules...)
+	}
 	athome := document[rbacv1.Role](g, sibling+"config/rbac/role.yaml", "Role").Rules
 	// OLM mounts the certificate of the webhook, and writes itself whom the API server trusts.
 	g.Expect(strategy.ClusterPermissions[0].Rules).To(Equal(withoutVerbs(everywhere, map[string][]string{"customresourcedefinitions": {"patch"}})))

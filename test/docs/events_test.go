@@ -56,7 +56,7 @@ func TestTheTableOfEventsIsThatOfTheCode(t *testing.T) {
 	_, table, _ := strings.Cut(read(g, "docs/events.md"), "## All of them")
 	table, _, _ = strings.Cut(table, "\n## ")
 	var own, reasons, documented []string
-	for _, kind := range []string{"criticalservice/protect", "criticalservice/provision", "maintenance", "responder"} {
+	for _, kind := range []string{"criticalservice/protect", "criticalservice/provision", "maintenance", "monitoring", "responder"} {
 		own = append(own, words(g, "controllers/"+kind, "event")...)
 	}
 	reasons = append(slices.Clone(own), words(g, "api/v2", "Reason", "ConditionReason", "Cause")...)

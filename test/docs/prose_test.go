@@ -20,7 +20,7 @@ const (
 	mostWordsOfAPage = 2500
 	// mostWordsOfAll bounds the prose of docs/ and of the pages at the root together. A new
 	// subject may raise it by its pages; what exists should rather become shorter.
-	mostWordsOfAll = 39400
+	mostWordsOfAll = 42100
 	// changelog grows with every release, so that its length has no bound.
 	changelog = "CHANGELOG.md"
 )

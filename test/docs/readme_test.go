@@ -76,10 +76,6 @@ func TestTheReadmeSaysOfTheDemoWhatItShows(t *testing.T) {
 
 func TestTheReadmeNamesWhatIsTested(t *testing.T) {
 	g := NewWithT(t)
-	readme := read(g, "README.md")
-	version := measured{"hack/devcluster/components/kubernetes/go.mod", `k8s\.io/kubernetes v(\d+\.\d+)\.`}.figure(g)
-	oldest := measured{".github/workflows/nightly.yaml", `kubernetes: "([\d.]+)"`}.figure(g)
-	g.Expect(readme).To(ContainSubstring("| Kubernetes | " + version + " | " + oldest + " to "))
 	for row, names := range map[string]string{"kube-proxy": `kube-proxy, mode ([a-z]+)`, "Ingress controllers": `(Traefik [\d.]+|HAProxy Ingress [\d.]+)`} {
 		tested := measured{"README.md", `(?m)^\| ` + row + ` \| ([^|]*) \|`}.figure(g)
 		var known []string

@@ -115,7 +115,7 @@ func TestTheDoctorFindsWhatIsWrongWithTheOperator(t *testing.T) {
 	w.deployment("shop")
 	w.service("shop").withPage().ready()
 
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: operatorName}}
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: operatorName + "-namespaces"}}
 	w.refresh(role)
 	whole := role.Rules
 	restore := func() { change(w, role, func(r *rbacv1.ClusterRole) { r.Rules = whole }) }

@@ -95,6 +95,11 @@ func TestRespondersThatAnOperatorChangedBeforeItDied(t *testing.T) {
 	next := nextOperator(t)
 	shops := []*rolled{rolledPage(t, 1), rolledPage(t, 2)}
 	w := shops[0].world
+	// New Pods come only once no operator acts: one that was published before would be no Pod of this test.
+	quotas := make([]*corev1.ResourceQuota, len(shops))
+	for i, shop := range shops {
+		quotas[i] = shop.quota(0)
+	}
 
 	w.changeOperator(next)
 	w.Eventually(func(g Gomega) []string {
@@ -109,6 +114,9 @@ func TestRespondersThatAnOperatorChangedBeforeItDied(t *testing.T) {
 		changeImage(shop.world, shop.responder(shop), next)
 	}
 	start := w.stopOperator()
+	for i, shop := range shops {
+		shop.remove(quotas[i])
+	}
 
 	for _, shop := range shops {
 		shop.Eventually(shop.unpublished(standsStill)).Should(HaveLen(len(shop.before)), "new Pods, which are not ready")

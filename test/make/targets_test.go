@@ -47,7 +47,7 @@ func TestTheWorkloadsHaveTheSameTargets(t *testing.T) {
 		"api-docs": "--output-path=../docs/reference/workloads-api.md", "scorecard": "../hack/scorecard.sh --project workloads",
 		"scorecard-binary": "-o ../bin/workloads/linux-amd64/scorecard ./test/scorecard",
 		"scorecard-build":  "--tag quay.io/critical-service/workloads-scorecard:v1.0.0 ",
-		"build-installer":  "> ../dist/install-workloads.yaml", "chart-package": "../hack/chart.sh 1.0.0 workloads", "help": "awk",
+		"build-installer":  "> ../dist/install-workloads.yaml", "submission": "../hack/submission.sh --project workloads", "chart-package": "../hack/chart.sh 1.0.0 workloads", "help": "awk",
 	} {
 		t.Run(target, func(t *testing.T) {
 			g := NewWithT(t)

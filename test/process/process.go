@@ -166,7 +166,7 @@ func LocalAddress() (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-// Journal is what a process wrote.
+// Journal is what a process wrote, or wrote since it was cleared.
 type Journal struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -179,7 +179,14 @@ func (j *Journal) Write(data []byte) (int, error) {
 	return j.text.Write(data)
 }
 
-// String is all that was written.
+// Clear forgets what was written.
+func (j *Journal) Clear() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.text.Reset()
+}
+
+// String is what was written.
 func (j *Journal) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()

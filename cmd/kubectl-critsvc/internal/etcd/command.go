@@ -3,6 +3,7 @@
 package etcd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -53,35 +54,44 @@ func reach(to *access.Access, argument string) (*remote.Client, types.Namespaced
 	return client, types.NamespacedName{Namespace: namespace, Name: argument}, err
 }
 
+// about is the RunE of a command about one ETCDInstance.
+func about(to *access.Access, do func(context.Context, *remote.Client, types.NamespacedName) error) func(*cobra.Command, []string) error {
+	return func(command *cobra.Command, arguments []string) error {
+		client, name, err := reach(to, arguments[0])
+		if err != nil {
+			return err
+		}
+		return do(command.Context(), client, name)
+	}
+}
+
 func consoleOf(to *access.Access) console.Console {
 	return console.Console{Out: to.Out, ErrOut: to.ErrOut}
 }
 
 func createCommand(to *access.Access) *cobra.Command {
-	spec, replicas := &remote.Spec{}, int64(1)
+	spec := &remote.Spec{}
 	command := &cobra.Command{
 		Use:     "create NAME",
 		Short:   "Make an ETCDInstance",
 		Example: `  kubectl critsvc etcd create my-super-etcd --replicas 3 --enable-tls --storage 1Gi`,
 		Args:    oneName,
-		RunE: func(command *cobra.Command, arguments []string) error {
-			client, name, err := reach(to, arguments[0])
-			if err != nil {
-				return err
-			}
-			if command.Flags().Changed("replicas") {
-				spec.Replicas = &replicas
-			}
-			return consoleOf(to).Create(command.Context(), client, name, spec)
-		},
+		RunE: about(to, func(ctx context.Context, client *remote.Client, name types.NamespacedName) error {
+			return consoleOf(to).Create(ctx, client, name, spec)
+		}),
 	}
-	addSpec(command, spec, &replicas)
+	addSpec(command, spec)
 	return command
 }
 
 // addSpec adds the flags that say what a new instance is to be.
-func addSpec(command *cobra.Command, spec *remote.Spec, replicas *int64) {
-	command.Flags().Int64Var(replicas, "replicas", *replicas, "How many members it has, 1 to 9")
+func addSpec(command *cobra.Command, spec *remote.Spec) {
+	replicas := command.Flags().Int64("replicas", 1, "How many members it has, 1 to 9")
+	command.PreRun = func(*cobra.Command, []string) {
+		if command.Flags().Changed("replicas") {
+			spec.Replicas = replicas
+		}
+	}
 	command.Flags().BoolVar(&spec.TLS, "enable-tls", false, "Reach members and clients over TLS")
 	command.Flags().StringVar(&spec.Storage, "storage", "", "The size of the volume of each member, for example 1Gi; none by default")
 	command.Flags().StringVar(&spec.StorageClass, "storage-class", "", "The StorageClass of these volumes; the cluster's default by default")
@@ -115,13 +125,9 @@ func deleteCommand(to *access.Access) *cobra.Command {
 		Use:   "delete NAME",
 		Short: "Delete an ETCDInstance. Its volumes are kept, unless its storage says otherwise",
 		Args:  oneName,
-		RunE: func(command *cobra.Command, arguments []string) error {
-			client, name, err := reach(to, arguments[0])
-			if err != nil {
-				return err
-			}
-			return consoleOf(to).Delete(command.Context(), client, name)
-		},
+		RunE: about(to, func(ctx context.Context, client *remote.Client, name types.NamespacedName) error {
+			return consoleOf(to).Delete(ctx, client, name)
+		}),
 	}
 }
 
@@ -137,16 +143,12 @@ the PersistentVolumeClaim NAME-backup.`,
 		Example: `  kubectl critsvc etcd backup my-super-etcd -f my-super-etcd.db
   kubectl critsvc etcd backup my-super-etcd --store`,
 		Args: oneName,
-		RunE: func(command *cobra.Command, arguments []string) error {
-			client, name, err := reach(to, arguments[0])
-			if err != nil {
-				return err
-			}
+		RunE: about(to, func(ctx context.Context, client *remote.Client, name types.NamespacedName) error {
 			if store {
-				return consoleOf(to).Store(command.Context(), client, name)
+				return consoleOf(to).Store(ctx, client, name)
 			}
-			return consoleOf(to).Backup(command.Context(), client, name, file, replace)
-		},
+			return consoleOf(to).Backup(ctx, client, name, file, replace)
+		}),
 	}
 	command.Flags().BoolVar(&store, "store", false, "Store the snapshot in the claim NAME-backup")
 	command.Flags().StringVarP(&file, "file", "f", "", "Where the snapshot is written; the output by default, unless that is a terminal")
@@ -157,7 +159,7 @@ the PersistentVolumeClaim NAME-backup.`,
 }
 
 func restoreCommand(to *access.Access) *cobra.Command {
-	spec, replicas := &remote.Spec{}, int64(1)
+	spec := &remote.Spec{}
 	restoration := &console.Restoration{Spec: spec}
 	command := &cobra.Command{
 		Use:   "restore NAME",
@@ -168,24 +170,17 @@ before it is sent: if it is not whole, nothing is made, and the exit code is 1.`
 		Example: `  kubectl critsvc etcd restore my-new-etcd --file my-super-etcd.db --replicas 3 --storage 1Gi
   kubectl critsvc etcd restore my-new-etcd --from my-super-etcd --storage 1Gi`,
 		Args: oneName,
-		RunE: func(command *cobra.Command, arguments []string) error {
-			client, name, err := reach(to, arguments[0])
-			if err != nil {
-				return err
-			}
-			if command.Flags().Changed("replicas") {
-				spec.Replicas = &replicas
-			}
+		RunE: about(to, func(ctx context.Context, client *remote.Client, name types.NamespacedName) error {
 			restoration.Instance, spec.Upload = name, spec.From == ""
-			err = consoleOf(to).Restore(command.Context(), client, restoration)
+			err := consoleOf(to).Restore(ctx, client, restoration)
 			if snapshot.IsVerdict(err) {
 				fmt.Fprintf(to.ErrOut, "%s: %v\n", restoration.File, err)
 				return access.ErrNo
 			}
 			return err
-		},
+		}),
 	}
-	addSpec(command, spec, &replicas)
+	addSpec(command, spec)
 	command.Flags().StringVarP(&restoration.File, "file", "f", "", "The snapshot")
 	command.Flags().DurationVar(&restoration.Within, "timeout", 10*time.Minute, "How long the operator is waited for, before and after the snapshot is sent")
 	command.MarkFlagsMutuallyExclusive("file", "from")

@@ -135,9 +135,19 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		"no conversion, hence no caBundle": {func(w *World) {
 			w.Definition.Value.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
 		}, none},
-		"a certificate that is not trusted":     {func(w *World) { w.Served.Value.Untrusted = "signed by an unknown authority" }, []finding{{checkCertificate, Problem, "signed by an unknown authority"}}},
-		"a certificate that ends today":         {func(w *World) { w.Served.Value.NotAfter = now.Add(time.Hour) }, []finding{{checkCertificate, Warning, "ends at"}}},
-		"a permission that is missing":          {func(w *World) { w.Needs.Value[0].Allowed = false }, []finding{{checkPermissions, Problem, "may not: get services"}}},
+		"a certificate that is not trusted": {func(w *World) { w.Served.Value.Untrusted = "signed by an unknown authority" }, []finding{{checkCertificate, Problem, "signed by an unknown authority"}}},
+		"a certificate that ends today":     {func(w *World) { w.Served.Value.NotAfter = now.Add(time.Hour) }, []finding{{checkCertificate, Warning, "ends at"}}},
+		"a permission that is missing":      {func(w *World) { w.Needs.Value[0].Allowed = false }, []finding{{checkPermissions, Problem, "may not: get services"}}},
+		"no right to run fallback Pods": {func(w *World) {
+			for i := range w.Needs.Value {
+				w.Needs.Value[i].Allowed = w.Needs.Value[i].For != runPods
+			}
+		}, none},
+		"half of the right to run fallback Pods": {func(w *World) {
+			for i := range w.Needs.Value {
+				w.Needs.Value[i].Allowed = w.Needs.Value[i].For != runPods || w.Needs.Value[i].Verb != "delete"
+			}
+		}, []finding{{checkPermissions, Problem, "may not: delete pods"}}},
 		"permissions that may not be asked for": {func(w *World) { w.Needs.Problem = "forbidden" }, []finding{{checkPermissions, Warning, "not checked"}}},
 		"an operator that may not be read": {func(w *World) {
 			w.Operators = Reading[[]appsv1.Deployment]{Problem: "forbidden"}

@@ -8,7 +8,11 @@ import (
 	"github.com/critical-service/operator/cmd/kubectl-critsvc/internal/output"
 )
 
-const checkPermissions = "permissions"
+const (
+	checkPermissions = "permissions"
+	// runPods is what the permissions are for that may be left out.
+	runPods = "to make fallback Pods"
+)
 
 // Needs are the permissions without which the operator does not do what it is for.
 // Operator is its namespace, where it keeps its lease and its certificates.
@@ -28,8 +32,8 @@ func Needs(operator string) []Need {
 		}
 	}
 	const (
-		see, publish, pods, responders = "to see outages", "to publish standby endpoints", "to make fallback Pods", "to keep responders"
-		planned, explain, scrape       = "to follow planned maintenance", "to find out why a Service is down", "to know who may read its metrics"
+		see, publish, responders = "to see outages", "to publish standby endpoints", "to keep responders"
+		planned, explain, scrape = "to follow planned maintenance", "to find out why a Service is down", "to know who may read its metrics"
 	)
 	add(see, "", "services", "get", "list", "watch")
 	add(see, "", "namespaces", "get", "list", "watch")
@@ -43,14 +47,17 @@ func Needs(operator string) []Need {
 	add("to report what it sees", "events.k8s.io", "events", "create", "patch")
 	add(publish, "discovery.k8s.io", "endpointslices", "create", "patch", "delete")
 	add(publish, "discovery.k8s.io", "endpointslices/restricted", "create")
-	add(pods, "", "podtemplates", "get", "list", "watch")
-	add(pods, "", "pods", "get", "list", "watch", "create", "patch", "delete")
+	add(runPods, "", "podtemplates", "get", "list", "watch")
+	add(see, "", "pods", "get", "list", "watch")
+	add(runPods, "", "pods", "create", "patch", "delete")
 	add(responders, "apps", "deployments", "list", "watch", "create")
 	named(responders, "apps", "deployments", criticalv2.ResponderName, "get", "patch", "delete")
 	add(responders, "", "configmaps", "list", "watch", "create")
 	named(responders, "", "configmaps", criticalv2.ResponderName, "get", "patch", "delete")
 	add(responders, "policy", "poddisruptionbudgets", "list", "watch", "create")
 	named(responders, "policy", "poddisruptionbudgets", criticalv2.ResponderName, "get", "patch", "delete")
+	add(responders, "autoscaling", "horizontalpodautoscalers", "list", "watch", "create")
+	named(responders, "autoscaling", "horizontalpodautoscalers", criticalv2.ResponderName, "get", "patch", "delete")
 	add(explain, "", "nodes", "get")
 	for _, workload := range []string{"deployments", "statefulsets", "daemonsets", "replicasets"} {
 		add(explain, "apps", workload, "list")
@@ -68,6 +75,21 @@ func Needs(operator string) []Need {
 		needs[i].Namespace = operator
 	}
 	return needs
+}
+
+// isLeftOut reports whether an administrator has left out all that only podTemplate fallbacks
+// need. Some of it is no choice, but a mistake.
+func isLeftOut(needs []Need) bool {
+	found := false
+	for _, need := range needs {
+		if need.For == runPods {
+			if need.Allowed {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
 }
 
 // String names a permission as RBAC does.
@@ -100,8 +122,9 @@ func permissions(w *World) []Finding {
 	var denied []string
 	purposes := map[string]bool{}
 	var why []string
+	without := isLeftOut(needs.Value)
 	for _, need := range needs.Value {
-		if need.Allowed {
+		if need.Allowed || without && need.For == runPods {
 			continue
 		}
 		denied = append(denied, need.String())
@@ -110,7 +133,11 @@ func permissions(w *World) []Finding {
 			why = append(why, need.For)
 		}
 	}
-	if len(denied) == 0 {
+	switch {
+	case len(denied) > 0:
+	case without:
+		return ok(checkPermissions, "the operator has the permissions that it needs, but for podTemplate fallbacks, for which the page stands in")
+	default:
 		return ok(checkPermissions, fmt.Sprintf("the operator has the %d permissions that it needs", len(needs.Value)))
 	}
 	return []Finding{{

@@ -1,6 +1,7 @@
 package checkup
 
 import (
+	"os"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -8,6 +9,10 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/yaml"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/contract/listener"
 )
 
 func TestWhoMayReachAPort(t *testing.T) {
@@ -91,4 +96,26 @@ func TestTheFindingSaysWhatToAllow(t *testing.T) {
 	g.Expect(findings).To(HaveLen(1))
 	g.Expect(findings[0].Severity).To(Equal(Warning))
 	g.Expect(findings[0].Fix).To(Equal("allow ingress to Pods with the label mycrd.com/responder=server at TCP port 20001 from all clients of the application"))
+}
+
+// What is shipped for responders must let through what they are for, and no more.
+func TestWhoMayReachAResponderUnderItsPolicy(t *testing.T) {
+	g := NewWithT(t)
+	data, err := os.ReadFile("../../../../../config/network-policy/responder/responder.yaml")
+	g.Expect(err).NotTo(HaveOccurred())
+	var policy networkingv1.NetworkPolicy
+	g.Expect(yaml.UnmarshalStrict(data, &policy)).To(Succeed())
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{criticalv2.LabelResponder: criticalv2.ResponderServer}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Ports: []corev1.ContainerPort{{Name: "admin", ContainerPort: 8081}}}}},
+	}
+	for port, want := range map[int32]Reach{
+		listener.First - 1: Closed, listener.First: Open, listener.Last: Open, listener.Last + 1: Closed, 8081: Open, 8080: Closed,
+	} {
+		reach, by := ReachOf([]networkingv1.NetworkPolicy{policy}, pod, port)
+		g.Expect(reach).To(Equal(want), "%d", port)
+		g.Expect(by).To(ConsistOf("critical-service-responder"), "%d", port)
+	}
+	g.Expect(policy.Spec.PolicyTypes).To(ContainElement(networkingv1.PolicyTypeEgress))
+	g.Expect(policy.Spec.Egress).To(BeEmpty())
 }
