@@ -152,15 +152,22 @@ func TestThePipelineAcceptsTheSettings(t *testing.T) {
 // project: they are looked up on the loopback interface. This test needs crane and opm in bin/tools: `make test` builds them.
 func TestTheTemplateOfASubmissionRendersToTheCatalog(t *testing.T) {
 	address := registry.Serve(t, root)
-	mapping := filepath.Join(t.TempDir(), "registries.conf")
-	NewWithT(t).Expect(os.WriteFile(mapping, []byte("[[registry]]\nprefix = \"quay.io\"\nlocation = \""+address+"\"\ninsecure = true\n"), 0o600)).To(Succeed())
+	home := t.TempDir()
+	write := func(name, content string) {
+		path := filepath.Join(home, ".config/containers", name)
+		NewWithT(t).Expect(os.MkdirAll(filepath.Dir(path), 0o700)).To(Succeed())
+		NewWithT(t).Expect(os.WriteFile(path, []byte(content), 0o600)).To(Succeed())
+	}
+	write("registries.conf", "[[registry]]\nprefix = \"quay.io\"\nlocation = \""+address+"\"\ninsecure = true\n")
+	// Without one, which a machine without container tools has not, opm pulls nothing.
+	write("policy.json", `{"default": [{"type": "insecureAcceptAnything"}]}`)
 	for sentence, s := range submissions {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
 			pushBundle(t, s, address+"/"+s.image+":v1.0.0")
 			opm := func(arguments ...string) string {
 				command := exec.CommandContext(t.Context(), filepath.Join(root, "bin/tools/opm"), append(arguments, "--output", "yaml")...)
-				command.Env = append(os.Environ(), "CONTAINERS_REGISTRIES_CONF="+mapping)
+				command.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"))
 				var said bytes.Buffer
 				command.Stderr = &said
 				rendered, err := command.Output()
