@@ -74,14 +74,28 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan *dec
 		_, err := write.Apply(ctx, r.client, plan.Service, read.UIDOf(snap.Service))
 		failures = append(failures, done.refused(fmt.Sprintf("Service %q", plan.Service.Name), err))
 	}
-	failures = append(failures, r.run(ctx, snap, plan, &done), r.try(ctx, plan, &done))
-	return done, fault.Join(failures...)
+	return done, fault.Join(append(failures, r.engine(ctx, snap, plan, &done))...)
 }
 
 // protect writes the ServiceFallback.
 func (r *Reconciler) protect(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan, done *outcome) (err error) {
 	done.fallback, err = snap.Fallback.Write(ctx, r.client, plan.Fallback)
 	return err
+}
+
+// engine runs the engine and tries the next one out. What of it depends on the spec is done for the
+// one that is stored: a cache that is behind would make a Pod of an earlier one, or take a trial for
+// one of no use.
+func (r *Reconciler) engine(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan, done *outcome) error {
+	if plan.ChangesPods() {
+		if err := r.unchanged(ctx, snap.Database); err != nil {
+			return err
+		}
+	}
+	if err := r.run(ctx, snap, plan, done); err != nil {
+		return err
+	}
+	return r.try(ctx, plan, done)
 }
 
 // run writes what the engine needs, each only after what it depends on: a claim without
@@ -158,16 +172,8 @@ func (r *Reconciler) pod(ctx context.Context, snap *decide.Snapshot, plan *decid
 	}
 }
 
-// remove takes a Pod away, after a live read: the spec may have changed back. A Pod that
-// runs stays until the API server says that it would accept the next one.
+// remove takes a Pod away. A Pod that runs stays until the API server says that it would accept the next one.
 func (r *Reconciler) remove(ctx context.Context, snap *decide.Snapshot, removal *decide.Removal, done *outcome) error {
-	var now workloadsv1.Database
-	if err := r.live.Get(ctx, client.ObjectKeyFromObject(snap.Database), &now); err != nil {
-		return err
-	}
-	if now.UID != snap.Database.UID || now.Generation != snap.Database.Generation {
-		return apierrors.NewConflict(workloadsv1.GroupVersion.WithResource("databases").GroupResource(), now.Name, errors.New("it has changed since it was read"))
-	}
 	if err := r.keepsData(ctx, snap.Claim); err != nil {
 		return err
 	}
@@ -181,6 +187,18 @@ func (r *Reconciler) remove(ctx context.Context, snap *decide.Snapshot, removal 
 		done.removed = removal.Pod
 	}
 	return done.refused(fmt.Sprintf("the deletion of Pod %q", removal.Pod.Name), err)
+}
+
+// unchanged fails where the spec of a Database is not what it was when it was read.
+func (r *Reconciler) unchanged(ctx context.Context, d *workloadsv1.Database) error {
+	var now workloadsv1.Database
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(d), &now); err != nil {
+		return err
+	}
+	if now.UID != d.UID || now.Generation != d.Generation {
+		return apierrors.NewConflict(workloadsv1.GroupVersion.WithResource("databases").GroupResource(), now.Name, errors.New("it has changed since it was read"))
+	}
+	return nil
 }
 
 func (r *Reconciler) delete(ctx context.Context, removal *decide.Removal) error {

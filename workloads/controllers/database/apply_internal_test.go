@@ -110,10 +110,7 @@ func TestWhatChangedMeanwhileIsReadAgain(t *testing.T) {
 			pod.ResourceVersion = "7"
 			now, nowClaim, nowPod := d.DeepCopy(), claim.DeepCopy(), pod.DeepCopy()
 			c.change(now, nowClaim, nowPod)
-			scheme := runtime.NewScheme()
-			known := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, workloadsv1.AddToScheme)
-			g.Expect(known.AddToScheme(scheme)).To(Succeed())
-			stored := fake.NewClientBuilder().WithScheme(scheme).WithObjects(now, nowClaim, nowPod).Build()
+			stored := storing(t, now, nowClaim, nowPod)
 			r := &Reconciler{observer: observer{live: stored}, client: stored}
 
 			_, err := r.apply(t.Context(), &decide.Snapshot{Database: d, Claim: claim, Pod: pod}, &decide.Plan{RemovePod: &decide.Removal{Pod: pod}})
@@ -122,6 +119,69 @@ func TestWhatChangedMeanwhileIsReadAgain(t *testing.T) {
 			g.Expect(gone).To(Equal(err == nil))
 		})
 	}
+}
+
+// A cache that is behind makes Pods of a spec that is over, and takes trials of the present one for those of no use.
+func TestPodsComeAndGoForTheSpecThatIsStored(t *testing.T) {
+	d := &workloadsv1.Database{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "orders", UID: "1", Generation: 1},
+		Spec:       workloadsv1.DatabaseSpec{Type: workloadsv1.DatabaseMongo},
+	}
+	pod := render.Pod(d, "mongo:4.0")
+	trial := render.Trial(d, "mongo:7.0", pod)
+	for sentence, plan := range map[string]*decide.Plan{
+		"a Pod is made":          {CreatePod: pod},
+		"a trial is made":        {CreateTrial: &decide.Trial{Pod: trial, Successor: pod}},
+		"a trial is taken away":  {RemoveTrial: &decide.Removal{Pod: trial}},
+		"a Pod and a trial both": {CreatePod: pod, RemoveTrial: &decide.Removal{Pod: trial}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			now := d.DeepCopy()
+			now.Generation = 2
+			var writes int
+			stored := storing(t, now)
+			r := &Reconciler{observer: observer{live: stored}, client: interceptor.NewClient(stored, interceptor.Funcs{
+				Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+					writes++
+					return nil
+				},
+				Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
+					writes++
+					return nil
+				},
+			})}
+
+			_, err := r.apply(t.Context(), &decide.Snapshot{Database: d}, plan)
+			g.Expect(fault.Of(err)).To(Equal(fault.Wait), "%v", err)
+			g.Expect(writes).To(BeZero())
+			_, err = r.apply(t.Context(), &decide.Snapshot{Database: now}, plan)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(writes).To(BeNumerically(">", 0))
+		})
+	}
+}
+
+// A Pod that the cache does not know well enough stays, and with it the trial of what follows it.
+func TestATrialStaysWhereThePodCannotGo(t *testing.T) {
+	g := NewWithT(t)
+	d := &workloadsv1.Database{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "orders", UID: "1", Generation: 1},
+		Spec:       workloadsv1.DatabaseSpec{Type: workloadsv1.DatabaseMongo},
+	}
+	pod := render.Pod(d, "mongo:4.0")
+	trial := render.Trial(d, "mongo:7.0", pod)
+	var deleted []string
+	stored := storing(t, d)
+	r := &Reconciler{observer: observer{live: stored}, client: interceptor.NewClient(stored, interceptor.Funcs{
+		Delete: func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.DeleteOption) error {
+			deleted = append(deleted, object.GetName())
+			return apierrors.NewConflict(corev1.Resource("pods"), object.GetName(), errors.New("it has changed"))
+		},
+	})}
+	_, err := r.apply(t.Context(), &decide.Snapshot{Database: d}, &decide.Plan{RemovePod: &decide.Removal{Pod: pod}, RemoveTrial: &decide.Removal{Pod: trial}})
+	g.Expect(fault.Of(err)).To(Equal(fault.Wait), "%v", err)
+	g.Expect(deleted).To(Equal([]string{"orders"}))
 }
 
 // What the API server says does not say what to do.
@@ -162,10 +222,7 @@ func TestARefusalSaysWhatToDo(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			scheme := runtime.NewScheme()
-			known := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, workloadsv1.AddToScheme)
-			g.Expect(known.AddToScheme(scheme)).To(Succeed())
-			stored := fake.NewClientBuilder().WithScheme(scheme).WithObjects(d.DeepCopy()).Build()
+			stored := storing(t, d.DeepCopy())
 			r := &Reconciler{observer: observer{live: stored}, client: interceptor.NewClient(stored, interceptor.Funcs{
 				Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
 					return c.err
@@ -190,4 +247,13 @@ func TestARefusalSaysWhatToDo(t *testing.T) {
 			g.Expect(said).To(ContainSubstring(c.says))
 		})
 	}
+}
+
+// storing is a client of an API server that has some objects.
+func storing(t *testing.T, objects ...client.Object) client.WithWatch {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	known := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, workloadsv1.AddToScheme)
+	NewWithT(t).Expect(known.AddToScheme(scheme)).To(Succeed())
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
 }

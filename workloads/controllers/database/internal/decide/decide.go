@@ -116,7 +116,12 @@ type Trial struct {
 // IsEmpty reports whether nothing is to be written but the status.
 func (p *Plan) IsEmpty() bool {
 	return p.Fallback == fallback.Change{} && p.Service == nil && !p.Generate && p.CreateClaim == nil && len(p.ChangeClaim) == 0 &&
-		p.NoteImage == nil && p.CreatePod == nil && p.ChangePod == nil && p.RemovePod == nil && p.CreateTrial == nil && p.RemoveTrial == nil
+		p.NoteImage == nil && p.ChangePod == nil && !p.ChangesPods()
+}
+
+// ChangesPods reports whether a Pod is made or taken away.
+func (p *Plan) ChangesPods() bool {
+	return p.CreatePod != nil || p.RemovePod != nil || p.CreateTrial != nil || p.RemoveTrial != nil
 }
 
 // Decide decides what a Database needs. One that is deleted needs nothing: all that goes
