@@ -33,6 +33,9 @@ func (r *Reconciler) report(ctx context.Context, plan decide.Plan, done outcome,
 				"The operator leaves this object alone, which is managed by %s. To have the operator's own, delete it", now[name])
 		}
 	}
+	if ctx.Err() != nil {
+		return // A stop has ended what was under way.
+	}
 	failed := maps.Clone(unread)
 	maps.Copy(failed, done.failed)
 	for _, about := range slices.Sorted(maps.Keys(failed)) {

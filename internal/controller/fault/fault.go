@@ -41,6 +41,10 @@ const (
 // meanwhile. It is no error: the cache was behind, and is not for long.
 const conflictWait = 200 * time.Millisecond
 
+// stopWait is when to retry what was cancelled: that is how an operator that stops ends what is under way. It is no error
+// then, and never retried.
+const stopWait = 200 * time.Millisecond
+
 // Of is the class of an error.
 func Of(err error) Class {
 	var wait *waitError
@@ -157,6 +161,9 @@ func delayOf(err error) time.Duration {
 	}
 	if apierrors.IsConflict(err) {
 		return conflictWait
+	}
+	if errors.Is(err, context.Canceled) {
+		return stopWait
 	}
 	if seconds, suggested := apierrors.SuggestsClientDelay(err); suggested {
 		return time.Duration(seconds) * time.Second

@@ -39,6 +39,7 @@ func TestOf(t *testing.T) {
 		"a webhook may refuse with any code of its own":      {&apierrors.StatusError{ErrStatus: metav1.Status{Code: 418}}, fault.UserMustAct},
 		"a wrapped refusal is a refusal":                     {fmt.Errorf("create: %w", apierrors.NewBadRequest("x")), fault.UserMustAct},
 		"a conflict is waited for, and not an error":         {apierrors.NewConflict(pods, "x", nil), fault.Wait},
+		"what a stop has cancelled is not an error":          {fmt.Errorf("get: %w", context.Canceled), fault.Wait},
 		"a name in use passes":                               {apierrors.NewAlreadyExists(pods, "x"), fault.Retry},
 		"an expired token passes":                            {apierrors.NewUnauthorized("x"), fault.Retry},
 		"a server that fails passes":                         {apierrors.NewInternalError(errors.New("x")), fault.Retry},
