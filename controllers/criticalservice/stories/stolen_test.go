@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,6 +43,11 @@ type scene struct {
 	theirs, fallback, orphan *corev1.Pod
 	responder                *corev1.Pod
 	slice                    *discoveryv1.EndpointSlice
+	maintenance              *criticalv2.Maintenance
+	// These are as the operator keeps them for a responder.
+	server     *appsv1.Deployment
+	evictions  *policyv1.PodDisruptionBudget
+	autoscaler *autoscalingv2.HorizontalPodAutoscaler
 }
 
 func newScene(t *testing.T) *scene {
@@ -55,7 +62,13 @@ func newScene(t *testing.T) *scene {
 	s.responder = &corev1.Pod{ObjectMeta: s.meta("responder"), Spec: testenv.PodSpec()}
 	s.responder.Labels = map[string]string{criticalv2.LabelResponder: criticalv2.ResponderServer}
 	s.slice = s.sliceOf("theirs", "endpointslice-controller.k8s.io")
-	for _, object := range []client.Object{s.theirs, s.fallback, s.orphan, s.responder, s.slice} {
+	s.maintenance = &criticalv2.Maintenance{ObjectMeta: s.meta("upgrade"), Spec: criticalv2.MaintenanceSpec{Services: []string{"shop"}}}
+	s.server = s.deployment()
+	s.evictions = s.named(budget(criticalv2.LabelResponder, criticalv2.ResponderServer), criticalv2.ResponderName).(*policyv1.PodDisruptionBudget)
+	s.autoscaler = s.named(autoscaler(criticalv2.ResponderName), criticalv2.ResponderName).(*autoscalingv2.HorizontalPodAutoscaler)
+	for _, object := range []client.Object{
+		s.theirs, s.fallback, s.orphan, s.responder, s.slice, s.maintenance, s.server, s.evictions, s.autoscaler,
+	} {
 		s.Expect(cluster.Client.Create(t.Context(), object)).To(Succeed())
 	}
 	return s
@@ -133,6 +146,25 @@ func (s *scene) status(pod *corev1.Pod, patch string) func(context.Context) erro
 	}
 }
 
+// subresource changes the status of an object of any kind.
+func (s *scene) subresource(object client.Object, patch string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		return s.thief.Status().Patch(ctx, object.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, []byte(patch)), client.DryRunAll)
+	}
+}
+
+// asOneWhoMayDelete changes an object as the operator would with the right to delete it: without that right, the admission
+// plugin OwnerReferencesPermissionEnforcement denies owners before any policy does, where it is enabled.
+func (s *scene) asOneWhoMayDelete(object client.Object, patch string) func(context.Context) error {
+	config := rest.CopyConfig(cluster.Admin)
+	config.Impersonate = rest.ImpersonationConfig{UserName: testenv.OperatorUser.Name, Groups: []string{user.SystemPrivilegedGroup}}
+	mighty, err := client.New(config, client.Options{Scheme: cluster.Client.Scheme()})
+	s.Expect(err).NotTo(HaveOccurred())
+	return func(ctx context.Context) error {
+		return mighty.Patch(ctx, object.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, []byte(patch)), client.DryRunAll)
+	}
+}
+
 func (s *scene) create(object client.Object) func(context.Context) error {
 	return func(ctx context.Context) error {
 		return s.thief.Create(ctx, object.DeepCopyObject().(client.Object), client.DryRunAll)
@@ -195,6 +227,8 @@ func TestWhatAStolenTokenIsDenied(t *testing.T) {
 		"to let a responder Pod look ready":              {s.status(s.responder, `{"status":{"conditions":[{"type":"Ready","status":"True"}]}}`), "writes only its own condition"},
 		"to write another annotation on a responder Pod": {s.status(s.responder, `{"metadata":{"annotations":{"example.com/a":"b"}}}`), "writes only its own condition"},
 		"to label a responder Pod as another's":          {s.status(s.responder, `{"metadata":{"labels":{"app":"shop"}}}`), "writes only its own condition"},
+		"to let a responder Pod look ended":              {s.status(s.responder, `{"status":{"phase":"Failed"}}`), "writes only its own condition"},
+		"to say what a responder Pod runs":               {s.status(s.responder, `{"status":{"containerStatuses":[{"name":"web","image":"evil","imageID":"","ready":true,"restartCount":0}]}}`), "writes only its own condition"},
 		"to give a responder Pod another address":        {s.status(s.responder, `{"status":{"podIP":"10.9.9.9","podIPs":[{"ip":"10.9.9.9"}]}}`), "writes only its own condition"},
 
 		"to delete the addresses of the API server":       {s.delete(apiServer), "changes and deletes only EndpointSlices"},
@@ -234,9 +268,25 @@ func TestWhatAStolenTokenIsDenied(t *testing.T) {
 			p.Containers[0].EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "s"}}}}
 		})), "no environment from elsewhere"},
 
-		"to let another server convert":        {s.patch(definition, `{"spec":{"conversion":{"webhook":{"clientConfig":{"url":"https://evil.example.com","service":null}}}}}`), "does not change who converts"},
-		"to hold up the end of its definition": {s.patch(definition, `{"metadata":{"finalizers":["example.com/evil"]}}`), "when its definition goes"},
-		"to serve a version no more":           {s.patch(definition, `{"spec":{"names":{"shortNames":["evil"]}}}`), "no version of its definition"},
+		"a responder as Pods of an application": {func(ctx context.Context) error {
+			made := s.deployment()
+			made.Spec.Template.Labels = map[string]string{criticalv2.LabelResponder: criticalv2.ResponderServer, "app": "shop"}
+			return s.create(made)(ctx)
+		}, "no label of an application"},
+		"a responder on a node of one's choice": {s.create(s.deployment(func(p *corev1.PodSpec) { p.NodeName = "control-plane" })), "chooses the nodes"},
+
+		"to run another account in a responder that exists": {s.patch(s.server, `{"spec":{"template":{"spec":{"serviceAccountName":"admin"}}}}`), "as the ServiceAccount default"},
+		"to let a responder that exists mount a Secret":     {s.patch(s.server, `{"spec":{"template":{"spec":{"volumes":[{"name":"s","secret":{"secretName":"s"}}]}}}}`), "mount ConfigMaps only"},
+		"to hold up evictions by a budget that exists":      {s.patch(s.evictions, `{"spec":{"selector":{"matchLabels":{"mycrd.com/responder":null,"app":"shop"}}}}`), "of responder Pods only"},
+		"to scale others by an autoscaler that exists":      {s.patch(s.autoscaler, `{"spec":{"scaleTargetRef":{"name":"shop"}}}`), "scales responders only"},
+
+		"to end the maintenance of a team":       {s.patch(s.maintenance, `{"spec":{"message":"evil"}}`), "nothing in a Maintenance's spec"},
+		"to let its definition go with an owner": {s.asOneWhoMayDelete(definition, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"none","uid":"2"}]}}`), "when its definition goes"},
+		"to forget the version that is stored":   {s.subresource(definition, `{"status":{"storedVersions":["v1"]}}`), "never the one in which objects are stored"},
+		"to let its definition look terminating": {s.subresource(definition, `{"status":{"conditions":[]}}`), "only the stored versions"},
+		"to let another server convert":          {s.patch(definition, `{"spec":{"conversion":{"webhook":{"clientConfig":{"url":"https://evil.example.com","service":null}}}}}`), "does not change who converts"},
+		"to hold up the end of its definition":   {s.patch(definition, `{"metadata":{"finalizers":["example.com/evil"]}}`), "when its definition goes"},
+		"to serve a version no more":             {s.patch(definition, `{"spec":{"names":{"shortNames":["evil"]}}}`), "no version of its definition"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// A policy works some moments after it was made.
@@ -256,10 +306,10 @@ func TestWhatTheOperatorDoesIsAllowedByThePolicies(t *testing.T) {
 		"an open gate of a responder":     s.status(s.responder, `{"status":{"conditions":[{"type":"mycrd.com/published","status":"True"}]}}`),
 		"the version of a team's content": s.status(s.responder, `{"metadata":{"annotations":{"mycrd.com/content-version":"2"}}}`),
 		"a standby slice":                 s.create(s.sliceOf("standby", criticalv2.ManagedBy)),
-		"a responder":                     s.create(s.deployment()),
 		"the table of listeners":          s.create(listeners),
-		"an autoscaler of responders":     s.create(s.named(autoscaler(criticalv2.ResponderName), criticalv2.ResponderName)),
-		"a budget of responders":          s.create(s.named(budget(criticalv2.LabelResponder, criticalv2.ResponderServer), criticalv2.ResponderName)),
+		"another image of a responder":    s.patch(s.server, `{"metadata":{"annotations":{"a":"b"}},"spec":{"template":{"spec":{"containers":[{"name":"web","image":"next","securityContext":{"allowPrivilegeEscalation":false,"capabilities":{"drop":["ALL"]}}}]}}}}`),
+		"more Pods of an autoscaler":      s.patch(s.autoscaler, `{"spec":{"maxReplicas":3}}`),
+		"another budget of responders":    s.patch(s.evictions, `{"spec":{"maxUnavailable":1}}`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			NewWithT(t).Expect(do(t.Context())).To(Succeed())
@@ -293,6 +343,7 @@ func TestAFallbackPodIsRestrictedInEveryNamespace(t *testing.T) {
 		"a capability": {func(p *corev1.PodSpec) {
 			p.Containers[0].SecurityContext.Capabilities.Add = []corev1.Capability{"NET_ADMIN"}
 		}, "have no privileges"},
+		"no seccomp profile":         {func(p *corev1.PodSpec) { p.SecurityContext.SeccompProfile = nil }, "have a seccomp profile"},
 		"no security context at all": {func(p *corev1.PodSpec) { p.Containers[0].SecurityContext = nil }, "have no privileges"},
 		"the user root":              {func(p *corev1.PodSpec) { p.Containers[0].SecurityContext.RunAsUser = new(int64(0)) }, "do not run as root"},
 		"a container that begins with privileges": {func(p *corev1.PodSpec) {

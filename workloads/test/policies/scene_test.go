@@ -206,6 +206,13 @@ func (s *scene) send(object client.Object, by types.PatchType, patch string) fun
 	}
 }
 
+// status changes the status of an object of a kind that was defined.
+func (s *scene) status(object client.Object, patch string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		return s.thief.Status().Patch(ctx, object.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, []byte(patch)), client.DryRunAll)
+	}
+}
+
 // scale changes how many Pods a Deployment has.
 func (s *scene) scale(object *appsv1.Deployment) func(context.Context) error {
 	return func(ctx context.Context) error {

@@ -175,6 +175,8 @@ func TestWhatAStolenTokenMayNotSayOfWhomTheAPIServerTrusts(t *testing.T) {
 		"to let none convert":                                  {s.merge(definition(), `{"spec":{"conversion":{"strategy":"None","webhook":null}}}`), "does not change who converts"},
 		"to change its definition":                             {s.merge(definition(), `{"spec":{"names":{"shortNames":["evil"]}}}`), only},
 		"to let the garbage collector take it and all objects": {s.merge(definition(), owners), only},
+		"to forget the version that is stored":                 {s.status(definition(), `{"status":{"storedVersions":["v1"]}}`), "never the one in which objects are stored"},
+		"to let its definition look terminating":               {s.status(definition(), `{"status":{"conditions":[]}}`), "only the stored versions"},
 	})
 
 	crd := &apiextensionsv1.CustomResourceDefinition{}
