@@ -1,6 +1,11 @@
 package main
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+)
 
 // forCertManager is the condition of what only config/certmanager has.
 const forCertManager = `eq .Values.certificates "cert-manager"`
@@ -116,16 +121,25 @@ func (c *chart) parametrizeDeployment(o object, text *texts) error {
 // annotate puts template text into the annotations of the Pods.
 func (c *chart) annotate(annotations map[string]any, text *texts) {
 	// The settings are read at start: other settings are other Pods.
-	annotations["podAnnotations"] = text.block(
+	lines := []string{
 		`{{- with .Values.settings }}`,
 		`checksum/settings: {{ toJson . | sha256sum }}`,
 		`{{- end }}`,
 		`{{- with .Values.podAnnotations }}`,
 		`{{- toYaml . | nindent $0 }}`,
-		`{{- end }}`)
-	if _, scraped := annotations["prometheus.io/port"]; scraped {
-		annotations["prometheus.io/port"] = text.inline(`"` + c.include("port", metricsPort) + `"`)
+		`{{- end }}`,
 	}
+	follow := map[string]string{
+		"prometheus.io/port":   `"` + c.include("port", metricsPort) + `"`,
+		"prometheus.io/scheme": `{{ ternary "http" "https" (eq (toString (get (.Values.settings | default dict) "METRICS_SECURE")) "false") }}`,
+	}
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		value := cmp.Or(follow[key], fmt.Sprintf("%q", annotations[key]))
+		// A key that is there twice is no valid YAML.
+		lines = append(lines, `{{- if not (hasKey (.Values.podAnnotations | default dict) "`+key+`") }}`, key+": "+value, `{{- end }}`)
+		delete(annotations, key)
+	}
+	annotations["podAnnotations"] = text.block(lines...)
 }
 
 // metricsPort are the arguments of the helper for the port of the metrics.

@@ -74,6 +74,27 @@ func TestABudgetThatStopsEveryDrainIsRefused(t *testing.T) {
 	}
 }
 
+func TestAnnotationsOfThePodsWinAndFollowTheSettings(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		values []string
+		scheme string
+	}{
+		"metrics are served by HTTPS":         {nil, `"https"`},
+		"or not":                              {[]string{`settings.METRICS_SECURE="false"`}, `"http"`},
+		"or not, by a word of YAML":           {[]string{`settings.METRICS_SECURE=false`}, `"http"`},
+		"the value for annotations has it":    {[]string{`podAnnotations={"prometheus.io/scheme":"other"}`}, `"other"`},
+		"no value for either leaves it alone": {[]string{`podAnnotations=null`, `settings=null`}, `"https"`},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			forEachProject(t, func(t *testing.T, p project) {
+				rendered := p.rendered(t, test.values...)
+				NewWithT(t).Expect(inDeployment(t, rendered, "spec", "template", "metadata", "annotations", "prometheus.io/scheme")).To(Equal(test.scheme))
+				NewWithT(t).Expect(inDeployment(t, rendered, "spec", "template", "metadata", "annotations", "prometheus.io/path")).To(Equal(`"/metrics"`))
+			})
+		})
+	}
+}
+
 func TestMoreVariablesComeAfterThoseOfTheChart(t *testing.T) {
 	variables := func(t *testing.T, p project, values ...string) []any {
 		t.Helper()
