@@ -10,6 +10,9 @@ import (
 // forCertManager is the condition of what only config/certmanager has.
 const forCertManager = `eq .Values.certificates "cert-manager"`
 
+// forSelfMade is the condition of what only self-made certificates need, and config/certmanager leaves out.
+const forSelfMade = `ne .Values.certificates "cert-manager"`
+
 // conditions say when an object is in the chart, by its kind, or kind and name; others always are.
 var conditions = map[string]string{
 	"ClusterRole critical-service-operator-pod-templates":        ".Values.podTemplates",

@@ -38,7 +38,7 @@ func (c *chart) templates(plain, certManager []object) error {
 		if leftOut[o.kind()] {
 			continue
 		}
-		condition := cmp.Or(conditions[o.kind()], conditions[o.kind()+" "+o.name()])
+		condition := conditionOf(o)
 		text := &texts{}
 		if before, both := find(plain, o); both {
 			if err := c.conditional(before, o, text); err != nil {
@@ -52,11 +52,19 @@ func (c *chart) templates(plain, certManager []object) error {
 		}
 	}
 	for _, o := range plain {
-		if _, both := find(certManager, o); !both {
-			return fmt.Errorf("config/certmanager lacks the %s %s of config/default", o.kind(), o.name())
+		if _, both := find(certManager, o); both || leftOut[o.kind()] {
+			continue
+		}
+		if err := c.write(o, &texts{}, slices.Concat(when(forSelfMade), when(conditionOf(o)))...); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// conditionOf says when an object is in the chart; empty if always.
+func conditionOf(o object) string {
+	return cmp.Or(conditions[o.kind()], conditions[o.kind()+" "+o.name()])
 }
 
 // add adds objects that are in the chart under a condition, as they are.

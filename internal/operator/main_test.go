@@ -97,7 +97,8 @@ func prepare(environment *envtest.Environment, config *rest.Config) error {
 		return err
 	}
 	for _, file := range []string{
-		"manager/namespace.yaml", "rbac/role.yaml", "rbac/role_binding.yaml", "rbac/namespaces_role_binding.yaml", "rbac/pod_templates_role_binding.yaml",
+		"manager/namespace.yaml", "rbac/role.yaml", "rbac/role_binding.yaml", "rbac/certificates_role_binding.yaml",
+		"rbac/namespaces_role_binding.yaml", "rbac/pod_templates_role_binding.yaml",
 	} {
 		objects, err := testenv.ReadYAML(filepath.Join("../../config", file))
 		if err != nil {

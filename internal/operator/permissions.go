@@ -14,16 +14,17 @@ package operator
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 
 // The authority of self-made certificates. The name of what is to be created is not known
-// to the authorization of a create.
-// +kubebuilder:rbac:groups="",namespace=critical-service-system,resources=secrets,verbs=create
-// +kubebuilder:rbac:groups="",namespace=critical-service-system,resources=secrets,resourceNames=critical-service-webhook-ca,verbs=get;list;watch;update
+// to the authorization of a create. Who brings certificates leaves this role out, and the next.
+// +kubebuilder:rbac:groups="",namespace=critical-service-system,resources=secrets,verbs=create,roleName=critical-service-operator-certificates
+// +kubebuilder:rbac:groups="",namespace=critical-service-system,resources=secrets,resourceNames=critical-service-webhook-ca,verbs=get;list;watch;update,roleName=critical-service-operator-certificates
 
 // Where the API server finds the webhook, and which authority it trusts.
-// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=criticalservices.mycrd.com,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=critical-service-webhook,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=criticalservices.mycrd.com,verbs=patch,roleName=critical-service-operator-certificates
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=critical-service-webhook,verbs=get;list;watch;patch,roleName=critical-service-operator-certificates
 
 // Objects that are stored in an earlier version are rewritten through their status, which
-// rewrites all of them: so the operator needs no permission to change a spec.
+// rewrites all of them: so the operator needs no permission to change a spec. Their definition says which there are.
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=criticalservices.mycrd.com,verbs=get;list;watch
 // +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices,verbs=list
 // +kubebuilder:rbac:groups=mycrd.com,resources=criticalservices/status,verbs=patch
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions/status,resourceNames=criticalservices.mycrd.com,verbs=patch

@@ -81,3 +81,31 @@ func TestTheInstallPageNamesEveryComponent(t *testing.T) {
 		g.Expect(strings.Count(string(page), "\n| [`"+name+"`](../config/components/"+name+"/kustomization.yaml) |")).To(Equal(1), name)
 	}
 }
+
+func TestWithCertManagerTheOperatorHasNoRightToCertificates(t *testing.T) {
+	for i, folder := range []string{"config/certmanager", "workloads/config/certmanager"} {
+		p := projects[i]
+		for sentence, objects := range map[string]map[string]*unstructured.Unstructured{
+			"by kustomize": built(t, folder), "by Helm": p.rendered(t, `certificates="cert-manager"`),
+		} {
+			t.Run(p.name+" "+sentence, func(t *testing.T) {
+				g := NewWithT(t)
+				for name, object := range objects {
+					g.Expect(name).NotTo(HaveSuffix("-certificates"))
+					rules, _, err := unstructured.NestedSlice(object.Object, "rules")
+					g.Expect(err).NotTo(HaveOccurred())
+					for _, rule := range rules {
+						if strings.HasPrefix(object.GetKind(), "Role") {
+							g.Expect(rule).To(HaveKeyWithValue("resources", Not(ContainElement("secrets"))), name)
+						}
+						if strings.Contains(object.GetKind(), "Role") {
+							g.Expect(rule).NotTo(HaveKeyWithValue("resources", ContainElement("validatingwebhookconfigurations")), name)
+							g.Expect(rule).NotTo(And(HaveKeyWithValue("resources", ContainElement("customresourcedefinitions")), HaveKeyWithValue("verbs", ContainElement("patch"))), name)
+						}
+					}
+				}
+			})
+		}
+		NewWithT(t).Expect(p.rendered(t)).To(HaveKey("Role "+p.name+"-certificates"), "self-made ones need it")
+	}
+}

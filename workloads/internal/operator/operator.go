@@ -54,14 +54,15 @@ var Webhook = webhook.Options{
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 
-// The authority of self-made certificates.
-// +kubebuilder:rbac:groups="",namespace=critical-service-workloads-system,resources=secrets,verbs=create
-// +kubebuilder:rbac:groups="",namespace=critical-service-workloads-system,resources=secrets,resourceNames=critical-service-workloads-webhook-ca,verbs=get;list;watch;update
+// The authority of self-made certificates. Who brings certificates leaves this role out, and the next.
+// +kubebuilder:rbac:groups="",namespace=critical-service-workloads-system,resources=secrets,verbs=create,roleName=critical-service-workloads-certificates
+// +kubebuilder:rbac:groups="",namespace=critical-service-workloads-system,resources=secrets,resourceNames=critical-service-workloads-webhook-ca,verbs=get;list;watch;update,roleName=critical-service-workloads-certificates
 
 // Where the API server finds the webhook, and which authority it trusts.
-// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=appconfigs.mycrd.com,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=appconfigs.mycrd.com,verbs=patch,roleName=critical-service-workloads-certificates
 
-// AppConfigs that are stored in an earlier version are rewritten through their status.
+// AppConfigs that are stored in an earlier version are rewritten through their status. Their definition says which there are.
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=appconfigs.mycrd.com,verbs=get;list;watch
 // +kubebuilder:rbac:groups=mycrd.com,resources=appconfigs,verbs=list
 // +kubebuilder:rbac:groups=mycrd.com,resources=appconfigs/status,verbs=patch
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions/status,resourceNames=appconfigs.mycrd.com,verbs=patch
