@@ -12,18 +12,18 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// composed is what kustomize builds of config/default with components, as their comments say.
-func composed(t *testing.T, components ...string) map[string]*unstructured.Unstructured {
+// composed is what kustomize builds of an operator's config/default with components, as their comments say.
+func composed(t *testing.T, p project, components ...string) map[string]*unstructured.Unstructured {
 	t.Helper()
 	g := NewWithT(t)
 	folder := t.TempDir()
 	config, err := filepath.Abs(root)
 	g.Expect(err).NotTo(HaveOccurred())
-	config, err = filepath.Rel(folder, filepath.Join(config, "config")) // Kustomize takes relative folders only.
+	config, err = filepath.Rel(folder, config) // Kustomize takes relative folders only.
 	g.Expect(err).NotTo(HaveOccurred())
-	kustomization := "resources:\n- " + config + "/default\ncomponents:\n"
+	kustomization := "resources:\n- " + filepath.Join(config, p.folder, "config/default") + "\ncomponents:\n"
 	for _, component := range components {
-		kustomization += "- " + config + "/components/" + component + "\n"
+		kustomization += "- " + config + "/config/components/" + component + "\n"
 	}
 	g.Expect(os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(kustomization), 0o600)).To(Succeed())
 	output, err := tool(t, "kustomize", "build", folder)
@@ -33,13 +33,13 @@ func composed(t *testing.T, components ...string) map[string]*unstructured.Unstr
 
 // spread is the value topologySpreadConstraints of the chart for nodes and zones. What is a must leaves out nodes that
 // take no Pod.
-func spread(t *testing.T, unsatisfiable ...string) string {
+func spread(t *testing.T, p project, unsatisfiable ...string) string {
 	t.Helper()
 	g := NewWithT(t)
 	var values struct {
 		TopologySpreadConstraints []map[string]any
 	}
-	g.Expect(yaml.Unmarshal([]byte(operatorProject.file(t, "values.yaml")), &values)).To(Succeed())
+	g.Expect(yaml.Unmarshal([]byte(p.file(t, "values.yaml")), &values)).To(Succeed())
 	g.Expect(values.TopologySpreadConstraints).To(HaveLen(len(unsatisfiable)))
 	for i, constraint := range values.TopologySpreadConstraints {
 		constraint["whenUnsatisfiable"] = unsatisfiable[i]
@@ -66,11 +66,13 @@ func componentsThere(t *testing.T) []string {
 
 // The namespace is not in the chart, so that it is not compared with it.
 func TestOnOpenShiftTheNamespaceKeepsItsPodSecurity(t *testing.T) {
-	g := NewWithT(t)
-	home := composed(t, "openshift")["Namespace "+namespace]
-	g.Expect(home.GetLabels()).To(And(
-		HaveKeyWithValue("security.openshift.io/scc.podSecurityLabelSync", "false"), HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted")))
-	g.Expect(home.GetAnnotations()).To(Equal(map[string]string{"openshift.io/node-selector": ""}))
+	forEachProject(t, func(t *testing.T, p project) {
+		g := NewWithT(t)
+		home := composed(t, p, "openshift")["Namespace "+p.namespace]
+		g.Expect(home.GetLabels()).To(And(
+			HaveKeyWithValue("security.openshift.io/scc.podSecurityLabelSync", "false"), HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted")))
+		g.Expect(home.GetAnnotations()).To(Equal(map[string]string{"openshift.io/node-selector": ""}))
+	})
 }
 
 func TestTheInstallPageNamesEveryComponent(t *testing.T) {

@@ -131,7 +131,7 @@ func TestTheChartInstallsWhatKustomizeInstalls(t *testing.T) {
 		},
 		"the component ha": {
 			project: projects[0], components: []string{"ha"},
-			values: []string{`replicas=3`, `topologySpreadConstraints=` + spread(t, "DoNotSchedule", "ScheduleAnyway")},
+			values: []string{`replicas=3`, `topologySpreadConstraints=` + spread(t, projects[0], "DoNotSchedule", "ScheduleAnyway")},
 		},
 		"the component monitoring": {
 			project: projects[0], components: []string{"monitoring"}, values: []string{`monitoring={"prometheus":true,"grafana":true}`},
@@ -148,10 +148,17 @@ func TestTheChartInstallsWhatKustomizeInstalls(t *testing.T) {
 		"several components at once": {
 			project: projects[0], components: []string{"cert-manager", "ha", "monitoring", "network-policy", "openshift", "without-pod-templates"},
 			values: []string{
-				`certificates="cert-manager"`, `replicas=3`, `topologySpreadConstraints=` + spread(t, "DoNotSchedule", "ScheduleAnyway"),
+				`certificates="cert-manager"`, `replicas=3`, `topologySpreadConstraints=` + spread(t, projects[0], "DoNotSchedule", "ScheduleAnyway"),
 				`monitoring={"prometheus":true,"grafana":true}`, `networkPolicy=true`, `podAnnotations={"openshift.io/required-scc":"restricted-v2"}`,
 				`podTemplates=false`,
 			},
+		},
+		"the component ha, of the second operator": {
+			project: projects[1], components: []string{"ha"},
+			values: []string{`replicas=3`, `topologySpreadConstraints=` + spread(t, projects[1], "DoNotSchedule", "ScheduleAnyway")},
+		},
+		"the component openshift, of the second operator": {
+			project: projects[1], components: []string{"openshift"}, values: []string{`podAnnotations={"openshift.io/required-scc":"restricted-v2"}`},
 		},
 		"workloads/config/default":     {project: projects[1], folders: []string{"config/default"}},
 		"workloads/config/certmanager": {project: projects[1], folders: []string{"config/certmanager"}, values: []string{`certificates="cert-manager"`}},
@@ -174,7 +181,7 @@ func TestTheChartInstallsWhatKustomizeInstalls(t *testing.T) {
 				maps.Copy(wanted, built(t, filepath.Join(test.project.folder, folder)))
 			}
 			if test.components != nil {
-				wanted = composed(t, test.components...)
+				wanted = composed(t, test.project, test.components...)
 			}
 			found := test.project.rendered(t, append(test.values, `image.tag="dev"`)...)
 			g.Expect(wanted).To(HaveKey("Namespace " + test.project.namespace))
