@@ -156,6 +156,9 @@ func (w *world) broken(s *decide.Snapshot, plan *decide.Plan, done tally) string
 		if len(running)+1 < etcd.Quorum(len(all)+1) {
 			return "a vote is given that costs the quorum"
 		}
+		if w.log(&w.members[target])*10 < w.written*9 {
+			return "a vote is given to a member without the leader's log"
+		}
 	case decide.Remove:
 		m := w.members[target]
 		others := slices.DeleteFunc(slices.Clone(running), func(other *member) bool { return other.id == m.id })

@@ -307,7 +307,7 @@ func (d *decision) isInSync(learner *Member) bool {
 	has := d.Cluster.Answers[learner.Name]
 	for i := range d.Cluster.Members {
 		if member := &d.Cluster.Members[i]; member.ID == has.Leader {
-			return d.isHealthy(member) && has.Applied >= d.Cluster.Answers[member.Name].Index/10*9
+			return d.isHealthy(member) && has.Applied*10 >= d.Cluster.Answers[member.Name].Index*9
 		}
 	}
 	return false
