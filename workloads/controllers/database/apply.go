@@ -74,7 +74,8 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan *dec
 		_, err := write.Apply(ctx, r.client, plan.Service, read.UIDOf(snap.Service))
 		failures = append(failures, done.refused(fmt.Sprintf("Service %q", plan.Service.Name), err))
 	}
-	return done, fault.Join(append(failures, r.engine(ctx, snap, plan, &done))...)
+	failures = append(failures, r.engine(ctx, snap, plan, &done))
+	return done, fault.Join(failures...)
 }
 
 // protect writes the ServiceFallback.
