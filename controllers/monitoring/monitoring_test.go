@@ -231,9 +231,12 @@ func TestAStolenTokenLeadsPrometheusNowhereElse(t *testing.T) {
 		"another address": {
 			"ServiceMonitor", `[{"op":"add","path":"/spec/endpoints/0/relabelings","value":[{"targetLabel":"__address__","replacement":"evil.example.com"}]}]`, "no other Service",
 		},
-		"another path":    {"ServiceMonitor", `[{"op":"replace","path":"/spec/endpoints/0/path","value":"/evil"}]`, "no other Service"},
-		"other Pods":      {"PodMonitor", `[{"op":"replace","path":"/spec/selector","value":{}}]`, "no other Pods"},
-		"Pods by a proxy": {"PodMonitor", `[{"op":"add","path":"/spec/podMetricsEndpoints/0/proxyUrl","value":"http://evil.example.com"}]`, "no other Pods"},
+		"another token":             {"ServiceMonitor", `[{"op":"replace","path":"/spec/endpoints/0/bearerTokenFile","value":"/etc/prometheus/secrets/other/token"}]`, "no other Service"},
+		"a token that all can read": {"ServiceMonitor", `[{"op":"replace","path":"/spec/endpoints/0/scheme","value":"http"}]`, "no other Service"},
+		"a class of scraping":       {"ServiceMonitor", `[{"op":"add","path":"/spec/scrapeClass","value":"evil"}]`, "no other Service"},
+		"another path":              {"ServiceMonitor", `[{"op":"replace","path":"/spec/endpoints/0/path","value":"/evil"}]`, "no other Service"},
+		"other Pods":                {"PodMonitor", `[{"op":"replace","path":"/spec/selector","value":{}}]`, "no other Pods"},
+		"Pods by a proxy":           {"PodMonitor", `[{"op":"add","path":"/spec/podMetricsEndpoints/0/proxyUrl","value":"http://evil.example.com"}]`, "no other Pods"},
 	} {
 		t.Run(attempt, func(t *testing.T) {
 			NewWithT(t).Eventually(func() error {

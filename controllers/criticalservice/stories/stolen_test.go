@@ -204,6 +204,10 @@ func TestWhatAStolenTokenIsDenied(t *testing.T) {
 	instead := s.sliceOf("instead", criticalv2.ManagedBy)
 	instead.Namespace, instead.Labels[discoveryv1.LabelServiceName] = "default", "kubernetes"
 	instead.Endpoints[0].TargetRef.Namespace = "default"
+	webhook := s.sliceOf("webhook", criticalv2.ManagedBy)
+	webhook.Labels[discoveryv1.LabelServiceName] = "critical-service-webhook"
+	manager := s.asFallback(&corev1.Pod{ObjectMeta: s.meta("manager"), Spec: hardened()})
+	manager.Labels["app.kubernetes.io/name"] = "critical-service-operator"
 	elsewhere := s.sliceOf("elsewhere", criticalv2.ManagedBy)
 	elsewhere.Endpoints[0].TargetRef.Namespace = "kube-system"
 	nowhere := s.sliceOf("nowhere", criticalv2.ManagedBy)
@@ -227,6 +231,8 @@ func TestWhatAStolenTokenIsDenied(t *testing.T) {
 		"to let a responder Pod look ready":              {s.status(s.responder, `{"status":{"conditions":[{"type":"Ready","status":"True"}]}}`), "writes only its own condition"},
 		"to write another annotation on a responder Pod": {s.status(s.responder, `{"metadata":{"annotations":{"example.com/a":"b"}}}`), "writes only its own condition"},
 		"to label a responder Pod as another's":          {s.status(s.responder, `{"metadata":{"labels":{"app":"shop"}}}`), "writes only its own condition"},
+		"to hold up the end of a responder Pod":          {s.status(s.responder, `{"metadata":{"finalizers":["example.com/evil"]}}`), "writes only its own condition"},
+		"to give a responder Pod another node":           {s.status(s.responder, `{"status":{"hostIP":"10.9.9.9","hostIPs":[{"ip":"10.9.9.9"}]}}`), "writes only its own condition"},
 		"to let a responder Pod look ended":              {s.status(s.responder, `{"status":{"phase":"Failed"}}`), "writes only its own condition"},
 		"to say what a responder Pod runs":               {s.status(s.responder, `{"status":{"containerStatuses":[{"name":"web","image":"evil","imageID":"","ready":true,"restartCount":0}]}}`), "writes only its own condition"},
 		"to give a responder Pod another address":        {s.status(s.responder, `{"status":{"podIP":"10.9.9.9","podIPs":[{"ip":"10.9.9.9"}]}}`), "writes only its own condition"},
@@ -237,6 +243,9 @@ func TestWhatAStolenTokenIsDenied(t *testing.T) {
 		"to delete the addresses of a Service":            {s.delete(s.slice), "changes and deletes only EndpointSlices"},
 		"to take over the addresses of a Service":         {s.patch(s.slice, `{"metadata":{"labels":{"endpointslice.kubernetes.io/managed-by":"critical-service-operator.mycrd.com"}}}`), "changes and deletes only EndpointSlices"},
 		"to make a slice in the name of Kubernetes":       {s.create(s.sliceOf("another", "endpointslice-controller.k8s.io")), "makes and keeps only EndpointSlices"},
+		"to publish something as the webhook":             {s.create(webhook), "nothing for the Services of the operators"},
+		"to let a fallback be the operator":               {s.create(manager), "no fallback Pod is one of an operator"},
+		"to make one of the operator's of a fallback":     {s.patch(s.fallback, `{"metadata":{"labels":{"app.kubernetes.io/name":"critical-service-workloads"}}}`), "no fallback Pod is one of an operator"},
 		"to publish a Pod of another namespace":           {s.create(elsewhere), "publishes only Pods of"},
 		"to publish an address that is not that of a Pod": {s.create(nowhere), "publishes only Pods of"},
 
@@ -255,11 +264,14 @@ func TestWhatAStolenTokenIsDenied(t *testing.T) {
 		}), "no token"},
 		"to make any Lease": {s.create(&coordinationv1.Lease{ObjectMeta: atHome}), "only its own Lease"},
 
-		"a responder with a token":       {s.create(s.deployment(func(p *corev1.PodSpec) { p.AutomountServiceAccountToken = nil })), "have no token"},
-		"a responder with privileges":    {s.create(s.deployment(func(p *corev1.PodSpec) { p.Containers[0].SecurityContext.AllowPrivilegeEscalation = new(true) })), "have no privileges"},
-		"a responder in the node's net":  {s.create(s.deployment(func(p *corev1.PodSpec) { p.HostNetwork = true })), "have nothing of their node"},
-		"a responder as root":            {s.create(s.deployment(func(p *corev1.PodSpec) { p.SecurityContext.RunAsNonRoot = nil })), "do not run as root"},
-		"a responder without seccomp":    {s.create(s.deployment(func(p *corev1.PodSpec) { p.SecurityContext.SeccompProfile = nil })), "have a seccomp profile"},
+		"a responder with a token":      {s.create(s.deployment(func(p *corev1.PodSpec) { p.AutomountServiceAccountToken = nil })), "have no token"},
+		"a responder with privileges":   {s.create(s.deployment(func(p *corev1.PodSpec) { p.Containers[0].SecurityContext.AllowPrivilegeEscalation = new(true) })), "have no privileges"},
+		"a responder in the node's net": {s.create(s.deployment(func(p *corev1.PodSpec) { p.HostNetwork = true })), "have nothing of their node"},
+		"a responder as root":           {s.create(s.deployment(func(p *corev1.PodSpec) { p.SecurityContext.RunAsNonRoot = nil })), "do not run as root"},
+		"a responder without seccomp":   {s.create(s.deployment(func(p *corev1.PodSpec) { p.SecurityContext.SeccompProfile = nil })), "have a seccomp profile"},
+		"a responder whose probes ask others": {s.create(s.deployment(func(p *corev1.PodSpec) {
+			p.Containers[0].LivenessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Host: "169.254.169.254", Port: intstr.FromInt32(80)}}}
+		})), "name no host"},
 		"a responder of another account": {s.create(s.deployment(func(p *corev1.PodSpec) { p.ServiceAccountName = "admin" })), "as the ServiceAccount default"},
 		"a responder with a Secret": {s.create(s.deployment(func(p *corev1.PodSpec) {
 			p.Volumes = []corev1.Volume{{Name: "s", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "s"}}}}
@@ -343,6 +355,10 @@ func TestAFallbackPodIsRestrictedInEveryNamespace(t *testing.T) {
 		"a capability": {func(p *corev1.PodSpec) {
 			p.Containers[0].SecurityContext.Capabilities.Add = []corev1.Capability{"NET_ADMIN"}
 		}, "have no privileges"},
+		"a node of one's choice": {func(p *corev1.PodSpec) { p.NodeName = "control-plane" }, "chooses the nodes"},
+		"a hook that asks others": {func(p *corev1.PodSpec) {
+			p.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{HTTPGet: &corev1.HTTPGetAction{Host: "169.254.169.254", Port: intstr.FromInt32(80)}}}
+		}, "name no host"},
 		"no seccomp profile":         {func(p *corev1.PodSpec) { p.SecurityContext.SeccompProfile = nil }, "have a seccomp profile"},
 		"no security context at all": {func(p *corev1.PodSpec) { p.Containers[0].SecurityContext = nil }, "have no privileges"},
 		"the user root":              {func(p *corev1.PodSpec) { p.Containers[0].SecurityContext.RunAsUser = new(int64(0)) }, "do not run as root"},

@@ -13,6 +13,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
@@ -139,6 +140,10 @@ func TestWhatAStolenTokenIsDeniedOfItsOwn(t *testing.T) {
 	s := newScene(t)
 	const noToken, noNode, noPrivileges = "have no token", "have nothing of their node", "have no privileges"
 	ours := func(change func(*corev1.PodSpec)) func(context.Context) error { return s.create(s.pod("evil", change)) }
+	manager := s.pod("manager")
+	manager.Labels["app.kubernetes.io/name"] = operator.Name
+	managers := deployment(s.ours("managers", "WebApp"), hardened())
+	managers.Spec.Template.Labels["app.kubernetes.io/name"] = "critical-service-operator"
 	refused(t, map[string]attempt{
 		"to change the image of its Pod":    {s.patch(s.ourPod, `{"spec":{"containers":[{"name":"web","image":"evil"}]}}`), "changes nothing in a Pod's spec"},
 		"to make its Secret a team's":       {s.patch(s.ourSecret, `{"metadata":{"labels":null,"ownerReferences":null}}`), "keeps its label"},
@@ -152,6 +157,11 @@ func TestWhatAStolenTokenIsDeniedOfItsOwn(t *testing.T) {
 		"to make a Pod in the node's net":       {ours(func(p *corev1.PodSpec) { p.HostNetwork = true }), noNode},
 		"to make a Pod with the node's files":   {ours(func(p *corev1.PodSpec) { p.Volumes = []corev1.Volume{hostPath()} }), noNode},
 		"to make a Pod on a node of its choice": {ours(func(p *corev1.PodSpec) { p.NodeName = "control-plane" }), noNode},
+		"to make a Pod of an operator":          {s.create(manager), "one of an operator"},
+		"to make a Deployment of an operator":   {s.create(managers), "one of an operator"},
+		"to make a Pod whose probes ask others": {ours(func(p *corev1.PodSpec) {
+			p.Containers[0].StartupProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Host: "169.254.169.254", Port: intstr.FromInt32(80)}}}
+		}), "name no host"},
 		"to make a Pod with a capability": {ours(func(p *corev1.PodSpec) {
 			p.Containers[0].SecurityContext.Capabilities.Add = []corev1.Capability{"NET_ADMIN"}
 		}), noPrivileges},
