@@ -72,7 +72,7 @@ func reportDenial(ctx context.Context, live client.Reader, options Options) {
 	if err := live.Get(ctx, options.SecretKey(), &corev1.Secret{}); apierrors.IsForbidden(err) {
 		logr.FromContextOrDiscard(ctx).Error(err, "the webhook has no certificate: WEBHOOK_CERT_DIR holds none, and the operator may not "+
 			"keep the authority for certificates of its own. Mount tls.crt and tls.key there, as OLM and cert-manager do, or grant "+
-			"the permissions for Secrets of config/rbac/role.yaml. Until then the only version of "+options.Kind.Kind+" that can be read or "+
+			"its role for certificates (config/rbac/certificates_role_binding.yaml). Until then the only version of "+options.Kind.Kind+" that can be read or "+
 			"written is "+options.Kind.Version,
 			"folder", options.CertDir, "secret", options.SecretKey())
 	}
