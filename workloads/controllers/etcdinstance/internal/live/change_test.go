@@ -9,6 +9,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -80,6 +81,7 @@ func (s *stub) address(t *testing.T) live.Address {
 // A change that was sent may have been made, whatever the answer.
 func TestAChangeIsSentOnceToAMemberThatCanTakeIt(t *testing.T) {
 	timedOut := status.Error(codes.Unavailable, "etcdserver: request timed out")
+	unhealthy := rpctypes.ErrGRPCUnhealthy
 	for sentence, c := range map[string]struct {
 		kind         decide.ChangeKind
 		first        *stub
@@ -88,6 +90,7 @@ func TestAChangeIsSentOnceToAMemberThatCanTakeIt(t *testing.T) {
 	}{
 		"the first member takes it":                    {decide.AddLearner, &stub{leads: true}, 1, 0, false},
 		"the first member may have made it":            {decide.AddLearner, &stub{fails: timedOut}, 1, 0, true},
+		"the first member sees too few others":         {decide.AddLearner, &stub{fails: unhealthy}, 1, 1, false},
 		"the first member learns":                      {decide.AddLearner, &stub{learns: true}, 0, 1, false},
 		"another member than the first leads":          {decide.MoveLeader, &stub{}, 0, 1, false},
 		"the leader may have handed its leadership on": {decide.MoveLeader, &stub{leads: true, fails: timedOut}, 1, 0, true},

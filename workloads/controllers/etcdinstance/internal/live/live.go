@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/critical-service/operator/internal/text"
@@ -189,7 +190,9 @@ func alarmsOf(listed []*etcdserverpb.AlarmMember) []decide.Alarm {
 func id(number uint64) string { return strconv.FormatUint(number, 16) }
 
 // Change implements Etcd. It is sent once, over a connection by which a member that can take it has
-// just answered: what was not answered in time may have been done, and is not sent to another one.
+// just answered: what was not answered in time may have been done, and is not sent to another one. A
+// member that refuses because it sees too few others has done nothing (etcd, mayAddMember), and another
+// one may see them: whom rafthttp once failed to reach may count as lost while its stream goes on.
 func (Client) Change(ctx context.Context, members []Address, change *decide.Change) error {
 	number := uint64(0)
 	if change.ID != "" {
@@ -201,7 +204,7 @@ func (Client) Change(ctx context.Context, members []Address, change *decide.Chan
 	err := errors.New("no member answers that can take it")
 	for i := range members {
 		isSent, failed := through(ctx, &members[i], change, number)
-		if isSent {
+		if isSent && !errors.Is(failed, rpctypes.ErrUnhealthy) {
 			return failed
 		}
 		if failed != nil {
