@@ -26,7 +26,7 @@ func TestAnOperatorThatMayNotMakeACertificateSaysWhatItLacks(t *testing.T) {
 		"the API server gives no answer":        {errors.New("connection refused"), nil},
 		"it may not": {
 			apierrors.NewForbidden(secrets, authorityName, errors.New("not granted")),
-			[]string{"WEBHOOK_CERT_DIR", "tls.crt", "config/rbac/role.yaml", "only version of CriticalService", "is v2", "/certificates", authorityName},
+			[]string{"WEBHOOK_CERT_DIR", "tls.crt", "config/rbac/certificates_role_binding.yaml", "only version of CriticalService", "is v2", "/certificates", authorityName},
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
