@@ -3,8 +3,10 @@ package read
 
 import (
 	"context"
+	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -37,6 +39,19 @@ func Named[T any, P Object[T]](ctx context.Context, labelled, live client.Reader
 		return object, err
 	}
 	return Existing[T, P](ctx, live, key)
+}
+
+// Unchanged fails with a conflict where an object of a resource is another one, has another spec, or is being deleted, unlike
+// the one that was read: a cache may be behind.
+func Unchanged[T any, P Object[T]](ctx context.Context, live client.Reader, resource schema.GroupResource, before P) error {
+	now := P(new(T))
+	if err := live.Get(ctx, client.ObjectKeyFromObject(before), now); err != nil {
+		return err
+	}
+	if now.GetUID() != before.GetUID() || now.GetGeneration() != before.GetGeneration() || now.GetDeletionTimestamp() != nil {
+		return apierrors.NewConflict(resource, now.GetName(), errors.New("it has changed since it was read"))
+	}
+	return nil
 }
 
 // UIDOf is the UID of an object; empty if there is none.

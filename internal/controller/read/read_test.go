@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -35,4 +36,28 @@ func TestExisting(t *testing.T) {
 	})
 	_, err = read.Existing[corev1.Pod](t.Context(), broken, client.ObjectKeyFromObject(pod))
 	g.Expect(err).To(MatchError("connection refused"))
+}
+
+func TestUnchanged(t *testing.T) {
+	before := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "1", Generation: 1}}
+	for sentence, c := range map[string]struct {
+		change    func(now *corev1.Pod)
+		conflicts bool
+	}{
+		"as it was read":       {func(*corev1.Pod) {}, false},
+		"with another label":   {func(now *corev1.Pod) { now.Labels = map[string]string{"a": "b"} }, false},
+		"with another spec":    {func(now *corev1.Pod) { now.Generation = 2 }, true},
+		"another of this name": {func(now *corev1.Pod) { now.UID = "2" }, true},
+		"being deleted": {func(now *corev1.Pod) {
+			now.DeletionTimestamp, now.Finalizers = new(metav1.Now()), []string{"example.com/wait"}
+		}, true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			now := before.DeepCopy()
+			c.change(now)
+			live := fake.NewClientBuilder().WithObjects(now).Build()
+			err := read.Unchanged(t.Context(), live, corev1.Resource("pods"), before)
+			NewWithT(t).Expect(apierrors.IsConflict(err)).To(Equal(c.conflicts), "%v", err)
+		})
+	}
 }

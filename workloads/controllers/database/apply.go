@@ -89,7 +89,7 @@ func (r *Reconciler) protect(ctx context.Context, snap *decide.Snapshot, plan *d
 // one of no use.
 func (r *Reconciler) engine(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan, done *outcome) error {
 	if plan.ChangesPods() {
-		if err := r.unchanged(ctx, snap.Database); err != nil {
+		if err := read.Unchanged(ctx, r.live, workloadsv1.GroupVersion.WithResource("databases").GroupResource(), snap.Database); err != nil {
 			return err
 		}
 	}
@@ -188,18 +188,6 @@ func (r *Reconciler) remove(ctx context.Context, snap *decide.Snapshot, removal 
 		done.removed = removal.Pod
 	}
 	return done.refused(fmt.Sprintf("the deletion of Pod %q", removal.Pod.Name), err)
-}
-
-// unchanged fails where the spec of a Database is not what it was when it was read.
-func (r *Reconciler) unchanged(ctx context.Context, d *workloadsv1.Database) error {
-	var now workloadsv1.Database
-	if err := r.live.Get(ctx, client.ObjectKeyFromObject(d), &now); err != nil {
-		return err
-	}
-	if now.UID != d.UID || now.Generation != d.Generation {
-		return apierrors.NewConflict(workloadsv1.GroupVersion.WithResource("databases").GroupResource(), now.Name, errors.New("it has changed since it was read"))
-	}
-	return nil
 }
 
 func (r *Reconciler) delete(ctx context.Context, removal *decide.Removal) error {

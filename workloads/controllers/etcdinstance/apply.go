@@ -2,7 +2,6 @@ package etcdinstance
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -201,7 +200,7 @@ func (r *Reconciler) change(ctx context.Context, snap *sight, plan *decide.Plan,
 	if plan.Change == nil {
 		return nil
 	}
-	if err := r.isCurrent(ctx, snap); err != nil {
+	if err := read.Unchanged(ctx, r.live, workloadsv1alpha1.GroupVersion.WithResource("etcdinstances").GroupResource(), snap.Instance); err != nil {
 		return err
 	}
 	if err := r.etcd.Change(ctx, snap.voters(), plan.Change); err != nil {
@@ -217,7 +216,7 @@ func (r *Reconciler) remove(ctx context.Context, snap *sight, plan *decide.Plan,
 	if plan.RemovePod == nil {
 		return nil
 	}
-	if err := r.isCurrent(ctx, snap); err != nil {
+	if err := read.Unchanged(ctx, r.live, workloadsv1alpha1.GroupVersion.WithResource("etcdinstances").GroupResource(), snap.Instance); err != nil {
 		return err
 	}
 	takeAway := write.Delete
@@ -229,16 +228,4 @@ func (r *Reconciler) remove(ctx context.Context, snap *sight, plan *decide.Plan,
 		done.removed = plan.RemovePod.Pod
 	}
 	return done.refused(fmt.Sprintf("the deletion of Pod %q", plan.RemovePod.Pod.Name), err)
-}
-
-// isCurrent fails where the ETCDInstance is not as it was read.
-func (r *Reconciler) isCurrent(ctx context.Context, snap *sight) error {
-	var now workloadsv1alpha1.ETCDInstance
-	if err := r.live.Get(ctx, client.ObjectKeyFromObject(snap.Instance), &now); err != nil {
-		return err
-	}
-	if now.UID != snap.Instance.UID || now.Generation != snap.Instance.Generation || now.DeletionTimestamp != nil {
-		return apierrors.NewConflict(workloadsv1alpha1.GroupVersion.WithResource("etcdinstances").GroupResource(), now.Name, errors.New("it has changed since it was read"))
-	}
-	return nil
 }
