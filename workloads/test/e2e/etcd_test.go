@@ -102,13 +102,17 @@ func (w *world) etcdHolds(in *clientv3.Client, acknowledged map[string]int64, un
 	for _, kv := range all.Kvs {
 		has[string(kv.Key)] = kv.ModRevision
 	}
-	held := 0
+	held, lost := 0, []string(nil)
 	for key, revision := range acknowledged {
-		if revision <= until {
-			w.Expect(has).To(HaveKeyWithValue(key, revision), "%s was acknowledged", key)
+		switch {
+		case revision > until:
+		case has[key] == revision:
 			held++
+		default:
+			lost = append(lost, fmt.Sprintf("%s of revision %d, which has now %d", key, revision, has[key]))
 		}
 	}
+	w.Expect(lost).To(BeEmpty(), "writes that were acknowledged")
 	w.Expect(held).To(BeNumerically(">", 10), "writes that were acknowledged")
 	w.t.Logf("%d acknowledged writes are all there, with their revisions", held)
 }
