@@ -49,6 +49,12 @@ func (s *served) Changed() <-chan struct{} {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
+	return alone(t)
+}
+
+// alone is a world whose test does not run beside others.
+func alone(t *testing.T) *world {
+	t.Helper()
 	w := &world{World: cluster.NewWorld(t), etcd: &etcd{}}
 	t.Cleanup(func() {
 		if w.operator != nil {
@@ -68,10 +74,10 @@ func newWorld(t *testing.T) *world {
 }
 
 // start starts an operator that sees the world's namespace only.
-func (w *world) start() {
+func (w *world) start(changes ...func(*testenv.Program)) {
 	w.T.Helper()
 	options := etcdinstance.Options{Image: "etcd:v3.7.0", OwnImage: "workloads:1", Namespaces: []string{w.Namespace}, Etcd: w.etcd}
-	w.operator = w.Cluster.Start(w.T, testenv.Program{
+	program := testenv.Program{
 		Cache: cache.Options{ByObject: etcdinstance.CacheByObject(options)},
 		Setup: func(_ context.Context, mgr ctrl.Manager) error {
 			var err error
@@ -80,7 +86,11 @@ func (w *world) start() {
 			}
 			return etcdinstance.Setup(mgr, options)
 		},
-	})
+	}
+	for _, change := range changes {
+		change(&program)
+	}
+	w.operator = w.Cluster.Start(w.T, program)
 }
 
 // reasons are what the documentation promises.

@@ -33,6 +33,12 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
+	return alone(t)
+}
+
+// alone is a world whose test does not run beside others.
+func alone(t *testing.T) *world {
+	t.Helper()
 	w := &world{World: cluster.NewWorld(t)}
 	t.Cleanup(func() {
 		if w.operator == nil {
@@ -49,14 +55,8 @@ func newWorld(t *testing.T) *world {
 // start starts an operator with settings, that sees the world's namespace only.
 func (w *world) start(options ingress.Options, interfere ...func(testenv.Request) testenv.Verdict) {
 	w.T.Helper()
-	if w.operator != nil {
-		w.operator.Stop(w.T)
-	}
-	options.Namespaces, options.Permitted = []string{w.Namespace}, true
-	w.operator = w.Cluster.Start(w.T, testenv.Program{
-		Cache: cache.Options{ByObject: ingress.CacheByObject(options)},
-		Setup: func(ctx context.Context, mgr ctrl.Manager) error { return ingress.Setup(ctx, mgr, options) },
-		Interfere: func(r testenv.Request) testenv.Verdict {
+	w.startWith(options, func(program *testenv.Program) {
+		program.Interfere = func(r testenv.Request) testenv.Verdict {
 			if r.Method == http.MethodPatch && r.Resource() == "ingresses" {
 				w.mu.Lock()
 				w.writes = append(w.writes, r)
@@ -66,8 +66,22 @@ func (w *world) start(options ingress.Options, interfere ...func(testenv.Request
 				}
 			}
 			return testenv.Pass
-		},
+		}
 	})
+}
+
+func (w *world) startWith(options ingress.Options, change func(*testenv.Program)) {
+	w.T.Helper()
+	if w.operator != nil {
+		w.operator.Stop(w.T)
+	}
+	options.Namespaces, options.Permitted = []string{w.Namespace}, true
+	program := testenv.Program{
+		Cache: cache.Options{ByObject: ingress.CacheByObject(options)},
+		Setup: func(ctx context.Context, mgr ctrl.Manager) error { return ingress.Setup(ctx, mgr, options) },
+	}
+	change(&program)
+	w.operator = w.Cluster.Start(w.T, program)
 }
 
 // written counts the writes of Ingresses.

@@ -36,22 +36,19 @@ type world struct {
 	operator *testenv.Operator
 }
 
-// start starts an operator that sees the world's namespace only.
+// start makes a world, and starts an operator that sees its namespace only.
 func start(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
+	w := alone(t)
+	w.start()
+	return w
+}
+
+// alone is a world whose test does not run beside others.
+func alone(t *testing.T) *world {
+	t.Helper()
 	w := &world{World: cluster.NewWorld(t)}
-	options := webapp.Options{Image: "workloads:1", Namespaces: []string{w.Namespace}}
-	w.operator = cluster.Start(t, testenv.Program{
-		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{&workloadsv2.AppConfig{}: {}}},
-		Setup: func(ctx context.Context, mgr ctrl.Manager) error {
-			var err error
-			if options.Fallbacks, err = fallback.NewWatch(mgr, served{}, options.Namespaces); err != nil {
-				return err
-			}
-			return webapp.Setup(ctx, mgr, options)
-		},
-	})
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the operator's log:\n%s", w.operator.Log(w.Namespace))
@@ -68,6 +65,26 @@ func start(t *testing.T) *world {
 		}
 	})
 	return w
+}
+
+// start starts an operator that sees the world's namespace only.
+func (w *world) start(changes ...func(*testenv.Program)) {
+	w.T.Helper()
+	options := webapp.Options{Image: "workloads:1", Namespaces: []string{w.Namespace}}
+	program := testenv.Program{
+		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{&workloadsv2.AppConfig{}: {}}},
+		Setup: func(ctx context.Context, mgr ctrl.Manager) error {
+			var err error
+			if options.Fallbacks, err = fallback.NewWatch(mgr, served{}, options.Namespaces); err != nil {
+				return err
+			}
+			return webapp.Setup(ctx, mgr, options)
+		},
+	}
+	for _, change := range changes {
+		change(&program)
+	}
+	w.operator = w.Cluster.Start(w.T, program)
 }
 
 // reasons are what the API promises (api/v1/conditions.go).

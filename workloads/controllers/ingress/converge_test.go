@@ -1,0 +1,57 @@
+package ingress_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/critical-service/operator/test/testenv"
+	"github.com/critical-service/operator/workloads/controllers/ingress"
+)
+
+// The same story is lived again and again; each time another write of the operator goes wrong,
+// or is its last. Every scene must be reached and the end must be the same.
+func TestTheEndIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
+	testenv.WhicheverWriteGoesWrong(t, 6, lived)
+}
+
+// The same story is lived by operators that see the cluster as it was, in another order, or with gaps.
+func TestTheEndIsTheSameHoweverItIsSeen(t *testing.T) { testenv.HoweverItIsSeen(t, lived) }
+
+func lived(t *testing.T, fate *testenv.Fate) string {
+	t.Helper()
+	if !fate.IsHappy() {
+		t.Parallel()
+	}
+	return alone(t).live(fate)
+}
+
+// live lives one story, of annotations that are set, put back and left to others, and of Services on their fallback, under
+// an operator of its own, and describes the end.
+func (w *world) live(fate *testenv.Fate) string {
+	w.T.Helper()
+	options := ingress.Options{Annotations: map[string]string{"foo": "bar", "team": "shop"}, Status: true}
+	web, api := w.standby("web"), w.standby("api")
+	before := w.ingress("before", map[string]string{rewrite: "/", "team": "mine"}, "web")
+	w.startWith(options, fate.Befall)
+	fate.Succeed(w.T, func() { w.startWith(options, fate.Follow) })
+
+	w.Eventually(w.annotations(before)).Should(Equal(map[string]string{rewrite: "/", "team": "mine", "foo": "bar"}))
+	after := w.ingress("after", nil, "web", "api")
+	w.Eventually(w.annotations(after)).Should(Equal(map[string]string{"foo": "bar", "team": "shop"}))
+	w.annotate(after, "foo", "")
+	w.Eventually(w.annotations(after)).Should(HaveKeyWithValue("foo", "bar"), "it is put back")
+
+	w.promote(web, true)
+	w.Eventually(w.annotations(before)).Should(HaveKeyWithValue(fallback, "web"))
+	w.Eventually(w.annotations(after)).Should(HaveKeyWithValue(fallback, "web"))
+	w.promote(api, true)
+	w.Eventually(w.annotations(after)).Should(HaveKeyWithValue(fallback, "api, web"))
+	w.promote(web, false)
+	w.Eventually(w.annotations(before)).ShouldNot(HaveKey(fallback))
+	w.Eventually(w.annotations(after)).Should(HaveKeyWithValue(fallback, "api"))
+	w.annotate(before, "team", "")
+	w.Eventually(w.annotations(before)).Should(HaveKeyWithValue("team", "shop"), "nobody else wants it any more")
+	return w.Describe(&networkingv1.IngressList{})
+}
