@@ -78,7 +78,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		WatchesMetadata(&corev1.ConfigMap{}, namespaceOf()).
 		Watches(&appsv1.Deployment{}, r.rollouts(), builder.WithPredicates(deploymentChanged)).
 		Watches(&policyv1.PodDisruptionBudget{}, namespaceOf(), builder.WithPredicates(specChanged)).
-		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, namespaceOf(), builder.WithPredicates(specChanged)).
+		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, namespaceOf(), builder.WithPredicates(autoscalerChanged)).
 		Watches(&corev1.Pod{}, namespaceOf(), builder.WithPredicates(isResponder, podChanged)).
 		WithOptions(queue.Options(atOnce)).
 		Complete(r)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -188,6 +189,18 @@ var specChanged = either(always, func(before, after client.Object) bool {
 		!equality.Semantic.DeepEqual(before.GetLabels(), after.GetLabels()) ||
 		!equality.Semantic.DeepEqual(before.GetAnnotations(), after.GetAnnotations()) ||
 		!equality.Semantic.DeepEqual(before.GetOwnerReferences(), after.GetOwnerReferences())
+})
+
+// autoscalerChanged lets pass, besides, what a user changed in an autoscaler: old versions of Kubernetes count no generation
+// of it. Its status, which changes all the time, wakes no namespace.
+var autoscalerChanged = predicate.Or(specChanged, predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, isAutoscaler := e.ObjectOld.(*autoscalingv2.HorizontalPodAutoscaler)
+		after, stillIs := e.ObjectNew.(*autoscalingv2.HorizontalPodAutoscaler)
+		return isAutoscaler && stillIs && !equality.Semantic.DeepEqual(before.Spec, after.Spec)
+	},
 })
 
 // deploymentChanged lets pass, besides, what the status says of a rollout, and of Pods

@@ -21,6 +21,7 @@ import (
 
 	"github.com/critical-service/operator/internal/operator/check"
 	testprocess "github.com/critical-service/operator/test/process"
+	"github.com/critical-service/operator/test/testenv"
 )
 
 // testOf is what `helm test` makes: the Pod, and the account that it has meanwhile.
@@ -112,6 +113,7 @@ func (w *world) mayOnly(user string, one authorizationv1.ResourceAttributes) {
 
 // The second operator is of another module: what runs here is the program of its image.
 func TestHelmTestOfTheSecondChartRunsTheProgramOfItsImage(t *testing.T) {
+	testenv.Since(t, adminConfig, "1.31", "rules that the chart's definitions use")
 	w, second := newWorld(t), projects[1]
 	program := filepath.Join(t.TempDir(), "manager")
 	built, err := exec.CommandContext(t.Context(), "go", "-C", filepath.Join(root, second.folder), "build", "-buildvcs=false", "-o", program, ".").CombinedOutput()

@@ -15,8 +15,6 @@ import (
 
 	"github.com/go-logr/logr"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/version"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -120,36 +118,6 @@ func (c *Cluster) Stop() error {
 		err = os.RemoveAll(c.FrontProxy)
 	}
 	return errors.Join(err, c.environment.Stop())
-}
-
-// Version is that of the API server, for example "v1.37.1".
-func (c *Cluster) Version() (string, error) {
-	clients, err := discovery.NewDiscoveryClientForConfig(c.Admin)
-	if err != nil {
-		return "", err
-	}
-	server, err := clients.ServerVersion()
-	if err != nil {
-		return "", err
-	}
-	return server.GitVersion, nil
-}
-
-// Since skips a test where the API server is older than a minor version of Kubernetes that has what it needs.
-func (c *Cluster) Since(t testing.TB, minor, what string) {
-	t.Helper()
-	since, err := c.isSince(minor)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !since {
-		t.Skipf("this API server has no %s, as Kubernetes %s has", what, minor)
-	}
-}
-
-func (c *Cluster) isSince(minor string) (bool, error) {
-	server, err := c.Version()
-	return err == nil && !version.MustParseGeneric(server).LessThan(version.MustParseGeneric(minor)), err
 }
 
 // Refusal is why an API server refused an object, in the words that the newest has for what is too long.

@@ -80,7 +80,7 @@ func (c *Cluster) grant(ctx context.Context, installed Installation) error {
 	if err != nil {
 		return err
 	}
-	since, err := c.isSince(PoliciesSince)
+	since, err := IsSince(c.Admin, PoliciesSince)
 	if err != nil {
 		return err
 	}

@@ -52,6 +52,6 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.Eventually(w.annotations(before)).ShouldNot(HaveKey(fallback))
 	w.Eventually(w.annotations(after)).Should(HaveKeyWithValue(fallback, "api"))
 	w.annotate(before, "team", "")
-	w.Eventually(w.annotations(before)).Should(HaveKeyWithValue("team", "shop"), "nobody else wants it any more")
+	w.Eventually(w.annotations(before)).Should(HaveKeyWithValue("team", "shop"), "no one else wants it any more")
 	return w.Describe(&networkingv1.IngressList{})
 }

@@ -107,7 +107,7 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	version, err := cluster.Version()
+	version, err := testenv.Version(cluster.Admin)
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func TestASmallWorldSettlesAndNothingIsWrittenAnyMore(t *testing.T) {
 		g.Expect(l.rss).To(BeNumerically(">", 1<<20))
 		g.Expect(l.peak).To(BeNumerically(">=", l.rss))
 	}
-	version, err := shared.Version()
+	version, err := testenv.Version(shared.Admin)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(version).To(HavePrefix("v1."))
 }
