@@ -13,13 +13,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// What differs from one run of a story to the next: fields, a hash over UIDs, and UIDs in texts.
+// What differs from one run of a story to the next: fields, among them a hash over UIDs, and UIDs and times in any text.
 var (
 	chance = []string{
-		"uid", "resourceVersion", "creationTimestamp", "lastTransitionTime", "managedFields", "nodePort", "clusterIP", "clusterIPs",
-		"workloads.mycrd.com/applied-hash",
+		"resourceVersion", "managedFields", "nodePort", "clusterIP", "clusterIPs", "podIP", "podIPs", "workloads.mycrd.com/applied-hash",
 	}
-	uid = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+	uid       = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+	timestamp = regexp.MustCompile(`[0-9-]{10}T[0-9:.]+Z`)
 )
 
 // Describe says all about the objects of some kinds that a story leaves behind, but for what is chance: the same story has
@@ -44,7 +44,8 @@ func (w *World) Describe(kinds ...client.ObjectList) string {
 			text.WriteString("---\n" + string(described))
 		}
 	}
-	return uid.ReplaceAllString(strings.ReplaceAll(text.String(), w.Namespace, "WORLD"), "UID")
+	described := strings.ReplaceAll(text.String(), w.Namespace, "WORLD")
+	return timestamp.ReplaceAllString(uid.ReplaceAllString(described, "UID"), "TIME")
 }
 
 // withoutChance leaves those fields out, however deep they are.

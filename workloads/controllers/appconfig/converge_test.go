@@ -1,15 +1,11 @@
 package appconfig_test
 
 import (
-	"slices"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/testenv"
@@ -71,37 +67,5 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.Eventually(func() map[string]string { return w.configMap(first).Annotations }).Should(And(
 		HaveKeyWithValue(workloadsv2.AnnotationRevision, "3"), HaveKeyWithValue(workloadsv2.AnnotationVersion, "1.5")))
 	w.Eventually(w.reason(app)).Should(Equal(workloadsv2.ReasonUpToDate))
-	return w.describe(app, d)
-}
-
-// describe says all about the end that is not chance: times, versions and the name of the world.
-func (w *world) describe(app *workloadsv2.AppConfig, user client.Object) string {
-	w.T.Helper()
-	end := struct {
-		ConfigMaps []map[string]any
-		Takes      string
-		Rollouts   int64
-		Status     workloadsv2.AppConfigStatus
-	}{Takes: w.takes(user)(), Rollouts: user.GetGeneration() - 1}
-	var configs corev1.ConfigMapList
-	w.Expect(w.Cluster.Client.List(w.T.Context(), &configs, client.InNamespace(w.Namespace))).To(Succeed())
-	for i := range configs.Items {
-		config := &configs.Items[i]
-		var owners []string
-		for _, owner := range config.OwnerReferences {
-			owners = append(owners, owner.Kind+" "+owner.Name)
-		}
-		slices.Sort(owners)
-		end.ConfigMaps = append(end.ConfigMaps, map[string]any{
-			"name": config.Name, "labels": config.Labels, "annotations": config.Annotations, "owners": owners, "data": config.Data, "immutable": config.Immutable,
-		})
-	}
-	w.Expect(w.Exists(app)).To(BeTrue())
-	end.Status = app.Status
-	for i := range end.Status.Conditions {
-		end.Status.Conditions[i].LastTransitionTime = metav1.Time{}
-	}
-	text, err := yaml.Marshal(end)
-	w.Expect(err).NotTo(HaveOccurred())
-	return strings.ReplaceAll(string(text), w.Namespace, "WORLD")
+	return w.Describe(&workloadsv2.AppConfigList{}, &corev1.ConfigMapList{}, &appsv1.DeploymentList{})
 }

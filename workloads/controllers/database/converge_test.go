@@ -1,15 +1,10 @@
 package database_test
 
 import (
-	"maps"
-	"slices"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
+	corev1 "k8s.io/api/core/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/testenv"
@@ -63,43 +58,6 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.Eventually(w.ready(d)).Should(Equal(workloadsv1.ReasonRunning))
 	w.Eventually(w.protected(d)).Should(Equal(criticalv2.ReasonStandbyReady))
 	w.Expect(w.uid(w.secret(d.SecretName()))()).To(Equal(secret), "one password opens the data")
-	return w.describe(d)
-}
-
-// describe says all about the end that is not chance: times, versions, the password, the port of
-// the nodes, and the name of the world.
-func (w *world) describe(d *workloadsv1.Database) string {
-	w.T.Helper()
-	var end struct {
-		Objects []map[string]any
-		Keys    []string
-		Status  workloadsv1.DatabaseStatus
-	}
-	pod, service, claim, secret, fallback := w.pod(d), w.service(d), w.claim(d), w.secret(d.SecretName()), w.fallback(d)
-	for kind, object := range map[string]client.Object{
-		"Pod": pod, "Service": service, "PersistentVolumeClaim": claim, "Secret": secret, "ServiceFallback": fallback,
-	} {
-		w.Expect(w.Exists(object)).To(BeTrue(), kind)
-		end.Objects = append(end.Objects, map[string]any{
-			"kind": kind, "labels": object.GetLabels(), "annotations": object.GetAnnotations(), "isOwned": metav1.IsControlledBy(object, d),
-		})
-	}
-	slices.SortFunc(end.Objects, func(a, b map[string]any) int { return strings.Compare(a["kind"].(string), b["kind"].(string)) })
-	end.Objects = append(end.Objects,
-		map[string]any{"image": pod.Spec.Containers[0].Image},
-		map[string]any{"selector": service.Spec.Selector, "type": service.Spec.Type},
-		map[string]any{"requests": claim.Spec.Resources.Requests},
-		map[string]any{"fallback": fallback.Spec},
-	)
-	end.Keys = slices.Sorted(maps.Keys(secret.Data))
-	w.Expect(w.Exists(w.trial(d))).To(BeFalse())
-	w.Expect(w.Exists(d)).To(BeTrue())
-	end.Status = d.Status
-	end.Status.NodePort = 0
-	for i := range end.Status.Conditions {
-		end.Status.Conditions[i].LastTransitionTime = metav1.Time{}
-	}
-	text, err := yaml.Marshal(end)
-	w.Expect(err).NotTo(HaveOccurred())
-	return strings.ReplaceAll(string(text), w.Namespace, "WORLD")
+	return w.Describe(&workloadsv1.DatabaseList{}, &corev1.PodList{}, &corev1.ServiceList{}, &corev1.PersistentVolumeClaimList{},
+		&corev1.SecretList{}, &criticalv2.ServiceFallbackList{})
 }
