@@ -19,6 +19,7 @@ import (
 	. "github.com/onsi/gomega"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -73,8 +74,10 @@ func (w *world) etcdWrites(to *clientv3.Client) (stop func() map[string]int64) {
 	ctx, cancel := context.WithCancel(w.ctx)
 	acknowledged := map[string]int64{}
 	var ended sync.WaitGroup
+	// As fast as etcd can, it would leave the other scenarios no processor.
+	pace := rate.NewLimiter(200, 1)
 	ended.Go(func() {
-		for number := 0; ctx.Err() == nil; number++ {
+		for number := 0; pace.Wait(ctx) == nil; number++ {
 			key := fmt.Sprintf("key-%06d", number)
 			once, end := context.WithTimeout(ctx, 5*time.Second)
 			if put, err := to.Put(once, key, "value"); err == nil {
