@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -29,10 +29,10 @@ func (w *World) Describe(kinds ...client.ObjectList) string {
 	var text strings.Builder
 	for _, kind := range kinds {
 		gvk, err := apiutil.GVKForObject(kind, w.Cluster.Client.Scheme())
-		w.Expect(err).NotTo(HaveOccurred())
+		w.Expect(err).NotTo(gomega.HaveOccurred())
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(gvk)
-		w.Expect(w.Cluster.Client.List(w.T.Context(), list, client.InNamespace(w.Namespace))).To(Succeed())
+		w.Expect(w.Cluster.Client.List(w.T.Context(), list, client.InNamespace(w.Namespace))).To(gomega.Succeed())
 		slices.SortFunc(list.Items, func(a, b unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
 		for i := range list.Items {
 			content := list.Items[i].Object
@@ -40,7 +40,7 @@ func (w *World) Describe(kinds ...client.ObjectList) string {
 				content["data"] = slices.Sorted(maps.Keys(data))
 			}
 			described, err := yaml.Marshal(withoutChance(content))
-			w.Expect(err).NotTo(HaveOccurred())
+			w.Expect(err).NotTo(gomega.HaveOccurred())
 			text.WriteString("---\n" + string(described))
 		}
 	}
