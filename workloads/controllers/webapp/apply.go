@@ -13,6 +13,7 @@ import (
 	"github.com/critical-service/operator/internal/controller/fault"
 	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/controller/write"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/controllers/webapp/internal/decide"
 	"github.com/critical-service/operator/workloads/internal/fallback"
 )
@@ -55,10 +56,17 @@ func (o *outcome) refused(subject decide.Subject, what string, err error) error 
 	return nil
 }
 
-// apply carries a Plan out. The failure of one part does not block another, but for a Service that
-// is missing: it is made once its ServiceFallback is written, or refused.
+// apply carries a Plan out, for the spec that is stored: a cache that is behind would roll out an earlier one. The failure of
+// one part does not block another, but for a Service that is missing: it is made once its ServiceFallback is written, or
+// refused.
 func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan *decide.Plan) (outcome, error) {
 	var done outcome
+	if plan.IsEmpty() {
+		return done, nil
+	}
+	if err := read.Unchanged(ctx, r.live, workloadsv1.GroupVersion.WithResource("webapps").GroupResource(), snap.WebApp); err != nil {
+		return done, err
+	}
 	unprotected := r.protect(ctx, snap, plan, &done)
 	failures := []error{unprotected}
 	if plan.Service != nil && (snap.Service != nil || unprotected == nil) {

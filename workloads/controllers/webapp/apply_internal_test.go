@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -23,15 +24,19 @@ import (
 	"github.com/critical-service/operator/workloads/internal/fallback"
 )
 
-// answering is a Reconciler whose API server answers the writes of each kind with an error, and
+// answering is a Reconciler whose API server has app, answers the writes of each kind with an error, and
 // notes them. Scale is the kind of a number of Pods.
-func answering(errs map[string]error) (*Reconciler, *[]string) {
+func answering(t *testing.T, errs map[string]error) (*Reconciler, *[]string) {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	NewWithT(t).Expect(workloadsv1.AddToScheme(scheme)).To(Succeed())
+	stored := fake.NewClientBuilder().WithScheme(scheme).WithObjects(app()).Build()
 	writes := &[]string{}
 	answer := func(kind string) error {
 		*writes = append(*writes, kind)
 		return errs[kind]
 	}
-	return &Reconciler{client: interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
+	return &Reconciler{observer: observer{live: stored}, client: interceptor.NewClient(stored, interceptor.Funcs{
 		Apply: func(_ context.Context, _ client.WithWatch, object runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
 			return answer(object.(runtime.Object).GetObjectKind().GroupVersionKind().Kind)
 		},
@@ -79,7 +84,7 @@ func TestWhatTheAPIServerDoesNotAccept(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			r, writes := answering(c.errs)
+			r, writes := answering(t, c.errs)
 			a := app()
 			a.Spec.Replicas = new(int32(2))
 			snap := &decide.Snapshot{WebApp: a, Fallback: fallback.Seen{Served: true}}
@@ -105,7 +110,7 @@ func TestPodsAreScaledWhereTheirTemplateIsRefused(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			r, writes := answering(map[string]error{"Deployment": c.err})
+			r, writes := answering(t, map[string]error{"Deployment": c.err})
 			a := app()
 			snap := &decide.Snapshot{WebApp: a, Deployment: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "2"}}}
 			_, err := r.apply(t.Context(), snap, &decide.Plan{Deployment: render.Deployment(a, "", "workloads:1", 2), Scale: new(int32(6))})
@@ -127,7 +132,7 @@ func TestANumberOfPodsThatIsNotAccepted(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
-			r, _ := answering(map[string]error{"Scale": c.err})
+			r, _ := answering(t, map[string]error{"Scale": c.err})
 			snap := &decide.Snapshot{WebApp: app(), Deployment: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}}
 			done, err := r.apply(t.Context(), snap, &decide.Plan{Scale: new(int32(6))})
 			g.Expect(fault.Of(err)).To(Equal(c.class), "%v", err)
@@ -144,11 +149,32 @@ func TestANumberOfPodsThatIsNotAccepted(t *testing.T) {
 // What ran goes on, whatever becomes of its ServiceFallback.
 func TestAServiceThatExistsIsPutRightWithoutItsFallback(t *testing.T) {
 	g := NewWithT(t)
-	r, writes := answering(map[string]error{"ServiceFallback": errBroke})
+	r, writes := answering(t, map[string]error{"ServiceFallback": errBroke})
 	a := app()
 	snap := &decide.Snapshot{WebApp: a, Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{UID: "2"}}}
 	service := render.Service(a)
 	_, err := r.apply(t.Context(), snap, &decide.Plan{Fallback: fallback.Change{Apply: fallback.For(service, render.Owner(a), nil)}, Service: service})
 	g.Expect(fault.Of(err)).To(Equal(fault.Retry))
 	g.Expect(*writes).To(Equal([]string{"ServiceFallback", "Service"}))
+}
+
+// A cache that is behind would roll out an earlier image, and then the present one again.
+func TestWhatIsWrittenIsOfTheSpecThatIsStored(t *testing.T) {
+	behind := app()
+	behind.Generation--
+	deployment := render.Deployment(behind, "", "workloads:1", 2)
+	for sentence, plan := range map[string]*decide.Plan{
+		"a Deployment":             {Deployment: deployment},
+		"a number of Pods":         {Scale: new(int32(6))},
+		"a Service":                {Service: render.Service(behind)},
+		"the deletion of a budget": {RemoveBudget: &policyv1.PodDisruptionBudget{ObjectMeta: deployment.ObjectMeta}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			r, writes := answering(t, nil)
+			_, err := r.apply(t.Context(), &decide.Snapshot{WebApp: behind, Deployment: deployment}, plan)
+			g.Expect(fault.Of(err)).To(Equal(fault.Wait), "%v", err)
+			g.Expect(*writes).To(BeEmpty())
+		})
+	}
 }

@@ -47,7 +47,7 @@ const workers = 8
 // Databases are made and changed, and deleted by Kubernetes alone; so is all else but a
 // PodDisruptionBudget that is not needed any more. No metrics API is read or served.
 //
-// +kubebuilder:rbac:groups=mycrd.com,resources=webapps,verbs=list;watch,roleName=critical-service-workloads-namespaces
+// +kubebuilder:rbac:groups=mycrd.com,resources=webapps,verbs=get;list;watch,roleName=critical-service-workloads-namespaces
 // +kubebuilder:rbac:groups=mycrd.com,resources=webapps/status,verbs=patch,roleName=critical-service-workloads-namespaces
 // +kubebuilder:rbac:groups=mycrd.com,resources=databases,verbs=get;list;watch;create;patch,roleName=critical-service-workloads-namespaces
 // +kubebuilder:rbac:groups=mycrd.com,resources=appconfigs,verbs=get;list;watch,roleName=critical-service-workloads-namespaces
