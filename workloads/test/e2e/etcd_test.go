@@ -69,7 +69,7 @@ func (w *world) etcdClient(e *workloadsv1alpha1.ETCDInstance) *clientv3.Client {
 }
 
 // etcdWrites writes one key after the other until it is stopped, and then says which revision each
-// write has that etcd has acknowledged.
+// write has that etcd has acknowledged. It returns when there are some.
 func (w *world) etcdWrites(to *clientv3.Client) (stop func() map[string]int64) {
 	ctx, cancel := context.WithCancel(w.ctx)
 	acknowledged := map[string]int64{}
@@ -86,6 +86,11 @@ func (w *world) etcdWrites(to *clientv3.Client) (stop func() map[string]int64) {
 			end()
 		}
 	})
+	w.Eventually(func(g Gomega) int64 {
+		written, err := to.Get(w.ctx, "key-", clientv3.WithPrefix(), clientv3.WithCountOnly())
+		g.Expect(err).NotTo(HaveOccurred())
+		return written.Count
+	}).Should(BeNumerically(">", 100))
 	return func() map[string]int64 {
 		cancel()
 		ended.Wait()
