@@ -7,6 +7,8 @@ cd "$(dirname "$0")/.."
 source hack/cluster.sh
 
 export SOAK=${SOAK:-5m} SEED=${SEED:-}
+# One of them is drained from time to time.
+export DEVCLUSTER_NODES=2
 use_cluster
 deliver_images
 export SOAK_MANIFEST=$PWD/bin/soak-install.yaml SOAK_REPORT=$PWD/bin/reports/soak.md

@@ -3,12 +3,15 @@
 package soak
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -68,6 +71,8 @@ var injections = map[fault.Kind]func(w *world, step fault.Step) error{
 		}
 		return w.deleteOne(pods, step, client.GracePeriodSeconds(0))
 	},
+	fault.Drain:    (*world).drain,
+	fault.Uncordon: func(w *world, _ fault.Step) error { return w.uncordon() },
 }
 
 func protectionOf(service string) *protection {
@@ -85,6 +90,50 @@ func (w *world) deleteOne(pods []corev1.Pod, step fault.Step, options ...client.
 		return nil
 	}
 	return client.IgnoreNotFound(w.Delete(w.ctx, &pods[step.Variant%uint(len(pods))], options...))
+}
+
+// drain does what "kubectl drain" begins with, on one of the nodes that take Pods, if there are two: what a budget keeps stays.
+func (w *world) drain(step fault.Step) error {
+	nodes, err := w.nodes()
+	nodes = slices.DeleteFunc(nodes, func(node corev1.Node) bool { return node.Spec.Unschedulable })
+	if err != nil || len(nodes) < 2 {
+		return err
+	}
+	node := &nodes[step.Variant%uint(len(nodes))]
+	if err := w.merge(node, `{"spec":{"unschedulable":true}}`); err != nil {
+		return err
+	}
+	for _, namespace := range []string{w.namespace, operator.Namespace} {
+		var pods corev1.PodList
+		if err := w.List(w.ctx, &pods, client.InNamespace(namespace)); err != nil {
+			return err
+		}
+		for i := range pods.Items {
+			if pods.Items[i].Spec.NodeName != node.Name {
+				continue
+			}
+			err := w.SubResource("eviction").Create(w.ctx, &pods.Items[i], &policyv1.Eviction{})
+			if client.IgnoreNotFound(err) != nil && !apierrors.IsTooManyRequests(err) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// uncordon lets Pods onto all nodes.
+func (w *world) uncordon() error {
+	nodes, err := w.nodes()
+	for i := range nodes {
+		err = errors.Join(err, w.merge(&nodes[i], `{"spec":{"unschedulable":null}}`))
+	}
+	return err
+}
+
+func (w *world) nodes() ([]corev1.Node, error) {
+	var nodes corev1.NodeList
+	err := w.List(w.ctx, &nodes)
+	return nodes.Items, err
 }
 
 // alterations are what a careless hand may write into a slice.

@@ -48,6 +48,10 @@ func TestSoak(t *testing.T) {
 	r := &run{world: newWorld(t), figures: figures.Figures{
 		Seed: seed, Length: length, Machine: measure.Machine(), Services: len(protections), Problem: "the run did not get to its end.",
 	}}
+	nodes, err := r.nodes()
+	r.Expect(err).NotTo(HaveOccurred())
+	r.figures.Nodes = len(nodes)
+	t.Cleanup(func() { r.Expect(r.uncordon()).To(Succeed()) })
 	t.Cleanup(r.report)
 	r.token, r.figures.Operator = r.metricsToken(), r.image()
 	r.traffic = r.startTraffic()

@@ -20,7 +20,7 @@ import (
 
 const (
 	// rate is how many clients ask each Service every second.
-	rate = 10
+	rate = 100
 	// patience is how long one of them waits for an answer; the invariants know it.
 	patience = 2 * time.Second
 )

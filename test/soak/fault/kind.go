@@ -27,6 +27,8 @@ const (
 	EndMaintenance   Kind = "end the maintenance"
 	DeleteResponder  Kind = "delete a Pod of the responder"
 	KillOperator     Kind = "kill a Pod of the operator"
+	Drain            Kind = "drain a node"
+	Uncordon         Kind = "uncordon the node"
 	// None is what a request that failed is counted under when no fault explains it.
 	None Kind = "no fault"
 )
@@ -36,7 +38,7 @@ type rule struct {
 	kind Kind
 	// end is the kind that ends it; empty for what does not last.
 	end Kind
-	// most is how many Services may be under it at once, where it lasts.
+	// most is how many Services may be under it at once, where it lasts; of what concerns all, how often it may last at once.
 	most int
 	// pause is how long after one of these the next may follow.
 	pause time.Duration
@@ -64,6 +66,7 @@ var rules = []rule{
 	{kind: BeginMaintenance, end: EndMaintenance, most: 2},
 	{kind: DeleteResponder, all: true, pause: 20 * time.Second},
 	{kind: KillOperator, all: true, pause: 30 * time.Second, early: true},
+	{kind: Drain, end: Uncordon, most: 1, all: true, pause: time.Minute, early: true},
 }
 
 // Kinds are all kinds, each after the one that it ends.

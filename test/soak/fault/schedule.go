@@ -86,11 +86,11 @@ func (c *chooser) eligible(rule rule, at time.Duration) []string {
 	if happened && at-last < rule.pause || rule.early && at >= c.length/2 {
 		return nil
 	}
-	if rule.all {
-		return []string{""}
-	}
 	if rule.end != "" && len(c.under[rule.kind]) >= rule.most {
 		return nil
+	}
+	if rule.all {
+		return []string{""}
 	}
 	return slices.DeleteFunc(slices.Clone(c.services), func(service string) bool {
 		return slices.ContainsFunc(append([]Kind{rule.kind}, rule.not...), func(kind Kind) bool {

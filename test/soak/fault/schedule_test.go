@@ -67,11 +67,11 @@ var laws = map[string]func(g Gomega, before []Step, step Step, length time.Durat
 			}
 		}
 	},
-	"the operator is killed in the first half only": func(g Gomega, _ []Step, step Step, length time.Duration) {
-		g.Expect(step.Kind == KillOperator && step.At >= length/2).To(BeFalse())
+	"Pods of the operator are ended in the first half only": func(g Gomega, _ []Step, step Step, length time.Duration) {
+		g.Expect((step.Kind == KillOperator || step.Kind == Drain) && step.At >= length/2).To(BeFalse())
 	},
 	"what concerns all names no Service, and everything else names one": func(g Gomega, _ []Step, step Step, _ time.Duration) {
-		if step.Kind == KillOperator || step.Kind == DeleteResponder {
+		if slices.Contains([]Kind{KillOperator, DeleteResponder, Drain, Uncordon}, step.Kind) {
 			g.Expect(step.Service).To(BeEmpty())
 			return
 		}

@@ -19,6 +19,7 @@ type Figures struct {
 	Operator string
 	Machine  string
 	Services int
+	Nodes    int
 	// Looks is how often the invariants were held against the objects.
 	Looks int
 	// Requests are those of all clients, and Failed those that were not answered, by the fault that explains them.
@@ -103,22 +104,29 @@ func (f *Figures) Markdown() string {
 	row("Faults for", f.Length)
 	row("Operator", f.Operator)
 	row("Machine", f.Machine)
+	row("Nodes", f.Nodes)
 	row("Services", f.Services)
 	row("Looks at the invariants", f.Looks)
 	row("Requests", f.Requests)
 	row("Requests that failed", total(f.Failed))
+	row("Answered", f.share(f.Requests-total(f.Failed)))
 	row("Faults injected", total(f.Injected))
 	if f.After != nil {
 		row("Youngest process in the end", f.Age.Truncate(time.Second))
 	}
-	text.WriteString("\n| Fault | Injected | Requests that failed |\n|---|---|---|\n")
+	text.WriteString("\n| Fault | Injected | Requests that failed | Of all |\n|---|---|---|---|\n")
 	for _, kind := range append(fault.Kinds(), fault.None) {
-		fmt.Fprintf(&text, "| %s | %d | %d |\n", kind, f.Injected[kind], f.Failed[kind])
+		fmt.Fprintf(&text, "| %s | %d | %d | %s |\n", kind, f.Injected[kind], f.Failed[kind], f.share(f.Failed[kind]))
 	}
 	if verdicts := f.Verdicts(); verdicts != nil {
 		text.WriteString("\n" + measure.Verdicts("Of", verdicts))
 	}
 	return text.String()
+}
+
+// share is how many of all requests some are.
+func (f *Figures) share(requests int) string {
+	return fmt.Sprintf("%.4f %%", 100*float64(requests)/float64(max(1, f.Requests)))
 }
 
 func (f *Figures) verdict() string {
