@@ -66,6 +66,17 @@ func EachWriteGoesWrongOnce(t *testing.T, fewest int64, live func(t *testing.T, 
 	goWrong(t, fewest, inTurn, live)
 }
 
+// SideBySide lets those lives of a story that are disturbed run beside each other, after the one that is not.
+func SideBySide(live func(t *testing.T, fate *Fate) string) func(t *testing.T, fate *Fate) string {
+	return func(t *testing.T, fate *Fate) string {
+		t.Helper()
+		if !fate.IsHappy() {
+			t.Parallel()
+		}
+		return live(t, fate)
+	}
+}
+
 // HoweverItIsSeen lives the same story undisturbed, and then under each View of the cluster: the end must be the same. In
 // the view of caches that begin behind, and by `make faults` in each, an operator dies with one of its writes, and the next
 // one begins with that.

@@ -23,13 +23,7 @@ func TestTheEndIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
 // The same story is lived by operators that see the cluster as it was, in another order, or with gaps.
 func TestTheEndIsTheSameHoweverItIsSeen(t *testing.T) { testenv.HoweverItIsSeen(t, lived) }
 
-func lived(t *testing.T, fate *testenv.Fate) string {
-	t.Helper()
-	if !fate.IsHappy() {
-		t.Parallel()
-	}
-	return alone(t).live(fate)
-}
+var lived = testenv.SideBySide(func(t *testing.T, fate *testenv.Fate) string { return alone(t).live(fate) })
 
 // live lives one story, from the first member over three to one again, with certificates and volumes, under an operator of
 // its own, and describes the end.
