@@ -193,25 +193,17 @@ var specChanged = either(always, func(before, after client.Object) bool {
 
 // autoscalerChanged lets pass, besides, what a user changed in an autoscaler: old versions of Kubernetes count no generation
 // of it. Its status, which changes all the time, wakes no namespace.
-var autoscalerChanged = predicate.Or(specChanged, predicate.Funcs{
-	CreateFunc: func(event.CreateEvent) bool { return false },
-	DeleteFunc: func(event.DeleteEvent) bool { return false },
-	UpdateFunc: func(e event.UpdateEvent) bool {
-		before, isAutoscaler := e.ObjectOld.(*autoscalingv2.HorizontalPodAutoscaler)
-		after, stillIs := e.ObjectNew.(*autoscalingv2.HorizontalPodAutoscaler)
-		return isAutoscaler && stillIs && !equality.Semantic.DeepEqual(before.Spec, after.Spec)
-	},
-})
+var autoscalerChanged = predicate.Or(specChanged, either(always, func(before, after client.Object) bool {
+	old, isAutoscaler := before.(*autoscalingv2.HorizontalPodAutoscaler)
+	now, stillIs := after.(*autoscalingv2.HorizontalPodAutoscaler)
+	return isAutoscaler && stillIs && !equality.Semantic.DeepEqual(old.Spec, now.Spec)
+}))
 
 // deploymentChanged lets pass, besides, what the status says of a rollout, and of Pods
 // that are denied.
-var deploymentChanged = predicate.Or(specChanged, predicate.Funcs{
-	CreateFunc: func(event.CreateEvent) bool { return false },
-	DeleteFunc: func(event.DeleteEvent) bool { return false },
-	UpdateFunc: func(e event.UpdateEvent) bool {
-		return progress(e.ObjectOld) != progress(e.ObjectNew) || denied(e.ObjectOld) != denied(e.ObjectNew)
-	},
-})
+var deploymentChanged = predicate.Or(specChanged, either(always, func(before, after client.Object) bool {
+	return progress(before) != progress(after) || denied(before) != denied(after)
+}))
 
 func denied(object client.Object) bool {
 	deployment, isDeployment := object.(*appsv1.Deployment)
