@@ -6,10 +6,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/testenv"
@@ -59,19 +56,7 @@ func TestEachWriteMayFail(t *testing.T) {
 // A denied create is reported on the CriticalServices that asked for the responder.
 func TestADenialIsReported(t *testing.T) {
 	w := newWorld(t)
-	w.Create(&corev1.ResourceQuota{
-		ObjectMeta: metav1.ObjectMeta{Name: "none", Namespace: w.Namespace},
-		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/deployments.apps": resource.MustParse("0")}},
-	})
-	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none", Namespace: w.Namespace}}
-	w.Eventually(func() error {
-		if err := w.Cluster.Client.Get(w.T.Context(), client.ObjectKeyFromObject(quota), quota); err != nil {
-			return err
-		}
-		quota.Status.Hard = quota.Spec.Hard
-		quota.Status.Used = corev1.ResourceList{"count/deployments.apps": resource.MustParse("0")}
-		return w.Cluster.Client.Status().Update(w.T.Context(), quota)
-	}).Should(Succeed())
+	quota := w.Forbid("count/deployments.apps")
 	w.start(standard)
 	w.critical("web", criticalv2.PageFallback{})
 	w.Eventually(func() []string {

@@ -8,11 +8,11 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/test/quota"
 )
 
 func TestAQuotaThatDeniesTheFallback(t *testing.T) {
@@ -49,17 +49,10 @@ func TestAQuotaThatDeniesTheFallback(t *testing.T) {
 // quota allows so many Pods in the scenario's namespace, those that are there included.
 func (w *world) quota(pods int64) *corev1.ResourceQuota {
 	w.t.Helper()
-	quota := &corev1.ResourceQuota{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "few-pods"},
-		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(pods, resource.DecimalSI)}},
-	}
-	w.create(quota)
-	// A quota counts only once Kubernetes has written its status.
-	w.Eventually(func() corev1.ResourceList {
-		w.refresh(quota)
-		return quota.Status.Hard
-	}).Should(HaveKey(corev1.ResourcePods))
-	return quota
+	few := quota.New(w.namespace, "few-pods", corev1.ResourcePods, pods)
+	w.create(few)
+	w.Eventually(quota.InForce).WithArguments(w.ctx, w.Client, few).Should(Succeed())
+	return few
 }
 
 func TestAQuotaThatTheApplicationFillsIsFreeWhenItsPodsAreGone(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/internal/contract/listener"
+	"github.com/critical-service/operator/test/quota"
 )
 
 // How long a test waits for what must come. What comes takes milliseconds; the
@@ -107,6 +108,18 @@ func (w *World) Exists(object client.Object) bool {
 	}
 	w.Expect(err).NotTo(gomega.HaveOccurred())
 	return true
+}
+
+// Forbid makes the API server deny new objects of a resource in the world's namespace, and returns the quota that does.
+// It writes the quota's status, by which the API server counts, as no quota controller runs.
+func (w *World) Forbid(resource corev1.ResourceName) *corev1.ResourceQuota {
+	w.T.Helper()
+	none := quota.New(w.Namespace, "none", resource, 0)
+	w.Create(none)
+	none.Status = corev1.ResourceQuotaStatus{Hard: none.Spec.Hard, Used: none.Spec.Hard}
+	w.Expect(w.Cluster.Client.Status().Update(w.T.Context(), none)).To(gomega.Succeed())
+	w.Eventually(quota.InForce).WithArguments(w.T.Context(), w.Cluster.Client, none).Should(gomega.Succeed())
+	return none
 }
 
 // Service makes a Service with one port, 80 to 8080, that selects app=<name>.

@@ -46,17 +46,12 @@ var refusals = map[string]refusal{
 	},
 	"a quota": {
 		forbid: func(w *world) {
-			quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "pods"}}
-			quota.Spec.Hard = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}
-			w.Create(quota)
-			// What the quota controller does: quotas are enforced by their status.
-			quota.Status = corev1.ResourceQuotaStatus{Hard: quota.Spec.Hard, Used: quota.Spec.Hard}
-			w.Expect(w.Cluster.Client.Status().Update(w.T.Context(), quota)).To(Succeed())
+			w.Forbid(corev1.ResourcePods)
 		},
 		allow: func(w *world) {
-			w.Delete(&corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "pods", Namespace: w.Namespace}})
+			w.Delete(&corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none", Namespace: w.Namespace}})
 		},
-		message: "exceeded quota: pods",
+		message: "exceeded quota: none",
 	},
 	"a limit range": {
 		forbid: func(w *world) {

@@ -232,15 +232,7 @@ func TestAQuotaIsSaidAndWaitedFor(t *testing.T) {
 	app := w.config()
 	w.Eventually(w.takes(d)).ShouldNot(BeEmpty())
 	before := w.takes(d)()
-	w.Create(&corev1.ResourceQuota{
-		ObjectMeta: metav1.ObjectMeta{Name: "none"},
-		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/configmaps": resourceOf("1")}},
-	})
-	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "none"}}
-	w.Expect(w.Exists(quota)).To(BeTrue())
-	quota.Status = corev1.ResourceQuotaStatus{Hard: quota.Spec.Hard, Used: corev1.ResourceList{"count/configmaps": resourceOf("1")}}
-	w.Expect(w.Cluster.Client.Status().Update(w.T.Context(), quota)).To(Succeed())
-
+	quota := w.Forbid("count/configmaps")
 	testenv.Update(w.World, app, func(a *workloadsv2.AppConfig) { a.Spec.Configuration.Settings = settings("info") })
 	w.Eventually(w.reason(app)).Should(Equal(workloadsv2.ReasonWriteDenied))
 	w.Expect(meta.FindStatusCondition(app.Status.Conditions, workloadsv2.ConditionReady).Message).To(ContainSubstring("exceeded quota"))

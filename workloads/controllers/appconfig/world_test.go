@@ -10,7 +10,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -180,8 +179,6 @@ func (w *world) quiet() {
 	w.T.Helper()
 	w.Eventually(func() time.Duration { return w.operator.Idle(w.Namespace) }).Should(BeNumerically(">", time.Second))
 }
-
-func resourceOf(quantity string) resource.Quantity { return resource.MustParse(quantity) }
 
 // statefulSet makes a StatefulSet that uses an AppConfig.
 func (w *world) statefulSet(name string) *appsv1.StatefulSet {

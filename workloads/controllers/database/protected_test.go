@@ -7,10 +7,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/testenv"
@@ -86,17 +83,7 @@ func TestAServiceWaitsForItsFallbackAndNothingElseDoes(t *testing.T) {
 // A quota of the namespace must not keep a database from running.
 func TestADatabaseRunsWithoutAFallbackThatIsRefused(t *testing.T) {
 	w := newWorld(t)
-	none := corev1.ResourceList{"count/servicefallbacks.mycrd.com": resource.MustParse("0")}
-	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: none}}
-	w.Create(quota)
-	quota.Status = corev1.ResourceQuotaStatus{Hard: none, Used: none}
-	w.Expect(w.Cluster.Client.Status().Update(t.Context(), quota)).To(Succeed())
-	refused := &criticalv2.ServiceFallback{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "refused"}}
-	refused.Spec.Services, refused.Spec.Fallback.Page = []string{"refused"}, &criticalv2.PageFallback{}
-	w.Eventually(func() error {
-		return w.Cluster.Client.Create(t.Context(), refused.DeepCopy(), client.DryRunAll)
-	}).Should(MatchError(ContainSubstring("exceeded quota")), "the API server has seen it")
-
+	quota := w.Forbid("count/servicefallbacks.mycrd.com")
 	w.start()
 	d := w.running()
 	w.Eventually(w.protected(d)).Should(Equal(workloadsv1.ReasonCreateDenied))

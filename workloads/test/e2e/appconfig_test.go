@@ -18,7 +18,6 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -315,10 +314,9 @@ func TestADeploymentGoesOnWhateverItsAppConfigSays(t *testing.T) {
 	w.refresh(config)
 
 	// The namespace has no room for another ConfigMap.
-	quota := &corev1.ResourceQuota{ObjectMeta: w.named("full"), Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/configmaps": resource.MustParse("0")}}}
-	w.create(quota)
+	quota := w.forbid("count/configmaps")
 	w.configure(config, workloadsv2.Settings{"COLOUR": "red"})
-	w.says(config, metav1.ConditionFalse, workloadsv2.ReasonWriteDenied, "quota: full")
+	w.says(config, metav1.ConditionFalse, workloadsv2.ReasonWriteDenied, "quota: none")
 	w.Expect(w.rollouts(shop)).To(Equal(before))
 	w.runsWith(shop, blue, "COLOUR=blue")
 	w.remove(quota)

@@ -68,9 +68,7 @@ func TestADatabaseGoesOnWhateverItsSpecSays(t *testing.T) {
 	}
 
 	// Resources that the namespace does not allow.
-	w.create(&corev1.LimitRange{ObjectMeta: w.named("small"), Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{
-		Type: corev1.LimitTypeContainer, Max: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")},
-	}}}})
+	w.limitCPU("1", "2")
 	d.edit(func(s *workloadsv1.DatabaseSpec) {
 		s.Pod.Resources.Limits = workloadsv1.Quantities{corev1.ResourceCPU: "2"}
 	})
@@ -85,6 +83,17 @@ func TestADatabaseGoesOnWhateverItsSpecSays(t *testing.T) {
 	d.keeps(pod)
 	w.Expect(client.asks()).To(Equal(fine))
 	d.holds("first")
+}
+
+// limitCPU bounds what a container may take, and waits until the API server refuses a larger one: it reads limits from a cache.
+func (w *world) limitCPU(most, more string) {
+	w.t.Helper()
+	w.create(&corev1.LimitRange{ObjectMeta: w.named("small"), Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{
+		Type: corev1.LimitTypeContainer, Max: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(most)},
+	}}}})
+	large := &corev1.Pod{ObjectMeta: w.named("large"), Spec: cluster.WebPod(demoImage, "large")}
+	large.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(more)}
+	w.Eventually(func() error { return w.Create(w.ctx, large.DeepCopy(), client.DryRunAll) }).Should(MatchError(ContainSubstring("maximum cpu usage")))
 }
 
 // TestWhatRunsGoesOnUntilTheNextWasTriedOut: what only a node knows. Clients read and write meanwhile, and the corrected spec
@@ -173,9 +182,7 @@ func TestWhatIsWrongIsSaidWithItsRemedy(t *testing.T) {
 		"the namespace has no room for its Pod": {
 			kind: workloadsv1.DatabaseMongo,
 			edit: func(w *world, _ *workloadsv1.Database) {
-				w.create(&corev1.ResourceQuota{ObjectMeta: w.named("none"), Spec: corev1.ResourceQuotaSpec{
-					Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")},
-				}})
+				w.forbid(corev1.ResourcePods)
 			},
 			reason: workloadsv1.ReasonCreateDenied, words: []string{"exceeded quota: none", "Raise the quota, or ask for less."},
 			remedy: func(d *database) { d.remove(&corev1.ResourceQuota{ObjectMeta: d.named("none")}) },

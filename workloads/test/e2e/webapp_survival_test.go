@@ -10,7 +10,6 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/critical-service/operator/test/document"
 	"github.com/critical-service/operator/test/prober"
@@ -105,10 +104,7 @@ func (a *webApp) losePods() {
 // losePodsForLonger lets Kubernetes make no Pod, as where a namespace or its nodes have no room.
 func (a *webApp) losePodsForLonger() {
 	a.t.Helper()
-	quota := &corev1.ResourceQuota{ObjectMeta: a.named("full"), Spec: corev1.ResourceQuotaSpec{
-		Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")},
-	}}
-	a.create(quota)
+	quota := a.forbid(corev1.ResourcePods)
 	a.deletePods()
 	a.Eventually(func(g Gomega) answer { return a.get(g, "/") }).Should(HaveField("Says", ContainSubstring(pageSentence)))
 	a.remove(quota)

@@ -21,8 +21,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/critical-service/operator/test/cluster"
+	"github.com/critical-service/operator/test/quota"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
+	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 )
 
 // world is the namespace of one scenario, and everything in it goes when the scenario ends.
@@ -65,7 +67,7 @@ func newWorldOf(t *testing.T, level string) *world {
 	w.report = sync.OnceFunc(func() {
 		if t.Failed() {
 			t.Log(w.Report(w.ctx, w.namespace, began))
-			t.Log(w.statuses(&workloadsv1.WebAppList{}, &workloadsv1.DatabaseList{}, &workloadsv1alpha1.ETCDInstanceList{}))
+			t.Log(w.statuses(&workloadsv1.WebAppList{}, &workloadsv1.DatabaseList{}, &workloadsv2.AppConfigList{}, &workloadsv1alpha1.ETCDInstanceList{}))
 			t.Log(w.Log(w.ctx, workloads, w.namespace, began))
 			t.Log(w.Log(w.ctx, core, w.namespace, began))
 		}
@@ -119,6 +121,15 @@ func (w *world) create(object client.Object) {
 func (w *world) remove(object client.Object) {
 	w.t.Helper()
 	w.Expect(client.IgnoreNotFound(w.Delete(w.ctx, object))).To(Succeed())
+}
+
+// forbid makes the API server deny new objects of a resource, and returns the quota that does.
+func (w *world) forbid(resource corev1.ResourceName) *corev1.ResourceQuota {
+	w.t.Helper()
+	none := quota.New(w.namespace, "none", resource, 0)
+	w.create(none)
+	w.Eventually(quota.InForce).WithArguments(w.ctx, w.Client, none).Should(Succeed())
+	return none
 }
 
 // refresh reads an object again.
