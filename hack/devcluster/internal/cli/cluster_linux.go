@@ -42,7 +42,7 @@ func (a *app) clusterAsRoot() (*cluster.Cluster, error) {
 }
 
 func (a *app) up() *cobra.Command {
-	var mode, nodes string
+	var mode, nodes, families string
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Build what is missing and start the cluster, or repair a running one",
@@ -62,11 +62,15 @@ func (a *app) up() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			ipFamilies, err := parseFamilies(families)
+			if err != nil {
+				return err
+			}
 			c, err := a.clusterAsRoot()
 			if err != nil {
 				return fmt.Errorf("%w\n(a real node has network devices, mounts and cgroups)\n%s", err, alternatives)
 			}
-			err = c.Up(cmd.Context(), proxyMode, count)
+			err = c.Up(cmd.Context(), cluster.Choice{ProxyMode: proxyMode, Nodes: count, Families: ipFamilies})
 			if cmd.Context().Err() != nil {
 				return errors.New("interrupted: `devcluster up` begins again, `devcluster down` removes what was started")
 			}
@@ -76,6 +80,8 @@ func (a *app) up() *cobra.Command {
 	cmd.Flags().StringVar(&mode, "proxy-mode", string(node.NFTables), "how kube-proxy programs the kernel: nftables, or iptables (all that 1.28 has)")
 	cmd.Flags().StringVar(&nodes, "nodes", "",
 		fmt.Sprintf("how many nodes, 1 to %d (default $%s, else that of the running cluster, else 1)", topology.MaxNodes, nodesVariable))
+	cmd.Flags().StringVar(&families, "ip-families", "",
+		fmt.Sprintf("ipv4, ipv6, or both, the first of which Services get by default (default $%s, else that of the running cluster, else ipv4)", familiesVariable))
 	return a.choosingKubernetes(cmd)
 }
 

@@ -15,6 +15,24 @@ import (
 // nodesVariable is the default of --nodes.
 const nodesVariable = "DEVCLUSTER_NODES"
 
+// familiesVariable is the default of --ip-families.
+const familiesVariable = "DEVCLUSTER_IP_FAMILIES"
+
+// parseFamilies reads IP families. No text leaves the choice, and is none.
+func parseFamilies(text string) (topology.Families, error) {
+	if text == "" {
+		text = os.Getenv(familiesVariable)
+	}
+	if text == "" {
+		return nil, nil
+	}
+	families, err := topology.ParseFamilies(text)
+	if err != nil {
+		return nil, fmt.Errorf("--ip-families or $%s: %w", familiesVariable, err)
+	}
+	return families, nil
+}
+
 // parseNodes reads a number of nodes. No text leaves the choice, and is 0.
 func parseNodes(text string) (int, error) {
 	if text == "" {

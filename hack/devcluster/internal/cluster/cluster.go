@@ -28,6 +28,8 @@ type Cluster struct {
 	out        io.Writer
 	// nodes are those that the cluster has, or is to have.
 	nodes []topology.Node
+	// families are the IP families of its Pods and Services.
+	families topology.Families
 	// expected are the components that run unless something is wrong with them.
 	expected []string
 	// started are the components that this command started.
@@ -36,7 +38,10 @@ type Cluster struct {
 
 // New returns the cluster of a state folder, which may or may not run.
 func New(state layout.State, builder *build.Builder, out io.Writer) *Cluster {
-	return &Cluster{state: state, supervisor: process.NewSupervisor(state), builder: builder, out: out, nodes: topology.Nodes(1)}
+	return &Cluster{
+		state: state, supervisor: process.NewSupervisor(state), builder: builder, out: out,
+		nodes: topology.Nodes(1), families: topology.Families{topology.IPv4},
+	}
 }
 
 // phase is how far a start came.
@@ -55,6 +60,7 @@ type record struct {
 	Version   string         `json:"version"`
 	ProxyMode node.ProxyMode `json:"proxyMode"`
 	Nodes     int            `json:"nodes"`
+	Families  string         `json:"ipFamilies"`
 	Started   time.Time      `json:"started"`
 }
 
@@ -73,9 +79,13 @@ func (c *Cluster) load() (*record, error) {
 	if json.Unmarshal(content, &r) != nil {
 		return nil, nil
 	}
-	// A cluster of an earlier program has the one node that there was.
+	// A cluster of an earlier program has the one node, and the IP family, that there was.
 	r.Nodes = min(max(r.Nodes, 1), topology.MaxNodes)
 	c.nodes = topology.Nodes(r.Nodes)
+	if families, err := topology.ParseFamilies(r.Families); err == nil {
+		c.families = families
+	}
+	r.Families = c.families.String()
 	return &r, nil
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 func TestCannotKeep(t *testing.T) {
-	wanted := record{Phase: starting, BootID: "boot", Binaries: "v1-key", ProxyMode: node.NFTables, Nodes: 1}
+	wanted := record{Phase: starting, BootID: "boot", Binaries: "v1-key", ProxyMode: node.NFTables, Nodes: 1, Families: "ipv4"}
 	sound := wanted
 	sound.Phase = running
 	changed := func(change func(*record)) record {
@@ -36,6 +36,7 @@ func TestCannotKeep(t *testing.T) {
 		"another version of Kubernetes": {changed(func(r *record) { r.Binaries = "v0-key" }), "v0-key"},
 		"another proxy mode was asked":  {changed(func(r *record) { r.ProxyMode = node.IPTables }), "iptables"},
 		"fewer nodes were asked":        {changed(func(r *record) { r.Nodes = 3 }), "nodes is 3"},
+		"another IP family was asked":   {changed(func(r *record) { r.Families = "ipv6,ipv4" }), "IP families are ipv6,ipv4"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := cannotKeep(tc.existing, wanted)
@@ -43,6 +44,27 @@ func TestCannotKeep(t *testing.T) {
 				t.Errorf("got %q, want something with %q", got, tc.want)
 			}
 		})
+	}
+}
+
+func TestWhatIsLeftOutStaysAsItIs(t *testing.T) {
+	both := topology.Families{topology.IPv6, topology.IPv4}
+	for name, tc := range map[string]struct {
+		choice       Choice
+		nodes        int
+		families, no string
+	}{
+		"nothing is chosen":           {Choice{}, 1, "ipv4", ""},
+		"nodes":                       {Choice{Nodes: 3}, 3, "ipv4", ""},
+		"IP families":                 {Choice{Families: both}, 1, "ipv6,ipv4", ""},
+		"IPv6 on more nodes than one": {Choice{Nodes: 2, Families: both}, 2, "ipv6,ipv4", "only a cluster of one node has IPv6"},
+		"IPv4 alone on more than one": {Choice{Nodes: 2, Families: both[1:]}, 2, "ipv4", ""},
+	} {
+		c := New(layout.State(t.TempDir()), nil, io.Discard)
+		err := c.choose(tc.choice)
+		if len(c.nodes) != tc.nodes || c.families.String() != tc.families || (err == nil) != (tc.no == "") || err != nil && !strings.Contains(err.Error(), tc.no) {
+			t.Errorf("%s: %d nodes, %s, %v", name, len(c.nodes), c.families, err)
+		}
 	}
 }
 

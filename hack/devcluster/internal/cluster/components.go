@@ -59,12 +59,17 @@ func (c *Cluster) clients() []string { return clients(c.nodes) }
 // built says which component of the control plane is started by which function from which binary.
 var built = map[string]struct {
 	component build.Component
-	spec      func(layout.State, string) process.Spec
+	spec      func(layout.State, string, topology.Families) process.Spec
 }{
-	etcdName:              {build.Etcd, controlplane.Etcd},
+	etcdName:              {build.Etcd, inAnyFamily(controlplane.Etcd)},
 	apiServerName:         {build.APIServer, controlplane.APIServer},
-	controllerManagerName: {build.ControllerManager, controlplane.ControllerManager},
-	schedulerName:         {build.Scheduler, controlplane.Scheduler},
+	controllerManagerName: {build.ControllerManager, inAnyFamily(controlplane.ControllerManager)},
+	schedulerName:         {build.Scheduler, inAnyFamily(controlplane.Scheduler)},
+}
+
+// inAnyFamily is the function of a component that is started in the same way whatever addresses the cluster has.
+func inAnyFamily(spec func(layout.State, string) process.Spec) func(layout.State, string, topology.Families) process.Spec {
+	return func(state layout.State, binary string, _ topology.Families) process.Spec { return spec(state, binary) }
 }
 
 func (c *Cluster) spec(name string) (process.Spec, error) {
@@ -80,7 +85,7 @@ func (c *Cluster) spec(name string) (process.Spec, error) {
 	}
 	if b, ok := built[name]; ok {
 		binary, err := c.builder.Binary(b.component)
-		return b.spec(c.state, binary), err
+		return b.spec(c.state, binary, c.families), err
 	}
 	return c.nodeSpec(name)
 }
@@ -88,7 +93,7 @@ func (c *Cluster) spec(name string) (process.Spec, error) {
 // nodeSpec is that of a component that each node has.
 func (c *Cluster) nodeSpec(name string) (process.Spec, error) {
 	for _, n := range c.nodes {
-		started := node.New(c.state, n)
+		started := node.New(c.state, n, c.families)
 		switch name {
 		case n.Component(containerdName):
 			binary, err := exec.LookPath("containerd")

@@ -81,7 +81,7 @@ func (c *Cluster) pushOwnImages(ctx context.Context, client *kubeapi.Client) err
 // deployDNS repeats until the API server has made the namespace kube-system,
 // which it does a moment after it has begun to serve.
 func (c *Cluster) deployDNS(ctx context.Context, hasDNS bool) error {
-	manifests, err := dns.Manifests(hasDNS)
+	manifests, err := dns.Manifests(c.families[0], hasDNS)
 	if err != nil {
 		return err
 	}
@@ -109,12 +109,14 @@ func (c *Cluster) awaitReady(ctx context.Context, client *kubeapi.Client, limit 
 	}
 	for what, check := range map[string]func(context.Context) error{
 		"default ServiceAccount": client.DefaultServiceAccount,
-		"Cluster DNS":            dns.Answers,
+		"Cluster DNS":            c.dnsAnswers,
 	} {
 		group.Go(func() error { return c.await(ctx, what, limit, check) })
 	}
 	return group.Wait()
 }
+
+func (c *Cluster) dnsAnswers(ctx context.Context) error { return dns.Answers(ctx, c.families[0]) }
 
 // await waits for one thing, and reports it if it took noticeable time.
 func (c *Cluster) await(ctx context.Context, what string, limit time.Duration, check func(context.Context) error) error {

@@ -10,7 +10,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/critical-service/operator/hack/devcluster/internal/dns"
 	"github.com/critical-service/operator/hack/devcluster/internal/kubeapi"
 )
 
@@ -60,7 +59,7 @@ func (c *Cluster) checkServices(ctx context.Context, client *kubeapi.Client) err
 		what string
 		ask  func(context.Context) error
 	}
-	checks := []check{{"API server", client.Ready}, {"Cluster DNS", dns.Answers}}
+	checks := []check{{"API server", client.Ready}, {"Cluster DNS", c.dnsAnswers}}
 	for _, n := range c.nodes {
 		checks = append(checks, check{"Node " + n.Name, func(ctx context.Context) error { return client.NodeReady(ctx, n.Name) }})
 	}

@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,21 +26,19 @@ import (
 	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
+// Choice is what a cluster may be asked to be. What is left out is that of the existing
+// cluster, or the default.
+type Choice struct {
+	ProxyMode node.ProxyMode
+	Nodes     int
+	Families  topology.Families
+}
+
 // Up brings the cluster up: it keeps one that runs, repairs one that lost a
-// component, and starts afresh otherwise. An empty mode is that of the existing
-// cluster, or the default; no number of nodes is that of the existing cluster, or one.
-func (c *Cluster) Up(ctx context.Context, mode node.ProxyMode, nodes int) error {
-	version, err := c.builder.Version(build.Kubelet)
+// component, and starts afresh otherwise.
+func (c *Cluster) Up(ctx context.Context, choice Choice) error {
+	version, err := c.build(ctx, choice)
 	if err != nil {
-		return err
-	}
-	if err := checkMode(mode, version); err != nil {
-		return err
-	}
-	if err := c.builder.Ensure(ctx, build.All()...); err != nil {
-		return err
-	}
-	if err := c.builder.Prune(); err != nil {
 		return err
 	}
 	unlock, err := c.lock()
@@ -53,13 +52,13 @@ func (c *Cluster) Up(ctx context.Context, mode node.ProxyMode, nodes int) error 
 	if err != nil {
 		return err
 	}
-	if mode == "" {
-		mode = defaultMode(existing, version)
-	}
+	mode := cmp.Or(choice.ProxyMode, defaultMode(existing, version))
 	if err := debian.Ensure(ctx, debian.Requirements(mode == node.IPTables), c.out); err != nil {
 		return errors.Join(err, c.disclaim())
 	}
-	c.choose(nodes)
+	if err := c.choose(choice); err != nil {
+		return errors.Join(err, c.disclaim())
+	}
 	wanted, err := c.wanted(version, mode)
 	if err != nil {
 		return err
@@ -82,11 +81,32 @@ func (c *Cluster) Up(ctx context.Context, mode node.ProxyMode, nodes int) error 
 	return nil
 }
 
-// choose takes a number of nodes; zero leaves that of the existing cluster, which load has found.
-func (c *Cluster) choose(nodes int) {
-	if nodes > 0 {
-		c.nodes = topology.Nodes(nodes)
+// build makes what the cluster runs, and returns the version of Kubernetes.
+func (c *Cluster) build(ctx context.Context, choice Choice) (version string, err error) {
+	if version, err = c.builder.Version(build.Kubelet); err != nil {
+		return "", err
 	}
+	if err := checkMode(choice.ProxyMode, version); err != nil {
+		return "", err
+	}
+	if err := c.builder.Ensure(ctx, build.All()...); err != nil {
+		return "", err
+	}
+	return version, c.builder.Prune()
+}
+
+// choose takes nodes and IP families; those that are left out stay those of the existing cluster, which load has found.
+func (c *Cluster) choose(choice Choice) error {
+	if choice.Nodes > 0 {
+		c.nodes = topology.Nodes(choice.Nodes)
+	}
+	if choice.Families != nil {
+		c.families = choice.Families
+	}
+	if len(c.nodes) > 1 && c.families.HaveIPv6() {
+		return fmt.Errorf("%d nodes and the IP families %s: only a cluster of one node has IPv6", len(c.nodes), c.families)
+	}
+	return nil
 }
 
 // checkMode refuses a mode that the kube-proxy of a version lacks before anything is built.
@@ -110,7 +130,7 @@ func (c *Cluster) wanted(version string, mode node.ProxyMode) (record, error) {
 	binaries, err := c.builder.Folder(build.Kubelet)
 	return record{
 		Phase: starting, BootID: process.BootID(), Binaries: filepath.Base(binaries),
-		Version: version, ProxyMode: mode, Nodes: len(c.nodes), Started: time.Now(),
+		Version: version, ProxyMode: mode, Nodes: len(c.nodes), Families: c.families.String(), Started: time.Now(),
 	}, err
 }
 
@@ -127,6 +147,8 @@ func cannotKeep(existing, wanted record) string {
 		return fmt.Sprintf("its proxy mode is %s", existing.ProxyMode)
 	case existing.Nodes != wanted.Nodes:
 		return fmt.Sprintf("the number of its nodes is %d", existing.Nodes)
+	case existing.Families != wanted.Families:
+		return fmt.Sprintf("its IP families are %s", existing.Families)
 	}
 	return ""
 }
@@ -170,7 +192,7 @@ func (c *Cluster) repair(ctx context.Context, existing *record) error {
 	if err != nil {
 		return err
 	}
-	if err := network.Up(ctx, c.state, c.nodes); err != nil {
+	if err := network.Up(ctx, c.state, c.nodes, c.families); err != nil {
 		return err
 	}
 	// The clients end if they do not find an API server, so that comes first.
@@ -214,7 +236,7 @@ func (c *Cluster) checkMachine(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(checkPorts(topology.Ports()), network.CheckFree(), network.CheckNoKubeProxy(ctx, tables))
+	return errors.Join(checkPorts(topology.Ports()), network.CheckFree(c.families), network.CheckNoKubeProxy(ctx, tables))
 }
 
 // start starts a cluster on a machine without one.
@@ -256,7 +278,7 @@ func (c *Cluster) prepare(ctx context.Context, wanted record) (hasDNS bool, err 
 	if err != nil {
 		return false, err
 	}
-	for _, request := range controlplane.Certificates(c.nodes) {
+	for _, request := range controlplane.Certificates(c.nodes, c.families) {
 		if err := authority.Issue(request); err != nil {
 			return false, err
 		}
@@ -271,7 +293,7 @@ func (c *Cluster) prepare(ctx context.Context, wanted record) (hasDNS bool, err 
 		return false, err
 	}
 	for _, n := range c.nodes {
-		if err := node.New(c.state, n).WriteConfig(debian.CNIFolder(), wanted.ProxyMode, wanted.Version); err != nil {
+		if err := node.New(c.state, n, c.families).WriteConfig(debian.CNIFolder(), wanted.ProxyMode, wanted.Version); err != nil {
 			return false, err
 		}
 	}
@@ -279,7 +301,7 @@ func (c *Cluster) prepare(ctx context.Context, wanted record) (hasDNS bool, err 
 	if err != nil {
 		return false, err
 	}
-	return hasDNS, errors.Join(footprint.EnableForwarding(), footprint.CreateCgroups(c.nodes), network.Up(ctx, c.state, c.nodes))
+	return hasDNS, errors.Join(footprint.EnableForwarding(c.families), footprint.CreateCgroups(c.nodes), network.Up(ctx, c.state, c.nodes, c.families))
 }
 
 // giveToCaller lets the user who called sudo use the kubeconfig.

@@ -18,13 +18,14 @@ import (
 const frontProxyUser = "front-proxy-client"
 
 // Certificates are all that a cluster of some nodes needs, clients' and servers'.
-func Certificates(nodes []topology.Node) []certificate.Request {
-	local := []string{"127.0.0.1", topology.NodeIP}
+func Certificates(nodes []topology.Node, families topology.Families) []certificate.Request {
+	own := families.Each(func(f topology.Family) string { return f.NodeIP })
+	local := append([]string{"127.0.0.1", topology.NodeIP}, own...)
 	requests := []certificate.Request{
 		{Name: "etcd", CommonName: "etcd", IPs: local, DNSNames: []string{"localhost"}},
 		{
 			Name: "apiserver", CommonName: "kube-apiserver",
-			IPs: append([]string{topology.APIServiceIP}, local...),
+			IPs: append(families.Each(func(f topology.Family) string { return f.APIServiceIP }), local...),
 			DNSNames: []string{
 				"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
 				"kubernetes.default.svc." + topology.ClusterDomain,
@@ -37,10 +38,14 @@ func Certificates(nodes []topology.Node) []certificate.Request {
 		{Name: "kube-scheduler", CommonName: "system:kube-scheduler", IPs: local, DNSNames: []string{"localhost"}},
 	}
 	for _, node := range nodes {
+		addresses := []string{"127.0.0.1", node.IP}
+		if node.IsHost() {
+			addresses = local
+		}
 		requests = append(requests,
 			certificate.Request{
 				Name: node.Component("kubelet"), CommonName: "system:node:" + node.Name, Organizations: []string{"system:nodes"},
-				IPs: []string{"127.0.0.1", node.IP}, DNSNames: []string{node.Name},
+				IPs: addresses, DNSNames: []string{node.Name},
 			},
 			certificate.Request{Name: node.Component("kube-proxy"), CommonName: "system:kube-proxy"},
 		)
@@ -76,16 +81,16 @@ func Etcd(state layout.State, binary string) process.Spec {
 }
 
 // APIServer authorises by Node and RBAC and serves aggregated APIs.
-func APIServer(state layout.State, binary string) process.Spec {
+func APIServer(state layout.State, binary string, families topology.Families) process.Spec {
 	pki := pkiOf(state)
 	return process.Spec{
 		Name: "kube-apiserver", Path: binary, NoProxy: true,
 		Args: []string{
 			fmt.Sprintf("--etcd-servers=https://127.0.0.1:%d", topology.EtcdClient.Number),
 			"--etcd-cafile=" + pki("ca.crt"), "--etcd-certfile=" + pki("etcd.crt"), "--etcd-keyfile=" + pki("etcd.key"),
-			"--advertise-address=" + topology.NodeIP,
+			"--advertise-address=" + families[0].NodeIP,
 			fmt.Sprintf("--secure-port=%d", topology.APIServer.Number),
-			"--service-cluster-ip-range=" + topology.ServiceCIDR,
+			"--service-cluster-ip-range=" + families.Join(func(f topology.Family) string { return f.ServiceCIDR }),
 			"--client-ca-file=" + pki("ca.crt"),
 			"--tls-cert-file=" + pki("apiserver.crt"), "--tls-private-key-file=" + pki("apiserver.key"),
 			"--service-account-issuer=https://kubernetes.default.svc." + topology.ClusterDomain,

@@ -16,9 +16,9 @@ import (
 //go:embed coredns.yaml
 var manifests string
 
-// Manifests renders the objects of CoreDNS. Without forward it answers only for
+// Manifests renders the objects of CoreDNS, with a Service in one IP family. Without forward it answers only for
 // the cluster, which is all it can do on a machine without DNS servers.
-func Manifests(forward bool) ([]byte, error) {
+func Manifests(family topology.Family, forward bool) ([]byte, error) {
 	t, err := template.New("coredns").Parse(manifests)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func Manifests(forward bool) ([]byte, error) {
 	err = t.Execute(&b, map[string]any{
 		"ClusterDomain": topology.ClusterDomain,
 		"Image":         topology.CoreDNSImage,
-		"ServiceIP":     topology.DNSServiceIP,
+		"ServiceIP":     family.DNSServiceIP,
 		"NodeName":      topology.NodeName,
 		"Forward":       forward,
 	})
@@ -36,13 +36,13 @@ func Manifests(forward bool) ([]byte, error) {
 
 // Answers asks the cluster's DNS, through its Service, for the API server. An
 // answer proves the node, kube-proxy and CoreDNS together.
-func Answers(ctx context.Context) error {
+func Answers(ctx context.Context, family topology.Family) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	resolver := &net.Resolver{
 		PreferGo: true,
 		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, network, net.JoinHostPort(topology.DNSServiceIP, "53"))
+			return (&net.Dialer{}).DialContext(ctx, network, net.JoinHostPort(family.DNSServiceIP, "53"))
 		},
 	}
 	// The final dot keeps the machine's own search domains out of it.
@@ -50,8 +50,8 @@ func Answers(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cluster DNS: %w", err)
 	}
-	if len(addresses) != 1 || addresses[0] != topology.APIServiceIP {
-		return fmt.Errorf("cluster DNS: kubernetes.default is %v, not %s", addresses, topology.APIServiceIP)
+	if len(addresses) != 1 || addresses[0] != family.APIServiceIP {
+		return fmt.Errorf("cluster DNS: kubernetes.default is %v, not %s", addresses, family.APIServiceIP)
 	}
 	return nil
 }

@@ -3,12 +3,14 @@ package dns
 import (
 	"strings"
 	"testing"
+
+	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
 func TestManifestsForwardOnlyWhereThereIsAServer(t *testing.T) {
 	for name, forward := range map[string]bool{"a machine with DNS servers": true, "a machine without": false} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Manifests(forward)
+			got, err := Manifests(topology.IPv4, forward)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,12 +15,14 @@ import (
 	"strings"
 
 	"github.com/critical-service/operator/hack/devcluster/internal/layout"
+	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
 // kernelSettings are those that the cluster changes, with the value that it sets.
-// All but the first are the kubelet's doing.
+// All but those of forwarding are the kubelet's doing.
 var kernelSettings = map[string]string{
-	"net/ipv4/ip_forward":       "1",
+	forwardIPv4:                 "1",
+	forwardIPv6:                 "1",
 	"vm/overcommit_memory":      "1",
 	"vm/panic_on_oom":           "0",
 	"kernel/panic":              "10",
@@ -28,6 +30,12 @@ var kernelSettings = map[string]string{
 	"kernel/keys/root_maxkeys":  "1000000",
 	"kernel/keys/root_maxbytes": "25000000",
 }
+
+// The kernel settings by which a machine routes.
+const (
+	forwardIPv4 = "net/ipv4/ip_forward"
+	forwardIPv6 = "net/ipv6/conf/all/forwarding"
+)
 
 // Footprint is the state of the machine before the cluster.
 type Footprint struct {
@@ -87,8 +95,15 @@ func Load(state layout.State) (Footprint, error) {
 }
 
 // EnableForwarding lets the machine route for the Pods.
-func EnableForwarding() error {
-	const name = "net/ipv4/ip_forward"
+func EnableForwarding(families topology.Families) error {
+	if !families.HaveIPv6() {
+		return set(forwardIPv4)
+	}
+	return errors.Join(set(forwardIPv4), set(forwardIPv6))
+}
+
+// set gives a setting the cluster's value.
+func set(name string) error {
 	if value, err := readSetting(name); err == nil && value == kernelSettings[name] {
 		return nil
 	}

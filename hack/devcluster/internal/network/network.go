@@ -23,18 +23,22 @@ import (
 )
 
 // CheckFree refuses addresses that something else on the machine uses.
-func CheckFree() error {
+func CheckFree(families topology.Families) error {
 	for _, name := range devices() {
 		if link, err := netlink.LinkByName(name); err == nil {
 			return fmt.Errorf("the network device %s (%s) exists already and is not of a running devcluster: "+
 				"if it is a leftover, remove it with `devcluster down`", name, link.Type())
 		}
 	}
-	routes, err := netlink.RouteList(nil, netlink.FAMILY_V4)
+	routes, err := netlink.RouteList(nil, netlink.FAMILY_ALL)
 	if err != nil {
 		return fmt.Errorf("read the routing table: %w", err)
 	}
-	for _, cidr := range []string{topology.PodCIDR, topology.ServiceCIDR} {
+	wanted := []string{topology.PodCIDR, topology.ServiceCIDR}
+	if families.HaveIPv6() {
+		wanted = append(wanted, topology.IPv6.PodCIDR, topology.IPv6.ServiceCIDR)
+	}
+	for _, cidr := range wanted {
 		if dst := overlapping(cidr, routes); dst != nil {
 			return fmt.Errorf("the machine routes %s already, which the cluster needs (%s): "+
 				"stop whatever uses it, such as another Kubernetes or a VPN", dst, cidr)
@@ -76,20 +80,19 @@ func devices() []string {
 
 // Up makes the device, the routes and the firewall rules, and connects the further nodes. It may
 // be repeated.
-func Up(ctx context.Context, state layout.State, nodes []topology.Node) error {
+func Up(ctx context.Context, state layout.State, nodes []topology.Node, families topology.Families) error {
 	link, err := ensureDevice()
 	if err != nil {
 		return fmt.Errorf("network device %s: %w", topology.NetworkDevice, err)
 	}
-	_, services, err := net.ParseCIDR(topology.ServiceCIDR)
-	if err != nil {
+	// The machine has its IPv4 address in any case: the registry listens on it.
+	if err := attach(ctx, link, "ip", topology.NodeIP, topology.PodCIDR, topology.ServiceCIDR); err != nil {
 		return err
 	}
-	// Without this route a machine without default route could not reach ClusterIPs,
-	// and others would send those of no Service to their gateway.
-	route := &netlink.Route{LinkIndex: link.Attrs().Index, Dst: services, Src: net.ParseIP(topology.NodeIP), Scope: netlink.SCOPE_LINK}
-	if err := netlink.RouteReplace(route); err != nil {
-		return fmt.Errorf("route to %s: %w", services, err)
+	if v6 := topology.IPv6; families.HaveIPv6() {
+		if err := attach(ctx, link, "ip6", v6.NodeIP, v6.PodCIDR, v6.ServiceCIDR); err != nil {
+			return err
+		}
 	}
 	for _, node := range nodes {
 		if node.IsHost() {
@@ -99,10 +102,31 @@ func Up(ctx context.Context, state layout.State, nodes []topology.Node) error {
 			return err
 		}
 	}
-	if err := nft(ctx, masqueradeRules()); err != nil {
+	return allowForwarding(ctx)
+}
+
+// attach gives the device the machine's address in one IP family, leads to the ClusterIPs, and lets Pods out.
+func attach(ctx context.Context, link netlink.Link, family, ip, podCIDR, serviceCIDR string) error {
+	_, pods, err := net.ParseCIDR(podCIDR)
+	if err != nil {
 		return err
 	}
-	return allowForwarding(ctx)
+	// No one else is on the device who could have the address, so that there is nothing to wait for.
+	address := &netlink.Addr{IPNet: &net.IPNet{IP: net.ParseIP(ip), Mask: pods.Mask}, Flags: unix.IFA_F_NODAD}
+	if err := netlink.AddrReplace(link, address); err != nil {
+		return fmt.Errorf("network device %s: %s: %w", topology.NetworkDevice, address, err)
+	}
+	_, services, err := net.ParseCIDR(serviceCIDR)
+	if err != nil {
+		return err
+	}
+	// Without this route a machine without default route could not reach ClusterIPs,
+	// and others would send those of no Service to their gateway.
+	route := &netlink.Route{LinkIndex: link.Attrs().Index, Dst: services, Src: net.ParseIP(ip), Scope: netlink.SCOPE_LINK}
+	if err := netlink.RouteReplace(route); err != nil {
+		return fmt.Errorf("route to %s: %w", services, err)
+	}
+	return nft(ctx, masqueradeRules(family, podCIDR))
 }
 
 // ensureDevice makes a bridge without ports, because not every kernel has dummy devices.
@@ -115,21 +139,17 @@ func ensureDevice() (netlink.Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, pods, err := net.ParseCIDR(topology.PodCIDR)
-	if err != nil {
-		return nil, err
-	}
-	address := &netlink.Addr{IPNet: &net.IPNet{IP: net.ParseIP(topology.NodeIP), Mask: pods.Mask}}
-	if err := netlink.AddrReplace(link, address); err != nil {
-		return nil, err
-	}
 	return link, netlink.LinkSetUp(link)
 }
 
 // Down removes what Up made.
 func Down(ctx context.Context) error {
 	isOurs := func(link netlink.Link) bool { return slices.Contains(devices(), link.Attrs().Name) }
-	return errors.Join(removeLinks(isOurs), deleteTable(ctx, "ip", topology.Name), forbidForwarding(ctx))
+	errs := []error{removeLinks(isOurs), forbidForwarding(ctx)}
+	for _, family := range tableFamilies {
+		errs = append(errs, deleteTable(ctx, family, topology.Name))
+	}
+	return errors.Join(errs...)
 }
 
 // RemovePodLinks removes the host's ends of Pod networks that are left. Another
@@ -159,12 +179,12 @@ func isPodLink(link netlink.Link) bool {
 	if link.Type() != "veth" {
 		return false
 	}
-	addresses, err := netlink.AddrList(link, netlink.FAMILY_V4)
+	addresses, err := netlink.AddrList(link, netlink.FAMILY_ALL)
 	if err != nil {
 		return false
 	}
 	for _, address := range addresses {
-		if address.IP.String() == topology.NodeIP {
+		if ip := address.IP.String(); ip == topology.NodeIP || ip == topology.IPv6.NodeIP {
 			return true
 		}
 	}
@@ -173,16 +193,16 @@ func isPodLink(link netlink.Link) bool {
 
 // masqueradeRules let Pods reach the outside under the machine's address. The
 // table is ours alone, so that it can be replaced and removed as a whole.
-func masqueradeRules() string {
-	return fmt.Sprintf(`table ip %[1]s
-delete table ip %[1]s
-table ip %[1]s {
+func masqueradeRules(family, podCIDR string) string {
+	return fmt.Sprintf(`table %[1]s %[2]s
+delete table %[1]s %[2]s
+table %[1]s %[2]s {
 	chain postrouting {
 		type nat hook postrouting priority srcnat; policy accept;
-		ip saddr %[2]s ip daddr != %[2]s masquerade
+		%[1]s saddr %[3]s %[1]s daddr != %[3]s masquerade
 	}
 }
-`, topology.Name, topology.PodCIDR)
+`, family, topology.Name, podCIDR)
 }
 
 func nft(ctx context.Context, rules string) error {

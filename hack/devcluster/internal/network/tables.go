@@ -14,8 +14,8 @@ import (
 // kubeProxyTable is kube-proxy's, in nftables mode, for each family.
 const kubeProxyTable = "kube-proxy"
 
-// families in which kube-proxy has a table.
-var families = []string{"ip", "ip6"}
+// tableFamilies are those in which kube-proxy, and this package, have tables.
+var tableFamilies = []string{"ip", "ip6"}
 
 // Tables lists the machine's nftables tables as "family name".
 func Tables(ctx context.Context) ([]string, error) {
@@ -42,7 +42,7 @@ func CheckNoKubeProxy(ctx context.Context, tables []string) error {
 }
 
 func checkNoKubeTables(tables []string) error {
-	for _, family := range families {
+	for _, family := range tableFamilies {
 		if slices.Contains(tables, family+" "+kubeProxyTable) {
 			return fmt.Errorf("the nftables table %q exists already: another kube-proxy runs on this machine, "+
 				"or one left its rules (remove them: nft delete table %s %s)", family+" "+kubeProxyTable, family, kubeProxyTable)
@@ -55,7 +55,7 @@ func checkNoKubeTables(tables []string) error {
 // tables that this made.
 func RemoveKubeProxyRules(ctx context.Context, tablesBefore []string) error {
 	var errs []error
-	for _, family := range families {
+	for _, family := range tableFamilies {
 		errs = append(errs, deleteTable(ctx, family, kubeProxyTable))
 	}
 	errs = append(errs, removeKubeChains(ctx), removeEmptyTables(ctx, tablesBefore))
@@ -72,7 +72,7 @@ func removeEmptyTables(ctx context.Context, before []string) error {
 	var errs []error
 	for _, table := range tables {
 		family, name, _ := strings.Cut(table, " ")
-		made := slices.Contains([]string{"nat", "filter", "mangle", "raw"}, name) && slices.Contains(families, family)
+		made := slices.Contains([]string{"nat", "filter", "mangle", "raw"}, name) && slices.Contains(tableFamilies, family)
 		if !made || slices.Contains(before, table) {
 			continue
 		}

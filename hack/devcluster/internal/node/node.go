@@ -57,11 +57,24 @@ type Node struct {
 
 	State layout.State
 	Dir   layout.NodeDir
+	// networks are the node's own addresses in each IP family.
+	networks topology.Families
 }
 
-// New returns a node of the cluster in a state folder.
-func New(state layout.State, n topology.Node) Node {
-	return Node{Node: n, State: state, Dir: state.Node(n)}
+// New returns a node of the cluster in a state folder. Only the first node may have another family than IPv4.
+func New(state layout.State, n topology.Node, families topology.Families) Node {
+	networks := families
+	if !n.IsHost() {
+		own := topology.IPv4
+		own.NodeIP, own.PodCIDR = n.IP, n.PodCIDR
+		networks = topology.Families{own}
+	}
+	return Node{Node: n, State: state, Dir: state.Node(n), networks: networks}
+}
+
+// ips are the node's addresses, as flags take them.
+func (n Node) ips() string {
+	return n.networks.Join(func(f topology.Family) string { return f.NodeIP })
 }
 
 // settings fill the templates.
@@ -70,8 +83,9 @@ type settings struct {
 	PauseImage, Registry, RegistryHosts, Snapshotter string
 	CNIPlugins, CNIConfig, CNIData, Network          string
 	RestrictOOMScore                                 bool
-	NodeName, NodeIP, PodCIDR                        string
-	DNSServiceIP, ClusterDomain, ResolvConf          string
+	NodeName, PodCIDRs                               string
+	Networks                                         topology.Families
+	ClusterDomain, ResolvConf                        string
 	Certificate, Cgroup, PodLogs, VolumePlugins      string
 	KubeletPort, KubeletHealthPort                   int
 	ProxyKubeconfig                                  string
@@ -93,10 +107,10 @@ func (n Node) settings(cniPlugins string, mode ProxyMode, kubernetes string) set
 		RegistryHosts: registryHosts(n.Dir), Snapshotter: snapshotter(string(n.Dir)),
 		CNIPlugins: cniPlugins, CNIConfig: n.Dir.Path("config", "cni"), CNIData: n.Dir.Path("cni"),
 		Network: topology.Name, RestrictOOMScore: !canRaisePriority(),
-		NodeName: n.Name, NodeIP: n.IP, PodCIDR: n.PodCIDR,
-		DNSServiceIP: topology.DNSServiceIP, ClusterDomain: topology.ClusterDomain,
-		ResolvConf:  n.State.Path("config", "resolv.conf"),
-		Certificate: n.Component("kubelet"), Cgroup: n.Cgroup(), PodLogs: n.Dir.Path("pods"), VolumePlugins: n.Dir.Path("kubelet", "volume-plugins"),
+		NodeName: n.Name, PodCIDRs: n.networks.Join(func(f topology.Family) string { return f.PodCIDR }), Networks: n.networks,
+		ClusterDomain: topology.ClusterDomain,
+		ResolvConf:    n.State.Path("config", "resolv.conf"),
+		Certificate:   n.Component("kubelet"), Cgroup: n.Cgroup(), PodLogs: n.Dir.Path("pods"), VolumePlugins: n.Dir.Path("kubelet", "volume-plugins"),
 		KubeletPort: topology.Kubelet.Number, KubeletHealthPort: topology.KubeletHealth.Number,
 		ProxyKubeconfig: n.State.ComponentKubeconfig(n.Component("kube-proxy")), ProxyMode: mode,
 		HealthIP: n.HealthIP(), NodePortAddresses: nodePortAddresses,
@@ -186,7 +200,7 @@ func (n Node) Kubelet(binary string) process.Spec {
 			"--config=" + n.Dir.Path("config", "kubelet.yaml"),
 			"--kubeconfig=" + n.State.ComponentKubeconfig(name),
 			"--hostname-override=" + n.Name,
-			"--node-ip=" + n.IP,
+			"--node-ip=" + n.ips(),
 			"--root-dir=" + n.Dir.Path("kubelet"),
 			"--cert-dir=" + n.Dir.Path("kubelet", "pki"),
 		},

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,8 +16,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
+var onlyIPv4 = topology.Families{topology.IPv4}
+
 func TestRenderedConfiguration(t *testing.T) {
-	values := New("/state", topology.Host()).settings("/usr/lib/cni", NFTables, "v1.37.2")
+	values := New("/state", topology.Host(), onlyIPv4).settings("/usr/lib/cni", NFTables, "v1.37.2")
 	// These two depend on the machine that the test runs on.
 	values.Snapshotter, values.RestrictOOMScore = "overlayfs", false
 	for _, name := range []string{"containerd.toml", "hosts.toml", "cni.conflist", "kubelet.yaml", "kube-proxy.yaml"} {
@@ -42,6 +45,38 @@ func TestRenderedConfiguration(t *testing.T) {
 	}
 }
 
+func TestANodeHasAddressesOfEachFamilyOfTheCluster(t *testing.T) {
+	const v4, v6 = `[{"subnet": "10.244.0.0/18", "gateway": "10.244.0.1"}]`, `[{"subnet": "fd00:10:244::/64", "gateway": "fd00:10:244::1"}]`
+	ips := map[string]string{"ipv4,ipv6": "10.244.0.1,fd00:10:244::1", "ipv6": "fd00:10:244::1"}
+	for families, files := range map[string]map[string]string{
+		"ipv4,ipv6": {
+			"cni.conflist":    `"ranges": [` + v4 + ", " + v6 + "],\n" + `        "routes": [{"dst": "0.0.0.0/0"}, {"dst": "::/0"}]`,
+			"kube-proxy.yaml": "\nclusterCIDR: 10.244.0.0/18,fd00:10:244::/64\n",
+			"kubelet.yaml":    "\naddress: 10.244.0.1\n",
+		},
+		"ipv6": {
+			"cni.conflist":    `"ranges": [` + v6 + "],\n" + `        "routes": [{"dst": "::/0"}]`,
+			"kube-proxy.yaml": "\nclusterCIDR: fd00:10:244::/64\n",
+			"kubelet.yaml":    "\nclusterDNS:\n- fd00:10:96::a\n",
+		},
+	} {
+		parsed, err := topology.ParseFamilies(families)
+		if err != nil {
+			t.Fatal(err)
+		}
+		host := New("/state", topology.Host(), parsed)
+		for name, want := range files {
+			got, err := render(name, host.settings("/usr/lib/cni", NFTables, "v1.37.2"))
+			if err != nil || !strings.Contains(string(got), want) {
+				t.Errorf("%s: %v, or %s has no %q:\n%s", families, err, name, want, got)
+			}
+		}
+		if args := host.Kubelet("/bin/kubelet").Args; !slices.Contains(args, "--node-ip="+ips[families]) {
+			t.Errorf("%s: %v", families, args)
+		}
+	}
+}
+
 func TestNodePortsAnswerOnTheNodeOnlyInEveryVersion(t *testing.T) {
 	for name, tc := range map[string]struct {
 		mode                ProxyMode
@@ -51,7 +86,7 @@ func TestNodePortsAnswerOnTheNodeOnlyInEveryVersion(t *testing.T) {
 		"by the address before there was one": {IPTables, "v1.28.15", "nodePortAddresses: [10.244.0.1/32]\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := render("kube-proxy.yaml", New("/state", topology.Host()).settings("/usr/lib/cni", tc.mode, tc.kubernetes))
+			got, err := render("kube-proxy.yaml", New("/state", topology.Host(), onlyIPv4).settings("/usr/lib/cni", tc.mode, tc.kubernetes))
 			if err != nil || !strings.Contains(string(got), tc.setting) || !strings.Contains(string(got), "\nmode: "+string(tc.mode)+"\n") {
 				t.Errorf("%v, or without %q:\n%s", err, tc.setting, got)
 			}
@@ -91,7 +126,7 @@ func TestReachableServers(t *testing.T) {
 }
 
 func TestASecondNodeSharesNothingButTheControlPlane(t *testing.T) {
-	second := New("/state", topology.Nodes(2)[1])
+	second := New("/state", topology.Nodes(2)[1], onlyIPv4)
 	for name, wants := range map[string][]string{
 		"containerd.toml": {`root = "/state/nodes/node2/containerd/root"`, `address = "/state/nodes/node2/containerd/containerd.sock"`},
 		"hosts.toml":      {`[host."http://10.244.0.1:5000"]`},
