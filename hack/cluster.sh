@@ -1,7 +1,7 @@
 # Sourced by demo.sh, e2e.sh and others: the cluster they use, and how the images get there.
 #
 # Without KUBECONFIG, or with the devcluster's own, it is the devcluster, started if need be, with the version
-# KUBERNETES and the IP families IP_FAMILIES.
+# KUBERNETES and the IP families IP_FAMILIES. It enforces NetworkPolicies if NETWORK_POLICIES is true.
 # With another KUBECONFIG it is that cluster: kind and minikube get the images loaded, others
 # pull them from the registry of IMG (or IMAGE_TAG_BASE, which gets a tag) and DEMO_IMG.
 # shellcheck shell=bash
@@ -38,7 +38,8 @@ use_cluster() {
   if on_devcluster; then
     say "Cluster: the devcluster on this machine (give KUBECONFIG=... for another one)"
     # One that another target has left with more nodes, or other addresses, is of no use to those that ask for none.
-    DEVCLUSTER_NODES=${DEVCLUSTER_NODES:-1} bin/devcluster up --ip-families "${IP_FAMILIES:-ipv4}"
+    DEVCLUSTER_NODES=${DEVCLUSTER_NODES:-1} bin/devcluster up --ip-families "${IP_FAMILIES:-ipv4}" \
+      --network-policies="${NETWORK_POLICIES:-false}"
     provider=devcluster
     KUBECONFIG=$(bin/devcluster kubeconfig)
   fi

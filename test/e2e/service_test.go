@@ -59,14 +59,20 @@ func (s *service) url() string { return urlOf(s.object.Spec.ClusterIP, s.object.
 // nodePortURL is where clients outside the cluster reach the Service.
 func (s *service) nodePortURL() string {
 	s.t.Helper()
+	return urlOf(s.nodeIP(), s.object.Spec.Ports[0].NodePort)
+}
+
+// nodeIP is the first address of a node.
+func (w *world) nodeIP() string {
+	w.t.Helper()
 	var nodes corev1.NodeList
-	s.Expect(s.List(s.ctx, &nodes)).To(Succeed())
+	w.Expect(w.List(w.ctx, &nodes)).To(Succeed())
 	for _, address := range nodes.Items[0].Status.Addresses {
 		if address.Type == corev1.NodeInternalIP {
-			return urlOf(address.Address, s.object.Spec.Ports[0].NodePort)
+			return address.Address
 		}
 	}
-	s.t.Fatalf("node %s has no internal address", nodes.Items[0].Name)
+	w.t.Fatalf("node %s has no internal address", nodes.Items[0].Name)
 	return ""
 }
 

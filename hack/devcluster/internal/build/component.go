@@ -66,6 +66,9 @@ var (
 // MetricsServer is the server of the resource metrics API, which autoscalers read.
 var MetricsServer = Component{"metrics-server", metricsServerSet, metricsServerModule + "/cmd/metrics-server"}
 
+// KubeRouter enforces NetworkPolicies.
+var KubeRouter = Component{"kube-router", kubeRouterSet, kubeRouterModule + "/cmd/kube-router"}
+
 // TestAssets is what envtest needs: a control plane without a node.
 func TestAssets() []Component { return []Component{Etcd, APIServer, Kubectl} }
 
@@ -101,6 +104,7 @@ const (
 	certManagerSet        = "cert-manager"
 	prometheusOperatorSet = "prometheus-operator"
 	metricsServerSet      = "metrics-server"
+	kubeRouterSet         = "kube-router"
 
 	olmModule                = "github.com/operator-framework/operator-lifecycle-manager"
 	operatorRegistryModule   = "github.com/operator-framework/operator-registry"
@@ -109,6 +113,7 @@ const (
 	certManagerModule        = "github.com/cert-manager/cert-manager"
 	prometheusOperatorModule = "github.com/prometheus-operator/prometheus-operator"
 	metricsServerModule      = "sigs.k8s.io/metrics-server"
+	kubeRouterModule         = "github.com/cloudnativelabs/kube-router/v2"
 
 	// containersTags leave out what needs C libraries. They are those of the
 	// operator-sdk and opm in bin/tools, so that packages are compiled once for both.
@@ -182,6 +187,7 @@ var recipes = map[string]recipe{
 		inputs: []string{"go.mod", "go.sum"}, module: metricsServerModule,
 		versionFlags: func(version string) string { return "-X k8s.io/client-go/pkg/version.gitVersion=" + version },
 	},
+	kubeRouterSet: {inputs: []string{"go.mod", "go.sum"}, module: kubeRouterModule},
 }
 
 func (b *Builder) loadSet(name string) (set, error) {

@@ -43,6 +43,7 @@ func (a *app) clusterAsRoot() (*cluster.Cluster, error) {
 
 func (a *app) up() *cobra.Command {
 	var mode, nodes, families string
+	var networkPolicies bool
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Build what is missing and start the cluster, or repair a running one",
@@ -66,11 +67,15 @@ func (a *app) up() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			choice := cluster.Choice{ProxyMode: proxyMode, Nodes: count, Families: ipFamilies}
+			if cmd.Flags().Changed("network-policies") {
+				choice.NetworkPolicies = &networkPolicies
+			}
 			c, err := a.clusterAsRoot()
 			if err != nil {
 				return fmt.Errorf("%w\n(a real node has network devices, mounts and cgroups)\n%s", err, alternatives)
 			}
-			err = c.Up(cmd.Context(), cluster.Choice{ProxyMode: proxyMode, Nodes: count, Families: ipFamilies})
+			err = c.Up(cmd.Context(), choice)
 			if cmd.Context().Err() != nil {
 				return errors.New("interrupted: `devcluster up` begins again, `devcluster down` removes what was started")
 			}
@@ -82,6 +87,7 @@ func (a *app) up() *cobra.Command {
 		fmt.Sprintf("how many nodes, 1 to %d (default $%s, else that of the running cluster, else 1)", topology.MaxNodes, nodesVariable))
 	cmd.Flags().StringVar(&families, "ip-families", "",
 		fmt.Sprintf("ipv4, ipv6, or both, the first of which Services get by default (default $%s, else that of the running cluster, else ipv4)", familiesVariable))
+	cmd.Flags().BoolVar(&networkPolicies, "network-policies", false, "enforce NetworkPolicies, by kube-router (default that of the running cluster)")
 	return a.choosingKubernetes(cmd)
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // components are those of a cluster with all the nodes that it may have.
-func components() []string { return cluster.Components(topology.AllNodes()) }
+func components() []string { return cluster.Components(topology.AllNodes(), true) }
 
 func (a *app) logs() *cobra.Command {
 	var follow bool

@@ -30,6 +30,8 @@ type Cluster struct {
 	nodes []topology.Node
 	// families are the IP families of its Pods and Services.
 	families topology.Families
+	// networkPolicies says that they are enforced.
+	networkPolicies bool
 	// expected are the components that run unless something is wrong with them.
 	expected []string
 	// started are the components that this command started.
@@ -61,7 +63,9 @@ type record struct {
 	ProxyMode node.ProxyMode `json:"proxyMode"`
 	Nodes     int            `json:"nodes"`
 	Families  string         `json:"ipFamilies"`
-	Started   time.Time      `json:"started"`
+	// NetworkPolicies are enforced.
+	NetworkPolicies bool      `json:"networkPolicies"`
+	Started         time.Time `json:"started"`
 }
 
 func (c *Cluster) recordFile() string { return c.state.Path("cluster.json") }
@@ -86,6 +90,7 @@ func (c *Cluster) load() (*record, error) {
 		c.families = families
 	}
 	r.Families = c.families.String()
+	c.networkPolicies = r.NetworkPolicies
 	return &r, nil
 }
 

@@ -37,6 +37,7 @@ func TestCannotKeep(t *testing.T) {
 		"another proxy mode was asked":  {changed(func(r *record) { r.ProxyMode = node.IPTables }), "iptables"},
 		"fewer nodes were asked":        {changed(func(r *record) { r.Nodes = 3 }), "nodes is 3"},
 		"another IP family was asked":   {changed(func(r *record) { r.Families = "ipv6,ipv4" }), "IP families are ipv6,ipv4"},
+		"NetworkPolicies were asked":    {changed(func(r *record) { r.NetworkPolicies = true }), "enforces NetworkPolicies is true"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := cannotKeep(tc.existing, wanted)

@@ -16,8 +16,8 @@ import (
 	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
-// The background processes, in the order in which they are started. containerd, kubelet and
-// kube-proxy are those of the first node; each further node has its own.
+// The background processes, in the order in which they are started. containerd, kubelet,
+// kube-proxy and kube-router are those of the first node; each further node has its own.
 const (
 	registryName          = "registry"
 	etcdName              = "etcd"
@@ -27,10 +27,13 @@ const (
 	schedulerName         = "kube-scheduler"
 	kubeletName           = "kubelet"
 	kubeProxyName         = "kube-proxy"
+	kubeRouterName        = "kube-router"
 )
 
-// Components lists the names of the background processes of a cluster with some nodes.
-func Components(nodes []topology.Node) []string { return append(foundation(nodes), clients(nodes)...) }
+// Components lists the names of the background processes of a cluster with some nodes, which may enforce NetworkPolicies.
+func Components(nodes []topology.Node, networkPolicies bool) []string {
+	return append(foundation(nodes), clients(nodes, networkPolicies)...)
+}
 
 // foundation is what everything else needs before it starts.
 func foundation(nodes []topology.Node) []string {
@@ -38,8 +41,12 @@ func foundation(nodes []topology.Node) []string {
 }
 
 // clients need an API server that answers.
-func clients(nodes []topology.Node) []string {
-	return append([]string{controllerManagerName, schedulerName}, onEach(nodes, kubeletName, kubeProxyName)...)
+func clients(nodes []topology.Node, networkPolicies bool) []string {
+	names := append([]string{controllerManagerName, schedulerName}, onEach(nodes, kubeletName, kubeProxyName)...)
+	if networkPolicies {
+		names = append(names, onEach(nodes, kubeRouterName)...)
+	}
+	return names
 }
 
 func onEach(nodes []topology.Node, components ...string) []string {
@@ -54,7 +61,9 @@ func onEach(nodes []topology.Node, components ...string) []string {
 
 func (c *Cluster) foundation() []string { return foundation(c.nodes) }
 
-func (c *Cluster) clients() []string { return clients(c.nodes) }
+func (c *Cluster) clients() []string { return clients(c.nodes, c.networkPolicies) }
+
+func (c *Cluster) components() []string { return Components(c.nodes, c.networkPolicies) }
 
 // built says which component of the control plane is started by which function from which binary.
 var built = map[string]struct {
@@ -104,6 +113,9 @@ func (c *Cluster) nodeSpec(name string) (process.Spec, error) {
 		case n.Component(kubeProxyName):
 			binary, err := c.builder.Binary(build.KubeProxy)
 			return started.KubeProxy(binary), err
+		case n.Component(kubeRouterName):
+			binary, err := c.builder.Binary(build.KubeRouter)
+			return started.KubeRouter(binary), err
 		}
 	}
 	return process.Spec{}, fmt.Errorf("there is no component %s", name)

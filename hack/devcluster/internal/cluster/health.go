@@ -34,6 +34,8 @@ func (c *Cluster) healthy(ctx context.Context, client *kubeapi.Client, name stri
 			return client.Healthy(ctx, healthURL("http", n.HealthIP(), topology.KubeletHealth))
 		case n.Component(kubeProxyName):
 			return client.Healthy(ctx, healthURL("http", n.HealthIP(), topology.KubeProxyHealth))
+		case n.Component(kubeRouterName):
+			return client.Healthy(ctx, healthURL("http", n.HealthIP(), topology.KubeRouterHealth))
 		}
 	}
 	url, ok := healthURLs[name]

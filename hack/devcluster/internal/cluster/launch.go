@@ -99,7 +99,7 @@ func (c *Cluster) awaitHealthy(ctx context.Context, client *kubeapi.Client, name
 // for Pods, the ServiceAccount that they need, and names.
 func (c *Cluster) awaitReady(ctx context.Context, client *kubeapi.Client, limit time.Duration) error {
 	group, ctx := errgroup.WithContext(ctx)
-	for _, name := range Components(c.nodes) {
+	for _, name := range c.components() {
 		group.Go(func() error { return c.awaitHealthy(ctx, client, name, limit) })
 	}
 	for _, n := range c.nodes {

@@ -37,7 +37,7 @@ func (c *Cluster) Status(ctx context.Context) error {
 func (c *Cluster) printComponents(ctx context.Context, client *kubeapi.Client) (ended []string, err error) {
 	table := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "COMPONENT\tSTATE\tPID\tAGE\tLOG")
-	for _, name := range Components(c.nodes) {
+	for _, name := range c.components() {
 		id, known := c.supervisor.Find(name)
 		if !known || !id.Alive() {
 			ended = append(ended, name)

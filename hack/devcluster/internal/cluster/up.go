@@ -32,6 +32,8 @@ type Choice struct {
 	ProxyMode node.ProxyMode
 	Nodes     int
 	Families  topology.Families
+	// NetworkPolicies says whether they are enforced.
+	NetworkPolicies *bool
 }
 
 // Up brings the cluster up: it keeps one that runs, repairs one that lost a
@@ -53,10 +55,10 @@ func (c *Cluster) Up(ctx context.Context, choice Choice) error {
 		return err
 	}
 	mode := cmp.Or(choice.ProxyMode, defaultMode(existing, version))
-	if err := debian.Ensure(ctx, debian.Requirements(mode == node.IPTables), c.out); err != nil {
+	if err := c.choose(choice); err != nil {
 		return errors.Join(err, c.disclaim())
 	}
-	if err := c.choose(choice); err != nil {
+	if err := c.install(ctx, mode); err != nil {
 		return errors.Join(err, c.disclaim())
 	}
 	wanted, err := c.wanted(version, mode)
@@ -95,13 +97,26 @@ func (c *Cluster) build(ctx context.Context, choice Choice) (version string, err
 	return version, c.builder.Prune()
 }
 
-// choose takes nodes and IP families; those that are left out stay those of the existing cluster, which load has found.
+// install makes sure of what only some clusters run, and of the programs of the distribution.
+func (c *Cluster) install(ctx context.Context, mode node.ProxyMode) error {
+	if c.networkPolicies {
+		if err := c.builder.Ensure(ctx, build.KubeRouter); err != nil {
+			return err
+		}
+	}
+	return debian.Ensure(ctx, debian.Requirements(mode == node.IPTables, c.networkPolicies), c.out)
+}
+
+// choose takes what the cluster is to be; what is left out stays that of the existing cluster, which load has found.
 func (c *Cluster) choose(choice Choice) error {
 	if choice.Nodes > 0 {
 		c.nodes = topology.Nodes(choice.Nodes)
 	}
 	if choice.Families != nil {
 		c.families = choice.Families
+	}
+	if choice.NetworkPolicies != nil {
+		c.networkPolicies = *choice.NetworkPolicies
 	}
 	if len(c.nodes) > 1 && c.families.HaveIPv6() {
 		return fmt.Errorf("%d nodes and the IP families %s: only a cluster of one node has IPv6", len(c.nodes), c.families)
@@ -130,7 +145,7 @@ func (c *Cluster) wanted(version string, mode node.ProxyMode) (record, error) {
 	binaries, err := c.builder.Folder(build.Kubelet)
 	return record{
 		Phase: starting, BootID: process.BootID(), Binaries: filepath.Base(binaries),
-		Version: version, ProxyMode: mode, Nodes: len(c.nodes), Families: c.families.String(), Started: time.Now(),
+		Version: version, ProxyMode: mode, Nodes: len(c.nodes), Families: c.families.String(), NetworkPolicies: c.networkPolicies, Started: time.Now(),
 	}, err
 }
 
@@ -149,6 +164,8 @@ func cannotKeep(existing, wanted record) string {
 		return fmt.Sprintf("the number of its nodes is %d", existing.Nodes)
 	case existing.Families != wanted.Families:
 		return fmt.Sprintf("its IP families are %s", existing.Families)
+	case existing.NetworkPolicies != wanted.NetworkPolicies:
+		return fmt.Sprintf("that it enforces NetworkPolicies is %t", existing.NetworkPolicies)
 	}
 	return ""
 }

@@ -48,6 +48,7 @@ func Certificates(nodes []topology.Node, families topology.Families) []certifica
 				IPs: addresses, DNSNames: []string{node.Name},
 			},
 			certificate.Request{Name: node.Component("kube-proxy"), CommonName: "system:kube-proxy"},
+			certificate.Request{Name: node.Component("kube-router"), CommonName: "kube-router", Organizations: []string{"system:masters"}},
 		)
 	}
 	return requests

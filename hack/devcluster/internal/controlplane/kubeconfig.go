@@ -15,7 +15,7 @@ import (
 // hostComponents and nodeComponents have a kubeconfig of their own.
 var (
 	hostComponents = []string{"kube-controller-manager", "kube-scheduler"}
-	nodeComponents = []string{"kubelet", "kube-proxy"}
+	nodeComponents = []string{"kubelet", "kube-proxy", "kube-router"}
 )
 
 // WriteKubeconfigs writes the administrator's and the components' kubeconfigs.

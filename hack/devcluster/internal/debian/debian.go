@@ -30,7 +30,7 @@ type Requirement struct {
 var cniFolders = []string{"/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"}
 
 // Requirements of the cluster.
-func Requirements(iptables bool) []Requirement {
+func Requirements(iptables, networkPolicies bool) []Requirement {
 	required := []Requirement{
 		{Program: "containerd", Package: "containerd"},
 		{Program: "ctr", Package: "containerd"},
@@ -40,8 +40,11 @@ func Requirements(iptables bool) []Requirement {
 		{Program: "buildah", Package: "buildah"},
 		{Program: "mount", Package: "mount"},
 	}
-	if iptables {
+	if iptables || networkPolicies {
 		required = append(required, Requirement{Program: "iptables", Package: "iptables"})
+	}
+	if networkPolicies {
+		required = append(required, Requirement{Program: "ipset", Package: "ipset"})
 	}
 	return required
 }

@@ -13,9 +13,9 @@ import (
 
 func TestMissingPackages(t *testing.T) {
 	for name, tc := range map[string]struct {
-		present  []string
-		iptables bool
-		want     []string
+		present                   []string
+		iptables, networkPolicies bool
+		want                      []string
 	}{
 		"nothing is there, and no package is named twice": {
 			want: []string{"containerd", "runc", "containernetworking-plugins", "nftables", "buildah", "mount"},
@@ -28,10 +28,14 @@ func TestMissingPackages(t *testing.T) {
 			present: []string{"containerd", "ctr", "runc", "mount", "nft", "ptp", "buildah"}, iptables: true,
 			want: []string{"iptables"},
 		},
+		"NetworkPolicies need sets of addresses": {
+			present: []string{"containerd", "ctr", "runc", "mount", "nft", "ptp", "buildah"}, networkPolicies: true,
+			want: []string{"iptables", "ipset"},
+		},
 		"everything is there": {present: []string{"containerd", "ctr", "runc", "mount", "nft", "ptp", "buildah"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := missingPackages(Requirements(tc.iptables), func(r Requirement) string {
+			got := missingPackages(Requirements(tc.iptables, tc.networkPolicies), func(r Requirement) string {
 				if slices.Contains(tc.present, r.Program) {
 					return r.Program
 				}

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// chainPrefix begins the name of every iptables chain of kube-proxy.
+// chainPrefix begins the name of every iptables chain of kube-proxy and kube-router.
 const chainPrefix = "KUBE-"
 
 // iptablesFamilies are the command prefixes for IPv4 and IPv6.
@@ -32,7 +32,7 @@ func checkNoKubeChains(ctx context.Context) error {
 	return nil
 }
 
-// removeKubeChains removes the rules of kube-proxy in iptables mode. Its own
+// removeKubeChains removes the rules of kube-proxy in iptables mode, and of kube-router. Its own
 // --cleanup leaves the chains that it shares with the kubelet.
 func removeKubeChains(ctx context.Context) error {
 	var errs []error
@@ -53,6 +53,36 @@ func removeKubeChains(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// removeKubeSets removes the sets of addresses that kube-router made for NetworkPolicies.
+func removeKubeSets(ctx context.Context) error {
+	if _, err := exec.LookPath("ipset"); err != nil {
+		return nil
+	}
+	output, err := exec.CommandContext(ctx, "ipset", "list", "-name").Output()
+	if err != nil {
+		return fmt.Errorf("ipset list: %w", err)
+	}
+	var errs []error
+	for _, name := range kubeSets(string(output)) {
+		if output, err := exec.CommandContext(ctx, "ipset", "destroy", name).CombinedOutput(); err != nil {
+			errs = append(errs, fmt.Errorf("ipset destroy %s: %w\n%s", name, err, output))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// kubeSets are those of the names of sets that kube-router gives.
+func kubeSets(list string) []string {
+	var names []string
+	for name := range strings.Lines(list) {
+		name = strings.TrimSpace(name)
+		if strings.HasPrefix(strings.TrimPrefix(name, "inet6:"), chainPrefix) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // saveRules returns nothing where there is no iptables.

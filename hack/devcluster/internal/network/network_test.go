@@ -4,6 +4,7 @@ package network
 
 import (
 	"net"
+	"slices"
 	"testing"
 
 	"github.com/vishvananda/netlink"
@@ -63,6 +64,12 @@ func TestCheckNoKubeTables(t *testing.T) {
 	}
 	if err := checkNoKubeTables([]string{"ip nat", "ip6 kube-proxy"}); err == nil {
 		t.Error("the rules of another kube-proxy would be overwritten")
+	}
+}
+
+func TestKubeSets(t *testing.T) {
+	if got := kubeSets("blocklist\nKUBE-DST-A\ninet6:KUBE-SRC-B\nMY-KUBE-C\n"); !slices.Equal(got, []string{"KUBE-DST-A", "inet6:KUBE-SRC-B"}) {
+		t.Errorf("got %q: only kube-router's are removed", got)
 	}
 }
 

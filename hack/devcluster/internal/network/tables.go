@@ -58,7 +58,8 @@ func RemoveKubeProxyRules(ctx context.Context, tablesBefore []string) error {
 	for _, family := range tableFamilies {
 		errs = append(errs, deleteTable(ctx, family, kubeProxyTable))
 	}
-	errs = append(errs, removeKubeChains(ctx), removeEmptyTables(ctx, tablesBefore))
+	// A set goes when no rule names it any more.
+	errs = append(errs, removeKubeChains(ctx), removeKubeSets(ctx), removeEmptyTables(ctx, tablesBefore))
 	return errors.Join(errs...)
 }
 

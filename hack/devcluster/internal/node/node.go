@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"text/template"
 
 	"golang.org/x/mod/semver"
@@ -203,6 +204,23 @@ func (n Node) Kubelet(binary string) process.Spec {
 			"--node-ip=" + n.ips(),
 			"--root-dir=" + n.Dir.Path("kubelet"),
 			"--cert-dir=" + n.Dir.Path("kubelet", "pki"),
+		},
+	}
+}
+
+// KubeRouter does nothing but enforce NetworkPolicies, in the filter table of iptables.
+func (n Node) KubeRouter(binary string) process.Spec {
+	name := n.Component("kube-router")
+	return process.Spec{
+		Name: name, Path: binary, NoProxy: true, Namespace: n.State.Namespace(n.Node),
+		Args: []string{
+			"--kubeconfig=" + n.State.ComponentKubeconfig(name),
+			"--hostname-override=" + n.Name,
+			"--run-firewall", "--run-router=false", "--run-service-proxy=false", "--enable-cni=false",
+			fmt.Sprintf("--enable-ipv4=%t", slices.ContainsFunc(n.networks, func(f topology.Family) bool { return f.Name == topology.IPv4.Name })),
+			fmt.Sprintf("--enable-ipv6=%t", n.networks.HaveIPv6()),
+			"--service-cluster-ip-range=" + n.networks.Join(func(f topology.Family) string { return f.ServiceCIDR }),
+			fmt.Sprintf("--health-port=%d", topology.KubeRouterHealth.Number),
 		},
 	}
 }

@@ -77,6 +77,25 @@ func TestANodeHasAddressesOfEachFamilyOfTheCluster(t *testing.T) {
 	}
 }
 
+func TestKubeRouterEnforcesNetworkPoliciesAndNothingElse(t *testing.T) {
+	for families, wants := range map[string][]string{
+		"ipv4":      {"--enable-ipv4=true", "--enable-ipv6=false", "--service-cluster-ip-range=10.96.0.0/16"},
+		"ipv6,ipv4": {"--enable-ipv4=true", "--enable-ipv6=true", "--service-cluster-ip-range=fd00:10:96::/112,10.96.0.0/16"},
+		"ipv6":      {"--enable-ipv4=false", "--enable-ipv6=true", "--service-cluster-ip-range=fd00:10:96::/112"},
+	} {
+		parsed, err := topology.ParseFamilies(families)
+		if err != nil {
+			t.Fatal(err)
+		}
+		args := New("/state", topology.Host(), parsed).KubeRouter("/bin/kube-router").Args
+		for _, want := range append(wants, "--run-firewall", "--run-router=false", "--run-service-proxy=false", "--enable-cni=false") {
+			if !slices.Contains(args, want) {
+				t.Errorf("%s: no %s in %v", families, want, args)
+			}
+		}
+	}
+}
+
 func TestNodePortsAnswerOnTheNodeOnlyInEveryVersion(t *testing.T) {
 	for name, tc := range map[string]struct {
 		mode                ProxyMode
