@@ -1,11 +1,15 @@
 package responder_test
 
 import (
+	"net/http"
+	"sync/atomic"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/testenv"
@@ -41,4 +45,29 @@ func TestAResponderThatScalesHasAnAutoscaler(t *testing.T) {
 	w.Eventually(w.there).Should(ContainElement("HorizontalPodAutoscaler"))
 	w.Delete(asking)
 	w.Eventually(w.there).Should(BeEmpty(), "it goes with the responder")
+}
+
+// The autoscaler scales while the operator writes what it has read before.
+func TestAWriteOfTheDeploymentUndoesNoScaling(t *testing.T) {
+	w := newWorld(t)
+	scaling := standard
+	scaling.MaxReplicas = 6
+	var scales atomic.Bool
+	w.start(scaling, func(r testenv.Request) testenv.Verdict {
+		if r.Method == http.MethodPatch && r.Resource() == "deployments" && scales.CompareAndSwap(true, false) {
+			patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":5}}`))
+			w.Expect(w.Cluster.Client.Patch(t.Context(), w.named(&appsv1.Deployment{}), patch)).To(Succeed())
+		}
+		return testenv.Pass
+	})
+	w.critical("web", criticalv2.PageFallback{})
+	w.Eventually(w.there).Should(ContainElement("HorizontalPodAutoscaler"))
+	w.look()
+
+	image := w.deployment().Spec.Template.Spec.Containers[0].Image
+	scales.Store(true)
+	testenv.Update(w.World, w.deployment(), func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "another" })
+	w.Eventually(func() string { return w.deployment().Spec.Template.Spec.Containers[0].Image }).Should(Equal(image), "what a user changed is put back")
+	w.Expect(scales.Load()).To(BeFalse())
+	w.Expect(w.deployment().Spec.Replicas).To(HaveValue(BeEquivalentTo(5)))
 }

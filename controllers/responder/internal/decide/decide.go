@@ -55,6 +55,10 @@ func Decide(s Snapshot) Plan {
 	}
 	plan.Table = due(&s, s.Table, responder.ConfigMap(&listener.Table{Listeners: table.listeners, Next: table.next}))
 	plan.Deployment = due(&s, s.Deployment, s.deployment(&responder, &plan))
+	if plan.Deployment != nil && s.Deployment != nil && responder.Scales() {
+		// The number of Pods is that of the Deployment as it was read: it is not written over what the autoscaler has done since.
+		plan.Deployment.ResourceVersion = s.Deployment.ResourceVersion
+	}
 	plan.Budget = due(&s, s.Budget, responder.Budget())
 	if plan.Table == nil {
 		plan.RefreshMounts = s.mountRefreshes(contents)
