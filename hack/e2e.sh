@@ -34,8 +34,6 @@ deliver_images
 deliver_next
 export E2E_MANIFEST=$PWD/bin/e2e-install.yaml
 hack/render.sh "$IMG" > "$E2E_MANIFEST"
-# Where they are enforced, the operator has its own, too.
-if [[ ${NETWORK_POLICIES:-} == true ]]; then { echo ---; bin/tools/kustomize build config/network-policy; } >> "$E2E_MANIFEST"; fi
 # A scenario stops the API server, which is possible only where it is a process of this machine.
 if [[ $provider == devcluster ]]; then export E2E_DEVCLUSTER=$PWD/bin/devcluster; fi
 

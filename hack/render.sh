@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Prints the whole install (config/default) of a project, that of the root or workloads, with the given image of its
-# operator. The image goes into an overlay of its own, so that config/ stays as it is.
+# operator, with its NetworkPolicy where NETWORK_POLICIES says that the cluster enforces them. The image goes into an overlay
+# of its own, so that config/ stays as it is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=hack/project.sh
@@ -17,6 +18,7 @@ kind: Kustomization
 resources:
 - ../../$project/config/default
 EOF
+if [[ ${NETWORK_POLICIES:-} == true ]]; then echo "- ../../$project/config/network-policy" >> "$overlay/kustomization.yaml"; fi
 (cd "$overlay" && ../tools/kustomize edit set image "$repository=$image")
 manifests=$(bin/tools/kustomize build "$overlay")
 need_image "$image" <<< "$manifests"
