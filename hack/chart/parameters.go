@@ -71,10 +71,29 @@ func (c *chart) parametrize(o object, text *texts) error {
 			`{{- if .Values.crds.keep }}`,
 			`helm.sh/resource-policy: keep`,
 			`{{- end }}`)
+	case "NetworkPolicy":
+		return parametrizeNetworkPolicy(o, text)
 	case "Deployment":
 		return c.parametrizeDeployment(o, text)
 	}
 	return nil
+}
+
+// parametrizeNetworkPolicy lets the policy of an operator follow the API server's own port.
+func parametrizeNetworkPolicy(o object, text *texts) error {
+	rules, _ := o.field("spec")["egress"].([]any)
+	if len(rules) == 0 {
+		return nil
+	}
+	first, _ := rules[0].(map[string]any)
+	ports, _ := first["ports"].([]any)
+	for i := range ports {
+		if port, _ := ports[i].(map[string]any); fmt.Sprint(port["port"]) == "6443" {
+			port["port"] = text.inline("{{ .Values.apiServerPort }}")
+			return nil
+		}
+	}
+	return fmt.Errorf("the first rule for egress of NetworkPolicy %s has no port 6443, the API server's", o.name())
 }
 
 // include is the template text that includes a helper of the chart.

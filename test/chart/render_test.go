@@ -244,6 +244,20 @@ func TestEachNamespaceOfTheSettingsHasItsBindingsAndItsNetworkPolicy(t *testing.
 	g.Expect(err).To(MatchError(ContainSubstring("namespaced needs settings.NAMESPACES")))
 }
 
+func TestTheNetworkPolicyAdmitsTheAPIServersOwnPort(t *testing.T) {
+	for _, p := range projects {
+		g := NewWithT(t)
+		render := func(values ...string) string {
+			output, err := tool(t, "helm", append([]string{"template", release, p.chart(), "--set-json", `networkPolicy=true`}, values...)...)
+			g.Expect(err).NotTo(HaveOccurred())
+			return output
+		}
+		usual := render()
+		g.Expect(usual).To(ContainSubstring("    - port: 443\n    - port: 6443\n"))
+		g.Expect(render("--set", "apiServerPort=16443")).To(Equal(strings.Replace(usual, "- port: 6443\n", "- port: 16443\n", 1)))
+	}
+}
+
 func withoutLabels(object *unstructured.Unstructured, names ...string) {
 	labels := object.GetLabels()
 	for _, name := range names {
