@@ -20,10 +20,10 @@ func NewDNS(address string) *DNS {
 	}}
 }
 
-// Addresses are the IPv4 addresses of a name, sorted; none when the name does not exist.
+// Addresses are the addresses of a name, sorted; none when the name does not exist.
 func (d *DNS) Addresses(ctx context.Context, name string) ([]string, error) {
 	// The final dot keeps the search list of this machine out of it.
-	found, err := d.resolver.LookupIP(ctx, "ip4", name+".")
+	found, err := d.resolver.LookupIP(ctx, "ip", name+".")
 	var missing *net.DNSError
 	if errors.As(err, &missing) && missing.IsNotFound {
 		return nil, nil

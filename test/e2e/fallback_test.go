@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"net"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -131,7 +132,7 @@ func (w *world) clusterDNS() *consumers.DNS {
 	w.t.Helper()
 	var dns corev1.Service
 	w.Expect(w.Get(w.ctx, client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: "kube-dns"}, &dns)).To(Succeed())
-	return consumers.NewDNS(dns.Spec.ClusterIP + ":53")
+	return consumers.NewDNS(net.JoinHostPort(dns.Spec.ClusterIP, "53"))
 }
 
 func TestABackupServiceStandsIn(t *testing.T) {
