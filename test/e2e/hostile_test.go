@@ -148,7 +148,7 @@ func TestABackupThatATeamMakesReachesNoNeighbour(t *testing.T) {
 			Namespace: w.namespace, Name: "exit-by-hand",
 			Labels: labels{discoveryv1.LabelServiceName: "exit", discoveryv1.LabelManagedBy: "endpointslice-controller.k8s.io"},
 		},
-		AddressType: discoveryv1.AddressTypeIPv4,
+		AddressType: discoveryv1.AddressType(bank.object.Spec.IPFamilies[0]),
 		Endpoints: []discoveryv1.Endpoint{{
 			Addresses: []string{address}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: w.namespace, Name: "pretended", UID: "pretended"},
 		}},

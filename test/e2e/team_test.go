@@ -48,7 +48,7 @@ func TestAnAdministratorEnforcesAPageOverThatOfATeam(t *testing.T) {
 	shop := w.service("shop").withTeam(w.team(), contentSentence).ready()
 	theirs := shop.policy
 	w.scale(application, 0)
-	shop.becomes(criticalv2.StateCovered, criticalv2.ReasonFallbackServing)
+	shop.standsIn(theContent)
 	o := shop.watched()
 	o.answers(theContent)
 
