@@ -3,13 +3,16 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
+	"time"
 
 	"github.com/critical-service/operator/hack/devcluster/internal/build"
 	"github.com/critical-service/operator/hack/devcluster/internal/controlplane"
+	"github.com/critical-service/operator/hack/devcluster/internal/kubeapi"
 	"github.com/critical-service/operator/hack/devcluster/internal/layout"
 	"github.com/critical-service/operator/hack/devcluster/internal/node"
 	"github.com/critical-service/operator/hack/devcluster/internal/process"
@@ -32,7 +35,11 @@ const (
 
 // Components lists the names of the background processes of a cluster with some nodes, which may enforce NetworkPolicies.
 func Components(nodes []topology.Node, networkPolicies bool) []string {
-	return append(foundation(nodes), clients(nodes, networkPolicies)...)
+	names := append(foundation(nodes), clients(nodes)...)
+	if networkPolicies {
+		names = append(names, enforcers(nodes)...)
+	}
+	return names
 }
 
 // foundation is what everything else needs before it starts.
@@ -41,13 +48,12 @@ func foundation(nodes []topology.Node) []string {
 }
 
 // clients need an API server that answers.
-func clients(nodes []topology.Node, networkPolicies bool) []string {
-	names := append([]string{controllerManagerName, schedulerName}, onEach(nodes, kubeletName, kubeProxyName)...)
-	if networkPolicies {
-		names = append(names, onEach(nodes, kubeRouterName)...)
-	}
-	return names
+func clients(nodes []topology.Node) []string {
+	return append([]string{controllerManagerName, schedulerName}, onEach(nodes, kubeletName, kubeProxyName)...)
 }
+
+// enforcers enforce NetworkPolicies. They end if they do not find their Node.
+func enforcers(nodes []topology.Node) []string { return onEach(nodes, kubeRouterName) }
 
 func onEach(nodes []topology.Node, components ...string) []string {
 	var names []string
@@ -61,7 +67,7 @@ func onEach(nodes []topology.Node, components ...string) []string {
 
 func (c *Cluster) foundation() []string { return foundation(c.nodes) }
 
-func (c *Cluster) clients() []string { return clients(c.nodes, c.networkPolicies) }
+func (c *Cluster) clients() []string { return clients(c.nodes) }
 
 func (c *Cluster) components() []string { return Components(c.nodes, c.networkPolicies) }
 
@@ -119,6 +125,19 @@ func (c *Cluster) nodeSpec(name string) (process.Spec, error) {
 		}
 	}
 	return process.Spec{}, fmt.Errorf("there is no component %s", name)
+}
+
+// ensureEnforced starts what enforces NetworkPolicies, if the cluster does, once there are Nodes.
+func (c *Cluster) ensureEnforced(ctx context.Context, client *kubeapi.Client, limit time.Duration) error {
+	if !c.networkPolicies {
+		return nil
+	}
+	for _, n := range c.nodes {
+		if err := c.awaitNode(ctx, client, n, limit); err != nil {
+			return err
+		}
+	}
+	return c.ensureStarted(enforcers(c.nodes))
 }
 
 // ensureStarted starts those of the components that do not run, and notes them.

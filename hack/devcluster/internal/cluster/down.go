@@ -68,7 +68,7 @@ func (c *Cluster) clean(ctx context.Context, recorded bool) error {
 // killAll ends every process by force: nothing of the cluster is to be kept, so
 // there is nothing to be finished. What starts others goes first.
 func (c *Cluster) killAll(ctx context.Context) error {
-	for _, name := range clients(topology.AllNodes(), true) {
+	for _, name := range append(clients(topology.AllNodes()), enforcers(topology.AllNodes())...) {
 		if id, ok := c.supervisor.Find(name); ok {
 			if err := process.Kill(ctx, []process.Identity{id}); err != nil {
 				return err

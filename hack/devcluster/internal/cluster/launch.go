@@ -50,6 +50,9 @@ func (c *Cluster) launch(ctx context.Context, hasDNS bool) error {
 	if err := c.deployDNS(ctx, hasDNS); err != nil {
 		return err
 	}
+	if err := c.ensureEnforced(ctx, client, startTimeout); err != nil {
+		return err
+	}
 	return c.awaitReady(ctx, client, startTimeout)
 }
 
@@ -103,9 +106,7 @@ func (c *Cluster) awaitReady(ctx context.Context, client *kubeapi.Client, limit 
 		group.Go(func() error { return c.awaitHealthy(ctx, client, name, limit) })
 	}
 	for _, n := range c.nodes {
-		group.Go(func() error {
-			return c.await(ctx, "Node "+n.Name, limit, func(ctx context.Context) error { return client.NodeReady(ctx, n.Name) })
-		})
+		group.Go(func() error { return c.awaitNode(ctx, client, n, limit) })
 	}
 	for what, check := range map[string]func(context.Context) error{
 		"default ServiceAccount": client.DefaultServiceAccount,
@@ -117,6 +118,10 @@ func (c *Cluster) awaitReady(ctx context.Context, client *kubeapi.Client, limit 
 }
 
 func (c *Cluster) dnsAnswers(ctx context.Context) error { return dns.Answers(ctx, c.families[0]) }
+
+func (c *Cluster) awaitNode(ctx context.Context, client *kubeapi.Client, n topology.Node, limit time.Duration) error {
+	return c.await(ctx, "Node "+n.Name, limit, func(ctx context.Context) error { return client.NodeReady(ctx, n.Name) })
+}
 
 // await waits for one thing, and reports it if it took noticeable time.
 func (c *Cluster) await(ctx context.Context, what string, limit time.Duration, check func(context.Context) error) error {

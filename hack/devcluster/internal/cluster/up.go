@@ -228,6 +228,9 @@ func (c *Cluster) repair(ctx context.Context, existing *record) error {
 	if err := c.ensureStarted(c.clients()); err != nil {
 		return err
 	}
+	if err := c.ensureEnforced(ctx, client, repairTimeout); err != nil {
+		return err
+	}
 	if len(c.started) > 0 {
 		c.print("Started again: %s", strings.Join(c.started, ", "))
 	}
