@@ -42,8 +42,7 @@ func (a *app) clusterAsRoot() (*cluster.Cluster, error) {
 }
 
 func (a *app) up() *cobra.Command {
-	var mode, nodes, families string
-	var networkPolicies bool
+	var mode, nodes, families, networkPolicies string
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Build what is missing and start the cluster, or repair a running one",
@@ -67,15 +66,15 @@ func (a *app) up() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			choice := cluster.Choice{ProxyMode: proxyMode, Nodes: count, Families: ipFamilies}
-			if cmd.Flags().Changed("network-policies") {
-				choice.NetworkPolicies = &networkPolicies
+			enforced, err := parseNetworkPolicies(networkPolicies)
+			if err != nil {
+				return err
 			}
 			c, err := a.clusterAsRoot()
 			if err != nil {
 				return fmt.Errorf("%w\n(a real node has network devices, mounts and cgroups)\n%s", err, alternatives)
 			}
-			err = c.Up(cmd.Context(), choice)
+			err = c.Up(cmd.Context(), cluster.Choice{ProxyMode: proxyMode, Nodes: count, Families: ipFamilies, NetworkPolicies: enforced})
 			if cmd.Context().Err() != nil {
 				return errors.New("interrupted: `devcluster up` begins again, `devcluster down` removes what was started")
 			}
@@ -87,7 +86,9 @@ func (a *app) up() *cobra.Command {
 		fmt.Sprintf("how many nodes, 1 to %d (default $%s, else that of the running cluster, else 1)", topology.MaxNodes, nodesVariable))
 	cmd.Flags().StringVar(&families, "ip-families", "",
 		fmt.Sprintf("ipv4, ipv6, or both, the first of which Services get by default (default $%s, else that of the running cluster, else ipv4)", familiesVariable))
-	cmd.Flags().BoolVar(&networkPolicies, "network-policies", false, "enforce NetworkPolicies, by kube-router (default that of the running cluster)")
+	cmd.Flags().StringVar(&networkPolicies, "network-policies", "",
+		fmt.Sprintf("enforce NetworkPolicies, by kube-router: true or false (default $%s, else as in the running cluster, else false)", networkPoliciesVariable))
+	cmd.Flags().Lookup("network-policies").NoOptDefVal = "true"
 	return a.choosingKubernetes(cmd)
 }
 

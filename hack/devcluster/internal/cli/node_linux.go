@@ -33,6 +33,24 @@ func parseFamilies(text string) (topology.Families, error) {
 	return families, nil
 }
 
+// networkPoliciesVariable is the default of --network-policies.
+const networkPoliciesVariable = "DEVCLUSTER_NETWORK_POLICIES"
+
+// parseNetworkPolicies reads true or false. No text leaves the choice, and is neither.
+func parseNetworkPolicies(text string) (*bool, error) {
+	if text == "" {
+		text = os.Getenv(networkPoliciesVariable)
+	}
+	if text == "" {
+		return nil, nil
+	}
+	// Scripts compare the same words.
+	if text != "true" && text != "false" {
+		return nil, fmt.Errorf("--network-policies or $%s is %q: give true or false", networkPoliciesVariable, text)
+	}
+	return new(text == "true"), nil
+}
+
 // parseNodes reads a number of nodes. No text leaves the choice, and is 0.
 func parseNodes(text string) (int, error) {
 	if text == "" {

@@ -50,6 +50,25 @@ func TestCannotKeep(t *testing.T) {
 
 func TestWhatIsLeftOutStaysAsItIs(t *testing.T) {
 	both := topology.Families{topology.IPv6, topology.IPv4}
+	// A cluster of an earlier program has one node and IPv4, and enforces nothing.
+	for record, want := range map[string]string{
+		`{"phase":"running"}`: "1 ipv4 false",
+		`{"phase":"running","nodes":1,"ipFamilies":"ipv6,ipv4","networkPolicies":true}`: "1 ipv6,ipv4 true",
+	} {
+		c := New(layout.State(t.TempDir()), nil, io.Discard)
+		if err := os.WriteFile(c.recordFile(), []byte(record), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.load(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.choose(Choice{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(len(c.nodes), " ", c.families, " ", c.networkPolicies); got != want {
+			t.Errorf("%s: got %s, want %s", record, got, want)
+		}
+	}
 	for name, tc := range map[string]struct {
 		choice       Choice
 		nodes        int

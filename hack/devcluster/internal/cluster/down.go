@@ -31,7 +31,7 @@ func (c *Cluster) Down(ctx context.Context) error {
 	}
 	if existing == nil && len(others) > 0 {
 		c.print("There is no cluster with the state folder %s, but one with %s: remove it with --state-dir %[2]s", c.state, others[0])
-	} else if err := c.clean(ctx, existing != nil); err != nil {
+	} else if err := c.clean(ctx, existing); err != nil {
 		return fmt.Errorf("%w\n(`devcluster down` may be repeated)", err)
 	}
 	return c.disclaim()
@@ -41,7 +41,7 @@ func (c *Cluster) Down(ctx context.Context) error {
 // finds the cluster. All of it may be repeated, so that a crash in between is
 // harmless. What its name does not distinguish from another cluster's is removed only
 // where a record says that ours was there.
-func (c *Cluster) clean(ctx context.Context, recorded bool) error {
+func (c *Cluster) clean(ctx context.Context, recorded *record) error {
 	before, err := footprint.Load(c.state)
 	if err != nil {
 		return err
@@ -50,8 +50,11 @@ func (c *Cluster) clean(ctx context.Context, recorded bool) error {
 		return err
 	}
 	errs := []error{footprint.Unmount(c.state), network.Down(ctx)}
-	if recorded {
+	if recorded != nil {
 		errs = append(errs, network.RemovePodLinks(), network.RemoveKubeProxyRules(ctx, before.Tables))
+	}
+	if recorded != nil && recorded.NetworkPolicies {
+		errs = append(errs, network.RemoveKubeRouterSets(ctx))
 	}
 	errs = append(errs,
 		before.RemoveCgroups(ctx),

@@ -6,8 +6,10 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os/exec"
 
 	"github.com/critical-service/operator/hack/devcluster/internal/kubeapi"
+	"github.com/critical-service/operator/hack/devcluster/internal/process"
 	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
@@ -35,7 +37,7 @@ func (c *Cluster) healthy(ctx context.Context, client *kubeapi.Client, name stri
 		case n.Component(kubeProxyName):
 			return client.Healthy(ctx, healthURL("http", n.HealthIP(), topology.KubeProxyHealth))
 		case n.Component(kubeRouterName):
-			return client.Healthy(ctx, healthURL("http", n.HealthIP(), topology.KubeRouterHealth))
+			return c.enforces(ctx, n)
 		}
 	}
 	url, ok := healthURLs[name]
@@ -43,6 +45,15 @@ func (c *Cluster) healthy(ctx context.Context, client *kubeapi.Client, name stri
 		return nil
 	}
 	return client.Healthy(ctx, url)
+}
+
+// enforces finds the chain through which all forwarded packets of a node go once NetworkPolicies are enforced there.
+func (c *Cluster) enforces(ctx context.Context, n topology.Node) error {
+	command := process.InNamespace(c.state.Namespace(n), []string{c.families[0].IPTables, "-w", "-n", "-L", "KUBE-ROUTER-FORWARD"})
+	if output, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput(); err != nil {
+		return fmt.Errorf("NetworkPolicies are not enforced on %s yet: %w\n%s", n.Name, err, output)
+	}
+	return nil
 }
 
 func listens(ctx context.Context, socket string) error {

@@ -182,7 +182,7 @@ func (c *Cluster) reuse(ctx context.Context, existing *record, wanted record) (d
 		obstacle = "it does not recover: " + err.Error()
 	}
 	c.print("Starting the cluster afresh: %s", obstacle)
-	if err := c.clean(ctx, true); err != nil {
+	if err := c.clean(ctx, existing); err != nil {
 		return false, fmt.Errorf("remove the earlier cluster: %w", err)
 	}
 	return false, nil
@@ -266,7 +266,7 @@ func (c *Cluster) start(ctx context.Context, wanted record) error {
 	if err != nil {
 		return err
 	}
-	if err := footprint.Record(c.state, tables); err != nil {
+	if err := footprint.Record(c.state, tables, c.families); err != nil {
 		return err
 	}
 	if err := c.save(wanted); err != nil {

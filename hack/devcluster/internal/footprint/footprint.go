@@ -52,12 +52,16 @@ func file(state layout.State) string { return state.Path("machine.json") }
 
 // Record writes down the machine's state, once: after a crash in the middle of a
 // start the first record is still the true one.
-func Record(state layout.State, tables []string) error {
+func Record(state layout.State, tables []string, families topology.Families) error {
 	if _, err := os.Stat(file(state)); err == nil {
 		return nil
 	}
 	f := Footprint{KernelSettings: map[string]string{}, Tables: tables, Controllers: enabledControllers()}
 	for name := range kernelSettings {
+		// What the cluster leaves alone is another program's.
+		if name == forwardIPv6 && !families.HaveIPv6() {
+			continue
+		}
 		if value, err := readSetting(name); err == nil {
 			f.KernelSettings[name] = value
 		}

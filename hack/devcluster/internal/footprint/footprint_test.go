@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/critical-service/operator/hack/devcluster/internal/layout"
+	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
 func TestParseMountInfo(t *testing.T) {
@@ -30,7 +31,7 @@ func TestRecordKeepsTheFirstRecord(t *testing.T) {
 		t.Fatalf("a machine without a record has %v, %v", before, err)
 	}
 	for _, tables := range [][]string{{"ip first"}, {"ip second"}} {
-		if err := Record(state, tables); err != nil {
+		if err := Record(state, tables, topology.Families{topology.IPv4}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -43,6 +44,9 @@ func TestRecordKeepsTheFirstRecord(t *testing.T) {
 	}
 	if len(got.KernelSettings) == 0 {
 		t.Error("no kernel setting was recorded")
+	}
+	if _, recorded := got.KernelSettings[forwardIPv6]; recorded {
+		t.Error("without IPv6 its forwarding is another program's, and none to restore")
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"time"
 )
 
 // chainPrefix begins the name of every iptables chain of kube-proxy and kube-router.
@@ -55,11 +56,25 @@ func removeKubeChains(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// removeKubeSets removes the sets of addresses that kube-router made for NetworkPolicies.
-func removeKubeSets(ctx context.Context) error {
-	if _, err := exec.LookPath("ipset"); err != nil {
-		return nil
+// RemoveKubeRouterSets removes the sets of addresses that kube-router made for NetworkPolicies. The kernel lets go of a set
+// a moment after the last rule that names it.
+func RemoveKubeRouterSets(ctx context.Context) error {
+	const tries, pause = 20, 250 * time.Millisecond
+	var err error
+	for range tries {
+		if err = removeKubeSets(ctx); err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
 	}
+	return err
+}
+
+func removeKubeSets(ctx context.Context) error {
 	output, err := exec.CommandContext(ctx, "ipset", "list", "-name").Output()
 	if err != nil {
 		return fmt.Errorf("ipset list: %w", err)

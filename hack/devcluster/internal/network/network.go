@@ -102,7 +102,7 @@ func Up(ctx context.Context, state layout.State, nodes []topology.Node, families
 			return err
 		}
 	}
-	return allowForwarding(ctx)
+	return allowForwarding(ctx, families)
 }
 
 // attach gives the device the machine's address in one IP family, leads to the ClusterIPs, and lets Pods out.

@@ -58,8 +58,7 @@ func RemoveKubeProxyRules(ctx context.Context, tablesBefore []string) error {
 	for _, family := range tableFamilies {
 		errs = append(errs, deleteTable(ctx, family, kubeProxyTable))
 	}
-	// A set goes when no rule names it any more.
-	errs = append(errs, removeKubeChains(ctx), removeKubeSets(ctx), removeEmptyTables(ctx, tablesBefore))
+	errs = append(errs, removeKubeChains(ctx), removeEmptyTables(ctx, tablesBefore))
 	return errors.Join(errs...)
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"text/template"
 
 	"golang.org/x/mod/semver"
@@ -99,7 +100,7 @@ func (n Node) settings(cniPlugins string, mode ProxyMode, kubernetes string) set
 	nodePortAddresses := "primary"
 	if beforeNFTables(kubernetes) {
 		// That word came with nftables.
-		nodePortAddresses = n.IP + "/32"
+		nodePortAddresses = strings.Join(n.networks.Each(func(f topology.Family) string { return f.NodeIP + f.WholeAddress }), ", ")
 	}
 	return settings{
 		Root: n.Dir.Path("containerd", "root"), State: n.Dir.Path("containerd", "state"),
@@ -213,14 +214,16 @@ func (n Node) KubeRouter(binary string) process.Spec {
 	name := n.Component("kube-router")
 	return process.Spec{
 		Name: name, Path: binary, NoProxy: true, Namespace: n.State.Namespace(n.Node),
+		// It takes the machine's name before --hostname-override.
+		Env: []string{"NODE_NAME=" + n.Name},
 		Args: []string{
 			"--kubeconfig=" + n.State.ComponentKubeconfig(name),
-			"--hostname-override=" + n.Name,
 			"--run-firewall", "--run-router=false", "--run-service-proxy=false", "--enable-cni=false",
 			fmt.Sprintf("--enable-ipv4=%t", slices.ContainsFunc(n.networks, func(f topology.Family) bool { return f.Name == topology.IPv4.Name })),
 			fmt.Sprintf("--enable-ipv6=%t", n.networks.HaveIPv6()),
 			"--service-cluster-ip-range=" + n.networks.Join(func(f topology.Family) string { return f.ServiceCIDR }),
-			fmt.Sprintf("--health-port=%d", topology.KubeRouterHealth.Number),
+			// It would listen on all of the machine's networks.
+			"--health-port=0",
 		},
 	}
 }

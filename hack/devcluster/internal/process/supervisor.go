@@ -26,6 +26,8 @@ type Spec struct {
 	// NoProxy removes the proxy variables: components that talk only to each
 	// other must not send that through a company's HTTP proxy.
 	NoProxy bool
+	// Env is added to the environment.
+	Env []string
 	// Namespace is the file of the network namespace to run in; empty for the machine's own.
 	Namespace string
 }
@@ -67,7 +69,7 @@ func (s *Supervisor) Environment(spec Spec) []string {
 		}
 		env = append(env, kv)
 	}
-	return append(env, s.marker())
+	return append(append(env, spec.Env...), s.marker())
 }
 
 // Start runs a component in a session of its own, with its output in its log file.

@@ -10,25 +10,30 @@ import (
 type Family struct {
 	// Name is ipv4 or ipv6.
 	Name string
-	// PodCIDR has the addresses of the first node's Pods, and ServiceCIDR the ClusterIPs.
-	PodCIDR, ServiceCIDR string
+	// AllPods has the addresses of all nodes' Pods, PodCIDR those of the first node's, and ServiceCIDR the ClusterIPs.
+	AllPods, PodCIDR, ServiceCIDR string
 	// NodeIP is the first node's. APIServiceIP and DNSServiceIP are ClusterIPs.
 	NodeIP, APIServiceIP, DNSServiceIP string
-	// Everywhere is the destination of a default route.
-	Everywhere string
+	// Everywhere is the destination of a default route, and WholeAddress the length of a prefix with one address.
+	Everywhere, WholeAddress string
+	// IPTables is the command for its packets.
+	IPTables string
 }
 
 // The families that a cluster may have.
 var (
 	IPv4 = Family{
-		Name: "ipv4", PodCIDR: Host().PodCIDR, ServiceCIDR: ServiceCIDR,
-		NodeIP: NodeIP, APIServiceIP: APIServiceIP, DNSServiceIP: DNSServiceIP, Everywhere: "0.0.0.0/0",
+		Name: "ipv4", AllPods: PodCIDR, PodCIDR: Host().PodCIDR, ServiceCIDR: ServiceCIDR,
+		NodeIP: NodeIP, APIServiceIP: APIServiceIP, DNSServiceIP: DNSServiceIP, Everywhere: "0.0.0.0/0", WholeAddress: "/32", IPTables: "iptables",
 	}
 	IPv6 = Family{
-		Name: "ipv6", PodCIDR: "fd00:10:244::/64", ServiceCIDR: "fd00:10:96::/112",
-		NodeIP: "fd00:10:244::1", APIServiceIP: "fd00:10:96::1", DNSServiceIP: "fd00:10:96::a", Everywhere: "::/0",
+		Name: "ipv6", AllPods: "fd00:10:244::/64", PodCIDR: "fd00:10:244::/64", ServiceCIDR: "fd00:10:96::/112",
+		NodeIP: "fd00:10:244::1", APIServiceIP: "fd00:10:96::1", DNSServiceIP: "fd00:10:96::a", Everywhere: "::/0", WholeAddress: "/128", IPTables: "ip6tables",
 	}
 )
+
+// AllFamilies are those that a cluster may have.
+func AllFamilies() Families { return Families{IPv4, IPv6} }
 
 // Families are those of a cluster. The first is the one that a Service gets that asks for none, and the API server's.
 type Families []Family
@@ -37,11 +42,12 @@ type Families []Family
 func ParseFamilies(text string) (Families, error) {
 	var families Families
 	for name := range strings.SplitSeq(text, ",") {
-		at := slices.IndexFunc([]Family{IPv4, IPv6}, func(f Family) bool { return f.Name == name })
-		if at < 0 || slices.ContainsFunc(families, func(f Family) bool { return f.Name == name }) {
+		isNamed := func(f Family) bool { return f.Name == name }
+		at := slices.IndexFunc(AllFamilies(), isNamed)
+		if at < 0 || slices.ContainsFunc(families, isNamed) {
 			return nil, fmt.Errorf("IP families %q: give ipv4, ipv6, or both separated by a comma, the one that Services get by default first", text)
 		}
-		families = append(families, []Family{IPv4, IPv6}[at])
+		families = append(families, AllFamilies()[at])
 	}
 	return families, nil
 }

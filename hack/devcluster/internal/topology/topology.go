@@ -58,7 +58,6 @@ var (
 	KubeProxyMetrics  = Port{10249, "kube-proxy"}
 	Kubelet           = Port{10250, "kubelet"}
 	KubeProxyHealth   = Port{10256, "kube-proxy"}
-	KubeRouterHealth  = Port{20244, "kube-router"}
 	ControllerManager = Port{10257, "kube-controller-manager"}
 	Scheduler         = Port{10259, "kube-scheduler"}
 )
@@ -67,7 +66,7 @@ var (
 func Ports() []Port {
 	return []Port{
 		EtcdClient, EtcdPeer, APIServer, Registry, KubeletHealth,
-		KubeProxyMetrics, Kubelet, KubeProxyHealth, KubeRouterHealth, ControllerManager, Scheduler,
+		KubeProxyMetrics, Kubelet, KubeProxyHealth, ControllerManager, Scheduler,
 	}
 }
 
