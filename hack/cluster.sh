@@ -38,8 +38,8 @@ use_cluster() {
   if on_devcluster; then
     say "Cluster: the devcluster on this machine (give KUBECONFIG=... for another one)"
     # One that another target has left with more nodes, or other addresses, is of no use to those that ask for none.
-    DEVCLUSTER_NODES=${DEVCLUSTER_NODES:-1} bin/devcluster up --ip-families "${IP_FAMILIES:-ipv4}" \
-      --network-policies="${NETWORK_POLICIES:-false}"
+    DEVCLUSTER_NODES=${DEVCLUSTER_NODES:-1} DEVCLUSTER_IP_FAMILIES=${IP_FAMILIES:-${DEVCLUSTER_IP_FAMILIES:-ipv4}} \
+      DEVCLUSTER_NETWORK_POLICIES=${NETWORK_POLICIES:-${DEVCLUSTER_NETWORK_POLICIES:-false}} bin/devcluster up
     provider=devcluster
     KUBECONFIG=$(bin/devcluster kubeconfig)
   fi

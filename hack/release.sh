@@ -154,7 +154,7 @@ operator() {
     --bundle-image "$repository-bundle@${digest[$name-bundle]}"
 
   say "$package: the install in one file, and the Helm chart"
-  hack/render.sh "$repository:$version" "$project" > "dist/install${1:+-$1}.yaml"
+  NETWORK_POLICIES="" hack/render.sh "$repository:$version" "$project" > "dist/install${1:+-$1}.yaml"
   hack/chart.sh "$number" "$project" > /dev/null
 }
 

@@ -31,7 +31,8 @@ packages() {
 }
 
 run() {
-  bin/devcluster up --proxy-mode "$1"
+  # One that another target has left with other addresses, or with NetworkPolicies, is not what the tests expect.
+  DEVCLUSTER_NODES=1 DEVCLUSTER_IP_FAMILIES=ipv4 DEVCLUSTER_NETWORK_POLICIES=false bin/devcluster up --proxy-mode "$1"
   KUBECONFIG=$(bin/devcluster kubeconfig)
   export KUBECONFIG
   CGO_ENABLED=0 go build -buildvcs=false -ldflags "-s -w" -o bin/consumers/image/workload ./test/workload
