@@ -56,21 +56,24 @@ func TestTheOperatorsPolicyAdmitsWhatItNeedsAndNoMore(t *testing.T) {
 	shop.answeredBy("shop")
 	var server corev1.Service
 	w.Expect(w.Get(w.ctx, client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: "kubernetes"}, &server)).To(Succeed())
-	const registry = 5000
-	for name, target := range map[string]string{"pods": shop.url(), "api-server": urlOf(server.Spec.ClusterIP, 443), "others": urlOf(w.nodeIP(), registry)} {
-		asking := w.asks(name, target)
+	const kubelet = 10250
+	admitted := map[string]asking{"pods": w.asks("pods", shop.url()), "api-server": w.asks("api-server", urlOf(server.Spec.ClusterIP, 443))}
+	left := w.asks("others", urlOf(w.nodeIP(), kubelet))
+	for name, asking := range admitted {
 		w.Eventually(asking.answered).Should(BeTrue(), name)
-		policy := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: operator.Name}}
-		w.refresh(policy)
-		w.create(&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, Spec: networkingv1.NetworkPolicySpec{
-			PodSelector: metav1.LabelSelector{MatchLabels: asking.pod.Labels},
-			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeEgress}, Egress: policy.Spec.Egress,
-		}})
-		if name == "others" {
-			w.Eventually(asking.answered).Should(BeFalse(), name)
-			continue
-		}
-		w.Consistently(asking.answered, soon/3).Should(BeTrue(), name)
+	}
+	w.Eventually(left.answered).Should(BeTrue(), "the kubelet, before there is a policy")
+
+	policy := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: operator.Name}}
+	w.refresh(policy)
+	w.create(&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "egress"}, Spec: networkingv1.NetworkPolicySpec{
+		PodSelector: metav1.LabelSelector{MatchLabels: left.pod.Labels},
+		PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeEgress}, Egress: policy.Spec.Egress,
+	}})
+	w.Eventually(left.answered).Should(BeFalse(), "the kubelet, which the policy leaves out")
+	for name, asking := range admitted {
+		w.Eventually(asking.answered).Should(BeTrue(), name)
+		w.Consistently(asking.answered).Should(BeTrue(), name)
 	}
 }
 
@@ -83,7 +86,7 @@ type asking struct {
 // asks makes a client that asks a URL ten times per second.
 func (w *world) asks(name, url string) asking {
 	w.t.Helper()
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: labels{"app": name}}, Spec: webPod(name)}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: labels{"asks": "yes"}}, Spec: webPod(name)}
 	container := &pod.Spec.Containers[0]
 	container.Args, container.Ports, container.ReadinessProbe = []string{"probe", "--rate=10", url}, nil, nil
 	w.create(pod)

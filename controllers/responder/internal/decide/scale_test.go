@@ -53,3 +53,24 @@ func TestAResponderScalesWithinItsBounds(t *testing.T) {
 		})
 	}
 }
+
+// A write of what was read before must not undo what the autoscaler has done since.
+func TestTheDeploymentOfAResponderThatScalesIsWrittenAsItWasRead(t *testing.T) {
+	for name, test := range map[string]struct {
+		most    int32
+		version string
+	}{
+		"it scales": {most: 5, version: "7"},
+		"it does not, so that a conflict would be for nothing": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			s := snapshot(service("web", port("http", 80)), slice("web", "ipv4"), func(s *decide.Snapshot) { s.Settings.MaxReplicas = test.most })
+			g.Expect(decide.Decide(s).Deployment).To(HaveField("ResourceVersion", BeEmpty()), "a new one has no version")
+			s = settled(g, s)
+			s.Deployment.ResourceVersion = "7"
+			s.Settings.Image = "another"
+			g.Expect(decide.Decide(s).Deployment).To(HaveField("ResourceVersion", test.version))
+		})
+	}
+}
