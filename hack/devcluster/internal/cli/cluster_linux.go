@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -55,18 +56,15 @@ func (a *app) up() *cobra.Command {
 			if !cmd.Flags().Changed("proxy-mode") {
 				proxyMode = ""
 			}
-			if nodes == "" {
-				nodes = os.Getenv(nodesVariable)
-			}
-			count, err := parseNodes(nodes)
+			count, err := parseNodes(cmp.Or(nodes, os.Getenv(nodesVariable)))
 			if err != nil {
 				return err
 			}
-			ipFamilies, err := parseFamilies(families)
+			ipFamilies, err := parseFamilies(cmp.Or(families, os.Getenv(familiesVariable)))
 			if err != nil {
 				return err
 			}
-			enforced, err := parseNetworkPolicies(networkPolicies)
+			enforced, err := parseNetworkPolicies(cmp.Or(networkPolicies, os.Getenv(networkPoliciesVariable)))
 			if err != nil {
 				return err
 			}

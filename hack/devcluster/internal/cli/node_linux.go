@@ -21,9 +21,6 @@ const familiesVariable = "DEVCLUSTER_IP_FAMILIES"
 // parseFamilies reads IP families. No text leaves the choice, and is none.
 func parseFamilies(text string) (topology.Families, error) {
 	if text == "" {
-		text = os.Getenv(familiesVariable)
-	}
-	if text == "" {
 		return nil, nil
 	}
 	families, err := topology.ParseFamilies(text)
@@ -38,9 +35,6 @@ const networkPoliciesVariable = "DEVCLUSTER_NETWORK_POLICIES"
 
 // parseNetworkPolicies reads true or false. No text leaves the choice, and is neither.
 func parseNetworkPolicies(text string) (*bool, error) {
-	if text == "" {
-		text = os.Getenv(networkPoliciesVariable)
-	}
 	if text == "" {
 		return nil, nil
 	}

@@ -9,13 +9,15 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
 // chainPrefix begins the name of every iptables chain of kube-proxy and kube-router.
 const chainPrefix = "KUBE-"
 
 // iptablesFamilies are the command prefixes for IPv4 and IPv6.
-var iptablesFamilies = []string{"iptables", "ip6tables"}
+var iptablesFamilies = topology.AllFamilies().Each(func(f topology.Family) string { return f.IPTables })
 
 // checkNoKubeChains refuses a machine on which a kube-proxy or kubelet has
 // iptables chains: ours could not be distinguished from them.
