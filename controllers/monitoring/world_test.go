@@ -13,11 +13,9 @@ import (
 
 	. "github.com/onsi/gomega"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -79,28 +77,10 @@ func (w *world) empty() {
 		w.Expect(client.IgnoreNotFound(w.Cluster.Client.Delete(ctx, definition))).To(Succeed())
 	}
 	for _, definition := range definitions(w) {
-		w.gone(ctx, definition)
+		w.Eventually(func() bool { return testenv.Gone(ctx, w.Cluster.Client, definition) }).Should(BeTrue(), func() string {
+			return fmt.Sprintf("%s: %+v", definition.Name, definition.Status.Conditions)
+		})
 	}
-}
-
-// gone waits until a definition that is being deleted is there no more. The API server's finalizer retries after a conflict
-// only when something other than the condition Terminating has changed, or after five minutes (k8s.io/apiextensions-apiserver,
-// updateCustomResourceDefinition): an annotation does.
-func (w *world) gone(ctx context.Context, definition *apiextensionsv1.CustomResourceDefinition) {
-	w.T.Helper()
-	const patience = 10 * time.Second
-	changed := time.Now()
-	w.Eventually(func() error {
-		err := w.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(definition), definition)
-		if err == nil && time.Since(changed) > patience {
-			changed = time.Now()
-			patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"test":%q}}}`, changed))
-			return client.IgnoreNotFound(w.Cluster.Client.Patch(ctx, definition, patch))
-		}
-		return err
-	}).Should(MatchError(apierrors.IsNotFound, "it is gone"), func() string {
-		return fmt.Sprintf("%s: %+v", definition.Name, definition.Status.Conditions)
-	})
 }
 
 // definitions are those of the Prometheus operator that the module of the devcluster pins.

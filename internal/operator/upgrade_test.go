@@ -13,7 +13,6 @@ import (
 	"github.com/operator-framework/api/crds"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/critical-service/operator/internal/operator/olm"
 	"github.com/critical-service/operator/test/process"
+	"github.com/critical-service/operator/test/testenv"
 )
 
 const (
@@ -145,9 +145,7 @@ func (w *world) installOLM() {
 	w.t.Cleanup(func() {
 		ctx := context.WithoutCancel(w.t.Context())
 		w.Expect(admin.Delete(ctx, crd)).To(Succeed())
-		w.Eventually(func() bool {
-			return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(crd), crd))
-		}).Should(BeTrue())
+		w.Eventually(func() bool { return testenv.Gone(ctx, admin, crd) }).Should(BeTrue())
 	})
 }
 

@@ -183,9 +183,7 @@ func TestWhatIsStoredCanAlwaysBeTouched(t *testing.T) {
 
 	w.Expect(admin.Delete(t.Context(), stored)).To(Succeed())
 	change(w, stored, func(object *criticalv2.CriticalService) { object.Finalizers = nil })
-	w.Eventually(func() bool {
-		return apierrors.IsNotFound(admin.Get(t.Context(), client.ObjectKeyFromObject(stored), stored))
-	}).Should(BeTrue())
+	w.Eventually(func() bool { return testenv.Gone(t.Context(), admin, stored) }).Should(BeTrue())
 }
 
 func TestAWarningArrivesAtTheClient(t *testing.T) {

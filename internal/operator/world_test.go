@@ -23,6 +23,7 @@ import (
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	"github.com/critical-service/operator/internal/operator/webhook/policy"
 	"github.com/critical-service/operator/test/process"
+	"github.com/critical-service/operator/test/testenv"
 )
 
 const (
@@ -60,9 +61,7 @@ func newWorld(t *testing.T) *world {
 	w.Expect(client.IgnoreNotFound(admin.Patch(t.Context(), crd.DeepCopy(), unconverted))).To(Succeed())
 	for _, object := range []client.Object{crd, secret} {
 		w.Expect(client.IgnoreNotFound(admin.Delete(t.Context(), object))).To(Succeed())
-		w.Eventually(func() bool {
-			return apierrors.IsNotFound(admin.Get(t.Context(), client.ObjectKeyFromObject(object), object))
-		}).Should(BeTrue())
+		w.Eventually(func() bool { return testenv.Gone(t.Context(), admin, object) }).Should(BeTrue())
 	}
 	return w
 }

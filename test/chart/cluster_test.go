@@ -17,7 +17,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,6 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/test/testenv"
 )
 
 // waitTimeout is far more than anything here takes. When a definition is deleted that was made just
@@ -90,11 +90,6 @@ func (w *world) read(objects ...client.Object) {
 	}
 }
 
-func (w *world) gone(object client.Object) bool {
-	ctx := context.WithoutCancel(w.t.Context())
-	return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(object), object))
-}
-
 // delete deletes an object, and waits until it is gone.
 func (w *world) delete(object client.Object) {
 	w.t.Helper()
@@ -105,7 +100,8 @@ func (w *world) delete(object client.Object) {
 // goes waits until an object that is being deleted is gone.
 func (w *world) goes(object client.Object) {
 	w.t.Helper()
-	w.Eventually(func() bool { return w.gone(object) }).Should(BeTrue(), func() string {
+	ctx := context.WithoutCancel(w.t.Context())
+	w.Eventually(func() bool { return testenv.Gone(ctx, admin, object) }).Should(BeTrue(), func() string {
 		// The conditions of a definition say what its deletion waits for.
 		left, _ := yaml.Marshal(object)
 		return "it is still there:\n" + string(left)

@@ -22,6 +22,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/operator/webhook/policy"
 	"github.com/critical-service/operator/test/cluster"
+	"github.com/critical-service/operator/test/testenv"
 )
 
 // labels is short for what stories are full of.
@@ -122,7 +123,7 @@ func change[T client.Object](w *world, object T, edit func(T)) {
 
 // gone says whether an object does not exist.
 func (w *world) gone(object client.Object) func() bool {
-	return func() bool { return apierrors.IsNotFound(w.Get(w.ctx, client.ObjectKeyFromObject(object), object)) }
+	return func() bool { return testenv.Gone(w.ctx, w.Client, object) }
 }
 
 // remove deletes an object, if it is there, until it is gone: OLM creates some again while it catches up.
