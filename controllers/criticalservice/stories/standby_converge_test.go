@@ -110,12 +110,14 @@ func (w *world) watchThatItIsAnswered(service *corev1.Service) func() {
 	w.T.Helper()
 	ctx, cancel := context.WithCancel(w.T.Context())
 	known, seen, gaps := map[string]bool{}, false, []string{}
+	// The object itself is the test's, which reads it again.
+	name := service.Name
 	ended := w.follow(ctx, &discoveryv1.EndpointSliceList{}, func(event watch.Event) {
 		slice, isSlice := event.Object.(*discoveryv1.EndpointSlice)
 		if !isSlice {
 			return
 		}
-		known[slice.Name] = event.Type != watch.Deleted && slice.Labels[discoveryv1.LabelServiceName] == service.Name &&
+		known[slice.Name] = event.Type != watch.Deleted && slice.Labels[discoveryv1.LabelServiceName] == name &&
 			slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool { return ptr.Deref(e.Conditions.Ready, true) })
 		answered := false
 		for _, answers := range known {
