@@ -204,7 +204,7 @@ const tooFarBehind = `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1
 const initialEnd = `"k8s.io/initial-events-end"`
 
 // send passes events on, late, until the watch is to end: not in the midst of what there is, as the operator would begin
-// with that again and again.
+// with that again and again, and client-go would wait longer each time.
 func (v *View) send(events <-chan event, to *io.PipeWriter, path string, isInitial bool) {
 	defer to.Close()
 	var changes, fewChanges int
@@ -216,10 +216,10 @@ func (v *View) send(events <-chan event, to *io.PipeWriter, path string, isIniti
 		late = rand.N(v.late) //nolint:gosec // Chance is enough.
 	}
 	var end <-chan time.Time
-	if v.lives > 0 {
-		end = time.After(v.lives + rand.N(v.lives/2)) //nolint:gosec // Chance is enough.
-	}
 	for {
+		if v.lives > 0 && end == nil && !isInitial {
+			end = time.After(v.lives + rand.N(v.lives/2)) //nolint:gosec // Chance is enough.
+		}
 		select {
 		case e, isOne := <-events:
 			if !isOne {

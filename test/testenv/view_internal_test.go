@@ -49,6 +49,13 @@ func TestAWatchEndsByAnErrorAndThenWithout(t *testing.T) {
 	g.Expect(view.counts.cuts).To(Equal(3))
 }
 
+func TestAWatchDoesNotEndInTheMidstOfWhatThereIs(t *testing.T) {
+	const bookmark = `{"type":"BOOKMARK","object":{"metadata":{"annotations":{"k8s.io/initial-events-end":"true"}}}}` + "\n"
+	begins := strings.Repeat(modified, 100) + bookmark
+	_, answered := asked(NewWithT(t), (&View{lives: 2}).again(), "/api/v1/pods?watch=true&sendInitialEvents=true", begins)
+	NewWithT(t).Expect(answered).To(Equal(begins))
+}
+
 func TestOnlyCachesBeginWithWhatAnotherOperatorSaw(t *testing.T) {
 	g := NewWithT(t)
 	view := (&View{behind: time.Nanosecond}).again()
