@@ -27,6 +27,7 @@ import (
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	"github.com/critical-service/operator/internal/operator/webhook"
 	"github.com/critical-service/operator/internal/operator/webhook/policy"
+	"github.com/critical-service/operator/test/ports"
 	"github.com/critical-service/operator/test/process"
 )
 
@@ -87,7 +88,7 @@ func TestALostAuthorityIsReplacedWithoutARestart(t *testing.T) {
 func TestBothServersSpeakHTTP1OverTLS12OrLater(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
-	metrics := process.FreeAddress(w.t)
+	metrics := ports.Free(w.t)
 	p := w.start("METRICS_BIND_ADDRESS=" + metrics)
 	w.Eventually(p.Ready).Should(Succeed())
 	for what, address := range map[string]string{"webhook": p.Webhook, "metrics": metrics} {
@@ -137,7 +138,7 @@ func TestBothWebhooksRefuseLargeBodies(t *testing.T) {
 func TestReplicasShareOneAuthority(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
-	door := process.FreeAddress(w.t)
+	door := ports.Free(w.t)
 	one := w.start("LEADER_ELECT=true", "WEBHOOK_URL=https://"+door)
 	two := w.start("LEADER_ELECT=true", "WEBHOOK_URL=https://"+door)
 	for _, p := range []*process.Process{one, two} {
@@ -194,7 +195,7 @@ func TestProvidedCertificatesAreServedAsTheyAre(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
 	folder := t.TempDir()
-	address := process.FreeAddress(w.t)
+	address := ports.Free(w.t)
 	_, port, err := net.SplitHostPort(address)
 	w.Expect(err).NotTo(HaveOccurred())
 	first := w.provide(folder, address)
@@ -215,7 +216,7 @@ func TestProvidedCertificatesAreServedAsTheyAre(t *testing.T) {
 func TestThePermissionsOfTheBundleSuffice(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
-	folder, address := t.TempDir(), process.FreeAddress(w.t)
+	folder, address := t.TempDir(), ports.Free(w.t)
 	_, port, err := net.SplitHostPort(address)
 	w.Expect(err).NotTo(HaveOccurred())
 	w.provide(folder, address)

@@ -14,7 +14,7 @@ import (
 
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
-	"github.com/critical-service/operator/test/process"
+	"github.com/critical-service/operator/test/ports"
 )
 
 func shopV1() *criticalv1.CriticalService {
@@ -76,7 +76,7 @@ func TestTheOperatorWaitsForAWebhookThatIsNotReached(t *testing.T) {
 	w.Expect(admin.Create(t.Context(), shopV1())).To(Succeed())
 	w.installNew()
 
-	door := process.FreeAddress(w.t)
+	door := ports.Free(w.t)
 	p := w.start("WEBHOOK_URL=https://" + door)
 	w.Eventually(p.Ready).Should(Succeed(), "the Pod is ready: only then some reach its webhook")
 	w.Eventually(p.Log.String).Should(ContainSubstring("conversion webhook"), "it says what it waits for")

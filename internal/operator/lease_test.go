@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/critical-service/operator/test/ports"
 	"github.com/critical-service/operator/test/process"
 )
 
@@ -44,7 +45,7 @@ func (w *world) elects(pod string, variables ...string) (p *process.Process, clo
 	w.t.Helper()
 	lease, ctx := w.lease(), context.WithoutCancel(w.t.Context())
 	w.t.Cleanup(func() { w.Expect(client.IgnoreNotFound(admin.Delete(ctx, lease))).To(Succeed()) })
-	door = process.FreeAddress(w.t)
+	door = ports.Free(w.t)
 	closeDoor = openDoor(w, door, w.server())
 	config, err := clientcmd.LoadFromFile(kubeconfig)
 	w.Expect(err).NotTo(HaveOccurred())
@@ -173,7 +174,7 @@ func TestAFormerLeaderWritesNothingBesideTheNext(t *testing.T) {
 			w := newWorld(t)
 			w.installNew()
 			config, asked := w.eavesdrop()
-			between, door := w.moveTo(config, process.FreeAddress(t))
+			between, door := w.moveTo(config, ports.Free(t))
 			closeDoor := openDoor(w, door, between)
 			p, _, _ := w.elects("operator-1", "KUBECONFIG="+config)
 			w.Expect(admin.Create(t.Context(), selecting("earlier", "frontend"))).To(Succeed())

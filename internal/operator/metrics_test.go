@@ -20,6 +20,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/metrictable"
+	"github.com/critical-service/operator/test/ports"
 	"github.com/critical-service/operator/test/process"
 )
 
@@ -34,7 +35,7 @@ func (w *world) tokenOf(name string) string {
 func TestMetricsAreServedToThoseWhoMayReadThem(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
-	address := process.FreeAddress(w.t)
+	address := ports.Free(w.t)
 	w.start("METRICS_BIND_ADDRESS=" + address)
 	url := "https://" + address + "/metrics"
 	status := func(token string) func() int {
@@ -73,7 +74,7 @@ func TestMetricsAreServedToThoseWhoMayReadThem(t *testing.T) {
 func TestScrapersAreAnsweredBesideClientsThatStay(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
-	address := process.FreeAddress(w.t)
+	address := ports.Free(w.t)
 	w.start("METRICS_BIND_ADDRESS=" + address)
 	status := func() int { status, _ := process.Scrape("https://"+address+"/metrics", ""); return status }
 	w.Eventually(status).Should(Equal(http.StatusUnauthorized))
@@ -97,7 +98,7 @@ func TestScrapersAreAnsweredBesideClientsThatStay(t *testing.T) {
 func TestMetricsMayBeServedToEverybody(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
-	address := process.FreeAddress(w.t)
+	address := ports.Free(w.t)
 	w.start("METRICS_BIND_ADDRESS="+address, "METRICS_SECURE=false")
 	w.Eventually(func() string { _, body := process.Scrape("http://"+address+"/metrics", ""); return body }).
 		Should(ContainSubstring("critical_service_operator_build_info{"))
@@ -108,7 +109,7 @@ func TestMetricsAreServedWithTheCertificateThatIsGiven(t *testing.T) {
 	w.installNew()
 	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
 	w.Expect(err).NotTo(HaveOccurred())
-	folder, address := w.t.TempDir(), process.FreeAddress(w.t)
+	folder, address := w.t.TempDir(), ports.Free(w.t)
 	w.Expect(os.WriteFile(filepath.Join(folder, "tls.crt"), certificate, 0o600)).To(Succeed())
 
 	p := w.start("METRICS_BIND_ADDRESS="+address, "METRICS_CERT_DIR="+folder)
@@ -125,9 +126,9 @@ func TestMetricsAreServedWithTheCertificateThatIsGiven(t *testing.T) {
 func TestOneReplicaReportsServices(t *testing.T) {
 	w := newWorld(t)
 	w.installNew()
-	replicas, webhook := map[string]*process.Process{}, "https://"+process.FreeAddress(w.t)
+	replicas, webhook := map[string]*process.Process{}, "https://"+ports.Free(w.t)
 	for range 2 {
-		address := process.FreeAddress(w.t)
+		address := ports.Free(w.t)
 		// One URL for both, as they have one Service in a cluster: neither must correct the other.
 		replicas[address] = w.start("METRICS_BIND_ADDRESS="+address, "METRICS_SECURE=false", "LEADER_ELECT=true", "WEBHOOK_URL="+webhook)
 	}

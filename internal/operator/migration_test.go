@@ -24,7 +24,7 @@ import (
 	"github.com/critical-service/operator/internal/operator/webhook"
 	"github.com/critical-service/operator/internal/operator/webhook/crdschema"
 	"github.com/critical-service/operator/internal/operator/webhook/policy"
-	"github.com/critical-service/operator/test/process"
+	"github.com/critical-service/operator/test/ports"
 )
 
 // severalPages is more than the migration lists at once.
@@ -103,7 +103,7 @@ func (w *world) startMigration() (stop func()) {
 }
 
 func (w *world) migrationManager(user *rest.Config) (ctrl.Manager, error) {
-	address := process.FreeAddress(w.t)
+	address := ports.Free(w.t)
 	_, text, err := net.SplitHostPort(address)
 	w.Expect(err).NotTo(HaveOccurred())
 	port, err := strconv.Atoi(text)

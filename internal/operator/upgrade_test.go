@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/internal/operator/olm"
-	"github.com/critical-service/operator/test/process"
+	"github.com/critical-service/operator/test/ports"
 	"github.com/critical-service/operator/test/testenv"
 )
 
@@ -39,7 +39,7 @@ func TestOLMWaitsWhileStoredObjectsAreRewritten(t *testing.T) {
 	w.installOld()
 	w.Expect(admin.Create(t.Context(), shopV1())).To(Succeed())
 	w.installNew()
-	door := process.FreeAddress(w.t)
+	door := ports.Free(w.t)
 	p := w.start(underOLM, "WEBHOOK_URL=https://"+door)
 
 	w.Eventually(w.lastReported).Should(Equal(metav1.ConditionFalse))
@@ -64,7 +64,7 @@ func TestTheNextLeaderCorrectsWhatAKilledOneReported(t *testing.T) {
 	w.installOld()
 	w.Expect(admin.Create(t.Context(), shopV1())).To(Succeed())
 	w.installNew()
-	p := w.start(underOLM, "WEBHOOK_URL=https://"+process.FreeAddress(w.t)) // Where nothing listens, so that the migration does not end.
+	p := w.start(underOLM, "WEBHOOK_URL=https://"+ports.Free(w.t)) // Where nothing listens, so that the migration does not end.
 	w.Eventually(w.lastReported).Should(Equal(metav1.ConditionFalse))
 
 	p.Die()

@@ -19,7 +19,7 @@ import (
 	criticalv1 "github.com/critical-service/operator/api/v1"
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/operator/webhook/policy"
-	"github.com/critical-service/operator/test/process"
+	"github.com/critical-service/operator/test/ports"
 	"github.com/critical-service/operator/test/testenv"
 )
 
@@ -243,7 +243,7 @@ func TestWithProvidedCertificatesTheConfigurationIsLeftAlone(t *testing.T) {
 	w.installNew()
 	w.installValidation()
 	folder := t.TempDir()
-	address := process.FreeAddress(w.t)
+	address := ports.Free(w.t)
 	_, port, err := net.SplitHostPort(address)
 	w.Expect(err).NotTo(HaveOccurred())
 	certificate := w.provide(folder, address)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/critical-service/operator/internal/contract/appprotocol"
 	"github.com/critical-service/operator/internal/probe"
+	"github.com/critical-service/operator/test/ports"
 )
 
 func TestServersThatAnswer(t *testing.T) {
@@ -72,7 +73,7 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 		failure   probe.Failure
 		want      string
 	}{
-		"nothing listens": {appprotocol.All, closedPort, probe.Refused, "refused the connection on ADDRESS: nothing listens there"},
+		"nothing listens": {appprotocol.All, func(t *testing.T) string { return ports.Free(t) }, probe.Refused, "refused the connection on ADDRESS: nothing listens there"},
 		"it says nothing": {
 			[]appprotocol.Protocol{appprotocol.HTTP, appprotocol.H2C, appprotocol.GRPC, appprotocol.PostgreSQL, appprotocol.MySQL, appprotocol.Redis, appprotocol.MongoDB, appprotocol.TLS}, raw(saying("")), probe.Silent, silence,
 		},
@@ -272,12 +273,4 @@ func tlsServer(t *testing.T) string {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	return server.Listener.Addr().String()
-}
-
-// closedPort is an address on which nothing listens any more.
-func closedPort(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	NewWithT(t).Expect(l.Close()).To(Succeed())
-	return l.Addr().String()
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/contract/listener"
 	"github.com/critical-service/operator/internal/responder"
+	"github.com/critical-service/operator/test/ports"
 )
 
 const timeout = 30 * time.Second
@@ -27,11 +27,11 @@ const timeout = 30 * time.Second
 func startResponder(t *testing.T, listeners []listener.Listener) (addresses []string, metrics func() string) {
 	t.Helper()
 	g := NewWithT(t)
-	ports := freeRange(t, len(listeners)+1)
-	admin := fmt.Sprintf("127.0.0.1:%d", ports.Last)
-	ports.Last--
+	taken := ports.Range(t, int32(len(listeners)+1)) //nolint:gosec // There are few.
+	admin := fmt.Sprintf("127.0.0.1:%d", taken.Last)
+	taken.Last--
 	for i := range listeners {
-		listeners[i].Port = ports.First + int32(i)
+		listeners[i].Port = taken.First + int32(i)
 		listeners[i].Page = &criticalv2.PageFallback{StatusCode: 503, RetryAfterSeconds: new(int32(7)), Message: "Back soon."}
 		addresses = append(addresses, fmt.Sprintf("127.0.0.1:%d", listeners[i].Port))
 	}
@@ -42,7 +42,7 @@ func startResponder(t *testing.T, listeners []listener.Listener) (addresses []st
 	g.Expect(os.WriteFile(file, table, 0o600)).To(Succeed())
 
 	options := responder.Bind(pflag.NewFlagSet("", pflag.PanicOnError))
-	options.Listeners, options.BindAddress, options.AdminBindAddress = ports.String(), "127.0.0.1", admin
+	options.Listeners, options.BindAddress, options.AdminBindAddress = taken.String(), "127.0.0.1", admin
 	options.Table, options.Content, options.Drain, options.LogLevel = file, folder, 0, "error"
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -62,31 +62,6 @@ func startResponder(t *testing.T, listeners []listener.Listener) (addresses []st
 	}
 	g.Eventually(func() int { status, _ := get("/readyz"); return status }, timeout).Should(Equal(http.StatusOK))
 	return addresses, func() string { _, text := get("/metrics"); return text }
-}
-
-// freeRange finds ports that are free, below those that the kernel gives
-// to outgoing connections.
-func freeRange(t *testing.T, count int) listener.Range {
-	t.Helper()
-	n := int32(count) //nolint:gosec // There are few.
-	for first := listener.First + int32(os.Getpid()%50*200); first+n < 32768; first += n {
-		if r := (listener.Range{First: first, Last: first + n - 1}); isFree(r) {
-			return r
-		}
-	}
-	t.Fatalf("there is no range of %d free ports", n)
-	return listener.Range{}
-}
-
-func isFree(r listener.Range) bool {
-	for port := r.First; port <= r.Last; port++ {
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))))
-		if err != nil {
-			return false
-		}
-		_ = l.Close() // It has no connection yet.
-	}
-	return true
 }
 
 // serve lets each connection to a server be handled, and gives its address. The

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/critical-service/operator/internal/contract/listener"
+	"github.com/critical-service/operator/test/ports"
 )
 
 // Limits of the responder of 50 Services.
@@ -175,7 +176,7 @@ func fifty(t *testing.T, binary string) (*world, *exec.Cmd) {
 	t.Helper()
 	g := NewWithT(t)
 	folder := t.TempDir()
-	w := &world{t: t, ports: freeRange(t, 65), table: filepath.Join(folder, "listeners", listener.Key)}
+	w := &world{t: t, ports: ports.Range(t, 65), table: filepath.Join(folder, "listeners", listener.Key)}
 	w.ports.Last--
 	w.admin = fmt.Sprintf("127.0.0.1:%d", w.ports.Last+1)
 	table := []listener.Listener{}

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/contract/listener"
 	"github.com/critical-service/operator/internal/responder"
+	"github.com/critical-service/operator/test/ports"
 )
 
 const timeout = 10 * time.Second
@@ -42,7 +42,7 @@ func start(t testing.TB, n int32, table []listener.Listener, adjust func(*respon
 	folder := t.TempDir()
 	w := &world{t: t, table: filepath.Join(folder, "listeners", listener.Key), content: filepath.Join(folder, "content"), done: make(chan error, 1)}
 	g.Expect(os.MkdirAll(w.content, 0o755)).To(Succeed())
-	w.ports = freeRange(t, n+1)
+	w.ports = ports.Range(t, n+1)
 	w.admin = fmt.Sprintf("127.0.0.1:%d", w.ports.Last)
 	w.ports.Last--
 	for i := range table {
@@ -66,30 +66,6 @@ func start(t testing.TB, n int32, table []listener.Listener, adjust func(*respon
 	})
 	g.Eventually(func() int { return w.adminStatus("/readyz") }, timeout).Should(Equal(http.StatusOK))
 	return w
-}
-
-// freeRange finds free ports, below those that the kernel gives to outgoing
-// connections.
-func freeRange(t testing.TB, n int32) listener.Range {
-	t.Helper()
-	for first := int32(20000 + os.Getpid()%50*200); first+n < 32768; first += n {
-		if r := (listener.Range{First: first, Last: first + n - 1}); isFree(r) {
-			return r
-		}
-	}
-	t.Fatalf("there is no range of %d free ports", n)
-	return listener.Range{}
-}
-
-func isFree(r listener.Range) bool {
-	for port := r.First; port <= r.Last; port++ {
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))))
-		if err != nil {
-			return false
-		}
-		_ = l.Close() // It has no connection yet.
-	}
-	return true
 }
 
 func (w *world) writeTable(listeners []listener.Listener) {

@@ -2,7 +2,7 @@ package chart_test
 
 import (
 	"context"
-	"net"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/test/ports"
 	"github.com/critical-service/operator/test/testenv"
 )
 
@@ -166,7 +167,7 @@ func (w *world) start(settings ...string) *process {
 	w.defined()
 	var log strings.Builder
 	operator := exec.CommandContext(w.t.Context(), os.Args[0])
-	operator.Env = append(os.Environ(), asOperator+"=", "KUBECONFIG="+operatorKubeconfig, "POD_NAMESPACE="+namespace, "WEBHOOK_PORT="+freePort(w),
+	operator.Env = append(os.Environ(), asOperator+"=", "KUBECONFIG="+operatorKubeconfig, "POD_NAMESPACE="+namespace, "WEBHOOK_PORT="+fmt.Sprint(ports.Port(w.t)),
 		"METRICS_BIND_ADDRESS=0", "HEALTH_PROBE_BIND_ADDRESS=0", "WEBHOOK_CERT_DIR="+w.t.TempDir())
 	operator.Env = append(operator.Env, settings...)
 	operator.Stderr = &log
@@ -323,14 +324,4 @@ func TestHelmTakesOverWhatKustomizeInstalled(t *testing.T) {
 	// kubectl goes on owning what it applied.
 	w.Expect(w.refused("upgrade", release, chart, "--set", "replicas=3")).To(ContainSubstring("conflict with \"kubectl\": .spec.replicas"))
 	w.helm("upgrade", release, chart, "--set", "replicas=3", "--force-conflicts")
-}
-
-// freePort is a port on which nothing listens.
-func freePort(w *world) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	w.Expect(err).NotTo(HaveOccurred())
-	defer listener.Close()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	w.Expect(err).NotTo(HaveOccurred())
-	return port
 }

@@ -2,6 +2,7 @@ package chart_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/internal/operator/check"
+	"github.com/critical-service/operator/test/ports"
 	testprocess "github.com/critical-service/operator/test/process"
 	"github.com/critical-service/operator/test/testenv"
 )
@@ -55,7 +57,7 @@ func (w *world) helmTests(p project, run func(*corev1.Pod) corev1.PodPhase) erro
 func TestHelmTestChecksTheWebhooksWithAnAccountThatMayNothingElse(t *testing.T) {
 	w := newWorld(t)
 	w.helm("install", release, chart)
-	port := freePort(w)
+	port := fmt.Sprint(ports.Port(t))
 	operator := w.start("WEBHOOK_PORT="+port, "WEBHOOK_URL=https://127.0.0.1:"+port)
 	pod, account := operatorProject.testOf()
 

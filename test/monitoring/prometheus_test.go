@@ -13,6 +13,7 @@ import (
 	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/critical-service/operator/test/ports"
 	"github.com/critical-service/operator/test/process"
 )
 
@@ -59,7 +60,7 @@ func (w *world) promtool(arguments ...string) {
 // runPrometheus runs a Prometheus with a configuration until the test ends.
 func (w *world) runPrometheus(configuration string) promv1.API {
 	w.t.Helper()
-	address := process.FreeAddress(w.t)
+	address := ports.Free(w.t)
 	w.run("prometheus", "--config.file="+configuration, "--storage.tsdb.path="+w.t.TempDir(), "--web.listen-address="+address, "--log.level=warn")
 	w.Eventually(func() error { return process.Get("http://" + address + "/-/ready") }).Should(Succeed())
 	connection, err := api.NewClient(api.Config{Address: "http://" + address})

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/test/ports"
 	"github.com/critical-service/operator/test/process"
 	"github.com/critical-service/operator/test/testenv"
 )
@@ -54,7 +55,7 @@ type world struct {
 // newWorld is one in which the Prometheus operator runs, and none of the operator's objects is left.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{World: cluster.NewWorld(t), t: t, metrics: process.FreeAddress(t)}
+	w := &world{World: cluster.NewWorld(t), t: t, metrics: ports.Free(t)}
 	for kind := range names {
 		if left := w.applied(kind); left != nil {
 			w.Delete(left)
@@ -66,7 +67,7 @@ func newWorld(t *testing.T) *world {
 	w.prometheusOperator = w.run("prometheus-operator", "--as=system:serviceaccount:default:prometheus-operator",
 		"--apiserver="+cluster.Admin.Host, "--ca-file="+w.file("ca.crt", cluster.Admin.CAData),
 		"--cert-file="+w.file("tls.crt", cluster.Admin.CertData), "--key-file="+w.file("tls.key", cluster.Admin.KeyData),
-		"--web.listen-address="+process.FreeAddress(t), "--disable-unmanaged-prometheus-configuration",
+		"--web.listen-address="+ports.Free(t), "--disable-unmanaged-prometheus-configuration",
 		"--feature-gates=StatusForConfigurationResources=true")
 	return w
 }

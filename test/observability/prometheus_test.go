@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -24,6 +23,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"github.com/critical-service/operator/test/ports"
 )
 
 // interval is how often this Prometheus scrapes and judges.
@@ -53,7 +54,7 @@ func startPrometheus(t *testing.T, token, static string, namespaces ...string) *
 		return path
 	}
 	config := fmt.Sprintf(configuration, interval, write("rules.yaml", hurriedRules(g)), static, discovery(t, namespaces), write("token", token))
-	address := freeAddress(g)
+	address := ports.Free(t)
 	logs, err := os.Create(filepath.Join(folder, "log"))
 	g.Expect(err).NotTo(HaveOccurred())
 	process := exec.Command(filepath.Join(programs, "prometheus"), "--config.file", write("prometheus.yaml", config),
@@ -169,13 +170,6 @@ func discovery(t *testing.T, namespaces []string) (address string) {
 
 // notInNames is what Prometheus replaces in names of labels.
 var notInNames = regexp.MustCompile(`[^a-zA-Z0-9_]`)
-
-func freeAddress(g *WithT) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	g.Expect(err).NotTo(HaveOccurred())
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
-}
 
 var waits = regexp.MustCompile(`(?m)^(\s*)for: (\S+)$`)
 

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/critical-service/operator/test/ports"
 )
 
 func TestClassify(t *testing.T) {
@@ -148,10 +150,7 @@ func TestAMarkInTheBodyNamesItsServer(t *testing.T) {
 }
 
 func TestNothingListens(t *testing.T) {
-	server := httptest.NewServer(http.NotFoundHandler())
-	target := server.URL
-	server.Close()
-	results := runUntil(t, Prober{URL: target, Rate: 200, Timeout: 10 * time.Second}, count(3))
+	results := runUntil(t, Prober{URL: "http://" + ports.Free(t), Rate: 200, Timeout: 10 * time.Second}, count(3))
 	NewWithT(t).Expect(results).To(HaveEach(HaveField("Fault", Refused)))
 }
 

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/onsi/gomega"
+
+	"github.com/critical-service/operator/test/ports"
 )
 
 const (
@@ -80,11 +82,11 @@ func Start(t *testing.T, kubeconfig, namespace string, variables ...string) *Pro
 
 // Launch starts a program that is an operator, outside of a test.
 func Launch(program, kubeconfig, namespace string, variables ...string) (*Process, error) {
-	health, err := LocalAddress()
+	health, err := ports.Address()
 	if err != nil {
 		return nil, err
 	}
-	webhook, err := LocalAddress()
+	webhook, err := ports.Address()
 	if err != nil {
 		return nil, err
 	}
@@ -148,23 +150,6 @@ func (p *Process) Ready() error { return Get("http://" + p.Health + "/readyz") }
 
 // Live reports whether the kubelet would leave it running.
 func (p *Process) Live() error { return Get("http://" + p.Health + "/healthz") }
-
-// FreeAddress is an address of this machine on which nothing listens.
-func FreeAddress(t testing.TB) string {
-	t.Helper()
-	address, err := LocalAddress()
-	gomega.NewWithT(t).Expect(err).NotTo(gomega.HaveOccurred())
-	return address
-}
-
-// LocalAddress is FreeAddress outside of a test.
-func LocalAddress() (string, error) {
-	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
-}
 
 // Journal is what a process wrote, or wrote since it was cleared.
 type Journal struct {

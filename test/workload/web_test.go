@@ -13,6 +13,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/critical-service/operator/test/ports"
 	"github.com/critical-service/operator/test/prober"
 )
 
@@ -56,7 +57,7 @@ func TestPages(t *testing.T) {
 
 func TestAStoppingServerIsNotReadyAndDrains(t *testing.T) {
 	g := NewWithT(t)
-	port := freePort(t)
+	port := int(ports.Port(t))
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	server := &web{ports: []int{port}, name: "shop", status: 200, drain: time.Second}
@@ -106,7 +107,7 @@ func TestAServerUnderControlBecomesUnreadyAndGoesOnAnswering(t *testing.T) {
 
 func TestOneServerListensOnSeveralPorts(t *testing.T) {
 	g := NewWithT(t)
-	ports := []int{freePort(t), freePort(t)}
+	ports := []int{int(ports.Port(t)), int(ports.Port(t))}
 	server := &web{ports: ports, name: "shop", status: 200}
 	go func() { _ = server.run(t.Context(), false) }()
 	for _, port := range ports {
@@ -122,7 +123,7 @@ func TestOneServerListensOnSeveralPorts(t *testing.T) {
 
 func TestACrashIsAnError(t *testing.T) {
 	g := NewWithT(t)
-	server := &web{ports: []int{freePort(t)}}
+	server := &web{ports: []int{int(ports.Port(t))}}
 	g.Expect(server.run(t.Context(), true)).To(MatchError(errCrash))
 }
 
@@ -167,12 +168,4 @@ func TestProbeKnowsByItsWordsWhoDoesNotSayWhoItIs(t *testing.T) {
 	var results []prober.Result
 	g.Expect(prober.ReadLines(&out, func(r prober.Result) { results = append(results, r) })).To(Succeed())
 	g.Expect(results).To(And(Not(BeEmpty()), HaveEach(HaveField("By", "page"))))
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().(*net.TCPAddr).Port
 }

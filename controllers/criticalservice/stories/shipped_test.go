@@ -23,6 +23,7 @@ import (
 
 	"github.com/critical-service/operator/internal/operator"
 	"github.com/critical-service/operator/internal/operator/settings"
+	"github.com/critical-service/operator/test/ports"
 	"github.com/critical-service/operator/test/testenv"
 )
 
@@ -80,8 +81,8 @@ func startReplicaWith(t *testing.T, name string, config []byte) *replica {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &replica{Cmd: exec.CommandContext(t.Context(), itself), health: freeAddress(t), metrics: freeAddress(t), output: &lockedBuffer{}}
-	_, webhookPort, err := net.SplitHostPort(freeAddress(t))
+	r := &replica{Cmd: exec.CommandContext(t.Context(), itself), health: ports.Free(t), metrics: ports.Free(t), output: &lockedBuffer{}}
+	_, webhookPort, err := net.SplitHostPort(ports.Free(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,16 +100,6 @@ func startReplicaWith(t *testing.T, name string, config []byte) *replica {
 		}
 	})
 	return r
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }
 
 // get asks a replica over HTTP, and answers with status and body.

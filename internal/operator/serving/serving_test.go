@@ -11,6 +11,8 @@ import (
 
 	. "github.com/onsi/gomega"
 	"k8s.io/client-go/util/cert"
+
+	"github.com/critical-service/operator/test/ports"
 )
 
 // run serves a handler until the test ends, or until it is stopped, which returns
@@ -24,10 +26,7 @@ func run(t *testing.T, handler http.Handler) (address string, stop func() error)
 	g.Expect(err).NotTo(HaveOccurred())
 	config := &tls.Config{Certificates: []tls.Certificate{pair}}
 	TLS(config)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	g.Expect(err).NotTo(HaveOccurred())
-	address = free.Addr().String()
-	g.Expect(free.Close()).To(Succeed())
+	address = ports.Free(t)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	listens, ended := make(chan struct{}), make(chan error, 1)

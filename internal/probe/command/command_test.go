@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/critical-service/operator/internal/contract/appprotocol"
+	"github.com/critical-service/operator/test/ports"
 )
 
 func run(t *testing.T, options Options) []Observation {
@@ -61,11 +61,7 @@ func TestWhatIsSeenOfAPage(t *testing.T) {
 
 func TestEachTargetIsAskedAndASilentOneDoesNotKeepTheOthers(t *testing.T) {
 	g := NewWithT(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	g.Expect(err).NotTo(HaveOccurred())
-	closed := listener.Addr().String()
-	g.Expect(listener.Close()).To(Succeed())
-	good := page(t)
+	closed, good := ports.Free(t), page(t)
 
 	seen := run(t, Options{Targets: []string{closed + "/postgresql", good + "/http"}, Tries: 2, Every: time.Millisecond})
 	answers := map[string][]bool{}

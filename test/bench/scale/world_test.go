@@ -23,6 +23,7 @@ import (
 	"github.com/critical-service/operator/internal/operator"
 	"github.com/critical-service/operator/internal/operator/settings"
 	"github.com/critical-service/operator/test/bench/measure"
+	"github.com/critical-service/operator/test/ports"
 	"github.com/critical-service/operator/test/process"
 	"github.com/critical-service/operator/test/testenv"
 
@@ -54,7 +55,7 @@ type program struct {
 }
 
 func newProgram(t *testing.T) *program {
-	p := &program{t: t, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig"), address: process.FreeAddress(t)}
+	p := &program{t: t, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig"), address: ports.Free(t)}
 	NewWithT(t).Expect(os.WriteFile(p.kubeconfig, shared.OperatorKubeconfig, 0o600)).To(Succeed())
 	return p
 }

@@ -17,6 +17,7 @@ import (
 	. "github.com/onsi/gomega"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/critical-service/operator/test/ports"
 	"github.com/critical-service/operator/workloads/internal/meter"
 	"github.com/critical-service/operator/workloads/internal/metering"
 )
@@ -40,20 +41,12 @@ func newWorld(t *testing.T, app http.Handler) *world {
 	server.Start()
 	t.Cleanup(server.Close)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	w := &world{WithT: NewWithT(t), traffic: free(t), metrics: free(t), stop: stop, ended: make(chan error, 1)}
+	w := &world{WithT: NewWithT(t), traffic: ports.Free(t), metrics: ports.Free(t), stop: stop, ended: make(chan error, 1)}
 	m := meter.New(meter.Options{Listen: w.traffic, Metrics: w.metrics, App: server.Listener.Addr().String(), Log: slog.New(slog.DiscardHandler)})
 	go func() { w.ended <- m.Run(ctx) }()
 	t.Cleanup(stop)
 	w.Eventually(func() (int, error) { return status(w.metrics, metering.ReadyPath) }).Should(Equal(http.StatusOK))
 	return w
-}
-
-func free(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }
 
 func status(address, path string) (int, error) {
@@ -255,8 +248,8 @@ func TestTooManyHeaderFieldsAreRefused(t *testing.T) {
 
 func TestAnApplicationThatIsAwayIsABadGateway(t *testing.T) {
 	w := newWorld(t, http.NotFoundHandler())
-	away := free(t)
-	address, metrics := free(t), free(t)
+	away := ports.Free(t)
+	address, metrics := ports.Free(t), ports.Free(t)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	defer stop()
 	go func() {

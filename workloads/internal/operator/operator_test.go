@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/critical-service/operator/internal/operator/webhook"
+	"github.com/critical-service/operator/test/ports"
 	"github.com/critical-service/operator/test/process"
 	"github.com/critical-service/operator/workloads/internal/operator"
 )
@@ -44,7 +45,7 @@ func TestTheOperatorRunsWithThePermissionsThatItIsGiven(t *testing.T) {
 
 func TestMetricsAreServedToThoseWhoMayReadThem(t *testing.T) {
 	w := newWorld(t)
-	address := process.FreeAddress(t)
+	address := ports.Free(t)
 	w.start("METRICS_BIND_ADDRESS=" + address)
 	url := "https://" + address + "/metrics"
 	status := func(token string) func() int {
@@ -70,10 +71,10 @@ func TestMetricsAreServedToThoseWhoMayReadThem(t *testing.T) {
 // One replica acts. Where it is lost, the other one follows.
 func TestAnotherReplicaFollowsALeaderThatIsLost(t *testing.T) {
 	w := newWorld(t)
-	url := "WEBHOOK_URL=https://" + process.FreeAddress(t) // As of one Service: neither corrects the other.
+	url := "WEBHOOK_URL=https://" + ports.Free(t) // As of one Service: neither corrects the other.
 	first := w.start("LEADER_ELECT=true", "POD_NAME=workloads-1", url)
 	w.Eventually(w.holder).Should(Equal("workloads-1"))
-	metrics := process.FreeAddress(t)
+	metrics := ports.Free(t)
 	second := w.start("LEADER_ELECT=true", "POD_NAME=workloads-2", url, "METRICS_SECURE=false", "METRICS_BIND_ADDRESS="+metrics)
 	w.Eventually(second.Ready).Should(Succeed(), "a replica that does not lead is ready to")
 	served := func() string { _, body := process.Scrape("http://"+metrics+"/metrics", ""); return body }

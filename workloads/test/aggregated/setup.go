@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/internal/etcd"
-	"github.com/critical-service/operator/test/process"
+	"github.com/critical-service/operator/test/ports"
 	"github.com/critical-service/operator/test/testenv"
 	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/internal/apiserver"
@@ -69,7 +69,7 @@ func Prepare(ctx context.Context, cluster *testenv.Cluster, mebibytes int) (*Set
 	if err != nil {
 		return nil, err
 	}
-	address, err := process.LocalAddress()
+	address, err := ports.Address()
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +95,11 @@ func (s *Setup) Environment() (string, error) {
 
 // startMember starts an etcd that ends with this process, and fills it.
 func (s *Setup) startMember(ctx context.Context, mebibytes int) error {
-	at, err := process.LocalAddress()
+	at, err := ports.Address()
 	if err != nil {
 		return err
 	}
-	peer, err := process.LocalAddress()
+	peer, err := ports.Address()
 	if err != nil {
 		return err
 	}

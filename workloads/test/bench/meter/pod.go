@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/critical-service/operator/test/bench/measure"
+	"github.com/critical-service/operator/test/ports"
 	"github.com/critical-service/operator/test/process"
 	"github.com/critical-service/operator/workloads/internal/metering"
 )
@@ -41,7 +42,7 @@ type usage struct{ application, meter time.Duration }
 
 // startPod starts both programs, and waits until they serve.
 func startPod(ctx context.Context, application, meter string) (p *pod, err error) {
-	address, err := process.LocalAddress()
+	address, err := ports.Address()
 	if err != nil {
 		return nil, err
 	}
