@@ -54,7 +54,11 @@ func newWorld(t *testing.T) *world {
 	w.SetDefaultEventuallyTimeout(waitTimeout)
 	t.Cleanup(func() {
 		w.helm("uninstall", release, "--ignore-not-found")
-		w.delete(w.definition)
+		var kept apiextensionsv1.CustomResourceDefinitionList
+		w.Expect(admin.List(context.WithoutCancel(t.Context()), &kept)).To(Succeed())
+		for i := range kept.Items {
+			w.delete(&kept.Items[i])
+		}
 	})
 	return w
 }

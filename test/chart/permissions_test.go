@@ -91,8 +91,11 @@ func TestWithRolesInItsNamespacesTheOperatorProtectsThemAndMayNothingElsewhere(t
 	operator := w.start("RESPONDER_IMAGE=registry.example.com/operator:v1", "NAMESPACES=default")
 	operator.says(policy, Not(Equal(criticalv2.ReasonPodsForbidden)), ContainSubstring("would be made from PodTemplate default/sorry"))
 
-	policy.Spec.Fallback = criticalv2.Fallback{Page: &criticalv2.PageFallback{}}
-	w.Eventually(func() error { return admin.Update(w.t.Context(), policy) }).Should(Succeed())
+	w.Eventually(func() error {
+		w.read(policy) // The operator writes its status.
+		policy.Spec.Fallback = criticalv2.Fallback{Page: &criticalv2.PageFallback{}}
+		return admin.Update(w.t.Context(), policy)
+	}).Should(Succeed())
 	operator.hasResponder()
 	operator.stop()
 	w.Expect(operator.log.String()).NotTo(ContainSubstring("forbidden"))
