@@ -27,8 +27,9 @@ func (t *Table) Run(ctx context.Context) {
 	if err == nil {
 		defer watcher.Close()
 		events, errs = watcher.Events, watcher.Errors
-		t.watch(watcher)
-		t.Load() // What changed before there was a watch.
+		if t.watch(watcher) {
+			t.Load() // What changed before there was a watch.
+		}
 	} else {
 		t.options.Log.Info("files cannot be watched, polling them", "every", pollInterval.String(), "reason", err.Error())
 		recheck = min(recheck, pollInterval)
@@ -52,15 +53,15 @@ func (t *Table) Run(ctx context.Context) {
 		case <-ticker.C:
 		}
 		t.Load()
-		if watcher != nil {
-			t.watch(watcher)
+		if watcher != nil && t.watch(watcher) {
+			t.Load()
 		}
 	}
 }
 
-// watch watches every folder that there is. The kernel knows those that are
-// watched already.
-func (t *Table) watch(watcher *fsnotify.Watcher) {
+// watch watches every folder that there is, and reports whether one is new.
+func (t *Table) watch(watcher *fsnotify.Watcher) bool {
+	before := len(watcher.WatchList())
 	folders := []string{filepath.Dir(t.options.Table), t.options.Content}
 	for name := range t.contents {
 		if folder, err := t.folderOf(name); err == nil {
@@ -76,4 +77,5 @@ func (t *Table) watch(watcher *fsnotify.Watcher) {
 				"every", t.options.Recheck.String(), "reason", err.Error())
 		}
 	}
+	return len(watcher.WatchList()) > before
 }
