@@ -25,7 +25,7 @@ import (
 
 const (
 	// shutdownTimeout is how long the last write of a process may take.
-	shutdownTimeout = 2 * time.Second
+	shutdownTimeout = 4 * time.Second
 )
 
 // trust keeps the client config of a webhook in an object of the API server up to
