@@ -36,7 +36,7 @@ func TestTheObjectsComeWithTheFirstPolicyAndGoWithTheLast(t *testing.T) {
 	w.Expect(w.there()).To(Equal(all), "a team's policy is left")
 	w.Delete(team)
 	w.Eventually(w.there).Should(BeEmpty())
-	w.Expect(w.lines("removed from monitoring")).To(Equal(len(all)))
+	w.Eventually(func() int { return w.lines("removed from monitoring") }).Should(Equal(len(all)))
 }
 
 // Those of teams do not count where they are not watched.

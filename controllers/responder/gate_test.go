@@ -64,6 +64,7 @@ func TestAReadinessGateWaitsForPublication(t *testing.T) {
 	w.Expect(protection.PodCondition(older, corev1.ContainersReady).Status).To(Equal(corev1.ConditionTrue))
 	w.publishPod("web", older)
 	w.publishPod("api", older)
+	w.look() // The operator knows them before there is another Pod.
 
 	newer := w.pod("responder-2")
 	w.containersReady(newer, "10.9.0.2")

@@ -22,7 +22,7 @@ func TestOfTwoPoliciesTheFirstByNameGoverns(t *testing.T) {
 	w.Eventually(w.conditionOf(first, "Overridden")).Should(Equal("False/NotOverridden"))
 	w.Eventually(w.conditionOf(second, "Overridden")).Should(Equal("True/FirstByName"))
 	w.Eventually(w.conditionOf(second, "Outage")).Should(Equal("False/NoOutage"))
-	w.Expect(metav1.IsControlledBy(fallback, first)).To(BeTrue())
+	w.Eventually(func() bool { return metav1.IsControlledBy(w.fallback(service), first) }).Should(BeTrue())
 
 	w.Delete(first)
 	w.Eventually(func() bool { return metav1.IsControlledBy(w.fallback(service), second) }).Should(BeTrue(), "the second must take over")

@@ -248,7 +248,6 @@ func TestADelayEndsByItself(t *testing.T) {
 	w.Eventually(w.EventsOf(service, "FallbackPromoted")).Should(HaveLen(1))
 	w.Expect(w.Events(service, "FallbackPromoted")[0].EventTime.Time).To(BeTemporally(">=", since.Add(time.Second)))
 	w.recover(service)
-	w.Eventually(w.note(service, criticalv2.AnnotationRecoveredSince)).ShouldNot(BeEmpty())
 	w.Eventually(w.published(service)).Should(HaveSuffix("standby"))
 	w.settle()
 	w.Eventually(w.EventsOf(service, "FallbackDemoted")).Should(HaveLen(1))
