@@ -67,7 +67,10 @@ func runTests(m *testing.M) int {
 			"or set KUBEBUILDER_ASSETS to the folder that holds both")
 		return 1
 	}
-	environment := &envtest.Environment{CRDDirectoryPaths: definitionsOfTeams, ControlPlaneStartTimeout: time.Minute, ControlPlaneStopTimeout: time.Minute}
+	environment := &envtest.Environment{
+		CRDDirectoryPaths: definitionsOfTeams, CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: time.Minute},
+		ControlPlaneStartTimeout: time.Minute, ControlPlaneStopTimeout: time.Minute,
+	}
 	config, err := environment.Start()
 	defer func() { log.Print(errors.Join(environment.Stop(), os.RemoveAll(filepath.Dir(kubeconfig)))) }()
 	if err == nil {

@@ -83,11 +83,16 @@ func Start(installed Installation, scheme *apiruntime.Scheme) (*Cluster, error) 
 		return nil, errors.New("these tests need etcd and kube-apiserver: run them with `make test`, " +
 			"or set KUBEBUILDER_ASSETS to the folder that holds both")
 	}
+	webhooks, err := placeOfConversion()
+	if err != nil {
+		return nil, err
+	}
 	environment := &envtest.Environment{
 		Scheme:                   scheme,
 		CRDDirectoryPaths:        installed.definitions(),
+		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: time.Minute}, // The default, 10 s, is short on a busy machine.
 		ErrorIfCRDPathMissing:    true,
-		WebhookInstallOptions:    envtest.WebhookInstallOptions{IgnoreSchemeConvertible: true},
+		WebhookInstallOptions:    webhooks,
 		ControlPlaneStartTimeout: time.Minute,
 		ControlPlaneStopTimeout:  time.Minute,
 	}

@@ -6,12 +6,28 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/netip"
 	"path/filepath"
 	"strconv"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/critical-service/operator/test/ports"
 )
+
+// placeOfConversion says where the conversion is served, before the API server is told. A port that envtest chooses is
+// bound seconds later.
+func placeOfConversion() (envtest.WebhookInstallOptions, error) {
+	address, err := ports.Address()
+	if err != nil {
+		return envtest.WebhookInstallOptions{}, err
+	}
+	at, err := netip.ParseAddrPort(address)
+	return envtest.WebhookInstallOptions{
+		IgnoreSchemeConvertible: true, LocalServingHost: at.Addr().String(), LocalServingPort: int(at.Port()),
+	}, err
+}
 
 // serveConversion serves the conversion of the operator's kinds as the operator does, for
 // all tests of a package, where envtest has pointed the API server.

@@ -3,6 +3,9 @@ package testenv
 import (
 	"context"
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -110,8 +113,14 @@ func (o *Operator) Idle(about string) time.Duration {
 	return time.Since(entries[len(entries)-1].at)
 }
 
-// IsDue reports whether a controller has put off its last work on something.
+// IsDue reports whether a controller has put off its last work on any of the objects that are about something.
 func (o *Operator) IsDue(controller, about string) bool {
-	entries := o.log.holding(`"msg"="Reconcile`, fmt.Sprintf(`"controller"=%q`, controller), about)
-	return len(entries) > 0 && strings.Contains(entries[len(entries)-1].text, "requeueing")
+	isDue := map[string]bool{}
+	for _, entry := range o.log.holding(`"msg"="Reconcile`, fmt.Sprintf(`"controller"=%q`, controller), about) {
+		isDue[nameIn.FindString(entry.text)] = strings.Contains(entry.text, "requeueing")
+	}
+	return slices.Contains(slices.Collect(maps.Values(isDue)), true)
 }
+
+// nameIn finds the name of an object in a line of a log.
+var nameIn = regexp.MustCompile(`"name"="[^"]*"`)

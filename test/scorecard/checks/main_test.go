@@ -20,6 +20,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -107,6 +108,9 @@ func prepare(environment *envtest.Environment, config *rest.Config) error {
 		}),
 		makeOperator(ctx),
 		grant(ctx),
+		wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+			return tester.List(ctx, &criticalv2.CriticalServiceList{}) == nil, nil // The API server reads permissions from a cache.
+		}),
 	)
 }
 
