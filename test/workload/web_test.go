@@ -60,7 +60,7 @@ func TestAStoppingServerIsNotReadyAndDrains(t *testing.T) {
 	port := int(ports.Port(t))
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	server := &web{ports: []int{port}, name: "shop", status: 200, drain: time.Second}
+	server := &web{ports: []int{port}, name: "shop", status: 200, drain: 5 * time.Second}
 	go func() { ended <- server.run(ctx, false) }()
 	status := func(path string) func() int {
 		return func() int {
@@ -77,7 +77,7 @@ func TestAStoppingServerIsNotReadyAndDrains(t *testing.T) {
 	stop()
 	g.Eventually(status("/readyz")).Should(Equal(503))
 	g.Expect(status("/")()).To(Equal(200))
-	g.Eventually(ended, 5*time.Second).Should(Receive(BeNil()))
+	g.Eventually(ended, time.Minute).Should(Receive(BeNil()))
 	g.Expect(status("/")()).To(BeZero())
 }
 
@@ -144,7 +144,7 @@ func TestProbePrintsLines(t *testing.T) {
 	var out bytes.Buffer
 	command := command()
 	command.SetOut(&out)
-	command.SetArgs([]string{"probe", server.URL, "--rate=50", "--duration=200ms"})
+	command.SetArgs([]string{"probe", server.URL, "--rate=50", "--duration=2s"})
 	g.Expect(command.ExecuteContext(t.Context())).To(Succeed())
 
 	var results []prober.Result
@@ -162,7 +162,7 @@ func TestProbeKnowsByItsWordsWhoDoesNotSayWhoItIs(t *testing.T) {
 	var out bytes.Buffer
 	command := command()
 	command.SetOut(&out)
-	command.SetArgs([]string{"probe", server.URL, "--rate=50", "--duration=200ms", "--mark=Closed for a moment.=page"})
+	command.SetArgs([]string{"probe", server.URL, "--rate=50", "--duration=2s", "--mark=Closed for a moment.=page"})
 	g.Expect(command.ExecuteContext(t.Context())).To(Succeed())
 
 	var results []prober.Result

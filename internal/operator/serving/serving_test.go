@@ -54,7 +54,7 @@ func TestAnUnusedConnectionDelaysNoStop(t *testing.T) {
 	dial(t, address)
 	ended := make(chan error)
 	go func() { ended <- stop() }()
-	g.Eventually(ended, 2*shutdownTimeout).Should(Receive(BeNil()))
+	g.Eventually(ended, readTimeout/2).Should(Receive(BeNil()))
 }
 
 // Every Pod of the cluster can do this, without credentials.

@@ -87,7 +87,7 @@ func TestAskingEndsWithItsContextOrItsTime(t *testing.T) {
 	g.Expect(Run(ctx, Options{Targets: []string{page(t) + "/http"}, Every: time.Millisecond, For: time.Hour}, first)).To(Succeed())
 	g.Expect(lines.String()).To(ContainSubstring(`"answered":true`))
 
-	seen := run(t, Options{Targets: []string{page(t) + "/http"}, Every: time.Millisecond, For: 20 * time.Millisecond})
+	seen := run(t, Options{Targets: []string{page(t) + "/http"}, Every: 50 * time.Millisecond, For: time.Second})
 	g.Expect(seen).NotTo(BeEmpty())
 }
 

@@ -53,7 +53,7 @@ func TestMongoshShowsTheError(t *testing.T) {
 // The other order would be none for Node's driver: a client whose first connection fails, for
 // whatever reason, stays closed until the application connects again.
 func TestADriverOfMongoDBWaitsForTheServer(t *testing.T) {
-	const patience = "/?serverSelectionTimeoutMS=3000&heartbeatFrequencyMS=500"
+	const patience = "/?serverSelectionTimeoutMS=15000&heartbeatFrequencyMS=500"
 	tests := map[string]struct{ program, options, says string }{
 		"of Node":                {"client-node", patience, "^MongoServerSelectionError: " + testMessage + "$"},
 		"of Node, with replicas": {"client-node", patience + "&replicaSet=rs0", "^MongoServerSelectionError: " + testMessage + "$"},
