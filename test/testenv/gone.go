@@ -25,19 +25,25 @@ const (
 // than the condition Terminating changes, or after five minutes (k8s.io/apiextensions-apiserver, pkg/controller/finalizer).
 func Gone(ctx context.Context, cluster client.Client, object client.Object) bool {
 	err := cluster.Get(ctx, client.ObjectKeyFromObject(object), object)
-	if definition, ok := object.(*apiextensionsv1.CustomResourceDefinition); ok && err == nil {
-		retryDeletion(ctx, cluster, definition)
+	if err == nil && isDefinition(cluster, object) {
+		retryDeletion(ctx, cluster, object)
 	}
 	return apierrors.IsNotFound(err)
 }
 
+// isDefinition reports whether an object is a CustomResourceDefinition, in any form: tests that read files have unstructured ones.
+func isDefinition(cluster client.Client, object client.Object) bool {
+	kind, err := cluster.GroupVersionKindFor(object)
+	return err == nil && kind.GroupKind() == apiextensionsv1.Kind("CustomResourceDefinition")
+}
+
 // retryDeletion ignores errors: the caller asks again.
-func retryDeletion(ctx context.Context, cluster client.Client, definition *apiextensionsv1.CustomResourceDefinition) {
-	if definition.DeletionTimestamp == nil {
+func retryDeletion(ctx context.Context, cluster client.Client, definition client.Object) {
+	if definition.GetDeletionTimestamp() == nil {
 		return
 	}
-	last := definition.DeletionTimestamp.Time
-	if again, err := time.Parse(time.RFC3339, definition.Annotations[retried]); err == nil {
+	last := definition.GetDeletionTimestamp().Time
+	if again, err := time.Parse(time.RFC3339, definition.GetAnnotations()[retried]); err == nil {
 		last = again
 	}
 	if time.Since(last) < patience {

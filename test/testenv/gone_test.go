@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -21,11 +22,13 @@ func TestTheDeletionOfADefinitionThatStaysIsRetried(t *testing.T) {
 	now := time.Now()
 	for name, test := range map[string]struct {
 		deleted, retried time.Time
+		unstructured     bool
 		changed          bool
 	}{
 		"one that is not being deleted is left alone":                 {},
 		"one that was deleted just now is left alone":                 {deleted: now},
 		"one that stays is changed":                                   {deleted: now.Add(-time.Minute), changed: true},
+		"one that stays is changed in any form":                       {deleted: now.Add(-time.Minute), unstructured: true, changed: true},
 		"one that was changed just now is left alone":                 {deleted: now.Add(-time.Minute), retried: now},
 		"one that stays in spite of a change is changed another time": {deleted: now.Add(-time.Hour), retried: now.Add(-time.Minute), changed: true},
 	} {
@@ -43,7 +46,14 @@ func TestTheDeletionOfADefinitionThatStaysIsRetried(t *testing.T) {
 			g.Expect(cluster.Get(t.Context(), client.ObjectKeyFromObject(definition), definition)).To(Succeed())
 			before := definition.ResourceVersion
 
-			g.Expect(testenv.Gone(t.Context(), cluster, definition)).To(BeFalse())
+			var object client.Object = definition
+			if test.unstructured {
+				form := &unstructured.Unstructured{}
+				form.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+				form.SetName(definition.Name)
+				object = form
+			}
+			g.Expect(testenv.Gone(t.Context(), cluster, object)).To(BeFalse())
 			g.Expect(cluster.Get(t.Context(), client.ObjectKeyFromObject(definition), definition)).To(Succeed())
 			changed := definition.ResourceVersion != before
 			g.Expect(changed).To(Equal(test.changed))

@@ -65,5 +65,5 @@ func TestTheCoreComesAndGoes(t *testing.T) {
 	w.Expect(cluster.Client.Delete(t.Context(), &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: core.Definition}})).To(Succeed())
 	w.Eventually(changed).Should(BeClosed(), "its removal wakes")
 	w.Expect(presence.Available()).To(BeFalse())
-	w.Eventually(w.Exists).WithArguments(objects[0]).Should(BeFalse(), "so that the test can be repeated")
+	w.Eventually(func() bool { return testenv.Gone(t.Context(), cluster.Client, objects[0]) }).Should(BeTrue(), "so that the test can be repeated")
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/critical-service/operator/test/cluster"
 	"github.com/critical-service/operator/test/quota"
+	"github.com/critical-service/operator/test/testenv"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
@@ -164,10 +165,7 @@ func (w *world) gone(object client.Object) {
 	w.Eventually(func() bool { return w.isGone(object) }).Should(BeTrue(), "%T %s goes", object, object.GetName())
 }
 
-func (w *world) isGone(object client.Object) bool {
-	err := w.Get(w.ctx, client.ObjectKeyFromObject(object), object)
-	return err != nil && client.IgnoreNotFound(err) == nil
-}
+func (w *world) isGone(object client.Object) bool { return testenv.Gone(w.ctx, w.Client, object) }
 
 // change edits an object that exists.
 func change[T client.Object](w *world, object T, edit func(T)) {
