@@ -47,7 +47,7 @@ func (w *world) live(fate *testenv.Fate) string {
 	testenv.Update(w.World, e, func(e *workloadsv1alpha1.ETCDInstance) { e.Spec.Replicas = 1 })
 	w.becomes(e, workloadsv1alpha1.ETCDRunning, 1)
 	w.Eventually(func(g Gomega) {
-		w.kubernetes(e)
+		w.kubernetes(g, e)
 		var pods corev1.PodList
 		g.Expect(w.Cluster.Client.List(w.T.Context(), &pods, client.InNamespace(w.Namespace))).To(Succeed())
 		g.Expect(pods.Items).To(HaveLen(1))

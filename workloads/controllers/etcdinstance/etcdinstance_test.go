@@ -66,7 +66,7 @@ func TestAnInstanceIsScaledMemberByMember(t *testing.T) {
 	w.Expect(w.Cluster.Client.SubResource("scale").Patch(t.Context(), e, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":1}}`)), client.WithSubResourceBody(scale))).To(Succeed())
 	w.becomes(e, workloadsv1alpha1.ETCDRunning, 1)
 	w.Eventually(func(g Gomega) {
-		w.kubernetes(e)
+		w.kubernetes(g, e)
 		g.Expect(w.Exists(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: e.MemberName(1)}})).To(BeFalse())
 	}).Should(Succeed())
 	w.Expect(e.Status.Members).To(ConsistOf(HaveField("Name", "my-super-etcd-0")))
@@ -88,7 +88,7 @@ func TestAMemberWithoutItsDataIsReplaced(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: e.MemberName(1)}}
 	w.Expect(w.Cluster.Client.Delete(t.Context(), pod, client.GracePeriodSeconds(0))).To(Succeed())
 	w.Eventually(func(g Gomega) {
-		w.kubernetes(e)
+		w.kubernetes(g, e)
 		g.Expect(w.Exists(e)).To(BeTrue())
 		g.Expect(e.Status.State).To(Equal(workloadsv1alpha1.ETCDRunning), e.Status.Message)
 		g.Expect(e.Status.Members).NotTo(Equal(before))
@@ -106,7 +106,7 @@ func TestAMemberThatDoesNotAnswerIsNotAskedForAChange(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: e.MemberName(0)}}
 	w.Expect(w.Cluster.Client.Delete(t.Context(), pod, client.GracePeriodSeconds(0))).To(Succeed())
 	w.Eventually(func(g Gomega) {
-		w.kubernetes(e)
+		w.kubernetes(g, e)
 		g.Expect(w.Exists(e)).To(BeTrue())
 		g.Expect(e.Status.Members).To(ContainElement(And(HaveField("Name", e.MemberName(0)), HaveField("ID", Not(Equal(lost))))), e.Status.Message)
 	}).WithTimeout(2 * time.Minute).Should(Succeed())
@@ -123,7 +123,7 @@ func TestTheStatusSaysWhyEtcdTakesNoChange(t *testing.T) {
 	w.etcd.does(func(f *etcd) { f.refuses = forever })
 	testenv.Update(w.World, e, func(e *workloadsv1alpha1.ETCDInstance) { e.Spec.Replicas = 3 })
 	w.Eventually(func(g Gomega) {
-		w.kubernetes(e)
+		w.kubernetes(g, e)
 		g.Expect(w.Exists(e)).To(BeTrue())
 		g.Expect(e.Status.Message).To(HaveSuffix("is being added: 1 of 3 vote. etcd has not taken this yet: etcdserver: unhealthy cluster."))
 	}).Should(Succeed())

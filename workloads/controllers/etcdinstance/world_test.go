@@ -129,8 +129,9 @@ func (w *world) instance(change func(*workloadsv1alpha1.ETCDInstance)) *workload
 	return e
 }
 
-// kubernetes does once what its controllers and kubelets do with the StatefulSet.
-func (w *world) kubernetes(e *workloadsv1alpha1.ETCDInstance) {
+// kubernetes does once what its controllers and kubelets do with the StatefulSet. The operator works on the same objects
+// meanwhile: what it changed or removed since they were read is left for the next time.
+func (w *world) kubernetes(g Gomega, e *workloadsv1alpha1.ETCDInstance) {
 	w.T.Helper()
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: e.Name}}
 	if !w.Exists(set) {
@@ -138,14 +139,14 @@ func (w *world) kubernetes(e *workloadsv1alpha1.ETCDInstance) {
 	}
 	if set.Status.ObservedGeneration != set.Generation {
 		set.Status.ObservedGeneration = set.Generation
-		w.Expect(client.IgnoreNotFound(w.Cluster.Client.Status().Update(w.T.Context(), set))).To(Succeed())
+		g.Expect(client.IgnoreNotFound(w.Cluster.Client.Status().Update(w.T.Context(), set))).To(Succeed())
 	}
 	for ordinal := range workloadsv1alpha1.MaxReplicas {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: e.MemberName(ordinal)}}
 		isWanted := ordinal < int(*set.Spec.Replicas)
 		switch exists := w.Exists(pod); {
 		case exists && !isWanted:
-			w.Expect(w.Cluster.Client.Delete(w.T.Context(), pod, client.GracePeriodSeconds(0))).To(Succeed())
+			g.Expect(client.IgnoreNotFound(w.Cluster.Client.Delete(w.T.Context(), pod, client.GracePeriodSeconds(0)))).To(Succeed())
 		case !exists && isWanted:
 			pod.Labels, pod.Annotations = set.Spec.Template.Labels, set.Spec.Template.Annotations
 			pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}
@@ -158,10 +159,11 @@ func (w *world) kubernetes(e *workloadsv1alpha1.ETCDInstance) {
 				}
 			}
 			w.Create(pod)
+		}
+		if isWanted && pod.Status.PodIP == "" {
 			address := fmt.Sprintf("10.0.0.%d", ordinal+1)
-			w.PodStatus(pod, func(status *corev1.PodStatus) {
-				status.PodIP, status.PodIPs = address, []corev1.PodIP{{IP: address}}
-			})
+			pod.Status.PodIP, pod.Status.PodIPs = address, []corev1.PodIP{{IP: address}}
+			g.Expect(client.IgnoreNotFound(w.Cluster.Client.Status().Update(w.T.Context(), pod))).To(Succeed())
 		}
 	}
 }
@@ -170,7 +172,7 @@ func (w *world) kubernetes(e *workloadsv1alpha1.ETCDInstance) {
 func (w *world) becomes(e *workloadsv1alpha1.ETCDInstance, state workloadsv1alpha1.ETCDInstanceState, ready int32) {
 	w.T.Helper()
 	w.Eventually(func(g Gomega) {
-		w.kubernetes(e)
+		w.kubernetes(g, e)
 		g.Expect(w.Exists(e)).To(BeTrue())
 		g.Expect(e.Status.ObservedGeneration).To(Equal(e.Generation))
 		g.Expect(e.Status.State).To(Equal(state), e.Status.Message)
