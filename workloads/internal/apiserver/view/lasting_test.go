@@ -43,7 +43,8 @@ func TestAWatchOutlivesTheLimitsOfTheServer(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		serve.ServeHTTP(w, r.WithContext(request.WithRequestInfo(r.Context(), &request.RequestInfo{Verb: r.URL.Query().Get("verb")})))
 	}))
-	server.Config.ReadTimeout, server.Config.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond
+	// They run from the beginning of a request, whose answer has to begin meanwhile.
+	server.Config.ReadTimeout, server.Config.WriteTimeout = 2*time.Second, 2*time.Second
 	server.Start()
 	t.Cleanup(server.Close)
 	get := func(verb string) *http.Response {

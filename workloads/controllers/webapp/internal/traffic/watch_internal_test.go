@@ -260,6 +260,8 @@ func TestManyWebAppsOfANamespaceShareItsPlaces(t *testing.T) {
 		<-release
 		_, _ = io.WriteString(rw, counter+" 1\n")
 	}, pods...)
+	// None of them gives its place back before it is released.
+	w.watch.client.Timeout = time.Minute
 	var rounds sync.WaitGroup
 	for i := range 8 {
 		one := types.NamespacedName{Namespace: "shop", Name: strconv.Itoa(i)}
@@ -298,6 +300,8 @@ func TestPodsAreAskedByTheDozenAtMost(t *testing.T) {
 		<-release
 		_, _ = io.WriteString(rw, counter+" 1\n")
 	}, pods...)
+	// None of them gives its place back before it is released: the server would go on with what it began.
+	w.watch.client.Timeout = time.Minute
 	for i := range 20 {
 		w.follow(fmt.Sprintf("team-%d", i))
 	}
