@@ -251,5 +251,5 @@ func (w *world) writes() []testenv.Request {
 // settled waits until the operator has nothing left to do.
 func (w *world) settled() {
 	w.T.Helper()
-	w.Eventually(func() time.Duration { return w.operator.Idle(w.Namespace) }).Should(BeNumerically(">", 300*time.Millisecond))
+	w.Eventually(func() time.Duration { return w.operator.Idle(w.Namespace) }).Should(BeNumerically(">", time.Second))
 }

@@ -191,8 +191,13 @@ func (w *world) podOf(d *appsv1.Deployment, name string) *corev1.Pod {
 	return pod
 }
 
+// writes are what the operator asked the API server to change, but for events.
+func (w *world) writes() []testenv.Request {
+	return w.operator.Traffic.Requests(func(r testenv.Request) bool { return r.Writes() && r.Resource() != "events" })
+}
+
 // settled waits until the operator has nothing left to do.
 func (w *world) settled() {
 	w.T.Helper()
-	w.Eventually(func() time.Duration { return w.operator.Idle(w.Namespace) }).Should(BeNumerically(">", 300*time.Millisecond))
+	w.Eventually(func() time.Duration { return w.operator.Idle(w.Namespace) }).Should(BeNumerically(">", time.Second))
 }
