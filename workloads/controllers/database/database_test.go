@@ -242,9 +242,12 @@ func TestAClaimThatMayNotGrowTakesNothingAway(t *testing.T) {
 	w.start()
 	d := w.running(withStorage)
 	claim := w.claim(d)
-	w.Expect(w.Exists(claim)).To(BeTrue())
-	claim.Status.Phase = corev1.ClaimBound
-	w.Expect(w.Cluster.Client.Status().Update(t.Context(), claim)).To(Succeed())
+	// The operator may write the claim meanwhile.
+	w.Eventually(func(g Gomega) {
+		g.Expect(w.Exists(claim)).To(BeTrue())
+		claim.Status.Phase = corev1.ClaimBound
+		g.Expect(w.Cluster.Client.Status().Update(t.Context(), claim)).To(Succeed())
+	}).Should(Succeed())
 	testenv.Update(w.World, d, func(d *workloadsv1.Database) { d.Spec.Storage.Size = "2Gi" })
 	w.Eventually(w.ready(d)).Should(Equal(workloadsv1.ReasonStorageDenied))
 	w.Expect(w.condition(d, workloadsv1.ConditionReady).Message).To(And(ContainSubstring("growth to 2Gi"), ContainSubstring("Set allowVolumeExpansion of the StorageClass")))

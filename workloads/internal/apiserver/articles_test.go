@@ -40,6 +40,9 @@ func articles(t *testing.T) *world {
 	for _, group := range []string{"etcdaas.devoxx2018/v1alpha1", "etcdas.devoxx2018/v1alpha1", "zalando.org/v1"} {
 		w.Eventually(func() string { return w.kubectl("", "", "get", "--raw", "/apis/"+group) }).Should(ContainSubstring("APIResourceList"))
 	}
+	// kubectl looks them up in the list of all groups, which follows a moment later.
+	w.Eventually(func() []string { return strings.Fields(w.kubectl("", "", "api-resources", "-o", "name")) }).Should(ContainElements(
+		"etcdinstances.etcdaas.devoxx2018", "etcdinstances.etcdas.devoxx2018", "databases.zalando.org"))
 	return w
 }
 
