@@ -167,7 +167,8 @@ func TestAUserWhoMayNotPermitIsRefused(t *testing.T) {
 	w := newWorld(t)
 	app := w.deployment("shop")
 	shop := w.service("shop").withPage().ready()
-	jane := w.user("jane", "edit")
+	w.clientOf("jane", "edit") // From now on the API server knows what she may do.
+	jane := w.namespace + "-jane"
 	on := func(arguments ...string) (int, string) {
 		code, _, stderr := w.runPlugin(append([]string{"--as=" + jane, "maintenance", "on", "svc/shop", "--message", moving}, arguments...)...)
 		return code, stderr

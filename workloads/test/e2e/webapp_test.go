@@ -15,6 +15,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -232,6 +233,9 @@ func TestTheDatabaseOfAWebAppGrows(t *testing.T) {
 
 	// A class that does not allow it says so, and all goes on.
 	change(w, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}, func(c *storagev1.StorageClass) { c.AllowVolumeExpansion = new(false) })
+	// The admission of the API server learns it a moment later.
+	larger := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"resources":{"requests":{"storage":"3Gi"}}}}`))
+	w.Eventually(func() error { return w.Patch(w.ctx, d.claim(), larger, client.DryRunAll) }).Should(MatchError(ContainSubstring("must support resize")))
 	app.edit(func(s *workloadsv1.WebAppSpec) { s.DBSize = "3Gi" })
 	app.is(workloadsv1.ConditionDatabaseReady, metav1.ConditionTrue, workloadsv1.ReasonStorageDenied, "allowVolumeExpansion")
 	d.keeps(pod)
