@@ -19,18 +19,18 @@ import (
 func TestATeamDrillsAndMaintainsItsServiceByThePlugin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	application := w.deployment("shop")
-	shop := w.service("shop").withTeam(w.team(), pageSentence).ready()
+	application := w.application(outages["scaled to zero"])
+	shop := application.withTeam(w.team(), pageSentence).ready()
 	run := w.teamSucceeds
 	w.Expect(run("status")).To(MatchRegexp(`shop\s+.*Armed`))
 	o := shop.watched()
 	o.answers("shop")
-	w.Expect(run("drill", "svc/shop", "--live", "--for=5s", "--yes", "--without-operator")).To(ContainSubstring("shop"))
+	w.Expect(run("drill", "svc/shop", "--live", "--for=15s", "--max-gap=20s", "--yes", "--without-operator")).To(ContainSubstring("shop"))
 	o.answers("shop")
 	results := o.end()
 	w.Expect(unanswered(results)).To(BeEmpty())
 	w.Expect(tally(results)).To(HaveKey(thePage))
-	w.Expect(w.replicas(application)).To(Equal(int32(1)))
+	w.Expect(w.replicas(application.deployment)).To(Equal(int32(2)))
 	w.Eventually(func() string { return run("history") }).Should(ContainSubstring("live drill"))
 
 	run("maintenance", "on", "svc/shop", "--message", moving, "--scale-down", "--yes")
@@ -40,7 +40,7 @@ func TestATeamDrillsAndMaintainsItsServiceByThePlugin(t *testing.T) {
 	run("maintenance", "off", "svc/shop", "--yes")
 	shop.answeredBy("shop")
 	shop.nothingIsLeft()
-	w.Expect(w.replicas(application)).To(Equal(int32(1)))
+	w.Expect(w.replicas(application.deployment)).To(Equal(int32(2)))
 }
 
 func TestATeamReadsTheStateOfItsServicesByThePlugin(t *testing.T) {
