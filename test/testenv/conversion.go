@@ -16,7 +16,7 @@ import (
 	"github.com/critical-service/operator/test/ports"
 )
 
-// placeOfConversion says where the conversion is served, before the API server is told. A port that envtest chooses is
+// placeOfConversion says where the conversion is served, before the API server is configured. A port that envtest chooses is
 // bound seconds later.
 func placeOfConversion() (envtest.WebhookInstallOptions, error) {
 	address, err := ports.Address()
