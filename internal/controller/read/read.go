@@ -48,7 +48,8 @@ func Unchanged[T any, P Object[T]](ctx context.Context, live client.Reader, reso
 	if err := live.Get(ctx, client.ObjectKeyFromObject(before), now); err != nil {
 		return err
 	}
-	if now.GetUID() != before.GetUID() || now.GetGeneration() != before.GetGeneration() || now.GetDeletionTimestamp() != nil {
+	if now.GetUID() != before.GetUID() || now.GetGeneration() != before.GetGeneration() ||
+		(now.GetDeletionTimestamp() == nil) != (before.GetDeletionTimestamp() == nil) {
 		return apierrors.NewConflict(resource, now.GetName(), errors.New("it has changed since it was read"))
 	}
 	return nil

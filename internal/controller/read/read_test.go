@@ -39,6 +39,9 @@ func TestExisting(t *testing.T) {
 }
 
 func TestUnchanged(t *testing.T) {
+	deleted := func(pod *corev1.Pod) {
+		pod.DeletionTimestamp, pod.Finalizers = new(metav1.Now()), []string{"example.com/wait"}
+	}
 	before := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "1", Generation: 1}}
 	for sentence, c := range map[string]struct {
 		change    func(now *corev1.Pod)
@@ -48,9 +51,7 @@ func TestUnchanged(t *testing.T) {
 		"with another label":   {func(now *corev1.Pod) { now.Labels = map[string]string{"a": "b"} }, false},
 		"with another spec":    {func(now *corev1.Pod) { now.Generation = 2 }, true},
 		"another of this name": {func(now *corev1.Pod) { now.UID = "2" }, true},
-		"being deleted": {func(now *corev1.Pod) {
-			now.DeletionTimestamp, now.Finalizers = new(metav1.Now()), []string{"example.com/wait"}
-		}, true},
+		"being deleted":        {deleted, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			now := before.DeepCopy()
@@ -60,4 +61,7 @@ func TestUnchanged(t *testing.T) {
 			NewWithT(t).Expect(apierrors.IsConflict(err)).To(Equal(c.conflicts), "%v", err)
 		})
 	}
+	deleted(before)
+	live := fake.NewClientBuilder().WithObjects(before).Build()
+	NewWithT(t).Expect(read.Unchanged(t.Context(), live, corev1.Resource("pods"), before)).To(Succeed(), "it was read as one that goes")
 }

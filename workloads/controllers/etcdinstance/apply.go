@@ -58,9 +58,16 @@ func (o *outcome) refused(what string, err error) error {
 	return nil
 }
 
-// apply carries a Plan out. What protects and exposes the ETCDInstance does not wait for the rest.
+// apply carries a Plan out, for the spec that is stored: a cache that is behind would scale or roll out by an earlier one.
+// What protects and exposes the ETCDInstance does not wait for the rest.
 func (r *Reconciler) apply(ctx context.Context, snap *sight, plan *decide.Plan) (outcome, error) {
 	var done outcome
+	if plan.IsEmpty() {
+		return done, nil
+	}
+	if err := read.Unchanged(ctx, r.live, workloadsv1alpha1.GroupVersion.WithResource("etcdinstances").GroupResource(), snap.Instance); err != nil {
+		return done, err
+	}
 	unprotected := r.protect(ctx, &snap.Snapshot, plan, &done)
 	failures := []error{unprotected}
 	now := snap.Snapshot
@@ -194,14 +201,10 @@ func (r *Reconciler) statefulSet(ctx context.Context, snap *sight, plan *decide.
 	return done.refused(fmt.Sprintf("StatefulSet %q", plan.StatefulSet.Name), err)
 }
 
-// change changes the cluster, after a live read: the spec may have changed back. What etcd does not take,
-// as while it elects a leader or waits for a member, is sent again.
+// change changes the cluster. What etcd does not take, as while it elects a leader or waits for a member, is sent again.
 func (r *Reconciler) change(ctx context.Context, snap *sight, plan *decide.Plan, done *outcome) error {
 	if plan.Change == nil {
 		return nil
-	}
-	if err := read.Unchanged(ctx, r.live, workloadsv1alpha1.GroupVersion.WithResource("etcdinstances").GroupResource(), snap.Instance); err != nil {
-		return err
 	}
 	if err := r.etcd.Change(ctx, snap.voters(), plan.Change); err != nil {
 		done.untaken = fmt.Sprintf("%.200s", err)
@@ -211,13 +214,10 @@ func (r *Reconciler) change(ctx context.Context, snap *sight, plan *decide.Plan,
 	return nil
 }
 
-// remove takes a Pod away, after a live read.
-func (r *Reconciler) remove(ctx context.Context, snap *sight, plan *decide.Plan, done *outcome) error {
+// remove takes a Pod away.
+func (r *Reconciler) remove(ctx context.Context, _ *sight, plan *decide.Plan, done *outcome) error {
 	if plan.RemovePod == nil {
 		return nil
-	}
-	if err := read.Unchanged(ctx, r.live, workloadsv1alpha1.GroupVersion.WithResource("etcdinstances").GroupResource(), snap.Instance); err != nil {
-		return err
 	}
 	takeAway := write.Delete
 	if plan.RemovePod.Force {
