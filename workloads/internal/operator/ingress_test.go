@@ -30,7 +30,7 @@ func TestIngressesNeedAPermissionOfTheirOwn(t *testing.T) {
 		w.create(object)
 	}
 	ingress := &networkingv1.Ingress{
-		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "shop"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.team, Name: "shop"},
 		Spec: networkingv1.IngressSpec{DefaultBackend: &networkingv1.IngressBackend{
 			Service: &networkingv1.IngressServiceBackend{Name: "shop", Port: networkingv1.ServiceBackendPort{Number: 80}},
 		}},

@@ -15,15 +15,13 @@ import (
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 )
 
-const team = "default"
-
 // What the kinds do is tested in their packages. Here they run in the process, with its settings and permissions.
 func TestADatabaseIsBornProtected(t *testing.T) {
 	w := newWorld(t)
 	p := w.start("DATABASE_IMAGE_MONGO=registry.example.com/mongo:4.0")
 	w.Eventually(p.Ready).Should(Succeed())
 	d := &workloadsv1.Database{
-		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "mongo-db"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.team, Name: "mongo-db"},
 		Spec:       workloadsv1.DatabaseSpec{Type: workloadsv1.DatabaseMongo},
 	}
 	w.create(d)
@@ -31,7 +29,7 @@ func TestADatabaseIsBornProtected(t *testing.T) {
 	labels := client.MatchingLabels{workloadsv1.LabelDatabase: d.Name}
 	var pods corev1.PodList
 	w.Eventually(func() []corev1.Pod {
-		w.Expect(cluster.Client.List(t.Context(), &pods, client.InNamespace(team), labels)).To(Succeed())
+		w.Expect(cluster.Client.List(t.Context(), &pods, client.InNamespace(w.team), labels)).To(Succeed())
 		return pods.Items
 	}).Should(HaveLen(1))
 	w.Expect(pods.Items[0].Spec.Containers[0].Image).To(Equal("registry.example.com/mongo:4.0"))
@@ -50,7 +48,7 @@ func TestAnAppConfigIsServedInBothVersions(t *testing.T) {
 	p := w.start()
 	w.Eventually(p.Ready).Should(Succeed())
 	old := &workloadsv1.AppConfig{
-		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "shop"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.team, Name: "shop"},
 		Spec:       workloadsv1.AppConfigSpec{AppName: "shop", Config: workloadsv2.Settings{"LOG_LEVEL": "debug"}},
 	}
 	w.create(old)
@@ -62,7 +60,7 @@ func TestAnAppConfigIsServedInBothVersions(t *testing.T) {
 	}).ShouldNot(BeEmpty())
 	w.Expect(app.Spec.Configuration.Settings).To(Equal(workloadsv2.Settings{"LOG_LEVEL": "debug"}))
 	config := &corev1.ConfigMap{}
-	w.Expect(cluster.Client.Get(t.Context(), client.ObjectKey{Namespace: team, Name: app.Status.ConfigMapName}, config)).To(Succeed())
+	w.Expect(cluster.Client.Get(t.Context(), client.ObjectKey{Namespace: w.team, Name: app.Status.ConfigMapName}, config)).To(Succeed())
 	w.Expect(config.Data).To(Equal(map[string]string{"LOG_LEVEL": "debug"}))
 
 	w.Expect(p.Log.String()).NotTo(ContainSubstring("forbidden"), "nothing is denied")
@@ -73,7 +71,7 @@ func TestWithoutTheOperatorOnlyRequestsAsV1Fail(t *testing.T) {
 	w := newWorld(t)
 	p := w.start()
 	w.Eventually(p.Ready).Should(Succeed())
-	key := client.ObjectKey{Namespace: team, Name: "till"}
+	key := client.ObjectKey{Namespace: w.team, Name: "till"}
 	old := &workloadsv1.AppConfig{
 		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
 		Spec:       workloadsv1.AppConfigSpec{AppName: "till", Config: workloadsv2.Settings{"LOG_LEVEL": "debug"}},
@@ -83,7 +81,7 @@ func TestWithoutTheOperatorOnlyRequestsAsV1Fail(t *testing.T) {
 
 	app := &workloadsv2.AppConfig{}
 	w.Expect(cluster.Client.Get(t.Context(), key, app)).To(Succeed())
-	w.Expect(cluster.Client.List(t.Context(), &workloadsv2.AppConfigList{}, client.InNamespace(team))).To(Succeed())
+	w.Expect(cluster.Client.List(t.Context(), &workloadsv2.AppConfigList{}, client.InNamespace(w.team))).To(Succeed())
 	change := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"configuration":{"settings":{"LOG_LEVEL":"warn"}}}}`))
 	w.Expect(cluster.Client.Patch(t.Context(), app, change)).To(Succeed())
 	w.Expect(app.Spec.Configuration.Settings).To(Equal(workloadsv2.Settings{"LOG_LEVEL": "warn"}))
@@ -91,7 +89,7 @@ func TestWithoutTheOperatorOnlyRequestsAsV1Fail(t *testing.T) {
 	fails := MatchError(ContainSubstring("conversion webhook for mycrd.com/v2, Kind=AppConfig failed"))
 	w.Expect(cluster.Client.Get(t.Context(), key, old)).To(fails)
 	another := old.DeepCopy()
-	another.ObjectMeta = metav1.ObjectMeta{Namespace: team, Name: "another"}
+	another.ObjectMeta = metav1.ObjectMeta{Namespace: w.team, Name: "another"}
 	w.Expect(cluster.Client.Create(t.Context(), another)).To(MatchError(ContainSubstring("conversion webhook for mycrd.com/v1, Kind=AppConfig failed")))
 	applied := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "mycrd.com/v2", "kind": "AppConfig", "metadata": map[string]any{"namespace": key.Namespace, "name": key.Name},

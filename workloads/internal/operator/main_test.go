@@ -11,6 +11,8 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/spf13/pflag"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -50,6 +52,8 @@ func runOperator(ctx context.Context) error {
 type world struct {
 	*WithT
 	t *testing.T
+	// team is a namespace of its own: nothing removes here what an earlier test's objects own.
+	team string
 }
 
 func newWorld(t *testing.T) *world {
@@ -60,6 +64,9 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() {
 		w.Expect(client.IgnoreNotFound(cluster.Client.Delete(context.WithoutCancel(t.Context()), lease()))).To(Succeed())
 	})
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "team-"}}
+	w.Expect(cluster.Client.Create(t.Context(), namespace)).To(Succeed())
+	w.team = namespace.Name
 	return w
 }
 

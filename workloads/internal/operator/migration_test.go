@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -41,10 +40,8 @@ func (w *world) store(version string) {
 func TestWhatIsStoredAsV1IsRewritten(t *testing.T) {
 	w := newWorld(t)
 	w.store("v1")
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "stored-as-v1"}}
-	w.create(namespace)
 	app := &workloadsv1.AppConfig{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "shop"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.team, Name: "shop"},
 		Spec:       workloadsv1.AppConfigSpec{AppName: "shop", Config: workloadsv2.Settings{"LOG_LEVEL": "debug"}},
 	}
 	w.Eventually(func() error { return cluster.Client.Create(t.Context(), app) }).Should(Succeed())

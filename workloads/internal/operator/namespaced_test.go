@@ -59,12 +59,12 @@ func (w *world) may(ctx context.Context, in string, can authorizationv1.Resource
 
 func TestWithRolesInItsNamespacesTheOperatorWorksThereAndMayNothingElsewhere(t *testing.T) {
 	w := newWorld(t)
-	w.boundIn(team)
-	p := w.start("NAMESPACES="+team, "LEADER_ELECT=true", "POD_NAME=workloads-1", "WORKLOADS_IMAGE=registry.example.com/workloads:v1")
+	w.boundIn(w.team)
+	p := w.start("NAMESPACES="+w.team, "LEADER_ELECT=true", "POD_NAME=workloads-1", "WORKLOADS_IMAGE=registry.example.com/workloads:v1")
 	w.Eventually(p.Ready).Should(Succeed())
 
 	// One of every kind, with all that it makes first.
-	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: team, Name: name} }
+	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: w.team, Name: name} }
 	w.create(&workloadsv1.WebApp{ObjectMeta: meta("bound"), Spec: workloadsv1.WebAppSpec{
 		AppName: "bound", Image: "registry.example.com/bound:1", DBImage: "mysql:8.0",
 	}})
@@ -77,13 +77,13 @@ func TestWithRolesInItsNamespacesTheOperatorWorksThereAndMayNothingElsewhere(t *
 		&appsv1.Deployment{}: "bound", &appsv1.StatefulSet{}: "bound-etcd", &workloadsv1.Database{}: "bound-db", &corev1.Secret{}: "bound-etcd-tls-client",
 	} {
 		w.Eventually(func() error {
-			return cluster.Client.Get(t.Context(), client.ObjectKey{Namespace: team, Name: name}, made)
+			return cluster.Client.Get(t.Context(), client.ObjectKey{Namespace: w.team, Name: name}, made)
 		}).Should(Succeed(), "%T %s", made, name)
 	}
 	w.Eventually(func() []corev1.Pod {
 		var pods corev1.PodList
 		labels := client.MatchingLabels{workloadsv1.LabelDatabase: "bound-db"}
-		w.Expect(cluster.Client.List(t.Context(), &pods, client.InNamespace(team), labels)).To(Succeed())
+		w.Expect(cluster.Client.List(t.Context(), &pods, client.InNamespace(w.team), labels)).To(Succeed())
 		return pods.Items
 	}).ShouldNot(BeEmpty())
 	w.Eventually(func() string {
@@ -92,7 +92,7 @@ func TestWithRolesInItsNamespacesTheOperatorWorksThereAndMayNothingElsewhere(t *
 	}).ShouldNot(BeEmpty())
 	w.Expect(p.Log.String()).NotTo(ContainSubstring("forbidden"), "nothing is denied")
 
-	for in, may := range map[string]bool{team: true, metav1.NamespaceSystem: false, metav1.NamespaceAll: false} {
+	for in, may := range map[string]bool{w.team: true, metav1.NamespaceSystem: false, metav1.NamespaceAll: false} {
 		for _, can := range []authorizationv1.ResourceAttributes{
 			{Resource: "pods", Verb: "create"}, {Resource: "pods", Verb: "list"}, {Resource: "secrets", Verb: "get"}, {Resource: "configmaps", Verb: "list"},
 			{Group: "apps", Resource: "deployments", Verb: "patch"}, {Group: "mycrd.com", Resource: "databases", Verb: "create"},

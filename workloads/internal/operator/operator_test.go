@@ -57,11 +57,11 @@ func TestMetricsAreServedToThoseWhoMayReadThem(t *testing.T) {
 	w.Eventually(status(token)).Should(Equal(http.StatusForbidden), "without the right")
 
 	// testenv has installed the role that config/rbac has for this.
-	w.Expect(cluster.Client.Create(t.Context(), &rbacv1.ClusterRoleBinding{
+	w.create(&rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "prometheus"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "critical-service-workloads-metrics-reader"},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: operator.Namespace, Name: "prometheus"}},
-	})).To(Succeed())
+	})
 	w.Eventually(status(token)).Should(Equal(http.StatusOK), "with the right")
 	w.Eventually(func() string { _, body := process.Scrape(url, token); return body }).Should(And(
 		ContainSubstring("critical_service_workloads_build_info{"), ContainSubstring("critical_service_workloads_leader 1\n"),
