@@ -25,12 +25,20 @@ func TestMain(m *testing.M) {
 	}, controllers.Scheme, &cluster, func(ctx context.Context) error { return apply(ctx, "workloads/config/ingress/role.yaml") })
 }
 
-// apply makes what a file has.
+// apply makes what a file has, and remove takes it away.
 func apply(ctx context.Context, file string) error {
+	return each(file, func(object client.Object) error { return cluster.Client.Create(ctx, object) })
+}
+
+func remove(ctx context.Context, file string) error {
+	return each(file, func(object client.Object) error { return cluster.Client.Delete(ctx, object) })
+}
+
+func each(file string, do func(client.Object) error) error {
 	objects, err := testenv.ReadYAML(testenv.Path(file))
 	for _, object := range objects {
 		if err == nil {
-			err = cluster.Client.Create(ctx, object)
+			err = do(object)
 		}
 	}
 	return err

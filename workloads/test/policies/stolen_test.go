@@ -255,7 +255,9 @@ func TestWhatIsDoneForUsersOfTheViewsIsAllowedWithTheirRole(t *testing.T) {
 		"to change an ETCDInstance": {s.merge(s.etcd, `{"spec":{"replicas":5}}`), "only its own finalizer"},
 	}
 	refused(t, attempts)
-	s.Expect(apply(t.Context(), "workloads/config/articles/role.yaml")).To(Succeed())
+	const articles = "workloads/config/articles/role.yaml"
+	s.Expect(apply(t.Context(), articles)).To(Succeed())
+	t.Cleanup(func() { s.Expect(remove(context.WithoutCancel(t.Context()), articles)).To(Succeed()) })
 	for name, attempt := range attempts {
 		s.Eventually(func() error { return attempt.do(t.Context()) }).Should(Succeed(), name)
 	}
