@@ -41,15 +41,14 @@ func Named[T any, P Object[T]](ctx context.Context, labelled, live client.Reader
 	return Existing[T, P](ctx, live, key)
 }
 
-// Unchanged fails with a conflict where an object of a resource is another one, has another spec, or is being deleted, unlike
-// the one that was read: a cache may be behind.
+// Unchanged fails with a conflict where an object of a resource is another one, has another spec, or is being deleted while the
+// one that was read was not, which the API server counts as a generation: a cache may be behind.
 func Unchanged[T any, P Object[T]](ctx context.Context, live client.Reader, resource schema.GroupResource, before P) error {
 	now := P(new(T))
 	if err := live.Get(ctx, client.ObjectKeyFromObject(before), now); err != nil {
 		return err
 	}
-	if now.GetUID() != before.GetUID() || now.GetGeneration() != before.GetGeneration() ||
-		(now.GetDeletionTimestamp() == nil) != (before.GetDeletionTimestamp() == nil) {
+	if now.GetUID() != before.GetUID() || now.GetGeneration() != before.GetGeneration() {
 		return apierrors.NewConflict(resource, now.GetName(), errors.New("it has changed since it was read"))
 	}
 	return nil

@@ -41,6 +41,7 @@ func TestExisting(t *testing.T) {
 func TestUnchanged(t *testing.T) {
 	deleted := func(pod *corev1.Pod) {
 		pod.DeletionTimestamp, pod.Finalizers = new(metav1.Now()), []string{"example.com/wait"}
+		pod.Generation++
 	}
 	before := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "1", Generation: 1}}
 	for sentence, c := range map[string]struct {

@@ -58,7 +58,8 @@ func (o *outcome) refused(what string, err error) error {
 	return nil
 }
 
-// apply carries a Plan out, for the spec that is stored: a cache that is behind would scale or roll out by an earlier one.
+// apply carries a Plan out, for the spec that is stored: a cache that is behind would scale, roll out or change members by
+// an earlier one.
 // What protects and exposes the ETCDInstance does not wait for the rest.
 func (r *Reconciler) apply(ctx context.Context, snap *sight, plan *decide.Plan) (outcome, error) {
 	var done outcome
