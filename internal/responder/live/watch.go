@@ -27,7 +27,7 @@ func (t *Table) Run(ctx context.Context) {
 	if err == nil {
 		defer watcher.Close()
 		events, errs = watcher.Events, watcher.Errors
-		if t.watch(watcher) {
+		for t.watch(watcher) {
 			t.Load() // What changed before there was a watch.
 		}
 	} else {
@@ -53,7 +53,7 @@ func (t *Table) Run(ctx context.Context) {
 		case <-ticker.C:
 		}
 		t.Load()
-		if watcher != nil && t.watch(watcher) {
+		for watcher != nil && t.watch(watcher) {
 			t.Load()
 		}
 	}
