@@ -68,6 +68,8 @@ MODULES ?= .
 # The race detector of the unit tests needs a C compiler; without one they run without it.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 export CGO_ENABLED = 0
+# How long tests wait that name no time: Gomega's own second is short on a busy machine.
+export GOMEGA_DEFAULT_EVENTUALLY_TIMEOUT = 1m
 
 LDFLAGS := -s -w \
   -X github.com/critical-service/operator/internal/version.Version=$(BUILD_VERSION) \
@@ -82,10 +84,9 @@ endef
 compile = $(foreach program,$3,$1$(GO_BUILD) -o $2/$(subst =, ,$(program))$(newline))
 
 # unit_tests NAME runs the tests of the module, with those against a real API server, for the report NAME. Vet is a
-# part of `make lint`; without the tables for debuggers linking takes two thirds of its time. Gomega waits for a second by
-# default, which a busy machine exceeds.
+# part of `make lint`; without the tables for debuggers linking takes two thirds of its time.
 unit_tests = echo "building etcd and kube-apiserver (once; the first time takes minutes)"; assets=$$($(ROOT)bin/devcluster assets) && \
-  CGO_ENABLED=$(if $(RACE),1,0) KUBEBUILDER_ASSETS="$$assets" GOMEGA_DEFAULT_EVENTUALLY_TIMEOUT=1m FORMAT=pkgname-and-test-fails \
+  CGO_ENABLED=$(if $(RACE),1,0) KUBEBUILDER_ASSETS="$$assets" FORMAT=pkgname-and-test-fails \
   $(ROOT)hack/gotest.sh $1 ./... $(RACE) -vet=off -ldflags=-w -timeout 25m $(TEST_ARGS)
 
 ##@ General
