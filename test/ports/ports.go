@@ -3,8 +3,8 @@ package ports
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net"
+	"os"
 	"strconv"
 	"sync"
 	"testing"
@@ -22,13 +22,13 @@ const (
 // Free is an address of this machine on which nothing listens, for this test alone.
 func Free(t testing.TB) string {
 	t.Helper()
-	return address(Port(t))
+	return address(Range(t, 1).First)
 }
 
 // Port is that of Free.
-func Port(t testing.TB) int32 {
+func Port(t testing.TB) int {
 	t.Helper()
-	return Range(t, 1).First
+	return int(Range(t, 1).First)
 }
 
 // Range is such a number of ports in a row, for this test alone.
@@ -42,26 +42,29 @@ func Range(t testing.TB, count int32) listener.Range {
 	return ports
 }
 
-// Address is Free outside of a test: for this process alone, until it ends.
-func Address() (string, error) {
+// FreeUntilExit is Free outside of a test: for this process, until it ends.
+func FreeUntilExit() (string, error) {
 	ports, held, err := find(1)
 	if err != nil {
 		return "", err
 	}
-	kept.Store(ports.First, held)
+	kept.Lock()
+	defer kept.Unlock()
+	kept.reservations = append(kept.reservations, held)
 	return address(ports.First), nil
 }
 
+// find goes through all ports, and begins where another process hardly does.
 func find(count int32) (listener.Range, reservation, error) {
-	const tries = 1000
-	for range tries {
-		first := lowest + rand.Int32N(highest-lowest-count) //nolint:gosec // Chance is enough.
+	start := int32(os.Getpid() % 50 * 200)
+	for tried := int32(0); tried < highest-lowest; tried += count {
+		first := lowest + (start+tried)%(highest-lowest-count)
 		ports := listener.Range{First: first, Last: first + count - 1}
 		if held, ok := reserve(ports); ok {
 			return ports, held, nil
 		}
 	}
-	return listener.Range{}, nil, fmt.Errorf("found no %d free ports in a row in %d tries", count, tries)
+	return listener.Range{}, nil, fmt.Errorf("found no %d free ports in a row", count)
 }
 
 // reservation keeps ports from the tests that run at the same time, in this process or another: a socket of UDP, which
@@ -69,7 +72,10 @@ func find(count int32) (listener.Range, reservation, error) {
 type reservation []net.PacketConn
 
 // kept are the reservations that hold until the process ends.
-var kept sync.Map
+var kept struct {
+	sync.Mutex
+	reservations []reservation
+}
 
 // reserve takes all of some ports, or none.
 func reserve(ports listener.Range) (held reservation, ok bool) {

@@ -18,7 +18,7 @@ func TestAPortIsGivenToOneTest(t *testing.T) {
 		given[address] = true
 	}
 	for range 200 {
-		address, err := ports.Address()
+		address, err := ports.FreeUntilExit()
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(given).NotTo(HaveKey(address))
 		given[address] = true

@@ -82,11 +82,11 @@ func Start(t *testing.T, kubeconfig, namespace string, variables ...string) *Pro
 
 // Launch starts a program that is an operator, outside of a test.
 func Launch(program, kubeconfig, namespace string, variables ...string) (*Process, error) {
-	health, err := ports.Address()
+	health, err := ports.FreeUntilExit()
 	if err != nil {
 		return nil, err
 	}
-	webhook, err := ports.Address()
+	webhook, err := ports.FreeUntilExit()
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ import (
 // placeOfConversion says where the conversion is served, before the API server is configured. A port that envtest chooses is
 // bound seconds later.
 func placeOfConversion() (envtest.WebhookInstallOptions, error) {
-	address, err := ports.Address()
+	address, err := ports.FreeUntilExit()
 	if err != nil {
 		return envtest.WebhookInstallOptions{}, err
 	}

@@ -57,7 +57,7 @@ func TestPages(t *testing.T) {
 
 func TestAStoppingServerIsNotReadyAndDrains(t *testing.T) {
 	g := NewWithT(t)
-	port := int(ports.Port(t))
+	port := ports.Port(t)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	server := &web{ports: []int{port}, name: "shop", status: 200, drain: 5 * time.Second}
@@ -107,7 +107,7 @@ func TestAServerUnderControlBecomesUnreadyAndGoesOnAnswering(t *testing.T) {
 
 func TestOneServerListensOnSeveralPorts(t *testing.T) {
 	g := NewWithT(t)
-	ports := []int{int(ports.Port(t)), int(ports.Port(t))}
+	ports := []int{ports.Port(t), ports.Port(t)}
 	server := &web{ports: ports, name: "shop", status: 200}
 	go func() { _ = server.run(t.Context(), false) }()
 	for _, port := range ports {
@@ -123,7 +123,7 @@ func TestOneServerListensOnSeveralPorts(t *testing.T) {
 
 func TestACrashIsAnError(t *testing.T) {
 	g := NewWithT(t)
-	server := &web{ports: []int{int(ports.Port(t))}}
+	server := &web{ports: []int{ports.Port(t)}}
 	g.Expect(server.run(t.Context(), true)).To(MatchError(errCrash))
 }
 

@@ -96,7 +96,7 @@ func TestAFallbackThatEndedIsReplacedAndNotInALoop(t *testing.T) {
 	w.PodStatus(first, func(s *corev1.PodStatus) { s.Phase, s.Reason = corev1.PodFailed, "Evicted" })
 	w.PublishEndpoints(service)
 	w.Eventually(func() criticalv2.ServiceStatus { return w.detailOf(policy, service) }).Should(And(
-		HaveField("Reason", criticalv2.ReasonFallbackFailing), HaveField("Message", ContainSubstring("Evicted"))))
+		HaveField("State", criticalv2.StateExposed), HaveField("Reason", criticalv2.ReasonFallbackFailing), HaveField("Message", ContainSubstring("Evicted"))))
 
 	w.Eventually(func() bool { pods := w.fallbacks(service); return len(pods) == 1 && pods[0].UID != first.UID }).Should(BeTrue())
 	age := w.fallback(service).CreationTimestamp.Sub(first.CreationTimestamp.Time)

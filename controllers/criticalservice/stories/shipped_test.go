@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -82,11 +82,7 @@ func startReplicaWith(t *testing.T, name string, config []byte) *replica {
 		t.Fatal(err)
 	}
 	r := &replica{Cmd: exec.CommandContext(t.Context(), itself), health: ports.Free(t), metrics: ports.Free(t), output: &lockedBuffer{}}
-	_, webhookPort, err := net.SplitHostPort(ports.Free(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Env = append(os.Environ(), "WEBHOOK_PORT="+webhookPort, "WEBHOOK_CERT_DIR="+cluster.CertDir(), runAsOperator+"=1", "KUBECONFIG="+kubeconfig, "POD_NAMESPACE="+testenv.OperatorNamespace,
+	r.Env = append(os.Environ(), "WEBHOOK_PORT="+strconv.Itoa(ports.Port(t)), "WEBHOOK_CERT_DIR="+cluster.CertDir(), runAsOperator+"=1", "KUBECONFIG="+kubeconfig, "POD_NAMESPACE="+testenv.OperatorNamespace,
 		"LOG_LEVEL=debug", "LOG_FORMAT=json", "HEALTH_PROBE_BIND_ADDRESS="+r.health, "METRICS_BIND_ADDRESS="+r.metrics, "METRICS_SECURE=false")
 	r.Stdout, r.Stderr = r.output, r.output
 	if err := r.Start(); err != nil {

@@ -247,10 +247,12 @@ func TestADelayEndsByItself(t *testing.T) {
 	w.Eventually(w.published(service)).Should(HaveSuffix("promoted"))
 	w.Eventually(w.EventsOf(service, "FallbackPromoted")).Should(HaveLen(1))
 	w.Expect(w.Events(service, "FallbackPromoted")[0].EventTime.Time).To(BeTemporally(">=", since.Add(time.Second)))
+	recovered := time.Now()
 	w.recover(service)
 	w.Eventually(w.published(service)).Should(HaveSuffix("standby"))
 	w.settle()
 	w.Eventually(w.EventsOf(service, "FallbackDemoted")).Should(HaveLen(1))
+	w.Expect(w.Events(service, "FallbackDemoted")[0].EventTime.Time).To(BeTemporally(">=", recovered.Add(time.Second)))
 }
 
 // An outage that is over before the delay is leaves nothing behind.

@@ -25,6 +25,7 @@ import (
 	. "github.com/onsi/gomega"
 	"go.etcd.io/bbolt"
 
+	"github.com/critical-service/operator/test/ports"
 	"github.com/critical-service/operator/workloads/internal/transfer"
 	"github.com/critical-service/operator/workloads/internal/transfer/result"
 )
@@ -135,10 +136,7 @@ func TestTheNewestSnapshotsAreKept(t *testing.T) {
 
 func TestAClusterThatDoesNotAnswerIsAnError(t *testing.T) {
 	g := NewWithT(t)
-	at, err := net.Listen("tcp", "127.0.0.1:0")
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(at.Close()).To(Succeed())
-	_, err = transfer.Fetch(t.Context(), transfer.Source{Endpoint: "http://" + at.Addr().String()}, transfer.Target{Folder: t.TempDir(), Name: "etcd", Keep: 3}, 0)
+	_, err := transfer.Fetch(t.Context(), transfer.Source{Endpoint: "http://" + ports.Free(t)}, transfer.Target{Folder: t.TempDir(), Name: "etcd", Keep: 3}, 0)
 	g.Expect(err).To(MatchError(ContainSubstring("for its revision")))
 }
 

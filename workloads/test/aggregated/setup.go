@@ -69,7 +69,7 @@ func Prepare(ctx context.Context, cluster *testenv.Cluster, mebibytes int) (*Set
 	if err != nil {
 		return nil, err
 	}
-	address, err := ports.Address()
+	address, err := ports.FreeUntilExit()
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +95,11 @@ func (s *Setup) Environment() (string, error) {
 
 // startMember starts an etcd that ends with this process, and fills it.
 func (s *Setup) startMember(ctx context.Context, mebibytes int) error {
-	at, err := ports.Address()
+	at, err := ports.FreeUntilExit()
 	if err != nil {
 		return err
 	}
-	peer, err := ports.Address()
+	peer, err := ports.FreeUntilExit()
 	if err != nil {
 		return err
 	}

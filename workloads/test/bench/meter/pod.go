@@ -42,7 +42,7 @@ type usage struct{ application, meter time.Duration }
 
 // startPod starts both programs, and waits until they serve.
 func startPod(ctx context.Context, application, meter string) (p *pod, err error) {
-	address, err := ports.Address()
+	address, err := ports.FreeUntilExit()
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func (b *bench) measure(ctx context.Context) (looks []look, err error) {
 // runOnce starts the operator, and looks at it until it has settled. The first one makes
 // everything.
 func (b *bench) runOnce(ctx context.Context, since string, isFirst bool) (found look, err error) {
-	if b.metrics, err = ports.Address(); err != nil {
+	if b.metrics, err = ports.FreeUntilExit(); err != nil {
 		return found, err
 	}
 	variables, err := shipped()
