@@ -8,16 +8,14 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/quota"
 )
-
-// soonRetried bounds the wait for a Pod that an outage needs and that was refused, from when its cause goes. The API server is
-// asked again every five seconds then; without an outage it may be 30.
-const soonRetried = 25 * time.Second
 
 func TestAQuotaThatDeniesTheFallback(t *testing.T) {
 	t.Parallel()
@@ -70,7 +68,9 @@ func TestAQuotaThatTheApplicationFillsIsFreeWhenItsPodsAreGone(t *testing.T) {
 
 	// What was refused while the Service was well must not hold up the fallback when it is needed.
 	w.remove(pod)
-	w.Eventually(shop.fallbacks, soonRetried).Should(HaveLen(1))
+	w.Eventually(func() bool { return apierrors.IsNotFound(w.Get(w.ctx, client.ObjectKeyFromObject(pod), pod)) }).Should(BeTrue())
+	const soon = 15 * time.Second // In an outage the API server is asked again every five seconds at least.
+	w.Eventually(shop.fallbacks, soon).Should(HaveLen(1))
 	shop.covered()
 }
 
@@ -81,7 +81,7 @@ func TestNamespaceServiceAndCriticalServiceAppliedInOneGo(t *testing.T) {
 	w.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}})
 	w.reportFailure()
 	shop := w.service("shop").critical()
-	w.Eventually(shop.fallbacks, soonRetried).Should(HaveLen(1))
+	w.Eventually(shop.fallbacks).Should(HaveLen(1))
 	shop.covered()
 }
 

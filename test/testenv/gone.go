@@ -20,7 +20,7 @@ const (
 
 // Gone reads an object, and says whether it is not there.
 //
-// A CustomResourceDefinition that is being deleted and stays is changed every ten seconds. The finalizer of the API server
+// A CustomResourceDefinition that is being deleted and stays is changed here every ten seconds, so that its deletion is tried again. The finalizer of the API server
 // gives up after a conflict with what it wrote itself ("storage is (re)initializing"), and retries only when something other
 // than the condition Terminating changes, or after five minutes (k8s.io/apiextensions-apiserver, pkg/controller/finalizer).
 func Gone(ctx context.Context, cluster client.Client, object client.Object) bool {

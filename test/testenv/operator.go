@@ -3,9 +3,7 @@ package testenv
 import (
 	"context"
 	"fmt"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -115,11 +113,15 @@ func (o *Operator) Idle(about string) time.Duration {
 
 // IsDue reports whether a controller has put off its last work on any of the objects that are about something.
 func (o *Operator) IsDue(controller, about string) bool {
-	isDue := map[string]bool{}
+	due := map[string]bool{}
 	for _, entry := range o.log.holding(`"msg"="Reconcile`, fmt.Sprintf(`"controller"=%q`, controller), about) {
-		isDue[nameIn.FindString(entry.text)] = strings.Contains(entry.text, "requeueing")
+		if name := nameIn.FindString(entry.text); strings.Contains(entry.text, "requeueing") {
+			due[name] = true
+		} else {
+			delete(due, name)
+		}
 	}
-	return slices.Contains(slices.Collect(maps.Values(isDue)), true)
+	return len(due) > 0
 }
 
 // nameIn finds the name of an object in a line of a log.

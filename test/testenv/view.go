@@ -239,7 +239,6 @@ func (v *View) send(events <-chan event, to *io.PipeWriter, path string, isIniti
 				return
 			}
 		case <-end:
-			end = nil
 			if v.cut(to, path) {
 				return
 			}

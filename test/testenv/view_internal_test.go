@@ -52,7 +52,7 @@ func TestAWatchEndsByAnErrorAndThenWithout(t *testing.T) {
 func TestAWatchDoesNotEndInTheMidstOfWhatThereIs(t *testing.T) {
 	const bookmark = `{"type":"BOOKMARK","object":{"metadata":{"annotations":{"k8s.io/initial-events-end":"true"}}}}` + "\n"
 	begins := strings.Repeat(modified, 100) + bookmark
-	_, answered := asked(NewWithT(t), (&View{lives: 2}).again(), "/api/v1/pods?watch=true&sendInitialEvents=true", begins)
+	_, answered := asked(NewWithT(t), (&View{lives: 2 * time.Nanosecond}).again(), "/api/v1/pods?watch=true&sendInitialEvents=true", begins)
 	NewWithT(t).Expect(answered).To(Equal(begins))
 }
 

@@ -110,6 +110,15 @@ func (w *World) Exists(object client.Object) bool {
 	return true
 }
 
+// WritesNothing wants an operator to write nothing when something wakes it, which returns what it wrote: at the second time at
+// the latest, because an event of what was written before may come late.
+func (w *World) WritesNothing(when func() []Request) {
+	w.T.Helper()
+	if len(when()) > 0 {
+		w.Expect(when()).To(gomega.BeEmpty(), "what is as it is to be is not written")
+	}
+}
+
 // Forbid makes the API server deny new objects of a resource in the world's namespace, and returns the quota that does.
 // It writes the quota's status, by which the API server counts, as no quota controller runs.
 func (w *World) Forbid(resource corev1.ResourceName) *corev1.ResourceQuota {

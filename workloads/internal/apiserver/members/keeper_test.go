@@ -23,8 +23,7 @@ import (
 
 var named = types.NamespacedName{Namespace: "shop", Name: "e"}
 
-// answered is how long those wait that end with an answer, far more than it takes. Those without one wait a little longer than it
-// takes until they look for it once.
+// answered bounds a request that gets an answer. unanswered, for one that gets none, is just longer than one look takes to come.
 const answered, unanswered = time.Minute, 1200 * time.Millisecond
 
 // running is an instance that can be backed up.
