@@ -8,13 +8,12 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/quota"
+	"github.com/critical-service/operator/test/testenv"
 )
 
 func TestAQuotaThatDeniesTheFallback(t *testing.T) {
@@ -68,7 +67,7 @@ func TestAQuotaThatTheApplicationFillsIsFreeWhenItsPodsAreGone(t *testing.T) {
 
 	// What was refused while the Service was well must not hold up the fallback when it is needed.
 	w.remove(pod)
-	w.Eventually(func() bool { return apierrors.IsNotFound(w.Get(w.ctx, client.ObjectKeyFromObject(pod), pod)) }).Should(BeTrue())
+	w.Eventually(func() bool { return testenv.Gone(w.ctx, w.Client, pod) }).Should(BeTrue())
 	const soon = 15 * time.Second // In an outage the API server is asked again every five seconds at least.
 	w.Eventually(shop.fallbacks, soon).Should(HaveLen(1))
 	shop.covered()

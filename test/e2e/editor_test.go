@@ -11,37 +11,32 @@ import (
 	"github.com/critical-service/operator/test/cluster"
 )
 
-// user is the name of a user with a role of Kubernetes in the namespace of the scenario, and no other right.
-func (w *world) user(name, role string) string {
+// user is the name, and a client, of a user with a role of Kubernetes in the namespace of the scenario, and no other right.
+// The API server knows what the user may do.
+func (w *world) user(name, role string) (user string, connection client.Client) {
 	w.t.Helper()
-	user := w.namespace + "-" + name
+	user = w.namespace + "-" + name
 	w.create(cluster.Binding(w.namespace, user, role))
-	return user
-}
-
-// clientOf is a client of such a user.
-func (w *world) clientOf(name, role string) client.Client {
-	w.t.Helper()
-	connection, err := w.As(w.user(name, role))
+	connection, err := w.As(user)
 	w.Expect(err).NotTo(HaveOccurred())
 	// The roles of the kinds are aggregated to those of Kubernetes by a controller.
 	for _, list := range []client.ObjectList{&criticalv2.ServiceFallbackList{}, &criticalv2.MaintenanceList{}} {
 		w.Eventually(func() error { return connection.List(w.ctx, list, client.InNamespace(w.namespace)) }).Should(Succeed())
 	}
-	return connection
+	return user, connection
 }
 
 // asUser is the scenario in the hands of such a user: what is made, changed, read and removed by it is so by that user.
 func (w *world) asUser(name, role string) *world {
 	w.t.Helper()
 	connection, own := *w.Cluster, *w
-	connection.Client = w.clientOf(name, role)
+	_, connection.Client = w.user(name, role)
 	own.Cluster = &connection
 	return &own
 }
 
 // team is a client of an editor, and asTeam the scenario in the hands of that editor. It has one team.
-func (w *world) team() client.Client { return w.clientOf("team", "edit") }
+func (w *world) team() client.Client { _, connection := w.user("team", "edit"); return connection }
 func (w *world) asTeam() *world      { return w.asUser("team", "edit") }
 
 // withTeam declares the Service critical as its team does, by a ServiceFallback with a page.

@@ -12,11 +12,11 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/test/testenv"
 )
 
 const moving = "We move house."
@@ -69,9 +69,7 @@ func (s *service) nothingIsLeft() {
 	meta := s.maintenance().ObjectMeta
 	meta.Name += "-maintenance"
 	for _, object := range []client.Object{s.maintenance(), &rbacv1.Role{ObjectMeta: meta}, &rbacv1.RoleBinding{ObjectMeta: meta}} {
-		s.Eventually(func() bool {
-			return apierrors.IsNotFound(s.Get(s.ctx, client.ObjectKeyFromObject(object), object))
-		}).Should(BeTrue(), "%T is left", object)
+		s.Eventually(func() bool { return testenv.Gone(s.ctx, s.Client, object) }).Should(BeTrue(), "%T is left", object)
 	}
 	s.Expect(printed[maintenances](s.world, s, "maintenance", "list").Maintenances).To(BeEmpty())
 }
@@ -167,8 +165,7 @@ func TestAUserWhoMayNotPermitIsRefused(t *testing.T) {
 	w := newWorld(t)
 	app := w.deployment("shop")
 	shop := w.service("shop").withPage().ready()
-	w.clientOf("jane", "edit") // From now on the API server knows what she may do.
-	jane := w.namespace + "-jane"
+	jane, _ := w.user("jane", "edit")
 	on := func(arguments ...string) (int, string) {
 		code, _, stderr := w.runPlugin(append([]string{"--as=" + jane, "maintenance", "on", "svc/shop", "--message", moving}, arguments...)...)
 		return code, stderr
