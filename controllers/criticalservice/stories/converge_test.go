@@ -30,6 +30,7 @@ func TestTheEndIsTheSameHoweverItIsSeen(t *testing.T) {
 		"an outage": (*world).live,
 		"standby":   func(w *world, fate *testenv.Fate) string { return w.withResponder().standBy(fate) },
 		"leaving":   func(w *world, fate *testenv.Fate) string { return w.withResponder().leave(fate) },
+		"a team":    func(w *world, fate *testenv.Fate) string { return w.withResponder().serveTeam(fate) },
 	} {
 		t.Run(story, func(t *testing.T) {
 			testenv.HoweverItIsSeen(t, func(t *testing.T, fate *testenv.Fate) string { return live(fated(t, fate), fate) })
@@ -137,7 +138,7 @@ func (w *world) watchThatThereIsOnlyOne() func() {
 
 // describe says all about the end that is not chance: times, versions and the
 // name of the world.
-func (w *world) describe(policies ...*criticalv2.CriticalService) string {
+func (w *world) describe(policies ...criticalv2.Policy) string {
 	w.T.Helper()
 	var end struct {
 		Pods     []map[string]any

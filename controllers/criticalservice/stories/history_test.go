@@ -166,6 +166,8 @@ func (h *history) foreignWrites(namespace string, requests []testenv.Request) []
 		case "criticalservices":
 			// A policy is named after its world.
 			mayWrite = strings.HasSuffix(r.Path, namespace+"/status")
+		case "servicefallbacks", "maintenances":
+			mayWrite = isInside && strings.HasSuffix(r.Path, "/status")
 		case "pods", "endpointslices":
 			name := path.Base(strings.TrimSuffix(r.Path, "/status"))
 			mayWrite = isInside && (r.Method == http.MethodPost || slices.Contains(ours, kind+"/"+name))
@@ -211,6 +213,7 @@ func TestTheRecordFindsWhatIsForeign(t *testing.T) {
 		{Method: http.MethodPost, Path: core + "shop/pods"},
 		{Method: http.MethodGet, Path: core + "bank/pods/real"},
 		{Method: http.MethodPatch, Path: "/apis/mycrd.com/v2/criticalservices/a-shop/status"},
+		{Method: http.MethodPatch, Path: "/apis/mycrd.com/v2/namespaces/shop/servicefallbacks/web/status"},
 	})).To(BeEmpty())
 	g.Expect(h.foreignWrites(namespace, []testenv.Request{
 		{Method: http.MethodDelete, Path: core + "shop/pods/real"},
@@ -218,5 +221,7 @@ func TestTheRecordFindsWhatIsForeign(t *testing.T) {
 		{Method: http.MethodPatch, Path: discovery + "shop/endpointslices/web-0"},
 		{Method: http.MethodPatch, Path: core + "shop/services/web"},
 		{Method: http.MethodPatch, Path: "/apis/mycrd.com/v2/criticalservices/a-shop"},
-	})).To(HaveLen(5))
+		{Method: http.MethodPatch, Path: "/apis/mycrd.com/v2/namespaces/shop/servicefallbacks/web"},
+		{Method: http.MethodPatch, Path: "/apis/mycrd.com/v2/namespaces/bank/maintenances/planned/status"},
+	})).To(HaveLen(7))
 }

@@ -88,7 +88,7 @@ func (w *world) standBy(fate *testenv.Fate) string {
 // isOfResponder reports whether a request is one of the responder's controller.
 func isOfResponder(r testenv.Request) bool {
 	switch resource, _, _ := strings.Cut(r.Resource(), "/"); resource {
-	case "endpointslices", "criticalservices":
+	case "endpointslices", "criticalservices", "servicefallbacks", "maintenances":
 		return false
 	case "pods":
 		return strings.Contains(r.Path, "/responder-")
