@@ -84,6 +84,15 @@ func (w *world) empty() {
 // start starts an operator that sees the world's namespaces only.
 func (w *world) start(options responder.Options, interfere ...func(testenv.Request) testenv.Verdict) {
 	w.T.Helper()
+	w.startWith(options, func(program *testenv.Program) {
+		for _, interfere := range interfere {
+			program.Interfere = interfere
+		}
+	})
+}
+
+func (w *world) startWith(options responder.Options, change func(*testenv.Program)) {
+	w.T.Helper()
 	options.Namespaces = []string{w.Namespace}
 	here := map[string]cache.Config{w.Namespace: {}}
 	for _, other := range w.others {
@@ -98,9 +107,7 @@ func (w *world) start(options responder.Options, interfere ...func(testenv.Reque
 		Cache: cache.Options{ByObject: caches},
 		Setup: func(ctx context.Context, mgr ctrl.Manager) error { return responder.Setup(ctx, mgr, options) },
 	}
-	for _, interfere := range interfere {
-		program.Interfere = interfere
-	}
+	change(&program)
 	w.operator, w.running = w.Cluster.Start(w.T, program), true
 }
 

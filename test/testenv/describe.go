@@ -13,10 +13,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// What differs from one run of a story to the next: fields, among them a hash over UIDs, and UIDs and times in any text.
+// What differs from one run of a story to the next: fields, among them hashes over UIDs and names, and UIDs and times in any text.
 var (
 	chance = []string{
-		"resourceVersion", "managedFields", "nodePort", "clusterIP", "clusterIPs", "podIP", "podIPs", "workloads.mycrd.com/applied-hash",
+		"resourceVersion", "managedFields", "nodePort", "clusterIP", "clusterIPs", "podIP", "podIPs", "mycrd.com/applied-hash", "workloads.mycrd.com/applied-hash",
 	}
 	uid       = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 	timestamp = regexp.MustCompile(`[0-9-]{10}T[0-9:.]+Z`)

@@ -1,0 +1,85 @@
+package responder_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/protection"
+	"github.com/critical-service/operator/test/testenv"
+)
+
+// The same story is lived again and again; each time another write of the operator goes wrong, or is its last. Every scene
+// must be reached and the end must be the same.
+func TestTheEndIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
+	testenv.EachWriteGoesWrongOnce(t, 15, lived)
+}
+
+// The same story is lived by operators that see the cluster as it was, in another order, or with gaps.
+func TestTheEndIsTheSameHoweverItIsSeen(t *testing.T) { testenv.HoweverItIsSeen(t, lived) }
+
+var lived = testenv.SideBySide(func(t *testing.T, fate *testenv.Fate) string { return newWorldAlone(t).live(fate) })
+
+// live lives one story, of a responder that comes, serves a team's page to two Services, is damaged, goes and comes again,
+// under an operator of its own, and describes the end.
+func (w *world) live(fate *testenv.Fate) string {
+	w.T.Helper()
+	scaling := standard
+	scaling.MaxReplicas = 6
+	w.startWith(scaling, fate.Befall)
+	fate.Succeed(w.T, func() { w.stop(); w.startWith(scaling, fate.Follow) })
+	beWhole := ConsistOf("Deployment", "ConfigMap", "PodDisruptionBudget", "HorizontalPodAutoscaler")
+
+	_, web := w.critical("web", criticalv2.PageFallback{ConfigMapName: "page"})
+	page := w.content("page", "<h1>Back soon</h1>")
+	w.Eventually(w.there).Should(beWhole)
+	w.Eventually(func() int { return len(w.deployment().Spec.Template.Spec.Volumes) }).Should(Equal(2), "the page is mounted")
+	pod := w.pod("responder-1")
+	w.containersReady(pod, "10.9.0.1")
+	w.Eventually(func() bool { return w.Exists(pod) && protection.IsPublished(pod) }).Should(BeTrue())
+	version := func() string { w.Exists(pod); return pod.Annotations[criticalv2.AnnotationContentVersion] }
+	w.Eventually(version).ShouldNot(BeEmpty())
+
+	_, api := w.critical("api", criticalv2.PageFallback{Replicas: new(int32(3))})
+	w.Eventually(w.numbers).Should(Equal([]string{"20000 web/http", "20001 api/http"}))
+	autoscaler := &autoscalingv2.HorizontalPodAutoscaler{}
+	w.Eventually(func() *int32 { w.Exists(w.named(autoscaler)); return autoscaler.Spec.MinReplicas }).Should(HaveValue(BeEquivalentTo(3)))
+	first := version()
+	testenv.Update(w.World, page, func(c *corev1.ConfigMap) { c.Data["index.html"] = "<h1>Tomorrow</h1>" })
+	w.Eventually(version).ShouldNot(Equal(first), "the new page is fetched at once")
+
+	w.Delete(w.named(&policyv1.PodDisruptionBudget{}))
+	testenv.Update(w.World, w.deployment(), func(d *appsv1.Deployment) { d.Spec.Template.Spec.AutomountServiceAccountToken = new(true) })
+	w.Eventually(func() bool { return *w.deployment().Spec.Template.Spec.AutomountServiceAccountToken }).Should(BeFalse())
+	w.Eventually(w.there).Should(beWhole, "what a user removed comes back")
+
+	w.Delete(web)
+	w.Eventually(w.numbers).Should(Equal([]string{"20001 api/http"}), "its number stays")
+	w.Delete(api)
+	w.Eventually(w.there).Should(BeEmpty())
+	w.asking("api", criticalv2.PageFallback{})
+	w.Eventually(w.there).Should(beWhole)
+	w.Eventually(w.numbers).Should(HaveLen(1))
+
+	w.atRest(fate)
+	return w.Describe(&appsv1.DeploymentList{}, &policyv1.PodDisruptionBudgetList{}, &autoscalingv2.HorizontalPodAutoscalerList{}) + w.numbers()[0]
+}
+
+// atRest ends the test unless the operator writes nothing when it is woken once more.
+func (w *world) atRest(fate *testenv.Fate) {
+	w.T.Helper()
+	fate.Calm()
+	// Its last write may be that of which it dies.
+	for range 2 {
+		fate.AwaitSuccessor()
+		w.settle()
+	}
+	before := len(w.writes())
+	w.look()
+	w.Expect(w.writes()[before:]).To(BeEmpty(), "nothing is left to do, so that nothing may be written")
+}
