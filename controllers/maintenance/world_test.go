@@ -40,6 +40,12 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
+	return newWorldAlone(t)
+}
+
+// newWorldAlone is one beside which no other test runs.
+func newWorldAlone(t *testing.T) *world {
+	t.Helper()
 	w := &world{World: cluster.NewWorld(t), workload: criticalv2.WorkloadReplicas{Deployment: "shop"}}
 	t.Cleanup(func() {
 		if w.operator != nil {
@@ -82,6 +88,15 @@ func (w *world) stateful() {
 // production's caches hold.
 func (w *world) start(interfere ...func(testenv.Request) testenv.Verdict) {
 	w.T.Helper()
+	w.startWith(func(program *testenv.Program) {
+		for _, interfere := range interfere {
+			program.Interfere = interfere
+		}
+	})
+}
+
+func (w *world) startWith(change func(*testenv.Program)) {
+	w.T.Helper()
 	here := map[string]cache.Config{w.Namespace: {}}
 	byObject := map[client.Object]cache.ByObject{
 		&corev1.Pod{}:                {Namespaces: here, Label: having(w, criticalv2.LabelFallbackFor)},
@@ -100,9 +115,7 @@ func (w *world) start(interfere ...func(testenv.Request) testenv.Verdict) {
 			return maintenance.Setup(mgr, maintenance.Options{})
 		},
 	}
-	for _, interfere := range interfere {
-		program.Interfere = interfere
-	}
+	change(&program)
 	w.operator = w.Cluster.Start(w.T, program)
 }
 
