@@ -149,16 +149,8 @@ func put[T any, P read.Object[T]](ctx context.Context, r *Reconciler, cached, wa
 	return nil
 }
 
-// remove deletes the responder. The caches may be behind, so the API server is read
-// first: it goes only if no slice asks for it now, and only what is ours.
+// remove deletes the responder, so far as it is ours.
 func (r *Reconciler) remove(ctx context.Context, namespace string, done *outcome) error {
-	asking, _, err := standbySlices(ctx, r.live, namespace, pageSlices)
-	if err != nil {
-		return err
-	}
-	if len(asking) > 0 {
-		return fault.WaitFor(cacheBehind, "keeping the responder: a live read found a standby slice that asks for it")
-	}
 	key := types.NamespacedName{Namespace: namespace, Name: criticalv2.ResponderName}
 	failures := []error{
 		r.removeOne(ctx, key, &appsv1.Deployment{}, criticalv2.ResponderServer, done),

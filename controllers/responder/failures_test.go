@@ -68,29 +68,38 @@ func TestADenialIsReported(t *testing.T) {
 	w.Eventually(w.there).Should(beComplete())
 }
 
-// A slice that the cache does not show yet keeps the responder.
+// A slice that the cache does not show yet keeps what it asks for.
 func TestNothingIsRemovedOnOldKnowledge(t *testing.T) {
-	w := newWorld(t)
-	var armed, arrived atomic.Bool
-	letGo := make(chan struct{})
-	w.start(standard, func(r testenv.Request) testenv.Verdict {
-		isLook := r.Method == http.MethodGet && r.Resource() == "endpointslices" && !r.Query.Has("watch")
-		if isLook && armed.Load() && arrived.CompareAndSwap(false, true) {
-			<-letGo
-		}
-		return testenv.Pass
-	})
-	_, slice := w.critical("web", criticalv2.PageFallback{})
-	w.Eventually(w.there).Should(beComplete())
-	w.settle()
-	before := w.deployment().UID
+	for what, others := range map[string][]string{"not the responder": nil, "not one of its listeners": {"api", "shop"}} {
+		t.Run(what, func(t *testing.T) {
+			w := newWorld(t)
+			var armed, arrived atomic.Bool
+			letGo := make(chan struct{})
+			w.start(standard, func(r testenv.Request) testenv.Verdict {
+				isLook := r.Method == http.MethodGet && r.Resource() == "endpointslices" && !r.Query.Has("watch")
+				if isLook && armed.Load() && arrived.CompareAndSwap(false, true) {
+					<-letGo
+				}
+				return testenv.Pass
+			})
+			for _, other := range others {
+				w.critical(other, criticalv2.PageFallback{})
+			}
+			_, slice := w.critical("web", criticalv2.PageFallback{})
+			w.Eventually(w.there).Should(beComplete())
+			w.Eventually(w.numbers).Should(HaveLen(len(others) + 1))
+			w.settle()
+			before, table := w.deployment().UID, w.numbers()
 
-	armed.Store(true)
-	w.Delete(slice)
-	w.Eventually(arrived.Load).Should(BeTrue(), "the API server must be asked before anything goes")
-	w.asking("web", criticalv2.PageFallback{})
-	close(letGo)
-	w.look()
-	w.Expect(w.there()).To(beComplete())
-	w.Expect(w.deployment().UID).To(Equal(before))
+			armed.Store(true)
+			w.Delete(slice)
+			w.Eventually(arrived.Load).Should(BeTrue(), "the API server must be asked before anything goes")
+			w.asking("web", criticalv2.PageFallback{})
+			close(letGo)
+			w.look()
+			w.Expect(w.there()).To(beComplete())
+			w.Expect(w.deployment().UID).To(Equal(before))
+			w.Expect(w.numbers()).To(Equal(table), "clients are sent to these")
+		})
+	}
 }

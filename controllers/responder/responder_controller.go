@@ -27,7 +27,7 @@ type Reconciler struct {
 	// nudges are limited: each costs Kubernetes' own controllers some of their writes,
 	// which other applications need as well.
 	nudges *rate.Limiter
-	// live reads from the API server, before something is created or removed.
+	// live reads from the API server, before something is created, dropped or removed.
 	live client.Reader
 }
 
@@ -71,6 +71,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return fault.Result(err)
 	}
 	plan, err := r.decide(ctx, &snap)
+	if err == nil && plan.Drops {
+		plan, err = r.decideLive(ctx, &snap)
+	}
 	if err != nil {
 		return fault.Result(err)
 	}

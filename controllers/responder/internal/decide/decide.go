@@ -22,6 +22,7 @@ func Decide(s Snapshot) Plan {
 	plan := Plan{Owners: s.owners(), Published: s.opened()}
 	if len(s.Slices) == 0 {
 		plan.Remove = s.Table != nil || s.Deployment != nil || s.Budget != nil || s.Autoscaler != nil
+		plan.Drops = plan.Remove
 		return plan
 	}
 	image := s.image()
@@ -33,7 +34,7 @@ func Decide(s Snapshot) Plan {
 	pages := s.pages(recorded)
 	table := s.table(pages, recorded, trusted)
 	plan.Ports, plan.Listeners, plan.Unassigned = table.ports, len(table.listeners), table.unassigned
-	plan.AsksNeighbours = table.chosen
+	plan.AsksNeighbours, plan.Drops = table.chosen, table.drops
 
 	contents := s.contents(pages)
 	responder := render.Responder{
@@ -54,6 +55,10 @@ func Decide(s Snapshot) Plan {
 		plan.Unscaled = s.Autoscaler != nil
 	}
 	plan.Table = due(&s, s.Table, responder.ConfigMap(&listener.Table{Listeners: table.listeners, Next: table.next}))
+	if plan.Table != nil && s.Table != nil {
+		// What it has is made of the one that was read: it is not written over a newer one.
+		plan.Table.ResourceVersion = s.Table.ResourceVersion
+	}
 	plan.Deployment = due(&s, s.Deployment, s.deployment(&responder, &plan))
 	if plan.Deployment != nil && s.Deployment != nil && responder.Scales() {
 		// The number of Pods is that of the Deployment as it was read: it is not written over what the autoscaler has done since.

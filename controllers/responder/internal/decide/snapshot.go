@@ -67,6 +67,8 @@ type Snapshot struct {
 type Plan struct {
 	// Remove says that nothing asks for the responder any more.
 	Remove bool
+	// Drops says that a listener goes, as does each with the responder. Clients may be sent to it if the Snapshot is old.
+	Drops bool
 	// AsksNeighbours says that the plan depends on the responders of other namespaces.
 	AsksNeighbours bool
 	// Version is the operator's, of which the Pods are to be.

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -38,6 +39,8 @@ type tablePlan struct {
 	next       int32
 	ports      listener.Range
 	unassigned []*corev1.Service
+	// drops says that the table has less than the recorded one.
+	drops bool
 	// chosen says that the range is another than that of the Deployment, which is a
 	// choice that depends on the neighbours.
 	chosen bool
@@ -96,6 +99,8 @@ func (s *Snapshot) table(pages map[string]*criticalv2.PageFallback, recorded *li
 	}
 	plan.next, plan.ports, plan.chosen = free.next, free.ports, free.chosen
 	slices.SortFunc(plan.listeners, func(a, b listener.Listener) int { return cmp.Compare(a.Port, b.Port) })
+	kept := sets.New(claimsOf(&listener.Table{Listeners: plan.listeners})...)
+	plan.drops = !kept.HasAll(claimsOf(recorded)...)
 	for i := range s.Services {
 		if refused[s.Services[i].Name] {
 			plan.unassigned = append(plan.unassigned, &s.Services[i])
@@ -153,16 +158,21 @@ func sortedClaims(claims []claim) []claim {
 
 // held are the listeners that there must be, but for their numbers: one for each
 // TCP port of the Services, and those to which clients are still sent though the
-// Service, its port, or what asked for it, is gone.
+// Service, its port, or what asked for it, is gone. One whose Service asks and is not
+// known is held as well: a cache may be behind, and what asks goes after its Service.
 func (s *Snapshot) held(pages map[string]*criticalv2.PageFallback, recorded *listener.Table, published []claim) map[key]listener.Listener {
 	isPublished := map[claim]bool{}
 	for _, c := range published {
 		isPublished[c] = true
 	}
-	held, announced := map[key]listener.Listener{}, s.announcements()
+	held, announced, known := map[key]listener.Listener{}, s.announcements(), map[string]bool{}
+	for i := range s.Services {
+		known[s.Services[i].Name] = true
+	}
 	for _, l := range recorded.Listeners {
 		k := key{l.Service, l.PortName}
-		if !isPublished[claim{k, l.Port}] {
+		asksUnknown := pages[l.Service] != nil && !known[l.Service]
+		if !isPublished[claim{k, l.Port}] && !asksUnknown {
 			continue
 		}
 		if page := pages[l.Service]; page != nil {

@@ -60,6 +60,13 @@ func TestNumbers(t *testing.T) {
 			then:  func(_ Gomega, s *decide.Snapshot) { s.Services = s.Services[:1] },
 			want:  []string{"20000 api/http", "20001 web/http"},
 		},
+		"a Service that asks and is not known keeps its listener, which nothing publishes yet": {
+			world: snapshot(critical("web", port("http", 80)), critical("api", port("http", 80))),
+			then: func(_ Gomega, s *decide.Snapshot) {
+				s.Slices[0].Ports, s.Slices[1].Ports, s.Services = nil, nil, s.Services[:1]
+			},
+			want: []string{"20000 api/http", "20001 web/http"},
+		},
 		"a number that was given back is used again last": {
 			world: snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))),
 			then: func(g Gomega, s *decide.Snapshot) {
@@ -174,6 +181,36 @@ func TestNumbers(t *testing.T) {
 				s = settled(g, s)
 			}
 			g.Expect(numbers(tableOf(g, s))).To(Equal(test.want))
+		})
+	}
+}
+
+// What is dropped is dropped by a live read only, and no table is written over one that was not read.
+func TestAPlanSaysThatItDropsAListener(t *testing.T) {
+	tests := map[string]struct {
+		then func(s *decide.Snapshot)
+		want bool
+	}{
+		"not when nothing changes": {func(*decide.Snapshot) {}, false},
+		"not when one is added":    {critical("new", port("http", 80)), false},
+		"not when a port is added": {
+			func(s *decide.Snapshot) { s.Services[0].Spec.Ports = append(s.Services[0].Spec.Ports, port("new", 82)) }, false,
+		},
+		"when a Service asks no more":     {func(s *decide.Snapshot) { s.Slices = s.Slices[:1] }, true},
+		"when a port is gone":             {func(s *decide.Snapshot) { s.Services[0].Spec.Ports[0].Name = "web" }, true},
+		"when the whole responder leaves": {func(s *decide.Snapshot) { s.Slices = nil }, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			s := settled(g, snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))))
+			s.Table.ResourceVersion = "7"
+			test.then(&s)
+			plan := decide.Decide(s)
+			g.Expect(plan.Drops).To(Equal(test.want))
+			if plan.Table != nil {
+				g.Expect(plan.Table.ResourceVersion).To(Equal("7"), "it is not written over a newer one")
+			}
 		})
 	}
 }
