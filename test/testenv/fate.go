@@ -19,7 +19,7 @@ type mishap struct {
 	dies bool
 }
 
-// What may befall a write in every run of the tests, and by `make faults` only.
+// What may befall a write in the tests, and by `make faults` only.
 var (
 	mishaps = []mishap{
 		{name: "is lost", verdict: Lose},
@@ -34,36 +34,16 @@ var (
 	}
 )
 
-// wanted are the mishaps of this run, for every write.
-func wanted(int64) []mishap {
-	if os.Getenv("FAULTS") == "all" {
+// mishapsOf are those that befall a write in this run: one of the few in turn, as a story is long, or by `make faults` several.
+func mishapsOf(number int64) []mishap {
+	switch os.Getenv("FAULTS") {
+	case "":
+		return mishaps[number%int64(len(mishaps)):][:1]
+	case "all":
 		return slices.Concat(mishaps, others)
+	default:
+		return mishaps
 	}
-	return mishaps
-}
-
-// inTurn are those of a write of a long story: only by `make faults` more than one.
-func inTurn(number int64) []mishap {
-	all := wanted(number)
-	if os.Getenv("FAULTS") != "" {
-		return all
-	}
-	return all[number%int64(len(all)):][:1]
-}
-
-// WhicheverWriteGoesWrong lives the same story again and again: first undisturbed, and then for
-// each write of the operator once with each mishap. The story describes its end, which must be
-// the same. It is one of at least so many writes.
-func WhicheverWriteGoesWrong(t *testing.T, fewest int64, live func(t *testing.T, fate *Fate) string) {
-	t.Helper()
-	goWrong(t, fewest, wanted, live)
-}
-
-// EachWriteGoesWrongOnce is the same, but in every run of the tests each write has only one of the mishaps, in turn. It is
-// for a story that is long.
-func EachWriteGoesWrongOnce(t *testing.T, fewest int64, live func(t *testing.T, fate *Fate) string) {
-	t.Helper()
-	goWrong(t, fewest, inTurn, live)
 }
 
 // SideBySide lets those lives of a story that are disturbed run beside each other, after the one that is not.
@@ -127,7 +107,10 @@ func deaths(view *View, writes int64) []int64 {
 	return []int64{never}
 }
 
-func goWrong(t *testing.T, fewest int64, mishapsOf func(number int64) []mishap, live func(t *testing.T, fate *Fate) string) {
+// WhicheverWriteGoesWrong lives the same story again and again: first undisturbed, and then for each write of the operator with
+// one mishap, or by `make faults` once with each. The story describes its end, which must be the same. It is one of at least so
+// many writes.
+func WhicheverWriteGoesWrong(t *testing.T, fewest int64, live func(t *testing.T, fate *Fate) string) {
 	t.Helper()
 	undisturbed := NewFate()
 	var end string
