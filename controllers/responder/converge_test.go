@@ -70,18 +70,15 @@ func (w *world) live(fate *testenv.Fate) string {
 	return w.Describe(&appsv1.DeploymentList{}, &policyv1.PodDisruptionBudgetList{}, &autoscalingv2.HorizontalPodAutoscalerList{})
 }
 
-// atRest ends the test unless the operator writes nothing when it is woken once more.
+// atRest waits until the operator writes nothing when it is woken once more.
 func (w *world) atRest(fate *testenv.Fate) {
 	w.T.Helper()
 	fate.Calm()
-	// Its last write may be that of which it dies. It rests after a decision, for longer the longer that took.
-	for range 2 {
+	w.Eventually(func() []testenv.Request {
 		fate.AwaitSuccessor()
-		w.Eventually(func() bool {
-			return w.operator.Idle(w.Namespace) > quiet && !w.operator.IsDue("responder", w.Namespace)
-		}).Should(BeTrue(), "it has nothing left to do")
-	}
-	before := len(w.writes())
-	w.look()
-	w.Expect(w.writes()[before:]).To(BeEmpty(), "nothing is left to do, so that nothing may be written")
+		w.settle()
+		before := len(w.writes())
+		w.look()
+		return w.writes()[before:]
+	}).Should(BeEmpty(), "nothing is left to do, so that nothing may be written")
 }
