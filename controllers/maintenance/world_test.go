@@ -43,7 +43,7 @@ func newWorld(t *testing.T) *world {
 	return newWorldAlone(t)
 }
 
-// newWorldAlone is one beside which no other test runs.
+// newWorldAlone is one whose test does not run beside others by itself.
 func newWorldAlone(t *testing.T) *world {
 	t.Helper()
 	w := &world{World: cluster.NewWorld(t), workload: criticalv2.WorkloadReplicas{Deployment: "shop"}}

@@ -11,7 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -51,8 +53,10 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan deci
 	}
 	// Rollouts and drains wait for the gates, which are also the quickest of these writes.
 	failures := r.openGates(ctx, plan.Published, &done)
-	failures = append(failures, put(ctx, r, snap.Table, plan.Table, &done))
-	if len(done.taken) == 0 {
+	table := put(ctx, r, snap.Table, plan.Table, &done)
+	failures = append(failures, table)
+	// Where the cache is behind with the table, what else is wanted is of the past as well.
+	if len(done.taken) == 0 && (table == nil || fault.Of(table) != fault.Wait) {
 		err := put(ctx, r, snap.Deployment, plan.Deployment, &done)
 		if err != nil && plan.Deployment != nil {
 			r.versions.failed(snap, plan.Deployment, err)
@@ -149,8 +153,20 @@ func put[T any, P read.Object[T]](ctx context.Context, r *Reconciler, cached, wa
 	return nil
 }
 
-// remove deletes the responder, so far as it is ours.
+// remove deletes the responder. The caches may be behind, so the API server is read
+// first: it goes only if no slice asks for it now, and only what is ours.
 func (r *Reconciler) remove(ctx context.Context, namespace string, done *outcome) error {
+	isOfNoPod, err := labels.NewRequirement(criticalv2.LabelStandbyPod, selection.DoesNotExist, nil)
+	if err != nil {
+		return fault.BugFrom(err)
+	}
+	asking, _, err := standbySlices(ctx, r.live, namespace, client.MatchingLabelsSelector{Selector: ofPages().Add(*isOfNoPod)})
+	if err != nil {
+		return err
+	}
+	if len(asking) > 0 {
+		return fault.WaitFor(cacheBehind, "keeping the responder: a live read found a standby slice that asks for it")
+	}
 	key := types.NamespacedName{Namespace: namespace, Name: criticalv2.ResponderName}
 	failures := []error{
 		r.removeOne(ctx, key, &appsv1.Deployment{}, criticalv2.ResponderServer, done),

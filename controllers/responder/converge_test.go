@@ -8,6 +8,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/protection"
@@ -35,7 +36,7 @@ func (w *world) live(fate *testenv.Fate) string {
 	fate.Succeed(w.T, func() { w.stop(); w.startWith(scaling, fate.Follow) })
 	beWhole := ConsistOf("Deployment", "ConfigMap", "PodDisruptionBudget", "HorizontalPodAutoscaler")
 
-	_, web := w.critical("web", criticalv2.PageFallback{ConfigMapName: "page"})
+	service, web := w.critical("web", criticalv2.PageFallback{ConfigMapName: "page"})
 	page := w.content("page", "<h1>Back soon</h1>")
 	w.Eventually(w.there).Should(beWhole)
 	w.Eventually(func() int { return len(w.deployment().Spec.Template.Spec.Volumes) }).Should(Equal(2), "the page is mounted")
@@ -49,6 +50,11 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.Eventually(w.numbers).Should(Equal([]string{"20000 web/http", "20001 api/http"}))
 	autoscaler := &autoscalingv2.HorizontalPodAutoscaler{}
 	w.Eventually(func() *int32 { w.Exists(w.named(autoscaler)); return autoscaler.Spec.MinReplicas }).Should(HaveValue(BeEquivalentTo(3)))
+	published := w.publishPod("web", pod)
+	testenv.Update(w.World, service, func(s *corev1.Service) {
+		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "grpc", Port: 81, TargetPort: intstr.FromInt32(8081)})
+	})
+	w.Eventually(w.numbers).Should(Equal([]string{"20000 web/http", "20001 api/http", "20002 web/grpc"}))
 	first := version()
 	testenv.Update(w.World, page, func(c *corev1.ConfigMap) { c.Data["index.html"] = "<h1>Tomorrow</h1>" })
 	w.Eventually(version).ShouldNot(Equal(first), "the new page is fetched at once")
@@ -58,16 +64,23 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.Eventually(func() bool { return *w.deployment().Spec.Template.Spec.AutomountServiceAccountToken }).Should(BeFalse())
 	w.Eventually(w.there).Should(beWhole, "what a user removed comes back")
 
+	testenv.Update(w.World, service, func(s *corev1.Service) { s.Spec.Ports = s.Spec.Ports[:1] })
+	w.Eventually(w.numbers).Should(Equal([]string{"20000 web/http", "20001 api/http"}), "a port that is gone, and not published")
 	w.Delete(web)
+	w.Delete(published)
 	w.Eventually(w.numbers).Should(Equal([]string{"20001 api/http"}), "its number stays")
 	w.Delete(api)
 	w.Eventually(w.there).Should(BeEmpty())
 	w.asking("api", criticalv2.PageFallback{Replicas: new(int32(3))})
 	w.Eventually(w.there).Should(beWhole)
-	w.Eventually(w.numbers).Should(HaveLen(1))
 
 	w.atRest(fate)
-	return w.Describe(&appsv1.DeploymentList{}, &policyv1.PodDisruptionBudgetList{}, &autoscalingv2.HorizontalPodAutoscalerList{})
+	table := w.table()
+	w.Expect(table.Listeners).To(HaveLen(1))
+	table.Listeners[0].Port, table.Next = 0, 0 // The table of before may still have been there.
+	text, err := table.Encode()
+	w.Expect(err).NotTo(HaveOccurred())
+	return string(text) + w.Describe(&appsv1.DeploymentList{}, &policyv1.PodDisruptionBudgetList{}, &autoscalingv2.HorizontalPodAutoscalerList{})
 }
 
 // atRest waits until the operator writes nothing when it is woken once more.
@@ -77,8 +90,13 @@ func (w *world) atRest(fate *testenv.Fate) {
 	w.Eventually(func() []testenv.Request {
 		fate.AwaitSuccessor()
 		w.settle()
-		before := len(w.writes())
+		operator := w.current()
+		before := len(writesOf(operator))
 		w.look()
-		return w.writes()[before:]
+		fate.AwaitSuccessor()
+		if w.current() != operator {
+			return []testenv.Request{{Path: "of which the operator died"}}
+		}
+		return writesOf(operator)[before:]
 	}).Should(BeEmpty(), "nothing is left to do, so that nothing may be written")
 }

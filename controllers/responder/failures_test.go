@@ -76,8 +76,8 @@ func TestNothingIsRemovedOnOldKnowledge(t *testing.T) {
 			var armed, arrived atomic.Bool
 			letGo := make(chan struct{})
 			w.start(standard, func(r testenv.Request) testenv.Verdict {
-				isLook := r.Method == http.MethodGet && r.Resource() == "endpointslices" && !r.Query.Has("watch")
-				if isLook && armed.Load() && arrived.CompareAndSwap(false, true) {
+				isLive := r.Method == http.MethodGet && r.Resource() == "endpointslices" && r.Query.Get("labelSelector") != "" && !r.Query.Has("watch")
+				if isLive && armed.Load() && arrived.CompareAndSwap(false, true) {
 					<-letGo
 				}
 				return testenv.Pass

@@ -75,11 +75,11 @@ func TestAReadinessGateWaitsForPublication(t *testing.T) {
 	w.Eventually(isOpen(newer)).Should(BeTrue())
 	w.settle()
 
-	before, looks := len(w.writes()), w.operator.Reconciles("responder", "", w.Namespace)
+	before, looks := len(w.writes()), w.current().Reconciles("responder", "", w.Namespace)
 	testenv.Update(w.World, last, func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].Conditions.Ready = new(true) })
 	w.Delete(w.publishPod("other", newer))
 	w.look()
 	w.Expect(isOpen(newer)()).To(BeTrue())
 	w.Expect(w.writes()[before:]).To(BeEmpty())
-	w.Expect(w.operator.Reconciles("responder", "", w.Namespace)).To(BeNumerically("<=", looks+2), "a promotion and a publication that no gate waits for wake nothing")
+	w.Expect(w.current().Reconciles("responder", "", w.Namespace)).To(BeNumerically("<=", looks+2), "a promotion and a publication that no gate waits for wake nothing")
 }

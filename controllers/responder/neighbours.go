@@ -42,19 +42,6 @@ func (r *Reconciler) decide(ctx context.Context, snap *decide.Snapshot) (decide.
 	return plan, nil
 }
 
-// decideLive makes the plan again with what asks for the responder now: the caches may be behind, and what clients are sent
-// to stays.
-func (r *Reconciler) decideLive(ctx context.Context, snap *decide.Snapshot) (decide.Plan, error) {
-	var err error
-	if snap.Slices, err = askingSlices(ctx, r.live, snap.Namespace); err != nil {
-		return decide.Plan{}, err
-	}
-	if err := r.services(ctx, snap); err != nil {
-		return decide.Plan{}, err
-	}
-	return r.decide(ctx, snap)
-}
-
 // neighbours are the responders of other namespaces, as the cache has them.
 func (o *observer) neighbours(ctx context.Context, namespace string, now time.Time) (map[string]decide.Neighbour, error) {
 	var deployments appsv1.DeploymentList

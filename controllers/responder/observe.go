@@ -12,8 +12,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -62,7 +60,8 @@ func (o *observer) observe(ctx context.Context, namespace string) (decide.Snapsh
 	snap := decide.Snapshot{Namespace: namespace, Settings: o.settings, Now: time.Now(), Answers: map[types.UID]string{}}
 
 	var err error
-	if snap.Slices, snap.PodSlices, err = o.standbySlices(ctx, namespace); err != nil {
+	ofPage := client.MatchingFields{indexOfPage: "true"}
+	if snap.Slices, snap.PodSlices, err = standbySlices(ctx, o.cached, namespace, ofPage, client.UnsafeDisableDeepCopy); err != nil {
 		return snap, err
 	}
 	if len(snap.Slices) > 0 {
@@ -85,9 +84,9 @@ func (o *observer) observe(ctx context.Context, namespace string) (decide.Snapsh
 
 // standbySlices are the slices of a namespace that ask for the responder, and those
 // that publish its Pods.
-func (o *observer) standbySlices(ctx context.Context, namespace string) (asking, ofPods []discoveryv1.EndpointSlice, err error) {
+func standbySlices(ctx context.Context, from client.Reader, namespace string, ofPage ...client.ListOption) (asking, ofPods []discoveryv1.EndpointSlice, err error) {
 	var list discoveryv1.EndpointSliceList
-	err = o.cached.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{indexOfPage: "true"}, client.UnsafeDisableDeepCopy)
+	err = from.List(ctx, &list, append(ofPage, client.InNamespace(namespace))...)
 	// In place, because there may be 30,000.
 	all, count := list.Items, 0
 	for i := range all {
@@ -97,18 +96,6 @@ func (o *observer) standbySlices(ctx context.Context, namespace string) (asking,
 		}
 	}
 	return all[:count], all[count:], err
-}
-
-// askingSlices are those that ask for it, as the API server has them.
-func askingSlices(ctx context.Context, live client.Reader, namespace string) ([]discoveryv1.EndpointSlice, error) {
-	isOfNoPod, _ := labels.NewRequirement(criticalv2.LabelStandbyPod, selection.DoesNotExist, nil)
-	asking := labels.SelectorFromSet(labels.Set{
-		discoveryv1.LabelManagedBy:   criticalv2.ManagedBy,
-		criticalv2.LabelFallbackKind: criticalv2.FallbackKindPage,
-	}).Add(*isOfNoPod)
-	var list discoveryv1.EndpointSliceList
-	err := live.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: asking})
-	return list.Items, err
 }
 
 // pods are the responder's.

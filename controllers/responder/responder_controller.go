@@ -27,7 +27,7 @@ type Reconciler struct {
 	// nudges are limited: each costs Kubernetes' own controllers some of their writes,
 	// which other applications need as well.
 	nudges *rate.Limiter
-	// live reads from the API server, before something is created, dropped or removed.
+	// live reads from the API server, before something is created or removed.
 	live client.Reader
 }
 
@@ -71,23 +71,30 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return fault.Result(err)
 	}
 	plan, err := r.decide(ctx, &snap)
-	if err == nil && plan.Drops {
-		plan, err = r.decideLive(ctx, &snap)
-	}
 	if err != nil {
 		return fault.Result(err)
 	}
 	rest := restFactor * time.Since(begun)
+	// Where it fails, the plan goes without: it takes nothing away.
+	unconfirmed := r.confirm(ctx, &snap, plan.Unconfirmed)
+	if unconfirmed == nil && len(plan.Unconfirmed) > 0 {
+		if plan, err = r.decide(ctx, &snap); err != nil {
+			return fault.Result(err)
+		}
+	}
 	done, err := r.apply(ctx, &snap, plan)
 	r.report(ctx, &snap, plan, done)
-	if err != nil {
+	err = fault.Join(err, unconfirmed)
+	if len(snap.Slices) == 0 || err != nil && fault.Of(err) != fault.Wait {
 		r.resting.Delete(req.Name) // A rest would reset the back-off of the queue.
-		return fault.Result(err)
-	}
-	if len(snap.Slices) == 0 {
-		r.resting.Delete(req.Name)
 	} else {
 		r.resting.Set(req.Name, time.Now().Add(rest))
+	}
+	if err != nil {
+		return fault.Result(err)
+	}
+	if len(plan.Unconfirmed) > 0 {
+		return ctrl.Result{RequeueAfter: cacheBehind}, nil
 	}
 	if len(done.taken) > 0 {
 		return ctrl.Result{RequeueAfter: nameRetry}, nil

@@ -73,7 +73,7 @@ func upgraded(t *testing.T, namespaces int) (*world, []*world) {
 func (w *world) settleAll(all []*world) {
 	w.T.Helper()
 	for _, one := range all {
-		w.Eventually(func() bool { return w.operator.Idle(one.Namespace) > quiet }).Should(BeTrue())
+		w.Eventually(func() bool { return w.current().Idle(one.Namespace) > quiet }).Should(BeTrue())
 	}
 }
 

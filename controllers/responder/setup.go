@@ -17,6 +17,7 @@ import (
 	"github.com/critical-service/operator/controllers/responder/internal/decide"
 	"github.com/critical-service/operator/internal/controller/events"
 	"github.com/critical-service/operator/internal/controller/queue"
+	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/controller/write"
 )
 
@@ -54,6 +55,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
+	live, err := read.Bounded(mgr, maxLive)
+	if err != nil {
+		return fmt.Errorf("make a reader of the API server: %w", err)
+	}
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, indexOfPage, indexPage); err != nil {
 		return fmt.Errorf("index EndpointSlices of pages: %w", err)
 	}
@@ -66,7 +71,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		},
 		Emitter: events.Emitter{Recorder: recorder, Scheme: mgr.GetScheme()},
 		client:  writer,
-		live:    mgr.GetAPIReader(),
+		live:    live,
 		nudges:  rate.NewLimiter(nudgesPerSecond, nudgesPerSecond),
 	}
 	err = ctrl.NewControllerManagedBy(mgr).

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,10 +35,12 @@ var standard = responder.Options{Image: "quay.io/critical-service/operator:test"
 // does what the controller of Services does: it makes the slices.
 type world struct {
 	*testenv.World
-	operator *testenv.Operator
-	running  bool
 	// others are further namespaces that the operator sees.
 	others []*world
+
+	mu       sync.Mutex
+	operator *testenv.Operator
+	running  bool
 }
 
 // newWorld is a world without an operator yet.
@@ -52,8 +55,8 @@ func newWorldAlone(t *testing.T) *world {
 	t.Helper()
 	w := &world{World: cluster.NewWorld(t)}
 	t.Cleanup(func() {
-		if w.operator != nil && t.Failed() {
-			t.Logf("the operator's log:\n%s", w.operator.Log(w.Namespace))
+		if operator := w.current(); operator != nil && t.Failed() {
+			t.Logf("the operator's log:\n%s", operator.Log(w.Namespace))
 		}
 		if w.running {
 			w.stop()
@@ -108,12 +111,22 @@ func (w *world) startWith(options responder.Options, change func(*testenv.Progra
 		Setup: func(ctx context.Context, mgr ctrl.Manager) error { return responder.Setup(ctx, mgr, options) },
 	}
 	change(&program)
-	w.operator, w.running = w.Cluster.Start(w.T, program), true
+	operator := w.Cluster.Start(w.T, program)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.operator, w.running = operator, true
+}
+
+// current is the operator that runs, or ran last.
+func (w *world) current() *testenv.Operator {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.operator
 }
 
 func (w *world) stop() {
 	w.T.Helper()
-	w.operator.Stop(w.T)
+	w.current().Stop(w.T)
 	w.running = false
 }
 
@@ -240,8 +253,10 @@ func (w *world) listens() string {
 }
 
 // writes lists what the operator wrote, but for events.
-func (w *world) writes() []testenv.Request {
-	return w.operator.Traffic.Requests(func(r testenv.Request) bool { return r.Writes() && r.Resource() != "events" })
+func (w *world) writes() []testenv.Request { return writesOf(w.current()) }
+
+func writesOf(operator *testenv.Operator) []testenv.Request {
+	return operator.Traffic.Requests(func(r testenv.Request) bool { return r.Writes() && r.Resource() != "events" })
 }
 
 // quiet is how long the operator says nothing more about a world once it has
@@ -251,19 +266,19 @@ const quiet = 500 * time.Millisecond
 // settle waits until the operator has nothing left to do in the world.
 func (w *world) settle() {
 	w.T.Helper()
-	w.Eventually(func() time.Duration { return w.operator.Idle(w.Namespace) }).Should(BeNumerically(">", quiet))
+	w.Eventually(func() time.Duration { return w.current().Idle(w.Namespace) }).Should(BeNumerically(">", quiet))
 }
 
 // look wakes the operator by a change that means nothing, and waits until it has
 // nothing left to do. What holds then, holds on.
 func (w *world) look() {
 	w.T.Helper()
-	before := w.operator.Reconciles("responder", "", w.Namespace)
+	before := w.current().Reconciles("responder", "", w.Namespace)
 	wake := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Name: "wake-" + rand.String(8), Namespace: w.Namespace, Labels: map[string]string{criticalv2.LabelResponder: criticalv2.ResponderContent},
 	}}
 	w.Create(wake)
-	w.Eventually(func() int { return w.operator.Reconciles("responder", "", w.Namespace) }).
+	w.Eventually(func() int { return w.current().Reconciles("responder", "", w.Namespace) }).
 		Should(BeNumerically(">", before), "the change must wake the operator")
 	w.settle()
 }

@@ -9,6 +9,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/responder/internal/decide"
@@ -154,14 +155,24 @@ func apply(s decide.Snapshot, plan decide.Plan) decide.Snapshot {
 // settled is the world after the operator has done all it wants to.
 func settled(g Gomega, s decide.Snapshot) decide.Snapshot {
 	for range 5 {
-		plan := decide.Decide(s)
+		plan := decided(s)
 		if idle(plan) {
 			return s
 		}
 		s = apply(s, plan)
 	}
-	g.Expect(decide.Decide(s)).To(Satisfy(idle), "the operator must come to an end")
+	g.Expect(decided(s)).To(Satisfy(idle), "the operator must come to an end")
 	return s
+}
+
+// decided is the plan about a Snapshot that tells the truth: what is not confirmed is read from the API server.
+func decided(s decide.Snapshot) decide.Plan {
+	plan := decide.Decide(s)
+	if len(plan.Unconfirmed) == 0 {
+		return plan
+	}
+	s.Confirmed = sets.New(plan.Unconfirmed...)
+	return decide.Decide(s)
 }
 
 func idle(plan decide.Plan) bool {

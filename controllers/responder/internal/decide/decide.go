@@ -22,7 +22,6 @@ func Decide(s Snapshot) Plan {
 	plan := Plan{Owners: s.owners(), Published: s.opened()}
 	if len(s.Slices) == 0 {
 		plan.Remove = s.Table != nil || s.Deployment != nil || s.Budget != nil || s.Autoscaler != nil
-		plan.Drops = plan.Remove
 		return plan
 	}
 	image := s.image()
@@ -34,7 +33,7 @@ func Decide(s Snapshot) Plan {
 	pages := s.pages(recorded)
 	table := s.table(pages, recorded, trusted)
 	plan.Ports, plan.Listeners, plan.Unassigned = table.ports, len(table.listeners), table.unassigned
-	plan.AsksNeighbours, plan.Drops = table.chosen, table.drops
+	plan.AsksNeighbours, plan.Unconfirmed = table.chosen, table.unconfirmed
 
 	contents := s.contents(pages)
 	responder := render.Responder{

@@ -10,6 +10,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/critical-service/operator/internal/contract/listener"
 )
@@ -42,6 +43,8 @@ type Snapshot struct {
 	PodSlices []discoveryv1.EndpointSlice
 	// Services are those that the slices name, so far as they exist.
 	Services []corev1.Service
+	// Confirmed are the names of Services of which all this was read from the API server.
+	Confirmed sets.Set[string]
 	// Contents are the ConfigMaps with content of the teams, without their data.
 	Contents []metav1.PartialObjectMetadata
 
@@ -67,8 +70,6 @@ type Snapshot struct {
 type Plan struct {
 	// Remove says that nothing asks for the responder any more.
 	Remove bool
-	// Drops says that a listener goes, as does each with the responder. Clients may be sent to it if the Snapshot is old.
-	Drops bool
 	// AsksNeighbours says that the plan depends on the responders of other namespaces.
 	AsksNeighbours bool
 	// Version is the operator's, of which the Pods are to be.
@@ -99,6 +100,9 @@ type Plan struct {
 	Ports listener.Range
 	// Listeners is how many of them have something to stand in for.
 	Listeners int
+	// Unconfirmed are the names of Services that no longer need a listener which they have, sorted. They keep it until they
+	// are Confirmed.
+	Unconfirmed []string
 	// Unassigned are Services of which a port has no listener, because there is
 	// none left, sorted by name.
 	Unassigned []*corev1.Service

@@ -39,8 +39,8 @@ type tablePlan struct {
 	next       int32
 	ports      listener.Range
 	unassigned []*corev1.Service
-	// drops says that the table has less than the recorded one.
-	drops bool
+	// unconfirmed are Services that keep a listener until they are confirmed, sorted.
+	unconfirmed []string
 	// chosen says that the range is another than that of the Deployment, which is a
 	// choice that depends on the neighbours.
 	chosen bool
@@ -55,7 +55,7 @@ type tablePlan struct {
 // client may still have it.
 func (s *Snapshot) table(pages map[string]*criticalv2.PageFallback, recorded *listener.Table, trusted bool) tablePlan {
 	published := s.published()
-	held := s.held(pages, recorded, published)
+	held, unconfirmed := s.held(pages, recorded, trusted, published)
 	claims := [][]claim{claimsOf(recorded), published}
 	if !trusted {
 		slices.Reverse(claims)
@@ -63,7 +63,7 @@ func (s *Snapshot) table(pages map[string]*criticalv2.PageFallback, recorded *li
 	numbers := assign(claims, held)
 	free := s.pool(numbers, published, recorded)
 
-	plan := tablePlan{}
+	plan := tablePlan{unconfirmed: unconfirmed}
 	size, written := 0, map[*criticalv2.PageFallback]bool{}
 	refused := map[string]bool{}
 	add := func(k key, number int32) bool {
@@ -99,8 +99,6 @@ func (s *Snapshot) table(pages map[string]*criticalv2.PageFallback, recorded *li
 	}
 	plan.next, plan.ports, plan.chosen = free.next, free.ports, free.chosen
 	slices.SortFunc(plan.listeners, func(a, b listener.Listener) int { return cmp.Compare(a.Port, b.Port) })
-	kept := sets.New(claimsOf(&listener.Table{Listeners: plan.listeners})...)
-	plan.drops = !kept.HasAll(claimsOf(recorded)...)
 	for i := range s.Services {
 		if refused[s.Services[i].Name] {
 			plan.unassigned = append(plan.unassigned, &s.Services[i])
@@ -158,30 +156,31 @@ func sortedClaims(claims []claim) []claim {
 
 // held are the listeners that there must be, but for their numbers: one for each
 // TCP port of the Services, and those to which clients are still sent though the
-// Service, its port, or what asked for it, is gone. One whose Service asks and is not
-// known is held as well: a cache may be behind, and what asks goes after its Service.
-func (s *Snapshot) held(pages map[string]*criticalv2.PageFallback, recorded *listener.Table, published []claim) map[key]listener.Listener {
+// Service, its port, or what asked for it, is gone. One that the operator has written goes
+// only if its Service is confirmed; the others are unconfirmed.
+func (s *Snapshot) held(pages map[string]*criticalv2.PageFallback, recorded *listener.Table, trusted bool, published []claim) (held map[key]listener.Listener, unconfirmed []string) {
 	isPublished := map[claim]bool{}
 	for _, c := range published {
 		isPublished[c] = true
 	}
-	held, announced, known := map[key]listener.Listener{}, s.announcements(), map[string]bool{}
-	for i := range s.Services {
-		known[s.Services[i].Name] = true
-	}
+	announced := s.announcements()
+	wanted := s.wanted(pages, announced)
+	held, losing := map[key]listener.Listener{}, sets.New[string]()
 	for _, l := range recorded.Listeners {
 		k := key{l.Service, l.PortName}
-		asksUnknown := pages[l.Service] != nil && !known[l.Service]
-		if !isPublished[claim{k, l.Port}] && !asksUnknown {
-			continue
+		if _, isWanted := wanted[k]; !isWanted && !isPublished[claim{k, l.Port}] {
+			if !trusted || s.Confirmed.Has(l.Service) {
+				continue
+			}
+			losing.Insert(l.Service)
 		}
 		if page := pages[l.Service]; page != nil {
 			l.Page, l.Maintenance = page, announced[l.Service]
 		}
 		held[k] = l
 	}
-	maps.Copy(held, s.wanted(pages, announced))
-	return held
+	maps.Copy(held, wanted)
+	return held, sets.List(losing)
 }
 
 // wanted are the TCP ports of the Services.

@@ -60,13 +60,6 @@ func TestNumbers(t *testing.T) {
 			then:  func(_ Gomega, s *decide.Snapshot) { s.Services = s.Services[:1] },
 			want:  []string{"20000 api/http", "20001 web/http"},
 		},
-		"a Service that asks and is not known keeps its listener, which nothing publishes yet": {
-			world: snapshot(critical("web", port("http", 80)), critical("api", port("http", 80))),
-			then: func(_ Gomega, s *decide.Snapshot) {
-				s.Slices[0].Ports, s.Slices[1].Ports, s.Services = nil, nil, s.Services[:1]
-			},
-			want: []string{"20000 api/http", "20001 web/http"},
-		},
 		"a number that was given back is used again last": {
 			world: snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))),
 			then: func(g Gomega, s *decide.Snapshot) {
@@ -185,32 +178,58 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// What is dropped is dropped by a live read only, and no table is written over one that was not read.
-func TestAPlanSaysThatItDropsAListener(t *testing.T) {
+// A listener goes once its Service is confirmed, and no table is written over one that was not read.
+func TestAListenerStaysUntilItsServiceIsConfirmed(t *testing.T) {
 	tests := map[string]struct {
-		then func(s *decide.Snapshot)
-		want bool
+		then func(g Gomega, s *decide.Snapshot)
+		// unconfirmed are the Services to confirm, and confirmed is the table once they are.
+		unconfirmed, confirmed []string
 	}{
-		"not when nothing changes": {func(*decide.Snapshot) {}, false},
-		"not when one is added":    {critical("new", port("http", 80)), false},
-		"not when a port is added": {
-			func(s *decide.Snapshot) { s.Services[0].Spec.Ports = append(s.Services[0].Spec.Ports, port("new", 82)) }, false,
+		"of a Service that asks no more": {
+			then:        func(_ Gomega, s *decide.Snapshot) { s.Slices = s.Slices[:1] },
+			unconfirmed: []string{"b"}, confirmed: []string{"20000 a/http"},
 		},
-		"when a Service asks no more":     {func(s *decide.Snapshot) { s.Slices = s.Slices[:1] }, true},
-		"when a port is gone":             {func(s *decide.Snapshot) { s.Services[0].Spec.Ports[0].Name = "web" }, true},
-		"when the whole responder leaves": {func(s *decide.Snapshot) { s.Slices = nil }, true},
+		"of a Service that is gone": {
+			then:        func(_ Gomega, s *decide.Snapshot) { s.Services = s.Services[:1] },
+			unconfirmed: []string{"b"}, confirmed: []string{"20000 a/http"},
+		},
+		"of a port that is gone": {
+			then:        func(_ Gomega, s *decide.Snapshot) { s.Services[1].Spec.Ports = []corev1.ServicePort{port("web", 80)} },
+			unconfirmed: []string{"b"}, confirmed: []string{"20000 a/http", "20002 b/web"},
+		},
+		"and is not confirmed while it is published": {
+			then: func(_ Gomega, s *decide.Snapshot) {
+				s.Slices = s.Slices[:1]
+				podSlice("b", "one", 1, publishes("http", 20001))(s)
+			},
+			confirmed: []string{"20000 a/http", "20001 b/http"},
+		},
+		"and is not asked about when it is needed": {
+			then:      func(_ Gomega, s *decide.Snapshot) { critical("c", port("http", 80))(s) },
+			confirmed: []string{"20000 a/http", "20001 b/http", "20002 c/http"},
+		},
+		"but for one that a user has written": {
+			then: func(_ Gomega, s *decide.Snapshot) {
+				*s = write(*s, `{"pages":[{}],"listeners":[{"port":20000,"service":"a","portName":"http"},{"port":20001,"service":"b","portName":"http"},{"port":20009,"service":"x","portName":"http"}]}`)
+			},
+			confirmed: []string{"20000 a/http", "20001 b/http"},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			s := settled(g, snapshot(critical("a", port("http", 80)), critical("b", port("http", 80))))
+			test.then(g, &s)
 			s.Table.ResourceVersion = "7"
-			test.then(&s)
 			plan := decide.Decide(s)
-			g.Expect(plan.Drops).To(Equal(test.want))
-			if plan.Table != nil {
-				g.Expect(plan.Table.ResourceVersion).To(Equal("7"), "it is not written over a newer one")
+			g.Expect(plan.Unconfirmed).To(ConsistOf(test.unconfirmed))
+			next := apply(s, plan)
+			if len(test.unconfirmed) > 0 {
+				g.Expect(numbers(tableOf(g, next))).To(ContainElements("20000 a/http", "20001 b/http"))
+				next = settled(g, s)
+				g.Expect(next.Table.ResourceVersion).To(Equal("7"), "it is not written over a newer one")
 			}
+			g.Expect(numbers(tableOf(g, next))).To(Equal(test.confirmed))
 		})
 	}
 }
