@@ -132,6 +132,10 @@ func obscure(object *unstructured.Unstructured) []string {
 	return texts
 }
 
+// emptyListForText is what the API server says of an empty list in the place of a text, before the sentence of the rule that it
+// could not evaluate.
+const emptyListForText = "invalid data, expected string, got []interface {} evaluating rule: "
+
 // unreadable says what is wrong with a refusal; it is empty if nothing is.
 func unreadable(err error) string {
 	text := err.Error()
@@ -142,7 +146,7 @@ func unreadable(err error) string {
 		return "it names no field: " + text
 	case strings.Contains(text, "\n"):
 		return "it is of several lines: " + text
-	case insides.MatchString(text):
+	case insides.MatchString(strings.ReplaceAll(text, emptyListForText, "")):
 		return "it shows insides: " + text
 	}
 	return ""
