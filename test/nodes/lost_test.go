@@ -78,7 +78,7 @@ func TestAResponderOnAnotherNodeAnswersWhenOneIsLost(t *testing.T) {
 
 	w.switchOn()
 	w.answeredBy(clients, thePage)
-	// Not none: some new connections time out once more after the address was withdrawn. Why is not known yet.
+	// Not none: some new connections time out for up to 18 s after the address was withdrawn, though no slice has it any more.
 	t.Logf("while the lost Pod is replaced, and the node comes back: %s", missed(clients, answered))
 }
 
