@@ -76,8 +76,7 @@ func TestNothingIsRemovedOnOldKnowledge(t *testing.T) {
 			var armed, arrived atomic.Bool
 			letGo := make(chan struct{})
 			w.start(standard, func(r testenv.Request) testenv.Verdict {
-				isLive := r.Method == http.MethodGet && r.Resource() == "endpointslices" && r.Query.Get("labelSelector") != "" && !r.Query.Has("watch")
-				if isLive && armed.Load() && arrived.CompareAndSwap(false, true) {
+				if readsSlicesLive(r) && armed.Load() && arrived.CompareAndSwap(false, true) {
 					<-letGo
 				}
 				return testenv.Pass
@@ -102,4 +101,32 @@ func TestNothingIsRemovedOnOldKnowledge(t *testing.T) {
 			w.Expect(w.numbers()).To(Equal(table), "clients are sent to these")
 		})
 	}
+}
+
+// readsSlicesLive tells a live read from that of a cache, which has all slices.
+func readsSlicesLive(r testenv.Request) bool {
+	return r.Method == http.MethodGet && r.Resource() == "endpointslices" && r.Query.Get("labelSelector") != "" && !r.Query.Has("watch")
+}
+
+// While the API server does not answer what a table may lose, nothing is lost, and others get what they ask for.
+func TestALiveReadThatFailsTakesNothingFromOthers(t *testing.T) {
+	w := newWorld(t)
+	var fails atomic.Bool
+	w.start(standard, func(r testenv.Request) testenv.Verdict {
+		if fails.Load() && readsSlicesLive(r) {
+			return testenv.Fail
+		}
+		return testenv.Pass
+	})
+	_, gone := w.critical("web", criticalv2.PageFallback{})
+	w.critical("shop", criticalv2.PageFallback{})
+	w.Eventually(w.numbers).Should(HaveLen(2))
+	w.settle()
+
+	fails.Store(true)
+	w.Delete(gone)
+	w.critical("api", criticalv2.PageFallback{})
+	w.Eventually(w.numbers).Should(HaveExactElements(HaveSuffix("/http"), HaveSuffix("/http"), Equal("20002 api/http")))
+	fails.Store(false)
+	w.Eventually(w.numbers).Should(HaveExactElements(HaveSuffix("shop/http"), Equal("20002 api/http")))
 }
