@@ -75,16 +75,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return fault.Result(err)
 	}
 	rest := restFactor * time.Since(begun)
-	// Where it fails, the plan goes without: it takes nothing away.
-	unconfirmed := r.confirm(ctx, &snap, plan.Unconfirmed)
-	if unconfirmed == nil && len(plan.Unconfirmed) > 0 {
+	// Where nothing can be read, the plan is carried out as it is: it takes nothing away.
+	unread := r.confirm(ctx, &snap, plan.Unconfirmed)
+	if unread == nil && len(plan.Unconfirmed) > 0 {
 		if plan, err = r.decide(ctx, &snap); err != nil {
 			return fault.Result(err)
 		}
 	}
 	done, err := r.apply(ctx, &snap, plan)
 	r.report(ctx, &snap, plan, done)
-	err = fault.Join(err, unconfirmed)
+	err = fault.Join(err, unread)
 	if len(snap.Slices) == 0 || err != nil && fault.Of(err) != fault.Wait {
 		r.resting.Delete(req.Name) // A rest would reset the back-off of the queue.
 	} else {
