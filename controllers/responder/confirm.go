@@ -42,7 +42,7 @@ func (r *Reconciler) confirm(ctx context.Context, snap *decide.Snapshot, names [
 	}
 	confirmed := sets.New(names...)
 	snap.Slices, snap.PodSlices = replaced(snap.Slices, asking, confirmed), replaced(snap.PodSlices, ofPods, confirmed)
-	snap.Services = slices.DeleteFunc(slices.Clone(snap.Services), func(service corev1.Service) bool { return confirmed.Has(service.Name) })
+	snap.Services = slices.DeleteFunc(snap.Services, func(service corev1.Service) bool { return confirmed.Has(service.Name) })
 	for _, name := range sets.List(sets.New(servicesOf(asking)...)) {
 		service, err := read.Existing[corev1.Service](ctx, r.live, types.NamespacedName{Namespace: snap.Namespace, Name: name})
 		if err != nil {
@@ -63,12 +63,10 @@ func ofPages() labels.Selector {
 	})
 }
 
-// replaced are slices in which those of some Services are others. What is given stays: the cache has it as well.
+// replaced are slices in which those of some Services are others. It changes what is given, because there may be 30,000.
 func replaced(all, by []discoveryv1.EndpointSlice, of sets.Set[string]) []discoveryv1.EndpointSlice {
-	kept := slices.DeleteFunc(slices.Clone(all), func(slice discoveryv1.EndpointSlice) bool {
-		return of.Has(slice.Labels[discoveryv1.LabelServiceName])
-	})
-	return append(kept, by...)
+	kept := slices.DeleteFunc(all, func(slice discoveryv1.EndpointSlice) bool { return of.Has(slice.Labels[discoveryv1.LabelServiceName]) })
+	return append(slices.Clip(kept), by...)
 }
 
 // servicesOf are the names of the Services of slices.

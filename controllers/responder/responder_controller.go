@@ -78,6 +78,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	// Where nothing can be read, the plan is carried out as it is: it takes nothing away.
 	unread := r.confirm(ctx, &snap, plan.Unconfirmed)
 	if unread == nil && len(plan.Unconfirmed) > 0 {
+		rest *= 2
 		if plan, err = r.decide(ctx, &snap); err != nil {
 			return fault.Result(err)
 		}
