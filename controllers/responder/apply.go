@@ -56,7 +56,7 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan deci
 	table := put(ctx, r, snap.Table, plan.Table, &done)
 	failures = append(failures, table)
 	// Where the cache is behind with the table, what else is wanted is of the past as well.
-	if len(done.taken) == 0 && (table == nil || fault.Of(table) != fault.Wait) {
+	if len(done.taken) == 0 && fault.Of(table) != fault.Wait {
 		err := put(ctx, r, snap.Deployment, plan.Deployment, &done)
 		if err != nil && plan.Deployment != nil {
 			r.versions.failed(snap, plan.Deployment, err)

@@ -43,7 +43,7 @@ func (r *Reconciler) confirm(ctx context.Context, snap *decide.Snapshot, names [
 	confirmed := sets.New(names...)
 	snap.Slices, snap.PodSlices = replaced(snap.Slices, asking, confirmed), replaced(snap.PodSlices, ofPods, confirmed)
 	snap.Services = slices.DeleteFunc(snap.Services, func(service corev1.Service) bool { return confirmed.Has(service.Name) })
-	for _, name := range sets.List(sets.New(servicesOf(asking)...)) {
+	for _, name := range sets.List(servicesOf(asking)) {
 		service, err := read.Existing[corev1.Service](ctx, r.live, types.NamespacedName{Namespace: snap.Namespace, Name: name})
 		if err != nil {
 			return err
@@ -70,10 +70,10 @@ func replaced(all, by []discoveryv1.EndpointSlice, of sets.Set[string]) []discov
 }
 
 // servicesOf are the names of the Services of slices.
-func servicesOf(some []discoveryv1.EndpointSlice) []string {
-	names := make([]string, len(some))
+func servicesOf(some []discoveryv1.EndpointSlice) sets.Set[string] {
+	names := make(sets.Set[string], len(some))
 	for i := range some {
-		names[i] = some[i].Labels[discoveryv1.LabelServiceName]
+		names.Insert(some[i].Labels[discoveryv1.LabelServiceName])
 	}
 	return names
 }

@@ -107,13 +107,10 @@ func (o *observer) pods(ctx context.Context, namespace string) ([]corev1.Pod, er
 
 // services reads the Services that the slices name.
 func (o *observer) services(ctx context.Context, snap *decide.Snapshot) error {
-	named := make(map[string]bool, len(snap.Slices))
-	for i := range snap.Slices {
-		named[snap.Slices[i].Labels[discoveryv1.LabelServiceName]] = true
-	}
+	named := servicesOf(snap.Slices)
 	var services corev1.ServiceList
 	err := o.cached.List(ctx, &services, client.InNamespace(snap.Namespace), client.UnsafeDisableDeepCopy)
-	snap.Services = slices.DeleteFunc(services.Items, func(service corev1.Service) bool { return !named[service.Name] })
+	snap.Services = slices.DeleteFunc(services.Items, func(service corev1.Service) bool { return !named.Has(service.Name) })
 	return err
 }
 
