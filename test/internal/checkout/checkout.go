@@ -115,8 +115,12 @@ func (c *Checkout) Run(t *testing.T, program string, arguments ...string) (strin
 	command := exec.CommandContext(t.Context(), program, arguments...)
 	command.Dir, command.Env = c.Root, c.Env
 	output, err := command.CombinedOutput()
-	if _, hasFailed := errors.AsType[*exec.ExitError](err); err != nil && !hasFailed {
+	if failed, isExit := errors.AsType[*exec.ExitError](err); isExit {
+		// In a line: a test would print an ExitError in thirty, and after them a log may be cut.
+		return string(output), errors.New(failed.Error())
+	}
+	if err != nil {
 		t.Fatalf("%s: %v", command, err)
 	}
-	return string(output), err
+	return string(output), nil
 }
