@@ -155,7 +155,7 @@ attacks: $(TOOLS)/gotestsum ## Attack the responder (slow and huge clients, 10,0
 	hack/gotest.sh attacks ./internal/responder -run='ASlowClient|TakesNoAnswer|TenThousand|TooLarge|UnderAttack' -count=1 -bench=Throughput -benchtime=$(ROUNDS)x $(TEST_ARGS)
 
 .PHONY: mutants
-mutants: bin/devcluster ## Seed 21 bugs into both operators (test/mutants, workloads/test/mutants), and show which test catches each.
+mutants: bin/devcluster ## Seed 22 bugs into both operators (test/mutants, workloads/test/mutants), and show which test catches each.
 	assets=$$(bin/devcluster assets) && KUBEBUILDER_ASSETS="$$assets" go run ./test/mutants $(MUTANTS)
 
 .PHONY: docs

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,12 +35,48 @@ func TestEveryPatchApplies(t *testing.T) {
 	}
 }
 
+// A bug in a package whose tests do not run would survive.
+func TestTheTestsOfEveryMutatedPackageRun(t *testing.T) {
+	for _, p := range projects {
+		g := NewWithT(t)
+		mutants, err := load(filepath.Join("../..", p.patches), nil)
+		g.Expect(err).NotTo(HaveOccurred())
+		for _, m := range mutants {
+			_, err := m.seed(t.Context(), filepath.Join("../..", p.root), t.TempDir())
+			g.Expect(err).NotTo(HaveOccurred())
+			for _, file := range m.files {
+				runs := slices.ContainsFunc(slices.Concat(p.suite...), func(pattern string) bool {
+					folder, isTree := strings.CutSuffix(strings.TrimPrefix(pattern, "./"), "/...")
+					of := filepath.Dir(file)
+					return of == folder || isTree && strings.HasPrefix(of, folder+"/")
+				})
+				g.Expect(runs).To(BeTrue(), "%s changes %s, whose tests are not in the suite", m.name, file)
+			}
+		}
+	}
+}
+
 // module is a module of one function and its test.
 var module = map[string]string{
 	"go.mod":    "module example.com/m\n\ngo 1.26\n",
 	"m.go":      "package m\n\nfunc Double(n int) int {\n\treturn 2 * n\n}\n",
 	"m_test.go": "package m\n\nimport \"testing\"\n\nfunc TestDouble(t *testing.T) {\n\tif Double(3) != 6 {\n\t\tt.Fatal()\n\t}\n}\n",
 }
+
+// flaky is a test that fails the first time.
+const flaky = `package m
+
+import (
+	"os"
+	"testing"
+)
+
+func TestDouble(t *testing.T) {
+	if os.Mkdir("ran", 0o700) == nil {
+		t.Fatal()
+	}
+}
+`
 
 func patched(by string) string {
 	return "It does not double.\n\n--- a/m.go\n+++ b/m.go\n@@ -1,5 +1,5 @@\n package m\n \n func Double(n int) int {\n-\treturn 2 * n\n+\treturn " + by + "\n }\n"
@@ -59,6 +96,9 @@ func TestABugIsCaughtOrSurvives(t *testing.T) {
 		"not by a test that fails anyway": {
 			patch: patched("3 * n"), test: strings.Replace(module["m_test.go"], "!= 6", "!= 7", 1),
 			says: "0 of 1 bugs caught", fails: "TestDouble in example.com/m fails without it as well",
+		},
+		"not by a test that fails now and then": {
+			patch: patched("3 * n"), test: flaky, says: "0 of 1 bugs caught", fails: "TestDouble in example.com/m failed, and passes when it runs again",
 		},
 		"not by a patch of other code": {
 			patch: strings.Replace(patched("3 * n"), "-\treturn 2 * n", "-\treturn n + n", 1), test: module["m_test.go"],
