@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
@@ -35,9 +34,22 @@ type outcome struct {
 	refreshed, opened []*corev1.Pod
 	// taken are objects of others that have the name of one of ours.
 	taken []client.Object
-	// denied are requests that the API server denies until a person changes something.
-	denied []error
+	// failures are why something did not happen.
+	failures []error
 }
+
+// denied are requests that the API server denies until a person changes something.
+func (o *outcome) denied() []error {
+	var denied []error
+	for _, err := range o.failures {
+		if fault.Of(err) == fault.UserMustAct {
+			denied = append(denied, err)
+		}
+	}
+	return denied
+}
+
+func (o *outcome) failed(failures ...error) { o.failures = append(o.failures, failures...) }
 
 // cacheBehind is when to retry where the operator's cache does not show yet what
 // the API server has. It ends sooner by itself: the late event wakes the namespace.
@@ -45,29 +57,27 @@ const cacheBehind = time.Second
 
 // apply carries a plan out. The failure of one write does not block the others;
 // only without a table nothing else would be of use.
-func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan decide.Plan) (outcome, error) {
-	var done outcome
+func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan decide.Plan, done *outcome) {
 	if plan.Remove {
-		err := r.remove(ctx, snap.Namespace, &done)
-		return done, err
+		done.failed(r.remove(ctx, snap.Namespace, done))
+		return
 	}
-	// Rollouts and drains wait for the gates, which are also the quickest of these writes.
-	failures := r.openGates(ctx, plan.Published, &done)
-	table := put(ctx, r, snap.Table, plan.Table, &done)
-	failures = append(failures, table)
-	// Where the cache is behind with the table, what else is wanted is of the past as well.
-	if len(done.taken) == 0 && fault.Of(table) != fault.Wait {
-		err := put(ctx, r, snap.Deployment, plan.Deployment, &done)
+	table := put(ctx, r, snap.Table, plan.Table, done)
+	done.failed(table)
+	// Where the table has to wait, because the cache is behind with it or the API server is busy, the others wait with it.
+	isTabled := len(done.taken) == 0 && fault.Of(table) != fault.Wait
+	if isTabled {
+		err := put(ctx, r, snap.Deployment, plan.Deployment, done)
 		if err != nil && plan.Deployment != nil {
 			r.versions.failed(snap, plan.Deployment, err)
 		}
-		failures = append(failures, err, put(ctx, r, snap.Budget, plan.Budget, &done), put(ctx, r, snap.Autoscaler, plan.Autoscaler, &done))
+		done.failed(err, put(ctx, r, snap.Budget, plan.Budget, done), put(ctx, r, snap.Autoscaler, plan.Autoscaler, done))
+	}
+	if !isTabled || len(done.taken) > 0 {
+		r.versions.drop(snap.Namespace)
 	}
 	if plan.Unscaled {
-		failures = append(failures, r.removeOne(ctx, client.ObjectKeyFromObject(snap.Autoscaler), &autoscalingv2.HorizontalPodAutoscaler{}, criticalv2.ResponderServer, &done))
-	}
-	if len(done.taken) > 0 {
-		r.versions.drop(snap.Namespace)
+		done.failed(r.removeOne(ctx, client.ObjectKeyFromObject(snap.Autoscaler), &autoscalingv2.HorizontalPodAutoscaler{}, criticalv2.ResponderServer, done))
 	}
 	for _, refresh := range plan.RefreshMounts {
 		// Through the status, by which annotations can be written as well: so the operator
@@ -76,23 +86,16 @@ func (r *Reconciler) apply(ctx context.Context, snap *decide.Snapshot, plan deci
 		if err == nil {
 			done.refreshed = append(done.refreshed, refresh.To)
 		}
-		failures = append(failures, err)
+		done.failed(err)
 	}
 	if plan.Nudge != nil && r.nudges.Allow() {
-		failures = append(failures, write.Patch(ctx, r.client, plan.Nudge.From, plan.Nudge.To))
+		done.failed(write.Patch(ctx, r.client, plan.Nudge.From, plan.Nudge.To))
 	}
-	for _, err := range failures {
-		if fault.Of(err) == fault.UserMustAct {
-			done.denied = append(done.denied, err)
-		}
-	}
-	return done, fault.Join(failures...)
 }
 
 // openGates sets the condition of the readiness gate. The patch holds only this
 // condition and the UID of the Pod: the kubelet writes the others at the same time.
-func (r *Reconciler) openGates(ctx context.Context, pods []*corev1.Pod, done *outcome) []error {
-	var failures []error
+func (r *Reconciler) openGates(ctx context.Context, pods []*corev1.Pod, done *outcome) {
 	for _, pod := range pods {
 		data, err := json.Marshal(map[string]any{
 			"metadata": map[string]any{"uid": pod.UID},
@@ -102,7 +105,7 @@ func (r *Reconciler) openGates(ctx context.Context, pods []*corev1.Pod, done *ou
 			}}},
 		})
 		if err != nil {
-			failures = append(failures, fault.BugFrom(err))
+			done.failed(fault.BugFrom(err))
 			continue
 		}
 		target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
@@ -110,9 +113,8 @@ func (r *Reconciler) openGates(ctx context.Context, pods []*corev1.Pod, done *ou
 		if err == nil {
 			done.opened = append(done.opened, pod)
 		}
-		failures = append(failures, err)
+		done.failed(err)
 	}
-	return failures
 }
 
 // put writes an object as it is wanted. Nil stays as it is.
@@ -156,15 +158,11 @@ func put[T any, P read.Object[T]](ctx context.Context, r *Reconciler, cached, wa
 // remove deletes the responder. The caches may be behind, so the API server is read
 // first: it goes only if no slice asks for it now, and only what is ours.
 func (r *Reconciler) remove(ctx context.Context, namespace string, done *outcome) error {
-	isOfNoPod, err := labels.NewRequirement(criticalv2.LabelStandbyPod, selection.DoesNotExist, nil)
-	if err != nil {
-		return fault.BugFrom(err)
-	}
-	asking, _, err := standbySlices(ctx, r.live, namespace, client.MatchingLabelsSelector{Selector: ofPages().Add(*isOfNoPod)})
+	asking, err := pageSlices(ctx, r.live, namespace, criticalv2.LabelStandbyPod, selection.DoesNotExist, nil, client.Limit(1))
 	if err != nil {
 		return err
 	}
-	if len(asking) > 0 {
+	if len(asking.Items) > 0 {
 		return fault.WaitFor(cacheBehind, "keeping the responder: a live read found a standby slice that asks for it")
 	}
 	key := types.NamespacedName{Namespace: namespace, Name: criticalv2.ResponderName}

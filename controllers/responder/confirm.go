@@ -2,10 +2,14 @@ package responder
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,61 +23,133 @@ import (
 )
 
 const (
-	// confirmedAtOnce is how many Services are confirmed at once: all that the API server has of them is read.
+	// confirmedAtOnce is how many Services one request names, each by up to 63 bytes.
 	confirmedAtOnce = 50
+	// confirmFor is how long requests are sent for one namespace until it goes on without the rest, and confirmTimeout how long
+	// it waits for their answers: meanwhile no new Service of the namespace gets a listener.
+	confirmFor, confirmTimeout = 2 * time.Second, 5 * time.Second
 	// maxLive is how many bytes an answer of the API server may have.
 	maxLive = 4 << 20
 )
 
-// confirm reads some Services, and the standby slices of their pages, from the API server into a Snapshot. The caches may be
-// behind, and a listener that is taken away leaves clients without an answer that are sent to it.
-func (r *Reconciler) confirm(ctx context.Context, snap *decide.Snapshot, names []string) error {
+// confirmation finds out of which Services the caches have what the API server has. They may be behind, and a listener that is
+// taken away leaves clients without an answer that are sent to it.
+type confirmation struct {
+	live client.Reader
+	snap *decide.Snapshot
+	// slices are the versions of the standby slices of each Service, and services those of the Services, as the caches have them.
+	slices   map[string]sets.Set[string]
+	services map[string]string
+	// isBehind says that the caches are, and will soon be no more.
+	isBehind bool
+}
+
+// confirm adds to a Snapshot which of some Services are Confirmed. It reports whether it is worth to ask for the others in a moment.
+// What is not read, because it takes too long or fails, is not confirmed.
+func (r *Reconciler) confirm(ctx context.Context, snap *decide.Snapshot, names []string) (again bool, err error) {
 	if len(names) == 0 {
+		return false, nil
+	}
+	begun := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, confirmTimeout)
+	defer cancel()
+	c := newConfirmation(r.live, snap, names)
+	for some := range slices.Chunk(names, confirmedAtOnce) {
+		if time.Since(begun) > confirmFor {
+			return true, nil
+		}
+		if err := c.confirm(ctx, some); err != nil {
+			return false, err
+		}
+	}
+	return c.isBehind, nil
+}
+
+func newConfirmation(live client.Reader, snap *decide.Snapshot, names []string) *confirmation {
+	c := &confirmation{live: live, snap: snap, slices: map[string]sets.Set[string]{}, services: map[string]string{}}
+	snap.Confirmed = make(sets.Set[string], len(names))
+	for _, name := range names {
+		c.slices[name] = sets.Set[string]{}
+	}
+	for _, some := range [][]discoveryv1.EndpointSlice{snap.Slices, snap.PodSlices} {
+		for i := range some {
+			if versions, isAsked := c.slices[some[i].Labels[discoveryv1.LabelServiceName]]; isAsked {
+				versions.Insert(some[i].ResourceVersion)
+			}
+		}
+	}
+	for i := range snap.Services {
+		if _, isAsked := c.slices[snap.Services[i].Name]; isAsked {
+			c.services[snap.Services[i].Name] = snap.Services[i].ResourceVersion
+		}
+	}
+	return c
+}
+
+// confirm reads the standby slices of some Services. Any user of the namespace can make such, also large ones: then fewer
+// are read at once, and one that is too large alone keeps the listeners of its own Service.
+func (c *confirmation) confirm(ctx context.Context, names []string) error {
+	list, err := pageSlices(ctx, c.live, c.snap.Namespace, discoveryv1.LabelServiceName, selection.In, names)
+	if _, isTooLarge := errors.AsType[*http.MaxBytesError](err); isTooLarge {
+		if half := len(names) / 2; half > 0 {
+			if err := c.confirm(ctx, names[:half]); err != nil {
+				return err
+			}
+			return c.confirm(ctx, names[half:])
+		}
 		return nil
 	}
-	names = names[:min(len(names), confirmedAtOnce)]
-	ofThese, err := labels.NewRequirement(discoveryv1.LabelServiceName, selection.In, names)
-	if err != nil {
-		return fault.BugFrom(err)
-	}
-	asking, ofPods, err := standbySlices(ctx, r.live, snap.Namespace, client.MatchingLabelsSelector{Selector: ofPages().Add(*ofThese)})
 	if err != nil {
 		return err
 	}
-	confirmed := sets.New(names...)
-	snap.Slices, snap.PodSlices = replaced(snap.Slices, asking, confirmed), replaced(snap.PodSlices, ofPods, confirmed)
-	snap.Services = slices.DeleteFunc(snap.Services, func(service corev1.Service) bool { return confirmed.Has(service.Name) })
-	for _, name := range sets.List(servicesOf(asking)) {
-		service, err := read.Existing[corev1.Service](ctx, r.live, types.NamespacedName{Namespace: snap.Namespace, Name: name})
-		if err != nil {
-			return err
+	now := map[string]sets.Set[string]{}
+	for i := range list.Items {
+		name := list.Items[i].Labels[discoveryv1.LabelServiceName]
+		if now[name] == nil {
+			now[name] = sets.Set[string]{}
 		}
-		if service != nil {
-			snap.Services = append(snap.Services, *service)
+		now[name].Insert(list.Items[i].ResourceVersion)
+	}
+	for _, name := range names {
+		isCurrent := now[name].Equal(c.slices[name])
+		if isCurrent && len(now[name]) > 0 {
+			if isCurrent, err = c.hasService(ctx, name); err != nil {
+				return err
+			}
+		}
+		if isCurrent {
+			c.snap.Confirmed.Insert(name)
+		} else {
+			c.isBehind = true
 		}
 	}
-	snap.Confirmed = confirmed
 	return nil
 }
 
-// ofPages selects the standby slices of pages.
-func ofPages() labels.Selector {
-	return labels.SelectorFromSet(labels.Set{
+// hasService reports whether the cache has a Service, which slices name, as it is. Without slices its ports do not matter.
+func (c *confirmation) hasService(ctx context.Context, name string) (bool, error) {
+	service, err := read.Existing[corev1.Service](ctx, c.live, types.NamespacedName{Namespace: c.snap.Namespace, Name: name})
+	if err != nil {
+		return false, err
+	}
+	version := ""
+	if service != nil {
+		version = service.ResourceVersion
+	}
+	return version == c.services[name], nil
+}
+
+// pageSlices are the standby slices of pages that have a label in a namespace, without their endpoints.
+func pageSlices(ctx context.Context, from client.Reader, namespace, label string, operator selection.Operator, values []string, options ...client.ListOption) (*metav1.PartialObjectMetadataList, error) {
+	requirement, err := labels.NewRequirement(label, operator, values)
+	if err != nil {
+		return nil, fault.BugFrom(err)
+	}
+	ofPages := labels.SelectorFromSet(labels.Set{
 		discoveryv1.LabelManagedBy: criticalv2.ManagedBy, criticalv2.LabelFallbackKind: criticalv2.FallbackKindPage,
 	})
-}
-
-// replaced are slices in which those of some Services are others. It changes what is given, because there may be 30,000.
-func replaced(all, by []discoveryv1.EndpointSlice, of sets.Set[string]) []discoveryv1.EndpointSlice {
-	kept := slices.DeleteFunc(all, func(slice discoveryv1.EndpointSlice) bool { return of.Has(slice.Labels[discoveryv1.LabelServiceName]) })
-	return append(slices.Clip(kept), by...)
-}
-
-// servicesOf are the names of the Services of slices.
-func servicesOf(some []discoveryv1.EndpointSlice) sets.Set[string] {
-	names := make(sets.Set[string], len(some))
-	for i := range some {
-		names.Insert(some[i].Labels[discoveryv1.LabelServiceName])
-	}
-	return names
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(discoveryv1.SchemeGroupVersion.WithKind("EndpointSliceList"))
+	options = append(options, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: ofPages.Add(*requirement)})
+	return list, from.List(ctx, list, options...)
 }

@@ -1,14 +1,19 @@
 package responder_test
 
 import (
+	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/protection"
 	"github.com/critical-service/operator/test/testenv"
 )
 
@@ -109,24 +114,99 @@ func readsSlicesLive(r testenv.Request) bool {
 }
 
 // While the API server does not answer what a table may lose, nothing is lost, and others get what they ask for.
-func TestALiveReadThatFailsTakesNothingFromOthers(t *testing.T) {
+func TestALiveReadWithoutAnAnswerTakesNothingFromOthers(t *testing.T) {
+	for how, verdict := range map[string]testenv.Verdict{"it fails": testenv.Fail, "it hangs": testenv.Hang} {
+		t.Run(how, func(t *testing.T) {
+			w := newWorld(t)
+			var fails atomic.Bool
+			w.start(standard, func(r testenv.Request) testenv.Verdict {
+				if fails.Load() && readsSlicesLive(r) {
+					return verdict
+				}
+				return testenv.Pass
+			})
+			_, gone := w.critical("web", criticalv2.PageFallback{})
+			w.critical("shop", criticalv2.PageFallback{})
+			w.Eventually(w.numbers).Should(HaveLen(2))
+			w.settle()
+
+			fails.Store(true)
+			w.Delete(gone)
+			w.critical("api", criticalv2.PageFallback{})
+			w.Eventually(w.numbers).Should(HaveExactElements(HaveSuffix("/http"), HaveSuffix("/http"), Equal("20002 api/http")))
+			pod := w.pod("responder-1")
+			w.containersReady(pod, "10.9.0.1")
+			w.Eventually(func() bool { return w.Exists(pod) && protection.IsPublished(pod) }).Should(BeTrue(), "its gate waits for no read")
+			fails.Store(false)
+			w.Eventually(w.numbers).Should(HaveExactElements(HaveSuffix("shop/http"), Equal("20002 api/http")))
+		})
+	}
+}
+
+// A Service whose ports the cache does not show yet keeps the listeners of those that it has.
+func TestAPortThatIsBackKeepsItsListener(t *testing.T) {
 	w := newWorld(t)
-	var fails atomic.Bool
+	var armed, arrived atomic.Bool
+	letGo := make(chan struct{})
 	w.start(standard, func(r testenv.Request) testenv.Verdict {
-		if fails.Load() && readsSlicesLive(r) {
-			return testenv.Fail
+		isLive := r.Method == http.MethodGet && r.Resource() == "services" && strings.HasSuffix(r.Path, "/web")
+		if isLive && armed.Load() && arrived.CompareAndSwap(false, true) {
+			<-letGo
 		}
 		return testenv.Pass
 	})
-	_, gone := w.critical("web", criticalv2.PageFallback{})
-	w.critical("shop", criticalv2.PageFallback{})
+	service, _ := w.critical("web", criticalv2.PageFallback{})
+	withPorts := func(names ...string) {
+		testenv.Update(w.World, service, func(s *corev1.Service) {
+			s.Spec.Ports = nil
+			for i, name := range names {
+				s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: name, Port: int32(80 + i)})
+			}
+		})
+	}
+	withPorts("http", "grpc")
 	w.Eventually(w.numbers).Should(HaveLen(2))
 	w.settle()
+	both := w.numbers()
 
-	fails.Store(true)
-	w.Delete(gone)
-	w.critical("api", criticalv2.PageFallback{})
-	w.Eventually(w.numbers).Should(HaveExactElements(HaveSuffix("/http"), HaveSuffix("/http"), Equal("20002 api/http")))
-	fails.Store(false)
-	w.Eventually(w.numbers).Should(HaveExactElements(HaveSuffix("shop/http"), Equal("20002 api/http")))
+	armed.Store(true)
+	withPorts("http")
+	w.Eventually(arrived.Load).Should(BeTrue(), "the API server must be asked before anything goes")
+	withPorts("http", "grpc")
+	close(letGo)
+	w.look()
+	w.Expect(w.numbers()).To(Equal(both))
+}
+
+// What is confirmed in several requests goes at once, but for a Service about which there is too much to read.
+func TestManyListenersGoAtOnceBesideOneThatCannotBeRead(t *testing.T) {
+	w := newWorld(t)
+	w.start(standard)
+	w.critical("stays", criticalv2.PageFallback{})
+	_, crowded := w.critical("crowded", criticalv2.PageFallback{})
+	var gone []*discoveryv1.EndpointSlice
+	for i := range 60 {
+		_, slice := w.critical(fmt.Sprintf("gone-%d", i), criticalv2.PageFallback{})
+		gone = append(gone, slice)
+	}
+	w.Eventually(w.numbers).Should(HaveLen(62))
+	w.stop()
+
+	for i := range 20 {
+		w.Create(&discoveryv1.EndpointSlice{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: fmt.Sprintf("crowd-%d", i), Labels: crowded.Labels, Annotations: map[string]string{"much": strings.Repeat("x", 250<<10)},
+			},
+			AddressType: discoveryv1.AddressTypeIPv4,
+		})
+	}
+	for _, slice := range append(gone, crowded) {
+		w.Delete(slice)
+	}
+	testenv.Update(w.World, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "crowded"}}, func(s *corev1.Service) {
+		s.Spec.Ports[0].Name = "renamed"
+	})
+	w.start(standard)
+	w.Eventually(w.numbers).Should(ConsistOf(HaveSuffix(" stays/http"), HaveSuffix(" crowded/http"), HaveSuffix(" crowded/renamed")))
+	w.Expect(w.current().Traffic.Requests(func(r testenv.Request) bool { return r.Writes() && r.Resource() == "configmaps" })).To(HaveLen(1))
 }

@@ -13,6 +13,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -60,8 +61,7 @@ func (o *observer) observe(ctx context.Context, namespace string) (decide.Snapsh
 	snap := decide.Snapshot{Namespace: namespace, Settings: o.settings, Now: time.Now(), Answers: map[types.UID]string{}}
 
 	var err error
-	ofPage := client.MatchingFields{indexOfPage: "true"}
-	if snap.Slices, snap.PodSlices, err = standbySlices(ctx, o.cached, namespace, ofPage, client.UnsafeDisableDeepCopy); err != nil {
+	if snap.Slices, snap.PodSlices, err = o.standbySlices(ctx, namespace); err != nil {
 		return snap, err
 	}
 	if len(snap.Slices) > 0 {
@@ -84,9 +84,9 @@ func (o *observer) observe(ctx context.Context, namespace string) (decide.Snapsh
 
 // standbySlices are the slices of a namespace that ask for the responder, and those
 // that publish its Pods.
-func standbySlices(ctx context.Context, from client.Reader, namespace string, ofPage ...client.ListOption) (asking, ofPods []discoveryv1.EndpointSlice, err error) {
+func (o *observer) standbySlices(ctx context.Context, namespace string) (asking, ofPods []discoveryv1.EndpointSlice, err error) {
 	var list discoveryv1.EndpointSliceList
-	err = from.List(ctx, &list, append(ofPage, client.InNamespace(namespace))...)
+	err = o.cached.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{indexOfPage: "true"}, client.UnsafeDisableDeepCopy)
 	// In place, because there may be 30,000.
 	all, count := list.Items, 0
 	for i := range all {
@@ -107,7 +107,10 @@ func (o *observer) pods(ctx context.Context, namespace string) ([]corev1.Pod, er
 
 // services reads the Services that the slices name.
 func (o *observer) services(ctx context.Context, snap *decide.Snapshot) error {
-	named := servicesOf(snap.Slices)
+	named := make(sets.Set[string], len(snap.Slices))
+	for i := range snap.Slices {
+		named.Insert(snap.Slices[i].Labels[discoveryv1.LabelServiceName])
+	}
 	var services corev1.ServiceList
 	err := o.cached.List(ctx, &services, client.InNamespace(snap.Namespace), client.UnsafeDisableDeepCopy)
 	snap.Services = slices.DeleteFunc(services.Items, func(service corev1.Service) bool { return !named.Has(service.Name) })

@@ -55,7 +55,7 @@ func (r *Reconciler) reportProblems(snap *decide.Snapshot, plan decide.Plan, don
 			"The responder of this namespace needs the name %q, and this object is not the operator's: "+
 				"delete it, or create it again under another name. The operator checks again within a minute", object.GetName())
 	}
-	for _, err := range done.denied {
+	for _, err := range done.denied() {
 		r.warnOwners(snap, plan, eventResponderDenied,
 			"The API server does not accept the responder of namespace %q: %.600s. "+
 				"Allow it (quota, admission policy or the operator's permissions); the operator tries again by itself",

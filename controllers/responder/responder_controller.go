@@ -75,17 +75,22 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return fault.Result(err)
 	}
 	rest := restFactor * time.Since(begun)
+	var done outcome
+	// Rollouts and drains wait for the gates, which wait for nothing that follows.
+	if !plan.Remove {
+		r.openGates(ctx, plan.Published, &done)
+	}
 	// Where nothing can be read, the plan is carried out as it is: it takes nothing away.
-	unread := r.confirm(ctx, &snap, plan.Unconfirmed)
-	if unread == nil && len(plan.Unconfirmed) > 0 {
+	again, unread := r.confirm(ctx, &snap, plan.Unconfirmed)
+	if len(snap.Confirmed) > 0 {
 		rest *= 2
 		if plan, err = r.decide(ctx, &snap); err != nil {
 			return fault.Result(err)
 		}
 	}
-	done, err := r.apply(ctx, &snap, plan)
+	r.apply(ctx, &snap, plan, &done)
 	r.report(ctx, &snap, plan, done)
-	err = fault.Join(err, unread)
+	err = fault.Join(append(done.failures, unread)...)
 	if len(snap.Slices) == 0 || err != nil && fault.Of(err) != fault.Wait {
 		r.resting.Delete(req.Name) // A rest would reset the back-off of the queue.
 	} else {
@@ -94,7 +99,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return fault.Result(err)
 	}
-	if len(plan.Unconfirmed) > 0 {
+	if again {
 		return ctrl.Result{RequeueAfter: cacheBehind}, nil
 	}
 	if len(done.taken) > 0 {

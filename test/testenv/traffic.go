@@ -76,6 +76,8 @@ const (
 	TooMany
 	// Fail is answered in its place: 500.
 	Fail
+	// Hang leaves the request without an answer until its client gives up.
+	Hang
 )
 
 // refusals are the answers that verdicts stand for.
@@ -131,12 +133,15 @@ func (t *Traffic) send(request *http.Request, next http.RoundTripper) (*http.Res
 		verdict = t.interfere(seen)
 	}
 	status, isRefused := refusals[verdict]
-	if (verdict == Lose || isRefused) && request.Body != nil {
+	if (verdict == Lose || verdict == Hang || isRefused) && request.Body != nil {
 		_ = request.Body.Close()
 	}
 	switch {
 	case verdict == Lose:
 		return nil, errLost
+	case verdict == Hang:
+		<-request.Context().Done()
+		return nil, request.Context().Err()
 	case isRefused:
 		return refuse(request, status)
 	}

@@ -43,7 +43,7 @@ type Snapshot struct {
 	PodSlices []discoveryv1.EndpointSlice
 	// Services are those that the slices name, so far as they exist.
 	Services []corev1.Service
-	// Confirmed are the names of Services of which all this was read from the API server.
+	// Confirmed are the names of Services of which the API server has the same, as far as was found out.
 	Confirmed sets.Set[string]
 	// Contents are the ConfigMaps with content of the teams, without their data.
 	Contents []metav1.PartialObjectMetadata

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -169,7 +170,8 @@ func (s *Snapshot) held(pages map[string]*criticalv2.PageFallback, recorded *lis
 	for _, l := range recorded.Listeners {
 		k := key{l.Service, l.PortName}
 		if _, isWanted := wanted[k]; !isWanted && !isPublished[claim{k, l.Port}] {
-			if !trusted || s.Confirmed.Has(l.Service) {
+			// A user can make a table look like the operator's, with a name that no Service has.
+			if !trusted || s.Confirmed.Has(l.Service) || len(validation.IsDNS1123Label(l.Service)) > 0 {
 				continue
 			}
 			losing.Insert(l.Service)

@@ -11,7 +11,9 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/responder/internal/decide"
+	"github.com/critical-service/operator/controllers/responder/internal/render"
 	"github.com/critical-service/operator/internal/contract/listener"
+	"github.com/critical-service/operator/internal/controller/drift"
 )
 
 func TestNumbers(t *testing.T) {
@@ -211,6 +213,13 @@ func TestAListenerStaysUntilItsServiceIsConfirmed(t *testing.T) {
 		"but for one that a user has written": {
 			then: func(_ Gomega, s *decide.Snapshot) {
 				*s = write(*s, `{"pages":[{}],"listeners":[{"port":20000,"service":"a","portName":"http"},{"port":20001,"service":"b","portName":"http"},{"port":20009,"service":"x","portName":"http"}]}`)
+			},
+			confirmed: []string{"20000 a/http", "20001 b/http"},
+		},
+		"but for one that a user has written as the operator does, for what is no Service": {
+			then: func(_ Gomega, s *decide.Snapshot) {
+				*s = write(*s, `{"pages":[{}],"listeners":[{"port":20000,"service":"a","portName":"http"},{"port":20001,"service":"b","portName":"http"},{"port":20009,"service":"not a name!","portName":"http"}]}`)
+				s.Table.Annotations[render.AnnotationTable] = drift.Hash(s.Table.Data[listener.Key])
 			},
 			confirmed: []string{"20000 a/http", "20001 b/http"},
 		},
