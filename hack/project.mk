@@ -193,7 +193,7 @@ scorecard: $(ROOT)bin/devcluster $(addprefix $(TOOLS)/,kustomize operator-sdk) #
 	$(ROOT)hack/scorecard.sh $(addprefix --project ,$(PROJECT))
 
 .PHONY: vuln
-vuln: ## Look for known vulnerabilities in the code that both projects call (needs internet access).
+vuln: ## Look for known vulnerabilities in the code that both projects call (needs internet access, or GOVULNDB).
 	$(ROOT)hack/vuln.sh
 
 ##@ Image

@@ -4,6 +4,8 @@
 # checked then, and the caller decides whether that will do.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# A copy of the database beside the checkout serves where the network does not.
+if [[ -z ${GOVULNDB:-} && -d ../shared/vulndb ]]; then GOVULNDB=file://$(cd ../shared/vulndb && pwd); fi
 make --no-print-directory "$PWD/bin/tools/govulncheck"
 
 result=0

@@ -289,7 +289,7 @@ func TestTheNightTestsEveryVersionOfKubernetes(t *testing.T) {
 		}
 	}
 	versions := versionsBeside(g)
-	g.Expect(tested).To(ConsistOf(versions))
+	g.Expect(tested).To(ConsistOf(append([]string{""}, versions...)), "the newest has no version in its name")
 	for i, definition := range []string{
 		"config/manifests/bases/critical-service-operator.clusterserviceversion.yaml",
 		"workloads/config/manifests/bases/critical-service-workloads.clusterserviceversion.yaml",
