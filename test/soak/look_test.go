@@ -54,6 +54,10 @@ func (w *world) read() (*invariant.Look, error) {
 	if err := w.List(w.ctx, &policies); err != nil {
 		return nil, err
 	}
+	var err error
+	if look.Operators, err = w.PodsOf(w.ctx, operator); err != nil {
+		return nil, err
+	}
 	look.Services, look.Slices, look.Pods = services.Items, endpoints.Items, pods.Items
 	look.Policies = append(policies.Policies(), fallbacks.Policies()...)
 	return look, nil

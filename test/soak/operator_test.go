@@ -8,7 +8,6 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/test/bench/measure"
@@ -59,29 +58,18 @@ func (w *world) usage(token string) measure.Usage {
 	return figures.Largest(replicas)
 }
 
-// processes are how often the container of each Pod of the operator has been restarted, and the age of the youngest.
-func (w *world) processes() (restarts map[types.UID]int, youngest time.Duration) {
+// youngest is the age of the youngest process of the operator.
+func (w *world) youngest() time.Duration {
 	w.t.Helper()
-	restarts = map[types.UID]int{}
 	var started time.Time
 	for _, pod := range w.operatorPods() {
 		for _, status := range pod.Status.ContainerStatuses {
-			restarts[pod.UID] = int(status.RestartCount)
 			if running := status.State.Running; running != nil && running.StartedAt.After(started) {
 				started = running.StartedAt.Time
 			}
 		}
 	}
-	return restarts, time.Since(started)
-}
-
-// more is how often processes ended since an earlier look. The Pods that came since began with none.
-func more(before, after map[types.UID]int) int {
-	sum := 0
-	for uid, count := range after {
-		sum += count - before[uid]
-	}
-	return sum
+	return time.Since(started)
 }
 
 // image is what runs.

@@ -58,14 +58,12 @@ func TestSoak(t *testing.T) {
 
 	r.settle()
 	r.begin()
-	processes, _ := r.processes()
 	r.figures.Began = time.Now()
 	r.figures.Before = r.standStill()
 	r.injectAll()
 	r.settle()
 	r.figures.After = r.standStill()
-	after, youngest := r.processes()
-	r.figures.Age, r.figures.Restarts = youngest, more(processes, after)
+	r.figures.Age = r.youngest()
 	r.dissolve()
 
 	r.figures.Problem = ""

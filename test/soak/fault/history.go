@@ -7,8 +7,17 @@ import (
 	"time"
 )
 
-// explains is for how long a fault explains requests that fail.
-const explains = time.Minute
+// aMoment is until proxies and caches know of a change, and aStart until a Pod has started as well.
+const aMoment, aStart = 10 * time.Second, 30 * time.Second
+
+// explains is for how long a fault explains requests that fail, on a machine that is busy. Others explain none.
+var explains = map[Kind]time.Duration{
+	ScaleDown: aStart, DeletePods: aStart, DeleteSlices: aMoment, AlterSlices: aMoment, EditPolicy: aStart,
+	RecreatePolicy: aStart, OptIn: aStart, DeleteResponder: aMoment, KillOperator: aMoment, Drain: time.Minute,
+}
+
+// unprotected are those under which a Service is not protected, with what ends them: until then they explain all that fails.
+var unprotected = map[Kind]Kind{DeletePolicy: RecreatePolicy, OptOut: OptIn}
 
 // Injected is a step that was taken.
 type Injected struct {
@@ -21,16 +30,17 @@ type Injected struct {
 type History []Injected
 
 // Explains is the kind of the latest fault that explains a failure which a client of a Service noticed at some moment:
-// one that happened to this Service, or concerned all, in the minute before.
+// one that happened to this Service, or concerned all, not too long before.
 func (h History) Explains(service string, noticed time.Time) Kind {
+	ended := map[Kind]bool{}
 	for _, injected := range slices.Backward(h) {
-		switch {
-		case injected.Began.After(noticed):
-		case noticed.Sub(injected.Began) > explains:
-			return None
-		case injected.Service == "" || injected.Service == service:
+		if injected.Began.After(noticed) || injected.Service != "" && injected.Service != service {
+			continue
+		}
+		if end, lasts := unprotected[injected.Kind]; lasts && !ended[end] || noticed.Sub(injected.Began) < explains[injected.Kind] {
 			return injected.Kind
 		}
+		ended[injected.Kind] = true
 	}
 	return None
 }

@@ -17,6 +17,7 @@ func injected(second int, kind Kind, service string) Injected {
 func TestAFailureIsExplained(t *testing.T) {
 	history := History{
 		injected(10, ScaleDown, "a"), injected(20, KillOperator, ""), injected(25, DeletePods, "b"), injected(100, OptOut, "b"),
+		injected(110, BeginMaintenance, "b"), injected(150, EditPolicy, "a"), injected(200, OptIn, "b"),
 	}
 	tests := map[string]struct {
 		service string
@@ -27,11 +28,16 @@ func TestAFailureIsExplained(t *testing.T) {
 		"from the moment of the fault":                     {service: "a", second: 10, want: ScaleDown},
 		"by the latest one":                                {service: "b", second: 26, want: DeletePods},
 		"by one that concerns all":                         {service: "a", second: 22, want: KillOperator},
-		"not by a fault that happened to another Service":  {service: "a", second: 30, want: KillOperator},
+		"not by a fault that happened to another Service":  {service: "a", second: 29, want: KillOperator},
+		"by an earlier one where the latest is over":       {service: "a", second: 30, want: ScaleDown},
 		"not by a fault that came later":                   {service: "b", second: 24, want: KillOperator},
 		"not before the first fault":                       {service: "a", second: 9, want: None},
-		"not by a fault of long ago":                       {service: "a", second: 81, want: None},
+		"not by a fault of long ago":                       {service: "a", second: 40, want: None},
 		"not when only a fault elsewhere was a moment ago": {service: "a", second: 101, want: None},
+		"by what keeps it without protection, as it lasts": {service: "b", second: 199, want: OptOut},
+		"not by what changes nothing for clients":          {service: "b", second: 111, want: OptOut},
+		"by its end, until all is made again":              {service: "b", second: 229, want: OptIn},
+		"and not by what has ended":                        {service: "b", second: 230, want: None},
 	}
 	for sentence, test := range tests {
 		t.Run(sentence, func(t *testing.T) {

@@ -28,9 +28,8 @@ type Figures struct {
 	Injected map[fault.Kind]int
 	// Before and After are what the larger replica used in the minutes before and after all faults; nil until then.
 	Before, After *measure.Usage
-	// Age is how long the youngest process lived that After is of, and Restarts how often one ended unasked.
-	Age      time.Duration
-	Restarts int
+	// Age is how long the youngest process lived that After is of.
+	Age time.Duration
 	// Problem is why the run ended early; empty if it did not.
 	Problem string
 }
@@ -63,7 +62,6 @@ func (f *Figures) Verdicts() []measure.Verdict {
 			measure.Mebibytes(f.After.Memory), f.After.Memory <= limit.Memory),
 		verdict("Goroutines", fmt.Sprintf("%d (%d, a fifth of it, and %d)", limit.Goroutines, f.Before.Goroutines, moreGoroutines),
 			fmt.Sprint(f.After.Goroutines), f.After.Goroutines <= limit.Goroutines),
-		verdict("Processes that ended unasked", "0", fmt.Sprint(f.Restarts), f.Restarts == 0),
 		{What: "Requests that failed without a fault", Of: "clients", Limit: "0", Found: fmt.Sprint(unexplained), Met: unexplained == 0},
 	}
 }

@@ -13,23 +13,21 @@ import (
 func TestTheOperatorMayUseSomeMoreInTheEnd(t *testing.T) {
 	before := measure.Usage{Memory: 40 << 20, Goroutines: 300}
 	tests := map[string]struct {
-		after    measure.Usage
-		restarts int
-		failed   map[fault.Kind]int
-		missed   []string
+		after  measure.Usage
+		failed map[fault.Kind]int
+		missed []string
 	}{
 		"as much as before":                       {after: before},
 		"less":                                    {after: measure.Usage{Memory: 1 << 20, Goroutines: 1}},
 		"as much as the limits":                   {after: measure.Usage{Memory: 76 << 20, Goroutines: 380}},
 		"more memory is a leak":                   {after: measure.Usage{Memory: 76<<20 + 1, Goroutines: 300}, missed: []string{"Resident memory"}},
 		"more goroutines are a leak":              {after: measure.Usage{Memory: 40 << 20, Goroutines: 381}, missed: []string{"Goroutines"}},
-		"an operator that ended unasked fails":    {after: before, restarts: 1, missed: []string{"Processes that ended unasked"}},
 		"requests that a fault explains may fail": {after: before, failed: map[fault.Kind]int{fault.DeletePods: 9}},
 		"others are a sign":                       {after: before, failed: map[fault.Kind]int{fault.None: 1}, missed: []string{"Requests that failed without a fault"}},
 	}
 	for sentence, test := range tests {
 		t.Run(sentence, func(t *testing.T) {
-			figures := &Figures{Before: &before, After: &test.after, Restarts: test.restarts, Failed: test.failed}
+			figures := &Figures{Before: &before, After: &test.after, Failed: test.failed}
 			var missed []string
 			for _, verdict := range figures.Verdicts() {
 				if !verdict.Met {

@@ -44,11 +44,12 @@ const (
 	Owned     = "an object of the operator has an owner that exists"
 	Published = "a published address is that of a Pod of the namespace"
 	Untouched = "the operator writes no object of a user"
+	Living    = "no process of the operator or of a responder ends by itself"
 )
 
 // Findings are what a look has against the invariants.
 func Findings(look *Look) []Finding {
-	return slices.Concat(demoted(look), unanswered(look), exposed(look), orphans(look), vanished(look), touched(look))
+	return slices.Concat(demoted(look), unanswered(look), exposed(look), orphans(look), vanished(look), touched(look), ended(look))
 }
 
 func demoted(look *Look) []Finding {
@@ -136,6 +137,25 @@ func touched(look *Look) []Finding {
 		})
 		if byOperator && !object.operators && !isPolicy {
 			found = append(found, Finding{Untouched, object.kind + " " + object.GetName(), 0})
+		}
+	}
+	return found
+}
+
+// ended: what a fault ends is a Pod, and the next one is another. Only what ends by itself is started again in its Pod.
+func ended(look *Look) []Finding {
+	pods := slices.Clone(look.Operators)
+	for i := range look.Pods {
+		if protection.IsResponder(&look.Pods[i]) {
+			pods = append(pods, look.Pods[i])
+		}
+	}
+	var found []Finding
+	for _, pod := range pods {
+		for _, status := range pod.Status.ContainerStatuses {
+			if status.RestartCount > 0 {
+				found = append(found, Finding{Living, fmt.Sprintf("Pod %s, container %s: %v", pod.Name, status.Name, status.LastTerminationState.Terminated), 0})
+			}
 		}
 	}
 	return found

@@ -117,6 +117,19 @@ func TestFindings(t *testing.T) {
 			}},
 			want: []Finding{{Untouched, "EndpointSlice shop-own", 0}, {Untouched, "Pod shop-1", 0}, {Untouched, "Deployment shop-app", 0}},
 		},
+		"a process of the operator, or of a responder, may not end by itself": {
+			changes: []change{func(look *Look) {
+				restarted := corev1.ContainerStatus{Name: "it", RestartCount: 1}
+				look.Operators[1].Status.ContainerStatuses[0] = restarted
+				look.Pods[1].Status.ContainerStatuses = []corev1.ContainerStatus{restarted}
+			}},
+			want: []Finding{
+				{Living, "Pod operator-2, container it: nil", 0}, {Living, "Pod critical-service-responder-1, container it: nil", 0},
+			},
+		},
+		"one of a user may": {
+			changes: []change{func(look *Look) { look.Pods[0].Status.ContainerStatuses = []corev1.ContainerStatus{{RestartCount: 1}} }},
+		},
 		"its own objects the operator writes, and the status of policies": {
 			changes: []change{func(look *Look) {
 				wroteTo(&look.Slices[1])

@@ -26,6 +26,8 @@ type Look struct {
 	Services []corev1.Service
 	Slices   []discoveryv1.EndpointSlice
 	Pods     []corev1.Pod
+	// Operators are the Pods of the operator, which are in another namespace.
+	Operators []corev1.Pod
 	// Policies are all CriticalServices, and the ServiceFallbacks of the namespace.
 	Policies []criticalv2.Policy
 	// Others are the Deployments, ReplicaSets, ConfigMaps and PodDisruptionBudgets. They have their kind.

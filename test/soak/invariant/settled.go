@@ -4,16 +4,26 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/internal/protection"
 )
 
 // Unsettled is what keeps a world from being as it is before all faults, and has to be after them: every Service answers
-// by itself, its fallback is prepared and not promoted, and there is nothing against an invariant.
+// by itself, its fallback is prepared and not promoted, the operator runs, and there is nothing against an invariant.
 func Unsettled(look *Look) []string {
 	var problems []string
 	for _, finding := range Findings(look) {
 		problems = append(problems, finding.String())
+	}
+	if len(look.Operators) == 0 {
+		problems = append(problems, "the operator has no Pods")
+	}
+	for i := range look.Operators {
+		if pod := &look.Operators[i]; protection.PodCondition(pod, corev1.PodReady).Status != corev1.ConditionTrue {
+			problems = append(problems, fmt.Sprintf("Pod %s of the operator is not ready", pod.Name))
+		}
 	}
 	for _, w := range look.watched() {
 		if problem := w.unsettled(look); problem != "" {
@@ -55,8 +65,8 @@ func hasFallbackPod(look *Look, service string) bool {
 	return false
 }
 
-// Written are the objects of the operator that were made, changed or deleted between two looks. In a settled world
-// nothing is. Pods do not count: their status is the kubelet's.
+// Written are the objects of the operator that were made, changed or deleted between two looks, and the policies, whose
+// status it writes. In a settled world nothing is. Pods do not count: their status is the kubelet's.
 func Written(before, after *Look) []string {
 	was, is := versions(before), versions(after)
 	var names []string
@@ -77,7 +87,8 @@ func Written(before, after *Look) []string {
 func versions(look *Look) map[string]string {
 	found := map[string]string{}
 	for _, object := range look.objects() {
-		if object.operators && object.kind != "Pod" {
+		_, isPolicy := object.Object.(criticalv2.Policy)
+		if object.operators && object.kind != "Pod" || isPolicy {
 			found[object.kind+" "+object.GetName()] = string(object.GetUID()) + " " + object.GetResourceVersion()
 		}
 	}

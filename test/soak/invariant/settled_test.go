@@ -35,6 +35,10 @@ func TestUnsettled(t *testing.T) {
 		"a fallback that is made on demand has none": {changes: []change{withdraw, onDemand}},
 		"and leaves no Pod behind":                   {changes: []change{withdraw, onDemand, fallbackPod}, want: "Service shop has a fallback Pod, which is made on demand"},
 		"a Pod that stands by may stay":              {changes: []change{fallbackPod}},
+		"while a Pod of the operator is not ready it is not": {
+			changes: []change{func(look *Look) { look.Operators[1].Status.Conditions = nil }}, want: "Pod operator-2 of the operator is not ready",
+		},
+		"without an operator it is not": {changes: []change{func(look *Look) { look.Operators = nil }}, want: "the operator has no Pods"},
 		"what breaks an invariant after a while is not there at all": {
 			changes: []change{func(look *Look) { look.Slices[1].OwnerReferences = nil }}, want: "EndpointSlice shop-standby",
 		},
@@ -63,6 +67,7 @@ func TestWhatTheOperatorWroteIsFound(t *testing.T) {
 		"a slice that changed":                      {change: func(look *Look) { look.Slices[1].ResourceVersion = "2" }, want: []string{"EndpointSlice shop-standby"}},
 		"one that was made again":                   {change: func(look *Look) { look.Slices[1].UID = "another" }, want: []string{"EndpointSlice shop-standby"}},
 		"one that went":                             {change: withdraw, want: []string{"EndpointSlice shop-standby"}},
+		"the status of a policy":                    {change: func(look *Look) { look.Policies[0].SetResourceVersion("2") }, want: []string{"CriticalService policy"}},
 		"not what others write":                     {change: func(look *Look) { look.Slices[0].ResourceVersion, look.Others[3].ResourceVersion = "2", "2" }},
 		"not the status of Pods, which kubelets do": {change: func(look *Look) { look.Pods[1].ResourceVersion = "2" }},
 		"one that came": {

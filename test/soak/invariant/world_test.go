@@ -35,7 +35,7 @@ func calm() *Look {
 	responder.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "critical-service-responder-a", UID: "replica-set", Controller: new(true)}}
 	return &Look{
 		At: now, Services: []corev1.Service{service}, Pods: []corev1.Pod{pod("shop-1", "10.0.0.1"), responder},
-		Policies: []criticalv2.Policy{policy},
+		Operators: []corev1.Pod{runs("operator-1"), runs("operator-2")}, Policies: []criticalv2.Policy{policy},
 		Slices: []discoveryv1.EndpointSlice{
 			slice("shop-own", "shop-1", "10.0.0.1", true),
 			standby("shop-standby", "critical-service-responder-1", "10.0.0.9", false),
@@ -48,6 +48,14 @@ func calm() *Look {
 		},
 		Answered: map[string]time.Time{"shop": now.Add(-time.Second)},
 	}
+}
+
+// runs is a Pod of the operator that is ready.
+func runs(name string) corev1.Pod {
+	operator := pod(name, "10.0.1.1")
+	operator.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	operator.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "manager"}}
+	return operator
 }
 
 // meta is that of an object whose UID is its name.
