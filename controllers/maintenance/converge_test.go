@@ -58,6 +58,7 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.scale(1) // A user wants it so.
 	testenv.Update(w.World, drill, func(m *criticalv2.Maintenance) { m.Spec.Message = "Almost." })
 	w.Eventually(func() bool { w.Exists(drill); return drill.Status.ObservedGeneration == drill.Generation }).Should(BeTrue())
+	w.Expect(w.replicas()).To(Equal(int32(1)), "what was restored once is the user's")
 	end := w.Describe(&criticalv2.MaintenanceList{}, &appsv1.DeploymentList{})
 	if fate.IsHappy() {
 		return end

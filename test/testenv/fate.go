@@ -9,6 +9,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/onsi/gomega"
 )
 
 // mishap is what befalls one write of an operator.
@@ -62,34 +65,28 @@ func SideBySide(live func(t *testing.T, fate *Fate) string) func(t *testing.T, f
 // one begins with that.
 func HoweverItIsSeen(t *testing.T, live func(t *testing.T, fate *Fate) string) {
 	t.Helper()
-	undisturbed := NewFate()
-	var end string
-	t.Run("when all goes well", func(t *testing.T) { end = live(t, undisturbed) })
-	writes := undisturbed.writes.Load()
-	var done disturbances
+	s := begin(t, live)
 	t.Run("when", func(t *testing.T) {
 		for _, view := range views() {
-			for _, number := range deaths(view, writes) {
+			for _, number := range deaths(view, s.writes) {
 				name := view.name
 				if number != never {
 					name += fmt.Sprintf(", and write %d is the last of an operator", number)
 				}
-				t.Run(name, func(t *testing.T) {
+				s.befall(t, name, func() *Fate {
 					fate := NewFate()
 					fate.number, fate.view = number, view.again()
 					fate.mishap = mishap{verdict: LoseAnswer, dies: true}
-					if got := live(t, fate); got != end {
-						t.Errorf("the end is another one:\n%s\nundisturbed it is:\n%s", got, end)
-					}
-					done.add(fate.view)
+					return fate
 				})
 			}
 		}
 	})
-	t.Log(&done)
-	if !done.isAll() {
+	t.Log(&s.done)
+	if !s.done.isAll() {
 		t.Error("the views differ too little from the cluster")
 	}
+	s.end(t, int64(len(views())))
 }
 
 // deaths are the numbers of the writes with which an operator dies; of none if a number is beyond them.
@@ -112,41 +109,89 @@ func deaths(view *View, writes int64) []int64 {
 // many writes.
 func WhicheverWriteGoesWrong(t *testing.T, fewest int64, live func(t *testing.T, fate *Fate) string) {
 	t.Helper()
-	undisturbed := NewFate()
-	var end string
-	t.Run("when all goes well", func(t *testing.T) { end = live(t, undisturbed) })
-	writes := undisturbed.writes.Load()
-	if writes < fewest {
-		t.Fatalf("the story has only %d writes: it tests too little", writes)
+	s := begin(t, live)
+	if s.writes < fewest {
+		t.Fatalf("the story has only %d writes: it tests too little", s.writes)
 	}
-
-	var expected int64
-	var happened, crashes atomic.Int64
 	t.Run("when write", func(t *testing.T) {
-		for number := int64(1); number <= writes; number++ {
+		for number := int64(1); number <= s.writes; number++ {
 			for _, mishap := range mishapsOf(number) {
-				expected++
-				t.Run(fmt.Sprintf("%d %s", number, mishap.name), func(t *testing.T) {
+				s.befall(t, fmt.Sprintf("%d %s", number, mishap.name), func() *Fate {
 					fate := NewFate()
 					fate.number, fate.mishap = number, mishap
-					if got := live(t, fate); got != end {
-						t.Errorf("the end is another one:\n%s\nwithout a mishap it is:\n%s", got, end)
-					}
-					if fate.writes.Load() < number {
-						return
-					}
-					happened.Add(1)
-					if mishap.dies {
-						crashes.Add(1)
-					}
+					return fate
 				})
 			}
 		}
 	})
-	t.Logf("%d writes, %d faults injected, %d of them crashes", writes, happened.Load(), crashes.Load())
-	// A story may take a write less than the first one, where two news come at once.
-	if happened.Load() < expected*3/4 {
-		t.Errorf("only %d of %d mishaps happened", happened.Load(), expected)
+	s.end(t, int64(len(mishapsOf(1))))
+}
+
+// series is one story that is lived again and again.
+type series struct {
+	live func(t *testing.T, fate *Fate) string
+	// undisturbed is its end when all goes well, after so many writes.
+	undisturbed string
+	writes      int64
+	// expected are the mishaps that are to happen; happened are those that did, and crashes those of which an operator died.
+	expected          int64
+	happened, crashes atomic.Int64
+	// done is what was done to views.
+	done disturbances
+}
+
+func begin(t *testing.T, live func(t *testing.T, fate *Fate) string) *series {
+	t.Helper()
+	s, fate := &series{live: live}, NewFate()
+	t.Run("when all goes well", func(t *testing.T) { s.undisturbed = live(t, fate) })
+	s.writes = fate.writes.Load()
+	return s
+}
+
+// befall lives the story with a fate, and again if that did not come: a story may take a write less than the first one, where
+// two news come at once.
+func (s *series) befall(t *testing.T, name string, fate func() *Fate) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		first := fate()
+		if first.number != never {
+			s.expected++
+		}
+		if !s.comes(t, first) {
+			t.Run("again", func(t *testing.T) { s.comes(t, fate()) })
+		}
+	})
+}
+
+// comes lives the story with a fate, and reports whether it came.
+func (s *series) comes(t *testing.T, fate *Fate) bool {
+	t.Helper()
+	if got := s.live(t, fate); got != s.undisturbed {
+		t.Errorf("the end is another one:\n%s\nundisturbed it is:\n%s", got, s.undisturbed)
+	}
+	if fate.view != nil {
+		s.done.add(fate.view)
+	}
+	if fate.number == never {
+		return true
+	}
+	if fate.writes.Load() < fate.number {
+		return false
+	}
+	s.happened.Add(1)
+	if fate.dies {
+		s.crashes.Add(1)
+	}
+	return true
+}
+
+// end says how much came, and fails if that is less than expected by more than the last two writes, each with so many fates.
+func (s *series) end(t *testing.T, fates int64) {
+	t.Helper()
+	happened := s.happened.Load()
+	t.Logf("%d writes, %d of %d faults injected, %d of them crashes", s.writes, happened, s.expected, s.crashes.Load())
+	if s.expected-happened > min(2*fates, s.expected/4) {
+		t.Errorf("only %d of %d mishaps happened", happened, s.expected)
 	}
 }
 
@@ -164,6 +209,7 @@ type Fate struct {
 	view *View
 	// dead is closed when the first operator dies, and followed when another one runs.
 	dead, followed chan struct{}
+	replacing      sync.Mutex
 }
 
 // never is a write that there is not.
@@ -216,8 +262,10 @@ func (f *Fate) Succeed(t testing.TB, replace func()) {
 		defer close(ended)
 		select {
 		case <-f.dead:
+			defer close(f.followed) // Also if no other one can start.
+			f.replacing.Lock()
+			defer f.replacing.Unlock()
 			replace()
-			close(f.followed)
 		case <-over:
 		}
 	}()
@@ -231,4 +279,24 @@ func (f *Fate) AwaitSuccessor() {
 		<-f.followed
 	default:
 	}
+}
+
+// quietFor is how long an operator logs nothing once it has nothing left to do.
+const quietFor = time.Second
+
+// AwaitRest returns when an operator that starts on what a story has left writes nothing: replace stops the one that runs and
+// starts another, and current is that one. What the one before had not finished, the next one may.
+func (f *Fate) AwaitRest(w *World, replace func(), current func() *Operator) {
+	w.T.Helper()
+	f.Calm()
+	w.Eventually(func() []Request {
+		f.AwaitSuccessor()
+		f.replacing.Lock()
+		replace()
+		f.replacing.Unlock()
+		f.AwaitSuccessor() // The one that was stopped may have died before that.
+		operator := current()
+		w.Eventually(func() time.Duration { return operator.Idle(w.Namespace) }).Should(gomega.BeNumerically(">", quietFor))
+		return operator.Traffic.Requests(Request.Writes)
+	}).Should(gomega.BeEmpty(), "nothing is left to do, so that nothing may be written")
 }

@@ -66,3 +66,24 @@ func TestWhatAFateSparesIsNoWriteOfTheStory(t *testing.T) {
 	})
 	g.Expect(spared).To(Equal(2))
 }
+
+// A story that has a write less for once is lived again.
+func TestAMishapThatDoesNotComeIsTriedAgain(t *testing.T) {
+	t.Setenv("FAULTS", "")
+	lives, lost := 0, 0
+	testenv.WhicheverWriteGoesWrong(t, 2, func(_ *testing.T, fate *testenv.Fate) string {
+		lives++
+		for number := range 2 {
+			if lives == 3 && number == 1 {
+				break
+			}
+			if fate.Interfere(write) != testenv.Pass {
+				lost++
+			}
+		}
+		return "the end"
+	})
+	g := NewWithT(t)
+	g.Expect(lives).To(Equal(4), "undisturbed, the first write, and the second one twice")
+	g.Expect(lost).To(Equal(2))
+}

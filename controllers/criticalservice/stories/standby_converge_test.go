@@ -133,6 +133,7 @@ func (w *world) watchThatItIsAnswered(service *corev1.Service) func() {
 		w.T.Helper()
 		cancel()
 		ended()
+		w.Expect(seen).To(BeTrue(), "the Service was never answered")
 		w.Expect(gaps).To(BeEmpty(), "the Service must be answered throughout")
 	}
 }

@@ -28,7 +28,8 @@ var lived = testenv.SideBySide(func(t *testing.T, fate *testenv.Fate) string { r
 func (w *world) live(fate *testenv.Fate) string {
 	w.T.Helper()
 	w.start(fate.Befall)
-	fate.Succeed(w.T, func() { w.operator.Stop(w.T); w.start(fate.Follow) })
+	replace := func() { w.operator.Stop(w.T); w.start(fate.Follow) }
+	fate.Succeed(w.T, replace)
 
 	d := w.deployment("storefront")
 	app := w.config()
@@ -61,5 +62,6 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.Eventually(func() map[string]string { return w.configMap(first).Annotations }).Should(And(
 		HaveKeyWithValue(workloadsv2.AnnotationRevision, "3"), HaveKeyWithValue(workloadsv2.AnnotationVersion, "1.5")))
 	w.Eventually(w.reason(app)).Should(Equal(workloadsv2.ReasonUpToDate))
+	fate.AwaitRest(w.World, replace, func() *testenv.Operator { return w.operator })
 	return w.Describe(&workloadsv2.AppConfigList{}, &corev1.ConfigMapList{}, &appsv1.DeploymentList{})
 }

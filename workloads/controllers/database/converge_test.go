@@ -27,7 +27,8 @@ var lived = testenv.SideBySide(func(t *testing.T, fate *testenv.Fate) string { r
 func (w *world) live(fate *testenv.Fate) string {
 	w.T.Helper()
 	w.startWith(fate.Befall)
-	fate.Succeed(w.T, func() { w.stop(); w.startWith(fate.Follow) })
+	replace := func() { w.stop(); w.startWith(fate.Follow) }
+	fate.Succeed(w.T, replace)
 
 	d := w.running(withStorage)
 	secret := w.uid(w.secret(d.SecretName()))()
@@ -52,6 +53,7 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.Eventually(w.ready(d)).Should(Equal(workloadsv1.ReasonRunning))
 	w.Eventually(w.protected(d)).Should(Equal(criticalv2.ReasonStandbyReady))
 	w.Expect(w.uid(w.secret(d.SecretName()))()).To(Equal(secret), "one password opens the data")
+	fate.AwaitRest(w.World, replace, func() *testenv.Operator { return w.operator })
 	return w.Describe(&workloadsv1.DatabaseList{}, &corev1.PodList{}, &corev1.ServiceList{}, &corev1.PersistentVolumeClaimList{},
 		&corev1.SecretList{}, &criticalv2.ServiceFallbackList{})
 }

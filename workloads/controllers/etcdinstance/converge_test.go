@@ -30,7 +30,8 @@ var lived = testenv.SideBySide(func(t *testing.T, fate *testenv.Fate) string { r
 func (w *world) live(fate *testenv.Fate) string {
 	w.T.Helper()
 	w.start(fate.Befall)
-	fate.Succeed(w.T, func() { w.operator.Stop(w.T); w.start(fate.Follow) })
+	replace := func() { w.operator.Stop(w.T); w.start(fate.Follow) }
+	fate.Succeed(w.T, replace)
 
 	e := w.instance(func(e *workloadsv1alpha1.ETCDInstance) {
 		e.Spec.WithTLSBundle, e.Spec.Storage = true, &workloadsv1alpha1.ETCDStorage{Size: "1Gi"}
@@ -54,6 +55,7 @@ func (w *world) live(fate *testenv.Fate) string {
 	}).Should(Succeed())
 	w.Expect(w.Exists(authority)).To(BeTrue())
 	w.Expect(authority.Data).To(Equal(before.Data), "clients go on to trust the members")
+	fate.AwaitRest(w.World, replace, func() *testenv.Operator { return w.operator })
 	return w.Describe(&workloadsv1alpha1.ETCDInstanceList{}, &appsv1.StatefulSetList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{},
 		&corev1.SecretList{}, &corev1.PersistentVolumeClaimList{}, &policyv1.PodDisruptionBudgetList{}, &criticalv2.ServiceFallbackList{})
 }

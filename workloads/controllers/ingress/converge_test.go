@@ -29,7 +29,8 @@ func (w *world) live(fate *testenv.Fate) string {
 	web, api := w.standby("web"), w.standby("api")
 	before := w.ingress("before", map[string]string{rewrite: "/", "team": "mine"}, "web")
 	w.startWith(options, fate.Befall)
-	fate.Succeed(w.T, func() { w.startWith(options, fate.Follow) })
+	replace := func() { w.startWith(options, fate.Follow) }
+	fate.Succeed(w.T, replace)
 
 	w.Eventually(w.annotations(before)).Should(Equal(map[string]string{rewrite: "/", "team": "mine", "foo": "bar"}))
 	after := w.ingress("after", nil, "web", "api")
@@ -47,5 +48,6 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.Eventually(w.annotations(after)).Should(HaveKeyWithValue(fallback, "api"))
 	w.annotate(before, "team", "")
 	w.Eventually(w.annotations(before)).Should(HaveKeyWithValue("team", "shop"), "no one else wants it any more")
+	fate.AwaitRest(w.World, replace, func() *testenv.Operator { return w.operator })
 	return w.Describe(&networkingv1.IngressList{})
 }

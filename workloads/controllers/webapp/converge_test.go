@@ -29,7 +29,8 @@ var lived = testenv.SideBySide(func(t *testing.T, fate *testenv.Fate) string { r
 func (w *world) live(fate *testenv.Fate) string {
 	w.T.Helper()
 	w.start(fate.Befall)
-	fate.Succeed(w.T, func() { w.operator.Stop(w.T); w.start(fate.Follow) })
+	replace := func() { w.operator.Stop(w.T); w.start(fate.Follow) }
+	fate.Succeed(w.T, replace)
 
 	a := w.webApp(scaling, func(s *workloadsv1.WebAppSpec) { s.DBImage, s.DBSize = "mysql:8.0", "1Gi" })
 	deployment, budget := w.deployment(a), &policyv1.PodDisruptionBudget{ObjectMeta: w.named(a.Name)}
@@ -59,6 +60,7 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.rollsOut(deployment)
 	w.Eventually(w.reason(a, workloadsv1.ConditionReady)).Should(Equal(workloadsv1.ReasonRunning))
 	w.Eventually(func() int32 { w.Exists(a); return a.Status.ReadyReplicas }).Should(Equal(int32(1)))
+	fate.AwaitRest(w.World, replace, func() *testenv.Operator { return w.operator })
 	return w.Describe(&workloadsv1.WebAppList{}, &appsv1.DeploymentList{}, &corev1.ServiceList{}, &policyv1.PodDisruptionBudgetList{},
 		&criticalv2.ServiceFallbackList{}, &workloadsv1.DatabaseList{})
 }
