@@ -5,8 +5,13 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/critical-service/operator/test/crdtest"
 	"github.com/critical-service/operator/test/generated"
@@ -41,17 +46,28 @@ func generators(t *testing.T) []*crdtest.Generator {
 	}
 }
 
+// ofResponder are the kinds of what a responder consists of, which goes with the policies that ask for it. The slices and the
+// Pods of Services are looked for at the end.
+var ofResponder = []schema.GroupVersionKind{
+	appsv1.SchemeGroupVersion.WithKind("Deployment"), corev1.SchemeGroupVersion.WithKind("ConfigMap"),
+	policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"),
+}
+
 // An object that the API server accepts settles, and one that it refuses is refused in one sentence that names the field.
 func TestAGeneratedObjectSettlesOrIsRefused(t *testing.T) {
 	w := withResponder(t)
 	w.start(w.complete())
 	service := w.down("web", func(s *corev1.Service) { s.Labels["a"] = "b" })
-	run := generated.Run{World: w.World, Operator: w.operator, Kinds: generators(t), Prepare: func(object *unstructured.Unstructured) {
-		object.SetLabels(map[string]string{labelWorld: w.Namespace})
-		if object.GetKind() != "CriticalService" {
-			object.SetNamespace(w.Namespace)
-		}
-	}}
+	run := generated.Run{
+		World: w.World, Operator: w.operator, Kinds: generators(t),
+		Made: ofResponder, Outlives: func(*metav1.PartialObjectMetadata) bool { return false },
+		Prepare: func(object *unstructured.Unstructured) {
+			object.SetLabels(map[string]string{labelWorld: w.Namespace})
+			if object.GetKind() != "CriticalService" {
+				object.SetNamespace(w.Namespace)
+			}
+		},
+	}
 
 	run.Declare()
 	w.Eventually(w.published(service)).Should(BeEmpty(), "nothing stays of objects that are gone")
