@@ -2,11 +2,11 @@ package operator_test
 
 import (
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -193,22 +193,29 @@ func (w *world) lastReported() metav1.ConditionStatus {
 // operator asks for.
 func (w *world) eavesdrop() (config string, asked func() []string) {
 	w.t.Helper()
+	traffic := testenv.NewTraffic(nil)
+	return w.between(traffic), func() []string {
+		var paths []string
+		for _, r := range traffic.Requests(func(testenv.Request) bool { return true }) {
+			paths = append(paths, r.Method+" "+r.Path)
+		}
+		return paths
+	}
+}
+
+// between is the kubeconfig of an operator whose requests come through a Traffic. One that is lost breaks its connection.
+func (w *world) between(traffic *testenv.Traffic) (config string) {
+	w.t.Helper()
 	user, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	w.Expect(err).NotTo(HaveOccurred())
 	transport, err := rest.TransportFor(user)
 	w.Expect(err).NotTo(HaveOccurred())
 	target, err := url.Parse(user.Host)
 	w.Expect(err).NotTo(HaveOccurred())
-	var mu sync.Mutex
-	var paths []string
 	server := httptest.NewServer(&httputil.ReverseProxy{
-		Transport: transport, FlushInterval: -1,
-		Rewrite: func(request *httputil.ProxyRequest) {
-			request.SetURL(target)
-			mu.Lock()
-			defer mu.Unlock()
-			paths = append(paths, request.In.Method+" "+request.In.URL.Path)
-		},
+		Transport: traffic.Through(transport), FlushInterval: -1,
+		Rewrite:      func(request *httputil.ProxyRequest) { request.SetURL(target) },
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	})
 	w.t.Cleanup(server.CloseClientConnections)
 	w.t.Cleanup(server.Close)
@@ -218,9 +225,5 @@ func (w *world) eavesdrop() (config string, asked func() []string) {
 	written.CurrentContext = "between"
 	config = filepath.Join(w.t.TempDir(), "kubeconfig")
 	w.Expect(clientcmd.WriteToFile(*written, config)).To(Succeed())
-	return config, func() []string {
-		mu.Lock()
-		defer mu.Unlock()
-		return append([]string(nil), paths...)
-	}
+	return config
 }

@@ -281,6 +281,16 @@ func (f *Fate) AwaitSuccessor() {
 	}
 }
 
+// Change stops or replaces the operator that runs, while nothing else does. If that one died before, another has followed it
+// when this returns.
+func (f *Fate) Change(do func()) {
+	f.AwaitSuccessor()
+	f.replacing.Lock()
+	do()
+	f.replacing.Unlock()
+	f.AwaitSuccessor()
+}
+
 // quietFor is how long an operator logs nothing once it has nothing left to do.
 const quietFor = time.Second
 
@@ -290,11 +300,7 @@ func (f *Fate) AwaitRest(w *World, replace func(), current func() *Operator) {
 	w.T.Helper()
 	f.Calm()
 	w.Eventually(func() []Request {
-		f.AwaitSuccessor()
-		f.replacing.Lock()
-		replace()
-		f.replacing.Unlock()
-		f.AwaitSuccessor() // The one that was stopped may have died before that.
+		f.Change(replace)
 		operator := current()
 		w.Eventually(func() time.Duration { return operator.Idle(w.Namespace) }).Should(gomega.BeNumerically(">", quietFor))
 		return operator.Traffic.Requests(Request.Writes)

@@ -45,10 +45,10 @@ type Operator struct {
 // Start runs a program under the operator's permissions, until Stop.
 func (c *Cluster) Start(t testing.TB, program Program) *Operator {
 	t.Helper()
-	operator := &Operator{Traffic: &Traffic{interfere: program.Interfere}, log: &journal{}, ended: make(chan error, 1)}
+	operator := &Operator{Traffic: NewTraffic(program.Interfere), log: &journal{}, ended: make(chan error, 1)}
 	user := rest.CopyConfig(c.operator)
 	user.Wrap(program.view.through)
-	user.Wrap(operator.Traffic.through)
+	user.Wrap(operator.Traffic.Through)
 	mgr, err := ctrl.NewManager(user, ctrl.Options{
 		Scheme:                  c.scheme,
 		Cache:                   program.Cache,

@@ -121,7 +121,11 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
-func (t *Traffic) through(next http.RoundTripper) http.RoundTripper {
+// NewTraffic is that of an operator in a process of its own, which comes Through it; nil lets all pass.
+func NewTraffic(interfere func(Request) Verdict) *Traffic { return &Traffic{interfere: interfere} }
+
+// Through sends what passes on.
+func (t *Traffic) Through(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) { return t.send(request, next) })
 }
 

@@ -32,7 +32,7 @@ func TestAVerdictIsWhatTheClientSees(t *testing.T) {
 			traffic := &Traffic{interfere: func(Request) Verdict { return c.verdict }}
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/api/v1/namespaces/shop/pods", strings.NewReader("{}"))
 			g.Expect(err).NotTo(HaveOccurred())
-			response, err := traffic.through(next).RoundTrip(request)
+			response, err := traffic.Through(next).RoundTrip(request)
 			g.Expect(hasReached).To(Equal(c.reaches))
 			if c.code == 0 {
 				g.Expect(err).To(MatchError(errLost))
