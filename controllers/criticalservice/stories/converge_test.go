@@ -159,7 +159,15 @@ func (w *world) describe(policies ...criticalv2.Policy) string {
 		for i := range status.Conditions {
 			status.Conditions[i].LastTransitionTime = metav1.Time{}
 		}
-		status.Outages = nil // Other ways to the same end are other histories.
+		for i := range status.Outages {
+			outage := &status.Outages[i]
+			outage.Began = metav1.MicroTime{}
+			for _, at := range []*metav1.MicroTime{outage.Covered, outage.Ended} {
+				if at != nil {
+					*at = metav1.MicroTime{}
+				}
+			}
+		}
 		end.Policies = append(end.Policies, status)
 	}
 	text, err := yaml.Marshal(end)

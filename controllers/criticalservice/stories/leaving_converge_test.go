@@ -25,6 +25,7 @@ func (w *world) leave(fate *testenv.Fate) string {
 	service, real := w.armed(first, "web")
 	w.fail(service, real)
 	w.Eventually(w.stateOf(first, service)).Should(Equal("Covered/FallbackServing"))
+	answered := w.watchThatItIsAnswered(service)
 
 	backup := w.Service("backup")
 	w.MakeReady(w.Pod("backup-real", backup))
@@ -32,6 +33,7 @@ func (w *world) leave(fate *testenv.Fate) string {
 	w.turn(first, toBackup("backup"))
 	w.Eventually(w.published(service)).Should(Equal("service: backup-real on http=8080, promoted"))
 	w.Eventually(w.stateOf(first, service)).Should(Equal("Covered/FallbackServing"))
+	answered()
 
 	w.Delete(first)
 	w.Eventually(w.published(service)).Should(BeEmpty())

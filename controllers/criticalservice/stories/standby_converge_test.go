@@ -62,11 +62,11 @@ func (w *world) standBy(fate *testenv.Fate) string {
 	w.MakeReady(w.fallback(service))
 	w.Eventually(w.published(service)).Should(Equal("podTemplate: service-watcher-web on http=8080, promoted"))
 	w.Eventually(w.stateOf(first, service)).Should(Equal("Covered/FallbackServing"))
-	answered()
 
 	w.recover(service)
 	w.Eventually(w.published(service)).Should(HaveSuffix("standby"))
 	w.Eventually(w.stateOf(first, service)).Should(Equal("Armed/StandbyReady"))
+	answered()
 
 	testenv.Update(w.World, service, func(s *corev1.Service) {
 		metav1.SetMetaDataAnnotation(&s.ObjectMeta, criticalv2.AnnotationCriticalService, criticalv2.OptOut)
