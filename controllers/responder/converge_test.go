@@ -33,7 +33,8 @@ func (w *world) live(fate *testenv.Fate) string {
 	scaling := standard
 	scaling.MaxReplicas = 6
 	w.startWith(scaling, fate.Befall)
-	fate.Succeed(w.T, func() { w.stop(); w.startWith(scaling, fate.Follow) })
+	replace := func() { w.stop(); w.startWith(scaling, fate.Follow) }
+	fate.Succeed(w.T, replace)
 	beWhole := ConsistOf("Deployment", "ConfigMap", "PodDisruptionBudget", "HorizontalPodAutoscaler")
 
 	service, web := w.critical("web", criticalv2.PageFallback{ConfigMapName: "page"})
@@ -74,29 +75,11 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.asking("api", criticalv2.PageFallback{Replicas: new(int32(3))})
 	w.Eventually(w.there).Should(beWhole)
 
-	w.atRest(fate)
+	fate.AwaitRest(w.World, replace, func() *testenv.Operator { w.settle(); return w.current() })
 	table := w.table()
 	w.Expect(table.Listeners).To(HaveLen(1))
 	table.Listeners[0].Port, table.Next = 0, 0 // The table of before may still have been there.
 	text, err := table.Encode()
 	w.Expect(err).NotTo(HaveOccurred())
 	return string(text) + w.Describe(&appsv1.DeploymentList{}, &policyv1.PodDisruptionBudgetList{}, &autoscalingv2.HorizontalPodAutoscalerList{})
-}
-
-// atRest waits until the operator writes nothing when it is woken once more.
-func (w *world) atRest(fate *testenv.Fate) {
-	w.T.Helper()
-	fate.Calm()
-	w.Eventually(func() []testenv.Request {
-		fate.AwaitSuccessor()
-		w.settle()
-		operator := w.current()
-		before := len(writesOf(operator))
-		w.look()
-		fate.AwaitSuccessor()
-		if w.current() != operator {
-			return []testenv.Request{{Path: "of which the operator died"}}
-		}
-		return writesOf(operator)[before:]
-	}).Should(BeEmpty(), "nothing is left to do, so that nothing may be written")
 }

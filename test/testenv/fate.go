@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/onsi/gomega"
 )
@@ -291,18 +290,13 @@ func (f *Fate) Change(do func()) {
 	f.AwaitSuccessor()
 }
 
-// quietFor is how long an operator logs nothing once it has nothing left to do.
-const quietFor = time.Second
-
 // AwaitRest returns when an operator that starts on what a story has left writes nothing: replace stops the one that runs and
-// starts another, and current is that one. What the one before had not finished, the next one may.
-func (f *Fate) AwaitRest(w *World, replace func(), current func() *Operator) {
+// starts another, and settled is that one when it has nothing left to do. What the one before had not finished, the next one may.
+func (f *Fate) AwaitRest(w *World, replace func(), settled func() *Operator) {
 	w.T.Helper()
 	f.Calm()
 	w.Eventually(func() []Request {
 		f.Change(replace)
-		operator := current()
-		w.Eventually(func() time.Duration { return operator.Idle(w.Namespace) }).Should(gomega.BeNumerically(">", quietFor))
-		return operator.Traffic.Requests(Request.Writes)
+		return settled().Traffic.Requests(Request.Writes)
 	}).Should(gomega.BeEmpty(), "nothing is left to do, so that nothing may be written")
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/onsi/gomega"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -109,6 +110,16 @@ func (o *Operator) Idle(about string) time.Duration {
 		return 0
 	}
 	return time.Since(entries[len(entries)-1].at)
+}
+
+// quietFor is how long an operator logs nothing once it has nothing left to do.
+const quietFor = time.Second
+
+// Settled is the operator, when it has nothing left to do in a world.
+func (o *Operator) Settled(w *World) *Operator {
+	w.T.Helper()
+	w.Eventually(func() time.Duration { return o.Idle(w.Namespace) }).Should(gomega.BeNumerically(">", quietFor))
+	return o
 }
 
 // IsDue reports whether a controller has put off its last work on any of the objects that are about something.

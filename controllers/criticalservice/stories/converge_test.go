@@ -79,7 +79,7 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.PublishEndpoints(service)
 	w.Eventually(w.stateOf(first, service)).Should(Equal("Armed/EndpointsReady"))
 	w.Eventually(w.conditionOf(first, "Ready")).Should(Equal("True/Protected"))
-	w.atRest(fate, service)
+	w.atRest(fate)
 
 	one()
 	return w.describe(first, second)
@@ -94,21 +94,14 @@ func (w *world) startWith(program func() testenv.Program, fate *testenv.Fate) {
 	fate.Befall(&mortal)
 	fate.Follow(&next)
 	w.start(mortal)
-	fate.Succeed(w.T, func() { w.stop(); w.start(next) })
+	w.replace = func() { w.stop(); w.start(next) }
+	fate.Succeed(w.T, w.replace)
 }
 
-// atRest ends the test unless the operator has come to rest: it writes nothing when it looks at a Service once more.
-func (w *world) atRest(fate *testenv.Fate, service *corev1.Service) {
+// atRest returns when the operator has come to rest.
+func (w *world) atRest(fate *testenv.Fate) {
 	w.T.Helper()
-	fate.Calm()
-	// Its last writes may be those of the status; the operator may die of them.
-	for range 2 {
-		fate.AwaitSuccessor()
-		w.settle()
-	}
-	before := len(w.writes())
-	w.look(service, func() {})
-	w.Expect(w.writes()[before:]).To(BeEmpty(), "nothing is left to do, so that nothing may be written")
+	fate.AwaitRest(w.World, w.replace, func() *testenv.Operator { w.settle(); return w.current() })
 }
 
 // watchThatThereIsOnlyOne watches the fallback Pods of the world; what it

@@ -53,7 +53,7 @@ func (w *world) leave(fate *testenv.Fate) string {
 	w.Eventually(w.published(service)).Should(HaveSuffix("standby"))
 	w.Eventually(w.stateOf(second, service)).Should(Equal("Armed/StandbyReady"))
 	w.Eventually(w.conditionOf(second, "Ready")).Should(Equal("True/Protected"))
-	w.atRest(fate, service)
+	w.atRest(fate)
 	end := w.describe(second)
 
 	w.Delete(second)

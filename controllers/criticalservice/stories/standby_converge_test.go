@@ -80,7 +80,7 @@ func (w *world) standBy(fate *testenv.Fate) string {
 	w.Eventually(w.published(service)).Should(HaveSuffix("standby"))
 	w.Eventually(w.stateOf(first, service)).Should(Equal("Armed/StandbyReady"))
 	w.Eventually(w.conditionOf(first, "Ready")).Should(Equal("True/Protected"))
-	w.atRest(fate, service)
+	w.atRest(fate)
 	slice := w.existing(service)
 	return fmt.Sprintln(w.published(service)(), slice.Labels, slice.Annotations, len(slice.OwnerReferences)) + w.describe(first, second)
 }

@@ -56,6 +56,6 @@ func (w *world) serveTeam(fate *testenv.Fate) string {
 	w.Delete(drill)
 	w.Eventually(w.stateOf(team, service)).Should(Equal("Armed/StandbyReady"))
 	w.Eventually(w.conditionOf(team, "Ready")).Should(Equal("True/Protected"))
-	w.atRest(fate, service)
+	w.atRest(fate)
 	return w.describe(team)
 }

@@ -25,6 +25,8 @@ type world struct {
 	operator *testenv.Operator
 	running  bool
 	earlier  []*testenv.Operator
+	// replace is how another operator takes the place of the one that runs, in a story with a Fate.
+	replace func()
 }
 
 // current is the operator that runs, or ran last.

@@ -62,6 +62,6 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.Eventually(func() map[string]string { return w.configMap(first).Annotations }).Should(And(
 		HaveKeyWithValue(workloadsv2.AnnotationRevision, "3"), HaveKeyWithValue(workloadsv2.AnnotationVersion, "1.5")))
 	w.Eventually(w.reason(app)).Should(Equal(workloadsv2.ReasonUpToDate))
-	fate.AwaitRest(w.World, replace, func() *testenv.Operator { return w.operator })
+	fate.AwaitRest(w.World, replace, func() *testenv.Operator { return w.operator.Settled(w.World) })
 	return w.Describe(&workloadsv2.AppConfigList{}, &corev1.ConfigMapList{}, &appsv1.DeploymentList{})
 }

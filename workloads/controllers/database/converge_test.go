@@ -53,7 +53,7 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.Eventually(w.ready(d)).Should(Equal(workloadsv1.ReasonRunning))
 	w.Eventually(w.protected(d)).Should(Equal(criticalv2.ReasonStandbyReady))
 	w.Expect(w.uid(w.secret(d.SecretName()))()).To(Equal(secret), "one password opens the data")
-	fate.AwaitRest(w.World, replace, func() *testenv.Operator { return w.operator })
+	fate.AwaitRest(w.World, replace, func() *testenv.Operator { return w.operator.Settled(w.World) })
 	return w.Describe(&workloadsv1.DatabaseList{}, &corev1.PodList{}, &corev1.ServiceList{}, &corev1.PersistentVolumeClaimList{},
 		&corev1.SecretList{}, &criticalv2.ServiceFallbackList{})
 }

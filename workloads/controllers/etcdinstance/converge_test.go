@@ -55,7 +55,7 @@ func (w *world) live(fate *testenv.Fate) string {
 	}).Should(Succeed())
 	w.Expect(w.Exists(authority)).To(BeTrue())
 	w.Expect(authority.Data).To(Equal(before.Data), "clients go on to trust the members")
-	fate.AwaitRest(w.World, replace, func() *testenv.Operator { return w.operator })
+	fate.AwaitRest(w.World, replace, func() *testenv.Operator { return w.operator.Settled(w.World) })
 	return w.Describe(&workloadsv1alpha1.ETCDInstanceList{}, &appsv1.StatefulSetList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{},
 		&corev1.SecretList{}, &corev1.PersistentVolumeClaimList{}, &policyv1.PodDisruptionBudgetList{}, &criticalv2.ServiceFallbackList{})
 }

@@ -48,6 +48,6 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.Eventually(w.annotations(after)).Should(HaveKeyWithValue(fallback, "api"))
 	w.annotate(before, "team", "")
 	w.Eventually(w.annotations(before)).Should(HaveKeyWithValue("team", "shop"), "no one else wants it any more")
-	fate.AwaitRest(w.World, replace, func() *testenv.Operator { return w.operator })
+	fate.AwaitRest(w.World, replace, func() *testenv.Operator { return w.operator.Settled(w.World) })
 	return w.Describe(&networkingv1.IngressList{})
 }

@@ -60,7 +60,7 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.rollsOut(deployment)
 	w.Eventually(w.reason(a, workloadsv1.ConditionReady)).Should(Equal(workloadsv1.ReasonRunning))
 	w.Eventually(func() int32 { w.Exists(a); return a.Status.ReadyReplicas }).Should(Equal(int32(1)))
-	fate.AwaitRest(w.World, replace, func() *testenv.Operator { return w.operator })
+	fate.AwaitRest(w.World, replace, func() *testenv.Operator { return w.operator.Settled(w.World) })
 	return w.Describe(&workloadsv1.WebAppList{}, &appsv1.DeploymentList{}, &corev1.ServiceList{}, &policyv1.PodDisruptionBudgetList{},
 		&criticalv2.ServiceFallbackList{}, &workloadsv1.DatabaseList{})
 }
