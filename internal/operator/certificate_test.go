@@ -249,10 +249,10 @@ func (w *world) provide(folder, address string) []byte {
 	w.Expect(err).NotTo(HaveOccurred())
 	w.Expect(os.WriteFile(filepath.Join(folder, "tls.crt"), certificate, 0o600)).To(Succeed())
 	w.Expect(os.WriteFile(filepath.Join(folder, "tls.key"), key, 0o600)).To(Succeed())
-	crd := w.definition()
-	crd.Spec.Conversion.Webhook.ClientConfig = &apiextensionsv1.WebhookClientConfig{
-		URL: new("https://" + address + "/convert"), CABundle: certificate,
-	}
-	w.Expect(admin.Update(w.t.Context(), crd)).To(Succeed())
+	change(w, w.definition(), func(crd *apiextensionsv1.CustomResourceDefinition) {
+		crd.Spec.Conversion.Webhook.ClientConfig = &apiextensionsv1.WebhookClientConfig{
+			URL: new("https://" + address + "/convert"), CABundle: certificate,
+		}
+	})
 	return certificate
 }

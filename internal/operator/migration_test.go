@@ -6,6 +6,7 @@ import (
 	"net"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
@@ -59,7 +60,8 @@ func TestWhatIsStoredAsV1IsRewritten(t *testing.T) {
 		Should(MatchError(ContainSubstring("conversion webhook")), "no webhook converts yet")
 
 	stop := w.startMigration()
-	w.Eventually(func() []string { return w.definition().Status.StoredVersions }).Should(Equal([]string{"v2"}))
+	// At low priority beside other work, to rewrite them takes more than a minute.
+	w.Eventually(func() []string { return w.definition().Status.StoredVersions }).WithTimeout(5 * time.Minute).Should(Equal([]string{"v2"}))
 	stop()
 
 	var after criticalv2.CriticalServiceList
