@@ -123,6 +123,15 @@ func (w *world) installPrometheusOperator(changes ...func(*apiextensionsv1.Custo
 // start starts the operator. A round comes at least twice in a second.
 func (w *world) start(change func(*monitoring.Options), interfere ...func(testenv.Request) testenv.Verdict) {
 	w.T.Helper()
+	w.startWith(change, func(program *testenv.Program) {
+		for _, interfere := range interfere {
+			program.Interfere = interfere
+		}
+	})
+}
+
+func (w *world) startWith(change func(*monitoring.Options), befall func(*testenv.Program)) {
+	w.T.Helper()
 	options := monitoring.Options{Namespace: testenv.OperatorNamespace, Period: 500 * time.Millisecond}
 	if change != nil {
 		change(&options)
@@ -131,9 +140,7 @@ func (w *world) start(change func(*monitoring.Options), interfere ...func(testen
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{&criticalv2.CriticalService{}: {}}},
 		Setup: func(_ context.Context, mgr ctrl.Manager) error { return monitoring.SetupUnbounded(mgr, options) },
 	}
-	for _, interfere := range interfere {
-		program.Interfere = interfere
-	}
+	befall(&program)
 	w.operator = w.Cluster.Start(w.T, program)
 }
 
