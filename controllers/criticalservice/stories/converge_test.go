@@ -110,7 +110,7 @@ func (w *world) watchThatThereIsOnlyOne() func() {
 	w.T.Helper()
 	ctx, cancel := context.WithCancel(w.T.Context())
 	live, most := map[string]bool{}, 0
-	ended := w.follow(ctx, &corev1.PodList{}, func(event watch.Event) {
+	ended := w.Follow(ctx, &corev1.PodList{}, func(event watch.Event) {
 		pod, isPod := event.Object.(*corev1.Pod)
 		if !isPod {
 			return

@@ -1,7 +1,6 @@
 package stories_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"path"
@@ -14,13 +13,9 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
-	watchtools "k8s.io/client-go/tools/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -41,8 +36,8 @@ func (w *world) record() {
 	w.T.Helper()
 	h := &history{}
 	note := func(event watch.Event) { h.note(event.Object) }
-	pods := w.follow(w.T.Context(), &corev1.PodList{}, note)
-	endpoints := w.follow(w.T.Context(), &discoveryv1.EndpointSliceList{}, note)
+	pods := w.Follow(w.T.Context(), &corev1.PodList{}, note)
+	endpoints := w.Follow(w.T.Context(), &discoveryv1.EndpointSliceList{}, note)
 	// The operators of a story have followed each other when this runs.
 	w.T.Cleanup(func() {
 		pods()
@@ -57,36 +52,6 @@ func (w *world) record() {
 			w.Expect(h.foreignWrites(w.Namespace, operator.Traffic.Requests(testenv.Request.Writes))).To(BeEmpty())
 		}
 	})
-}
-
-// follow lets see have each object of a kind in the world as it is, and then each of its changes until the context ends;
-// what it returns waits for that. A watch that a busy API server ends begins again where it ended: otherwise what the
-// operator did meanwhile would be missing.
-func (w *world) follow(ctx context.Context, list client.ObjectList, see func(watch.Event), options ...client.ListOption) func() {
-	w.T.Helper()
-	options = append(options, client.InNamespace(w.Namespace))
-	w.Expect(w.Cluster.Client.List(ctx, list, options...)).To(Succeed())
-	w.Expect(apimeta.EachListItem(list, func(object runtime.Object) error {
-		see(watch.Event{Type: watch.Added, Object: object})
-		return nil
-	})).To(Succeed())
-	watcher, err := watchtools.NewRetryWatcherWithContext(ctx, list.GetResourceVersion(), &cache.ListWatch{
-		WatchFuncWithContext: func(ctx context.Context, raw metav1.ListOptions) (watch.Interface, error) {
-			return w.Cluster.Client.Watch(ctx, list, append([]client.ListOption{&client.ListOptions{Raw: &raw}}, options...)...)
-		},
-	})
-	w.Expect(err).NotTo(HaveOccurred())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for event := range watcher.ResultChan() {
-			if event.Type == watch.Error {
-				w.T.Errorf("a watch ended for good: %v", event.Object)
-			}
-			see(event)
-		}
-	}()
-	return func() { <-ended }
 }
 
 func (h *history) note(object any) {

@@ -76,7 +76,7 @@ func (w *world) standbyLosses(service *corev1.Service) func() []string {
 	w.T.Helper()
 	ctx, cancel := context.WithCancel(w.T.Context())
 	var lost []string
-	ended := w.follow(ctx, &discoveryv1.EndpointSliceList{}, func(event watch.Event) {
+	ended := w.Follow(ctx, &discoveryv1.EndpointSliceList{}, func(event watch.Event) {
 		slice, isSlice := event.Object.(*discoveryv1.EndpointSlice)
 		if !isSlice {
 			return

@@ -112,7 +112,7 @@ func (w *world) watchThatItIsAnswered(service *corev1.Service) func() {
 	known, seen, gaps := map[string]bool{}, false, []string{}
 	// The object itself is the test's, which reads it again.
 	name := service.Name
-	ended := w.follow(ctx, &discoveryv1.EndpointSliceList{}, func(event watch.Event) {
+	ended := w.Follow(ctx, &discoveryv1.EndpointSliceList{}, func(event watch.Event) {
 		slice, isSlice := event.Object.(*discoveryv1.EndpointSlice)
 		if !isSlice {
 			return
