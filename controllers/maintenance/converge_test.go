@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/controller/write"
 	"github.com/critical-service/operator/test/testenv"
 )
 
@@ -27,6 +28,10 @@ var lived = testenv.SideBySide(func(t *testing.T, fate *testenv.Fate) string { r
 func (w *world) live(fate *testenv.Fate) string {
 	w.T.Helper()
 	w.permit()
+	fate.Record(w.World, testenv.Laws{Manager: write.FieldManager, Writes: map[string][]string{
+		"Maintenance": {"status", "metadata.finalizers", testenv.Deletion},
+		"Deployment":  {"scale"},
+	}}, &criticalv2.MaintenanceList{}, &appsv1.DeploymentList{})
 	w.startWith(fate.Befall)
 	fate.Succeed(w.T, func() { w.stop(); w.startWith(fate.Follow) })
 

@@ -5,7 +5,9 @@ import (
 
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/critical-service/operator/internal/controller/write"
 	"github.com/critical-service/operator/test/testenv"
 )
 
@@ -21,6 +23,7 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.T.Helper()
 	w.installPrometheusOperator()
 	policy := w.platform()
+	w.record(fate)
 	w.startWith(nil, fate.Befall)
 	replace := func() { w.operator.Stop(w.T); w.startWith(nil, fate.Follow) }
 	fate.Succeed(w.T, replace)
@@ -44,4 +47,17 @@ func (w *world) live(fate *testenv.Fate) string {
 		end += string(content)
 	}
 	return end
+}
+
+// record watches what the operator keeps in its own namespace.
+func (w *world) record(fate *testenv.Fate) {
+	w.T.Helper()
+	var kinds []client.ObjectList
+	for _, kind := range all {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(w.object(kind).GroupVersionKind())
+		kinds = append(kinds, list)
+	}
+	own := &testenv.World{WithT: w.WithT, T: w.T, Cluster: w.Cluster, Namespace: testenv.OperatorNamespace}
+	fate.Record(own, testenv.Laws{Manager: write.FieldManager, Kept: all}, kinds...)
 }

@@ -7,10 +7,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/controller/write"
 	"github.com/critical-service/operator/internal/protection"
 	"github.com/critical-service/operator/test/testenv"
 )
@@ -32,6 +34,10 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.T.Helper()
 	scaling := standard
 	scaling.MaxReplicas = 6
+	fate.Record(w.World, testenv.Laws{Manager: write.FieldManager, Writes: map[string][]string{
+		"Pod": {"status", "metadata.annotations"},
+	}}, &corev1.ServiceList{}, &corev1.PodList{}, &corev1.ConfigMapList{},
+		&discoveryv1.EndpointSliceList{}, &appsv1.DeploymentList{}, &policyv1.PodDisruptionBudgetList{}, &autoscalingv2.HorizontalPodAutoscalerList{})
 	w.startWith(scaling, fate.Befall)
 	replace := func() { w.stop(); w.startWith(scaling, fate.Follow) }
 	fate.Succeed(w.T, replace)

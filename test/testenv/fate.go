@@ -142,7 +142,10 @@ type series struct {
 func begin(t *testing.T, live func(t *testing.T, fate *Fate) string) *series {
 	t.Helper()
 	s, fate := &series{live: live}, NewFate()
-	t.Run("when all goes well", func(t *testing.T) { s.undisturbed = live(t, fate) })
+	t.Run("when all goes well", func(t *testing.T) {
+		s.undisturbed = live(t, fate)
+		fate.history.judge(t)
+	})
 	s.writes = fate.writes.Load()
 	return s
 }
@@ -168,6 +171,7 @@ func (s *series) comes(t *testing.T, fate *Fate) bool {
 	if got := s.live(t, fate); got != s.undisturbed {
 		t.Errorf("the end is another one:\n%s\nundisturbed it is:\n%s", got, s.undisturbed)
 	}
+	fate.history.judge(t)
 	if fate.view != nil {
 		s.done.add(fate.view)
 	}
@@ -209,6 +213,8 @@ type Fate struct {
 	// dead is closed when the first operator dies, and followed when another one runs.
 	dead, followed chan struct{}
 	replacing      sync.Mutex
+	// history is what is recorded of the story; nil is nothing.
+	history *history
 }
 
 // never is a write that there is not.
@@ -221,10 +227,13 @@ func NewFate() *Fate { return &Fate{dead: make(chan struct{}), followed: make(ch
 func (f *Fate) IsHappy() bool { return f.number == 0 }
 
 // Befall lets it befall the first operator of a story.
-func (f *Fate) Befall(first *Program) { first.Interfere, first.view = f.Interfere, f.view }
+func (f *Fate) Befall(first *Program) {
+	f.Follow(first)
+	first.Interfere = f.Interfere
+}
 
 // Follow is for the operators after that one.
-func (f *Fate) Follow(next *Program) { next.view = f.view }
+func (f *Fate) Follow(next *Program) { next.view, next.history = f.view, f.history }
 
 // Calm ends what is done to the view of the operators, so that they can come to rest.
 func (f *Fate) Calm() { f.view.Calm() }

@@ -30,7 +30,8 @@ type Program struct {
 	// Interfere is asked about every request before it is sent; nil lets all pass.
 	Interfere func(Request) Verdict
 
-	view *View
+	view    *View
+	history *history
 }
 
 // Operator is a running Program.
@@ -46,7 +47,7 @@ type Operator struct {
 // Start runs a program under the operator's permissions, until Stop.
 func (c *Cluster) Start(t testing.TB, program Program) *Operator {
 	t.Helper()
-	operator := &Operator{Traffic: NewTraffic(program.Interfere), log: &journal{}, ended: make(chan error, 1)}
+	operator := &Operator{Traffic: &Traffic{interfere: program.Interfere, history: program.history}, log: &journal{}, ended: make(chan error, 1)}
 	user := rest.CopyConfig(c.operator)
 	user.Wrap(program.view.through)
 	user.Wrap(operator.Traffic.Through)

@@ -111,6 +111,8 @@ var errLost = errors.New("testenv: the connection broke")
 // Traffic records an operator's requests, and may interfere with them.
 type Traffic struct {
 	interfere func(Request) Verdict
+	// history is that of a story to which the operator belongs; nil if to none.
+	history *history
 
 	mu       sync.Mutex
 	requests []Request
@@ -165,6 +167,9 @@ func (t *Traffic) send(request *http.Request, next http.RoundTripper) (*http.Res
 }
 
 func (t *Traffic) record(request Request) {
+	if t.history != nil {
+		t.history.ask(request)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.requests = append(t.requests, request)

@@ -1,14 +1,12 @@
 package stories_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -51,8 +49,7 @@ func fated(t *testing.T, fate *testenv.Fate) *world {
 // its own, and describes the end.
 func (w *world) live(fate *testenv.Fate) string {
 	w.T.Helper()
-	one := w.watchThatThereIsOnlyOne()
-	w.record()
+	w.record(fate)
 	w.startWith(func() testenv.Program { return w.confined(standard) }, fate)
 
 	second := w.policy("b")
@@ -80,8 +77,6 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.Eventually(w.stateOf(first, service)).Should(Equal("Armed/EndpointsReady"))
 	w.Eventually(w.conditionOf(first, "Ready")).Should(Equal("True/Protected"))
 	w.atRest(fate)
-
-	one()
 	return w.describe(first, second)
 }
 
@@ -102,31 +97,6 @@ func (w *world) startWith(program func() testenv.Program, fate *testenv.Fate) {
 func (w *world) atRest(fate *testenv.Fate) {
 	w.T.Helper()
 	fate.AwaitRest(w.World, w.replace, func() *testenv.Operator { w.settle(); return w.current() })
-}
-
-// watchThatThereIsOnlyOne watches the fallback Pods of the world; what it
-// returns ends the test if there ever was a second one.
-func (w *world) watchThatThereIsOnlyOne() func() {
-	w.T.Helper()
-	ctx, cancel := context.WithCancel(w.T.Context())
-	live, most := map[string]bool{}, 0
-	ended := w.Follow(ctx, &corev1.PodList{}, func(event watch.Event) {
-		pod, isPod := event.Object.(*corev1.Pod)
-		if !isPod {
-			return
-		}
-		delete(live, pod.Name)
-		if event.Type != watch.Deleted && pod.DeletionTimestamp == nil {
-			live[pod.Name] = true
-		}
-		most = max(most, len(live))
-	}, client.HasLabels{criticalv2.LabelFallbackFor})
-	return func() {
-		w.T.Helper()
-		cancel()
-		ended()
-		w.Expect(most).To(Equal(1), "there must never be more than one fallback at a time")
-	}
 }
 
 // describe says all about the end that is not chance: times, versions and the

@@ -32,7 +32,7 @@ func TestTheStandbyIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
 func (w *world) beginFated(fate *testenv.Fate) {
 	w.T.Helper()
 	fate.Spares = isOfResponder
-	w.record()
+	w.record(fate)
 	w.startWith(func() testenv.Program { return w.complete() }, fate)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/testenv"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 )
 
@@ -27,6 +28,10 @@ var lived = testenv.SideBySide(func(t *testing.T, fate *testenv.Fate) string { r
 // own, and describes the end.
 func (w *world) live(fate *testenv.Fate) string {
 	w.T.Helper()
+	fate.Record(w.World, testenv.Laws{Manager: workloadsv1.ManagedBy, Writes: map[string][]string{
+		"AppConfig":  {"status"},
+		"Deployment": {"spec.template"},
+	}}, &workloadsv2.AppConfigList{}, &corev1.ConfigMapList{}, &appsv1.DeploymentList{})
 	w.start(fate.Befall)
 	replace := func() { w.operator.Stop(w.T); w.start(fate.Follow) }
 	fate.Succeed(w.T, replace)

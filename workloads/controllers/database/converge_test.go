@@ -26,6 +26,10 @@ var lived = testenv.SideBySide(func(t *testing.T, fate *testenv.Fate) string { r
 // operator of its own, and describes the end.
 func (w *world) live(fate *testenv.Fate) string {
 	w.T.Helper()
+	fate.Record(w.World, testenv.Laws{Manager: workloadsv1.ManagedBy, Writes: map[string][]string{
+		"Database": {"status"},
+	}, Kept: []string{"PersistentVolumeClaim", "Secret"}}, &workloadsv1.DatabaseList{}, &corev1.PodList{}, &corev1.ServiceList{}, &corev1.PersistentVolumeClaimList{},
+		&corev1.SecretList{}, &criticalv2.ServiceFallbackList{})
 	w.startWith(fate.Befall)
 	replace := func() { w.stop(); w.startWith(fate.Follow) }
 	fate.Succeed(w.T, replace)

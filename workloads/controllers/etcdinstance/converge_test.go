@@ -11,6 +11,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/testenv"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 )
 
@@ -29,6 +30,10 @@ var lived = testenv.SideBySide(func(t *testing.T, fate *testenv.Fate) string { r
 // its own, and describes the end.
 func (w *world) live(fate *testenv.Fate) string {
 	w.T.Helper()
+	fate.Record(w.World, testenv.Laws{Manager: workloadsv1.ManagedBy, Writes: map[string][]string{
+		"ETCDInstance": {"status", "metadata.finalizers"},
+	}, Kept: []string{"PersistentVolumeClaim"}}, &workloadsv1alpha1.ETCDInstanceList{}, &appsv1.StatefulSetList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{},
+		&corev1.SecretList{}, &corev1.PersistentVolumeClaimList{}, &policyv1.PodDisruptionBudgetList{}, &criticalv2.ServiceFallbackList{})
 	w.start(fate.Befall)
 	replace := func() { w.operator.Stop(w.T); w.start(fate.Follow) }
 	fate.Succeed(w.T, replace)

@@ -4,9 +4,12 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/critical-service/operator/test/testenv"
+	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	"github.com/critical-service/operator/workloads/controllers/ingress"
 )
 
@@ -28,6 +31,9 @@ func (w *world) live(fate *testenv.Fate) string {
 	options := ingress.Options{Annotations: map[string]string{"foo": "bar", "team": "shop"}, Status: true}
 	web, api := w.standby("web"), w.standby("api")
 	before := w.ingress("before", map[string]string{rewrite: "/", "team": "mine"}, "web")
+	fate.Record(w.World, testenv.Laws{Manager: workloadsv1.ManagedBy, Writes: map[string][]string{
+		"Ingress": {"metadata.annotations"},
+	}}, &networkingv1.IngressList{}, &corev1.ServiceList{}, &discoveryv1.EndpointSliceList{})
 	w.startWith(options, fate.Befall)
 	replace := func() { w.startWith(options, fate.Follow) }
 	fate.Succeed(w.T, replace)

@@ -28,6 +28,10 @@ var lived = testenv.SideBySide(func(t *testing.T, fate *testenv.Fate) string { r
 // own, and describes the end.
 func (w *world) live(fate *testenv.Fate) string {
 	w.T.Helper()
+	fate.Record(w.World, testenv.Laws{Manager: workloadsv1.ManagedBy, Writes: map[string][]string{
+		"WebApp": {"status"},
+	}}, &workloadsv1.WebAppList{}, &appsv1.DeploymentList{}, &corev1.ServiceList{}, &policyv1.PodDisruptionBudgetList{},
+		&criticalv2.ServiceFallbackList{}, &workloadsv1.DatabaseList{})
 	w.start(fate.Befall)
 	replace := func() { w.operator.Stop(w.T); w.start(fate.Follow) }
 	fate.Succeed(w.T, replace)

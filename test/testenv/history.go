@@ -1,0 +1,245 @@
+package testenv
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// Laws are what must hold for each revision of each object of a story, whatever befalls its operator.
+type Laws struct {
+	// Manager is the name under which the operator owns fields.
+	Manager string
+	// Made reports whether the operator has made an object, beside those whose label app.kubernetes.io/managed-by says so. It may
+	// write all of them.
+	Made func(object metav1.Object) bool
+	// Writes are, by kind, what it may write of others: subresources, fields as far as the second part of their path, and Deletion.
+	Writes map[string][]string
+	// Kept are the kinds of what it has made for longer than its owner lives.
+	Kept []string
+	// Further are laws of the story's own; each returns what does not hold.
+	Further []func(revisions []Revision) []string
+}
+
+func (l Laws) made(object metav1.Object) bool {
+	return object.GetLabels()["app.kubernetes.io/managed-by"] == l.Manager || l.Made != nil && l.Made(object)
+}
+
+// Deletion of what the operator has not made.
+const Deletion = "deletion"
+
+// Revision is an object at one moment.
+type Revision struct {
+	// Change is what made it: Deleted is the last one.
+	Change watch.EventType
+	Kind   string
+	client.Object
+}
+
+// String is how a failed test names it.
+func (v Revision) String() string {
+	return fmt.Sprintf("%s %s %q at %s", v.Change, v.Kind, v.GetName(), v.GetResourceVersion())
+}
+
+// history is all that happened to the objects of a story, in the order of each kind, and all that its operators asked for.
+type history struct {
+	laws      Laws
+	namespace string
+	scheme    *runtime.Scheme
+	// end returns when nothing is watched any more.
+	end func()
+
+	mu        sync.Mutex
+	revisions []Revision
+	requests  []Request
+}
+
+// Record watches objects of some kinds from before the story's first operator to its end. Then its laws must have held all
+// the time.
+func (f *Fate) Record(w *World, laws Laws, kinds ...client.ObjectList) {
+	w.T.Helper()
+	h := &history{laws: laws, namespace: w.Namespace, scheme: w.Cluster.scheme}
+	ctx, cancel := context.WithCancel(w.T.Context())
+	var ends []func()
+	for _, kind := range kinds {
+		ends = append(ends, w.Follow(ctx, kind, h.note))
+	}
+	h.end = func() {
+		cancel()
+		for _, end := range ends {
+			end()
+		}
+	}
+	w.T.Cleanup(h.end) // Also if the story ends before its end.
+	f.history = h
+}
+
+// note takes the next revision of an object of the story. What has no namespace is named after its world.
+func (h *history) note(event watch.Event) {
+	object, isObject := event.Object.(client.Object)
+	if !isObject || object.GetNamespace() == "" && !strings.Contains(object.GetName(), h.namespace) {
+		return
+	}
+	kind, err := apiutil.GVKForObject(object, h.scheme)
+	if err != nil {
+		kind.Kind = err.Error()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.revisions = append(h.revisions, Revision{event.Type, kind.Kind, object})
+}
+
+// ask takes the next request of an operator.
+func (h *history) ask(request Request) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.requests = append(h.requests, request)
+}
+
+// judge fails a story in which a law did not hold.
+func (h *history) judge(t *testing.T) {
+	t.Helper()
+	if h == nil {
+		return
+	}
+	h.end()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	found := slices.Concat(foreignFields(h.laws, h.revisions), foreignRequests(h.laws, h.namespace, h.revisions, h.requests),
+		orphans(h.laws, h.revisions), untrueStatuses(h.revisions))
+	for _, law := range h.laws.Further {
+		found = append(found, law(h.revisions)...)
+	}
+	if len(h.revisions) == 0 {
+		found = append(found, "nothing was recorded")
+	}
+	for _, broken := range found {
+		t.Error("a law does not hold: " + broken)
+	}
+}
+
+// foreignFields are those that the operator wrote of objects that are not its own. Kubernetes remembers who wrote what.
+func foreignFields(laws Laws, revisions []Revision) []string {
+	found := map[string]bool{}
+	made := madeBy(laws, revisions)
+	for _, v := range revisions {
+		for _, entry := range v.GetManagedFields() {
+			if entry.Manager != laws.Manager || made[v.GetUID()] {
+				continue
+			}
+			for _, field := range fieldsOf(entry) {
+				if !slices.Contains(laws.Writes[v.Kind], field) {
+					found[fmt.Sprintf("%s %q is not the operator's, which wrote its %s", v.Kind, v.GetName(), field)] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// madeBy are the objects that the operator has made, by any of their revisions: a user may take off what marks them.
+func madeBy(laws Laws, revisions []Revision) map[types.UID]bool {
+	made := map[types.UID]bool{}
+	for _, v := range revisions {
+		made[v.GetUID()] = made[v.GetUID()] || laws.made(v.Object)
+	}
+	return made
+}
+
+// fieldsOf are the fields of an entry as far as the second part of their path, or the subresource by which it was written.
+func fieldsOf(entry metav1.ManagedFieldsEntry) []string {
+	if entry.Subresource != "" {
+		return []string{entry.Subresource}
+	}
+	var roots map[string]map[string]any
+	if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &roots); err != nil {
+		return []string{err.Error()}
+	}
+	var fields []string
+	for root, inner := range roots {
+		root = strings.TrimPrefix(root, "f:")
+		if len(inner) == 0 {
+			fields = append(fields, root)
+		}
+		for field := range inner {
+			if field != "." { // The field itself, beside those in it.
+				fields = append(fields, root+"."+strings.TrimPrefix(field, "f:"))
+			}
+		}
+	}
+	return fields
+}
+
+// foreignRequests are writes outside the story, and those that delete what the operator has not made.
+func foreignRequests(laws Laws, namespace string, revisions []Revision, requests []Request) []string {
+	names := map[string]bool{}
+	for _, v := range revisions {
+		names[v.GetName()] = names[v.GetName()] || laws.made(v.Object) || slices.Contains(laws.Writes[v.Kind], Deletion)
+	}
+	var found []string
+	for _, r := range requests {
+		switch r.Resource() {
+		case "events", "leases", "selfsubjectreviews", "selfsubjectaccessreviews", "subjectaccessreviews", "tokenreviews":
+			continue
+		}
+		isInside := strings.Contains(r.Path, "/namespaces/"+namespace+"/") ||
+			!strings.Contains(r.Path, "/namespaces/") && strings.Contains(r.Path, namespace)
+		isForeign := r.Method == "DELETE" && !names[path.Base(r.Path)]
+		if r.Writes() && (!isInside || isForeign) {
+			found = append(found, "the operator sent "+r.String())
+		}
+	}
+	return found
+}
+
+// orphans are objects of the operator that no object owns which there was.
+func orphans(laws Laws, revisions []Revision) []string {
+	kinds, known := map[string]bool{}, map[types.UID]bool{}
+	for _, v := range revisions {
+		kinds[v.Kind], known[v.GetUID()] = true, true
+	}
+	found := map[string]bool{}
+	for _, v := range revisions {
+		isOwned := slices.ContainsFunc(v.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
+			return known[owner.UID] || !kinds[owner.Kind]
+		})
+		if laws.made(v.Object) && !isOwned && !slices.Contains(laws.Kept, v.Kind) {
+			found[fmt.Sprintf("%s %q has no owner", v.Kind, v.GetName())] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// untrueStatuses are those that tell of a generation that there was not yet, or of an earlier one than before.
+func untrueStatuses(revisions []Revision) []string {
+	var found []string
+	latest := map[types.UID]int64{}
+	for _, v := range revisions {
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(v.Object)
+		if err != nil {
+			found = append(found, err.Error())
+			continue
+		}
+		observed, _, _ := unstructured.NestedInt64(content, "status", "observedGeneration")
+		before, isKnown := latest[v.GetUID()]
+		if observed > v.GetGeneration() || isKnown && observed < before {
+			found = append(found, fmt.Sprintf("%s is of generation %d, and its status tells of %d, and of %d before", v, v.GetGeneration(), observed, before))
+		}
+		latest[v.GetUID()] = observed
+	}
+	return found
+}

@@ -1,0 +1,144 @@
+package testenv
+
+import (
+	"net/http"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+)
+
+var lawsOfTest = Laws{
+	Manager: "operator",
+	Writes:  map[string][]string{"Pod": {"status", "metadata.annotations"}, "Maintenance": {Deletion}},
+	Kept:    []string{"Secret"},
+}
+
+func revisionOf(kind string, object client.Object) Revision {
+	return Revision{watch.Added, kind, object}
+}
+
+func named(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: name, Namespace: "shop", UID: types.UID(name), Generation: 1}
+}
+
+func made(name string, owners ...metav1.OwnerReference) metav1.ObjectMeta {
+	meta := named(name)
+	meta.Labels, meta.OwnerReferences = map[string]string{"app.kubernetes.io/managed-by": "operator"}, owners
+	return meta
+}
+
+func TestFieldsThatTheOperatorMayNotWriteAreFound(t *testing.T) {
+	pod := func(meta metav1.ObjectMeta, manager, subresource, fields string) Revision {
+		meta.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: manager, Subresource: subresource, FieldsV1: metav1.NewFieldsV1(fields)}}
+		return revisionOf("Pod", &corev1.Pod{ObjectMeta: meta})
+	}
+	for name, c := range map[string]struct {
+		revisions []Revision
+		found     []string
+	}{
+		"others may write all":                     {[]Revision{pod(named("web"), "kubelet", "", `{"f:spec":{"f:nodeName":{}}}`)}, nil},
+		"it may write what it has made":            {[]Revision{pod(made("web"), "operator", "", `{"f:spec":{"f:nodeName":{}}}`)}, nil},
+		"it may write a subresource that is named": {[]Revision{pod(named("web"), "operator", "status", `{"f:status":{"f:conditions":{}}}`)}, nil},
+		"it may write a field that is named":       {[]Revision{pod(named("web"), "operator", "", `{"f:metadata":{"f:annotations":{".":{},"f:a":{}}}}`)}, nil},
+		"it may not write another one": {
+			[]Revision{pod(named("web"), "operator", "", `{"f:metadata":{"f:annotations":{},"f:labels":{}}}`)},
+			[]string{`Pod "web" is not the operator's, which wrote its metadata.labels`},
+		},
+		"it may not write another subresource": {
+			[]Revision{pod(named("web"), "operator", "scale", `{}`)}, []string{`Pod "web" is not the operator's, which wrote its scale`},
+		},
+		"it may not write what is named for another kind": {
+			[]Revision{revisionOf("Service", pod(named("web"), "operator", "status", `{}`).Object)},
+			[]string{`Service "web" is not the operator's, which wrote its status`},
+		},
+		"a mark that a user takes off makes it no one else's": {
+			[]Revision{pod(made("web"), "operator", "", `{"f:spec":{"f:nodeName":{}}}`), pod(named("web"), "operator", "", `{"f:spec":{"f:nodeName":{}}}`)}, nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(foreignFields(lawsOfTest, c.revisions)).To(Equal(c.found))
+		})
+	}
+}
+
+func TestRequestsForWhatIsForeignAreFound(t *testing.T) {
+	const core = "/api/v1/namespaces/"
+	revisions := []Revision{revisionOf("Pod", &corev1.Pod{ObjectMeta: made("fallback")}), revisionOf("Pod", &corev1.Pod{ObjectMeta: named("real")}),
+		revisionOf("Maintenance", &criticalv2.Maintenance{ObjectMeta: named("night")})}
+	for name, c := range map[string]struct {
+		request   Request
+		isForeign bool
+	}{
+		"a read of another namespace":                 {Request{Method: http.MethodGet, Path: core + "bank/pods/real"}, false},
+		"a dry run in another namespace":              {Request{Method: http.MethodPost, Path: core + "bank/pods", Query: map[string][]string{"dryRun": {"All"}}}, false},
+		"a write in another namespace":                {Request{Method: http.MethodPost, Path: core + "bank/pods"}, true},
+		"a write in the namespace":                    {Request{Method: http.MethodPatch, Path: core + "shop/pods/real/status"}, false},
+		"an event in another namespace":               {Request{Method: http.MethodPost, Path: core + "default/events"}, false},
+		"a question for its own rights":               {Request{Method: http.MethodPost, Path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"}, false},
+		"a write without a namespace, of the world":   {Request{Method: http.MethodPatch, Path: "/apis/mycrd.com/v2/criticalservices/a-shop/status"}, false},
+		"a write without a namespace, of another one": {Request{Method: http.MethodPatch, Path: "/apis/mycrd.com/v2/criticalservices/a-bank/status"}, true},
+		"the deletion of what it has made":            {Request{Method: http.MethodDelete, Path: core + "shop/pods/fallback"}, false},
+		"the deletion of what it has not made":        {Request{Method: http.MethodDelete, Path: core + "shop/pods/real"}, true},
+		"the deletion of what it may delete":          {Request{Method: http.MethodDelete, Path: "/apis/mycrd.com/v2/namespaces/shop/maintenances/night"}, false},
+		"the deletion of all objects":                 {Request{Method: http.MethodDelete, Path: core + "shop/pods"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := foreignRequests(lawsOfTest, "shop", revisions, []Request{c.request})
+			NewWithT(t).Expect(len(found) > 0).To(Equal(c.isForeign), "%v", found)
+		})
+	}
+}
+
+func TestObjectsWithoutAnOwnerAreFound(t *testing.T) {
+	owner := func(kind, uid string) metav1.OwnerReference {
+		return metav1.OwnerReference{Kind: kind, UID: types.UID(uid)}
+	}
+	service := revisionOf("Service", &corev1.Service{ObjectMeta: named("web")})
+	for name, c := range map[string]struct {
+		object   metav1.ObjectMeta
+		isOrphan bool
+	}{
+		"one of a user":                                  {named("page"), false},
+		"one without an owner":                           {made("page"), true},
+		"one of an owner that there is":                  {made("page", owner("Service", "web")), false},
+		"one of an owner that there never was":           {made("page", owner("Service", "other")), true},
+		"one of an owner of a kind that is not recorded": {made("page", owner("Node", "other")), false},
+		"one of two owners, of which there is one":       {made("page", owner("Service", "other"), owner("Service", "web")), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := orphans(lawsOfTest, []Revision{service, revisionOf("ConfigMap", &corev1.ConfigMap{ObjectMeta: c.object})})
+			NewWithT(t).Expect(len(found) > 0).To(Equal(c.isOrphan), "%v", found)
+		})
+	}
+	kept := revisionOf("Secret", &corev1.Secret{ObjectMeta: made("password")})
+	NewWithT(t).Expect(orphans(lawsOfTest, []Revision{kept})).To(BeEmpty(), "what is kept needs no owner")
+}
+
+func TestUntrueStatusesAreFound(t *testing.T) {
+	status := func(generation, observed int64) Revision {
+		policy := &criticalv2.CriticalService{ObjectMeta: named("shop")}
+		policy.Generation, policy.Status.ObservedGeneration = generation, observed
+		return revisionOf("CriticalService", policy)
+	}
+	for name, c := range map[string]struct {
+		revisions []Revision
+		isUntrue  bool
+	}{
+		"a new object is not observed":  {[]Revision{status(1, -1), status(1, 1)}, false},
+		"a change is observed later":    {[]Revision{status(1, 1), status(2, 1), status(2, 2)}, false},
+		"a change is observed too soon": {[]Revision{status(1, 1), status(1, 2)}, true},
+		"a change is forgotten":         {[]Revision{status(2, 2), status(2, 1)}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := untrueStatuses(c.revisions)
+			NewWithT(t).Expect(len(found) > 0).To(Equal(c.isUntrue), "%v", found)
+		})
+	}
+}
