@@ -60,7 +60,7 @@ func SideBySide(live func(t *testing.T, fate *Fate) string) func(t *testing.T, f
 }
 
 // HoweverItIsSeen lives the same story undisturbed, and then under each View of the cluster: the end must be the same. In
-// the view of caches that begin behind, and by `make faults` in each, an operator dies with one of its writes, and the next
+// the view of old lists, and by `make faults` in each, an operator dies with one of its writes, and the next
 // one begins with that.
 func HoweverItIsSeen(t *testing.T, live func(t *testing.T, fate *Fate) string) {
 	t.Helper()
@@ -84,6 +84,9 @@ func HoweverItIsSeen(t *testing.T, live func(t *testing.T, fate *Fate) string) {
 	t.Log(&s.done)
 	if !s.done.isAll() {
 		t.Error("the views differ too little from the cluster")
+	}
+	if s.done.behind > 0 {
+		t.Errorf("%d caches began with a list of any age, which is old where the API server lags", s.done.behind)
 	}
 	s.end(t, int64(len(views())))
 }

@@ -11,10 +11,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// NewCache makes the cache of a manager. Other than cache.New it lets ByObject select
-// the objects of a kind twice: those whose metadata is watched, by an entry for
-// metav1.PartialObjectMetadata, and those that are watched whole.
+// NewCache makes the cache of a manager. It begins with what is stored at that time. Other
+// than cache.New it lets ByObject select the objects of a kind twice: those whose metadata is
+// watched, by an entry for metav1.PartialObjectMetadata, and those that are watched whole.
 func NewCache(config *rest.Config, options cache.Options) (cache.Cache, error) {
+	var err error
+	if options.HTTPClient, err = consistent(config, options.HTTPClient); err != nil {
+		return nil, err
+	}
 	ofMetadata := options
 	whole := map[client.Object]cache.ByObject{}
 	ofMetadata.ByObject = map[client.Object]cache.ByObject{}
