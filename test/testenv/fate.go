@@ -135,6 +135,8 @@ type series struct {
 	// undisturbed is its end when all goes well, after so many writes.
 	undisturbed string
 	writes      int64
+	// returns is how often objects got an earlier content then, by kind.
+	returns map[string]int
 	// expected are the mishaps that are to happen; happened are those that did, and crashes those of which an operator died.
 	expected          int64
 	happened, crashes atomic.Int64
@@ -147,7 +149,7 @@ func begin(t *testing.T, live func(t *testing.T, fate *Fate) string) *series {
 	s, fate := &series{live: live}, NewFate()
 	t.Run("when all goes well", func(t *testing.T) {
 		s.undisturbed = live(t, fate)
-		fate.history.judge(t)
+		s.returns = fate.history.judge(t)
 	})
 	s.writes = fate.writes.Load()
 	return s
@@ -174,7 +176,11 @@ func (s *series) comes(t *testing.T, fate *Fate) bool {
 	if got := s.live(t, fate); got != s.undisturbed {
 		t.Errorf("the end is another one:\n%s\nundisturbed it is:\n%s", got, s.undisturbed)
 	}
-	fate.history.judge(t)
+	for kind, times := range fate.history.judge(t) {
+		if times > s.returns[kind] {
+			t.Errorf("a law does not hold: a %s got an earlier content %d times, and undisturbed %d times", kind, times, s.returns[kind])
+		}
+	}
 	if fate.view != nil {
 		s.done.add(fate.view)
 	}

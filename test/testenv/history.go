@@ -110,11 +110,12 @@ func (h *history) ask(request Request) {
 	h.requests = append(h.requests, request)
 }
 
-// judge fails a story in which a law did not hold.
-func (h *history) judge(t *testing.T) {
+// judge fails a story in which a law did not hold. It returns how often objects got an earlier content: what goes wrong is no
+// reason to go back and forth more often.
+func (h *history) judge(t *testing.T) map[string]int {
 	t.Helper()
 	if h == nil {
-		return
+		return nil
 	}
 	h.end()
 	h.mu.Lock()
@@ -130,6 +131,7 @@ func (h *history) judge(t *testing.T) {
 	for _, broken := range found {
 		t.Error("a law does not hold: " + broken)
 	}
+	return returns(h.laws, h.revisions)
 }
 
 // foreignFields are those that the operator wrote of objects that are not its own. Kubernetes remembers who wrote what.
@@ -242,4 +244,39 @@ func untrueStatuses(revisions []Revision) []string {
 		latest[v.GetUID()] = observed
 	}
 	return found
+}
+
+// returns counts, by kind, how often an object that the operator has made got a content that it had had before.
+func returns(laws Laws, revisions []Revision) map[string]int {
+	counts := map[string]int{}
+	had, latest := map[types.UID]map[string]bool{}, map[types.UID]string{}
+	for _, v := range revisions {
+		content, uid := contentOf(v), v.GetUID()
+		if !laws.made(v.Object) || content == latest[uid] {
+			continue
+		}
+		if had[uid] == nil {
+			had[uid] = map[string]bool{}
+		}
+		if had[uid][content] {
+			counts[v.Kind]++
+		}
+		had[uid][content], latest[uid] = true, content
+	}
+	return counts
+}
+
+// contentOf is what an object asks for: all but its status, its annotations and what the API server notes.
+func contentOf(v Revision) string {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(v.Object)
+	if err != nil {
+		return err.Error()
+	}
+	delete(content, "status")
+	content["metadata"] = map[string]any{"labels": v.GetLabels(), "ownerReferences": v.GetOwnerReferences(), "finalizers": v.GetFinalizers()}
+	text, err := json.Marshal(content)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
 }

@@ -142,3 +142,26 @@ func TestUntrueStatusesAreFound(t *testing.T) {
 		})
 	}
 }
+
+func TestReturnsToAnEarlierContentAreCounted(t *testing.T) {
+	content := func(meta metav1.ObjectMeta, data string) Revision {
+		return revisionOf("ConfigMap", &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"data": data}})
+	}
+	annotated := made("page")
+	annotated.Annotations = map[string]string{"a": "b"}
+	for name, c := range map[string]struct {
+		revisions []Revision
+		times     int
+	}{
+		"new contents are none":            {[]Revision{content(made("page"), "1"), content(made("page"), "2"), content(made("page"), "3")}, 0},
+		"the same content is none":         {[]Revision{content(made("page"), "1"), content(annotated, "1")}, 0},
+		"back is one":                      {[]Revision{content(made("page"), "1"), content(made("page"), "2"), content(made("page"), "1")}, 1},
+		"back and forth are two":           {[]Revision{content(made("page"), "1"), content(made("page"), "2"), content(made("page"), "1"), content(made("page"), "2")}, 2},
+		"another object has had nothing":   {[]Revision{content(made("page"), "1"), content(made("page"), "2"), content(made("other"), "1")}, 0},
+		"what a user makes is not counted": {[]Revision{content(named("page"), "1"), content(named("page"), "2"), content(named("page"), "1")}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(returns(lawsOfTest, c.revisions)["ConfigMap"]).To(Equal(c.times))
+		})
+	}
+}
