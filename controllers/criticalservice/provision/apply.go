@@ -15,7 +15,9 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 	"github.com/critical-service/operator/internal/controller/fault"
+	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/controller/write"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // outcome is what came of a plan. It lists only what really happened.
@@ -84,6 +86,7 @@ func (r *Reconciler) relabel(ctx context.Context, to *corev1.Pod) error {
 // server's answer, is remembered as such, and the next plan takes it from there.
 func (r *Reconciler) create(ctx context.Context, snap *decide.Snapshot, pod *corev1.Pod, done *outcome) error {
 	err := r.creates.run(ctx, func(ctx context.Context) error { return write.Create(ctx, r.Client, pod.DeepCopy()) })
+	err = r.unlessOurs(ctx, pod, err)
 	if done.asked = r.record(snap, pod, false, err); !done.asked {
 		return err
 	}
@@ -98,6 +101,7 @@ func (r *Reconciler) create(ctx context.Context, snap *decide.Snapshot, pod *cor
 // dryRun asks the API server whether it would accept a fallback Pod.
 func (r *Reconciler) dryRun(ctx context.Context, snap *decide.Snapshot, pod *corev1.Pod, done *outcome) error {
 	err := r.dryRuns.run(ctx, func(ctx context.Context) error { return write.DryRun(ctx, r.Client, pod.DeepCopy()) })
+	err = r.unlessOurs(ctx, pod, err)
 	if fault.IsDryRunUnsupported(err) {
 		err = nil // It stays unknown until the outage, which is no reason for alarm.
 	}
@@ -105,6 +109,20 @@ func (r *Reconciler) dryRun(ctx context.Context, snap *decide.Snapshot, pod *cor
 		return err
 	}
 	return nil
+}
+
+// unlessOurs is the answer to a create, where the Pod that holds the name is no fallback that the cache is about to show: its
+// event comes late, or the answer to an earlier create was lost, and no user is to be told to delete it.
+func (r *Reconciler) unlessOurs(ctx context.Context, pod *corev1.Pod, err error) error {
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	holder, failure := read.Existing[corev1.Pod](ctx, r.Live, client.ObjectKeyFromObject(pod))
+	isShown := failure == nil && holder != nil && protection.IsFallback(holder) && holder.Labels[criticalv2.LabelFallbackFor] != ""
+	if isShown && holder.DeletionTimestamp == nil {
+		return nil
+	}
+	return err
 }
 
 // record remembers the API server's answer to a create, and reports whether it was

@@ -38,7 +38,7 @@ func (w *world) record(fate *testenv.Fate) {
 			// Those of a responder, whose ReplicaSet makes them.
 			"Pod": {"status", "metadata.annotations"},
 		},
-		Further: []func([]testenv.Revision) []string{foreignAddresses, secondFallbacks},
+		Further: []func([]testenv.Revision) []string{foreignAddresses, secondFallbacks, blamedUsers},
 	}, &corev1.ServiceList{}, &corev1.PodList{}, &corev1.PodTemplateList{}, &corev1.ConfigMapList{}, &discoveryv1.EndpointSliceList{},
 		&appsv1.DeploymentList{}, &policyv1.PodDisruptionBudgetList{},
 		&criticalv2.CriticalServiceList{}, &criticalv2.ServiceFallbackList{}, &criticalv2.MaintenanceList{})
@@ -108,6 +108,23 @@ func secondFallbacks(revisions []testenv.Revision) []string {
 			}
 			if len(live[service]) > 1 {
 				found = append(found, fmt.Sprintf("%s is a second fallback of Service %q", r, service))
+			}
+		}
+	}
+	return found
+}
+
+// blamedUsers are statuses that say of a Pod of the operator that it is a user's. No user of a story has one of its name.
+func blamedUsers(revisions []testenv.Revision) []string {
+	var found []string
+	for _, r := range revisions {
+		policy, isPolicy := r.Object.(criticalv2.Policy)
+		if !isPolicy {
+			continue
+		}
+		for _, detail := range policy.Observed().Details {
+			if detail.Reason == criticalv2.ReasonNameTaken {
+				found = append(found, fmt.Sprintf("%s says: %s", r, detail.Message))
 			}
 		}
 	}

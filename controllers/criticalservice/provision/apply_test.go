@@ -1,0 +1,45 @@
+package provision
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+)
+
+func TestACreateIsRefusedOnlyByAPodOfAnother(t *testing.T) {
+	exists := apierrors.NewAlreadyExists(corev1.Resource("pods"), "service-watcher-web")
+	ours := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: "service-watcher-web",
+		Labels: map[string]string{criticalv2.LabelFallbackFor: "web"}, Annotations: map[string]string{criticalv2.AnnotationOwned: criticalv2.Owned},
+	}}
+	theirs, unlabelled, ending := ours.DeepCopy(), ours.DeepCopy(), ours.DeepCopy()
+	theirs.Labels, theirs.Annotations = nil, nil
+	unlabelled.Labels, unlabelled.OwnerReferences = nil, []metav1.OwnerReference{{
+		APIVersion: criticalv2.GroupVersion.String(), Kind: criticalv2.CriticalServiceKind.Kind, Name: "shop", UID: "1", Controller: new(true),
+	}}
+	ending.DeletionTimestamp, ending.Finalizers = new(metav1.Now()), []string{"example.com/keep"}
+	for name, test := range map[string]struct {
+		holder    *corev1.Pod
+		err       error
+		isRefused bool
+	}{
+		"a create that succeeds":                         {nil, nil, false},
+		"a fallback whose event comes late":              {ours, exists, false},
+		"a Pod of a user":                                {theirs, exists, true},
+		"a fallback that no watch shows without a label": {unlabelled, exists, true},
+		"a fallback that is about to end":                {ending, exists, true},
+		"a Pod that is gone again":                       {nil, exists, true},
+		"another error":                                  {ours, apierrors.NewInternalError(exists), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &Reconciler{Observer: observe.Observer{Live: holding(test.holder)}}
+			NewWithT(t).Expect(r.unlessOurs(t.Context(), ours, test.err) != nil).To(Equal(test.isRefused))
+		})
+	}
+}
