@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"path"
 	"slices"
 	"strings"
@@ -200,7 +201,7 @@ func foreignRequests(laws Laws, namespace string, revisions []Revision, requests
 		}
 		isInside := strings.Contains(r.Path, "/namespaces/"+namespace+"/") ||
 			!strings.Contains(r.Path, "/namespaces/") && strings.Contains(r.Path, namespace)
-		isForeign := r.Method == "DELETE" && !names[path.Base(r.Path)]
+		isForeign := r.Method == http.MethodDelete && !names[path.Base(r.Path)]
 		if r.Writes() && (!isInside || isForeign) {
 			found = append(found, "the operator sent "+r.String())
 		}
@@ -226,7 +227,7 @@ func orphans(laws Laws, revisions []Revision) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// untrueStatuses are those that tell of a generation that there was not yet, or of an earlier one than before.
+// untrueStatuses are those of a generation that there was not yet, or of an earlier one than before.
 func untrueStatuses(revisions []Revision) []string {
 	var found []string
 	latest := map[types.UID]int64{}
@@ -239,14 +240,14 @@ func untrueStatuses(revisions []Revision) []string {
 		observed, _, _ := unstructured.NestedInt64(content, "status", "observedGeneration")
 		before, isKnown := latest[v.GetUID()]
 		if observed > v.GetGeneration() || isKnown && observed < before {
-			found = append(found, fmt.Sprintf("%s is of generation %d, and its status tells of %d, and of %d before", v, v.GetGeneration(), observed, before))
+			found = append(found, fmt.Sprintf("%s is of generation %d, and its status is of %d, and was of %d before", v, v.GetGeneration(), observed, before))
 		}
 		latest[v.GetUID()] = observed
 	}
 	return found
 }
 
-// returns counts, by kind, how often an object that the operator has made got a content that it had had before.
+// returns counts, by kind, how often an object that the operator has made got the content of an earlier revision.
 func returns(laws Laws, revisions []Revision) map[string]int {
 	counts := map[string]int{}
 	had, latest := map[types.UID]map[string]bool{}, map[types.UID]string{}

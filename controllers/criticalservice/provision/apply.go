@@ -112,7 +112,7 @@ func (r *Reconciler) dryRun(ctx context.Context, snap *decide.Snapshot, pod *cor
 }
 
 // unlessOurs is the answer to a create, where the Pod that holds the name is no fallback that the cache is about to show: its
-// event comes late, or the answer to an earlier create was lost, and no user is to be told to delete it.
+// event comes late, or the answer to an earlier create was lost, and no user is to be asked to delete it.
 func (r *Reconciler) unlessOurs(ctx context.Context, pod *corev1.Pod, err error) error {
 	if !apierrors.IsAlreadyExists(err) {
 		return err

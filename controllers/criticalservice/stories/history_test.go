@@ -97,18 +97,20 @@ func secondFallbacks(revisions []testenv.Revision) []string {
 	var found []string
 	live := map[string]map[types.UID]bool{}
 	for _, r := range revisions {
-		if pod, isPod := r.Object.(*corev1.Pod); isPod && protection.IsFallback(pod) {
-			service := pod.Labels[criticalv2.LabelFallbackFor]
-			if live[service] == nil {
-				live[service] = map[types.UID]bool{}
-			}
-			delete(live[service], pod.UID)
-			if r.Change != watch.Deleted && pod.DeletionTimestamp == nil {
-				live[service][pod.UID] = true
-			}
-			if len(live[service]) > 1 {
-				found = append(found, fmt.Sprintf("%s is a second fallback of Service %q", r, service))
-			}
+		pod, isPod := r.Object.(*corev1.Pod)
+		if !isPod || !protection.IsFallback(pod) {
+			continue
+		}
+		service := pod.Labels[criticalv2.LabelFallbackFor]
+		if live[service] == nil {
+			live[service] = map[types.UID]bool{}
+		}
+		delete(live[service], pod.UID)
+		if r.Change != watch.Deleted && pod.DeletionTimestamp == nil {
+			live[service][pod.UID] = true
+		}
+		if len(live[service]) > 1 {
+			found = append(found, fmt.Sprintf("%s is a second fallback of Service %q", r, service))
 		}
 	}
 	return found

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/scheme"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,7 +35,7 @@ func TestACacheBeginsWithWhatIsStored(t *testing.T) {
 
 			mapper := meta.NewDefaultRESTMapper(nil)
 			mapper.Add(corev1.SchemeGroupVersion.WithKind("Service"), meta.RESTScopeNamespace)
-			caches, err := NewCache(&rest.Config{Host: listening.URL}, cache.Options{Scheme: scheme.Scheme, Mapper: mapper})
+			caches, err := NewCache(&rest.Config{Host: listening.URL}, cache.Options{Scheme: clientgoscheme.Scheme, Mapper: mapper})
 			g.Expect(err).NotTo(HaveOccurred())
 			go func() { _ = caches.Start(ctx) }()
 			_, err = caches.GetInformer(ctx, object)
