@@ -193,6 +193,7 @@ func (r *run) report() {
 	if r.traffic != nil {
 		r.mutex.Lock()
 		r.figures.Requests, r.figures.Failed, r.figures.Injected = r.requests, maps.Clone(r.failed), r.history.Count()
+		r.figures.Unexplained = maps.Clone(r.unexplained)
 		r.mutex.Unlock()
 	}
 	text := r.figures.Markdown()

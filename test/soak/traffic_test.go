@@ -4,6 +4,7 @@ package soak
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net"
 	"net/http"
@@ -32,12 +33,14 @@ type traffic struct {
 	answered map[string]time.Time
 	requests int
 	failed   map[fault.Kind]int
+	// unexplained are the requests that failed without a fault, by second, Service and what went wrong.
+	unexplained map[string]int
 }
 
 // startTraffic lets clients ask each Service by its cluster IP until the run ends, once it has been answered.
 func (w *world) startTraffic() *traffic {
 	w.t.Helper()
-	tr := &traffic{answered: map[string]time.Time{}, failed: map[fault.Kind]int{}}
+	tr := &traffic{answered: map[string]time.Time{}, failed: map[fault.Kind]int{}, unexplained: map[string]int{}}
 	probes := map[string]prober.Prober{}
 	for _, name := range serviceNames() {
 		var service corev1.Service
@@ -82,7 +85,11 @@ func (tr *traffic) add(service string, result prober.Result) {
 		tr.answered[service] = result.Sent
 		return
 	}
-	tr.failed[tr.history.Explains(service, result.Sent.Add(result.Latency))]++
+	kind := tr.history.Explains(service, result.Sent.Add(result.Latency))
+	tr.failed[kind]++
+	if kind == fault.None {
+		tr.unexplained[fmt.Sprintf("%s %s: %s", result.Sent.UTC().Format(time.TimeOnly), service, result.Fault)]++
+	}
 }
 
 // begin counts from now.
@@ -91,6 +98,7 @@ func (tr *traffic) begin() {
 	defer tr.mutex.Unlock()
 	tr.requests = 0
 	clear(tr.failed)
+	clear(tr.unexplained)
 }
 
 // inject notes a fault that is about to happen.

@@ -29,20 +29,24 @@ type Injected struct {
 // History are the steps that were taken, in the order of time.
 type History []Injected
 
-// Explains is the kind of the latest fault that explains a failure which a client of a Service noticed at some moment:
-// one that happened to this Service, or concerned all, not too long before.
+// Explains is the kind of the fault that explains a failure which a client of a Service noticed at some moment: one that
+// leaves the Service without protection, or else the latest one that happened to this Service, or concerned all, not too long
+// before.
 func (h History) Explains(service string, noticed time.Time) Kind {
-	ended := map[Kind]bool{}
+	ended, latest := map[Kind]bool{}, None
 	for _, injected := range slices.Backward(h) {
 		if injected.Began.After(noticed) || injected.Service != "" && injected.Service != service {
 			continue
 		}
-		if end, lasts := unprotected[injected.Kind]; lasts && !ended[end] || noticed.Sub(injected.Began) < explains[injected.Kind] {
+		if end, lasts := unprotected[injected.Kind]; lasts && !ended[end] {
 			return injected.Kind
+		}
+		if latest == None && noticed.Sub(injected.Began) < explains[injected.Kind] {
+			latest = injected.Kind
 		}
 		ended[injected.Kind] = true
 	}
-	return None
+	return latest
 }
 
 // Count is how often each kind happened.

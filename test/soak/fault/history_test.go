@@ -17,7 +17,7 @@ func injected(second int, kind Kind, service string) Injected {
 func TestAFailureIsExplained(t *testing.T) {
 	history := History{
 		injected(10, ScaleDown, "a"), injected(20, KillOperator, ""), injected(25, DeletePods, "b"), injected(100, OptOut, "b"),
-		injected(110, BeginMaintenance, "b"), injected(150, EditPolicy, "a"), injected(200, OptIn, "b"),
+		injected(110, BeginMaintenance, "b"), injected(120, DeleteResponder, ""), injected(150, EditPolicy, "a"), injected(200, OptIn, "b"),
 	}
 	tests := map[string]struct {
 		service string
@@ -35,6 +35,7 @@ func TestAFailureIsExplained(t *testing.T) {
 		"not by a fault of long ago":                       {service: "a", second: 40, want: None},
 		"not when only a fault elsewhere was a moment ago": {service: "a", second: 101, want: None},
 		"by what keeps it without protection, as it lasts": {service: "b", second: 199, want: OptOut},
+		"by that also where another fault came later":      {service: "b", second: 121, want: OptOut},
 		"not by what changes nothing for clients":          {service: "b", second: 111, want: OptOut},
 		"by its end, until all is made again":              {service: "b", second: 229, want: OptIn},
 		"and not by what has ended":                        {service: "b", second: 230, want: None},

@@ -3,6 +3,7 @@ package figures
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,8 @@ type Figures struct {
 	Requests int
 	Failed   map[fault.Kind]int
 	Injected map[fault.Kind]int
+	// Unexplained are those that failed without a fault, by when and how.
+	Unexplained map[string]int
 	// Before and After are what the larger replica used in the minutes before and after all faults; nil until then.
 	Before, After *measure.Usage
 	// Age is how long the youngest process lived that After is of.
@@ -116,10 +119,25 @@ func (f *Figures) Markdown() string {
 	for _, kind := range append(fault.Kinds(), fault.None) {
 		fmt.Fprintf(&text, "| %s | %d | %d | %s |\n", kind, f.Injected[kind], f.Failed[kind], f.share(f.Failed[kind]))
 	}
+	f.writeUnexplained(&text)
 	if verdicts := f.Verdicts(); verdicts != nil {
 		text.WriteString("\n" + measure.Verdicts("Of", verdicts))
 	}
 	return text.String()
+}
+
+// mostUnexplained is how many rows there are of what failed without a fault.
+const mostUnexplained = 100
+
+func (f *Figures) writeUnexplained(text *strings.Builder) {
+	if len(f.Unexplained) == 0 {
+		return
+	}
+	text.WriteString("\n| Without a fault | Requests that failed |\n|---|---|\n")
+	when := slices.Sorted(maps.Keys(f.Unexplained))
+	for _, second := range when[:min(len(when), mostUnexplained)] {
+		fmt.Fprintf(text, "| %s | %d |\n", second, f.Unexplained[second])
+	}
 }
 
 // share is how many of all requests some are.

@@ -55,6 +55,7 @@ func run() *Figures {
 		Seed: 42, Length: 5 * time.Minute, Began: time.Date(2026, time.November, 23, 12, 0, 0, 0, time.UTC), Operator: "operator:v1", Services: 6, Nodes: 2,
 		Looks: 412, Requests: 24000, Failed: map[fault.Kind]int{fault.DeletePods: 3, fault.None: 1}, Injected: map[fault.Kind]int{fault.DeletePods: 7, fault.OptOut: 2},
 		Before: &measure.Usage{Memory: 40 << 20, Goroutines: 300}, After: &measure.Usage{Memory: 44 << 20, Goroutines: 301}, Age: 150 * time.Second,
+		Unexplained: map[string]int{"12:01:02 web: refused": 1},
 	}
 }
 
@@ -66,6 +67,7 @@ func TestTheReportHasAllFigures(t *testing.T) {
 		"| Faults injected | 9 |", "| Youngest process in the end | 2m30s |",
 		"| delete the Pods by force | 7 | 3 | 0.0125 % |", "| opt the Service out | 2 | 0 | 0.0000 % |", "| kill a Pod of the operator | 0 | 0 |", "| no fault | 0 | 1 |",
 		"| Resident memory | operator | 76 MiB (40 MiB, half of it, and 16 MiB) | 44 MiB | met |", "| Goroutines | operator | 380 (300, a fifth of it, and 20) | 301 | met |",
+		"| Without a fault | Requests that failed |", "| 12:01:02 web: refused | 1 |",
 		"| Requests that failed without a fault | clients | 0 | 1 | **missed** |",
 	} {
 		g.Expect(text).To(ContainSubstring(line))
