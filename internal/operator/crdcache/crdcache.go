@@ -23,6 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
+
+	"github.com/critical-service/operator/internal/controller/read"
 )
 
 // Kind is a kind of several versions, which a webhook converts.
@@ -46,7 +48,7 @@ func New(config *rest.Config, kind Kind, configuration string, secret types.Name
 		return nil, fmt.Errorf("list the kinds around the CustomResourceDefinition %s: %w", kind.Definition(), err)
 	}
 	return cluster.New(config, func(options *cluster.Options) {
-		options.Scheme = scheme
+		options.Scheme, options.NewCache = scheme, read.NewCache
 		options.Cache.ByObject = map[client.Object]cache.ByObject{
 			&apiextensionsv1.CustomResourceDefinition{}:               {Field: named(kind.Definition())},
 			&admissionregistrationv1.ValidatingWebhookConfiguration{}: {Field: named(configuration)},

@@ -45,7 +45,7 @@ func newCache(mgr ctrl.Manager, namespaces []string) (cache.Cache, error) {
 	kept := func(slim func(any) (any, error)) cache.ByObject {
 		return cache.ByObject{Namespaces: read.Namespaces(namespaces), Label: hasLabel, Transform: slim}
 	}
-	made, err := cache.New(mgr.GetConfig(), cache.Options{
+	made, err := read.NewCache(mgr.GetConfig(), cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}:                   kept(slimPod),

@@ -25,7 +25,7 @@ func newCache(mgr ctrl.Manager, options *Options) (cache.Cache, error) {
 	own := func(transform func(any) (any, error)) cache.ByObject {
 		return cache.ByObject{Namespaces: namespaces, Label: ofWebApps, Transform: transform}
 	}
-	return cache.New(mgr.GetConfig(), cache.Options{
+	return read.NewCache(mgr.GetConfig(), cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
 		ByObject: map[client.Object]cache.ByObject{
 			&workloadsv1.WebApp{}:                    {Namespaces: namespaces, Transform: slimWebApp},

@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/critical-service/operator/internal/controller/queue"
+	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/operator/crdcache"
 )
 
@@ -65,7 +66,7 @@ func NewTrust(config *rest.Config, options TrustOptions) (*Trust, error) {
 		return nil, err
 	}
 	watched, err := cluster.New(config, func(o *cluster.Options) {
-		o.Scheme = scheme
+		o.Scheme, o.NewCache = scheme, read.NewCache
 		o.Cache.DefaultTransform = cache.TransformStripManagedFields()
 		o.Cache.ByObject = map[client.Object]cache.ByObject{
 			&apiextensionsv1.CustomResourceDefinition{}: {Field: fields.OneTermEqualSelector("metadata.name", options.Definition)},

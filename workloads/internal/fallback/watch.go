@@ -57,7 +57,7 @@ type owners struct {
 // NewWatch makes a Watch that runs with the manager, in the given namespaces; none is all.
 func NewWatch(mgr ctrl.Manager, kind Kind, namespaces []string) (*Watch, error) {
 	w := &Watch{kind: kind, open: func() (cache.Cache, error) {
-		return cache.New(mgr.GetConfig(), cache.Options{
+		return read.NewCache(mgr.GetConfig(), cache.Options{
 			HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
 			ByObject: map[client.Object]cache.ByObject{&criticalv2.ServiceFallback{}: {
 				Namespaces: read.Namespaces(namespaces), Transform: slim,
