@@ -12,9 +12,11 @@ import (
 	"sync"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -154,11 +156,14 @@ func foreignFields(laws Laws, revisions []Revision) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// madeBy are the objects that the operator has made, by any of their revisions: a user may take off what marks them.
+// madeBy are the objects that the operator has made, by the first of their revisions: a user may take off what marks them, and
+// who takes an object over marks it.
 func madeBy(laws Laws, revisions []Revision) map[types.UID]bool {
 	made := map[types.UID]bool{}
 	for _, v := range revisions {
-		made[v.GetUID()] = made[v.GetUID()] || laws.made(v.Object)
+		if _, isKnown := made[v.GetUID()]; !isKnown {
+			made[v.GetUID()] = laws.made(v.Object)
+		}
 	}
 	return made
 }
@@ -189,9 +194,12 @@ func fieldsOf(entry metav1.ManagedFieldsEntry) []string {
 
 // foreignRequests are writes outside the story, and those that delete what the operator has not made.
 func foreignRequests(laws Laws, namespace string, revisions []Revision, requests []Request) []string {
-	names := map[string]bool{}
+	mayGo, made := map[string]bool{}, madeBy(laws, revisions)
 	for _, v := range revisions {
-		names[v.GetName()] = names[v.GetName()] || laws.made(v.Object) || slices.Contains(laws.Writes[v.Kind], Deletion)
+		resource, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: v.Kind})
+		if made[v.GetUID()] || slices.Contains(laws.Writes[v.Kind], Deletion) {
+			mayGo[resource.Resource+"/"+v.GetName()] = true
+		}
 	}
 	var found []string
 	for _, r := range requests {
@@ -201,7 +209,7 @@ func foreignRequests(laws Laws, namespace string, revisions []Revision, requests
 		}
 		isInside := strings.Contains(r.Path, "/namespaces/"+namespace+"/") ||
 			!strings.Contains(r.Path, "/namespaces/") && strings.Contains(r.Path, namespace)
-		isForeign := r.Method == http.MethodDelete && !names[path.Base(r.Path)]
+		isForeign := r.Method == http.MethodDelete && !mayGo[r.Resource()+"/"+path.Base(r.Path)]
 		if r.Writes() && (!isInside || isForeign) {
 			found = append(found, "the operator sent "+r.String())
 		}

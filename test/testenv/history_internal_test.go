@@ -58,6 +58,10 @@ func TestFieldsThatTheOperatorMayNotWriteAreFound(t *testing.T) {
 			[]Revision{revisionOf("Service", pod(named("web"), "operator", "status", `{}`).Object)},
 			[]string{`Service "web" is not the operator's, which wrote its status`},
 		},
+		"a mark that it sets makes nothing its own": {
+			[]Revision{pod(named("web"), "kubectl", "", `{"f:spec":{}}`), pod(made("web"), "operator", "", `{"f:spec":{"f:nodeName":{}}}`)},
+			[]string{`Pod "web" is not the operator's, which wrote its spec.nodeName`},
+		},
 		"a mark that a user takes off makes it no one else's": {
 			[]Revision{pod(made("web"), "operator", "", `{"f:spec":{"f:nodeName":{}}}`), pod(named("web"), "operator", "", `{"f:spec":{"f:nodeName":{}}}`)}, nil,
 		},
@@ -71,6 +75,7 @@ func TestFieldsThatTheOperatorMayNotWriteAreFound(t *testing.T) {
 func TestRequestsForWhatIsForeignAreFound(t *testing.T) {
 	const core = "/api/v1/namespaces/"
 	revisions := []Revision{revisionOf("Pod", &corev1.Pod{ObjectMeta: made("fallback")}), revisionOf("Pod", &corev1.Pod{ObjectMeta: named("real")}),
+		revisionOf("ConfigMap", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "real", UID: "2", Labels: made("").Labels}}),
 		revisionOf("Maintenance", &criticalv2.Maintenance{ObjectMeta: named("night")})}
 	for name, c := range map[string]struct {
 		request Request

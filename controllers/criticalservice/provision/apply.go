@@ -118,11 +118,17 @@ func (r *Reconciler) unlessOurs(ctx context.Context, pod *corev1.Pod, err error)
 		return err
 	}
 	holder, failure := read.Existing[corev1.Pod](ctx, r.Live, client.ObjectKeyFromObject(pod))
-	isShown := failure == nil && holder != nil && protection.IsFallback(holder) && holder.Labels[criticalv2.LabelFallbackFor] != ""
-	if isShown && holder.DeletionTimestamp == nil {
+	isOurs := holder != nil && protection.IsFallback(holder) && holder.DeletionTimestamp == nil
+	switch {
+	case failure != nil:
+		return failure
+	case holder == nil:
+		return fault.WaitFor(cacheBehind, fmt.Sprintf("Pod %q, which held the name, is gone", pod.Name))
+	case isOurs && holder.Labels[criticalv2.LabelFallbackFor] == pod.Labels[criticalv2.LabelFallbackFor]:
 		return nil
+	default:
+		return err
 	}
-	return err
 }
 
 // record remembers the API server's answer to a create, and reports whether it was

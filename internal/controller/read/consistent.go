@@ -27,9 +27,18 @@ type consistentLists struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (t consistentLists) RoundTrip(request *http.Request) (*http.Response, error) {
-	query := request.URL.Query()
-	if request.Method == http.MethodGet && !query.Has("watch") && query.Get("resourceVersion") == "0" {
-		query.Del("resourceVersion")
+	query, without := request.URL.Query(), ""
+	switch version := query.Get("resourceVersion"); {
+	case request.Method != http.MethodGet || query.Has("watch") || version == "":
+	case version == "0":
+		without = "resourceVersion"
+	case !query.Has("continue"):
+		// client-go takes an answer in pages for that of a server without a memory, and would have the pages of all later lists, at
+		// a version from where it was, read from etcd.
+		without = "limit"
+	}
+	if query.Has(without) {
+		query.Del(without)
 		request = request.Clone(request.Context())
 		request.URL.RawQuery = query.Encode()
 	}

@@ -50,6 +50,31 @@ func TestACacheBeginsWithWhatIsStored(t *testing.T) {
 	}
 }
 
+func TestWhatIsAskedOfLists(t *testing.T) {
+	for name, test := range map[string]struct{ asked, sent string }{
+		"a list of any age is one of what is stored": {"limit=500&resourceVersion=0", "limit=500"},
+		"a list of what is stored stays":             {"limit=500", "limit=500"},
+		"its next page stays":                        {"continue=a&limit=500", "continue=a&limit=500"},
+		"a later list is answered from memory":       {"limit=500&resourceVersion=7", "resourceVersion=7"},
+		"a watch from any version stays":             {"resourceVersion=0&watch=true", "resourceVersion=0&watch=true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sent := ""
+			server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { sent = r.URL.RawQuery }))
+			defer server.Close()
+			g := NewWithT(t)
+			client, err := consistent(nil, server.Client())
+			g.Expect(err).NotTo(HaveOccurred())
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api/v1/services?"+test.asked, http.NoBody)
+			g.Expect(err).NotTo(HaveOccurred())
+			response, err := client.Do(request)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(response.Body.Close()).To(Succeed())
+			g.Expect(sent).To(Equal(test.sent))
+		})
+	}
+}
+
 // oldServer has no Services, and refuses to stream what there is.
 type oldServer struct {
 	mu    sync.Mutex
