@@ -27,24 +27,22 @@ type consistentLists struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (t consistentLists) RoundTrip(request *http.Request) (*http.Response, error) {
-	query, without := request.URL.Query(), ""
-	switch version := query.Get("resourceVersion"); {
-	case request.Method != http.MethodGet || query.Has("watch") || version == "":
-	case version == "0":
-		without = "resourceVersion"
-	case !query.Has("continue"):
-		// client-go takes an answer in pages for that of a server without a memory, and would have the pages of all later lists, at
-		// a version from where it was, read from etcd.
-		without = "limit"
-	}
-	if query.Has(without) {
-		query.Del(without)
-		request = request.Clone(request.Context())
-		request.URL.RawQuery = query.Encode()
-	}
 	next := t.RoundTripper
 	if next == nil {
 		next = http.DefaultTransport
 	}
+	query := request.URL.Query()
+	switch version := query.Get("resourceVersion"); {
+	case request.Method != http.MethodGet || query.Has("watch") || version == "":
+		return next.RoundTrip(request)
+	case version == "0":
+		query.Del("resourceVersion")
+	case !query.Has("continue"):
+		// client-go takes an answer in pages for that of a server without a memory, and would have the pages of all later lists, at
+		// a version from where it was, read from etcd.
+		query.Del("limit")
+	}
+	request = request.Clone(request.Context())
+	request.URL.RawQuery = query.Encode()
 	return next.RoundTrip(request)
 }
