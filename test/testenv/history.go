@@ -192,13 +192,16 @@ func fieldsOf(entry metav1.ManagedFieldsEntry) []string {
 	return fields
 }
 
-// foreignRequests are writes outside the story, and those that delete what the operator has not made.
+// foreignRequests are writes outside the story, and those to what the operator has not made, or to a kind that is not recorded,
+// beyond what it may write there. What they take away is in no managed fields.
 func foreignRequests(laws Laws, namespace string, revisions []Revision, requests []Request) []string {
-	mayGo, made := map[string]bool{}, madeBy(laws, revisions)
+	may, made := map[string][]string{}, madeBy(laws, revisions)
 	for _, v := range revisions {
 		resource, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: v.Kind})
-		if made[v.GetUID()] || slices.Contains(laws.Writes[v.Kind], Deletion) {
-			mayGo[resource.Resource+"/"+v.GetName()] = true
+		object := resource.Resource + "/" + v.GetName()
+		may[object] = slices.Concat(may[object], laws.Writes[v.Kind])
+		if made[v.GetUID()] {
+			may[object] = append(may[object], everything)
 		}
 	}
 	var found []string
@@ -209,12 +212,35 @@ func foreignRequests(laws Laws, namespace string, revisions []Revision, requests
 		}
 		isInside := strings.Contains(r.Path, "/namespaces/"+namespace+"/") ||
 			!strings.Contains(r.Path, "/namespaces/") && strings.Contains(r.Path, namespace)
-		isForeign := r.Method == http.MethodDelete && !mayGo[r.Resource()+"/"+path.Base(r.Path)]
-		if r.Writes() && (!isInside || isForeign) {
+		if r.Writes() && (!isInside || !mayBeSent(r, may)) {
 			found = append(found, "the operator sent "+r.String())
 		}
 	}
 	return found
+}
+
+// everything is what may be written of an object that the operator has made.
+const everything = "*"
+
+// mayBeSent reports whether a request makes an object, or writes what may be written, by resource and name.
+func mayBeSent(r Request, may map[string][]string) bool {
+	resource, subresource, isSubresource := strings.Cut(r.Resource(), "/")
+	name := path.Base(r.Path)
+	if isSubresource {
+		name = path.Base(path.Dir(r.Path))
+	}
+	return r.Method == http.MethodPost && !isSubresource || slices.ContainsFunc(may[resource+"/"+name], func(part string) bool {
+		switch {
+		case part == everything:
+			return true
+		case r.Method == http.MethodDelete:
+			return part == Deletion
+		case isSubresource:
+			return part == subresource
+		default: // Which fields it writes is in the object's managed fields.
+			return strings.Contains(part, ".")
+		}
+	})
 }
 
 // orphans are objects of the operator that no object owns which there was.

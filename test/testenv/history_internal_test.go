@@ -16,7 +16,7 @@ import (
 
 var lawsOfTest = Laws{
 	Manager: "operator",
-	Writes:  map[string][]string{"Pod": {"status", "metadata.annotations"}, "Maintenance": {Deletion}},
+	Writes:  map[string][]string{"Pod": {"status", "metadata.annotations"}, "Maintenance": {Deletion}, "CriticalService": {"status"}},
 	Kept:    []string{"Secret"},
 }
 
@@ -76,23 +76,30 @@ func TestRequestsForWhatIsForeignAreFound(t *testing.T) {
 	const core = "/api/v1/namespaces/"
 	revisions := []Revision{revisionOf("Pod", &corev1.Pod{ObjectMeta: made("fallback")}), revisionOf("Pod", &corev1.Pod{ObjectMeta: named("real")}),
 		revisionOf("ConfigMap", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "real", UID: "2", Labels: made("").Labels}}),
-		revisionOf("Maintenance", &criticalv2.Maintenance{ObjectMeta: named("night")})}
+		revisionOf("Maintenance", &criticalv2.Maintenance{ObjectMeta: named("night")}),
+		revisionOf("CriticalService", &criticalv2.CriticalService{ObjectMeta: named("a-shop")})}
 	for name, c := range map[string]struct {
 		request Request
 		times   int
 	}{
-		"a read of another namespace":                 {Request{Method: http.MethodGet, Path: core + "bank/pods/real"}, 0},
-		"a dry run in another namespace":              {Request{Method: http.MethodPost, Path: core + "bank/pods", Query: map[string][]string{"dryRun": {"All"}}}, 0},
-		"a write in another namespace":                {Request{Method: http.MethodPost, Path: core + "bank/pods"}, 1},
-		"a write in the namespace":                    {Request{Method: http.MethodPatch, Path: core + "shop/pods/real/status"}, 0},
-		"an event in another namespace":               {Request{Method: http.MethodPost, Path: core + "default/events"}, 0},
-		"a question for its own rights":               {Request{Method: http.MethodPost, Path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"}, 0},
-		"a write without a namespace, of the world":   {Request{Method: http.MethodPatch, Path: "/apis/mycrd.com/v2/criticalservices/a-shop/status"}, 0},
-		"a write without a namespace, of another one": {Request{Method: http.MethodPatch, Path: "/apis/mycrd.com/v2/criticalservices/a-bank/status"}, 1},
-		"the deletion of what it has made":            {Request{Method: http.MethodDelete, Path: core + "shop/pods/fallback"}, 0},
-		"the deletion of what it has not made":        {Request{Method: http.MethodDelete, Path: core + "shop/pods/real"}, 1},
-		"the deletion of what it may delete":          {Request{Method: http.MethodDelete, Path: "/apis/mycrd.com/v2/namespaces/shop/maintenances/night"}, 0},
-		"the deletion of all objects":                 {Request{Method: http.MethodDelete, Path: core + "shop/pods"}, 1},
+		"a read of another namespace":                      {Request{Method: http.MethodGet, Path: core + "bank/pods/real"}, 0},
+		"a dry run in another namespace":                   {Request{Method: http.MethodPost, Path: core + "bank/pods", Query: map[string][]string{"dryRun": {"All"}}}, 0},
+		"a write in another namespace":                     {Request{Method: http.MethodPost, Path: core + "bank/pods"}, 1},
+		"a new object":                                     {Request{Method: http.MethodPost, Path: core + "shop/pods"}, 0},
+		"a change of what it has made":                     {Request{Method: http.MethodPatch, Path: core + "shop/pods/fallback"}, 0},
+		"a change of a kind with fields that it may write": {Request{Method: http.MethodPatch, Path: core + "shop/pods/real"}, 0},
+		"a change of another one's":                        {Request{Method: http.MethodPut, Path: "/apis/mycrd.com/v2/criticalservices/a-shop"}, 1},
+		"a change of a kind that is not recorded":          {Request{Method: http.MethodPatch, Path: core + "shop/secrets/password"}, 1},
+		"a subresource that it may write":                  {Request{Method: http.MethodPatch, Path: core + "shop/pods/real/status"}, 0},
+		"a subresource that it may not write":              {Request{Method: http.MethodPost, Path: core + "shop/pods/real/eviction"}, 1},
+		"an event in another namespace":                    {Request{Method: http.MethodPost, Path: core + "default/events"}, 0},
+		"a question for its own rights":                    {Request{Method: http.MethodPost, Path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"}, 0},
+		"a write without a namespace, of the world":        {Request{Method: http.MethodPatch, Path: "/apis/mycrd.com/v2/criticalservices/a-shop/status"}, 0},
+		"a write without a namespace, of another one":      {Request{Method: http.MethodPatch, Path: "/apis/mycrd.com/v2/criticalservices/a-bank/status"}, 1},
+		"the deletion of what it has made":                 {Request{Method: http.MethodDelete, Path: core + "shop/pods/fallback"}, 0},
+		"the deletion of what it has not made":             {Request{Method: http.MethodDelete, Path: core + "shop/pods/real"}, 1},
+		"the deletion of what it may delete":               {Request{Method: http.MethodDelete, Path: "/apis/mycrd.com/v2/namespaces/shop/maintenances/night"}, 0},
+		"the deletion of all objects":                      {Request{Method: http.MethodDelete, Path: core + "shop/pods"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := foreignRequests(lawsOfTest, "shop", revisions, []Request{c.request})
