@@ -138,6 +138,9 @@ func (f *Figures) writeUnexplained(text *strings.Builder) {
 	for _, second := range when[:min(len(when), mostUnexplained)] {
 		fmt.Fprintf(text, "| %s | %d |\n", second, f.Unexplained[second])
 	}
+	if more := len(when) - mostUnexplained; more > 0 {
+		fmt.Fprintf(text, "\n%d more rows are left out.\n", more)
+	}
 }
 
 // share is how many of all requests some are.

@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -72,6 +73,14 @@ func TestTheReportHasAllFigures(t *testing.T) {
 	} {
 		g.Expect(text).To(ContainSubstring(line))
 	}
+}
+
+func TestTheReportSaysWhatItLeavesOut(t *testing.T) {
+	g, figures := NewWithT(t), run()
+	for row := range mostUnexplained {
+		figures.Unexplained[fmt.Sprintf("12:02:02 web: refused %d", row)] = 1
+	}
+	g.Expect(figures.Markdown()).To(ContainSubstring("1 more rows are left out."))
 }
 
 func TestTheReportSaysWhyARunFailed(t *testing.T) {
