@@ -51,7 +51,7 @@ func TestAReadinessGateWaitsForPublication(t *testing.T) {
 	w.critical("web", criticalv2.PageFallback{})
 	w.critical("api", criticalv2.PageFallback{})
 	w.Eventually(w.there).Should(beComplete())
-	w.settle()
+	w.current().Settled(w.World)
 	isOpen := func(pod *corev1.Pod) func() bool {
 		return func() bool { return w.Exists(pod) && protection.IsPublished(pod) }
 	}
@@ -73,7 +73,7 @@ func TestAReadinessGateWaitsForPublication(t *testing.T) {
 	w.Expect(isOpen(newer)()).To(BeFalse(), "one Service lacks it")
 	last := w.publishPod("api", newer)
 	w.Eventually(isOpen(newer)).Should(BeTrue())
-	w.settle()
+	w.current().Settled(w.World)
 
 	before, looks := len(w.writes()), w.current().Reconciles("responder", "", w.Namespace)
 	testenv.Update(w.World, last, func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].Conditions.Ready = new(true) })

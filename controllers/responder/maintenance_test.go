@@ -15,7 +15,7 @@ func TestAMaintenanceReachesTheTable(t *testing.T) {
 	w.start(standard)
 	_, slice := w.critical("web", criticalv2.PageFallback{Message: "Soon."})
 	w.Eventually(w.numbers).Should(Equal([]string{"20000 web/http"}))
-	w.settle()
+	w.current().Settled(w.World)
 
 	announced := func() *criticalv2.Announcement { return w.table().Listeners[0].Maintenance }
 	testenv.Update(w.World, slice, func(s *discoveryv1.EndpointSlice) {

@@ -64,7 +64,7 @@ func TestAServicesPortsAndPageAreFollowed(t *testing.T) {
 	w.start(standard)
 	service, slice := w.critical("web", criticalv2.PageFallback{})
 	w.Eventually(w.there).Should(beComplete())
-	w.settle()
+	w.current().Settled(w.World)
 
 	testenv.Update(w.World, service, func(s *corev1.Service) {
 		s.Spec.Ports = append(s.Spec.Ports,
@@ -84,7 +84,7 @@ func TestAServicesPortsAndPageAreFollowed(t *testing.T) {
 	w.Expect(w.numbers()).To(Equal([]string{"20000 web/http", "20001 web/grpc"}), "clients are still sent to it")
 	testenv.Update(w.World, slice, func(s *discoveryv1.EndpointSlice) { s.Ports = nil })
 	w.Eventually(w.numbers).Should(Equal([]string{"20000 web/http"}))
-	w.settle()
+	w.current().Settled(w.World)
 
 	testenv.Update(w.World, slice, func(s *discoveryv1.EndpointSlice) {
 		s.Annotations[criticalv2.AnnotationPage] = `{"message":"Tomorrow."}`
@@ -113,7 +113,7 @@ func TestTheRangeGrowsAndNumbersStay(t *testing.T) {
 	w.start(standard)
 	w.fill("few", 64)
 	w.Eventually(func() int { return len(w.numbers()) }).Should(Equal(64))
-	w.settle()
+	w.current().Settled(w.World)
 	w.Expect(w.listens()).To(Equal("20000-20063"))
 	few := w.numbers()
 
@@ -160,7 +160,7 @@ func TestContentIsMountedWhenItComes(t *testing.T) {
 
 	page := w.content("storefront-page", "<h1>Back soon</h1>")
 	w.Eventually(mounted).Should(Equal([]string{criticalv2.ResponderName, "storefront-page"}))
-	w.settle()
+	w.current().Settled(w.World)
 
 	pod := w.pod("responder-1")
 	version := func() string {
@@ -168,17 +168,17 @@ func TestContentIsMountedWhenItComes(t *testing.T) {
 		return pod.Annotations[criticalv2.AnnotationContentVersion]
 	}
 	w.Eventually(version).ShouldNot(BeEmpty())
-	w.settle()
+	w.current().Settled(w.World)
 
 	first := version()
 	testenv.Update(w.World, page, func(c *corev1.ConfigMap) { c.Data["index.html"] = "<h1>Tomorrow</h1>" })
 	w.Eventually(version).ShouldNot(Equal(first), "new content is fetched at once")
-	w.settle()
+	w.current().Settled(w.World)
 
 	second := version()
 	w.critical("shop", criticalv2.PageFallback{})
 	w.Eventually(version).ShouldNot(Equal(second), "a new table is fetched at once")
-	w.settle()
+	w.current().Settled(w.World)
 
 	third := version()
 	w.content("unasked", "x")
@@ -200,7 +200,7 @@ func TestASettledWorldIsNotWrittenTo(t *testing.T) {
 		w.Exists(pod)
 		return pod.Annotations[criticalv2.AnnotationContentVersion]
 	}).ShouldNot(BeEmpty())
-	w.settle()
+	w.current().Settled(w.World)
 	before := len(w.writes())
 	w.Expect(before).To(BeNumerically(">=", 4), "the writes are counted")
 
@@ -237,19 +237,19 @@ func TestWithoutAnImage(t *testing.T) {
 	w.Eventually(func() []string {
 		return w.events(metav1.NamespaceDefault, w.Unique("shop"), "ResponderImageUnknown")
 	}).Should(ContainElement(ContainSubstring("RESPONDER_IMAGE")))
-	w.settle()
+	w.current().Settled(w.World)
 	w.Expect(w.there()).To(BeEmpty())
 
 	w.stop()
 	w.start(standard)
 	w.Eventually(w.there).Should(beComplete())
-	w.settle()
+	w.current().Settled(w.World)
 
 	w.stop()
 	w.start(responder.Options{})
 	w.critical("api", criticalv2.PageFallback{})
 	w.Eventually(w.numbers).Should(Equal([]string{"20000 web/http", "20001 api/http"}), "what is there goes on")
-	w.settle()
+	w.current().Settled(w.World)
 	w.Expect(w.deployment().Spec.Template.Spec.Containers[0].Image).To(Equal(standard.Image))
 }
 
@@ -258,7 +258,7 @@ func TestANewOperatorRollsTheResponder(t *testing.T) {
 	w.start(standard)
 	w.critical("web", criticalv2.PageFallback{})
 	w.Eventually(w.there).Should(beComplete())
-	w.settle()
+	w.current().Settled(w.World)
 	w.stop()
 
 	w.start(responder.Options{Image: "quay.io/critical-service/operator:next", ImagePullSecrets: []string{"registry"}, PriorityClass: "system-cluster-critical"})
@@ -266,7 +266,7 @@ func TestANewOperatorRollsTheResponder(t *testing.T) {
 	w.Eventually(func() string { return spec().Containers[0].Image }).Should(HaveSuffix(":next"))
 	w.Expect(spec().ImagePullSecrets).To(Equal([]corev1.LocalObjectReference{{Name: "registry"}}))
 	w.Expect(spec().PriorityClassName).To(Equal("system-cluster-critical"))
-	w.settle()
+	w.current().Settled(w.World)
 	w.stop()
 
 	w.start(standard)
@@ -281,13 +281,13 @@ func TestARestartCatchesUp(t *testing.T) {
 	w.start(standard)
 	_, slice := w.critical("web", criticalv2.PageFallback{})
 	w.Eventually(w.there).Should(beComplete())
-	w.settle()
+	w.current().Settled(w.World)
 	w.stop()
 
 	w.critical("api", criticalv2.PageFallback{})
 	w.start(standard)
 	w.Eventually(w.numbers).Should(Equal([]string{"20000 web/http", "20001 api/http"}))
-	w.settle()
+	w.current().Settled(w.World)
 	w.stop()
 
 	w.Delete(slice)

@@ -87,11 +87,11 @@ func TestDriftIsReverted(t *testing.T) {
 					s.Ports = []discoveryv1.EndpointPort{{Name: new("http"), Port: new(number), Protocol: new(corev1.ProtocolTCP)}}
 				})
 			}
-			w.settle()
+			w.current().Settled(w.World)
 
 			test.change(w)
 			w.Eventually(func() bool { return test.restored(w) }).Should(BeTrue())
-			w.settle()
+			w.current().Settled(w.World)
 			w.Expect(w.numbers()).To(Equal([]string{"20000 api/http", "20001 web/http"}), "no number changes")
 			w.Expect(w.there()).To(beComplete())
 		})

@@ -73,7 +73,7 @@ func upgraded(t *testing.T, namespaces int) (*world, []*world) {
 func (w *world) settleAll(all []*world) {
 	w.T.Helper()
 	for _, one := range all {
-		w.Eventually(func() bool { return w.current().Idle(one.Namespace) > quiet }).Should(BeTrue())
+		w.current().Settled(one.World)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestADenialThatEndsIsNoticedSoon(t *testing.T) {
 	w.start(standard)
 	w.critical("web", criticalv2.PageFallback{})
 	w.Eventually(w.there).Should(beComplete())
-	w.settle()
+	w.current().Settled(w.World)
 	before := w.deployment()
 	denied := func(is corev1.ConditionStatus) {
 		w.deploymentStatus(func(status *appsv1.DeploymentStatus) {
@@ -139,7 +139,7 @@ func TestADenialThatEndsIsNoticedSoon(t *testing.T) {
 	w.Expect(w.deployment().Spec).To(Equal(before.Spec), "no Pod is replaced for it")
 
 	denied(corev1.ConditionFalse)
-	w.settle()
+	w.current().Settled(w.World)
 	last := nudged()
 	w.look()
 	w.Expect(nudged()).To(Equal(last))

@@ -67,7 +67,7 @@ func TestAWebhookIsNotFought(t *testing.T) {
 	w.start(standard)
 	w.critical("web", criticalv2.PageFallback{})
 	w.Eventually(w.there).Should(beComplete())
-	w.settle()
+	w.current().Settled(w.World)
 	w.Expect(w.deployment().Spec.Template.Spec.Containers[0].Image).To(Equal("mirror.example.com/operator:test"))
 
 	before := len(w.writes())

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"sync"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -259,16 +258,6 @@ func writesOf(operator *testenv.Operator) []testenv.Request {
 	return operator.Traffic.Requests(func(r testenv.Request) bool { return r.Writes() && r.Resource() != "events" })
 }
 
-// quiet is how long the operator says nothing more about a world once it has
-// done all it wants to: it looks 0.1 s after a change, and 0.2 s after a conflict.
-const quiet = 500 * time.Millisecond
-
-// settle waits until the operator has nothing left to do in the world.
-func (w *world) settle() {
-	w.T.Helper()
-	w.Eventually(func() time.Duration { return w.current().Idle(w.Namespace) }).Should(BeNumerically(">", quiet))
-}
-
 // look wakes the operator by a change that means nothing, and waits until it has
 // nothing left to do. What holds then, holds on.
 func (w *world) look() {
@@ -280,7 +269,7 @@ func (w *world) look() {
 	w.Create(wake)
 	w.Eventually(func() int { return w.current().Reconciles("responder", "", w.Namespace) }).
 		Should(BeNumerically(">", before), "the change must wake the operator")
-	w.settle()
+	w.current().Settled(w.World)
 }
 
 // events lists the notes of the events of a reason about an object's name.

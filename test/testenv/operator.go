@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -113,13 +115,28 @@ func (o *Operator) Idle(about string) time.Duration {
 	return time.Since(entries[len(entries)-1].at)
 }
 
-// quietFor is how long an operator logs nothing once it has nothing left to do.
-const quietFor = time.Second
+// An operator that has nothing left to do logs nothing for as long, in which the API server has answered as often: where an
+// answer takes long, so does news.
+const (
+	quietFor     = 750 * time.Millisecond
+	quietAnswers = 25
+)
 
 // Settled is the operator, when it has nothing left to do in a world.
 func (o *Operator) Settled(w *World) *Operator {
 	w.T.Helper()
-	w.Eventually(func() time.Duration { return o.Idle(w.Namespace) }).Should(gomega.BeNumerically(">", quietFor))
+	var answers int
+	var before time.Duration
+	w.Eventually(func() (bool, error) {
+		idle := o.Idle(w.Namespace)
+		if idle < before {
+			answers = 0
+		}
+		before = idle
+		answers++
+		err := w.Cluster.Client.Get(w.T.Context(), client.ObjectKey{Name: w.Namespace}, &corev1.Namespace{})
+		return idle > quietFor && answers > quietAnswers, err
+	}).Should(gomega.BeTrue(), "it logs on")
 	return o
 }
 

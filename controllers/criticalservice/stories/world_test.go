@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -211,11 +210,6 @@ func (w *world) conditionOf(policy criticalv2.Policy, kind string) func() string
 	}
 }
 
-// quiet is how long the operator says nothing more about a world once it has
-// done all it wants to. It looks again after 0.2 s where a cache was behind, and
-// looks at a status 0.25 s after a change.
-const quiet = 750 * time.Millisecond
-
 // look makes a change, and waits until the operator has looked at the Service
 // again and has nothing left to do. What holds then, holds on.
 func (w *world) look(service *corev1.Service, change func()) {
@@ -239,7 +233,7 @@ func (w *world) touch(service *corev1.Service) {
 // settle waits until the operator has nothing left to do in the world.
 func (w *world) settle() {
 	w.T.Helper()
-	w.Eventually(func() time.Duration { return w.current().Idle(w.Namespace) }).Should(BeNumerically(">", quiet))
+	w.current().Settled(w.World)
 	w.Eventually(func() bool { return w.current().IsDue("status", w.Namespace) }).Should(BeFalse(), "a status waits for its turn")
 }
 

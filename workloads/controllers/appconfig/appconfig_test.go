@@ -67,7 +67,7 @@ func TestOneRolloutForEachChangeOfThoseThatUseIt(t *testing.T) {
 	}
 	testenv.Update(w.World, app, func(a *workloadsv2.AppConfig) { a.Spec.Configuration.Version = "1.5" })
 	w.Eventually(w.reason(app)).Should(Equal(workloadsv2.ReasonUpToDate))
-	w.quiet()
+	w.operator.Settled(w.World)
 	for _, user := range users {
 		w.Expect(w.Exists(user)).To(BeTrue())
 		w.Expect(user.GetGeneration()).To(BeEquivalentTo(3), "one more, though three settings changed, and none for another version")
@@ -121,11 +121,11 @@ func TestInASettledWorldNothingIsWritten(t *testing.T) {
 	w.Eventually(w.takes(d)).ShouldNot(BeEmpty())
 	w.rollOut(d)
 	w.Eventually(w.reason(app)).Should(Equal(workloadsv2.ReasonUpToDate))
-	w.quiet()
+	w.operator.Settled(w.World)
 	before := len(w.writes())
 	testenv.Update(w.World, app, func(a *workloadsv2.AppConfig) { a.Labels["team"] = "web" })
 	testenv.Update(w.World, d, func(d *appsv1.Deployment) { d.Labels["team"] = "web" })
-	w.quiet()
+	w.operator.Settled(w.World)
 	w.Expect(w.writes()).To(HaveLen(before))
 }
 
@@ -147,7 +147,7 @@ func TestWhatIsInUseIsNotDeleted(t *testing.T) {
 		kept = append(kept, w.set(app, level))
 	}
 	w.Eventually(w.configMaps).Should(ConsistOf(append(kept, first, second)), "not %s", third)
-	w.quiet()
+	w.operator.Settled(w.World)
 	w.Expect(w.configMaps()).To(ContainElements(first, second))
 }
 

@@ -48,7 +48,7 @@ func TestAContainerIsRenamedByServerSideApply(t *testing.T) {
 	w.Expect(w.applies("flux", storefront(w, uses, "web"))).To(MatchError(ContainSubstring("image: Required value")))
 
 	w.Expect(w.applies("flux", storefront(w, "", "app"))).To(Succeed())
-	w.quiet()
+	w.operator.Settled(w.World)
 	w.Expect(w.takes(d)()).To(Equal(app.Status.ConfigMapName), "without the label it keeps what it has")
 	w.Expect(w.applies(workloadsv1.ManagedBy, object(w, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: storefront}}`))).To(Succeed())
 	w.Expect(w.takes(d)()).To(BeEmpty())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -172,12 +171,6 @@ func (w *world) configMap(name string) *corev1.ConfigMap {
 // writes are what the operator sent, but for events.
 func (w *world) writes() []testenv.Request {
 	return w.operator.Traffic.Requests(func(r testenv.Request) bool { return r.Writes() && r.Resource() != "events" })
-}
-
-// quiet waits until the operator has nothing left to do.
-func (w *world) quiet() {
-	w.T.Helper()
-	w.Eventually(func() time.Duration { return w.operator.Idle(w.Namespace) }).Should(BeNumerically(">", time.Second))
 }
 
 // statefulSet makes a StatefulSet that uses an AppConfig.

@@ -73,7 +73,7 @@ func TestADatabaseThatIsDeletedLeavesItsData(t *testing.T) {
 	w.Delete(w.pod(d))
 	w.Delete(w.service(d))
 	w.Delete(w.fallback(d))
-	w.settled()
+	w.operator.Settled(w.World)
 	w.Expect(w.Exists(w.pod(d))).To(BeFalse(), "nothing of it is made again")
 	w.Expect(w.Exists(w.claim(d))).To(BeTrue())
 
@@ -292,7 +292,7 @@ func TestAPodIsKeptWhileItsClaimIsBeingDeleted(t *testing.T) {
 	testenv.Update(w.World, d, func(d *workloadsv1.Database) { d.Spec.Image = "mongo:7.0" })
 	w.Eventually(w.ready(d)).Should(Equal(workloadsv1.ReasonStorageTerminating))
 	w.Eventually(func() int64 { return w.condition(d, workloadsv1.ConditionReady).ObservedGeneration }).Should(Equal(d.Generation))
-	w.settled()
+	w.operator.Settled(w.World)
 	w.Expect(w.uid(w.pod(d))()).To(Equal(pod))
 }
 
@@ -359,7 +359,7 @@ func TestInASettledWorldNothingIsWritten(t *testing.T) {
 	d := w.running(withStorage)
 	w.cores(d, "Armed", "StandbyReady")
 	w.Eventually(w.protected(d)).Should(Equal("StandbyReady"))
-	w.settled()
+	w.operator.Settled(w.World)
 	w.WritesNothing(func() []testenv.Request {
 		before, reconciles := len(w.writes()), w.operator.Reconciles("database", w.Namespace, d.Name)
 		for range 3 {
@@ -368,11 +368,11 @@ func TestInASettledWorldNothingIsWritten(t *testing.T) {
 			})
 		}
 		w.Eventually(func() int { return w.operator.Reconciles("database", w.Namespace, d.Name) }).Should(BeNumerically(">", reconciles))
-		w.settled()
+		w.operator.Settled(w.World)
 		return w.writes()[before:]
 	})
 	w.stop()
 	w.start()
-	w.settled()
+	w.operator.Settled(w.World)
 	w.Expect(w.writes()).To(BeEmpty(), "nor after a restart")
 }

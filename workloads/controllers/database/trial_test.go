@@ -76,7 +76,7 @@ func TestAnotherImageReplacesThePodOnceItWasTriedOut(t *testing.T) {
 	w.Expect(metav1.IsControlledBy(trial, d)).To(BeTrue(), "it goes with the Database")
 	w.Eventually(w.ready(d)).Should(Equal(workloadsv1.ReasonReplacing))
 	w.Expect(w.condition(d, workloadsv1.ConditionReady).Message).To(And(ContainSubstring(trial.Name), ContainSubstring("the database answers as it did")))
-	w.settled()
+	w.operator.Settled(w.World)
 	w.Expect(w.uid(w.pod(d))()).To(Equal(before))
 
 	w.passes(trial)
@@ -100,12 +100,12 @@ func TestAnImageThatCannotBePulledTakesNothingAway(t *testing.T) {
 	w.Eventually(w.EventsOf(d, "ImagePullFailing")).Should(HaveLen(1))
 
 	// Nothing else is written, and what runs is kept as it is to be.
-	w.settled()
+	w.operator.Settled(w.World)
 	writes := len(w.writes())
 	w.kubelet(trial, corev1.PodPending, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
 		Reason: "ImagePullBackOff", Message: `Back-off pulling image "x": ErrImagePull: failed to pull and unpack image "x": the registry has no such image`,
 	}})
-	w.settled()
+	w.operator.Settled(w.World)
 	w.Expect(w.writes()[writes:]).To(BeEmpty())
 	testenv.Update(w.World, w.pod(d), func(p *corev1.Pod) { p.Labels = nil })
 	w.Eventually(func() map[string]string {
@@ -137,7 +137,7 @@ func TestAnEngineThatStartsAgainIsKeptForATrial(t *testing.T) {
 		}}
 	})
 	w.Eventually(func() string { return w.condition(d, workloadsv1.ConditionReady).Message }).Should(ContainSubstring("to have it replaced untried, delete it"))
-	w.settled()
+	w.operator.Settled(w.World)
 	w.Expect(w.uid(w.pod(d))()).To(Equal(before))
 
 	w.passes(w.wants(d, "mongo:7.0"))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -246,10 +245,4 @@ func (w *world) cores(d *workloadsv1.Database, state criticalv2.ServiceState, re
 // writes are what the operator asked the API server to change, but for events.
 func (w *world) writes() []testenv.Request {
 	return w.operator.Traffic.Requests(func(r testenv.Request) bool { return r.Writes() && r.Resource() != "events" })
-}
-
-// settled waits until the operator has nothing left to do.
-func (w *world) settled() {
-	w.T.Helper()
-	w.Eventually(func() time.Duration { return w.operator.Idle(w.Namespace) }).Should(BeNumerically(">", time.Second))
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -171,10 +170,4 @@ func (w *world) promote(slice *discoveryv1.EndpointSlice, promoted bool) {
 	before := slice.DeepCopy()
 	slice.Endpoints[0].Conditions = standing(promoted)
 	w.Expect(w.Cluster.Client.Patch(w.T.Context(), slice, client.MergeFrom(before))).To(Succeed())
-}
-
-// settled waits until the operator has done all that it had to.
-func (w *world) settled() {
-	w.T.Helper()
-	w.Eventually(func() time.Duration { return w.operator.Idle(w.Namespace) }).Should(BeNumerically(">", time.Second))
 }

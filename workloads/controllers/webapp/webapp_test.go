@@ -54,14 +54,14 @@ func TestAnApplicationThatRollsOutIsReady(t *testing.T) {
 	w.Expect(a.Status.ReadyReplicas).To(Equal(int32(2)))
 	w.Expect(a.Status.Selector).To(Equal(workloadsv1.LabelWebApp + "=shop"))
 	w.Eventually(w.EventsOf(a, "Running")).Should(HaveLen(1))
-	w.settled()
+	w.operator.Settled(w.World)
 	w.WritesNothing(func() []testenv.Request {
 		before, reconciles := len(w.writes()), w.operator.Reconciles("webapp", w.Namespace, a.Name)
 		testenv.Update(w.World, w.deployment(a), func(d *appsv1.Deployment) {
 			metav1.SetMetaDataAnnotation(&d.ObjectMeta, "example.com/touched", d.ResourceVersion)
 		})
 		w.Eventually(func() int { return w.operator.Reconciles("webapp", w.Namespace, a.Name) }).Should(BeNumerically(">", reconciles))
-		w.settled()
+		w.operator.Settled(w.World)
 		return w.writes()[before:]
 	})
 }
@@ -254,6 +254,6 @@ func TestNothingIsMadeForAWebAppThatIsGone(t *testing.T) {
 	deployment := w.deployment(a)
 	w.Delete(a)
 	w.Delete(deployment)
-	w.settled()
+	w.operator.Settled(w.World)
 	w.Expect(w.Exists(deployment)).To(BeFalse())
 }

@@ -3,7 +3,6 @@ package webapp_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -194,10 +193,4 @@ func (w *world) podOf(d *appsv1.Deployment, name string) *corev1.Pod {
 // writes are what the operator asked the API server to change, but for events.
 func (w *world) writes() []testenv.Request {
 	return w.operator.Traffic.Requests(func(r testenv.Request) bool { return r.Writes() && r.Resource() != "events" })
-}
-
-// settled waits until the operator has nothing left to do.
-func (w *world) settled() {
-	w.T.Helper()
-	w.Eventually(func() time.Duration { return w.operator.Idle(w.Namespace) }).Should(BeNumerically(">", time.Second))
 }
