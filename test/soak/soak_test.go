@@ -39,6 +39,8 @@ type run struct {
 	// last is the latest look.
 	last  *invariant.Look
 	token string
+	// changes is a file beside the report, of what happened when: it is read where requests failed without a fault.
+	changes *os.File
 }
 
 func TestSoak(t *testing.T) {
@@ -52,6 +54,10 @@ func TestSoak(t *testing.T) {
 	r.Expect(err).NotTo(HaveOccurred())
 	r.figures.Nodes = len(nodes)
 	t.Cleanup(func() { r.Expect(r.uncordon()).To(Succeed()) })
+	r.Expect(os.MkdirAll(filepath.Dir(reportFile), 0o755)).To(Succeed())
+	r.changes, err = os.Create(strings.TrimSuffix(reportFile, ".md") + "-changes.txt")
+	r.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { r.Expect(r.changes.Close()).To(Succeed()) })
 	t.Cleanup(r.report)
 	r.token, r.figures.Operator = r.metricsToken(), r.image()
 	r.traffic = r.startTraffic()
@@ -92,6 +98,7 @@ func (r *run) look() *invariant.Look {
 		return err
 	}).Should(Succeed(), "read the objects")
 	look.At, look.Answered = time.Now(), r.latest()
+	r.note(look.At, invariant.Changes(r.last, look)...)
 	r.figures.Looks, r.last = r.figures.Looks+1, look
 	if breaches := r.ledger.Add(look.At, invariant.Findings(look)); len(breaches) > 0 {
 		var lines []string
@@ -101,6 +108,15 @@ func (r *run) look() *invariant.Look {
 		r.fail("an invariant is broken", lines)
 	}
 	return look
+}
+
+// note writes what happened into the file of changes.
+func (r *run) note(at time.Time, lines ...string) {
+	r.t.Helper()
+	for _, line := range lines {
+		_, err := fmt.Fprintln(r.changes, at.UTC().Format("15:04:05.000"), line)
+		r.Expect(err).NotTo(HaveOccurred())
+	}
 }
 
 // fail ends the run with all that helps to find out why.
@@ -169,6 +185,7 @@ func (r *run) injectAll() {
 func (r *run) injectOne(step fault.Step) {
 	r.t.Helper()
 	r.t.Logf("%s %s", time.Now().UTC().Format(time.TimeOnly), step)
+	r.note(time.Now(), "fault: "+step.String())
 	r.inject(step)
 	r.Eventually(func() error { return injections[step.Kind](r.world, step) }).Should(Succeed(), step.String())
 }
@@ -197,7 +214,6 @@ func (r *run) report() {
 		r.mutex.Unlock()
 	}
 	text := r.figures.Markdown()
-	r.Expect(os.MkdirAll(filepath.Dir(reportFile), 0o755)).To(Succeed())
 	r.Expect(os.WriteFile(reportFile, []byte(text), 0o644)).To(Succeed())
 	fmt.Printf("\n%s\n", text)
 }

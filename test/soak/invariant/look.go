@@ -4,6 +4,7 @@
 //	finding.go  what it has against the invariants; each is a function
 //	ledger.go   since when: most may be found for a while
 //	settled.go  what must hold before and after all faults
+//	change.go   what changed between two looks, for people
 package invariant
 
 import (
