@@ -175,7 +175,7 @@ func (a *webApp) url(path string) string {
 	a.t.Helper()
 	service := &corev1.Service{ObjectMeta: a.named(a.object.Name)}
 	a.exists(service)
-	return (&url.URL{Scheme: "http", Host: service.Spec.ClusterIP, Path: path}).String()
+	return (&url.URL{Scheme: "http", Host: at(service.Spec.ClusterIP, 80), Path: path}).String()
 }
 
 // answer is what became of one request.
