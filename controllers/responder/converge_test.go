@@ -81,7 +81,7 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.asking("api", criticalv2.PageFallback{Replicas: new(int32(3))})
 	w.Eventually(w.there).Should(beWhole)
 
-	fate.AwaitRest(w.World, replace, func() *testenv.Operator { w.current().Settled(w.World); return w.current() })
+	fate.AwaitRest(w.World, replace, func() *testenv.Operator { return w.current().Settled(w.World) })
 	table := w.table()
 	w.Expect(table.Listeners).To(HaveLen(1))
 	table.Listeners[0].Port, table.Next = 0, 0 // The table of before may still have been there.

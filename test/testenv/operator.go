@@ -118,7 +118,7 @@ func (o *Operator) Idle(about string) time.Duration {
 // An operator that has nothing left to do logs nothing for as long, in which the API server has answered as often: where an
 // answer takes long, so does news.
 const (
-	quietFor     = 750 * time.Millisecond
+	quietFor     = time.Second
 	quietAnswers = 25
 )
 
