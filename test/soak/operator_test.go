@@ -45,17 +45,21 @@ func (w *world) operatorPods() []corev1.Pod {
 }
 
 // usage is what the larger replica uses now.
-func (w *world) usage(token string) measure.Usage {
+func (w *world) usage(token string) (measure.Usage, error) {
 	w.t.Helper()
 	var replicas []measure.Usage
 	for _, pod := range w.operatorPods() {
 		text, err := measure.Scrape(w.ctx, "https://"+net.JoinHostPort(pod.Status.PodIP, "8443")+"/metrics", token)
-		w.Expect(err).NotTo(HaveOccurred())
+		if err != nil {
+			return measure.Usage{}, err
+		}
 		usage, err := measure.UsageOf(text)
-		w.Expect(err).NotTo(HaveOccurred())
+		if err != nil {
+			return measure.Usage{}, err
+		}
 		replicas = append(replicas, usage)
 	}
-	return figures.Largest(replicas)
+	return figures.Largest(replicas), nil
 }
 
 // youngest is the age of the youngest process of the operator.

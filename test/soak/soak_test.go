@@ -160,7 +160,9 @@ func (r *run) standStill() *measure.Usage {
 			r.fail("without a fault, the operator writes", written)
 		}
 		if seconds%measureEvery == 0 {
-			samples = append(samples, r.usage(r.token))
+			usage, err := r.usage(r.token)
+			r.Expect(err).NotTo(HaveOccurred())
+			samples = append(samples, usage)
 		}
 		seconds++
 		return false
@@ -177,9 +179,23 @@ func (r *run) injectAll() {
 			r.injectOne(steps[0])
 			steps = steps[1:]
 		}
+		r.measure(began)
 		return len(steps) == 0
 	})
 	r.Expect(done).To(BeTrue(), "%d faults took too long to inject", len(steps))
+}
+
+// measure adds what the operator uses to the figures, each minute. A fault may take a Pod away from it meanwhile.
+func (r *run) measure(began time.Time) {
+	r.t.Helper()
+	if time.Since(began) < time.Duration(len(r.figures.Meanwhile))*time.Minute {
+		return
+	}
+	usage, err := r.usage(r.token)
+	if err != nil {
+		r.note(time.Now(), "the operator's metrics cannot be read: "+err.Error())
+	}
+	r.figures.Meanwhile = append(r.figures.Meanwhile, usage)
 }
 
 func (r *run) injectOne(step fault.Step) {

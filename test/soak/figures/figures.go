@@ -31,6 +31,8 @@ type Figures struct {
 	Unexplained map[string]int
 	// Before and After are what the larger replica used in the minutes before and after all faults; nil until then.
 	Before, After *measure.Usage
+	// Meanwhile is what the larger replica used in each minute of the faults; nothing where that is not known.
+	Meanwhile []measure.Usage
 	// Age is how long the youngest process lived that After is of.
 	Age time.Duration
 	// Problem is why the run ended early; empty if it did not.
@@ -120,6 +122,7 @@ func (f *Figures) Markdown() string {
 		fmt.Fprintf(&text, "| %s | %d | %d | %s |\n", kind, f.Injected[kind], f.Failed[kind], f.share(f.Failed[kind]))
 	}
 	f.writeUnexplained(&text)
+	f.writeMeanwhile(&text)
 	if verdicts := f.Verdicts(); verdicts != nil {
 		text.WriteString("\n" + measure.Verdicts("Of", verdicts))
 	}
@@ -140,6 +143,22 @@ func (f *Figures) writeUnexplained(text *strings.Builder) {
 	}
 	if more := len(when) - mostUnexplained; more > 0 {
 		fmt.Fprintf(text, "\n%d more rows are left out.\n", more)
+	}
+}
+
+// minutesOfRow is how many minutes of the faults are a row of the report.
+const minutesOfRow = 10
+
+func (f *Figures) writeMeanwhile(text *strings.Builder) {
+	if len(f.Meanwhile) < minutesOfRow {
+		return
+	}
+	text.WriteString("\n| Minutes of faults | Resident memory, at most | Goroutines, at most |\n|---|---|---|\n")
+	first := 0
+	for some := range slices.Chunk(f.Meanwhile, minutesOfRow) {
+		most := Largest(some)
+		fmt.Fprintf(text, "| %d to %d | %s | %d |\n", first, first+len(some), measure.Mebibytes(most.Memory), most.Goroutines)
+		first += len(some)
 	}
 }
 

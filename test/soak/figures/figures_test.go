@@ -83,6 +83,16 @@ func TestTheReportSaysWhatItLeavesOut(t *testing.T) {
 	g.Expect(figures.Markdown()).To(ContainSubstring("1 more rows are left out."))
 }
 
+func TestTheReportSaysWhatTheOperatorUsedMeanwhile(t *testing.T) {
+	g, figures := NewWithT(t), run()
+	figures.Meanwhile = make([]measure.Usage, 12) // In the first minutes, the metrics could not be read.
+	figures.Meanwhile[3], figures.Meanwhile[4] = measure.Usage{Memory: 80 << 20, Goroutines: 500}, measure.Usage{Memory: 90 << 20, Goroutines: 400}
+	figures.Meanwhile[11] = measure.Usage{Memory: 70 << 20, Goroutines: 450}
+	text := figures.Markdown()
+	g.Expect(text).To(ContainSubstring("| 0 to 10 | 90 MiB | 500 |"))
+	g.Expect(text).To(ContainSubstring("| 10 to 12 | 70 MiB | 450 |"))
+}
+
 func TestTheReportSaysWhyARunFailed(t *testing.T) {
 	tests := map[string]struct {
 		change func(*Figures)
