@@ -20,7 +20,10 @@ type entry struct {
 	since          time.Time
 }
 
-// parse reads a list of entries, one in a line: package, test, since when, why. Lines with # are comments.
+// issue is where the failure of a test is followed up.
+var issue = regexp.MustCompile(`^issue [0-9]+\b`)
+
+// parse reads a list of entries, one in a line: package, test, since when, issue and why. Lines with # are comments.
 func parse(list string) ([]entry, error) {
 	var entries []entry
 	number := 0
@@ -31,13 +34,17 @@ func parse(list string) ([]entry, error) {
 		}
 		fields := strings.Fields(line)
 		if len(fields) < 4 {
-			return nil, fmt.Errorf("line %d: %q is not PACKAGE TEST YYYY-MM-DD ISSUE OR REASON", number, line)
+			return nil, fmt.Errorf("line %d: %q is not PACKAGE TEST YYYY-MM-DD issue NUMBER", number, line)
 		}
 		since, err := time.Parse(time.DateOnly, fields[2])
 		if err != nil {
 			return nil, fmt.Errorf("line %d: since when? %w", number, err)
 		}
-		entries = append(entries, entry{pkg: fields[0], test: fields[1], since: since, why: strings.Join(fields[3:], " ")})
+		why := strings.Join(fields[3:], " ")
+		if !issue.MatchString(why) {
+			return nil, fmt.Errorf("line %d: %q names no issue: issue NUMBER", number, line)
+		}
+		entries = append(entries, entry{pkg: fields[0], test: fields[1], since: since, why: why})
 	}
 	return entries, nil
 }

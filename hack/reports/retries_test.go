@@ -56,6 +56,7 @@ func TestAnEntryExpires(t *testing.T) {
 func TestAnEntryIsWhole(t *testing.T) {
 	for sentence, line := range map[string]string{
 		"without a reason":     "p TestA 2026-11-01",
+		"without an issue":     "p TestA 2026-11-01 slow machine",
 		"without a date":       "p TestA issue 17",
 		"with half a date":     "p TestA 2026-11 issue 17",
 		"with a pattern alone": "TestA",
