@@ -136,13 +136,16 @@ func obscure(object *unstructured.Unstructured) []string {
 // could not evaluate.
 const emptyListForText = "invalid data, expected string, got []interface {} evaluating rule: "
 
+// named is a field of the spec, or the spec itself where a rule is about several.
+var named = regexp.MustCompile(`\bspec(\.\w|\[|:)`)
+
 // unreadable says what is wrong with a refusal; it is empty if nothing is.
 func unreadable(err error) string {
 	text := err.Error()
 	switch {
 	case !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err):
 		return "it is no refusal of an object: " + text
-	case !strings.Contains(text, "spec"):
+	case !named.MatchString(text):
 		return "it names no field: " + text
 	case strings.Contains(text, "\n"):
 		return "it is of several lines: " + text
