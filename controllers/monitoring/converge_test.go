@@ -14,7 +14,15 @@ import (
 // The same story is lived again and again; each time another write of the operator goes wrong, or is its last. Every scene
 // must be reached and the end must be the same.
 func TestTheEndIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
-	testenv.WhicheverWriteGoesWrong(t, 10, func(t *testing.T, fate *testenv.Fate) string { return newWorld(t).live(fate) })
+	testenv.WhicheverWriteGoesWrong(t, 10, lived)
+}
+
+// The same story is lived by operators that see the cluster as it was, in another order, or with gaps.
+func TestTheEndIsTheSameHoweverItIsSeen(t *testing.T) { testenv.HoweverItIsSeen(t, lived) }
+
+func lived(t *testing.T, fate *testenv.Fate) string {
+	t.Helper()
+	return newWorld(t).live(fate)
 }
 
 // live lives one story, of objects that come with a policy, are changed and deleted by a user, go, and come again, and describes
