@@ -26,6 +26,7 @@ func TestTheEndIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
 func TestTheEndIsTheSameHoweverItIsSeen(t *testing.T) {
 	for story, live := range map[string]func(w *world, fate *testenv.Fate) string{
 		"an outage": (*world).live,
+		"a denial":  (*world).denied,
 		"standby":   func(w *world, fate *testenv.Fate) string { return w.withResponder().standBy(fate) },
 		"leaving":   func(w *world, fate *testenv.Fate) string { return w.withResponder().leave(fate) },
 		"a team":    func(w *world, fate *testenv.Fate) string { return w.withResponder().serveTeam(fate) },
