@@ -281,22 +281,30 @@ func untrueStatuses(revisions []Revision) []string {
 	return found
 }
 
-// returns counts, by kind, how often an object that the operator has made got the content of an earlier revision.
+// returns counts, by kind, how often an object that the operator has made got the content of an earlier revision of its name:
+// also one that was made again.
 func returns(laws Laws, revisions []Revision) map[string]int {
 	counts := map[string]int{}
-	had, latest := map[types.UID]map[string]bool{}, map[types.UID]string{}
+	had, latest := map[string]map[string]bool{}, map[string]string{}
 	for _, v := range revisions {
-		content, uid := contentOf(v), v.GetUID()
-		if !laws.made(v.Object) || content == latest[uid] {
+		content, name := contentOf(v), v.Kind+" "+v.GetNamespace()+"/"+v.GetName()
+		if !laws.made(v.Object) {
 			continue
 		}
-		if had[uid] == nil {
-			had[uid] = map[string]bool{}
+		if v.Change == watch.Deleted {
+			delete(latest, name)
+			continue
 		}
-		if had[uid][content] {
+		if content == latest[name] {
+			continue
+		}
+		if had[name] == nil {
+			had[name] = map[string]bool{}
+		}
+		if had[name][content] {
 			counts[v.Kind]++
 		}
-		had[uid][content], latest[uid] = true, content
+		had[name][content], latest[name] = true, content
 	}
 	return counts
 }

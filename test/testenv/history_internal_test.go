@@ -159,6 +159,8 @@ func TestReturnsToAnEarlierContentAreCounted(t *testing.T) {
 	content := func(meta metav1.ObjectMeta, data string) Revision {
 		return revisionOf("ConfigMap", &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"data": data}})
 	}
+	deleted := content(made("page"), "1")
+	deleted.Change = watch.Deleted
 	annotated := made("page")
 	annotated.Annotations = map[string]string{"a": "b"}
 	for name, c := range map[string]struct {
@@ -169,6 +171,8 @@ func TestReturnsToAnEarlierContentAreCounted(t *testing.T) {
 		"the same content is none":         {[]Revision{content(made("page"), "1"), content(annotated, "1")}, 0},
 		"back is one":                      {[]Revision{content(made("page"), "1"), content(made("page"), "2"), content(made("page"), "1")}, 1},
 		"back and forth are two":           {[]Revision{content(made("page"), "1"), content(made("page"), "2"), content(made("page"), "1"), content(made("page"), "2")}, 2},
+		"made again as it was is one":      {[]Revision{content(made("page"), "1"), deleted, content(made("page"), "1")}, 1},
+		"made again otherwise is none":     {[]Revision{content(made("page"), "1"), deleted, content(made("page"), "2")}, 0},
 		"another object has had nothing":   {[]Revision{content(made("page"), "1"), content(made("page"), "2"), content(made("other"), "1")}, 0},
 		"what a user makes is not counted": {[]Revision{content(named("page"), "1"), content(named("page"), "2"), content(named("page"), "1")}, 0},
 	} {
