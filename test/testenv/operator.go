@@ -21,7 +21,7 @@ import (
 )
 
 // startWithin and stopWithin are far more than an operator needs to fill its caches, and to stop.
-const startWithin, stopWithin = 2 * time.Minute, 20 * time.Second
+const startWithin, stopWithin = 2 * time.Minute, 2 * time.Minute
 
 // Program is what a test package runs: production's own pieces.
 type Program struct {
