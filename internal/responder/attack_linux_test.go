@@ -35,6 +35,8 @@ func TestTenThousandConnectionsAtOnce(t *testing.T) {
 		"that say nothing":               "",
 		"in the midst of a header":       "GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", 4<<10),
 		"in the midst of HTTP/2":         beginHTTP2 + "\x00\x40\x00\x01\x04\x00\x00\x00\x01" + strings.Repeat("x", 4<<10),
+		"in the midst of TLS":            "\x16\x03\x01\x40\x00\x01\x00\x3f\xfc" + strings.Repeat("x", 4<<10),
+		"in the midst of MongoDB":        "\x00\x20\x00\x00\x07\x00\x00\x00\x00\x00\x00\x00\xdd\x07\x00\x00" + strings.Repeat("x", 4<<10),
 		"in the midst of PostgreSQL":     "\x00\x00\x27\x10\x00\x03\x00\x00" + strings.Repeat("x", 4<<10),
 		"in the midst of Redis":          "*1\r\n$1000000\r\n" + strings.Repeat("x", 4<<10),
 		"that were answered, and remain": "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
