@@ -89,30 +89,37 @@ func TestTheResponderUnderAttackFitsItsPod(t *testing.T) {
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			g := NewWithT(t)
-			w, process := fifty(t, binary)
-			attack := func(n int32, times int, opening string) {
-				for range times {
-					_, _ = io.WriteString(w.dial(n), opening) // It may be cut off.
+			g, most := NewWithT(t), 0
+			// On a machine that is busy, the first may have to leave before the last has come.
+			g.Eventually(func(g Gomega) {
+				w, process := fifty(t, binary)
+				defer func() {
+					most = max(most, memory(process, "VmHWM:"))
+					_ = process.Process.Kill() // If it has ended, its memory was no size.
+				}()
+				attack := func(n int32, times int, opening string) {
+					for range times {
+						_, _ = io.WriteString(w.dial(n), opening) // It may be cut off.
+					}
 				}
-			}
-			taken := func(service, count int, protocol string) string {
-				return fmt.Sprintf(`connections_total{port="80",protocol=%q,service="service-%d"} %d`, protocol, service, count)
-			}
-			attack(0, ofHTTP2, c.http2)
-			g.Eventually(w.metrics, timeout).Should(ContainSubstring(taken(0, ofHTTP2, "http2")))
-			attack(3, 1, c.http2)
-			g.Eventually(w.metrics, timeout).Should(ContainSubstring("connections_rejected_total 1\n"), "one more of HTTP/2, of any listener")
-			attack(1, ofOne, c.http1)
-			g.Eventually(w.metrics, timeout).Should(ContainSubstring(taken(1, ofOne, "http1")))
-			attack(1, 1, c.http1)
-			g.Eventually(w.metrics, timeout).Should(ContainSubstring("connections_rejected_total 2\n"), "one more of this listener")
-			attack(2, ofOther, c.http1)
-			g.Eventually(w.metrics, timeout).Should(ContainSubstring(taken(2, ofOther, "http1")))
-			g.Eventually(w.metrics, timeout).Should(ContainSubstring("connections_open %d\n", ofHTTP2+ofOne+ofOther), "all are still open")
-			g.Expect(w.text(3)).To(ContainSubstring("closed"), "others are answered")
-			t.Logf("%d MiB at most, now %d MiB", memory(process, "VmHWM:")>>20, memory(process, "VmRSS:")>>20)
-			g.Expect(memory(process, "VmHWM:")).To(BeNumerically("<", mostUnderAttack))
+				taken := func(service, count int, protocol string) string {
+					return fmt.Sprintf(`connections_total{port="80",protocol=%q,service="service-%d"} %d`, protocol, service, count)
+				}
+				attack(0, ofHTTP2, c.http2)
+				g.Eventually(w.metrics, timeout).Should(ContainSubstring(taken(0, ofHTTP2, "http2")))
+				attack(3, 1, c.http2)
+				g.Eventually(w.metrics, timeout).Should(ContainSubstring("connections_rejected_total 1\n"), "one more of HTTP/2, of any listener")
+				attack(1, ofOne, c.http1)
+				g.Eventually(w.metrics, timeout).Should(ContainSubstring(taken(1, ofOne, "http1")))
+				attack(1, 1, c.http1)
+				g.Eventually(w.metrics, timeout).Should(ContainSubstring("connections_rejected_total 2\n"), "one more of this listener")
+				attack(2, ofOther, c.http1)
+				g.Eventually(w.metrics, timeout).Should(ContainSubstring(taken(2, ofOther, "http1")))
+				g.Eventually(w.metrics, timeout).Should(ContainSubstring("connections_open %d\n", ofHTTP2+ofOne+ofOther), "all are still open")
+				g.Expect(w.text(3)).To(ContainSubstring("closed"), "others are answered")
+			}, 5*timeOfCrowd).Should(Succeed())
+			t.Logf("%d MiB at most", most>>20)
+			g.Expect(most).To(BeNumerically("<", mostUnderAttack))
 		})
 	}
 }
