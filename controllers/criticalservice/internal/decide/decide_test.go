@@ -195,14 +195,14 @@ func TestRecovery(t *testing.T) {
 	table{
 		"a ready endpoint ends the outage, and the fallback leaves the Service": {
 			snapshot(fallback(readyPod), endpoints(ready(fallbackName), ready("shop-1")), accepted),
-			"Armed/EndpointsReady, release service-watcher-shop, recheck 3s",
+			"Armed/EndpointsReady, release service-watcher-shop, recheck 10s",
 		},
 		"a fallback that has left goes on answering for a moment": {
 			snapshot(fallback(readyPod, released(time.Second)), endpoints(ready(fallbackName), ready("shop-1")), accepted),
-			"Armed/EndpointsReady, recheck 2s",
+			"Armed/EndpointsReady, recheck 9s",
 		},
 		"a fallback that has left long enough is deleted": {
-			snapshot(fallback(readyPod, released(3*time.Second)), endpoints(ready("shop-1")), accepted),
+			snapshot(fallback(readyPod, released(10*time.Second)), endpoints(ready("shop-1")), accepted),
 			"Armed/EndpointsReady, delete service-watcher-shop (Recovered)",
 		},
 		"a fallback that left in the future is not kept until then": {
@@ -219,7 +219,7 @@ func TestRecovery(t *testing.T) {
 		},
 		"a template that went in the outage is said as soon as the next fallback needs it": {
 			snapshot(noTemplate, fallback(readyPod), endpoints(ready(fallbackName), ready("shop-1"))),
-			"Arming/TemplateNotFound, release service-watcher-shop, recheck 3s",
+			"Arming/TemplateNotFound, release service-watcher-shop, recheck 10s",
 		},
 		"a fallback that has left comes back at once in the next outage": {
 			snapshot(fallback(readyPod, released(time.Second))), "Exposed/FallbackStarting, rebind service-watcher-shop",

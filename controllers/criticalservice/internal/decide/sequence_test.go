@@ -153,7 +153,7 @@ func TestStories(t *testing.T) {
 		realReady = act{"a real Pod gets ready", func(w *world) { w.addReal("shop-1"); w.change("shop-1", readyPod) }}
 		realGone  = act{"the real Pod is gone", func(w *world) { delete(w.pods, "shop-1") }}
 		covered   = act{"the fallback gets ready", func(w *world) { w.change(fallbackName, readyPod) }}
-		drained   = act{"three seconds go by", func(w *world) { w.now = w.now.Add(3e9) }}
+		drained   = act{"ten seconds go by", func(w *world) { w.now = w.now.Add(10e9) }}
 		reaped    = act{"what is ending has gone", func(w *world) { w.reap() }}
 	)
 	stories := map[string][]act{

@@ -160,8 +160,9 @@ const (
 	// lastCreateRetry caps it for a Pod that an outage needs.
 	lastCreateRetry = 5 * time.Second
 	// drainFor is how long a fallback goes on answering after it has left its
-	// Service: two syncs of kube-proxy, and the time of the slice controller.
-	drainFor = 3 * time.Second
+	// Service. On a machine that is busy, one change of endpoints in ten takes the
+	// slice controller and kube-proxy more than 3 s, and one in a hundred 8 s.
+	drainFor = 10 * time.Second
 	// stuckAfter is how long a Pod may be overdue before it is deleted without
 	// waiting for its node, which is then most likely lost.
 	stuckAfter = 30 * time.Second

@@ -355,10 +355,10 @@ func TestPodThatIsPublished(t *testing.T) {
 		},
 		"on demand, it steps aside after the recovery: out of the way at once, and answering a moment longer": {
 			snapshot(onDemand, down, slicePod(readyPod), published, endpoints(ready("shop-1")), accepted),
-			"Armed/EndpointsReady, publish shop-standby-ipv4/service-watcher-shop[podTemplate on 80], release service-watcher-shop, recheck 3s",
+			"Armed/EndpointsReady, publish shop-standby-ipv4/service-watcher-shop[podTemplate on 80], release service-watcher-shop, recheck 10s",
 		},
 		"on demand, it is deleted when it has drained": {
-			snapshot(onDemand, endpoints(ready("shop-1")), slicePod(readyPod, released(5*time.Second)), published, accepted),
+			snapshot(onDemand, endpoints(ready("shop-1")), slicePod(readyPod, released(10*time.Second)), published, accepted),
 			"Armed/EndpointsReady, delete service-watcher-shop (Recovered)",
 		},
 		"on demand, the slice is empty once it has gone": {
@@ -602,7 +602,7 @@ func TestOneFallbackAfterAnother(t *testing.T) {
 		},
 		"once the page answers, the Pod leaves": {
 			snapshot(fallback(readyPod), endpoints(ready(fallbackName)), toPage(), responder(readyPod), published),
-			"Covered/FallbackServing, release service-watcher-shop, recheck 3s",
+			"Covered/FallbackServing, release service-watcher-shop, recheck 10s",
 		},
 		"a template that comes in an outage brings its Pod, and the page answers until then": {
 			snapshot(noTemplate, responder(readyPod), armed, down, published, func(s *decide.Snapshot) { s.Template = snapshot().Template }),
