@@ -6,6 +6,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
+	"github.com/critical-service/operator/internal/protection"
 )
 
 // podChanges are the changes of the fallback Pods.
@@ -49,7 +50,7 @@ func (c *podChanges) stepAside(f *facts, why Why) {
 		releasedAt, released := render.ReleasedAt(pod)
 		left := releasedAt.Add(drainFor).Sub(f.Now)
 		switch {
-		case !released && f.serves(pod):
+		case !released && (protection.CanAnswer(pod) || f.isSelected(pod)): // Proxies may know it for longer than slices list it.
 			c.release = append(c.release, Removal{Pod: render.Released(pod, f.Service, f.Now), Why: why})
 			c.in(drainFor)
 		case released && left > 0 && left <= drainFor: // Else the clock was set meanwhile.

@@ -604,6 +604,10 @@ func TestOneFallbackAfterAnother(t *testing.T) {
 			snapshot(fallback(readyPod), endpoints(ready(fallbackName)), toPage(), responder(readyPod), published),
 			"Covered/FallbackServing, release service-watcher-shop, recheck 10s",
 		},
+		"once the page answers, a Pod that was published leaves, although no slice lists it any more: proxies may know it": {
+			snapshot(slicePod(readyPod), endpoints(), toPage(), responder(readyPod), published),
+			"Covered/FallbackServing, release service-watcher-shop, recheck 10s",
+		},
 		"a template that comes in an outage brings its Pod, and the page answers until then": {
 			snapshot(noTemplate, responder(readyPod), armed, down, published, func(s *decide.Snapshot) { s.Template = snapshot().Template }),
 			"Covered/FallbackStarting, create service-watcher-shop, recheck 1s",
