@@ -71,8 +71,7 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.Eventually(w.stateOf(first, service)).Should(Equal("Covered/FallbackServing"))
 	w.Eventually(w.stateOf(second, service)).Should(Equal("Ignored/Overridden"))
 
-	w.MakeReady(w.Pod("web-real", service))
-	w.PublishEndpoints(service)
+	w.recover(service)
 	w.gone(service)
 	w.PublishEndpoints(service)
 	w.Eventually(w.stateOf(first, service)).Should(Equal("Armed/EndpointsReady"))

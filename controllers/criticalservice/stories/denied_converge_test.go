@@ -36,8 +36,7 @@ func (w *world) denied(fate *testenv.Fate) string {
 	w.answer(service, w.fallback(service))
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
 
-	w.MakeReady(w.Pod("web-real", service))
-	w.PublishEndpoints(service)
+	w.recover(service)
 	w.gone(service)
 	w.PublishEndpoints(service)
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/EndpointsReady"))

@@ -29,8 +29,7 @@ func TestARestartInMidOutageChangesNothing(t *testing.T) {
 	w.Expect(w.detailOf(policy, service)).To(Equal(before))
 	w.Expect(w.fallback(service).UID).To(Equal(fallback.UID))
 
-	w.MakeReady(w.Pod("web-real", service))
-	w.PublishEndpoints(service)
+	w.recover(service)
 	w.gone(service)
 }
 
@@ -62,8 +61,7 @@ func TestARestartCatchesUpWhenMeanwhile(t *testing.T) {
 		},
 		"the Service recovered": {
 			meanwhile: func(w *world, _ *criticalv2.CriticalService, service *corev1.Service) {
-				w.MakeReady(w.Pod("web-real", service))
-				w.PublishEndpoints(service)
+				w.recover(service)
 			},
 		},
 		"the Service's selector changed": {

@@ -54,8 +54,7 @@ func TestTheOperatorReadsNoPodsButItsOwn(t *testing.T) {
 	w.PublishEndpoints(service)
 	w.answer(service, w.fallback(service))
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Covered/FallbackServing"))
-	w.MakeReady(w.Pod("web-real", service))
-	w.PublishEndpoints(service)
+	w.recover(service)
 	w.gone(service)
 
 	ofPods := func(r testenv.Request) bool {
