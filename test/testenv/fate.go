@@ -33,6 +33,8 @@ var (
 		{name: "meets a conflict", verdict: Conflict},
 		{name: "is one of too many", verdict: TooMany},
 		{name: "meets an internal error", verdict: Fail},
+		{name: "times out", verdict: TimeOut},
+		{name: "succeeds and times out", verdict: TimeOutAnswer},
 	}
 )
 

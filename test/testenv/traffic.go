@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -76,15 +77,23 @@ const (
 	TooMany
 	// Fail is answered in its place: 500.
 	Fail
+	// TimeOut leaves the request without an answer for a while, and then it is answered in the place of the API server: 504.
+	TimeOut
+	// TimeOutAnswer is the same, but the API server has done what is asked.
+	TimeOutAnswer
 	// Hang leaves the request without an answer until its client gives up.
 	Hang
 )
+
+// timeout is how long a request takes that times out. A minute would be that of an API server.
+const timeout = 2 * time.Second
 
 // refusals are the answers that verdicts stand for.
 var refusals = map[Verdict]metav1.Status{
 	Conflict: {Code: http.StatusConflict, Reason: metav1.StatusReasonConflict},
 	TooMany:  {Code: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests},
 	Fail:     {Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError},
+	TimeOut:  {Code: http.StatusGatewayTimeout, Reason: metav1.StatusReasonTimeout},
 }
 
 // refuse is such an answer to a request.
@@ -148,9 +157,12 @@ func (t *Traffic) send(request *http.Request, next http.RoundTripper) (*http.Res
 	case verdict == Hang:
 		<-request.Context().Done()
 		return nil, request.Context().Err()
+	case verdict == TimeOut:
+		return timeOut(request)
 	case isRefused:
 		return refuse(request, status)
 	}
+	asked := request
 	if request.Method != http.MethodGet {
 		// An operator that stops would break off a write that is under way, and
 		// the API server might do half of it: no controller here repairs a Pod that
@@ -158,12 +170,25 @@ func (t *Traffic) send(request *http.Request, next http.RoundTripper) (*http.Res
 		request = request.WithContext(context.WithoutCancel(request.Context()))
 	}
 	response, err := next.RoundTrip(request)
-	if err == nil && verdict == LoseAnswer {
-		_, _ = io.Copy(io.Discard, response.Body)
-		_ = response.Body.Close()
-		return nil, errLost
+	if err != nil || verdict == Pass {
+		return response, err
 	}
-	return response, err
+	_, _ = io.Copy(io.Discard, response.Body)
+	_ = response.Body.Close()
+	if verdict == TimeOutAnswer {
+		return timeOut(asked)
+	}
+	return nil, errLost
+}
+
+// timeOut refuses a request after the timeout, unless its client gives up before.
+func timeOut(request *http.Request) (*http.Response, error) {
+	select {
+	case <-time.After(timeout):
+		return refuse(request, refusals[TimeOut])
+	case <-request.Context().Done():
+		return nil, request.Context().Err()
+	}
 }
 
 func (t *Traffic) record(request Request) {

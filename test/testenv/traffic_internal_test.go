@@ -21,6 +21,8 @@ func TestAVerdictIsWhatTheClientSees(t *testing.T) {
 		"a conflict":                {Conflict, http.StatusConflict, false},
 		"too many requests":         {TooMany, http.StatusTooManyRequests, false},
 		"a server that has a fault": {Fail, http.StatusInternalServerError, false},
+		"a request that times out":  {TimeOut, http.StatusGatewayTimeout, false},
+		"an answer that times out":  {TimeOutAnswer, http.StatusGatewayTimeout, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
