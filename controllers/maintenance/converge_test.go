@@ -3,6 +3,7 @@ package maintenance_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -23,8 +24,8 @@ func TestTheEndIsTheSameHoweverItIsSeen(t *testing.T) { testenv.HoweverItIsSeen(
 
 var lived = testenv.SideBySide(func(t *testing.T, fate *testenv.Fate) string { return newWorldAlone(t).live(fate) })
 
-// live lives one story, of a maintenance that ends, one that is deleted before its end, one that is kept for no time, and a
-// drill after which a user scales, under an operator of its own, and describes the end.
+// live lives one story, of a maintenance that ends, one that is deleted before its end, one that is kept for no time, one that
+// recurs, and a drill after which a user scales, under an operator of its own, and describes the end.
 func (w *world) live(fate *testenv.Fate) string {
 	w.T.Helper()
 	w.permit()
@@ -52,6 +53,12 @@ func (w *world) live(fate *testenv.Fate) string {
 	brief := w.announce(named("brief"), until(over()), func(m *criticalv2.Maintenance) { m.Spec.TTLSecondsAfterFinished = new(int32(0)) })
 	w.Eventually(w.Exists).WithArguments(brief).Should(BeFalse())
 	w.Expect(w.replicas()).To(Equal(int32(3)))
+	recurs := w.announce(named("recurs"), recurring(daily(0), ""))
+	w.Eventually(w.active(recurs)).Should(Equal(criticalv2.MaintenanceAnnounced))
+	testenv.Update(w.World, recurs, recurring(daily(3*time.Hour), ""))
+	w.Eventually(w.active(recurs)).Should(Equal(criticalv2.MaintenanceScheduled))
+	w.Delete(recurs)
+	w.Eventually(w.Exists).WithArguments(recurs).Should(BeFalse())
 	drill := w.takenAway(func(m *criticalv2.Maintenance) { m.Spec.Purpose = criticalv2.PurposeDrill })
 	w.ends(drill)
 	w.Eventually(w.restored(drill)).Should(Equal(criticalv2.RestoreDone))

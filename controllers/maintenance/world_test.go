@@ -286,6 +286,11 @@ func recurring(schedule, zone string) option {
 	}
 }
 
+// daily is a schedule that begins at the same time of each day: that of now, or later.
+func daily(later time.Duration) string {
+	return time.Now().UTC().Add(later).Format("4 15 * * *")
+}
+
 func berlin(w *world) *time.Location {
 	zone, err := time.LoadLocation("Europe/Berlin")
 	w.Expect(err).NotTo(HaveOccurred())
