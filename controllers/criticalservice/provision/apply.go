@@ -90,11 +90,12 @@ func (r *Reconciler) create(ctx context.Context, snap *decide.Snapshot, pod *cor
 	if done.asked = r.record(snap, pod, false, err); !done.asked {
 		return err
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+		done.created = pod
+	case fault.Of(err) != fault.Gone:
 		done.denied = true
-		return nil
 	}
-	done.created = pod
 	return nil
 }
 
@@ -149,6 +150,8 @@ func (r *Reconciler) record(snap *decide.Snapshot, pod *corev1.Pod, dryRun bool,
 		attempt.Refusals++
 		attempt.Reason = criticalv2.ReasonCreateDenied
 		attempt.Message = fmt.Sprintf("The API server does not accept fallback Pod %q: %.600s. %s", pod.Name, err.Error(), adviceOn(err))
+	case fault.Of(err) == fault.Gone: // Its namespace is being deleted, which can take long.
+		attempt.Refusals++
 	default:
 		return false
 	}

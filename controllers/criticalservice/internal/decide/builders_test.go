@@ -197,7 +197,10 @@ func containerPort(port int32) option {
 func answered(ago time.Duration, reason, message string) option {
 	return func(s *decide.Snapshot) {
 		pod := render.Pod(fallbackName, s.Service, s.Template, s.Policies[0], publishOf(s))
-		s.Attempt = &decide.Attempt{Hash: render.Hash(pod), At: now.Add(-ago), Reason: reason, Message: message, Refusals: 6}
+		s.Attempt = &decide.Attempt{Hash: render.Hash(pod), At: now.Add(-ago), Reason: reason, Message: message}
+		if reason != "" {
+			s.Attempt.Refusals = 6
+		}
 	}
 }
 
@@ -209,6 +212,12 @@ func refusedDryRun(s *decide.Snapshot) {
 }
 
 func asDryRun(s *decide.Snapshot) { s.Attempt.DryRun = true }
+
+// endingNamespace is one that takes no Pod, as it is being deleted.
+func endingNamespace(s *decide.Snapshot) {
+	denied(time.Second)(s)
+	s.Attempt.Reason, s.Attempt.Message = "", ""
+}
 
 func denied(ago time.Duration) option {
 	return answered(ago, criticalv2.ReasonCreateDenied, "exceeded quota")

@@ -333,6 +333,9 @@ func TestBeforeAnOutage(t *testing.T) {
 		"a denied dry run is repeated": {
 			snapshot(up, denied(31*time.Second)), "Arming/CreateDenied, dry-run service-watcher-shop, recheck 1s",
 		},
+		"in a namespace that is being deleted, a dry run is tried less and less": {
+			snapshot(up, endingNamespace, asDryRun), "Arming/DryRunPending, recheck 29s",
+		},
 		"a missing template is known before the outage": {
 			snapshot(up, noTemplate), "Arming/TemplateNotFound, publish shop-standby-ipv4[page], recheck 1m0s",
 		},
@@ -380,6 +383,9 @@ func TestWhatBlocksAFallback(t *testing.T) {
 		},
 		"a denied create is repeated at once when the template is fixed": {
 			snapshot(denied(time.Second), containerPort(80)), "Exposed/FallbackStarting, create service-watcher-shop, recheck 1s",
+		},
+		"in a namespace that is being deleted, a create is tried less and less": {
+			snapshot(endingNamespace), "Exposed/FallbackStarting, recheck 29s",
 		},
 	}.run(t)
 }

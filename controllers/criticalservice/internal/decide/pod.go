@@ -95,7 +95,10 @@ func (s *Snapshot) attemptFor(pod *corev1.Pod) *Attempt {
 }
 
 // refused reports whether the API server refused the Pod.
-func (a *Attempt) refused() bool { return a != nil && a.Reason != "" }
+func (a *Attempt) refused() bool { return a != nil && a.Refusals > 0 }
+
+// isReported reports whether it refused the Pod for a reason that a user can change.
+func (a *Attempt) isReported() bool { return a.refused() && a.Reason != "" }
 
 // IsNameTaken reports whether another user's Pod had the name; whether it still has can
 // only be asked.
@@ -109,7 +112,7 @@ func (a *Attempt) nextIn(now time.Time) time.Duration {
 	interval := dryRunEvery
 	if a.refused() {
 		interval = min(firstRetry<<min(a.Refusals-1, 5), lastRetry)
-		if !a.DryRun {
+		if !a.DryRun && a.isReported() {
 			interval = min(interval, lastCreateRetry) // Nothing answers meanwhile.
 		}
 	}

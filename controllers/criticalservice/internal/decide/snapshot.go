@@ -123,12 +123,12 @@ type Attempt struct {
 	At time.Time
 	// DryRun is true when nothing was to be stored.
 	DryRun bool
-	// Reason is empty when the Pod was accepted; else it is one of
-	// CreateDenied and NameTaken.
+	// Reason is one of CreateDenied and NameTaken. It is empty when the Pod was accepted, and when
+	// its namespace is being deleted, which is no user's to change.
 	Reason string
 	// Message is the API server's, and says what to do.
 	Message string
-	// Refusals is how often in a row the API server has said so.
+	// Refusals is how often in a row the API server has not accepted it.
 	Refusals int
 }
 

@@ -84,7 +84,7 @@ var missingPodRules = []rule{
 		},
 	},
 	{
-		when:  func(d *decision) bool { return d.pod.attempt.refused() },
+		when:  func(d *decision) bool { return d.pod.attempt.isReported() },
 		state: bridged, reasonOf: attemptReason, message: attemptMessage,
 	},
 	{
@@ -114,11 +114,11 @@ var onDemandRules = []rule{
 		message: func(d *decision) string { return d.pod.overlap },
 	},
 	{
-		when:  func(d *decision) bool { return d.pod.attempt.refused() },
+		when:  func(d *decision) bool { return d.pod.attempt.isReported() },
 		state: unprotected, reasonOf: attemptReason, message: attemptMessage,
 	},
 	{
-		when:  func(d *decision) bool { return d.pod.attempt == nil && len(d.Pods) == 0 },
+		when:  func(d *decision) bool { return (d.pod.attempt == nil || d.pod.attempt.refused()) && len(d.Pods) == 0 },
 		state: unprotected, reason: criticalv2.ReasonDryRunPending, provisional: true,
 		message: says("The API server is being asked, by a dry run, whether it would accept the fallback Pod."),
 	},
