@@ -42,7 +42,7 @@ func TestAFailureIsNotHiddenByARetry(t *testing.T) {
 		"even then it must pass":         {listed, "", []string{"RERUN_FAILS=1", "RETRIED=1"}, []string{first, again}, false},
 		"outside CI nothing runs again":  {listed, "", nil, []string{first}, false},
 		"nor where it is switched off":   {listed, "", []string{"RERUN_FAILS=0"}, []string{first}, false},
-		"nor by a list that has no form": {"TestA", "not PACKAGE TEST YYYY-MM-DD ISSUE OR REASON", []string{"RERUN_FAILS=1"}, []string{first}, false},
+		"nor by a list that has no form": {"TestA", "not PACKAGE TEST YYYY-MM-DD issue NUMBER", []string{"RERUN_FAILS=1"}, []string{first}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
