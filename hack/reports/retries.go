@@ -21,7 +21,7 @@ type entry struct {
 }
 
 // issue is where the failure of a test is followed up.
-var issue = regexp.MustCompile(`^issue [0-9]+\b`)
+var issue = regexp.MustCompile(`^issue \d+\b`)
 
 // parse reads a list of entries, one in a line: package, test, since when, issue and why. Lines with # are comments.
 func parse(list string) ([]entry, error) {
