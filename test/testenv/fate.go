@@ -88,7 +88,7 @@ func HoweverItIsSeen(t *testing.T, live func(t *testing.T, fate *Fate) string) {
 		}
 	})
 	t.Log(&s.done)
-	if !s.done.isAll() {
+	if !s.done.isAll(s.expected) {
 		t.Error("the views differ too little from the cluster")
 	}
 	if s.done.behind > 0 {

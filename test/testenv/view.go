@@ -25,15 +25,20 @@ type View struct {
 	// late is how long events come late at most: those of a watch all by the same, and each watch by another time, so that
 	// events of several resources come in another order.
 	late time.Duration
+	// held is how late the events of one resource come, while those of the others go on.
+	held time.Duration
 	// behind is how old a list is that may be of any age, where another operator has seen that; or it is the first that one saw.
 	// Streams of what there is are refused, so that caches begin with lists.
 	behind time.Duration
 
 	mu      sync.Mutex
 	expired map[string]int
-	seen    []moment
-	calm    chan struct{}
-	calms   sync.Once
+	// paths are those that were watched, in the order in which they were first, and heldPath is the number of that which is held.
+	paths    []string
+	heldPath int
+	seen     []moment
+	calm     chan struct{}
+	calms    sync.Once
 	// counts is how often something was done.
 	counts disturbances
 }
@@ -42,6 +47,8 @@ type View struct {
 type disturbances struct {
 	mu                   sync.Mutex
 	cuts, expiries, late int
+	// held are the events of the resource that was held.
+	held int
 	// behind are the lists that were old.
 	behind int
 }
@@ -51,15 +58,19 @@ func (d *disturbances) add(v *View) {
 	defer v.mu.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.cuts, d.expiries, d.late, d.behind = d.cuts+v.counts.cuts, d.expiries+v.counts.expiries, d.late+v.counts.late, d.behind+v.counts.behind
+	d.cuts, d.expiries, d.late = d.cuts+v.counts.cuts, d.expiries+v.counts.expiries, d.late+v.counts.late
+	d.held, d.behind = d.held+v.counts.held, d.behind+v.counts.behind
 }
 
-// isAll reports whether everything was done. That a list is old is what an operator has to prevent.
-func (d *disturbances) isAll() bool { return min(d.cuts, d.expiries, d.late) > 0 }
+// isAll reports whether everything was done. That a list is old is what an operator has to prevent, and in a few lives nothing
+// may happen to the resource that is held.
+func (d *disturbances) isAll(lives int64) bool {
+	return min(d.cuts, d.expiries, d.late) > 0 && (d.held > 0 || lives < 10)
+}
 
 // String is for the log of a test.
 func (d *disturbances) String() string {
-	return fmt.Sprintf("%d watches were cut, %d of them by an error; %d events came late", d.cuts, d.expiries, d.late)
+	return fmt.Sprintf("%d watches were cut, %d of them by an error; %d events came late, %d of them of a resource that was held", d.cuts, d.expiries, d.late, d.held)
 }
 
 // moment is when an operator learned of a version.
@@ -73,15 +84,16 @@ func views() []*View {
 	return []*View{
 		{name: "its watches are cut", lives: time.Second, expires: 2},
 		{name: "events come late and in another order", late: time.Second},
-		{name: "lists of any age are old, and events come late", late: time.Second, behind: 2 * time.Second},
+		{name: "one resource is held, and lists of any age are old", late: time.Second, held: 5 * time.Second, behind: 2 * time.Second},
 	}
 }
 
 // again is the same View for another story.
 func (v *View) again() *View {
 	return &View{
-		name: v.name, lives: v.lives, expires: v.expires, late: v.late, behind: v.behind,
+		name: v.name, lives: v.lives, expires: v.expires, late: v.late, held: v.held, behind: v.behind,
 		expired: map[string]int{}, calm: make(chan struct{}),
+		heldPath: rand.N(3), //nolint:gosec // Chance is enough.
 	}
 }
 
@@ -214,10 +226,7 @@ func (v *View) send(events <-chan event, to *io.PipeWriter, path string, isIniti
 	if v.lives > 0 {
 		fewChanges = 1 + rand.N(3) //nolint:gosec // Chance is enough.
 	}
-	var late time.Duration
-	if v.late > 0 {
-		late = rand.N(v.late) //nolint:gosec // Chance is enough.
-	}
+	late, isHeld := v.lateness(path)
 	var end <-chan time.Time
 	for {
 		if v.lives > 0 && end == nil && !isInitial {
@@ -228,7 +237,9 @@ func (v *View) send(events <-chan event, to *io.PipeWriter, path string, isIniti
 			if !isOne {
 				return
 			}
-			v.await(e.at.Add(late))
+			if v.await(e.at.Add(late)) && isHeld {
+				v.count(func(d *disturbances) { d.held++ })
+			}
 			if _, err := to.Write(append(e.text, '\n')); err != nil {
 				return
 			}
@@ -260,16 +271,35 @@ func (v *View) cut(to io.Writer, path string) bool {
 	return true
 }
 
-// await waits for a time, or until all is calm.
-func (v *View) await(at time.Time) {
+// lateness is how late the events of a watch of a path come, and whether that path is held.
+func (v *View) lateness(path string) (late time.Duration, isHeld bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !slices.Contains(v.paths, path) {
+		v.paths = append(v.paths, path)
+	}
+	switch {
+	case v.held > 0 && slices.Index(v.paths, path) == v.heldPath:
+		return v.held, true
+	case v.late > 0:
+		return rand.N(v.late), false //nolint:gosec // Chance is enough.
+	default:
+		return 0, false
+	}
+}
+
+// await waits for a time, or until all is calm, and reports whether it was that long.
+func (v *View) await(at time.Time) bool {
 	left := time.Until(at)
 	if left <= 0 {
-		return
+		return false
 	}
 	select {
 	case <-time.After(left):
 		v.count(func(d *disturbances) { d.late++ })
+		return true
 	case <-v.calm:
+		return false
 	}
 }
 
