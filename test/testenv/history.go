@@ -32,6 +32,8 @@ type Laws struct {
 	Made func(object metav1.Object) bool
 	// Writes are, by kind, what it may write of others: subresources, fields as far as the second part of their path, and Deletion.
 	Writes map[string][]string
+	// Untouched reports objects of which it may write nothing, whatever Writes says of their kind; nil is none.
+	Untouched func(object metav1.Object) bool
 	// Kept are the kinds of what it has made for longer than its owner lives.
 	Kept []string
 	// Further are laws of the story's own; each returns what does not hold.
@@ -40,6 +42,13 @@ type Laws struct {
 
 func (l Laws) made(object metav1.Object) bool {
 	return object.GetLabels()["app.kubernetes.io/managed-by"] == l.Manager || l.Made != nil && l.Made(object)
+}
+
+func (l Laws) mayWrite(v Revision) []string {
+	if l.Untouched != nil && l.Untouched(v.Object) {
+		return nil
+	}
+	return l.Writes[v.Kind]
 }
 
 // Deletion of what the operator has not made.
@@ -147,7 +156,7 @@ func foreignFields(laws Laws, revisions []Revision) []string {
 				continue
 			}
 			for _, field := range fieldsOf(entry) {
-				if !slices.Contains(laws.Writes[v.Kind], field) {
+				if !slices.Contains(laws.mayWrite(v), field) {
 					found[fmt.Sprintf("%s %q is not the operator's, which wrote its %s", v.Kind, v.GetName(), field)] = true
 				}
 			}
@@ -199,7 +208,7 @@ func foreignRequests(laws Laws, namespace string, revisions []Revision, requests
 	for _, v := range revisions {
 		resource, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: v.Kind})
 		object := resource.Resource + "/" + v.GetName()
-		may[object] = slices.Concat(may[object], laws.Writes[v.Kind])
+		may[object] = slices.Concat(may[object], laws.mayWrite(v))
 		if made[v.GetUID()] {
 			may[object] = append(may[object], everything)
 		}

@@ -15,9 +15,10 @@ import (
 )
 
 var lawsOfTest = Laws{
-	Manager: "operator",
-	Writes:  map[string][]string{"Pod": {"status", "metadata.annotations"}, "Maintenance": {Deletion}, "CriticalService": {"status"}},
-	Kept:    []string{"Secret"},
+	Manager:   "operator",
+	Writes:    map[string][]string{"Pod": {"status", "metadata.annotations"}, "Maintenance": {Deletion}, "CriticalService": {"status"}},
+	Kept:      []string{"Secret"},
+	Untouched: func(object metav1.Object) bool { return object.GetName() == "theirs" },
 }
 
 func revisionOf(kind string, object client.Object) Revision {
@@ -53,6 +54,9 @@ func TestFieldsThatTheOperatorMayNotWriteAreFound(t *testing.T) {
 		},
 		"it may not write another subresource": {
 			[]Revision{pod(named("web"), "operator", "scale", `{}`)}, []string{`Pod "web" is not the operator's, which wrote its scale`},
+		},
+		"it may write nothing of an object that is not to be touched": {
+			[]Revision{pod(named("theirs"), "operator", "status", `{}`)}, []string{`Pod "theirs" is not the operator's, which wrote its status`},
 		},
 		"it may not write what is named for another kind": {
 			[]Revision{revisionOf("Service", pod(named("web"), "operator", "status", `{}`).Object)},

@@ -35,8 +35,11 @@ func (w *world) record(fate *testenv.Fate) {
 		},
 		Writes: map[string][]string{
 			"CriticalService": status, "ServiceFallback": status, "Maintenance": status,
-			// Those of a responder, whose ReplicaSet makes them.
 			"Pod": {"status", "metadata.annotations"},
+		},
+		Untouched: func(object metav1.Object) bool {
+			_, isPod := object.(*corev1.Pod)
+			return isPod && !protection.IsResponder(object)
 		},
 		Further: []func([]testenv.Revision) []string{foreignAddresses, secondFallbacks, blamedUsers},
 	}, &corev1.ServiceList{}, &corev1.PodList{}, &corev1.PodTemplateList{}, &corev1.ConfigMapList{}, &discoveryv1.EndpointSliceList{},
