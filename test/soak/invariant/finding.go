@@ -21,6 +21,8 @@ const (
 	exposedLimit    = time.Minute
 	orphanLimit     = time.Minute
 	vanishedLimit   = time.Minute
+	singleLimit     = time.Minute
+	reportedLimit   = time.Minute
 )
 
 // Finding is something that must not be, or not for long.
@@ -43,13 +45,16 @@ const (
 	Covered   = "a protected Service without a ready endpoint of its own is answered"
 	Owned     = "an object of the operator has an owner that exists"
 	Published = "a published address is that of a Pod of the namespace"
+	Single    = "a Service has one fallback Pod at most"
+	Reported  = "the status of a policy is of its present generation"
 	Untouched = "the operator writes no object of a user"
 	Living    = "no process of the operator or of a responder ends by itself"
 )
 
 // Findings are what a look has against the invariants.
 func Findings(look *Look) []Finding {
-	return slices.Concat(demoted(look), unanswered(look), exposed(look), orphans(look), vanished(look), touched(look), ended(look))
+	return slices.Concat(demoted(look), unanswered(look), exposed(look), orphans(look), vanished(look), doubled(look), unreported(look),
+		touched(look), ended(look))
 }
 
 func demoted(look *Look) []Finding {
@@ -125,6 +130,33 @@ func isOfPod(pods []corev1.Pod, address string, ref *corev1.ObjectReference) boo
 	return ref != nil && slices.ContainsFunc(pods, func(pod corev1.Pod) bool {
 		return pod.UID == ref.UID && slices.Contains(pod.Status.PodIPs, corev1.PodIP{IP: address})
 	})
+}
+
+// doubled: the Pod that is replaced drains beside the next one.
+func doubled(look *Look) []Finding {
+	counts := map[string]int{}
+	var found []Finding
+	for i := range look.Pods {
+		pod := &look.Pods[i]
+		if !protection.IsFallback(pod) || pod.DeletionTimestamp != nil {
+			continue
+		}
+		service := pod.Labels[criticalv2.LabelFallbackFor]
+		if counts[service]++; counts[service] == 2 {
+			found = append(found, Finding{Single, "Service " + service, singleLimit})
+		}
+	}
+	return found
+}
+
+func unreported(look *Look) []Finding {
+	var found []Finding
+	for _, policy := range look.Policies {
+		if policy.Observed().ObservedGeneration != policy.GetGeneration() {
+			found = append(found, Finding{Reported, policy.PolicyKind().Kind + " " + policy.GetName(), reportedLimit})
+		}
+	}
+	return found
 }
 
 // touched: Kubernetes remembers who wrote which field. Of a policy, the operator writes the status.

@@ -106,6 +106,21 @@ func TestFindings(t *testing.T) {
 			changes: []change{func(look *Look) { look.Slices[1].Endpoints[0].TargetRef = nil }},
 			want:    []Finding{{Published, "EndpointSlice shop-standby, address 10.0.0.9", vanishedLimit}},
 		},
+		"a second fallback Pod may drain, but not stay": {
+			changes: []change{func(look *Look) { look.Pods = append(look.Pods, standIn("a"), standIn("b"), standIn("c")) }},
+			want:    []Finding{{Single, shop, singleLimit}},
+		},
+		"one beside another that is being deleted is one": {
+			changes: []change{func(look *Look) {
+				ending := standIn("a")
+				ending.DeletionTimestamp = new(metav1.NewTime(now))
+				look.Pods = append(look.Pods, ending, standIn("b"))
+			}},
+		},
+		"a policy that was changed is to be reported": {
+			changes: []change{func(look *Look) { look.Policies[0].SetGeneration(2) }},
+			want:    []Finding{{Reported, "CriticalService policy", reportedLimit}},
+		},
 		"the Service is its user's": {
 			changes: []change{func(look *Look) { wroteTo(&look.Services[0]) }}, want: []Finding{{Untouched, shop, 0}},
 		},
@@ -156,4 +171,14 @@ func ofTheResponder() []Finding {
 		{Owned, "Deployment critical-service-responder (UID critical-service-responder)", orphanLimit},
 		{Owned, "ConfigMap critical-service-responder-table (UID critical-service-responder-table)", orphanLimit},
 	}
+}
+
+// standIn is a fallback Pod of the Service.
+func standIn(name string) corev1.Pod {
+	pod := pod(name, "10.0.0.20")
+	pod.Labels = map[string]string{criticalv2.LabelFallbackFor: "shop"}
+	pod.Annotations = map[string]string{criticalv2.AnnotationOwned: criticalv2.Owned}
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(
+		&metav1.ObjectMeta{Name: "policy", UID: "policy"}, criticalv2.CriticalServiceKind)}
+	return pod
 }
