@@ -1,6 +1,7 @@
 package responder_test
 
 import (
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -9,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -36,7 +38,7 @@ func (w *world) live(fate *testenv.Fate) string {
 	scaling.MaxReplicas = 6
 	fate.Record(w.World, testenv.Laws{Manager: write.FieldManager, Writes: map[string][]string{
 		"Pod": {"status", "metadata.annotations"},
-	}}, &corev1.ServiceList{}, &corev1.PodList{}, &corev1.ConfigMapList{},
+	}, Further: []func([]testenv.Revision) []string{strangers}}, &corev1.ServiceList{}, &corev1.PodList{}, &corev1.ConfigMapList{},
 		&discoveryv1.EndpointSliceList{}, &appsv1.DeploymentList{}, &policyv1.PodDisruptionBudgetList{}, &autoscalingv2.HorizontalPodAutoscalerList{})
 	w.startWith(scaling, fate.Befall)
 	replace := func() { w.stop(); w.startWith(scaling, fate.Follow) }
@@ -88,4 +90,25 @@ func (w *world) live(fate *testenv.Fate) string {
 	text, err := table.Encode()
 	w.Expect(err).NotTo(HaveOccurred())
 	return string(text) + w.Describe(&appsv1.DeploymentList{}, &policyv1.PodDisruptionBudgetList{}, &autoscalingv2.HorizontalPodAutoscalerList{})
+}
+
+// strangers are owners of what the operator has made that are those of no slice which asks for it.
+func strangers(revisions []testenv.Revision) []string {
+	asking := map[types.UID]bool{}
+	for _, r := range revisions {
+		if r.Kind == "EndpointSlice" {
+			for _, owner := range r.GetOwnerReferences() {
+				asking[owner.UID] = true
+			}
+		}
+	}
+	var found []string
+	for _, r := range revisions {
+		for _, owner := range r.GetOwnerReferences() {
+			if !asking[owner.UID] {
+				found = append(found, fmt.Sprintf("%s has the owner %s %q", r, owner.Kind, owner.Name))
+			}
+		}
+	}
+	return found
 }
