@@ -9,9 +9,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/decide"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/observe/observetest"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 )
 
 func TestACreateIsRefusedOnlyByAPodOfAnother(t *testing.T) {
@@ -44,6 +49,40 @@ func TestACreateIsRefusedOnlyByAPodOfAnother(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &Reconciler{Observer: observe.Observer{Live: holding(test.holder)}}
 			NewWithT(t).Expect(r.unlessOurs(t.Context(), ours, test.err)).To(test.want)
+		})
+	}
+}
+
+// What is not remembered is asked again a second later, and for ever where the answer stays the same.
+func TestTheAnswerToACreateIsRemembered(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "service-watcher-web"}}
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
+	denied := apierrors.NewForbidden(corev1.Resource("pods"), pod.Name, errors.New("exceeded quota"))
+	ending := apierrors.NewForbidden(corev1.Resource("pods"), pod.Name, errors.New("it is being terminated"))
+	ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	for sentence, test := range map[string]struct {
+		err      error
+		isAnswer bool
+		reason   string
+		refusals int
+	}{
+		"the Pod is accepted":                    {nil, true, "", 0},
+		"the Pod is denied":                      {denied, true, criticalv2.ReasonCreateDenied, 2},
+		"another Pod has the name":               {apierrors.NewAlreadyExists(corev1.Resource("pods"), pod.Name), true, criticalv2.ReasonNameTaken, 2},
+		"the namespace is being deleted":         {ending, true, "", 2},
+		"the connection broke, so there is none": {errors.New("EOF"), false, "", 1},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			observer, _ := observetest.Of(t, service)
+			r, key := &Reconciler{Observer: observer}, client.ObjectKeyFromObject(service)
+			before := decide.Attempt{Hash: render.Hash(pod), Refusals: 1}
+			r.Memory.Judgements.Set(key, summary.Judgement{})
+			r.Memory.Attempts.Set(key, before)
+			g.Expect(r.record(&decide.Snapshot{Service: service, Attempt: &before}, pod, false, test.err)).To(Equal(test.isAnswer))
+			after := r.Memory.Attempts.Get(key)
+			g.Expect(after.Reason).To(Equal(test.reason))
+			g.Expect(after.Refusals).To(Equal(test.refusals))
 		})
 	}
 }
