@@ -21,9 +21,13 @@ import (
 	"github.com/critical-service/operator/test/testenv"
 )
 
-// record watches the world from before its operator on.
+// record watches the world from before its operator on. Beside it is a Service that no policy selects, in a namespace that
+// belongs to no story: what is written there is found.
 func (w *world) record(fate *testenv.Fate) {
 	w.T.Helper()
+	other := w.Cluster.NewWorld(w.T)
+	other.PublishEndpoints(other.Service("web", func(s *corev1.Service) { s.Spec.ClusterIP = corev1.ClusterIPNone }))
+	w.others = append(w.others, other.Namespace)
 	status := []string{"status"}
 	fate.Record(w.World, testenv.Laws{
 		Manager: write.FieldManager,

@@ -64,9 +64,9 @@ func program(options criticalservice.Options) testenv.Program {
 	}
 }
 
-// confined is an operator that sees the world's namespace and policies only.
+// confined is an operator that sees the world's namespaces and policies only.
 func (w *world) confined(options criticalservice.Options) testenv.Program {
-	options.Namespaces = []string{w.Namespace}
+	options.Namespaces = append([]string{w.Namespace}, w.others...)
 	confined := program(options)
 	for object, by := range confined.Cache.ByObject {
 		if _, isPolicy := object.(*criticalv2.CriticalService); isPolicy {

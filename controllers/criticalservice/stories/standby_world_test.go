@@ -46,12 +46,12 @@ func (w *world) withResponder() *world {
 	return w
 }
 
-// complete is an operator that sees the world's namespace and policies only, and
+// complete is an operator that sees the world's namespaces and policies only, and
 // knows the image of the responder.
 func (w *world) complete(changes ...func(*criticalservice.Options)) testenv.Program {
 	options := standard
 	options.OperatorNamespace = testenv.OperatorNamespace
-	options.Namespaces = []string{w.Namespace}
+	options.Namespaces = append([]string{w.Namespace}, w.others...)
 	for _, change := range changes {
 		change(&options)
 	}

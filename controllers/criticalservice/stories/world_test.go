@@ -19,6 +19,8 @@ import (
 // world is a test's own namespace and the operator that looks at it.
 type world struct {
 	*testenv.World
+	// others are namespaces that the operator may write to as well, and has no reason to.
+	others []string
 	// A Fate replaces the operator while the story goes on.
 	mu       sync.Mutex
 	operator *testenv.Operator
