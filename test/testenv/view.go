@@ -237,9 +237,7 @@ func (v *View) send(events <-chan event, to *io.PipeWriter, path string, isIniti
 			if !isOne {
 				return
 			}
-			if v.await(e.at.Add(late)) && isHeld {
-				v.count(func(d *disturbances) { d.held++ })
-			}
+			v.await(e.at.Add(late), isHeld)
 			if _, err := to.Write(append(e.text, '\n')); err != nil {
 				return
 			}
@@ -288,18 +286,21 @@ func (v *View) lateness(path string) (late time.Duration, isHeld bool) {
 	}
 }
 
-// await waits for a time, or until all is calm, and reports whether it was that long.
-func (v *View) await(at time.Time) bool {
+// await waits for the time of an event, or until all is calm.
+func (v *View) await(at time.Time, isHeld bool) {
 	left := time.Until(at)
 	if left <= 0 {
-		return false
+		return
 	}
 	select {
 	case <-time.After(left):
-		v.count(func(d *disturbances) { d.late++ })
-		return true
+		v.count(func(d *disturbances) {
+			d.late++
+			if isHeld {
+				d.held++
+			}
+		})
 	case <-v.calm:
-		return false
 	}
 }
 

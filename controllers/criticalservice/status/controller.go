@@ -48,9 +48,13 @@ type Reconciler struct {
 // write carries the changes of many Services.
 const pace = time.Second
 
+// changed lets pass what this controller wrote, too: until the cache shows that, a new status is compared with an earlier one,
+// and not written where they are equal.
+var changed = predicate.ResourceVersionChangedPredicate{}
+
 // Setup adds the controller to the manager.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
-	changed := builder.WithPredicates(predicate.Or(wake.SpecChanged, r.changedByOthers()))
+	changed := builder.WithPredicates(changed)
 	statuses := ctrl.NewControllerManagedBy(mgr).
 		Named("status").
 		For(&criticalv2.CriticalService{}, changed).
@@ -69,15 +73,6 @@ func (r *Reconciler) misplaced(ctx context.Context, e event.DeleteEvent, q queue
 	observe.EachMisplaced(ctx, r.Cached, e.Object.GetNamespace(), func(policy criticalv2.Policy) {
 		q.Add(ctrl.Request{NamespacedName: summary.KeyOf(policy)})
 	})
-}
-
-// changedByOthers lets pass what was written after this controller wrote last, or by
-// another client before: a status that others changed is written again.
-func (r *Reconciler) changedByOthers() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		known := r.Memory.Statuses.Get(client.ObjectKeyFromObject(e.ObjectNew))
-		return known == nil || known.Version != e.ObjectNew.GetResourceVersion()
-	}}
 }
 
 // Reconcile writes the status where it differs, and then sends the events that
@@ -114,9 +109,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return fault.Result(err)
 	}
 	if wrote {
-		r.follow(req.NamespacedName, func(status *memory.Status) {
-			status.Written, status.Version = r.Clock.Now(), written.GetResourceVersion()
-		})
+		r.follow(req.NamespacedName, func(status *memory.Status) { status.Written = r.Clock.Now() })
 		r.Metrics.Follow(policy, updated.Observed(), verdicts)
 		r.emit(ctx, policy, updated)
 	}

@@ -142,7 +142,8 @@ func doubled(look *Look) []Finding {
 			continue
 		}
 		service := pod.Labels[criticalv2.LabelFallbackFor]
-		if counts[service]++; counts[service] == 2 {
+		counts[service]++
+		if counts[service] == 2 {
 			found = append(found, Finding{Single, "Service " + service, singleLimit})
 		}
 	}

@@ -116,9 +116,8 @@ type Status struct {
 	Settled summary.Policy
 	// Awaits is the Service for which the status waits until then.
 	Awaits types.NamespacedName
-	// Written is when it was written last, and Version the object's version since.
+	// Written is when it was written last.
 	Written time.Time
-	Version string
 }
 
 // Tables are the tables of the responders, by namespace.
