@@ -86,7 +86,10 @@ func (r *Reconciler) relabel(ctx context.Context, to *corev1.Pod) error {
 // server's answer, is remembered as such, and the next plan takes it from there.
 func (r *Reconciler) create(ctx context.Context, snap *decide.Snapshot, pod *corev1.Pod, done *outcome) error {
 	err := r.creates.run(ctx, func(ctx context.Context) error { return write.Create(ctx, r.Client, pod.DeepCopy()) })
-	err = r.unlessOurs(ctx, pod, err)
+	isThere := apierrors.IsAlreadyExists(err)
+	if err = r.unlessOurs(ctx, pod, err); err == nil && isThere && wasMade(snap, pod) {
+		return fault.WaitFor(cacheBehind, fmt.Sprintf("fallback Pod %q was made and is not in the cache yet", pod.Name))
+	}
 	if done.asked = r.record(snap, pod, false, err); !done.asked {
 		return err
 	}
@@ -97,6 +100,12 @@ func (r *Reconciler) create(ctx context.Context, snap *decide.Snapshot, pod *cor
 		done.denied = true
 	}
 	return nil
+}
+
+// wasMade reports whether the API server's last answer was that it made this very Pod.
+func wasMade(snap *decide.Snapshot, pod *corev1.Pod) bool {
+	last := snap.Attempt
+	return last != nil && !last.DryRun && last.Refusals == 0 && last.Hash == render.Hash(pod)
 }
 
 // dryRun asks the API server whether it would accept a fallback Pod.

@@ -3,6 +3,7 @@ package provision
 import (
 	"errors"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
@@ -85,4 +86,30 @@ func TestTheAnswerToACreateIsRemembered(t *testing.T) {
 			g.Expect(after.Refusals).To(Equal(test.refusals))
 		})
 	}
+}
+
+// Each answer wakes the Service: one that is nothing new would do so again and again, as long as the event of the Pod is late.
+func TestAPodThatWasMadeIsReportedOnce(t *testing.T) {
+	g := NewWithT(t)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: "service-watcher-web",
+		Labels: map[string]string{criticalv2.LabelFallbackFor: "web"}, Annotations: map[string]string{criticalv2.AnnotationOwned: criticalv2.Owned},
+	}}
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
+	key := client.ObjectKeyFromObject(service)
+	observer, stored := observetest.Of(t, service)
+	observer.Live = stored
+	r := &Reconciler{Observer: observer, Client: stored, creates: newPlaces(1, time.Minute, "")}
+	r.Memory.Judgements.Set(key, summary.Judgement{})
+
+	var made, again outcome
+	g.Expect(r.create(t.Context(), &decide.Snapshot{Service: service}, pod, &made)).To(Succeed())
+	g.Expect(made.created).NotTo(BeNil())
+	snap := &decide.Snapshot{Service: service, Attempt: r.Memory.Attempts.Get(key)}
+	g.Expect(r.create(t.Context(), snap, pod, &again)).To(MatchError(ContainSubstring("not in the cache yet")))
+	g.Expect(again).To(Equal(outcome{}))
+
+	g.Expect(stored.Delete(t.Context(), pod)).To(Succeed())
+	g.Expect(r.create(t.Context(), snap, pod, &again)).To(Succeed())
+	g.Expect(again.created).NotTo(BeNil(), "one that a user deleted is made again")
 }
