@@ -122,9 +122,9 @@ func (h *history) ask(request Request) {
 	h.requests = append(h.requests, request)
 }
 
-// judge fails a story in which a law did not hold. It returns how often objects got an earlier content: what goes wrong is no
+// judge fails a story in which a law did not hold. It returns where objects got an earlier content: what goes wrong is no
 // reason to go back and forth more often.
-func (h *history) judge(t *testing.T) map[string]int {
+func (h *history) judge(t *testing.T) map[string][]Revision {
 	t.Helper()
 	if h == nil {
 		return nil
@@ -290,10 +290,10 @@ func untrueStatuses(revisions []Revision) []string {
 	return found
 }
 
-// returns counts, by kind, how often an object that the operator has made got the content of an earlier revision of its name:
-// also one that was made again.
-func returns(laws Laws, revisions []Revision) map[string]int {
-	counts := map[string]int{}
+// returns are the revisions, by kind, by which an object that the operator has made got the content of an earlier one of its
+// name: also one that was made again.
+func returns(laws Laws, revisions []Revision) map[string][]Revision {
+	found := map[string][]Revision{}
 	had, latest := map[string]map[string]bool{}, map[string]string{}
 	for _, v := range revisions {
 		content, name := contentOf(v), v.Kind+" "+v.GetNamespace()+"/"+v.GetName()
@@ -311,11 +311,11 @@ func returns(laws Laws, revisions []Revision) map[string]int {
 			had[name] = map[string]bool{}
 		}
 		if had[name][content] {
-			counts[v.Kind]++
+			found[v.Kind] = append(found[v.Kind], v)
 		}
 		had[name][content], latest[name] = true, content
 	}
-	return counts
+	return found
 }
 
 // contentOf is what an object asks for: all but its status, its annotations and what the API server notes.

@@ -181,7 +181,7 @@ func TestReturnsToAnEarlierContentAreCounted(t *testing.T) {
 		"what a user makes is not counted": {[]Revision{content(named("page"), "1"), content(named("page"), "2"), content(named("page"), "1")}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			NewWithT(t).Expect(returns(lawsOfTest, c.revisions)["ConfigMap"]).To(Equal(c.times))
+			NewWithT(t).Expect(returns(lawsOfTest, c.revisions)["ConfigMap"]).To(HaveLen(c.times))
 		})
 	}
 }
