@@ -113,8 +113,8 @@ func deaths(view *View, writes int64) []int64 {
 }
 
 // WhicheverWriteGoesWrong lives the same story again and again: first undisturbed, and then for some writes of the operator with
-// one mishap, or by `make faults` for each write with each. The story describes its end, which must be the same. It is one of at least so
-// many writes.
+// one mishap, or by `make faults` for each write with each. The story describes its end, which must be the same. It is one of
+// at least so many writes.
 func WhicheverWriteGoesWrong(t *testing.T, fewest int64, live func(t *testing.T, fate *Fate) string) {
 	t.Helper()
 	s := begin(t, live)

@@ -104,8 +104,8 @@ func (r *Reconciler) create(ctx context.Context, snap *decide.Snapshot, pod *cor
 
 // wasMade reports whether the API server's last answer was that it made this very Pod.
 func wasMade(snap *decide.Snapshot, pod *corev1.Pod) bool {
-	last := snap.Attempt
-	return last != nil && !last.DryRun && last.Refusals == 0 && last.Hash == render.Hash(pod)
+	last := snap.AttemptFor(pod)
+	return last != nil && !last.DryRun && last.Refusals == 0
 }
 
 // dryRun asks the API server whether it would accept a fallback Pod.
@@ -145,7 +145,7 @@ func (r *Reconciler) unlessOurs(ctx context.Context, pod *corev1.Pod, err error)
 // one: a connection that broke, or a request to come back later, is none.
 func (r *Reconciler) record(snap *decide.Snapshot, pod *corev1.Pod, dryRun bool, err error) bool {
 	attempt := decide.Attempt{Hash: render.Hash(pod), At: r.Clock.Now(), DryRun: dryRun}
-	if last := snap.Attempt; last != nil && last.Hash == attempt.Hash && last.DryRun == dryRun {
+	if last := snap.AttemptFor(pod); last != nil && last.DryRun == dryRun {
 		attempt.Refusals = last.Refusals
 	}
 	switch {

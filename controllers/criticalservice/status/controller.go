@@ -54,15 +54,14 @@ var changed = predicate.ResourceVersionChangedPredicate{}
 
 // Setup adds the controller to the manager.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
-	changed := builder.WithPredicates(changed)
 	statuses := ctrl.NewControllerManagedBy(mgr).
 		Named("status").
-		For(&criticalv2.CriticalService{}, changed).
+		For(&criticalv2.CriticalService{}, builder.WithPredicates(changed)).
 		WatchesRawSource(r.Wake).
 		WithOptions(queue.Options(2))
 	if !r.NoTenants {
 		statuses = statuses.
-			Watches(&criticalv2.ServiceFallback{}, &handler.EnqueueRequestForObject{}, changed).
+			Watches(&criticalv2.ServiceFallback{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(changed)).
 			Watches(&criticalv2.ServiceFallback{}, handler.Funcs{DeleteFunc: r.misplaced})
 	}
 	return statuses.Complete(r)

@@ -59,7 +59,7 @@ func podFactsOf(f *facts, wanted criticalv2.PodTemplateFallback) podFacts {
 	p.wanted = render.Pod(f.PodName(), f.Service, f.Template, f.governor, wanted.Publish, f.others...)
 	// A dry run may have been refused for what the outage has ended, such as a quota
 	// that the Service's own Pods filled.
-	if p.attempt = f.attemptFor(p.wanted); p.attempt.refused() && !p.attempt.DryRun {
+	if p.attempt = f.AttemptFor(p.wanted); p.attempt.refused() && !p.attempt.DryRun {
 		p.retryIn = p.attempt.nextIn(f.Now)
 	}
 	if wanted.Publish == criticalv2.PublishSelectorLabels {
@@ -86,8 +86,8 @@ func (p *podFacts) servesNoPort(service *corev1.Service) bool {
 	return len(p.mismatches) > 0 && len(p.mismatches) == len(service.Spec.Ports)
 }
 
-// attemptFor is the API server's last answer, if it was about this very Pod.
-func (s *Snapshot) attemptFor(pod *corev1.Pod) *Attempt {
+// AttemptFor is the API server's last answer, if it was about this very Pod.
+func (s *Snapshot) AttemptFor(pod *corev1.Pod) *Attempt {
 	if s.Attempt == nil || s.Attempt.Hash != render.Hash(pod) {
 		return nil
 	}

@@ -72,7 +72,7 @@ func (c *podChanges) prepare(f *facts, want choice, p podFacts) {
 // ask plans a dry run, unless the API server's last answer is recent enough. It
 // reports whether the API server would accept the Pod.
 func (c *podChanges) ask(f *facts, pod *corev1.Pod) (accepted bool) {
-	attempt := f.attemptFor(pod)
+	attempt := f.AttemptFor(pod)
 	left := attempt.nextIn(f.Now)
 	if left <= 0 {
 		c.dryRun, left = pod, firstRetry
