@@ -12,9 +12,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -41,7 +43,7 @@ type Result struct {
 	Status int `json:"status,omitempty"`
 	// Fault is why there was no answer; empty when there was one.
 	Fault Fault `json:"fault,omitempty"`
-	// Detail is the error in full for a fault that has no class of its own.
+	// Detail is the error in full for a fault that has no class of its own, and for a Timeout what was waited for.
 	Detail string `json:"detail,omitempty"`
 }
 
@@ -142,6 +144,8 @@ func (p Prober) ask(ctx context.Context, client *http.Client, n int) Result {
 	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
 	result := Result{N: n, Sent: time.Now()}
+	var connected atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
 	var err error
 	result.By, result.Status, err = p.get(ctx, client)
 	result.Latency = time.Since(result.Sent)
@@ -150,8 +154,13 @@ func (p Prober) ask(ctx context.Context, client *http.Client, n int) Result {
 	}
 	result.By, result.Status = "", 0
 	result.Fault = Classify(err)
-	if result.Fault == Other {
+	switch {
+	case result.Fault == Other:
 		result.Detail = err.Error()
+	case result.Fault == Timeout && connected.Load():
+		result.Detail = "connected, without an answer"
+	case result.Fault == Timeout:
+		result.Detail = "without a connection"
 	}
 	return result
 }

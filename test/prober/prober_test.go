@@ -149,6 +149,16 @@ func TestAMarkInTheBodyNamesItsServer(t *testing.T) {
 	NewWithT(t).Expect(results[0].By).To(Equal("page"))
 }
 
+func TestATimeoutSaysWhatWasWaitedFor(t *testing.T) {
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	results := runUntil(t, Prober{URL: "http://" + listener.Addr().String(), Rate: 200, Timeout: 100 * time.Millisecond}, count(1))
+	NewWithT(t).Expect(results[0]).To(And(HaveField("Fault", Timeout), HaveField("Detail", "connected, without an answer")))
+}
+
 func TestNothingListens(t *testing.T) {
 	results := runUntil(t, Prober{URL: "http://" + ports.Free(t), Rate: 200, Timeout: 10 * time.Second}, count(3))
 	NewWithT(t).Expect(results).To(HaveEach(HaveField("Fault", Refused)))
