@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/critical-service/operator/hack/devcluster/internal/build"
+	"github.com/critical-service/operator/hack/devcluster/internal/footprint"
 	"github.com/critical-service/operator/hack/devcluster/internal/layout"
 	"github.com/critical-service/operator/hack/devcluster/internal/node"
 	"github.com/critical-service/operator/hack/devcluster/internal/process"
@@ -40,8 +41,10 @@ type Cluster struct {
 
 // New returns the cluster of a state folder, which may or may not run.
 func New(state layout.State, builder *build.Builder, out io.Writer) *Cluster {
+	supervisor := process.NewSupervisor(state)
+	supervisor.Place = footprint.PlaceComponent
 	return &Cluster{
-		state: state, supervisor: process.NewSupervisor(state), builder: builder, out: out,
+		state: state, supervisor: supervisor, builder: builder, out: out,
 		nodes: topology.Nodes(1), families: topology.Families{topology.IPv4},
 	}
 }

@@ -20,7 +20,11 @@ import (
 	"github.com/critical-service/operator/hack/devcluster/internal/topology"
 )
 
-const cgroupMount = "/sys/fs/cgroup"
+const (
+	cgroupMount = "/sys/fs/cgroup"
+	// procs is the file with the processes of a cgroup.
+	procs = "cgroup.procs"
+)
 
 // unified reports whether the machine has cgroup v2 alone.
 func unified() bool {
@@ -45,7 +49,7 @@ func hierarchies() []string {
 	if unified() {
 		return []string{cgroupMount}
 	}
-	controllers, err := filepath.Glob(filepath.Join(cgroupMount, "*", "cgroup.procs"))
+	controllers, err := filepath.Glob(filepath.Join(cgroupMount, "*", procs))
 	if err != nil {
 		return nil
 	}
@@ -73,6 +77,34 @@ func CreateCgroups(nodes []topology.Node) error {
 		}
 	}
 	return nil
+}
+
+// systemCgroup is where the kernel shares out the processor to the components; empty if it does not by cgroups.
+func systemCgroup() string {
+	hierarchy := cgroupMount
+	if !unified() {
+		hierarchy = filepath.Join(cgroupMount, "cpu")
+	}
+	if _, err := os.Stat(filepath.Join(hierarchy, procs)); err != nil {
+		return ""
+	}
+	return filepath.Join(hierarchy, topology.SystemCgroup)
+}
+
+// PlaceComponent moves a component, and what it starts, into the cgroup of all components.
+func PlaceComponent(pid int) error {
+	dir := systemCgroup()
+	if dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("cgroup: %w", err)
+	}
+	err := os.WriteFile(filepath.Join(dir, procs), []byte(strconv.Itoa(pid)), 0o644)
+	if errors.Is(err, unix.ESRCH) { // It has ended, which is for others to say.
+		return nil
+	}
+	return err
 }
 
 // kubeletControllers are those that the kubelet insists on where the kernel has them.
@@ -127,7 +159,7 @@ func KillPods(ctx context.Context, nodes ...topology.Node) error {
 	var pods []process.Identity
 	for _, root := range cgroupRoots(nodes...) {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.Name() != "cgroup.procs" {
+			if err != nil || entry.Name() != procs {
 				// What vanished meanwhile has no processes.
 				return nil
 			}
@@ -161,7 +193,11 @@ func readPIDs(file string) []int {
 
 // RemoveCgroups removes the cluster's cgroups, which must be empty of processes.
 func (f Footprint) RemoveCgroups(ctx context.Context) error {
-	for _, root := range cgroupRoots(topology.AllNodes()...) {
+	roots := cgroupRoots(topology.AllNodes()...)
+	if system := systemCgroup(); system != "" {
+		roots = append(roots, system)
+	}
+	for _, root := range roots {
 		if err := removeCgroup(ctx, root); err != nil {
 			return err
 		}

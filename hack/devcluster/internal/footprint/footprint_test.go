@@ -4,6 +4,7 @@ package footprint
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -101,5 +102,34 @@ func TestOnlyTheLogsOfOurPodsAreRemoved(t *testing.T) {
 		if _, err := os.Lstat(path); (err == nil) != kept {
 			t.Errorf("%s: kept is %v, and should be %v", path, err == nil, kept)
 		}
+	}
+}
+
+func TestAComponentIsInTheCgroupOfAllComponents(t *testing.T) {
+	dir := systemCgroup()
+	if os.Geteuid() != 0 || dir == "" {
+		t.Skip("needs root, and cgroups of the processor")
+	}
+	command := exec.CommandContext(t.Context(), "sleep", "600")
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := PlaceComponent(command.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(readPIDs(filepath.Join(dir, procs)), command.Process.Pid) {
+		t.Errorf("it is not in %s", dir)
+	}
+	_ = command.Process.Kill() // What is left to do is to wait.
+	_ = command.Wait()
+	if err := PlaceComponent(command.Process.Pid); err != nil {
+		t.Errorf("a component that has ended: %v", err)
+	}
+	if len(readPIDs(filepath.Join(dir, procs))) > 0 {
+		t.Log("a cluster runs: its cgroup stays")
+		return
+	}
+	if err := removeCgroup(t.Context(), dir); err != nil {
+		t.Error(err)
 	}
 }

@@ -205,6 +205,15 @@ func TestTheOutputOfAComponentIsItsLog(t *testing.T) {
 	}
 }
 
+func TestAComponentIsPlaced(t *testing.T) {
+	s, placed := NewSupervisor(newState(t)), 0
+	s.Place = func(pid int) error { placed = pid; return nil }
+	id, err := s.Start(Spec{Name: "etcd", Path: "/bin/true"})
+	if err != nil || placed != id.PID {
+		t.Errorf("placed is %d of %v, %v", placed, id, err)
+	}
+}
+
 func TestComponentsDoNotTalkThroughAProxy(t *testing.T) {
 	t.Setenv("https_proxy", "http://proxy.example:3128")
 	t.Setenv("HTTP_PROXY", "http://proxy.example:3128")

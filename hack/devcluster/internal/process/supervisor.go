@@ -5,6 +5,7 @@ package process
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -44,10 +45,14 @@ func InNamespace(namespace string, command []string) []string {
 // Supervisor starts, finds and stops the processes of one cluster.
 type Supervisor struct {
 	state layout.State
+	// Place puts a process that was started where it belongs; by default it stays where devcluster is.
+	Place func(pid int) error
 }
 
 // NewSupervisor returns the supervisor of the cluster in this state folder.
-func NewSupervisor(state layout.State) *Supervisor { return &Supervisor{state: state} }
+func NewSupervisor(state layout.State) *Supervisor {
+	return &Supervisor{state: state, Place: func(int) error { return nil }}
+}
 
 // markerVariable is in the environment of every process of a cluster. It finds
 // those whose PID was never written down because devcluster was killed meanwhile,
@@ -91,10 +96,11 @@ func (s *Supervisor) Start(spec Spec) (Identity, error) {
 	}
 	// Identified before it is reaped: a component that ends at once has an identity too.
 	id, err := Identify(cmd.Process.Pid)
+	err = errors.Join(err, s.Place(cmd.Process.Pid))
 	// Reaping keeps a component that fails at once from looking alive as a zombie.
 	go func() { _ = cmd.Wait() }()
 	if err != nil {
-		return Identity{}, fmt.Errorf("identify %s: %w", spec.Name, err)
+		return Identity{}, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
 	record, err := json.Marshal(id)
 	if err != nil {

@@ -12,6 +12,10 @@ const (
 	// something of another program: network device, nftables table, CNI network, cgroup.
 	Name = "devcluster"
 
+	// SystemCgroup is that of all components together, beside those of the nodes' Pods: as system.slice and kubepods.slice are
+	// where systemd is. Each component would else have as much of the processor as all Pods.
+	SystemCgroup = Name + "-system"
+
 	// NodeName is the first node's, whatever the machine is called.
 	NodeName = "node1"
 	// ClusterDomain is what the names of all Services end in.
