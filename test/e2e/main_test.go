@@ -38,8 +38,9 @@ const (
 	// awhile is how long a scenario looks on to see that something does not come about.
 	awhile = 5 * time.Second
 
-	// scenariosAtOnce is the default of -parallel: scenarios wait more than they compute.
-	scenariosAtOnce = "6"
+	// scenariosAtOnce is the default of -parallel: scenarios wait more than they compute, but their clients need
+	// the processors that start the Pods of all others.
+	scenariosAtOnce = "4"
 )
 
 // operator is the Deployment of the operator.

@@ -32,7 +32,7 @@ const (
 	contentSentence = "The team says when it is back."
 
 	// manyRequests is the rate, per second, at which outages are watched.
-	manyRequests = 200
+	manyRequests = 100
 	// patience is how long a watched request may take. It is long, because on a machine that is busy
 	// with all the scenarios an answer may be late, and late is not lost.
 	patience = 5 * time.Second
