@@ -17,6 +17,7 @@ import (
 // The same story is lived again and again; each time another write of the
 // operator goes wrong. Every scene must be reached and the end must be the same.
 func TestTheEndIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
+	t.Parallel()
 	testenv.WhicheverWriteGoesWrong(t, 10, func(t *testing.T, fate *testenv.Fate) string {
 		return fated(t, fate).live(fate)
 	})
@@ -32,6 +33,7 @@ func TestTheEndIsTheSameHoweverItIsSeen(t *testing.T) {
 		"a team":    func(w *world, fate *testenv.Fate) string { return w.withResponder().serveTeam(fate) },
 	} {
 		t.Run(story, func(t *testing.T) {
+			t.Parallel()
 			testenv.HoweverItIsSeen(t, func(t *testing.T, fate *testenv.Fate) string { return live(fated(t, fate), fate) })
 		})
 	}
@@ -40,10 +42,12 @@ func TestTheEndIsTheSameHoweverItIsSeen(t *testing.T) {
 // fated is a world in which a write may go wrong.
 func fated(t *testing.T, fate *testenv.Fate) *world {
 	t.Helper()
-	if fate.IsHappy() {
-		return alone(t)
+	if !fate.IsHappy() {
+		return apart(t)
 	}
-	return apart(t)
+	// The others wait for its end.
+	turns.take(t, "apart")
+	return alone(t)
 }
 
 // live lives one story, from before an outage to after it, under an operator of

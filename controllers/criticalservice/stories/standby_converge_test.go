@@ -22,6 +22,7 @@ import (
 // the operator goes wrong. Every scene must be reached, the Service must be
 // answered throughout, and the end must be the same.
 func TestTheStandbyIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
+	t.Parallel()
 	testenv.WhicheverWriteGoesWrong(t, 15, func(t *testing.T, fate *testenv.Fate) string {
 		return fated(t, fate).withResponder().standBy(fate)
 	})
