@@ -16,11 +16,15 @@ import (
 // The same story is lived again and again; each time another write of the operator goes wrong,
 // or is its last. Every scene must be reached and the end must be the same.
 func TestTheEndIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
+	t.Parallel()
 	testenv.WhicheverWriteGoesWrong(t, 6, lived)
 }
 
 // The same story is lived by operators that see the cluster as it was, in another order, or with gaps.
-func TestTheEndIsTheSameHoweverItIsSeen(t *testing.T) { testenv.HoweverItIsSeen(t, lived) }
+func TestTheEndIsTheSameHoweverItIsSeen(t *testing.T) {
+	t.Parallel()
+	testenv.HoweverItIsSeen(t, lived)
+}
 
 var lived = testenv.SideBySide(func(t *testing.T, fate *testenv.Fate) string { return alone(t).live(fate) })
 
