@@ -96,6 +96,9 @@ tidy: ## Tidy the module files of the operator, the devcluster (but older versio
 
 ##@ Check
 
+# It follows a page for minutes, by test-kind.
+unit_args := -skip=TestAKindIsAddedByThePage
+
 TEST_TOOLS = $(addprefix $(TOOLS)/,gotestsum controller-gen crane crd-ref-docs crdify cyclonedx-gomod golangci-lint kustomize helm operator-sdk opm)
 
 .PHONY: test
@@ -106,9 +109,9 @@ test: bin/devcluster $(TEST_TOOLS) ## Run the unit tests and the tests against a
 	exit $$status
 
 .PHONY: test-kind
-test-kind: bin/devcluster $(TEST_TOOLS) ## Add a kind to a copy by docs/adding-a-kind.md, and run all tests of the copy.
+test-kind: bin/devcluster $(TEST_TOOLS) ## Add a kind to a copy by docs/adding-a-kind.md. TEST_ARGS='-args -all' runs all tests of the copy.
 	assets=$$(bin/devcluster assets) && CGO_ENABLED=0 KUBEBUILDER_ASSETS="$$assets" \
-	  hack/gotest.sh kind ./test/kind -run=TestAKindIsAddedByThePage -count=1 -timeout=90m -args -all
+	  hack/gotest.sh kind ./test/kind -run=TestAKindIsAddedByThePage -count=1 -timeout=90m $(TEST_ARGS)
 
 .PHONY: workloads
 workloads: ## Run the tests of the workloads operator: `make -C workloads help` lists all that it has.

@@ -88,7 +88,7 @@ compile = $(foreach program,$3,$1$(GO_BUILD) -o $2/$(subst =, ,$(program))$(newl
 # cache of go: it does not see what a TestMain reads, which is the version of Kubernetes and the manifests.
 unit_tests = echo "building etcd and kube-apiserver (once; the first time takes minutes)"; assets=$$($(ROOT)bin/devcluster assets) && \
   CGO_ENABLED=$(if $(RACE),1,0) KUBEBUILDER_ASSETS="$$assets" FORMAT=pkgname-and-test-fails \
-  $(ROOT)hack/gotest.sh $1 ./... $(RACE) -count=1 -vet=off -ldflags=-w -timeout 25m $(TEST_ARGS)
+  $(ROOT)hack/gotest.sh $1 ./... $(RACE) -count=1 -vet=off -ldflags=-w -timeout 25m $(unit_args) $(TEST_ARGS)
 
 ##@ General
 
