@@ -33,6 +33,8 @@ SEED ?=
 FAULTS ?= all
 # How many objects are generated, of each operator.
 OBJECTS ?= 5000
+# Which tests of the copy test-kind runs: all, or those of the page.
+COPY ?=
 # How often something is measured.
 ROUNDS ?= 5
 # For example MUTANTS=promotes-never, one of test/mutants or workloads/test/mutants; all without it.
@@ -109,9 +111,9 @@ test: bin/devcluster $(TEST_TOOLS) ## Run the unit tests and the tests against a
 	exit $$status
 
 .PHONY: test-kind
-test-kind: bin/devcluster $(TEST_TOOLS) ## Add a kind to a copy by docs/adding-a-kind.md. TEST_ARGS='-args -all' runs all tests of the copy.
+test-kind: bin/devcluster $(TEST_TOOLS) ## Add a kind to a copy by docs/adding-a-kind.md. COPY=all runs all tests of the copy.
 	assets=$$(bin/devcluster assets) && CGO_ENABLED=0 KUBEBUILDER_ASSETS="$$assets" \
-	  hack/gotest.sh kind ./test/kind -run=TestAKindIsAddedByThePage -count=1 -timeout=90m $(TEST_ARGS)
+	  hack/gotest.sh kind ./test/kind -run=TestAKindIsAddedByThePage -count=1 -timeout=90m $(TEST_ARGS) $(if $(filter all,$(COPY)),-args -all)
 
 .PHONY: workloads
 workloads: ## Run the tests of the workloads operator: `make -C workloads help` lists all that it has.
