@@ -98,7 +98,7 @@ tidy: ## Tidy the module files of the operator, the devcluster (but older versio
 
 ##@ Check
 
-# It follows a page for minutes, by test-kind.
+# What make test leaves out: this one takes minutes, and has a target of its own, test-kind.
 unit_args := -skip=TestAKindIsAddedByThePage
 
 TEST_TOOLS = $(addprefix $(TOOLS)/,gotestsum controller-gen crane crd-ref-docs crdify cyclonedx-gomod golangci-lint kustomize helm operator-sdk opm)
