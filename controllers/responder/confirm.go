@@ -3,6 +3,7 @@ package responder
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"time"
@@ -25,8 +26,10 @@ import (
 const (
 	// confirmedAtOnce is how many Services one request names, each by up to 63 bytes.
 	confirmedAtOnce = 50
-	// confirmFor is how long requests are sent for one namespace until it goes on without the rest, and confirmTimeout how long
-	// it waits for their answers: meanwhile no new Service of the namespace gets a listener.
+	// tooLargeInto is into how many requests one is divided whose answer is too large: three such answers find one of 50 Services.
+	tooLargeInto = 7
+	// confirmFor is how long requests are sent for one namespace until it goes on without the rest if some are confirmed, and
+	// confirmTimeout how long it waits for their answers: meanwhile no new Service of the namespace gets a listener.
 	confirmFor, confirmTimeout = 2 * time.Second, 5 * time.Second
 	// maxLive is how many bytes an answer of the API server may have.
 	maxLive = 4 << 20
@@ -50,19 +53,9 @@ func (r *Reconciler) confirm(ctx context.Context, snap *decide.Snapshot, names [
 	if len(names) == 0 {
 		return false, nil
 	}
-	begun := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, confirmTimeout)
 	defer cancel()
-	c := newConfirmation(r.live, snap, names)
-	for some := range slices.Chunk(names, confirmedAtOnce) {
-		if time.Since(begun) > confirmFor {
-			return true, nil
-		}
-		if err := c.confirm(ctx, some); err != nil {
-			return false, err
-		}
-	}
-	return c.isBehind, nil
+	return newConfirmation(r.live, snap, names).confirmAll(ctx, names)
 }
 
 func newConfirmation(live client.Reader, snap *decide.Snapshot, names []string) *confirmation {
@@ -86,19 +79,35 @@ func newConfirmation(live client.Reader, snap *decide.Snapshot, names []string) 
 	return c
 }
 
-// confirm reads the standby slices of some Services. Any user of the namespace can make such, also large ones: then fewer
-// are read at once, and one that is too large alone keeps the listeners of its own Service.
+// confirmAll confirms in several requests. Any user of the namespace can make standby slices, also large ones. Where an answer is
+// too large, those whom it is about are asked for again in parts, after all others and in another order each time: so that some
+// are confirmed even where few answers come in time. A Service about which there is too much alone keeps its own listeners.
+func (c *confirmation) confirmAll(ctx context.Context, names []string) (again bool, err error) {
+	begun := time.Now()
+	names = slices.Clone(names)
+	rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	requests := slices.Collect(slices.Chunk(names, confirmedAtOnce))
+	for len(requests) > 0 {
+		if len(c.snap.Confirmed) > 0 && time.Since(begun) > confirmFor {
+			return true, nil
+		}
+		some := requests[0]
+		requests = requests[1:]
+		err := c.confirm(ctx, some)
+		if _, isTooLarge := errors.AsType[*http.MaxBytesError](err); isTooLarge {
+			if len(some) > 1 {
+				requests = slices.AppendSeq(requests, slices.Chunk(some, (len(some)+tooLargeInto-1)/tooLargeInto))
+			}
+		} else if err != nil {
+			return false, err
+		}
+	}
+	return c.isBehind, nil
+}
+
+// confirm reads the standby slices of some Services.
 func (c *confirmation) confirm(ctx context.Context, names []string) error {
 	list, err := pageSlices(ctx, c.live, c.snap.Namespace, discoveryv1.LabelServiceName, selection.In, names)
-	if _, isTooLarge := errors.AsType[*http.MaxBytesError](err); isTooLarge {
-		if half := len(names) / 2; half > 0 {
-			if err := c.confirm(ctx, names[:half]); err != nil {
-				return err
-			}
-			return c.confirm(ctx, names[half:])
-		}
-		return nil
-	}
 	if err != nil {
 		return err
 	}
