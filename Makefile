@@ -104,7 +104,7 @@ unit_args := -skip=TestAKindIsAddedByThePage
 TEST_TOOLS = $(addprefix $(TOOLS)/,gotestsum controller-gen crane crd-ref-docs crdify cyclonedx-gomod golangci-lint kustomize helm operator-sdk opm)
 
 .PHONY: test
-test: bin/devcluster $(TEST_TOOLS) ## Run the unit tests and the tests against a real API server, of another version with KUBERNETES=1.28. Needs only Go.
+test: bin/devcluster $(TEST_TOOLS) ## Run the unit tests and the tests against a real API server. KUBERNETES=1.28 is another version, RACE=1 detects races. Needs only Go.
 	@hack/prometheus.sh >/dev/null || echo "note: without promtool the tests of the alerts are skipped"
 	@status=0; { $(call unit_tests,unit); } || status=1; \
 	(cd hack/devcluster && FORMAT=pkgname-and-test-fails ../gotest.sh devcluster ./... -timeout 25m $(TEST_ARGS)) || status=1; \

@@ -65,8 +65,9 @@ TEST_ARGS ?=
 MODULES ?= .
 
 # Static binaries, and one set of compiled packages for nearly everything.
-# The race detector of the unit tests needs a C compiler; without one they run without it.
-RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+# With RACE=1, as every night, the unit tests run under the race detector. It needs a C compiler and another compilation of
+# all packages, and takes half of the processor.
+RACE ?=
 export CGO_ENABLED = 0
 # How long tests wait that name no time: Gomega's own second is short on a busy machine.
 export GOMEGA_DEFAULT_EVENTUALLY_TIMEOUT = 1m
@@ -88,7 +89,7 @@ compile = $(foreach program,$3,$1$(GO_BUILD) -o $2/$(subst =, ,$(program))$(newl
 # cache of go: it does not see what a TestMain reads, which is the version of Kubernetes and the manifests.
 unit_tests = echo "building etcd and kube-apiserver (once; the first time takes minutes)"; assets=$$($(ROOT)bin/devcluster assets) && \
   CGO_ENABLED=$(if $(RACE),1,0) KUBEBUILDER_ASSETS="$$assets" FORMAT=pkgname-and-test-fails \
-  $(ROOT)hack/gotest.sh $1 ./... $(RACE) -count=1 -vet=off -ldflags=-w -timeout 25m $(unit_args) $(TEST_ARGS)
+  $(ROOT)hack/gotest.sh $1 ./... $(if $(RACE),-race) -count=1 -vet=off -ldflags=-w -timeout 25m $(unit_args) $(TEST_ARGS)
 
 ##@ General
 
