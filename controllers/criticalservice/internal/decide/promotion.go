@@ -27,12 +27,15 @@ func phaseOf(f *facts) phase {
 	}
 	switch {
 	case f.up():
-		if !f.promoted {
+		deactivation := f.governor.Protection().DeactivationDelay.Duration
+		if !f.promoted || deactivation == 0 {
 			return phase{}
 		}
-		since, left := f.delay(criticalv2.AnnotationRecoveredSince, f.governor.Protection().DeactivationDelay.Duration)
+		since, left := f.delay(criticalv2.AnnotationRecoveredSince, deactivation)
 		if left <= 0 {
-			return phase{}
+			// The note stays until all slices are seen demoted. Without it, one whose write failed or is not seen yet would
+			// begin another delay, in which the others are promoted again.
+			return phase{recoveredSince: since}
 		}
 		return phase{promoted: true, recoveredSince: since, left: left}
 	case f.unknown():

@@ -312,7 +312,16 @@ func TestDelays(t *testing.T) {
 		},
 		"after the delay the standby is one again": {
 			snapshot(promoted(up, published, noted(criticalv2.AnnotationRecoveredSince, now.Add(-time.Minute)))...),
-			"Armed/StandbyReady, publish shop-standby-ipv4[page], publish shop-standby-ipv4/responder-1[page on 20000]",
+			"Armed/StandbyReady, publish shop-standby-ipv4/responder-1[page on 20000]",
+		},
+		"and then the note is taken off": {
+			snapshot(promoted(up, published, noted(criticalv2.AnnotationRecoveredSince, now.Add(-time.Minute)), published)...),
+			"Armed/StandbyReady, publish shop-standby-ipv4[page]",
+		},
+		"what is seen demoted is not promoted again, while another slice is not": {
+			snapshot(toPage(), delays(0, time.Minute), responder(readyPod), families(corev1.IPv4Protocol, corev1.IPv6Protocol), armed, down, published,
+				up, published, noted(criticalv2.AnnotationRecoveredSince, now.Add(-time.Minute)), firstWritten),
+			"Armed/StandbyReady, publish shop-standby-ipv6/responder-1[page on 20000]",
 		},
 		"an outage within the delay takes the note off": {
 			snapshot(promoted(up, published, down)...),
