@@ -100,7 +100,7 @@ func Start(installed Installation, scheme *apiruntime.Scheme) (*Cluster, error) 
 	// set owner references.
 	environment.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement").
 		// The range of envtest is full with 254 Services.
-		Set("service-cluster-ip-range", "10.0.0.0/16")
+		Set("service-cluster-ip-range", "10.0.0.0/16,fd00:10::/108")
 	folder, err := installed.configure(environment.ControlPlane.GetAPIServer())
 	if err != nil {
 		return nil, err

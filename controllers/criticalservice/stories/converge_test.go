@@ -31,6 +31,7 @@ func TestTheEndIsTheSameHoweverItIsSeen(t *testing.T) {
 		"standby":   func(w *world, fate *testenv.Fate) string { return w.withResponder().standBy(fate) },
 		"leaving":   func(w *world, fate *testenv.Fate) string { return w.withResponder().leave(fate) },
 		"a team":    func(w *world, fate *testenv.Fate) string { return w.withResponder().serveTeam(fate) },
+		"a test":    func(w *world, fate *testenv.Fate) string { return w.withResponder().selfTest(fate) },
 	} {
 		t.Run(story, func(t *testing.T) {
 			t.Parallel()

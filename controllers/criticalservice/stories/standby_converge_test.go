@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice"
 	"github.com/critical-service/operator/test/testenv"
 )
 
@@ -30,11 +31,11 @@ func TestTheStandbyIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
 
 // beginFated starts an operator of the story's own. Every write for Services may go wrong;
 // what goes wrong in the responder's controller is for its own tests.
-func (w *world) beginFated(fate *testenv.Fate) {
+func (w *world) beginFated(fate *testenv.Fate, changes ...func(*criticalservice.Options)) {
 	w.T.Helper()
 	fate.Spares = isOfResponder
 	w.record(fate)
-	w.startWith(func() testenv.Program { return w.complete() }, fate)
+	w.startWith(func() testenv.Program { return w.complete(changes...) }, fate)
 }
 
 // standBy lives the story of a page, and of the Pod that takes its place, under an
