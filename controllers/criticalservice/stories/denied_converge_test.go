@@ -5,13 +5,14 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/critical-service/operator/test/testenv"
 )
 
-// The story of a headless Service whose fallback Pod is denied by a quota, then made, and deleted by a user, is lived again and
-// again; each time another write of the operator goes wrong.
+// The story of a headless Service whose fallback Pod finds its name taken, is denied by a quota, then made, and deleted by a
+// user, is lived again and again; each time another write of the operator goes wrong.
 func TestADeniedFallbackComesWhicheverWriteGoesWrong(t *testing.T) {
 	t.Parallel()
 	testenv.WhicheverWriteGoesWrong(t, 6, func(t *testing.T, fate *testenv.Fate) string { return fated(t, fate).denied(fate) })
@@ -24,8 +25,12 @@ func (w *world) denied(fate *testenv.Fate) string {
 	w.startWith(func() testenv.Program { return w.confined(standard) }, fate)
 
 	policy, quota := w.policy("a"), refusals["a quota"]
-	quota.begin(w)
+	foreign := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "service-watcher-web"}, Spec: testenv.PodSpec()}
+	w.Create(foreign)
 	service := w.down("web", func(s *corev1.Service) { s.Spec.ClusterIP = corev1.ClusterIPNone })
+	w.Eventually(w.stateOf(policy, service)).Should(Equal("Exposed/NameTaken"))
+	quota.begin(w)
+	w.Delete(foreign)
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Exposed/CreateDenied"))
 	quota.allow(w)
 	first := w.fallback(service)

@@ -123,21 +123,56 @@ func secondFallbacks(revisions []testenv.Revision) []string {
 	return found
 }
 
-// blamedUsers are statuses that say of a Pod of the operator that it is a user's. No user of a story has one of its name.
+// blamedUsers are statuses that say of a Pod of the operator that it is a user's: where no Pod of a user has the name of the
+// fallback, or not any more, as there was one of the operator.
 func blamedUsers(revisions []testenv.Revision) []string {
 	var found []string
+	// held are the names that Pods of users have, and own is when the operator had made the first fallback of a Service.
+	held, own := map[string]bool{}, map[string]uint64{}
+	for _, r := range revisions {
+		switch pod, isPod := r.Object.(*corev1.Pod); {
+		case !isPod:
+		case !protection.IsFallback(pod):
+			held[pod.Name] = true
+		default:
+			service := pod.Labels[criticalv2.LabelFallbackFor]
+			if first, isKnown := own[service]; !isKnown || number(pod) < first {
+				own[service] = number(pod)
+			}
+		}
+	}
 	for _, r := range revisions {
 		policy, isPolicy := r.Object.(criticalv2.Policy)
 		if !isPolicy {
 			continue
 		}
 		for _, detail := range policy.Observed().Details {
-			if detail.Reason == criticalv2.ReasonNameTaken {
+			since, isMade := own[detail.Name]
+			isTrue := held[standard.PodNamePrefix+"-"+detail.Name] && !(isMade && since < number(policy))
+			if detail.Reason == criticalv2.ReasonNameTaken && !isTrue {
 				found = append(found, fmt.Sprintf("%s says: %s", r, detail.Message))
 			}
 		}
 	}
 	return found
+}
+
+func TestBlamedUsersAreFound(t *testing.T) {
+	g := NewWithT(t)
+	pod := func(version string, of ...metav1.OwnerReference) testenv.Revision {
+		return testenv.Revision{Object: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Name: "service-watcher-web", ResourceVersion: version, Labels: map[string]string{criticalv2.LabelFallbackFor: "web"}, OwnerReferences: of,
+		}}}
+	}
+	blame := func(version string) testenv.Revision {
+		policy := &criticalv2.CriticalService{ObjectMeta: metav1.ObjectMeta{Name: "shop", ResourceVersion: version}}
+		policy.Status.Details = []criticalv2.ServiceStatus{{Name: "web", Reason: criticalv2.ReasonNameTaken, Message: "at " + version}}
+		return testenv.Revision{Object: policy}
+	}
+	ours := metav1.OwnerReference{APIVersion: criticalv2.GroupVersion.String(), Kind: "CriticalService", Controller: new(true)}
+	g.Expect(blamedUsers([]testenv.Revision{blame("5")})).To(ConsistOf(ContainSubstring("at 5")), "no Pod has the name")
+	g.Expect(blamedUsers([]testenv.Revision{pod("4"), blame("5")})).To(BeEmpty(), "a user's has")
+	g.Expect(blamedUsers([]testenv.Revision{pod("4"), blame("5"), pod("7", ours), blame("8")})).To(ConsistOf(ContainSubstring("at 8")), "a user's had")
 }
 
 func TestForeignAddressesAreFound(t *testing.T) {
