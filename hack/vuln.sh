@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Looks for known vulnerabilities in the code that the operators really call.
-# Exits with 77 where the vulnerability database cannot be reached: nothing was
-# checked then, and the caller decides whether that will do.
+# Exits with 77 where the vulnerability database cannot be reached and nothing was found before:
+# the caller decides whether that will do.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # A copy of the database beside the checkout serves where the network does not.
@@ -16,7 +16,7 @@ for module in . workloads; do
   if [[ $status -ne 0 && $output == *"fetching vulnerabilities"* ]]; then
     echo "The Go vulnerability database (${GOVULNDB:-https://vuln.go.dev}) cannot be reached, so nothing was checked." >&2
     echo "Try again with internet access, or point GOVULNDB at a mirror." >&2
-    exit 77
+    exit "$((result ? result : 77))"
   fi
   [[ $status -eq 0 ]] || result=$status
 done
