@@ -29,7 +29,7 @@ func run(w io.Writer, arguments []string) error {
 		return showAll(w, arguments[1:])
 	}
 	if len(arguments) == 3 && arguments[0] == "retry" {
-		return retry(w, arguments[1], arguments[2])
+		return retry(w, arguments[1], arguments[2], time.Now())
 	}
 	if len(arguments) == 4 && arguments[0] == "matrix" {
 		return matrix(arguments[1], arguments[2], arguments[3], time.Now())

@@ -49,18 +49,14 @@ func parse(list string) ([]entry, error) {
 	return entries, nil
 }
 
-// expired are the entries that are too old at a time, or not of it yet.
-func expired(entries []entry, now time.Time) []entry {
-	return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool {
-		return !now.Before(e.since) && now.Sub(e.since) <= expiry
-	})
-}
+// isExpired reports whether an entry is too old at a time, or not of it yet.
+func (e entry) isExpired(now time.Time) bool { return now.Before(e.since) || now.Sub(e.since) > expiry }
 
 // crashed is what ends the tests that come after as well: to run one of them again would hide the others.
 var crashed = regexp.MustCompile(`(?m)^(panic: |fatal error: |WARNING: DATA RACE)`)
 
-// retry prints the packages and the pattern of the tests to run once more, in one line each.
-func retry(w io.Writer, list, report string) error {
+// retry prints the packages and the pattern of the tests to run once more, in one line each. None is whose entry has expired.
+func retry(w io.Writer, list, report string, now time.Time) error {
 	data, err := os.ReadFile(list) //nolint:gosec // A script names the file.
 	if err != nil {
 		return err
@@ -78,8 +74,8 @@ func retry(w io.Writer, list, report string) error {
 	}
 	var packages, tests []string
 	for _, f := range failures {
-		if !slices.ContainsFunc(entries, func(e entry) bool { return e.pkg == f.pkg && e.test == f.root() }) {
-			return fmt.Errorf("not retried: %s %s is not in %s", f.pkg, f.root(), list)
+		if !slices.ContainsFunc(entries, func(e entry) bool { return e.pkg == f.pkg && e.test == f.root() && !e.isExpired(now) }) {
+			return fmt.Errorf("not retried: %s %s is not in %s, or for longer than 30 days", f.pkg, f.root(), list)
 		}
 		if crashed.MatchString(strings.Join(f.log, "\n")) {
 			return fmt.Errorf("not retried: %s %s crashed", f.pkg, f.root())
