@@ -43,6 +43,12 @@ func needed(g Gomega) []string {
 
 // runCI runs .ci/run where each phase only says its name, and is what it printed and whether it succeeded.
 func runCI(t *testing.T, files map[string]string, arguments ...string) (output string, isGreen bool) {
+	t.Helper()
+	return runCIWithin(t, "5100", files, arguments...)
+}
+
+func runCIWithin(t *testing.T, limit string, files map[string]string, arguments ...string) (output string, isGreen bool) {
+	t.Helper()
 	g := NewWithT(t)
 	folder := t.TempDir()
 	tree := map[string]string{
@@ -65,7 +71,7 @@ func runCI(t *testing.T, files map[string]string, arguments ...string) (output s
 	}
 	command := exec.CommandContext(t.Context(), ".ci/run", arguments...)
 	command.Dir = folder
-	command.Env = append(os.Environ(), "PATH="+filepath.Join(folder, "path")+":"+os.Getenv("PATH"), "CI_LIMIT=5100")
+	command.Env = append(os.Environ(), "PATH="+filepath.Join(folder, "path")+":"+os.Getenv("PATH"), "CI_LIMIT="+limit)
 	printed, err := command.CombinedOutput()
 	return string(printed), err == nil
 }
@@ -103,6 +109,16 @@ func TestAPhaseThatHangsIsEndedWithTheTimeOfAll(t *testing.T) {
 	output, isGreen := runCI(t, map[string]string{"path/timeout": over}, "lint")
 	g.Expect(ran(output)).To(ConsistOf(MatchRegexp(`^within (5100|509\d) lint$`)), output)
 	g.Expect(output).To(ContainSubstring("ended: lint, as the 5100 s of all phases were over\nfailed: lint\n0 passed, 1 failed, 0 skipped\n"))
+	g.Expect(isGreen).To(BeFalse())
+}
+
+func TestWhatDoesNotFitIsSkippedAloudAndFailsIfItWasAskedFor(t *testing.T) {
+	g := NewWithT(t)
+	output, _ := runCIWithin(t, "1", nil)
+	g.Expect(ran(output)).To(BeEmpty(), output)
+	g.Expect(output).To(ContainSubstring("\nskipped: lint, which would not end within 1 s; to run it: make lint\n"))
+	output, isGreen := runCIWithin(t, "1", nil, "lint")
+	g.Expect(output).To(ContainSubstring("\nfailed: lint was asked for, and would not end within 1 s; to run it alone: make lint\n"))
 	g.Expect(isGreen).To(BeFalse())
 }
 
