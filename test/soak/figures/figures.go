@@ -46,9 +46,9 @@ const (
 	moreGoroutines = 20
 )
 
-// limits are half more and some for memory, and a fifth more and some for goroutines.
+// limits are a fifth more, and some.
 func limits(before measure.Usage) measure.Usage {
-	return measure.Usage{Memory: before.Memory + before.Memory/2 + moreMemory, Goroutines: before.Goroutines + before.Goroutines/5 + moreGoroutines}
+	return measure.Usage{Memory: before.Memory + before.Memory/5 + moreMemory, Goroutines: before.Goroutines + before.Goroutines/5 + moreGoroutines}
 }
 
 // Verdicts say whether the operator uses as much after the faults as before, within the limits; none without both. A
@@ -63,7 +63,7 @@ func (f *Figures) Verdicts() []measure.Verdict {
 	}
 	unexplained := f.Failed[fault.None]
 	return []measure.Verdict{
-		verdict("Resident memory", fmt.Sprintf("%s (%s, half of it, and %s)", measure.Mebibytes(limit.Memory), measure.Mebibytes(f.Before.Memory), measure.Mebibytes(moreMemory)),
+		verdict("Resident memory", fmt.Sprintf("%s (%s, a fifth of it, and %s)", measure.Mebibytes(limit.Memory), measure.Mebibytes(f.Before.Memory), measure.Mebibytes(moreMemory)),
 			measure.Mebibytes(f.After.Memory), f.After.Memory <= limit.Memory),
 		verdict("Goroutines", fmt.Sprintf("%d (%d, a fifth of it, and %d)", limit.Goroutines, f.Before.Goroutines, moreGoroutines),
 			fmt.Sprint(f.After.Goroutines), f.After.Goroutines <= limit.Goroutines),
