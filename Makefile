@@ -110,6 +110,11 @@ test: bin/devcluster $(TEST_TOOLS) ## Run the unit tests and the tests against a
 	(cd hack/devcluster && FORMAT=pkgname-and-test-fails ../gotest.sh devcluster ./... -timeout 25m $(TEST_ARGS)) || status=1; \
 	exit $$status
 
+.PHONY: test-repeated
+test-repeated: ## Run each test of both projects three times, in another order each time.
+	@status=0; for project in test workloads; do \
+	  $(MAKE) --no-print-directory $$project TEST_ARGS='-count=3 -shuffle=on -timeout=100m' || status=1; done; exit $$status
+
 .PHONY: test-kind
 test-kind: bin/devcluster $(TEST_TOOLS) ## Add a kind to a copy by docs/adding-a-kind.md. COPY=all runs all tests of the copy.
 	assets=$$(bin/devcluster assets) && CGO_ENABLED=0 KUBEBUILDER_ASSETS="$$assets" \
