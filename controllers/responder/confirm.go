@@ -26,10 +26,8 @@ import (
 const (
 	// confirmedAtOnce is how many Services one request names, each by up to 63 bytes.
 	confirmedAtOnce = 50
-	// tooLargeInto is into how many requests one is divided whose answer is too large: three such answers find one of 50 Services.
-	tooLargeInto = 7
-	// confirmFor is how long requests are sent for one namespace until it goes on without the rest if some are confirmed, and
-	// confirmTimeout how long it waits for their answers: meanwhile no new Service of the namespace gets a listener.
+	// confirmFor is how long requests are sent for one namespace, from the first answer on, until it goes on without the rest, and
+	// confirmTimeout how long it waits for all answers: meanwhile no new Service of the namespace gets a listener.
 	confirmFor, confirmTimeout = 2 * time.Second, 5 * time.Second
 	// maxLive is how many bytes an answer of the API server may have.
 	maxLive = 4 << 20
@@ -79,27 +77,29 @@ func newConfirmation(live client.Reader, snap *decide.Snapshot, names []string) 
 	return c
 }
 
-// confirmAll confirms in several requests. Any user of the namespace can make standby slices, also large ones. Where an answer is
-// too large, those whom it is about are asked for again in parts, after all others and in another order each time: so that some
-// are confirmed even where few answers come in time. A Service about which there is too much alone keeps its own listeners.
+// confirmAll confirms in several requests. Any user of the namespace can make standby slices, also large ones. The Services of an
+// answer that is too large are asked for one by one, after all others and in another order each time: so that some are confirmed
+// in each pass, even where large answers take most of it. One about which there is too much alone keeps its own listeners.
 func (c *confirmation) confirmAll(ctx context.Context, names []string) (again bool, err error) {
-	begun := time.Now()
 	names = slices.Clone(names)
 	rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	requests := slices.Collect(slices.Chunk(names, confirmedAtOnce))
+	var answered time.Time // When the first answer came that was not too large.
 	for len(requests) > 0 {
-		if len(c.snap.Confirmed) > 0 && time.Since(begun) > confirmFor {
+		if !answered.IsZero() && time.Since(answered) > confirmFor {
 			return true, nil
 		}
 		some := requests[0]
 		requests = requests[1:]
 		err := c.confirm(ctx, some)
-		if _, isTooLarge := errors.AsType[*http.MaxBytesError](err); isTooLarge {
-			if len(some) > 1 {
-				requests = slices.AppendSeq(requests, slices.Chunk(some, (len(some)+tooLargeInto-1)/tooLargeInto))
-			}
-		} else if err != nil {
+		switch _, isTooLarge := errors.AsType[*http.MaxBytesError](err); {
+		case isTooLarge && len(some) > 1:
+			requests = slices.AppendSeq(requests, slices.Chunk(some, 1))
+		case isTooLarge:
+		case err != nil:
 			return false, err
+		case answered.IsZero():
+			answered = time.Now()
 		}
 	}
 	return c.isBehind, nil
