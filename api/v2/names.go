@@ -49,8 +49,8 @@ const (
 	// AnnotationOutageSince holds, on a standby slice, since when the Service has
 	// had no ready endpoint of its own (RFC 3339), while activationDelay runs.
 	AnnotationOutageSince = ReservedPrefix + "outage-since"
-	// AnnotationRecoveredSince holds, on a promoted slice, since when the Service
-	// has had a ready endpoint again (RFC 3339), while deactivationDelay runs.
+	// AnnotationRecoveredSince holds, on a standby slice, since when the Service has had a ready endpoint again (RFC 3339),
+	// while deactivationDelay runs and until all are demoted.
 	AnnotationRecoveredSince = ReservedPrefix + "recovered-since"
 
 	// LabelResponder marks what belongs to the responder of a namespace. Its

@@ -10,7 +10,7 @@ import (
 type phase struct {
 	// promoted makes the endpoints ready.
 	promoted bool
-	// outageSince and recoveredSince are to be remembered while a delay runs.
+	// outageSince and recoveredSince are to be remembered while a delay runs, and until its end is carried out.
 	outageSince, recoveredSince time.Time
 	// left is how long the delay still runs; 0 if none does.
 	left time.Duration
@@ -31,13 +31,10 @@ func phaseOf(f *facts) phase {
 		if !f.promoted || deactivation == 0 {
 			return phase{}
 		}
+		// The note stays until all slices are seen demoted. Without it, one whose write failed or is not seen yet would begin
+		// another delay, in which the others are promoted again.
 		since, left := f.delay(criticalv2.AnnotationRecoveredSince, deactivation)
-		if left <= 0 {
-			// The note stays until all slices are seen demoted. Without it, one whose write failed or is not seen yet would
-			// begin another delay, in which the others are promoted again.
-			return phase{recoveredSince: since}
-		}
-		return phase{promoted: true, recoveredSince: since, left: left}
+		return phase{promoted: left > 0, recoveredSince: since, left: max(left, 0)}
 	case f.unknown():
 		return phase{promoted: f.promoted} // Nothing is known, so nothing changes.
 	case activation == 0:

@@ -39,7 +39,7 @@ type Standby struct {
 	Endpoints []discoveryv1.Endpoint
 	// Promoted makes the endpoints ready, for consumers that know no others.
 	Promoted bool
-	// OutageSince and RecoveredSince are remembered while a delay runs.
+	// OutageSince and RecoveredSince are remembered while a delay runs, and until its end is carried out.
 	OutageSince, RecoveredSince time.Time
 }
 
