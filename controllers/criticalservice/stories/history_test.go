@@ -127,18 +127,20 @@ func secondFallbacks(revisions []testenv.Revision) []string {
 // fallback, or not any more, as there was one of the operator.
 func blamedUsers(revisions []testenv.Revision) []string {
 	var found []string
-	// held are the names that Pods of users have, and own is when the operator had made the first fallback of a Service.
-	held, own := map[string]bool{}, map[string]uint64{}
+	// held is when a user's Pod first had a name, and own when the operator had made the first fallback of a Service.
+	held, own := map[string]uint64{}, map[string]uint64{}
+	first := func(of map[string]uint64, key string, pod *corev1.Pod) {
+		if at, isKnown := of[key]; !isKnown || number(pod) < at {
+			of[key] = number(pod)
+		}
+	}
 	for _, r := range revisions {
 		switch pod, isPod := r.Object.(*corev1.Pod); {
 		case !isPod:
 		case !protection.IsFallback(pod):
-			held[pod.Name] = true
+			first(held, pod.Name, pod)
 		default:
-			service := pod.Labels[criticalv2.LabelFallbackFor]
-			if first, isKnown := own[service]; !isKnown || number(pod) < first {
-				own[service] = number(pod)
-			}
+			first(own, pod.Labels[criticalv2.LabelFallbackFor], pod)
 		}
 	}
 	for _, r := range revisions {
@@ -147,8 +149,9 @@ func blamedUsers(revisions []testenv.Revision) []string {
 			continue
 		}
 		for _, detail := range policy.Observed().Details {
-			since, isMade := own[detail.Name]
-			isTrue := held[standard.PodNamePrefix+"-"+detail.Name] && !(isMade && since < number(policy))
+			since, isHeld := held[standard.PodNamePrefix+"-"+detail.Name]
+			until, isMade := own[detail.Name]
+			isTrue := isHeld && since < number(policy) && (!isMade || number(policy) < until)
 			if detail.Reason == criticalv2.ReasonNameTaken && !isTrue {
 				found = append(found, fmt.Sprintf("%s says: %s", r, detail.Message))
 			}
@@ -171,6 +174,7 @@ func TestBlamedUsersAreFound(t *testing.T) {
 	}
 	ours := metav1.OwnerReference{APIVersion: criticalv2.GroupVersion.String(), Kind: "CriticalService", Controller: new(true)}
 	g.Expect(blamedUsers([]testenv.Revision{blame("5")})).To(ConsistOf(ContainSubstring("at 5")), "no Pod has the name")
+	g.Expect(blamedUsers([]testenv.Revision{blame("3"), pod("4")})).To(ConsistOf(ContainSubstring("at 3")), "none has it yet")
 	g.Expect(blamedUsers([]testenv.Revision{pod("4"), blame("5")})).To(BeEmpty(), "a user's has")
 	g.Expect(blamedUsers([]testenv.Revision{pod("4"), blame("5"), pod("7", ours), blame("8")})).To(ConsistOf(ContainSubstring("at 8")), "a user's had")
 }
