@@ -104,16 +104,15 @@ unit_args := -skip=TestAKindIsAddedByThePage
 TEST_TOOLS = $(addprefix $(TOOLS)/,gotestsum controller-gen crane crd-ref-docs crdify cyclonedx-gomod golangci-lint kustomize helm operator-sdk opm)
 
 .PHONY: test
-test: bin/devcluster $(TEST_TOOLS) ## Run the unit tests and the tests against a real API server. KUBERNETES=1.28 is another version, RACE=1 detects races. Needs only Go.
+test: bin/devcluster $(TEST_TOOLS) ## Run the unit tests and the tests against a real API server, of another version with KUBERNETES=1.28. Needs only Go; RACE=1 a C compiler too.
 	@hack/prometheus.sh >/dev/null || echo "note: without promtool the tests of the alerts are skipped"
 	@status=0; { $(call unit_tests,unit); } || status=1; \
 	(cd hack/devcluster && FORMAT=pkgname-and-test-fails ../gotest.sh devcluster ./... -timeout 25m $(TEST_ARGS)) || status=1; \
 	exit $$status
 
 .PHONY: test-repeated
-test-repeated: ## Run each test of both projects three times, in another order each time.
-	@status=0; for project in test workloads; do \
-	  $(MAKE) --no-print-directory $$project TEST_ARGS='-count=3 -shuffle=on -timeout=100m' || status=1; done; exit $$status
+test-repeated: ## Run each test of both projects three times, in a random order.
+	@$(MAKE) --no-print-directory --keep-going test workloads TEST_ARGS='-count=3 -shuffle=on -timeout=100m $(TEST_ARGS)'
 
 .PHONY: test-kind
 test-kind: bin/devcluster $(TEST_TOOLS) ## Add a kind to a copy by docs/adding-a-kind.md. COPY=all runs all tests of the copy.

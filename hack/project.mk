@@ -66,7 +66,7 @@ MODULES ?= .
 
 # Static binaries, and one set of compiled packages for nearly everything.
 # With RACE=1, as every night, the unit tests run under the race detector. It needs a C compiler and another compilation of
-# all packages, and takes half of the processor.
+# all packages, and doubles the processor time of the tests.
 RACE ?=
 export CGO_ENABLED = 0
 # How long tests wait that name no time: Gomega's own second is short on a busy machine.
@@ -88,8 +88,8 @@ compile = $(foreach program,$3,$1$(GO_BUILD) -o $2/$(subst =, ,$(program))$(newl
 # part of `make lint`; without the tables for debuggers linking takes two thirds of its time. No result is taken from the
 # cache of go: it does not see what a TestMain reads, which is the version of Kubernetes and the manifests.
 unit_tests = echo "building etcd and kube-apiserver (once; the first time takes minutes)"; assets=$$($(ROOT)bin/devcluster assets) && \
-  CGO_ENABLED=$(if $(RACE),1,0) KUBEBUILDER_ASSETS="$$assets" FORMAT=pkgname-and-test-fails \
-  $(ROOT)hack/gotest.sh $1 ./... $(if $(RACE),-race) -count=1 -vet=off -ldflags=-w -timeout 25m $(unit_args) $(TEST_ARGS)
+  CGO_ENABLED=$(if $(filter 1,$(RACE)),1,0) KUBEBUILDER_ASSETS="$$assets" FORMAT=pkgname-and-test-fails \
+  $(ROOT)hack/gotest.sh $1 ./... $(if $(filter 1,$(RACE)),-race) -count=1 -vet=off -ldflags=-w -timeout 25m $(unit_args) $(TEST_ARGS)
 
 ##@ General
 

@@ -256,7 +256,7 @@ func TestTheNightRunsWhatTakesTooLongForAChange(t *testing.T) {
 	for _, arguments := range nightly.run("make") {
 		run = append(run, arguments[0])
 	}
-	long := []string{"fuzz", "consumers", "test-kind", "faults", "generated-objects", "mutants", "release-test"}
+	long := []string{"fuzz", "consumers", "test-kind", "faults", "generated-objects", "mutants", "release-test", "test-repeated"}
 	for _, name := range names(target, read(g, "Makefile")) {
 		if strings.HasPrefix(name, "bench-") || name == "soak" {
 			long = append(long, name)
@@ -264,6 +264,7 @@ func TestTheNightRunsWhatTakesTooLongForAChange(t *testing.T) {
 	}
 	g.Expect(len(long)).To(BeNumerically(">", 3))
 	g.Expect(run).To(ContainElements(long))
+	g.Expect(nightly.run("make")).To(ContainElement([]string{"test", "workloads", "RACE=1"}))
 	g.Expect(nightly.run(".ci/run")).To(ContainElement(BeEmpty()), "all phases, on a machine that has built nothing before")
 }
 
