@@ -21,7 +21,7 @@ reported() {
   local report=$1
   case $1 in
     test) report=unit ;;
-    consumers) report=consumers-nftables ;;
+    consumers) report=consumers-iptables ;; # All versions have that mode.
   esac
   [[ -e bin/reports/$report.xml ]] || {
     mkdir -p bin/reports

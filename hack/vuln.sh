@@ -14,7 +14,7 @@ for module in . workloads; do
   output=$(bin/tools/govulncheck ${GOVULNDB:+-db "$GOVULNDB"} -C "$module" ./... 2>&1) || status=$?
   printf '%s\n' "$output"
   if [[ $status -ne 0 && $output == *"fetching vulnerabilities"* ]]; then
-    echo "The Go vulnerability database (${GOVULNDB:-https://vuln.go.dev}) cannot be reached, so nothing was checked." >&2
+    echo "The Go vulnerability database (${GOVULNDB:-https://vuln.go.dev}) cannot be reached, so $module was not checked." >&2
     echo "Try again with internet access, or point GOVULNDB at a mirror." >&2
     exit "$((result ? result : 77))"
   fi
