@@ -82,7 +82,7 @@ func newConfirmation(live client.Reader, snap *decide.Snapshot, names []string) 
 // in each pass, even where large answers take most of it. One about which there is too much alone keeps its own listeners.
 func (c *confirmation) confirmAll(ctx context.Context, names []string) (again bool, err error) {
 	names = slices.Clone(names)
-	rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] }) //nolint:gosec // No secret.
 	requests := slices.Collect(slices.Chunk(names, confirmedAtOnce))
 	var answered time.Time // When the first answer came that was not too large.
 	for len(requests) > 0 {

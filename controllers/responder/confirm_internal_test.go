@@ -32,7 +32,8 @@ func (r *crowdedReader) List(ctx context.Context, _ client.ObjectList, options .
 	requirements, _ := asked.LabelSelector.Requirements()
 	for _, requirement := range requirements {
 		if requirement.Values().HasAny(r.crowded.UnsortedList()...) {
-			if r.answers--; r.answers == 0 {
+			r.answers--
+			if r.answers == 0 {
 				r.end()
 			}
 			return fmt.Errorf("reading the answer: %w", &http.MaxBytesError{Limit: maxLive})
