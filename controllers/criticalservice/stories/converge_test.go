@@ -17,26 +17,38 @@ import (
 // The same story is lived again and again; each time another write of the
 // operator goes wrong. Every scene must be reached and the end must be the same.
 func TestTheEndIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
-	t.Parallel()
-	testenv.WhicheverWriteGoesWrong(t, 10, func(t *testing.T, fate *testenv.Fate) string {
-		return fated(t, fate).live(fate)
-	})
+	whicheverWriteGoesWrong(t, 10, (*world).live)
 }
 
 // The same stories are lived by operators that see the cluster as it was, in another order, or with gaps.
 func TestTheEndIsTheSameHoweverItIsSeen(t *testing.T) {
 	for story, live := range map[string]func(w *world, fate *testenv.Fate) string{
-		"an outage": (*world).live,
-		"a denial":  (*world).denied,
-		"standby":   func(w *world, fate *testenv.Fate) string { return w.withResponder().standBy(fate) },
-		"leaving":   func(w *world, fate *testenv.Fate) string { return w.withResponder().leave(fate) },
-		"a team":    func(w *world, fate *testenv.Fate) string { return w.withResponder().serveTeam(fate) },
-		"a test":    func(w *world, fate *testenv.Fate) string { return w.withResponder().selfTest(fate) },
+		"an outage":   (*world).live,
+		"a denial":    (*world).denied,
+		"standby":     (*world).standBy,
+		"leaving":     (*world).leave,
+		"a team":      (*world).serveTeam,
+		"a self-test": (*world).selfTest,
 	} {
 		t.Run(story, func(t *testing.T) {
 			t.Parallel()
-			testenv.HoweverItIsSeen(t, func(t *testing.T, fate *testenv.Fate) string { return live(fated(t, fate), fate) })
+			testenv.HoweverItIsSeen(t, lived(live))
 		})
+	}
+}
+
+// whicheverWriteGoesWrong lives a story of at least so many writes again and again, beside other tests.
+func whicheverWriteGoesWrong(t *testing.T, fewest int64, live func(w *world, fate *testenv.Fate) string) {
+	t.Helper()
+	t.Parallel()
+	testenv.WhicheverWriteGoesWrong(t, fewest, lived(live))
+}
+
+// lived is a story that is lived in a world of its own.
+func lived(live func(w *world, fate *testenv.Fate) string) func(t *testing.T, fate *testenv.Fate) string {
+	return func(t *testing.T, fate *testenv.Fate) string {
+		t.Helper()
+		return live(fated(t, fate), fate)
 	}
 }
 

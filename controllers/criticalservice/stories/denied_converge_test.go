@@ -14,8 +14,7 @@ import (
 // The story of a headless Service whose fallback Pod finds its name taken, is denied by a quota, then made, and deleted by a
 // user, is lived again and again; each time another write of the operator goes wrong.
 func TestADeniedFallbackComesWhicheverWriteGoesWrong(t *testing.T) {
-	t.Parallel()
-	testenv.WhicheverWriteGoesWrong(t, 6, func(t *testing.T, fate *testenv.Fate) string { return fated(t, fate).denied(fate) })
+	whicheverWriteGoesWrong(t, 6, (*world).denied)
 }
 
 // denied lives that story under an operator of its own, and describes the end.

@@ -11,10 +11,7 @@ import (
 // The story of a Service that loses its policy in mid-outage, gets another one, and is made again under its name; each
 // time another write of the operator goes wrong.
 func TestNothingStaysWhicheverWriteGoesWrong(t *testing.T) {
-	t.Parallel()
-	testenv.WhicheverWriteGoesWrong(t, 12, func(t *testing.T, fate *testenv.Fate) string {
-		return fated(t, fate).withResponder().leave(fate)
-	})
+	whicheverWriteGoesWrong(t, 12, (*world).leave)
 }
 
 // leave lives that story under an operator of its own, and describes the end.

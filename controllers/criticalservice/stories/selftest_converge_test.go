@@ -18,10 +18,7 @@ import (
 // The story of a Service with two IP families, whose page is tested while it stands by, and is published and withdrawn after
 // delays, is lived again and again; each time another write of the operator goes wrong.
 func TestAStandbyIsTestedWhicheverWriteGoesWrong(t *testing.T) {
-	t.Parallel()
-	testenv.WhicheverWriteGoesWrong(t, 8, func(t *testing.T, fate *testenv.Fate) string {
-		return fated(t, fate).withResponder().selfTest(fate)
-	})
+	whicheverWriteGoesWrong(t, 8, (*world).selfTest)
 }
 
 // selfTest lives that story under an operator of its own, and describes the end.

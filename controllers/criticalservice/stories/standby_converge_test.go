@@ -23,17 +23,15 @@ import (
 // the operator goes wrong. Every scene must be reached, the Service must be
 // answered throughout, and the end must be the same.
 func TestTheStandbyIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
-	t.Parallel()
-	testenv.WhicheverWriteGoesWrong(t, 15, func(t *testing.T, fate *testenv.Fate) string {
-		return fated(t, fate).withResponder().standBy(fate)
-	})
+	whicheverWriteGoesWrong(t, 15, (*world).standBy)
 }
 
-// beginFated starts an operator of the story's own. Every write for Services may go wrong;
+// beginFated starts an operator of the story's own, which can make responders. Every write for Services may go wrong;
 // what goes wrong in the responder's controller is for its own tests.
 func (w *world) beginFated(fate *testenv.Fate, changes ...func(*criticalservice.Options)) {
 	w.T.Helper()
 	fate.Spares = isOfResponder
+	w.withResponder()
 	w.record(fate)
 	w.startWith(func() testenv.Program { return w.complete(changes...) }, fate)
 }

@@ -13,10 +13,7 @@ import (
 // The story of a Service that a team protects, through a maintenance, an administrator's policy and a drill, is lived again and
 // again; each time another write of the operator goes wrong.
 func TestATeamIsServedWhicheverWriteGoesWrong(t *testing.T) {
-	t.Parallel()
-	testenv.WhicheverWriteGoesWrong(t, 15, func(t *testing.T, fate *testenv.Fate) string {
-		return fated(t, fate).withResponder().serveTeam(fate)
-	})
+	whicheverWriteGoesWrong(t, 15, (*world).serveTeam)
 }
 
 // serveTeam lives that story under an operator of its own, and describes the end.
