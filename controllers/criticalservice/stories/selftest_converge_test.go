@@ -8,10 +8,8 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/protection"
 	"github.com/critical-service/operator/test/testenv"
 )
 
@@ -25,6 +23,7 @@ func TestAStandbyIsTestedWhicheverWriteGoesWrong(t *testing.T) {
 func (w *world) selfTest(fate *testenv.Fate) string {
 	w.T.Helper()
 	const ipv4, ipv6 = "10.2.0.1", "fd00::1"
+	const first, second = ipv4 + ":20000", "[" + ipv6 + "]:20000"
 	n := newNetwork()
 	w.beginFated(fate, n.tests)
 
@@ -32,7 +31,7 @@ func (w *world) selfTest(fate *testenv.Fate) string {
 	service, real := w.up("web", func(s *corev1.Service) { s.Spec.IPFamilyPolicy = new(corev1.IPFamilyPolicyRequireDualStack) })
 	pod := w.responderThatStarts("responder-1")
 	w.PodStatus(pod, func(s *corev1.PodStatus) { s.PodIP, s.PodIPs = ipv4, []corev1.PodIP{{IP: ipv4}, {IP: ipv6}} })
-	n.listen(ipv4+":20000", "["+ipv6+"]:20000")
+	n.listen(first, second)
 	w.MakeReady(pod)
 	w.Eventually(w.endpoints(service)).Should(HaveExactElements("10.2.0.1 standby", "fd00::1 standby"))
 	w.Eventually(w.failoverReady(policy)).Should(Equal(oneAnswers))
@@ -45,9 +44,9 @@ func (w *world) selfTest(fate *testenv.Fate) string {
 	w.Eventually(w.endpoints(service)).Should(HaveExactElements("10.2.0.1 standby", "fd00::1 standby"))
 	w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/StandbyReady"))
 
-	n.off("[" + ipv6 + "]:20000")
+	n.off(second)
 	w.Eventually(w.failoverReady(policy)).Should(HavePrefix("False/StandbySilent"))
-	n.listen("[" + ipv6 + "]:20000")
+	n.listen(second)
 	w.Eventually(w.failoverReady(policy)).Should(Equal(oneAnswers))
 	w.Eventually(w.conditionOf(policy, "Ready")).Should(Equal("True/Protected"))
 	w.atRest(fate)
@@ -55,21 +54,17 @@ func (w *world) selfTest(fate *testenv.Fate) string {
 	return fmt.Sprintln(w.endpoints(service)()) + w.describe(policy)
 }
 
-// endpoints are the addresses that the standby slices of a Service publish, with how they do.
+// endpoints are the addresses that the slices of Pods which stand by for a Service publish, with how they do.
 func (w *world) endpoints(service *corev1.Service) func() []string {
 	return func() []string {
-		var list discoveryv1.EndpointSliceList
-		w.Expect(w.Cluster.Client.List(w.T.Context(), &list, client.InNamespace(service.Namespace), client.MatchingLabels{
-			discoveryv1.LabelServiceName: service.Name, discoveryv1.LabelManagedBy: criticalv2.ManagedBy,
-		})).To(Succeed())
 		var all []string
-		for _, slice := range list.Items {
+		for _, slice := range w.podSlices(service) {
+			is := " standby"
+			if protection.IsPromoted(&slice) {
+				is = " promoted"
+			}
 			for _, endpoint := range slice.Endpoints {
-				is := "standby"
-				if *endpoint.Conditions.Ready {
-					is = "promoted"
-				}
-				all = append(all, endpoint.Addresses[0]+" "+is)
+				all = append(all, endpoint.Addresses[0]+is)
 			}
 		}
 		slices.Sort(all)
