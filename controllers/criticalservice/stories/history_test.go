@@ -60,6 +60,13 @@ func number(object client.Object) uint64 {
 	return number
 }
 
+// noteFirst notes the first revision in which something is seen of an object. Revisions come in any order.
+func noteFirst[K comparable](first map[K]uint64, key K, object client.Object) {
+	if at, isKnown := first[key]; !isKnown || number(object) < at {
+		first[key] = number(object)
+	}
+}
+
 // foreignAddresses are the endpoints that the operator published and that no Pod of the namespace had until then.
 func foreignAddresses(revisions []testenv.Revision) []string {
 	// since is when a Pod had an address first.
@@ -73,9 +80,7 @@ func foreignAddresses(revisions []testenv.Revision) []string {
 			if since[pod.UID] == nil {
 				since[pod.UID] = map[string]uint64{}
 			}
-			if first, isKnown := since[pod.UID][ip.IP]; !isKnown || number(pod) < first {
-				since[pod.UID][ip.IP] = number(pod)
-			}
+			noteFirst(since[pod.UID], ip.IP, pod)
 		}
 	}
 	var found []string
@@ -129,18 +134,13 @@ func blamedUsers(revisions []testenv.Revision) []string {
 	var found []string
 	// held is when a user's Pod first had a name, and own when the operator had made the first fallback of a Service.
 	held, own := map[string]uint64{}, map[string]uint64{}
-	first := func(of map[string]uint64, key string, pod *corev1.Pod) {
-		if at, isKnown := of[key]; !isKnown || number(pod) < at {
-			of[key] = number(pod)
-		}
-	}
 	for _, r := range revisions {
 		switch pod, isPod := r.Object.(*corev1.Pod); {
 		case !isPod:
 		case !protection.IsFallback(pod):
-			first(held, pod.Name, pod)
+			noteFirst(held, pod.Name, pod)
 		default:
-			first(own, pod.Labels[criticalv2.LabelFallbackFor], pod)
+			noteFirst(own, pod.Labels[criticalv2.LabelFallbackFor], pod)
 		}
 	}
 	for _, r := range revisions {
