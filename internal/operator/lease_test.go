@@ -10,7 +10,6 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-	"github.com/onsi/gomega/types"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -179,10 +178,7 @@ func TestAFormerLeaderWritesNothingBesideTheNext(t *testing.T) {
 			p, _, _ := w.elects("operator-1", "KUBECONFIG="+config)
 			w.Expect(admin.Create(t.Context(), selecting("earlier", "frontend"))).To(Succeed())
 			w.Eventually(w.observed("earlier")).Should(BeTrue())
-			written := func(name string) types.GomegaMatcher {
-				return ContainElement(MatchRegexp("^(POST|PUT|PATCH|DELETE) .*/criticalservices/" + name))
-			}
-			w.Expect(asked()).To(written("earlier"), "what it writes is overheard")
+			w.Expect(asked()).To(ContainElement(MatchRegexp("^(POST|PUT|PATCH|DELETE) .*/criticalservices/earlier")), "what it writes is overheard")
 
 			lost.begin(w, p, closeDoor)
 			w.Eventually(w.renewed).Should(BeNumerically(">", longAway))
