@@ -12,7 +12,7 @@ type phase struct {
 	promoted bool
 	// outageSince and recoveredSince are to be remembered while a delay runs, and until its end is carried out.
 	outageSince, recoveredSince time.Time
-	// left is how long the delay still runs; 0 if none does.
+	// left is how long the delay still runs; 0 or less if none does.
 	left time.Duration
 }
 
@@ -34,7 +34,7 @@ func phaseOf(f *facts) phase {
 		// The note stays until all slices are seen demoted. Without it, one whose write failed or is not seen yet would begin
 		// another delay, in which the others are promoted again.
 		since, left := f.delay(criticalv2.AnnotationRecoveredSince, deactivation)
-		return phase{promoted: left > 0, recoveredSince: since, left: max(left, 0)}
+		return phase{promoted: left > 0, recoveredSince: since, left: left}
 	case f.unknown():
 		return phase{promoted: f.promoted} // Nothing is known, so nothing changes.
 	case activation == 0:
