@@ -4,14 +4,14 @@ import (
 	"time"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
 )
 
 // phase is how the standby slices are published.
 type phase struct {
 	// promoted makes the endpoints ready.
 	promoted bool
-	// outageSince and recoveredSince are to be remembered while a delay runs, and until its end is carried out.
-	outageSince, recoveredSince time.Time
+	notes    render.Notes
 	// left is how long the delay still runs; 0 or less if none does.
 	left time.Duration
 }
@@ -25,6 +25,9 @@ func phaseOf(f *facts) phase {
 	if f.maintenance != nil {
 		activation = 0
 	}
+	noted := render.Notes{
+		OutageSince: f.noted(criticalv2.AnnotationOutageSince), RecoveredSince: f.noted(criticalv2.AnnotationRecoveredSince),
+	}
 	switch {
 	case f.up():
 		deactivation := f.governor.Protection().DeactivationDelay.Duration
@@ -33,32 +36,40 @@ func phaseOf(f *facts) phase {
 		}
 		// The note stays until all slices are seen demoted. Without it, one whose write failed or is not seen yet would begin
 		// another delay, in which the others are promoted again.
-		since, left := f.delay(criticalv2.AnnotationRecoveredSince, deactivation)
-		return phase{promoted: left > 0, recoveredSince: since, left: left}
+		since, left := f.delay(noted.RecoveredSince, deactivation)
+		return phase{promoted: left > 0, notes: render.Notes{RecoveredSince: since}, left: left}
 	case f.unknown():
-		return phase{promoted: f.promoted} // Nothing is known, so nothing changes.
+		return phase{promoted: f.promoted, notes: noted} // Nothing is known, so nothing changes.
 	case activation == 0:
 		return phase{promoted: true}
 	default:
 		// The note stays for the whole outage: a slice that for a while has no
 		// endpoint cannot show that it was promoted.
-		since, left := f.delay(criticalv2.AnnotationOutageSince, activation)
+		since, left := f.delay(noted.OutageSince, activation)
 		if f.promoted {
 			left = 0
 		}
-		return phase{promoted: left <= 0, outageSince: since, left: left}
+		return phase{promoted: left <= 0, notes: render.Notes{OutageSince: since}, left: left}
 	}
 }
 
-// delay is when a delay began, by an annotation or else now, and how long it
-// still runs.
-func (s *Snapshot) delay(annotation string, whole time.Duration) (since time.Time, left time.Duration) {
-	since = s.Now
+// noted is the earliest time that an annotation of the standby slices has; zero if none has one, or a future one.
+func (s *Snapshot) noted(annotation string) time.Time {
+	var earliest time.Time
 	for i := range s.Standby {
 		at, err := time.Parse(time.RFC3339Nano, s.Standby[i].Annotations[annotation])
-		if err == nil && at.Before(since) {
-			since = at
+		if err == nil && !at.After(s.Now) && (earliest.IsZero() || at.Before(earliest)) {
+			earliest = at
 		}
+	}
+	return earliest
+}
+
+// delay is when a delay began, as it is noted or else now, and how long it still runs.
+func (s *Snapshot) delay(noted time.Time, whole time.Duration) (since time.Time, left time.Duration) {
+	since = noted
+	if since.IsZero() {
+		since = s.Now
 	}
 	return since, since.Add(whole).Sub(s.Now)
 }

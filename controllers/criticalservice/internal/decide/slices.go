@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"time"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -102,14 +101,14 @@ func (s *sliceChanges) publishFamily(f *facts, family discoveryv1.AddressType, r
 		Service: f.Service, Governor: f.governor, Others: f.others, Family: family, Kind: kind,
 		Page: want.page, Announced: want.announced, Backup: want.backup,
 		Ports: now.ports, Endpoints: now.endpoints[family],
-		Promoted: ph.promoted, OutageSince: ph.outageSince, RecoveredSince: ph.recoveredSince,
+		Promoted: ph.promoted, Notes: ph.notes,
 	}
 	if request == nil {
 		s.publish = append(s.publish, render.Slice(standby))
 	} else {
 		s.ask(f, request, standby, replaced)
 		if f.Refusal == nil {
-			standby.OutageSince, standby.RecoveredSince = time.Time{}, time.Time{} // They are noted there.
+			standby.Notes, ph.notes = render.Notes{}, render.Notes{} // They are there.
 		}
 	}
 	published := s.publishPods(f, standby, now)
@@ -188,11 +187,7 @@ func (s *sliceChanges) retire(f *facts, slice *discoveryv1.EndpointSlice, replac
 		s.unpublish = append(s.unpublish, slice)
 		return
 	}
-	kept := slice.DeepCopy()
-	for i := range kept.Endpoints {
-		kept.Endpoints[i].Conditions = render.Conditions(ph.promoted)
-	}
-	s.change(f, slice, kept)
+	s.change(f, slice, render.Kept(slice, ph.promoted, ph.notes))
 }
 
 // mayAnswer reports whether the Pod that an endpoint publishes exists and has the

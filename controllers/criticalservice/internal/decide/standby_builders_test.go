@@ -92,6 +92,8 @@ func withoutRequest(s *decide.Snapshot) {
 	s.Standby = slices.DeleteFunc(slices.Clone(s.Standby), func(slice discoveryv1.EndpointSlice) bool { return protection.StandsFor(&slice) == "" })
 }
 
+func notRefused(s *decide.Snapshot) { s.Refusal = nil }
+
 // otherFallback is a fallback Pod of another Service; its name is its UID.
 func otherFallback(name string) []*corev1.Pod {
 	return []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "web", UID: types.UID(name)}}}

@@ -287,6 +287,18 @@ func TestDelays(t *testing.T) {
 			snapshot(toPage(), delays(20*time.Second, 0), responder(readyPod), armed, down, withoutRequest, published, withoutRequest, later(20*time.Second)),
 			"Covered/StandbyServing, publish shop-standby-ipv4[page, outage-since 12:00:00], publish shop-standby-ipv4/responder-1[page on 20000, ready, outage-since 12:00:00]",
 		},
+		"once that slice is there, the note is taken off one of a Pod that does not answer": {
+			snapshot(toPage(), delays(20*time.Second, 0), responder(readyPod), armed, down, withoutRequest, published, notRefused, responder(starting)),
+			"Exposed/ResponderStarting, publish shop-standby-ipv4/responder-1[page on 20000], recheck 20s",
+		},
+		"while nothing is known of the endpoints, when the outage began stays noted": {
+			snapshot(toPage(), delays(20*time.Second, 0), responder(readyPod), armed, down, published, later(5*time.Second), inSlices()),
+			"Arming/EndpointsUnknown",
+		},
+		"while nothing is known of the endpoints, when the recovery began stays noted": {
+			snapshot(promoted(up, published, later(5*time.Second), inSlices())...),
+			"Arming/EndpointsUnknown",
+		},
 		"it is waited for the rest of the delay": {
 			snapshot(toPage(), delays(20*time.Second, 0), responder(readyPod), armed, down, published,
 				noted(criticalv2.AnnotationOutageSince, now.Add(-15*time.Second))),

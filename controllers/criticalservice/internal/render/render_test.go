@@ -60,7 +60,7 @@ func TestStandbySlices(t *testing.T) {
 		ports, _ := render.PodPorts(&in.Service, &pod.Spec)
 		return render.Standby{
 			Service: &in.Service, Governor: &in.Governor, Family: "IPv6", Kind: criticalv2.FallbackKindPage, Page: criticalv2.DefaultPage(),
-			OutageSince: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
+			Notes: render.Notes{OutageSince: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)},
 		}, pod, ports
 	}
 	eachInput(t, "slice", func(in *input) any {

@@ -39,7 +39,11 @@ type Standby struct {
 	Endpoints []discoveryv1.Endpoint
 	// Promoted makes the endpoints ready, for consumers that know no others.
 	Promoted bool
-	// OutageSince and RecoveredSince are remembered while a delay runs, and until its end is carried out.
+	Notes
+}
+
+// Notes remember when a delay began: while it runs, and until its end is carried out. A zero time is not noted.
+type Notes struct {
 	OutageSince, RecoveredSince time.Time
 }
 
@@ -79,7 +83,7 @@ func PodSlice(s Standby, pod *corev1.Pod, endpoint discoveryv1.Endpoint, ports [
 	slice.Labels[criticalv2.LabelStandbyPod] = string(pod.UID)
 	slice.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID}}
 	slice.Ports, slice.Endpoints = sortedPorts(ports), []discoveryv1.Endpoint{endpoint}
-	slice.Annotations = s.notes()
+	slice.Annotations = s.Notes.annotations()
 	s.setConditions(slice)
 	return slice
 }
@@ -131,18 +135,17 @@ func (s *Standby) annotations() map[string]string {
 	if s.Backup != "" {
 		texts[criticalv2.AnnotationBackup] = s.Backup
 	}
-	maps.Copy(texts, s.notes())
+	maps.Copy(texts, s.Notes.annotations())
 	return texts
 }
 
-// notes are the annotations that remember delays.
-func (s *Standby) notes() map[string]string {
+func (n Notes) annotations() map[string]string {
 	texts := map[string]string{}
-	if !s.OutageSince.IsZero() {
-		texts[criticalv2.AnnotationOutageSince] = s.OutageSince.UTC().Format(time.RFC3339Nano)
+	if !n.OutageSince.IsZero() {
+		texts[criticalv2.AnnotationOutageSince] = n.OutageSince.UTC().Format(time.RFC3339Nano)
 	}
-	if !s.RecoveredSince.IsZero() {
-		texts[criticalv2.AnnotationRecoveredSince] = s.RecoveredSince.UTC().Format(time.RFC3339Nano)
+	if !n.RecoveredSince.IsZero() {
+		texts[criticalv2.AnnotationRecoveredSince] = n.RecoveredSince.UTC().Format(time.RFC3339Nano)
 	}
 	return texts
 }
@@ -185,6 +188,16 @@ func Updated(existing, wanted *discoveryv1.EndpointSlice) *discoveryv1.EndpointS
 	updated.OwnerReferences = wanted.OwnerReferences
 	updated.Ports, updated.Endpoints = wanted.Ports, wanted.Endpoints
 	return updated
+}
+
+// Kept is a slice that exists and goes on publishing what it does, promoted or not, with these notes.
+func Kept(existing *discoveryv1.EndpointSlice, promoted bool, notes Notes) *discoveryv1.EndpointSlice {
+	kept := existing.DeepCopy()
+	kept.Annotations = overlaid(kept.Annotations, notes.annotations(), sliceAnnotations)
+	for i := range kept.Endpoints {
+		kept.Endpoints[i].Conditions = Conditions(promoted)
+	}
+	return kept
 }
 
 // overlaid is a map in which the given keys are as another map has them.
