@@ -52,6 +52,7 @@ func (w *world) live(fate *testenv.Fate) string {
 	service, web := w.critical("web", criticalv2.PageFallback{ConfigMapName: "page"})
 	page := w.content("page", "<h1>Back soon</h1>")
 	w.Eventually(w.there).Should(beWhole)
+	w.Eventually(w.numbers).Should(Equal([]string{"20000 web/http"}), "one Service comes before the other, also where Services are seen late")
 	w.Eventually(func() int { return len(w.deployment().Spec.Template.Spec.Volumes) }).Should(Equal(2), "the page is mounted")
 	pod := w.pod("responder-1")
 	w.containersReady(pod, "10.9.0.1")
