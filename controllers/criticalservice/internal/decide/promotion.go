@@ -25,9 +25,6 @@ func phaseOf(f *facts) phase {
 	if f.maintenance != nil {
 		activation = 0
 	}
-	noted := render.Notes{
-		OutageSince: f.noted(criticalv2.AnnotationOutageSince), RecoveredSince: f.noted(criticalv2.AnnotationRecoveredSince),
-	}
 	switch {
 	case f.up():
 		deactivation := f.governor.Protection().DeactivationDelay.Duration
@@ -36,16 +33,17 @@ func phaseOf(f *facts) phase {
 		}
 		// The note stays until all slices are seen demoted. Without it, one whose write failed or is not seen yet would begin
 		// another delay, in which the others are promoted again.
-		since, left := f.delay(noted.RecoveredSince, deactivation)
+		since, left := f.delay(criticalv2.AnnotationRecoveredSince, deactivation)
 		return phase{promoted: left > 0, notes: render.Notes{RecoveredSince: since}, left: left}
 	case f.unknown():
-		return phase{promoted: f.promoted, notes: noted} // Nothing is known, so nothing changes.
+		// Nothing changes. An outage may go on all the while, and a recovery is not known to.
+		return phase{promoted: f.promoted, notes: render.Notes{OutageSince: f.noted(criticalv2.AnnotationOutageSince)}}
 	case activation == 0:
 		return phase{promoted: true}
 	default:
 		// The note stays for the whole outage: a slice that for a while has no
 		// endpoint cannot show that it was promoted.
-		since, left := f.delay(noted.OutageSince, activation)
+		since, left := f.delay(criticalv2.AnnotationOutageSince, activation)
 		if f.promoted {
 			left = 0
 		}
@@ -65,9 +63,9 @@ func (s *Snapshot) noted(annotation string) time.Time {
 	return earliest
 }
 
-// delay is when a delay began, as it is noted or else now, and how long it still runs.
-func (s *Snapshot) delay(noted time.Time, whole time.Duration) (since time.Time, left time.Duration) {
-	since = noted
+// delay is when a delay began, as an annotation notes it or else now, and how long it still runs.
+func (s *Snapshot) delay(annotation string, whole time.Duration) (since time.Time, left time.Duration) {
+	since = s.noted(annotation)
 	if since.IsZero() {
 		since = s.Now
 	}

@@ -295,9 +295,9 @@ func TestDelays(t *testing.T) {
 			snapshot(toPage(), delays(20*time.Second, 0), responder(readyPod), armed, down, published, later(5*time.Second), inSlices()),
 			"Arming/EndpointsUnknown",
 		},
-		"while nothing is known of the endpoints, when the recovery began stays noted": {
+		"while nothing is known of the endpoints, the Service is not known to have recovered": {
 			snapshot(promoted(up, published, later(5*time.Second), inSlices())...),
-			"Arming/EndpointsUnknown",
+			"Arming/EndpointsUnknown, publish shop-standby-ipv4[page]",
 		},
 		"it is waited for the rest of the delay": {
 			snapshot(toPage(), delays(20*time.Second, 0), responder(readyPod), armed, down, published,
