@@ -136,7 +136,7 @@ func (o *Operator) Settled(w *World) *Operator {
 		before = idle
 		answers++
 		err := w.Cluster.Client.Get(w.T.Context(), client.ObjectKey{Name: w.Namespace}, &corev1.Namespace{})
-		return idle > quietFor && answers > quietAnswers, err
+		return idle > quietFor && answers > quietAnswers, client.IgnoreNotFound(err) // It may have been deleted.
 	}).Should(gomega.BeTrue(), "it logs on")
 	return o
 }

@@ -29,6 +29,7 @@ func TestTheEndIsTheSameHoweverItIsSeen(t *testing.T) {
 		"leaving":     (*world).leave,
 		"a team":      (*world).serveTeam,
 		"a self-test": (*world).selfTest,
+		"a namespace": (*world).depart,
 	} {
 		t.Run(story, func(t *testing.T) {
 			t.Parallel()
