@@ -121,6 +121,8 @@ func (o *Operator) Idle(about string) time.Duration {
 const (
 	quietFor     = time.Second
 	quietAnswers = 25
+	// settleTimeout is for so many answers on a machine that is busy, where each may take seconds.
+	settleTimeout = 3 * waitTimeout
 )
 
 // Settled is the operator, when it has nothing left to do in a world.
@@ -137,7 +139,7 @@ func (o *Operator) Settled(w *World) *Operator {
 		answers++
 		err := w.Cluster.Client.Get(w.T.Context(), client.ObjectKey{Name: w.Namespace}, &corev1.Namespace{})
 		return idle > quietFor && answers > quietAnswers, client.IgnoreNotFound(err) // It may have been deleted.
-	}).Should(gomega.BeTrue(), "it logs on")
+	}).WithTimeout(settleTimeout).Should(gomega.BeTrue(), "it logs on")
 	return o
 }
 
