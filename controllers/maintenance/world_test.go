@@ -54,10 +54,7 @@ func newWorldAlone(t *testing.T) *world {
 			}
 			w.stop()
 		}
-		ctx := context.WithoutCancel(t.Context())
-		for _, kind := range []client.Object{&appsv1.Deployment{}, &appsv1.StatefulSet{}, &rbacv1.RoleBinding{}, &rbacv1.Role{}} {
-			w.Expect(w.Cluster.Client.DeleteAllOf(ctx, kind, client.InNamespace(w.Namespace))).To(Succeed())
-		}
+		w.DeleteAll(&appsv1.Deployment{}, &appsv1.StatefulSet{}, &rbacv1.RoleBinding{}, &rbacv1.Role{})
 	})
 	w.service = w.Service("shop")
 	w.PublishEndpoints(w.service)

@@ -77,10 +77,7 @@ func (w *world) beside() *world {
 
 // empty removes what the operator made.
 func (w *world) empty() {
-	ctx := context.WithoutCancel(w.T.Context())
-	for _, kind := range []client.Object{&appsv1.Deployment{}, &corev1.ConfigMap{}, &policyv1.PodDisruptionBudget{}, &autoscalingv2.HorizontalPodAutoscaler{}} {
-		w.Expect(w.Cluster.Client.DeleteAllOf(ctx, kind, client.InNamespace(w.Namespace))).To(Succeed())
-	}
+	w.DeleteAll(&appsv1.Deployment{}, &corev1.ConfigMap{}, &policyv1.PodDisruptionBudget{}, &autoscalingv2.HorizontalPodAutoscaler{})
 }
 
 // start starts an operator that sees the world's namespaces only.

@@ -45,13 +45,7 @@ func (c *Cluster) NewWorld(t testing.TB) *World {
 	g.SetDefaultEventuallyPollingInterval(pollEach)
 	w := &World{WithT: g, T: t, Cluster: c, Namespace: newNamespace()}
 	w.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}})
-	t.Cleanup(func() {
-		ctx := context.WithoutCancel(t.Context())
-		for _, kind := range []client.Object{&corev1.Service{}, &discoveryv1.EndpointSlice{}, &corev1.Pod{}} {
-			g.Expect(client.IgnoreNotFound(c.Client.DeleteAllOf(ctx, kind, client.InNamespace(w.Namespace),
-				client.GracePeriodSeconds(0)))).To(gomega.Succeed())
-		}
-	})
+	t.Cleanup(func() { w.DeleteAll(&corev1.Service{}, &discoveryv1.EndpointSlice{}, &corev1.Pod{}) })
 	return w
 }
 
@@ -97,6 +91,16 @@ func Update[T client.Object](w *World, object T, change func(T)) {
 func (w *World) Delete(object client.Object) {
 	w.T.Helper()
 	w.Expect(w.Cluster.Client.Delete(w.T.Context(), object, client.GracePeriodSeconds(0))).To(gomega.Succeed())
+}
+
+// DeleteAll deletes all objects of some kinds in the world's namespace at once, also when the test has ended.
+func (w *World) DeleteAll(kinds ...client.Object) {
+	w.T.Helper()
+	ctx := context.WithoutCancel(w.T.Context())
+	for _, kind := range kinds {
+		err := w.Cluster.Client.DeleteAllOf(ctx, kind, client.InNamespace(w.Namespace), client.GracePeriodSeconds(0))
+		w.Expect(client.IgnoreNotFound(err)).To(gomega.Succeed())
+	}
 }
 
 // Exists reports whether an object of this name exists, and reads it.

@@ -45,14 +45,15 @@ func (w *world) depart(fate *testenv.Fate) string {
 
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}
 	w.Delete(namespace)
-	w.deleteAll(&corev1.Pod{})
+	// No controller of namespaces runs here.
+	w.DeleteAll(&corev1.Pod{})
 	w.Eventually(w.stateOf(toPods, service)).Should(HavePrefix("Exposed/"), "no other Pod may be made")
 	w.Eventually(w.stateOf(toPages, shown)).Should(HavePrefix("Exposed/"))
 	rest := []client.Object{
 		&appsv1.Deployment{}, &corev1.ConfigMap{}, &policyv1.PodDisruptionBudget{}, &discoveryv1.EndpointSlice{},
 		&corev1.PodTemplate{}, &corev1.Service{},
 	}
-	w.deleteAll(rest...)
+	w.DeleteAll(rest...)
 	w.Eventually(w.stateOf(toPods, service)).Should(Equal("/"))
 	w.Eventually(w.stateOf(toPages, shown)).Should(Equal("/"))
 	for _, kind := range append(rest, &corev1.Pod{}) {
@@ -61,14 +62,6 @@ func (w *world) depart(fate *testenv.Fate) string {
 	w.finalize(namespace)
 	w.atRest(fate)
 	return w.describe(toPods, toPages)
-}
-
-// deleteAll does what the controller of namespaces does, which does not run here, with all objects of some kinds.
-func (w *world) deleteAll(kinds ...client.Object) {
-	w.T.Helper()
-	for _, kind := range kinds {
-		w.Expect(w.Cluster.Client.DeleteAllOf(w.T.Context(), kind, client.InNamespace(w.Namespace), client.GracePeriodSeconds(0))).To(Succeed())
-	}
 }
 
 // names are those of the objects of a kind in the namespace.

@@ -36,12 +36,7 @@ func withResponder(t *testing.T) *world {
 func (w *world) withResponder() *world {
 	w.T.Helper()
 	w.T.Cleanup(func() {
-		ctx := context.WithoutCancel(w.T.Context())
-		for _, kind := range []client.Object{
-			&appsv1.Deployment{}, &corev1.ConfigMap{}, &policyv1.PodDisruptionBudget{}, &corev1.PodTemplate{},
-		} {
-			w.Expect(w.Cluster.Client.DeleteAllOf(ctx, kind, client.InNamespace(w.Namespace))).To(Succeed())
-		}
+		w.DeleteAll(&appsv1.Deployment{}, &corev1.ConfigMap{}, &policyv1.PodDisruptionBudget{}, &corev1.PodTemplate{})
 	})
 	return w
 }

@@ -44,10 +44,7 @@ func alone(t *testing.T) *world {
 			}
 			w.operator.Stop(t)
 		}
-		ctx := context.WithoutCancel(t.Context())
-		for _, kind := range []client.Object{&workloadsv2.AppConfig{}, &corev1.ConfigMap{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}} {
-			w.Expect(w.Cluster.Client.DeleteAllOf(ctx, kind, client.InNamespace(w.Namespace))).To(Succeed())
-		}
+		w.DeleteAll(&workloadsv2.AppConfig{}, &corev1.ConfigMap{}, &appsv1.Deployment{}, &appsv1.StatefulSet{})
 	})
 	return w
 }

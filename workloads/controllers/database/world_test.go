@@ -74,12 +74,7 @@ func alone(t *testing.T) *world {
 			w.lint()
 			w.stop()
 		}
-		ctx := context.WithoutCancel(t.Context())
-		for _, kind := range []client.Object{
-			&workloadsv1.Database{}, &criticalv2.ServiceFallback{}, &corev1.Secret{}, &corev1.PersistentVolumeClaim{},
-		} {
-			w.Expect(w.Cluster.Client.DeleteAllOf(ctx, kind, client.InNamespace(w.Namespace))).To(Succeed())
-		}
+		w.DeleteAll(&workloadsv1.Database{}, &criticalv2.ServiceFallback{}, &corev1.Secret{}, &corev1.PersistentVolumeClaim{})
 	})
 	return w
 }

@@ -64,11 +64,10 @@ func alone(t *testing.T) *world {
 			w.lint()
 			w.operator.Stop(t)
 		}
-		for _, kind := range []client.Object{
-			&workloadsv1alpha1.ETCDInstance{}, &criticalv2.ServiceFallback{}, &corev1.Secret{}, &appsv1.StatefulSet{}, &corev1.Pod{}, &policyv1.PodDisruptionBudget{},
-		} {
-			w.Expect(w.Cluster.Client.DeleteAllOf(context.WithoutCancel(t.Context()), kind, client.InNamespace(w.Namespace))).To(Succeed())
-		}
+		w.DeleteAll(
+			&workloadsv1alpha1.ETCDInstance{}, &criticalv2.ServiceFallback{}, &corev1.Secret{}, &appsv1.StatefulSet{}, &corev1.Pod{},
+			&policyv1.PodDisruptionBudget{},
+		)
 	})
 	return w
 }

@@ -55,13 +55,10 @@ func alone(t *testing.T) *world {
 		w.lint()
 		w.operator.Stop(t)
 		w.Expect(w.operator.Log(w.Namespace)).NotTo(ContainSubstring("forbidden"), "the permissions suffice")
-		ctx := context.WithoutCancel(t.Context())
-		for _, kind := range []client.Object{
+		w.DeleteAll(
 			&workloadsv1.WebApp{}, &workloadsv1.Database{}, &criticalv2.ServiceFallback{}, &appsv1.Deployment{},
 			&policyv1.PodDisruptionBudget{}, &autoscalingv2.HorizontalPodAutoscaler{},
-		} {
-			w.Expect(w.Cluster.Client.DeleteAllOf(ctx, kind, client.InNamespace(w.Namespace))).To(Succeed())
-		}
+		)
 	})
 	return w
 }
