@@ -204,9 +204,10 @@ func fieldsOf(entry metav1.ManagedFieldsEntry) []string {
 // foreignRequests are writes outside the story, and those to what the operator has not made, or to a kind that is not recorded,
 // beyond what it may write there. What they take away is in no managed fields.
 func foreignRequests(laws Laws, namespace string, revisions []Revision, requests []Request) []string {
-	may, made := map[string][]string{}, madeBy(laws, revisions)
+	may, made, recorded := map[string][]string{}, madeBy(laws, revisions), map[string]bool{}
 	for _, v := range revisions {
 		resource, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: v.Kind})
+		recorded[resource.Resource] = true
 		object := resource.Resource + "/" + v.GetName()
 		may[object] = slices.Concat(may[object], laws.mayWrite(v))
 		if made[v.GetUID()] {
@@ -221,7 +222,7 @@ func foreignRequests(laws Laws, namespace string, revisions []Revision, requests
 		}
 		isInside := strings.Contains(r.Path, "/namespaces/"+namespace+"/") ||
 			!strings.Contains(r.Path, "/namespaces/") && strings.Contains(r.Path, namespace)
-		if r.Writes() && (!isInside || !mayBeSent(r, may)) {
+		if r.Writes() && (!isInside || !mayBeSent(r, recorded, may)) {
 			found = append(found, "the operator sent "+r.String())
 		}
 	}
@@ -231,14 +232,15 @@ func foreignRequests(laws Laws, namespace string, revisions []Revision, requests
 // everything is what may be written of an object that the operator has made.
 const everything = "*"
 
-// mayBeSent reports whether a request makes an object, or writes what may be written, by resource and name.
-func mayBeSent(r Request, may map[string][]string) bool {
+// mayBeSent reports whether a request makes an object of a resource that is recorded, or writes what may be written, by resource
+// and name.
+func mayBeSent(r Request, recorded map[string]bool, may map[string][]string) bool {
 	resource, subresource, isSubresource := strings.Cut(r.Resource(), "/")
 	name := path.Base(r.Path)
 	if isSubresource {
 		name = path.Base(path.Dir(r.Path))
 	}
-	return r.Method == http.MethodPost && !isSubresource || slices.ContainsFunc(may[resource+"/"+name], func(part string) bool {
+	return r.Method == http.MethodPost && !isSubresource && recorded[resource] || slices.ContainsFunc(may[resource+"/"+name], func(part string) bool {
 		switch {
 		case part == everything:
 			return true

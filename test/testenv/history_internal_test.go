@@ -90,6 +90,7 @@ func TestRequestsForWhatIsForeignAreFound(t *testing.T) {
 		"a dry run in another namespace":                   {Request{Method: http.MethodPost, Path: core + "bank/pods", Query: map[string][]string{"dryRun": {"All"}}}, 0},
 		"a write in another namespace":                     {Request{Method: http.MethodPost, Path: core + "bank/pods"}, 1},
 		"a new object":                                     {Request{Method: http.MethodPost, Path: core + "shop/pods"}, 0},
+		"a new object of a kind that is not recorded":      {Request{Method: http.MethodPost, Path: core + "shop/secrets"}, 1},
 		"a change of what it has made":                     {Request{Method: http.MethodPatch, Path: core + "shop/pods/fallback"}, 0},
 		"a change of a kind with fields that it may write": {Request{Method: http.MethodPatch, Path: core + "shop/pods/real"}, 0},
 		"a change of another one's":                        {Request{Method: http.MethodPut, Path: "/apis/mycrd.com/v2/criticalservices/a-shop"}, 1},
