@@ -3,6 +3,7 @@ package testenv
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"slices"
@@ -70,6 +71,8 @@ func SideBySide(live func(t *testing.T, fate *Fate) string) func(t *testing.T, f
 // one begins with that.
 func HoweverItIsSeen(t *testing.T, live func(t *testing.T, fate *Fate) string) {
 	t.Helper()
+	seed := Number(t, "SEED", int(rand.Uint32())) //nolint:gosec // Chance is enough.
+	t.Logf("with SEED=%d watches live as long, and events come as late, once more", seed)
 	s := begin(t, live)
 	s.group(t, "when", func(t *testing.T) {
 		for _, view := range views() {
@@ -80,7 +83,7 @@ func HoweverItIsSeen(t *testing.T, live func(t *testing.T, fate *Fate) string) {
 				}
 				s.befall(t, name, func() *Fate {
 					fate := NewFate()
-					fate.number, fate.view = number, view.again()
+					fate.number, fate.view = number, view.again(uint64(seed)+uint64(number))
 					fate.mishap = mishap{verdict: LoseAnswer, dies: true}
 					return fate
 				})

@@ -3,9 +3,11 @@ package testenv
 import (
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -30,9 +32,12 @@ type View struct {
 	// behind is how old a list is that may be of any age, where another operator has seen that; or it is the first that one saw.
 	// Streams of what there is are refused, so that caches begin with lists.
 	behind time.Duration
+	// seed is what chance is a matter of.
+	seed uint64
 
 	mu      sync.Mutex
 	expired map[string]int
+	watched map[string]uint64
 	// paths are those that were watched, in the order in which they were first, and heldPath is the number of that which is held.
 	paths    []string
 	heldPath int
@@ -89,12 +94,24 @@ func views() []*View {
 }
 
 // again is the same View for another story.
-func (v *View) again() *View {
-	return &View{
-		name: v.name, lives: v.lives, expires: v.expires, late: v.late, held: v.held, behind: v.behind,
-		expired: map[string]int{}, calm: make(chan struct{}),
-		heldPath: rand.N(3), //nolint:gosec // Chance is enough.
+func (v *View) again(seed uint64) *View {
+	next := &View{
+		name: v.name, lives: v.lives, expires: v.expires, late: v.late, held: v.held, behind: v.behind, seed: seed,
+		expired: map[string]int{}, watched: map[string]uint64{}, calm: make(chan struct{}),
 	}
+	next.heldPath = next.chance("").IntN(3)
+	return next
+}
+
+// chance is what happens to the next watch of a resource. It depends on nothing that another watch does, so that the same
+// happens again with the same seed.
+func (v *View) chance(resource string) *rand.Rand {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.watched[resource]++
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(resource))
+	return rand.New(rand.NewPCG(v.seed, hash.Sum64()+v.watched[resource])) //nolint:gosec // Chance is enough.
 }
 
 // Calm ends what is done to a View, so that its operator can come to rest.
@@ -220,17 +237,18 @@ const initialEnd = `"k8s.io/initial-events-end"`
 
 // send passes events on, late, until the watch is to end: not in the midst of what there is, as the operator would begin
 // with that again and again, and client-go would wait longer each time.
-func (v *View) send(events <-chan event, to *io.PipeWriter, path string, isInitial bool) {
+func (v *View) send(events <-chan event, to *io.PipeWriter, of string, isInitial bool) {
 	defer to.Close()
+	chance := v.chance(path.Base(of)) // The rest of the path names the story's own namespace.
 	var changes, fewChanges int
 	if v.lives > 0 {
-		fewChanges = 1 + rand.N(3) //nolint:gosec // Chance is enough.
+		fewChanges = 1 + chance.IntN(3)
 	}
-	late, isHeld := v.lateness(path)
+	late, isHeld := v.lateness(of, chance)
 	var end <-chan time.Time
 	for {
 		if v.lives > 0 && end == nil && !isInitial {
-			end = time.After(v.lives + rand.N(v.lives/2)) //nolint:gosec // Chance is enough.
+			end = time.After(v.lives + upTo(v.lives/2, chance))
 		}
 		select {
 		case e, isOne := <-events:
@@ -247,11 +265,11 @@ func (v *View) send(events <-chan event, to *io.PipeWriter, path string, isIniti
 			} else {
 				changes++
 			}
-			if changes == fewChanges && v.cut(to, path) {
+			if changes == fewChanges && v.cut(to, of) {
 				return
 			}
 		case <-end:
-			if v.cut(to, path) {
+			if v.cut(to, of) {
 				return
 			}
 		}
@@ -269,8 +287,12 @@ func (v *View) cut(to io.Writer, path string) bool {
 	return true
 }
 
+func upTo(most time.Duration, chance *rand.Rand) time.Duration {
+	return time.Duration(chance.Int64N(int64(most)))
+}
+
 // lateness is how late the events of a watch of a path come, and whether that path is held.
-func (v *View) lateness(path string) (late time.Duration, isHeld bool) {
+func (v *View) lateness(path string, chance *rand.Rand) (late time.Duration, isHeld bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !slices.Contains(v.paths, path) {
@@ -280,7 +302,7 @@ func (v *View) lateness(path string) (late time.Duration, isHeld bool) {
 	case v.held > 0 && slices.Index(v.paths, path) == v.heldPath:
 		return v.held, true
 	case v.late > 0:
-		return rand.N(v.late), false //nolint:gosec // Chance is enough.
+		return upTo(v.late, chance), false
 	default:
 		return 0, false
 	}

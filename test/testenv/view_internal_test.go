@@ -39,7 +39,7 @@ const modified = `{"type":"MODIFIED","object":{"metadata":{"resourceVersion":"7"
 
 func TestAWatchEndsByAnErrorAndThenWithout(t *testing.T) {
 	g := NewWithT(t)
-	view := (&View{lives: time.Second, expires: 1}).again()
+	view := (&View{lives: time.Second, expires: 1}).again(1)
 	_, first := asked(g, view, "/api/v1/pods?watch=true&resourceVersion=5", modified)
 	g.Expect(first).To(Equal(modified + tooFarBehind))
 	_, second := asked(g, view, "/api/v1/pods?watch=true&resourceVersion=7", modified)
@@ -49,16 +49,31 @@ func TestAWatchEndsByAnErrorAndThenWithout(t *testing.T) {
 	g.Expect(view.counts.cuts).To(Equal(3))
 }
 
+func TestTheSameHappensToAWatchWithTheSameSeed(t *testing.T) {
+	g := NewWithT(t)
+	of := func(seed uint64) (chances []uint64) {
+		view := (&View{}).again(seed)
+		for _, resource := range []string{"pods", "services", "pods"} {
+			chances = append(chances, view.chance(resource).Uint64())
+		}
+		return chances
+	}
+	first := of(1)
+	g.Expect(of(1)).To(Equal(first))
+	g.Expect(of(2)).NotTo(ContainElement(BeElementOf(first)))
+	g.Expect(first[0]).NotTo(Equal(first[2]), "the next watch of a resource meets something else")
+}
+
 func TestAWatchDoesNotEndInTheMidstOfWhatThereIs(t *testing.T) {
 	const bookmark = `{"type":"BOOKMARK","object":{"metadata":{"annotations":{"k8s.io/initial-events-end":"true"}}}}` + "\n"
 	begins := strings.Repeat(modified, 100) + bookmark
-	_, answered := asked(NewWithT(t), (&View{lives: 2 * time.Nanosecond}).again(), "/api/v1/pods?watch=true&sendInitialEvents=true", begins)
+	_, answered := asked(NewWithT(t), (&View{lives: 2 * time.Nanosecond}).again(1), "/api/v1/pods?watch=true&sendInitialEvents=true", begins)
 	NewWithT(t).Expect(answered).To(Equal(begins))
 }
 
 func TestOnlyCachesBeginWithWhatAnotherOperatorSaw(t *testing.T) {
 	g := NewWithT(t)
-	view := (&View{behind: time.Nanosecond}).again()
+	view := (&View{behind: time.Nanosecond}).again(1)
 	query, _ := asked(g, view, "/api/v1/pods?resourceVersion=0", "")
 	g.Expect(query).To(Equal("resourceVersion=0"), "no operator has seen anything")
 	view.learn(event{text: []byte(modified)})
