@@ -277,10 +277,14 @@ func NewFate() *Fate { return &Fate{dead: make(chan struct{}), followed: make(ch
 // IsHappy reports whether nothing goes wrong. The others may be lived side by side, after it.
 func (f *Fate) IsHappy() bool { return f.number == 0 }
 
-// Befall lets it befall the first operator of a story.
-func (f *Fate) Befall(first *Program) {
-	f.Follow(first)
-	first.Interfere = f.Interfere
+// Befall lets it befall an operator that is to start, but not the one that follows a dead one.
+func (f *Fate) Befall(program *Program) {
+	f.Follow(program)
+	select {
+	case <-f.dead:
+	default:
+		program.Interfere = f.Interfere
+	}
 }
 
 // Follow is for the operators after that one.
@@ -289,7 +293,7 @@ func (f *Fate) Follow(next *Program) { next.view, next.history = f.view, f.histo
 // Calm ends what is done to the view of the operators, so that they can come to rest.
 func (f *Fate) Calm() { f.view.Calm() }
 
-// Interfere is for the first operator of a story. One that is dead writes nothing more.
+// Interfere is for the operators of a story until one dies, which writes nothing more.
 func (f *Fate) Interfere(r Request) Verdict {
 	select {
 	case <-f.dead:

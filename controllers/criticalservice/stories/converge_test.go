@@ -64,8 +64,8 @@ func fated(t *testing.T, fate *testenv.Fate) *world {
 	return alone(t)
 }
 
-// live lives one story, from before an outage to after it, under an operator of
-// its own, and describes the end.
+// live lives one story, from before an outage into the next one, which begins while
+// no operator runs, and describes the end.
 func (w *world) live(fate *testenv.Fate) string {
 	w.T.Helper()
 	w.record(fate)
@@ -89,25 +89,38 @@ func (w *world) live(fate *testenv.Fate) string {
 	w.Eventually(w.stateOf(first, service)).Should(Equal("Covered/FallbackServing"))
 	w.Eventually(w.stateOf(second, service)).Should(Equal("Ignored/Overridden"))
 
-	w.recover(service)
+	real = w.recover(service)
 	w.gone(service)
 	w.PublishEndpoints(service)
 	w.Eventually(w.stateOf(first, service)).Should(Equal("Armed/EndpointsReady"))
 	w.Eventually(w.conditionOf(first, "Ready")).Should(Equal("True/Protected"))
+
+	// The next outage begins while no operator runs.
+	fate.Change(func() {
+		w.stop()
+		w.fail(service, real)
+		w.resume()
+	})
+	w.answer(service, w.fallback(service))
+	w.Eventually(w.stateOf(first, service)).Should(Equal("Covered/FallbackServing"))
 	w.atRest(fate)
 	return w.describe(first, second)
 }
 
 // startWith starts an operator that sees nothing of the stories beside it, and
-// lets something befall its writes. If the operator dies of it, a second one,
+// lets something befall its writes. If the operator dies of it, another one,
 // which nothing befalls, takes its place.
 func (w *world) startWith(program func() testenv.Program, fate *testenv.Fate) {
 	w.T.Helper()
-	mortal, next := program(), program()
-	fate.Befall(&mortal)
+	next := program()
 	fate.Follow(&next)
-	w.start(mortal)
 	w.replace = func() { w.stop(); w.start(next) }
+	w.resume = func() {
+		mortal := program()
+		fate.Befall(&mortal)
+		w.start(mortal)
+	}
+	w.resume()
 	fate.Succeed(w.T, w.replace)
 }
 

@@ -28,6 +28,8 @@ type world struct {
 	earlier  []*testenv.Operator
 	// replace is how another operator takes the place of the one that runs, in a story with a Fate.
 	replace func()
+	// resume starts an operator in such a story where none runs.
+	resume func()
 }
 
 // current is the operator that runs, or ran last.
