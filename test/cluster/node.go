@@ -1,15 +1,18 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Processes are the IDs of all processes of a Pod, its sandbox included, found by their cgroup. They can be found only
@@ -48,6 +51,27 @@ func Signal(pod *corev1.Pod, signal syscall.Signal) error {
 	for _, pid := range processes {
 		// The process of a container may end with its sandbox.
 		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Kill ends Pods without a chance to say goodbye: all at once, so that none takes over from another. To delete them without a
+// grace period is not enough, as the kubelet then still sends SIGTERM and waits for a second, in which a leader gives up its
+// Lease.
+func (c *Cluster) Kill(ctx context.Context, pods ...corev1.Pod) error {
+	for i := range pods {
+		isRunning := func(s corev1.ContainerStatus) bool { return s.State.Running != nil }
+		if !slices.ContainsFunc(pods[i].Status.ContainerStatuses, isRunning) {
+			continue
+		}
+		if err := Signal(&pods[i], syscall.SIGKILL); err != nil {
+			return err
+		}
+	}
+	for i := range pods { // Before the kubelet starts them again.
+		if err := c.Delete(ctx, &pods[i], client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
 			return err
 		}
 	}

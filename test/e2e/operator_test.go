@@ -43,8 +43,8 @@ func (w *world) killOperator() {
 	var uids []types.UID
 	for i := range old {
 		uids = append(uids, old[i].UID)
-		w.Expect(client.IgnoreNotFound(w.Delete(w.ctx, &old[i], client.GracePeriodSeconds(0)))).To(Succeed())
 	}
+	w.Expect(w.Kill(w.ctx, old...)).To(Succeed())
 	w.Eventually(w.operatorPods).ShouldNot(ContainElement(HaveField("UID", BeElementOf(uids))))
 	w.Expect(operatorRuns(w.ctx)).To(Succeed())
 }

@@ -61,15 +61,19 @@ var injections = map[fault.Kind]func(w *world, step fault.Step) error{
 		if err := w.List(w.ctx, &pods, client.InNamespace(w.namespace), responders); err != nil {
 			return err
 		}
-		return w.deleteOne(pods.Items, step)
+		for _, pod := range one(pods.Items, step) {
+			if err := w.Delete(w.ctx, &pod); client.IgnoreNotFound(err) != nil {
+				return err
+			}
+		}
+		return nil
 	},
-	// Without a chance to say goodbye.
 	fault.KillOperator: func(w *world, step fault.Step) error {
 		pods, err := w.PodsOf(w.ctx, operator)
 		if err != nil {
 			return err
 		}
-		return w.deleteOne(pods, step, client.GracePeriodSeconds(0))
+		return w.Kill(w.ctx, one(pods, step)...)
 	},
 	fault.Drain:    (*world).drain,
 	fault.Uncordon: func(w *world, _ fault.Step) error { return w.uncordon() },
@@ -83,13 +87,14 @@ func standbySlices(service string) client.MatchingLabels {
 	return client.MatchingLabels{discoveryv1.LabelServiceName: service, discoveryv1.LabelManagedBy: criticalv2.ManagedBy}
 }
 
-// deleteOne deletes one of some Pods that are not on their way out, if there is one.
-func (w *world) deleteOne(pods []corev1.Pod, step fault.Step, options ...client.DeleteOption) error {
+// one is one of some Pods that are not on their way out, if there is one.
+func one(pods []corev1.Pod, step fault.Step) []corev1.Pod {
 	pods = slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
 	if len(pods) == 0 {
 		return nil
 	}
-	return client.IgnoreNotFound(w.Delete(w.ctx, &pods[step.Variant%uint(len(pods))], options...))
+	i := step.Variant % uint(len(pods))
+	return pods[i : i+1]
 }
 
 // drain does what "kubectl drain" begins with, on one of the nodes that take Pods, if there are two: what a budget keeps stays.

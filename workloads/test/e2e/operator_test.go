@@ -70,7 +70,7 @@ func TestTheOperatorIsKilledInTheMiddleOfAReplacement(t *testing.T) {
 func TestTheOtherReplicaTakesOver(t *testing.T) {
 	w := newWorld(t)
 	leader := w.leader()
-	w.Expect(w.Delete(w.ctx, leader, client.GracePeriodSeconds(0))).To(Succeed())
+	w.Expect(w.Kill(w.ctx, *leader)).To(Succeed())
 	d := w.database("shop", workloadsv1.DatabaseMongo)
 	d.runs()
 	w.Expect(w.leader().UID).NotTo(Equal(leader.UID))
@@ -101,8 +101,8 @@ func (w *world) kill(operator client.ObjectKey) {
 	uids := map[types.UID]bool{}
 	for i := range old {
 		uids[old[i].UID] = true
-		w.Expect(client.IgnoreNotFound(w.Delete(w.ctx, &old[i], client.GracePeriodSeconds(0)))).To(Succeed())
 	}
+	w.Expect(w.Kill(w.ctx, old...)).To(Succeed())
 	w.Eventually(func(g Gomega) {
 		now, err := w.PodsOf(w.ctx, operator)
 		g.Expect(err).NotTo(HaveOccurred())
