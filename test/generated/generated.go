@@ -1,5 +1,6 @@
 // Package generated declares objects by the schemas of their kinds, and holds an operator to what becomes of them: one
-// that the API server accepts settles, and one that it refuses is refused in one sentence that names the field.
+// that the API server accepts settles, also when it gets another spec, and one that it refuses is refused in one sentence
+// that names the field.
 package generated
 
 import (
@@ -15,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/test/crdtest"
@@ -53,17 +55,19 @@ func (r *Run) Declare() {
 	r.T.Helper()
 	number, seed := testenv.Number(r.T, "OBJECTS", fewObjects), testenv.Number(r.T, "SEED", theSeed)
 	random := rand.New(rand.NewPCG(uint64(seed), 0)) //nolint:gosec // To be repeated.
-	accepted := 0
+	accepted, changed := 0, 0
 	for first := 0; first < number; first += atATime {
 		objects := make([]*unstructured.Unstructured, min(atATime, number-first))
 		for i := range objects {
 			objects[i] = r.declared(first+i, r.Kinds[(first+i)%len(r.Kinds)].Next(random))
 		}
-		accepted += r.settled(objects)
+		of, again := r.settled(objects)
+		accepted, changed = accepted+of, changed+again
 		r.Eventually(r.orphans).WithTimeout(patience).Should(gomega.BeEmpty())
 	}
 	r.Expect(r.Operator.Log("panic")).To(gomega.BeEmpty())
-	r.T.Logf("%d objects from seed %d: %d accepted, all of which settled, and %d refused", number, seed, accepted, number-accepted)
+	r.T.Logf("%d objects from seed %d: %d accepted, all of which settled, and %d refused; %d of them got another spec, and settled again",
+		number, seed, accepted, number-accepted, changed)
 }
 
 // declared is a generated object with what the world needs in it.
@@ -74,33 +78,68 @@ func (r *Run) declared(number int, content map[string]any) *unstructured.Unstruc
 	return object
 }
 
-// settled creates objects, waits until the operator has reported each that the API server accepts and has come to rest, and
-// deletes them. It counts those.
-func (r *Run) settled(objects []*unstructured.Unstructured) int {
+// settled creates objects, gives each that the API server accepts the spec of another one, and deletes them. Each time it waits
+// until the operator has reported all, and has come to rest. It counts what was accepted, and what was changed.
+func (r *Run) settled(objects []*unstructured.Unstructured) (accepted, changed int) {
+	r.T.Helper()
+	isAccepted := r.each(objects, func(i int) error { return r.Cluster.Client.Create(r.T.Context(), objects[i]) })
+	var created, specs []*unstructured.Unstructured
+	for i := range objects {
+		if isAccepted[i] {
+			created, specs = append(created, objects[i]), append(specs, r.another(objects, i).DeepCopy())
+		}
+	}
+	r.areReported(created)
+	isChanged := r.each(created, func(i int) error { return r.change(created[i], specs[i]) })
+	r.areReported(created)
+	r.Eventually(func() time.Duration { return r.Operator.Idle(r.Namespace) }).WithTimeout(patience).Should(gomega.BeNumerically(">", rest), "the operator comes to rest")
+	r.EachAtOnce(len(created), func(i int) {
+		r.Expect(client.IgnoreNotFound(r.Cluster.Client.Delete(r.T.Context(), created[i]))).To(gomega.Succeed())
+		r.Eventually(func() bool { return r.Exists(created[i]) }).Should(gomega.BeFalse(), "it stays: %v", created[i].Object)
+	})
+	return len(created), len(slices.DeleteFunc(isChanged, func(is bool) bool { return !is }))
+}
+
+// each sends objects, and reports which of them the API server accepts. What it refuses must be readable.
+func (r *Run) each(objects []*unstructured.Unstructured, send func(i int) error) []bool {
 	r.T.Helper()
 	isAccepted := make([]bool, len(objects))
 	r.EachAtOnce(len(objects), func(i int) {
-		declared := fmt.Sprint(objects[i].Object)
-		if err := r.Cluster.Client.Create(r.T.Context(), objects[i]); err != nil {
-			r.Expect(unreadable(err)).To(gomega.BeEmpty(), declared)
+		if err := send(i); err != nil {
+			r.Expect(unreadable(err)).To(gomega.BeEmpty(), "%v", objects[i].Object)
 			return
 		}
 		isAccepted[i] = true
 	})
-	r.EachAtOnce(len(objects), func(i int) {
-		if isAccepted[i] {
-			r.Eventually(r.isReported(objects[i])).WithTimeout(patience).Should(gomega.BeTrue(), "it is not reported: %v", objects[i].Object)
-			r.Expect(obscure(objects[i])).To(gomega.BeEmpty(), "%v", objects[i].Object)
+	return isAccepted
+}
+
+// another is the next object of the kind and version of one.
+func (r *Run) another(objects []*unstructured.Unstructured, i int) *unstructured.Unstructured {
+	if next := i + len(r.Kinds); next < len(objects) {
+		return objects[next]
+	}
+	return objects[i%len(r.Kinds)]
+}
+
+// change gives an object the spec of another one; one that is over may be gone.
+func (r *Run) change(object, to *unstructured.Unstructured) error {
+	return client.IgnoreNotFound(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		if err := r.Cluster.Client.Get(r.T.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+			return err
 		}
-	})
-	r.Eventually(func() time.Duration { return r.Operator.Idle(r.Namespace) }).WithTimeout(patience).Should(gomega.BeNumerically(">", rest), "the operator comes to rest")
+		object.Object["spec"] = to.DeepCopy().Object["spec"]
+		return r.Cluster.Client.Update(r.T.Context(), object)
+	}))
+}
+
+// areReported waits until the operator has reported each object in sentences.
+func (r *Run) areReported(objects []*unstructured.Unstructured) {
+	r.T.Helper()
 	r.EachAtOnce(len(objects), func(i int) {
-		if isAccepted[i] {
-			r.Expect(client.IgnoreNotFound(r.Cluster.Client.Delete(r.T.Context(), objects[i]))).To(gomega.Succeed())
-			r.Eventually(func() bool { return r.Exists(objects[i]) }).Should(gomega.BeFalse(), "it stays: %v", objects[i].Object)
-		}
+		r.Eventually(r.isReported(objects[i])).WithTimeout(patience).Should(gomega.BeTrue(), "it is not reported: %v", objects[i].Object)
+		r.Expect(obscure(objects[i])).To(gomega.BeEmpty(), "%v", objects[i].Object)
 	})
-	return len(objects) - len(slices.DeleteFunc(isAccepted, func(is bool) bool { return is }))
 }
 
 // isReported reports whether the status of an object is about it as it is. One that is to be deleted when it is over may be.
