@@ -71,7 +71,7 @@ func (c *Cluster) Kill(ctx context.Context, pods ...corev1.Pod) error {
 		}
 	}
 	for i := range pods { // Before the kubelet starts them again.
-		if err := c.Delete(ctx, &pods[i], client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
+		if err := client.IgnoreNotFound(c.Delete(ctx, &pods[i], client.GracePeriodSeconds(0))); err != nil {
 			return err
 		}
 	}

@@ -62,7 +62,7 @@ var injections = map[fault.Kind]func(w *world, step fault.Step) error{
 			return err
 		}
 		for _, pod := range one(pods.Items, step) {
-			if err := w.Delete(w.ctx, &pod); client.IgnoreNotFound(err) != nil {
+			if err := client.IgnoreNotFound(w.Delete(w.ctx, &pod)); err != nil {
 				return err
 			}
 		}
