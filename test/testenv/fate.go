@@ -83,7 +83,7 @@ func HoweverItIsSeen(t *testing.T, live func(t *testing.T, fate *Fate) string) {
 				}
 				s.befall(t, name, func() *Fate {
 					fate := NewFate()
-					fate.number, fate.view = number, view.again(uint64(seed)+uint64(number))
+					fate.number, fate.view = number, view.again(uint64(int64(seed)+number)) //nolint:gosec // A seed is any number.
 					fate.mishap = mishap{verdict: LoseAnswer, dies: true}
 					return fate
 				})
