@@ -72,7 +72,7 @@ func SideBySide(live func(t *testing.T, fate *Fate) string) func(t *testing.T, f
 func HoweverItIsSeen(t *testing.T, live func(t *testing.T, fate *Fate) string) {
 	t.Helper()
 	seed := Number(t, "SEED", int(rand.Uint32())) //nolint:gosec // Chance is enough.
-	t.Logf("with SEED=%d watches live as long, and events come as late, once more", seed)
+	t.Logf("with SEED=%d watches live as long, and events come as late, once more; which resource is held depends on their order", seed)
 	s := begin(t, live)
 	s.group(t, "when", func(t *testing.T) {
 		for _, view := range views() {
@@ -348,9 +348,11 @@ func (f *Fate) AwaitSuccessor() {
 // when this returns.
 func (f *Fate) Change(do func()) {
 	f.AwaitSuccessor()
-	f.replacing.Lock()
-	do()
-	f.replacing.Unlock()
+	func() {
+		f.replacing.Lock()
+		defer f.replacing.Unlock() // Also if a test fails in it.
+		do()
+	}()
 	f.AwaitSuccessor()
 }
 
