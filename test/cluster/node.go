@@ -59,11 +59,11 @@ func Signal(pod *corev1.Pod, signal syscall.Signal) error {
 
 // Kill ends Pods without a chance to say goodbye: all at once, so that none takes over from another. To delete them without a
 // grace period is not enough, as the kubelet then still sends SIGTERM and waits for a second, in which a leader gives up its
-// Lease.
+// Lease. Those that are on their way out are only deleted: they may have no processes any more.
 func (c *Cluster) Kill(ctx context.Context, pods ...corev1.Pod) error {
 	for i := range pods {
 		isRunning := func(s corev1.ContainerStatus) bool { return s.State.Running != nil }
-		if !slices.ContainsFunc(pods[i].Status.ContainerStatuses, isRunning) {
+		if pods[i].DeletionTimestamp != nil || !slices.ContainsFunc(pods[i].Status.ContainerStatuses, isRunning) {
 			continue
 		}
 		if err := Signal(&pods[i], syscall.SIGKILL); err != nil {
