@@ -4,6 +4,7 @@
 package generated
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -16,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/util/retry"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/test/crdtest"
@@ -89,10 +90,9 @@ func (r *Run) settled(objects []*unstructured.Unstructured) (accepted, changed i
 			created, specs = append(created, objects[i]), append(specs, r.another(objects, i).DeepCopy())
 		}
 	}
-	r.areReported(created)
+	r.areSettled(created)
 	isChanged := r.each(created, func(i int) error { return r.change(created[i], specs[i]) })
-	r.areReported(created)
-	r.Eventually(func() time.Duration { return r.Operator.Idle(r.Namespace) }).WithTimeout(patience).Should(gomega.BeNumerically(">", rest), "the operator comes to rest")
+	r.areSettled(created)
 	r.EachAtOnce(len(created), func(i int) {
 		r.Expect(client.IgnoreNotFound(r.Cluster.Client.Delete(r.T.Context(), created[i]))).To(gomega.Succeed())
 		r.Eventually(func() bool { return r.Exists(created[i]) }).Should(gomega.BeFalse(), "it stays: %v", created[i].Object)
@@ -100,16 +100,17 @@ func (r *Run) settled(objects []*unstructured.Unstructured) (accepted, changed i
 	return len(created), len(slices.DeleteFunc(isChanged, func(is bool) bool { return !is }))
 }
 
-// each sends objects, and reports which of them the API server accepts. What it refuses must be readable.
+// each sends objects, and reports which of them the API server accepts. What it refuses must be readable; one that is over may
+// be gone.
 func (r *Run) each(objects []*unstructured.Unstructured, send func(i int) error) []bool {
 	r.T.Helper()
 	isAccepted := make([]bool, len(objects))
 	r.EachAtOnce(len(objects), func(i int) {
-		if err := send(i); err != nil {
+		err := send(i)
+		isAccepted[i] = err == nil
+		if client.IgnoreNotFound(err) != nil {
 			r.Expect(unreadable(err)).To(gomega.BeEmpty(), "%v", objects[i].Object)
-			return
 		}
-		isAccepted[i] = true
 	})
 	return isAccepted
 }
@@ -122,24 +123,28 @@ func (r *Run) another(objects []*unstructured.Unstructured, i int) *unstructured
 	return objects[i%len(r.Kinds)]
 }
 
-// change gives an object the spec of another one; one that is over may be gone.
+// change gives an object the spec of another one.
 func (r *Run) change(object, to *unstructured.Unstructured) error {
-	return client.IgnoreNotFound(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		if err := r.Cluster.Client.Get(r.T.Context(), client.ObjectKeyFromObject(object), object); err != nil {
-			return err
-		}
-		object.Object["spec"] = to.DeepCopy().Object["spec"]
-		return r.Cluster.Client.Update(r.T.Context(), object)
-	}))
+	patch, err := json.Marshal([]map[string]any{{"op": "add", "path": "/spec", "value": to.Object["spec"]}})
+	if err != nil {
+		return err
+	}
+	changed := object.DeepCopy()
+	if err := r.Cluster.Client.Patch(r.T.Context(), changed, client.RawPatch(types.JSONPatchType, patch)); err != nil {
+		return err
+	}
+	object.Object = changed.Object
+	return nil
 }
 
-// areReported waits until the operator has reported each object in sentences.
-func (r *Run) areReported(objects []*unstructured.Unstructured) {
+// areSettled waits until the operator has reported each object in sentences, and has come to rest.
+func (r *Run) areSettled(objects []*unstructured.Unstructured) {
 	r.T.Helper()
 	r.EachAtOnce(len(objects), func(i int) {
 		r.Eventually(r.isReported(objects[i])).WithTimeout(patience).Should(gomega.BeTrue(), "it is not reported: %v", objects[i].Object)
 		r.Expect(obscure(objects[i])).To(gomega.BeEmpty(), "%v", objects[i].Object)
 	})
+	r.Eventually(func() time.Duration { return r.Operator.Idle(r.Namespace) }).WithTimeout(patience).Should(gomega.BeNumerically(">", rest), "the operator comes to rest")
 }
 
 // isReported reports whether the status of an object is about it as it is. One that is to be deleted when it is over may be.
