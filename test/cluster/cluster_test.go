@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 func TestDecode(t *testing.T) {
@@ -122,6 +123,26 @@ func TestPodReady(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			NewWithT(t).Expect(PodReady(&test.pod)).To(Equal(test.want))
+		})
+	}
+}
+
+func TestAreReplaced(t *testing.T) {
+	pod := func(uid types.UID, ready corev1.ConditionStatus) corev1.Pod {
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid}, Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}}}
+	}
+	old := []corev1.Pod{pod("a", corev1.ConditionTrue), pod("b", corev1.ConditionTrue)}
+	for name, test := range map[string]struct {
+		now  []corev1.Pod
+		want bool
+	}{
+		"the next Pods are not there yet":       {now: nil},
+		"an old Pod counts also if it is ready": {now: []corev1.Pod{old[1], pod("c", corev1.ConditionTrue)}},
+		"one of the next Pods is not ready":     {now: []corev1.Pod{pod("c", corev1.ConditionTrue), pod("d", corev1.ConditionFalse)}},
+		"all are other Pods, and ready":         {now: []corev1.Pod{pod("c", corev1.ConditionTrue), pod("d", corev1.ConditionTrue)}, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(areReplaced(old, test.now)).To(Equal(test.want))
 		})
 	}
 }

@@ -10,8 +10,10 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -76,4 +78,38 @@ func (c *Cluster) Kill(ctx context.Context, pods ...corev1.Pod) error {
 		}
 	}
 	return nil
+}
+
+// KillDeployment kills all Pods of a Deployment, so that nothing that one of them remembers helps, and waits until the next
+// ones run. The status of the Deployment is not enough for that: it may still count those that are gone.
+func (c *Cluster) KillDeployment(ctx context.Context, key client.ObjectKey, limit time.Duration) error {
+	old, err := c.PodsOf(ctx, key)
+	if err != nil {
+		return err
+	}
+	if len(old) == 0 {
+		return fmt.Errorf("the Deployment %s has no Pod that could be killed", key)
+	}
+	if err := c.Kill(ctx, old...); err != nil {
+		return err
+	}
+	look := func(ctx context.Context) (bool, error) {
+		now, err := c.PodsOf(ctx, key)
+		return err == nil && areReplaced(old, now), err
+	}
+	if err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, limit, true, look); err != nil {
+		return fmt.Errorf("the Pods of the Deployment %s were killed, and no others are ready after %s: %w", key, limit, err)
+	}
+	return c.AwaitDeployment(ctx, key, limit)
+}
+
+// areReplaced reports whether there are only other Pods than before, which are all ready.
+func areReplaced(old, now []corev1.Pod) bool {
+	for i := range now {
+		isSame := func(pod corev1.Pod) bool { return pod.UID == now[i].UID }
+		if slices.ContainsFunc(old, isSame) || !PodReady(&now[i]) {
+			return false
+		}
+	}
+	return len(now) > 0
 }

@@ -33,18 +33,10 @@ func (w *world) stopOperator() (start func()) {
 	return start
 }
 
-// killOperator ends all processes of the operator without a chance to say goodbye, and waits for the next ones:
-// what another replica remembers must not help.
+// killOperator kills all replicas of the operator, and waits for the next ones: what another one remembers must not help.
 func (w *world) killOperator() {
 	w.t.Helper()
-	old := w.operatorPods(w)
-	w.Expect(old).NotTo(BeEmpty())
-	var uids []types.UID
-	for i := range old {
-		uids = append(uids, old[i].UID)
-	}
-	w.Expect(w.Kill(w.ctx, old...)).To(Succeed())
-	w.Eventually(w.operatorPods).ShouldNot(ContainElement(HaveField("UID", BeElementOf(uids))))
+	w.Expect(w.KillDeployment(w.ctx, operator, installLimit)).To(Succeed())
 	w.Expect(operatorRuns(w.ctx)).To(Succeed())
 }
 

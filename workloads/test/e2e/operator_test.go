@@ -92,25 +92,10 @@ func (w *world) leader() *corev1.Pod {
 	return pod
 }
 
-// kill ends all replicas of an operator without a chance to say goodbye, and waits for the next ones.
+// kill kills all replicas of an operator, and waits for the next ones.
 func (w *world) kill(operator client.ObjectKey) {
 	w.t.Helper()
-	old, err := w.PodsOf(w.ctx, operator)
-	w.Expect(err).NotTo(HaveOccurred())
-	w.Expect(old).NotTo(BeEmpty())
-	uids := map[types.UID]bool{}
-	for i := range old {
-		uids[old[i].UID] = true
-	}
-	w.Expect(w.Kill(w.ctx, old...)).To(Succeed())
-	w.Eventually(func(g Gomega) {
-		now, err := w.PodsOf(w.ctx, operator)
-		g.Expect(err).NotTo(HaveOccurred())
-		for i := range now {
-			g.Expect(uids).NotTo(HaveKey(now[i].UID))
-		}
-	}).Should(Succeed(), "the old Pods of %s go", operator.Name)
-	w.Expect(w.AwaitDeployment(w.ctx, operator, installLimit)).To(Succeed())
+	w.Expect(w.KillDeployment(w.ctx, operator, installLimit)).To(Succeed())
 }
 
 // processes says which processes an operator is: how often the container of each of its Pods was restarted.
