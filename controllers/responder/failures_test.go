@@ -2,6 +2,7 @@ package responder_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -73,9 +74,38 @@ func TestADenialIsReported(t *testing.T) {
 	w.Eventually(w.there).Should(beComplete())
 }
 
-// A slice that the cache does not show yet keeps what it asks for.
+// A slice that the cache does not show yet, or not as it is, keeps what it asks for.
 func TestNothingIsRemovedOnOldKnowledge(t *testing.T) {
-	for what, others := range map[string][]string{"not the responder": nil, "not one of its listeners": {"api", "shop"}} {
+	isAway := func(w *world, slice *discoveryv1.EndpointSlice) (end func()) {
+		w.Delete(slice)
+		return func() { w.asking("web", criticalv2.PageFallback{}) }
+	}
+	isPublishedByAPod := func(w *world, slice *discoveryv1.EndpointSlice) (end func()) {
+		testenv.Update(w.World, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "web"}}, func(s *corev1.Service) {
+			s.Spec.Ports[0].Name = "renamed"
+		})
+		return func() {
+			ofPod := &discoveryv1.EndpointSlice{
+				ObjectMeta: metav1.ObjectMeta{
+					Name: "web-standby-pod", Namespace: w.Namespace, Labels: maps.Clone(slice.Labels),
+					OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "pod", UID: "uid", Controller: new(true)}},
+				},
+				AddressType: discoveryv1.AddressTypeIPv4,
+				Ports:       []discoveryv1.EndpointPort{{Name: new("http"), Port: new(int32(20002))}},
+			}
+			ofPod.Labels[criticalv2.LabelStandbyPod] = "uid"
+			w.Create(ofPod)
+		}
+	}
+	for what, test := range map[string]struct {
+		others []string
+		begin  func(*world, *discoveryv1.EndpointSlice) (end func())
+		more   []string
+	}{
+		"not the responder":                    {nil, isAway, nil},
+		"not one of its listeners":             {[]string{"api", "shop"}, isAway, nil},
+		"not a listener that a Pod still uses": {[]string{"api", "shop"}, isPublishedByAPod, []string{"20003 web/renamed"}},
+	} {
 		t.Run(what, func(t *testing.T) {
 			w := newWorld(t)
 			var armed, arrived atomic.Bool
@@ -86,24 +116,24 @@ func TestNothingIsRemovedOnOldKnowledge(t *testing.T) {
 				}
 				return testenv.Pass
 			})
-			for _, other := range others {
+			for _, other := range test.others {
 				w.critical(other, criticalv2.PageFallback{})
 			}
 			_, slice := w.critical("web", criticalv2.PageFallback{})
 			w.Eventually(w.there).Should(beComplete())
-			w.Eventually(w.numbers).Should(HaveLen(len(others) + 1))
+			w.Eventually(w.numbers).Should(HaveLen(len(test.others) + 1))
 			w.current().Settled(w.World)
 			before, table := w.deployment().UID, w.numbers()
 
 			armed.Store(true)
-			w.Delete(slice)
+			end := test.begin(w, slice)
 			w.Eventually(arrived.Load).Should(BeTrue(), "the API server must be asked before anything goes")
-			w.asking("web", criticalv2.PageFallback{})
+			end()
 			close(letGo)
 			w.look()
 			w.Expect(w.there()).To(beComplete())
 			w.Expect(w.deployment().UID).To(Equal(before))
-			w.Expect(w.numbers()).To(Equal(table), "clients are sent to these")
+			w.Expect(w.numbers()).To(Equal(append(table, test.more...)), "clients are sent to these")
 		})
 	}
 }
