@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -86,14 +87,11 @@ func (w *world) empty() {
 // definitions are those of the Prometheus operator that the module of the devcluster pins.
 func definitions(w *world) []*apiextensionsv1.CustomResourceDefinition {
 	w.T.Helper()
-	output, err := exec.CommandContext(context.WithoutCancel(w.T.Context()), "go", "-C", testenv.Path("hack/devcluster/components/prometheus-operator"),
-		"mod", "download", "-json", "github.com/prometheus-operator/prometheus-operator").Output()
-	w.Expect(err).NotTo(HaveOccurred(), "fetch the definitions of the Prometheus operator: %s", output)
-	var module struct{ Dir string }
-	w.Expect(json.Unmarshal(output, &module)).To(Succeed())
+	folder, err := prometheusOperator()
+	w.Expect(err).NotTo(HaveOccurred())
 	var found []*apiextensionsv1.CustomResourceDefinition
 	for _, plural := range []string{"servicemonitors", "podmonitors", "prometheusrules"} {
-		objects, err := testenv.ReadYAML(filepath.Join(module.Dir, "example/prometheus-operator-crd", "monitoring.coreos.com_"+plural+".yaml"))
+		objects, err := testenv.ReadYAML(filepath.Join(folder, "example/prometheus-operator-crd", "monitoring.coreos.com_"+plural+".yaml"))
 		w.Expect(err).NotTo(HaveOccurred())
 		w.Expect(objects).To(HaveLen(1))
 		definition := &apiextensionsv1.CustomResourceDefinition{}
@@ -102,6 +100,19 @@ func definitions(w *world) []*apiextensionsv1.CustomResourceDefinition {
 	}
 	return found
 }
+
+// prometheusOperator is the folder of its module. To ask go takes as long as a test.
+var prometheusOperator = sync.OnceValues(func() (folder string, err error) {
+	download := exec.Command("go", "-C", testenv.Path("hack/devcluster/components/prometheus-operator"),
+		"mod", "download", "-json", "github.com/prometheus-operator/prometheus-operator")
+	output, err := download.Output()
+	if err != nil {
+		return "", fmt.Errorf("fetch the definitions of the Prometheus operator: %w: %s", err, output)
+	}
+	var module struct{ Dir string }
+	err = json.Unmarshal(output, &module)
+	return module.Dir, err
+})
 
 // installPrometheusOperator makes its definitions, as changed, and waits until they are served.
 func (w *world) installPrometheusOperator(changes ...func(*apiextensionsv1.CustomResourceDefinition)) {
