@@ -5,7 +5,6 @@ package soak
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"sync"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/critical-service/operator/test/prober"
 	"github.com/critical-service/operator/test/soak/fault"
+	"github.com/critical-service/operator/test/soak/invariant"
 )
 
 const (
@@ -30,7 +30,7 @@ const (
 type traffic struct {
 	mutex    sync.Mutex
 	history  fault.History
-	answered map[string]time.Time
+	answers  map[string]*invariant.Answers
 	requests int
 	failed   map[fault.Kind]int
 	// unexplained are the requests that failed without a fault, by second, Service and what went wrong.
@@ -40,7 +40,7 @@ type traffic struct {
 // startTraffic lets clients ask each Service by its cluster IP until the run ends, once it has been answered.
 func (w *world) startTraffic() *traffic {
 	w.t.Helper()
-	tr := &traffic{answered: map[string]time.Time{}, failed: map[fault.Kind]int{}, unexplained: map[string]int{}}
+	tr := &traffic{answers: map[string]*invariant.Answers{}, failed: map[fault.Kind]int{}, unexplained: map[string]int{}}
 	probes := map[string]prober.Prober{}
 	for _, name := range serviceNames() {
 		var service corev1.Service
@@ -48,7 +48,7 @@ func (w *world) startTraffic() *traffic {
 		probe := prober.Prober{URL: "http://" + net.JoinHostPort(service.Spec.ClusterIP, "80") + "/", Rate: rate, Timeout: patience}
 		w.Expect(probe.Validate()).To(Succeed())
 		w.Eventually(func() error { return ask(w.ctx, probe.URL) }).Should(Succeed(), "requests to Service %s", name)
-		probes[name], tr.answered[name] = probe, time.Now()
+		probes[name], tr.answers[name] = probe, invariant.AnsweredAt(time.Now())
 	}
 	ctx, stop := context.WithCancel(w.ctx)
 	var clients sync.WaitGroup
@@ -81,8 +81,8 @@ func (tr *traffic) add(service string, result prober.Result) {
 	tr.mutex.Lock()
 	defer tr.mutex.Unlock()
 	tr.requests++
+	tr.answers[service].Add(result.Sent, result.Answered())
 	if result.Answered() {
-		tr.answered[service] = result.Sent
 		return
 	}
 	kind := tr.history.Explains(service, result.Sent.Add(result.Latency))
@@ -108,11 +108,15 @@ func (tr *traffic) inject(step fault.Step) {
 	tr.history = append(tr.history, fault.Injected{Step: step, Began: time.Now()})
 }
 
-// latest is when the latest request to each Service was sent that was answered.
+// latest is the latest of the answers of each Service.
 func (tr *traffic) latest() map[string]time.Time {
 	tr.mutex.Lock()
 	defer tr.mutex.Unlock()
-	return maps.Clone(tr.answered)
+	latest := map[string]time.Time{}
+	for service, answers := range tr.answers {
+		latest[service] = answers.Latest()
+	}
+	return latest
 }
 
 // lastFaults are for people.

@@ -4,6 +4,7 @@
 //	finding.go  what it has against the invariants; each is a function
 //	ledger.go   since when: most may be found for a while
 //	settled.go  what must hold before and after all faults
+//	answers.go  what clients got of late
 //	change.go   what changed between two looks, for people
 package invariant
 
@@ -33,7 +34,7 @@ type Look struct {
 	Policies []criticalv2.Policy
 	// Others are the Deployments, ReplicaSets, ConfigMaps and PodDisruptionBudgets. They have their kind.
 	Others []metav1.PartialObjectMetadata
-	// Answered is, for each Service that clients ask all the time, when the latest request was sent that was answered.
+	// Answered is, for each Service that clients ask all the time, the latest of its Answers.
 	Answered map[string]time.Time
 }
 
@@ -46,11 +47,11 @@ type watched struct {
 	// there are no others.
 	ready, standby int
 	promoted       bool
-	// silent: no answer has come for longer than a request may take.
+	// silent: not even half of the requests were answered, for longer than a request may take.
 	silent bool
 }
 
-// silence is how old the latest answer is when a Service is silent. A request of the soak's clients takes two seconds at
+// silence is how old the latest of its Answers is when a Service is silent. A request of the soak's clients takes two seconds at
 // most, and holds back what is known of later ones.
 const silence = 4 * time.Second
 
