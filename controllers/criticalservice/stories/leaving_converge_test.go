@@ -4,6 +4,10 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/critical-service/operator/test/testenv"
 )
@@ -56,5 +60,8 @@ func (w *world) leave(fate *testenv.Fate) string {
 
 	w.Delete(second)
 	w.Eventually(w.published(service)).Should(BeEmpty())
+	for _, kind := range []client.Object{&appsv1.Deployment{}, &corev1.ConfigMap{}, &policyv1.PodDisruptionBudget{}, &corev1.PodTemplate{}} {
+		w.Eventually(w.names).WithArguments(kind).Should(BeEmpty(), "what was made for the policies goes with them")
+	}
 	return end
 }
