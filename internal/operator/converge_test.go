@@ -21,7 +21,6 @@ func TestTheStartEndsTheSameWhicheverWriteGoesWrong(t *testing.T) {
 // startUp lives that start, and describes the end.
 func (w *world) startUp(fate *testenv.Fate) string {
 	w.t.Helper()
-	fate.Spares = isNoWrite
 	w.installOld()
 	w.Expect(admin.Create(w.t.Context(), shopV1())).To(Succeed())
 	w.installNew()
@@ -60,11 +59,6 @@ func (w *world) startUp(fate *testenv.Fate) string {
 	trusted := string(authority.Data["ca.crt"])
 	return fmt.Sprintln("conversions trust the authority:", strings.HasPrefix(string(w.clientConfig().CABundle), trusted),
 		"the validation trusts it:", strings.HasPrefix(string(w.validation().CABundle), trusted))
-}
-
-// isNoWrite spares what asks, and does not change anything.
-func isNoWrite(r testenv.Request) bool {
-	return !r.Writes() || strings.HasPrefix(r.Path, "/apis/authorization.k8s.io/") || strings.HasPrefix(r.Path, "/apis/authentication.k8s.io/")
 }
 
 // ofOperator are the versions of what the operator keeps beside its policies.

@@ -87,3 +87,21 @@ func TestAMishapThatDoesNotComeIsTriedAgain(t *testing.T) {
 	g.Expect(lives).To(Equal(4), "undisturbed, the first write, and the fourth one twice")
 	g.Expect(lost).To(Equal(2))
 }
+
+// Two writes of different resources may come in any order: the mishap befalls the same one.
+func TestAMishapBefallsTheSameWriteInAnyOrder(t *testing.T) {
+	t.Setenv("FAULTS", "")
+	other := testenv.Request{Method: http.MethodPost, Path: "/api/v1/namespaces/shop/services"}
+	lives := [][]testenv.Request{{write, other}, {other, write}}
+	var lost []testenv.Request
+	testenv.WhicheverWriteGoesWrong(t, 2, func(_ *testing.T, fate *testenv.Fate) string {
+		for _, r := range lives[0] {
+			if fate.Interfere(r) != testenv.Pass {
+				lost = append(lost, r)
+			}
+		}
+		lives = lives[1:]
+		return "the end"
+	})
+	NewWithT(t).Expect(lost).To(Equal([]testenv.Request{write}))
+}

@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -185,4 +186,32 @@ func TestReturnsToAnEarlierContentAreCounted(t *testing.T) {
 			NewWithT(t).Expect(returns(lawsOfTest, c.revisions)["ConfigMap"]).To(HaveLen(c.times))
 		})
 	}
+}
+
+func TestMoreThanUsualIsFound(t *testing.T) {
+	status := requestsOf("PATCH", "/apis/mycrd.com/v2/criticalservices/shop/status")
+	page := Revision{watch.Added, "ConfigMap", &corev1.ConfigMap{ObjectMeta: made("page")}}
+	for name, c := range map[string]struct {
+		usual, did effort
+		again      int
+		found      int
+	}{
+		"as many writes as undisturbed":                   {effort{writes: writes(status(9))}, effort{writes: writes(status(9))}, 0, 0},
+		"some are tried again":                            {effort{writes: writes(status(9))}, effort{writes: writes(status(28))}, 0, 0},
+		"one is tried again and again":                    {effort{writes: writes(status(9))}, effort{writes: writes(status(29))}, 0, 1},
+		"one that is not made undisturbed":                {effort{}, effort{writes: writes(status(11))}, 0, 1},
+		"a question about rights is no write":             {effort{}, effort{writes: writes(requestsOf("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")(11))}, 0, 0},
+		"an earlier content came back":                    {effort{}, effort{returns: map[string][]Revision{"ConfigMap": {page}}}, 0, 1},
+		"and came back undisturbed as well":               {effort{returns: map[string][]Revision{"ConfigMap": {page}}}, effort{returns: map[string][]Revision{"ConfigMap": {page}}}, 0, 0},
+		"it may come back for once where caches are late": {effort{}, effort{returns: map[string][]Revision{"ConfigMap": {page}}}, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(c.did.beyond(c.usual, c.again)).To(HaveLen(c.found))
+		})
+	}
+}
+
+// requestsOf makes so many requests.
+func requestsOf(method, path string) func(count int) []Request {
+	return func(count int) []Request { return slices.Repeat([]Request{{Method: method, Path: path}}, count) }
 }

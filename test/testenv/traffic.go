@@ -31,9 +31,10 @@ func (r Request) String() string {
 	return text
 }
 
-// Writes reports whether the request changes something. A dry run does not.
+// Writes reports whether the request changes something. A dry run does not, nor does a question about rights or identities.
 func (r Request) Writes() bool {
-	return r.Method != http.MethodGet && !r.Query.Has("dryRun")
+	isQuestion := strings.HasPrefix(r.Path, "/apis/authorization.k8s.io/") || strings.HasPrefix(r.Path, "/apis/authentication.k8s.io/")
+	return r.Method != http.MethodGet && !r.Query.Has("dryRun") && !isQuestion
 }
 
 // Resource is the resource that the request is about, with its subresource, for

@@ -39,7 +39,7 @@ func TestTheEndIsTheSameHoweverItIsSeen(t *testing.T) {
 }
 
 // whicheverWriteGoesWrong lives a story of at least so many writes again and again, beside other tests.
-func whicheverWriteGoesWrong(t *testing.T, fewest int64, live func(w *world, fate *testenv.Fate) string) {
+func whicheverWriteGoesWrong(t *testing.T, fewest int, live func(w *world, fate *testenv.Fate) string) {
 	t.Helper()
 	t.Parallel()
 	testenv.WhicheverWriteGoesWrong(t, fewest, lived(live))
