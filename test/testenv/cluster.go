@@ -21,9 +21,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// atOnce is how many tests of a package run at the same time. They wait more than they compute; but where many stories are
+// AtOnce is how many tests of a package run at the same time. They wait more than they compute; but where many stories are
 // lived at once, two CPUs do not suffice for 16, and waits of a minute become too short.
-const atOnce = "10"
+const AtOnce = 10
 
 // Cluster is an API server that knows the project's kinds.
 type Cluster struct {
@@ -43,6 +43,17 @@ type Cluster struct {
 	environment *envtest.Environment
 }
 
+// Parallel lets so many tests of a package begin, unless the command line says by -parallel how many.
+func Parallel(count int) {
+	flag.Parse()
+	if flag.Lookup("test.parallel").Value.String() != fmt.Sprint(runtime.GOMAXPROCS(0)) {
+		return
+	}
+	if err := flag.Set("test.parallel", fmt.Sprint(count)); err != nil {
+		log.Fatal(err)
+	}
+}
+
 // Main runs the tests of a package of the core with a cluster, after it has been prepared.
 // It is all that a TestMain does.
 func Main(m *testing.M, scheme func() (*apiruntime.Scheme, error), cluster **Cluster, prepare func(context.Context) error) {
@@ -51,12 +62,7 @@ func Main(m *testing.M, scheme func() (*apiruntime.Scheme, error), cluster **Clu
 
 // MainOf is Main for the tests of another operator.
 func MainOf(m *testing.M, installed Installation, scheme func() (*apiruntime.Scheme, error), cluster **Cluster, prepare func(context.Context) error) {
-	flag.Parse()
-	if flag.Lookup("test.parallel").Value.String() == fmt.Sprint(runtime.GOMAXPROCS(0)) {
-		if err := flag.Set("test.parallel", atOnce); err != nil {
-			log.Fatal(err)
-		}
-	}
+	Parallel(AtOnce)
 	ctrl.SetLogger(logr.Discard()) // Operators have logs of their own.
 	known, err := scheme()
 	if err != nil {

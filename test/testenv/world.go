@@ -22,7 +22,7 @@ import (
 // rest is for a machine that is busy.
 const (
 	waitTimeout = time.Minute
-	pollEach    = 20 * time.Millisecond
+	pollEach    = 40 * time.Millisecond
 )
 
 // World is one test's own namespace, and the hands that do there what kubelet,

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	testenv.Parallel(1000) // They take turns.
 	testenv.Main(m, controllers.Scheme, &cluster, prepare)
 }
 

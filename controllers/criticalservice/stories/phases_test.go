@@ -104,7 +104,8 @@ func sharedOperator(t *testing.T) *testenv.Operator {
 	return shared.operator
 }
 
-// turns lets tests of one kind run at a time.
+// turns lets tests of one kind run at a time, and not too many. Those that wait for their turn have begun, so that -parallel,
+// which counts them, is no bound.
 var turns = newTurnstile()
 
 type turnstile struct {
@@ -115,12 +116,12 @@ type turnstile struct {
 
 func newTurnstile() *turnstile { return &turnstile{changed: sync.NewCond(&sync.Mutex{})} }
 
-// take waits until no test of another kind runs.
+// take waits until no test of another kind runs, and few of this one.
 func (s *turnstile) take(t *testing.T, kind string) {
 	t.Helper()
 	s.changed.L.Lock()
 	defer s.changed.L.Unlock()
-	for s.inside > 0 && s.kind != kind {
+	for s.inside == testenv.AtOnce || s.inside > 0 && s.kind != kind {
 		s.changed.Wait()
 	}
 	s.kind = kind
