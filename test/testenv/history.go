@@ -131,20 +131,25 @@ type effort struct {
 	writes map[string]int
 }
 
-// moreWrites is how many writes a story may have, of each method and resource, beside twice those that it has without a fault: what
-// fails is tried again, and the next operator has to find out what the one before has done.
-const moreWrites = 10
+// How many writes a story may have, of each method and resource: so many times those that it has without a fault, and ten. What
+// fails is tried again, and the next operator has to find out what the one before has done. Where caches are up to 5 s late, what
+// they do not show yet is tried again each second.
+const timesTheWrites, timesWhereLate, moreWrites = 2, 6, 10
 
-// beyond says what is much more than usual. Objects of a kind may get an earlier content so many times more.
-func (e effort) beyond(usual effort, more int) []string {
+// beyond says what is much more than usual. Caches that are late may show for once what is gone.
+func (e effort) beyond(usual effort, isLate bool) []string {
+	again, times := 0, timesTheWrites
+	if isLate {
+		again, times = 1, timesWhereLate
+	}
 	var found []string
-	for kind, again := range e.returns {
-		if len(again) > len(usual.returns[kind])+more {
-			found = append(found, fmt.Sprintf("an earlier content came back by %v, and undisturbed by %v", again, usual.returns[kind]))
+	for kind, revisions := range e.returns {
+		if len(revisions) > len(usual.returns[kind])+again {
+			found = append(found, fmt.Sprintf("an earlier content came back by %v, and undisturbed by %v", revisions, usual.returns[kind]))
 		}
 	}
 	for what, count := range e.writes {
-		if count > 2*usual.writes[what]+moreWrites {
+		if count > times*usual.writes[what]+moreWrites {
 			found = append(found, fmt.Sprintf("there were %d writes %s, and undisturbed %d", count, what, usual.writes[what]))
 		}
 	}
