@@ -87,10 +87,10 @@ compile = $(foreach program,$3,$1$(GO_BUILD) -o $2/$(subst =, ,$(program))$(newl
 # unit_tests NAME runs the tests of the module, with those against a real API server, for the report NAME. Vet is a
 # part of `make lint`; without the tables for debuggers linking takes two thirds of its time. No result is taken from the
 # cache of go: it does not see what a TestMain reads, which is the version of Kubernetes and the manifests. One package more
-# than there are processors runs at once, as those with an API server mostly wait.
+# than there are processors runs at once, as those with an API server mostly wait; at most 9, as a container may have fewer.
 unit_tests = echo "building etcd and kube-apiserver (once; the first time takes minutes)"; assets=$$($(ROOT)bin/devcluster assets) && \
   CGO_ENABLED=$(if $(filter 1,$(RACE)),1,0) KUBEBUILDER_ASSETS="$$assets" FORMAT=pkgname-and-test-fails \
-  $(ROOT)hack/gotest.sh $1 ./... -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(if $(filter 1,$(RACE)),-race) -count=1 -vet=off -ldflags=-w -timeout 25m $(unit_args) $(TEST_ARGS)
+  $(ROOT)hack/gotest.sh $1 ./... -p $$(n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 8 ? n + 1 : 9))) $(if $(filter 1,$(RACE)),-race) -count=1 -vet=off -ldflags=-w -timeout 25m $(unit_args) $(TEST_ARGS)
 
 ##@ General
 

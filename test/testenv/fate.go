@@ -135,7 +135,7 @@ func WhicheverWriteGoesWrong(t *testing.T, fewest int, live func(t *testing.T, f
 }
 
 // nthWrite says which write of a story it is: the number of those with this method and resource, from 1. It stays the same where
-// others come before it or after it.
+// writes of other resources come before it or after it; two of the same resource at once may swap.
 type nthWrite struct {
 	method, resource string
 	number           int
@@ -175,7 +175,9 @@ func begin(t *testing.T, live func(t *testing.T, fate *Fate) string) *series {
 	}) {
 		t.FailNow() // There is no end to compare with.
 	}
-	s.writes = fate.writes
+	fate.mu.Lock()
+	defer fate.mu.Unlock()
+	s.writes = slices.Clone(fate.writes)
 	return s
 }
 
@@ -227,7 +229,7 @@ func (s *series) comes(t *testing.T, fate *Fate) bool {
 	if got := s.live(t, fate); got != s.undisturbed {
 		t.Errorf("the end is another one:\n%s\nundisturbed it is:\n%s", got, s.undisturbed)
 	}
-	for _, broken := range fate.history.judge(t).beyond(s.usual, fate.view != nil) {
+	for _, broken := range fate.history.judge(t).beyond(s.usual, fate.view) {
 		t.Error("a law does not hold: " + broken)
 	}
 	if fate.view != nil {
@@ -389,7 +391,7 @@ func (f *Fate) Change(do func()) {
 func (f *Fate) AwaitRest(w *World, replace func(), settled func() *Operator) {
 	w.T.Helper()
 	f.Calm()
-	if !f.dies {
+	if !f.dies || f.struck == none {
 		settled() // Also the one that something went wrong for comes to rest, and not only the next one.
 	}
 	w.Eventually(func() []Request {

@@ -119,7 +119,7 @@ func (o *Operator) Idle(about string) time.Duration {
 // An operator that has nothing left to do logs nothing for as long, in which the API server has answered as often: where an
 // answer takes long, so does news.
 const (
-	quietFor     = time.Second
+	quietFor     = 1500 * time.Millisecond // Longer than what waits for a cache that is behind.
 	quietAnswers = 25
 	// settleTimeout is for so many answers on a machine that is busy, where each may take seconds.
 	settleTimeout = 3 * waitTimeout

@@ -34,7 +34,8 @@ type outcome struct {
 const (
 	// cacheBehind: the operator's cache does not show yet what the API server has.
 	cacheBehind = time.Second
-	// conflictWait: the object was written meanwhile, and its watch is about to wake.
+	// conflictWait: the object was written meanwhile, and its watch is about to wake. It is
+	// short, as a promotion may wait for it.
 	conflictWait = 200 * time.Millisecond
 )
 
@@ -204,5 +205,9 @@ func (r *Reconciler) change(ctx context.Context, to *discoveryv1.EndpointSlice) 
 	if from.UID != to.UID || from.ResourceVersion != to.ResourceVersion {
 		return fault.WaitFor(conflictWait, fmt.Sprintf("EndpointSlice %q changed meanwhile", to.Name))
 	}
-	return write.Patch(ctx, r.Client, from, to.DeepCopy())
+	err := write.Patch(ctx, r.Client, from, to.DeepCopy())
+	if apierrors.IsConflict(err) {
+		return fault.WaitFor(conflictWait, fmt.Sprintf("EndpointSlice %q changed meanwhile", to.Name))
+	}
+	return err
 }

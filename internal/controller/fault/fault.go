@@ -38,8 +38,9 @@ const (
 )
 
 // conflictWait is when to retry after a write to an object that has changed
-// meanwhile. It is no error: the cache was behind, and is not for long. Its news
-// wakes the controller sooner; to retry before it comes meets the same conflict.
+// meanwhile. It is no error: the cache was behind, and is not for long. Where the
+// object is watched, its news wakes the controller sooner, and a retry before that
+// would meet the same conflict.
 const conflictWait = time.Second
 
 // stopWait is when to retry what was cancelled: that is how an operator that stops ends what is under way. It is no error

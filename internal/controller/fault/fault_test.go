@@ -65,6 +65,10 @@ func TestResult(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(result.RequeueAfter).To(Equal(3 * time.Second))
 
+	result, err = fault.Result(apierrors.NewConflict(pods, "x", nil))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(result.RequeueAfter).To(Equal(time.Second), "its news may be late")
+
 	_, err = fault.Result(fault.BugFrom(errors.New("x")))
 	g.Expect(errors.Is(err, reconcile.TerminalError(nil))).To(BeTrue(), "a bug is not retried for ever")
 

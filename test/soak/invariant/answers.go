@@ -2,7 +2,7 @@ package invariant
 
 import "time"
 
-// ofLate is of how many requests at least half must be answered: those of a second.
+// ofLate is how many of the latest requests count: those of a second, at the rate of the soak's clients.
 const ofLate = 100
 
 // Answers are those that the clients of one Service got of late. Before the first request all were answered.
