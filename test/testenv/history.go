@@ -132,18 +132,15 @@ type effort struct {
 }
 
 // How many writes a story may have, of each method and resource: so many times those that it has without a fault, and ten. What
-// fails is tried again, and the next operator has to find out what the one before has done. Where a resource is held for 5 s, what
-// is not seen yet is tried again each second.
-const timesTheWrites, timesWhereHeld, moreWrites = 2, 6, 10
+// fails is tried again, and the next operator has to find out what the one before has done. Where caches are late, what they
+// do not show yet is tried again when something else wakes the operator, and each second.
+const timesTheWrites, timesWhereLate, moreWrites = 2, 6, 10
 
 // beyond says what is much more than usual. Caches that are late may show for once what is gone.
-func (e effort) beyond(usual effort, seen *View) []string {
+func (e effort) beyond(usual effort, isLate bool) []string {
 	again, times := 0, timesTheWrites
-	if seen != nil {
-		again = 1
-		if seen.held > 0 {
-			times = timesWhereHeld
-		}
+	if isLate {
+		again, times = 1, timesWhereLate
 	}
 	var found []string
 	for kind, revisions := range e.returns {

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -191,27 +190,25 @@ func TestReturnsToAnEarlierContentAreCounted(t *testing.T) {
 
 func TestMoreThanUsualIsFound(t *testing.T) {
 	status := requestsOf("PATCH", "/apis/mycrd.com/v2/criticalservices/shop/status")
-	held := &View{held: 5 * time.Second}
 	page := Revision{watch.Added, "ConfigMap", &corev1.ConfigMap{ObjectMeta: made("page")}}
 	for name, c := range map[string]struct {
 		usual, did effort
-		seen       *View
+		isLate     bool
 		found      int
 	}{
-		"as many writes as undisturbed":                   {effort{writes: writes(status(9))}, effort{writes: writes(status(9))}, nil, 0},
-		"some are tried again":                            {effort{writes: writes(status(9))}, effort{writes: writes(status(28))}, nil, 0},
-		"one is tried again and again":                    {effort{writes: writes(status(9))}, effort{writes: writes(status(29))}, nil, 1},
-		"one that is not made undisturbed":                {effort{}, effort{writes: writes(status(11))}, nil, 1},
-		"a question about rights is no write":             {effort{}, effort{writes: writes(requestsOf("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")(11))}, nil, 0},
-		"it is tried each second where it is held back":   {effort{writes: writes(status(9))}, effort{writes: writes(status(64))}, held, 0},
-		"and not more often":                              {effort{writes: writes(status(9))}, effort{writes: writes(status(65))}, held, 1},
-		"nor where watches are only cut":                  {effort{writes: writes(status(9))}, effort{writes: writes(status(29))}, &View{}, 1},
-		"an earlier content came back":                    {effort{}, effort{returns: map[string][]Revision{"ConfigMap": {page}}}, nil, 1},
-		"and came back undisturbed as well":               {effort{returns: map[string][]Revision{"ConfigMap": {page}}}, effort{returns: map[string][]Revision{"ConfigMap": {page}}}, nil, 0},
-		"it may come back for once where caches are late": {effort{}, effort{returns: map[string][]Revision{"ConfigMap": {page}}}, &View{}, 0},
+		"as many writes as undisturbed":                   {effort{writes: writes(status(9))}, effort{writes: writes(status(9))}, false, 0},
+		"some are tried again":                            {effort{writes: writes(status(9))}, effort{writes: writes(status(28))}, false, 0},
+		"one is tried again and again":                    {effort{writes: writes(status(9))}, effort{writes: writes(status(29))}, false, 1},
+		"one that is not made undisturbed":                {effort{}, effort{writes: writes(status(11))}, false, 1},
+		"a question about rights is no write":             {effort{}, effort{writes: writes(requestsOf("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")(11))}, false, 0},
+		"it is tried each second where caches are late":   {effort{writes: writes(status(9))}, effort{writes: writes(status(64))}, true, 0},
+		"and not more often":                              {effort{writes: writes(status(9))}, effort{writes: writes(status(65))}, true, 1},
+		"an earlier content came back":                    {effort{}, effort{returns: map[string][]Revision{"ConfigMap": {page}}}, false, 1},
+		"and came back undisturbed as well":               {effort{returns: map[string][]Revision{"ConfigMap": {page}}}, effort{returns: map[string][]Revision{"ConfigMap": {page}}}, false, 0},
+		"it may come back for once where caches are late": {effort{}, effort{returns: map[string][]Revision{"ConfigMap": {page}}}, true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			NewWithT(t).Expect(c.did.beyond(c.usual, c.seen)).To(HaveLen(c.found))
+			NewWithT(t).Expect(c.did.beyond(c.usual, c.isLate)).To(HaveLen(c.found))
 		})
 	}
 }
