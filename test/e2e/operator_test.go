@@ -37,7 +37,7 @@ func (w *world) stopOperator() (start func()) {
 func (w *world) killOperator() {
 	w.t.Helper()
 	w.Expect(w.KillDeployment(w.ctx, operator, installLimit)).To(Succeed())
-	w.Expect(operatorRuns(w.ctx)).To(Succeed())
+	w.Expect(conversionWorks(w.ctx)).To(Succeed())
 }
 
 // freezeOperator stops the operator's processes in the middle of what they do. They do not go on: what

@@ -270,7 +270,6 @@ type Fate struct {
 	// writes are those that came, in their order.
 	mu     sync.Mutex
 	writes []nthWrite
-	counts map[nthWrite]int
 	ends   sync.Once
 	// view is how its operators see the cluster; nil is as it is.
 	view *View
@@ -282,9 +281,7 @@ type Fate struct {
 }
 
 // NewFate is one in which nothing goes wrong.
-func NewFate() *Fate {
-	return &Fate{counts: map[nthWrite]int{}, dead: make(chan struct{}), followed: make(chan struct{})}
-}
+func NewFate() *Fate { return &Fate{dead: make(chan struct{}), followed: make(chan struct{})} }
 
 // IsHappy reports whether nothing goes wrong. The others may be lived side by side, after it.
 func (f *Fate) IsHappy() bool { return f.struck == none && f.view == nil }
@@ -329,9 +326,12 @@ func (f *Fate) Interfere(r Request) Verdict {
 func (f *Fate) next(r Request) nthWrite {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	of := nthWrite{method: r.Method, resource: r.Resource()}
-	f.counts[of]++
-	write := nthWrite{r.Method, r.Resource(), f.counts[of]}
+	write := nthWrite{r.Method, r.Resource(), 1}
+	for _, before := range f.writes {
+		if before.method == write.method && before.resource == write.resource {
+			write.number++
+		}
+	}
 	f.writes = append(f.writes, write)
 	return write
 }

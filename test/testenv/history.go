@@ -179,11 +179,16 @@ func (h *history) judge(t *testing.T) effort {
 	return effort{returns(h.laws, h.revisions), writes(h.requests)}
 }
 
+// writesObjects reports whether a request writes what a story is about: of events and Leases there is no law.
+func writesObjects(r Request) bool {
+	return r.Writes() && r.Resource() != "events" && r.Resource() != "leases"
+}
+
 // writes counts them by method and resource.
 func writes(requests []Request) map[string]int {
 	count := map[string]int{}
 	for _, r := range requests {
-		if r.Writes() && r.Resource() != "events" && r.Resource() != "leases" {
+		if writesObjects(r) {
 			count[r.Method+" "+r.Resource()]++
 		}
 	}
@@ -260,7 +265,7 @@ func foreignRequests(laws Laws, namespace string, revisions []Revision, requests
 	}
 	var found []string
 	for _, r := range requests {
-		if !r.Writes() || r.Resource() == "events" || r.Resource() == "leases" {
+		if !writesObjects(r) {
 			continue
 		}
 		isInside := strings.Contains(r.Path, "/namespaces/"+namespace+"/") ||

@@ -202,12 +202,10 @@ func (r *Reconciler) change(ctx context.Context, to *discoveryv1.EndpointSlice) 
 	if err := r.Cached.Get(ctx, client.ObjectKeyFromObject(to), from); err != nil {
 		return err
 	}
-	if from.UID != to.UID || from.ResourceVersion != to.ResourceVersion {
-		return fault.WaitFor(conflictWait, fmt.Sprintf("EndpointSlice %q changed meanwhile", to.Name))
+	if from.UID == to.UID && from.ResourceVersion == to.ResourceVersion {
+		if err := write.Patch(ctx, r.Client, from, to.DeepCopy()); !apierrors.IsConflict(err) {
+			return err
+		}
 	}
-	err := write.Patch(ctx, r.Client, from, to.DeepCopy())
-	if apierrors.IsConflict(err) {
-		return fault.WaitFor(conflictWait, fmt.Sprintf("EndpointSlice %q changed meanwhile", to.Name))
-	}
-	return err
+	return fault.WaitFor(conflictWait, fmt.Sprintf("EndpointSlice %q changed meanwhile", to.Name))
 }
