@@ -2,12 +2,9 @@ package testenv
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/onsi/gomega"
@@ -38,102 +35,6 @@ var (
 	}
 )
 
-// mishapsOf are those that befall one of the writes of a story in this run, the first of which is 0: by `make faults` several,
-// else one of the few in turn for each third write, as a story takes long.
-func mishapsOf(i int) []mishap {
-	switch os.Getenv("FAULTS") {
-	case "":
-		if i%3 != 0 {
-			return nil
-		}
-		return mishaps[i/3%len(mishaps):][:1]
-	case "all":
-		return slices.Concat(mishaps, others)
-	default:
-		return mishaps
-	}
-}
-
-// SideBySide lets those lives of a story that are disturbed run beside each other, after the one that is not.
-func SideBySide(live func(t *testing.T, fate *Fate) string) func(t *testing.T, fate *Fate) string {
-	return func(t *testing.T, fate *Fate) string {
-		t.Helper()
-		if !fate.IsHappy() {
-			t.Parallel()
-		}
-		return live(t, fate)
-	}
-}
-
-// HoweverItIsSeen lives the same story undisturbed, and then under each View of the cluster: the end must be the same. In
-// the view of old lists, and by `make faults` in each, an operator dies with one of its writes, and the next
-// one begins with that.
-func HoweverItIsSeen(t *testing.T, live func(t *testing.T, fate *Fate) string) {
-	t.Helper()
-	seed := Number(t, "SEED", int(rand.Uint32())) //nolint:gosec // Chance is enough.
-	t.Logf("with SEED=%d watches live as long, and events come as late, once more; which resource is held depends on their order", seed)
-	s := begin(t, live)
-	s.group(t, "when", func(t *testing.T) {
-		for _, view := range views() {
-			for i, last := range deaths(view, s.writes) {
-				name := view.name
-				if last != none {
-					name += fmt.Sprintf(", and %s is the last write of an operator", last)
-				}
-				s.befall(t, name, func() *Fate {
-					fate := NewFate()
-					fate.struck, fate.view = last, view.again(uint64(seed+i)) //nolint:gosec // A seed is any number.
-					fate.mishap = mishap{verdict: LoseAnswer, dies: true}
-					return fate
-				})
-			}
-		}
-	})
-	t.Log(&s.done)
-	if !s.done.isAll(s.expected) {
-		t.Error("the views differ too little from the cluster")
-	}
-	if s.done.behind > 0 {
-		t.Errorf("%d caches began with a list of any age, which is old where the API server lags", s.done.behind)
-	}
-	s.end(t, int64(len(views())))
-}
-
-// deaths are the writes with which an operator dies, and none.
-func deaths(view *View, writes []nthWrite) []nthWrite {
-	switch {
-	case os.Getenv("FAULTS") != "":
-		return append([]nthWrite{none}, writes...)
-	case view.behind > 0:
-		return writes[len(writes)/2:][:1]
-	default:
-		return []nthWrite{none}
-	}
-}
-
-// WhicheverWriteGoesWrong lives the same story again and again: first undisturbed, and then for some writes of the operator with
-// one mishap, or by `make faults` for each write with each. The story describes its end, which must be the same. It is one of
-// at least so many writes.
-func WhicheverWriteGoesWrong(t *testing.T, fewest int, live func(t *testing.T, fate *Fate) string) {
-	t.Helper()
-	s := begin(t, live)
-	if len(s.writes) < fewest {
-		t.Fatalf("the story has only %d writes: it tests too little", len(s.writes))
-	}
-	s.group(t, "when", func(t *testing.T) {
-		for i, write := range s.writes {
-			for _, mishap := range mishapsOf(i) {
-				s.befall(t, fmt.Sprintf("%s %s", write, mishap.name), func() *Fate {
-					fate := NewFate()
-					fate.struck, fate.mishap = write, mishap
-					return fate
-				})
-			}
-		}
-	})
-	s.end(t, int64(len(mishapsOf(0))))
-}
-
 // nthWrite says which write of a story it is: the number of those with this method and resource, from 1. It stays the same where
 // writes of other resources come before it or after it; two of the same resource at once may swap.
 type nthWrite struct {
@@ -146,117 +47,6 @@ var none nthWrite
 
 func (w nthWrite) String() string {
 	return fmt.Sprintf("%s %s %d", w.method, strings.ReplaceAll(w.resource, "/", " "), w.number)
-}
-
-// series is one story that is lived again and again.
-type series struct {
-	live func(t *testing.T, fate *Fate) string
-	// undisturbed is its end when all goes well, after these writes.
-	undisturbed string
-	writes      []nthWrite
-	// usual is what the operator did then.
-	usual effort
-	// expected are the mishaps that are to happen; happened are those that did, and crashes those of which an operator died.
-	expected          int64
-	happened, crashes atomic.Int64
-	// missed are the lives whose fate did not come.
-	mu     sync.Mutex
-	missed []missed
-	// done is what was done to views.
-	done disturbances
-}
-
-func begin(t *testing.T, live func(t *testing.T, fate *Fate) string) *series {
-	t.Helper()
-	s, fate := &series{live: live}, NewFate()
-	if !t.Run("when all goes well", func(t *testing.T) {
-		s.undisturbed = live(t, fate)
-		s.usual = fate.history.judge(t)
-	}) {
-		t.FailNow() // There is no end to compare with.
-	}
-	fate.mu.Lock()
-	defer fate.mu.Unlock()
-	s.writes = slices.Clone(fate.writes)
-	return s
-}
-
-// group runs lives, and those again whose fate did not come: a story may take a write less than the first one, where two news
-// come at once. They come after all others, and not within the life that they repeat: that one would not end before them, and
-// keep what tests wait for that run beside it.
-func (s *series) group(t *testing.T, name string, lives func(t *testing.T)) {
-	t.Helper()
-	t.Run(name, lives)
-	if len(s.missed) == 0 {
-		return
-	}
-	t.Run("again, "+name, func(t *testing.T) {
-		for _, m := range s.missed {
-			t.Run(m.name, func(t *testing.T) {
-				if !s.comes(t, m.fate()) {
-					t.Log("its write did not come, as in the first try")
-				}
-			})
-		}
-	})
-}
-
-// befall lives the story with a fate.
-func (s *series) befall(t *testing.T, name string, fate func() *Fate) {
-	t.Helper()
-	t.Run(name, func(t *testing.T) {
-		first := fate()
-		if first.struck != none {
-			s.expected++
-		}
-		if !s.comes(t, first) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.missed = append(s.missed, missed{name, fate})
-		}
-	})
-}
-
-// missed is a life whose fate did not come.
-type missed struct {
-	name string
-	fate func() *Fate
-}
-
-// comes lives the story with a fate, and reports whether it came.
-func (s *series) comes(t *testing.T, fate *Fate) bool {
-	t.Helper()
-	if got := s.live(t, fate); got != s.undisturbed {
-		t.Errorf("the end is another one:\n%s\nundisturbed it is:\n%s", got, s.undisturbed)
-	}
-	for _, broken := range fate.history.judge(t).beyond(s.usual, fate.view != nil) {
-		t.Error("a law does not hold: " + broken)
-	}
-	if fate.view != nil {
-		s.done.add(fate.view)
-	}
-	if fate.struck == none {
-		return true
-	}
-	if !fate.came() {
-		return false
-	}
-	s.happened.Add(1)
-	if fate.dies {
-		s.crashes.Add(1)
-	}
-	return true
-}
-
-// end says how much came, and fails if that is less than expected by more than two writes, each with so many fates: where two
-// events come at once, a story takes a write less than the first time, and again when it is repeated.
-func (s *series) end(t *testing.T, fates int64) {
-	t.Helper()
-	happened := s.happened.Load()
-	t.Logf("%d writes, %d of %d faults injected, %d of them crashes", len(s.writes), happened, s.expected, s.crashes.Load())
-	if s.expected-happened > min(2*fates, s.expected/4) {
-		t.Errorf("only %d of %d mishaps happened", happened, s.expected)
-	}
 }
 
 // Fate lets something befall one write of an operator.
