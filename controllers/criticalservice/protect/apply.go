@@ -34,9 +34,9 @@ type outcome struct {
 const (
 	// cacheBehind: the operator's cache does not show yet what the API server has.
 	cacheBehind = time.Second
-	// conflictWait: the object was written meanwhile, and its watch is about to wake. It is
-	// short, as a promotion may wait for it.
-	conflictWait = 200 * time.Millisecond
+	// changedMeanwhile: the cache shows another state than what was decided on, and its news
+	// are about to wake the Service. It is short, as a promotion may wait for it.
+	changedMeanwhile = 200 * time.Millisecond
 )
 
 // exists reports whether a slice that is to be written does so far. Those that do are
@@ -57,29 +57,32 @@ func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, plan d
 			continue
 		}
 		if _, behind := written[slice.Name]; behind {
-			failures[i] = fault.WaitFor(cacheBehind, fmt.Sprintf("EndpointSlice %q was written and is not in the cache yet", slice.Name))
+			failures[i] = fault.WaitFor(cacheBehind, fmt.Sprintf("EndpointSlice %q was written, and the cache does not show it yet", slice.Name))
 			continue
 		}
 		writes.Go(func() { refusals[i], failures[i] = r.publish(ctx, slice) })
 	}
 	writes.Wait()
+	var late []*discoveryv1.EndpointSlice
 	for i, slice := range plan.Publish {
 		switch err := failures[i]; {
 		case !concerned(slice):
 		case err == nil:
 			done.published = append(done.published, slice)
+		case apierrors.IsConflict(err):
+			late = append(late, slice)
 		case fault.IsRefusal(err) && protection.IsPromoted(slice):
 			done.denied = slice.Labels[criticalv2.LabelFallbackKind]
 		}
 	}
-	r.noteWritten(key, done.published)
+	r.noteWritten(key, slices.Concat(done.published, late))
 	r.noteRefusals(key, plan, done, refusals)
 	return done, fault.Join(failures...)
 }
 
-// written are the slices to be written that were already, from the very state that the
-// cache still shows: another write would only meet a conflict. What is no longer to be
-// written, or has changed, is forgotten.
+// written are the slices to be written that were already, by this operator or another writer,
+// from the very state that the cache still shows: another write would only meet a conflict.
+// What is no longer to be written, or has changed, is forgotten.
 func (r *Reconciler) written(key types.NamespacedName, plan decide.Plan) map[string]memory.Written {
 	still := map[string]memory.Written{}
 	r.Memory.Written.Update(key, func(last *map[string]memory.Written) *map[string]memory.Written {
@@ -100,9 +103,9 @@ func (r *Reconciler) written(key types.NamespacedName, plan decide.Plan) map[str
 	return still
 }
 
-// noteWritten remembers writes beside those that the other controller made meanwhile.
-func (r *Reconciler) noteWritten(key types.NamespacedName, published []*discoveryv1.EndpointSlice) {
-	if len(published) == 0 {
+// noteWritten remembers slices that are no longer what the cache shows, beside those that the other controller wrote meanwhile.
+func (r *Reconciler) noteWritten(key types.NamespacedName, written []*discoveryv1.EndpointSlice) {
+	if len(written) == 0 {
 		return
 	}
 	r.Memory.Written.Update(key, func(last *map[string]memory.Written) *map[string]memory.Written {
@@ -110,7 +113,7 @@ func (r *Reconciler) noteWritten(key types.NamespacedName, published []*discover
 		if last != nil {
 			maps.Copy(next, *last)
 		}
-		for _, slice := range published {
+		for _, slice := range written {
 			next[slice.Name] = memory.Written{From: slice.ResourceVersion, At: r.Clock.Now()}
 		}
 		return &next
@@ -149,7 +152,7 @@ func (r *Reconciler) publish(ctx context.Context, slice *discoveryv1.EndpointSli
 		refusal, err := r.reclaim(ctx, slice)
 		if apierrors.IsNotFound(err) {
 			// No watch wakes the Service: the slice may have named another one.
-			err = fault.WaitFor(conflictWait, fmt.Sprintf("EndpointSlice %q was deleted meanwhile", slice.Name))
+			err = fault.WaitFor(changedMeanwhile, fmt.Sprintf("EndpointSlice %q was deleted meanwhile", slice.Name))
 		}
 		return refusal, err
 	}
@@ -196,16 +199,14 @@ func sameOwner(existing, wanted *discoveryv1.EndpointSlice) bool {
 	})
 }
 
-// change writes what differs in a standby slice from what the cache holds.
+// change writes what differs in a standby slice from what the cache holds. It fails with a conflict if the cache is behind.
 func (r *Reconciler) change(ctx context.Context, to *discoveryv1.EndpointSlice) error {
 	from := &discoveryv1.EndpointSlice{}
 	if err := r.Cached.Get(ctx, client.ObjectKeyFromObject(to), from); err != nil {
 		return err
 	}
-	if from.UID == to.UID && from.ResourceVersion == to.ResourceVersion {
-		if err := write.Patch(ctx, r.Client, from, to.DeepCopy()); !apierrors.IsConflict(err) {
-			return err
-		}
+	if from.UID != to.UID || from.ResourceVersion != to.ResourceVersion {
+		return fault.WaitFor(changedMeanwhile, fmt.Sprintf("EndpointSlice %q changed meanwhile", to.Name))
 	}
-	return fault.WaitFor(conflictWait, fmt.Sprintf("EndpointSlice %q changed meanwhile", to.Name))
+	return write.Patch(ctx, r.Client, from, to.DeepCopy())
 }

@@ -65,6 +65,29 @@ func TestWhatOneControllerWroteIsKnownToBoth(t *testing.T) {
 	g.Expect(r.Memory.Written.Keys()).To(BeEmpty())
 }
 
+// What met a conflict would meet it again and again while the cache is late, of each slice five times a second.
+func TestAWriteThatMetAConflictIsNotSentAgainOfTheSameState(t *testing.T) {
+	g := NewWithT(t)
+	standby := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: "web-standby-ipv4"}}
+	observer, cached := observetest.Of(t, standby)
+	var writes int
+	late := interceptor.NewClient(cached.(client.WithWatch), interceptor.Funcs{
+		Patch: func(_ context.Context, _ client.WithWatch, object client.Object, _ client.Patch, _ ...client.PatchOption) error {
+			writes++
+			return apierrors.NewConflict(schema.GroupResource{Resource: "endpointslices"}, object.GetName(), nil)
+		},
+	})
+	r := &Reconciler{Observer: observer, Client: late}
+	g.Expect(cached.Get(t.Context(), client.ObjectKeyFromObject(standby), standby)).To(Succeed())
+	standby.Labels = map[string]string{"promoted": "true"}
+	plan := decide.Plan{Publish: []*discoveryv1.EndpointSlice{standby}}
+	for range 3 { // Each event of the Service is one more try.
+		_, err := r.apply(t.Context(), web, plan, exists)
+		g.Expect(fault.Result(err)).To(HaveField("RequeueAfter", BeNumerically(">=", cacheBehind)))
+	}
+	g.Expect(writes).To(Equal(1))
+}
+
 // A slice that a user gave to another Service is deleted for that one, and its events wake
 // no other.
 func TestASliceThatIsDeletedMeanwhileIsCreatedAgain(t *testing.T) {

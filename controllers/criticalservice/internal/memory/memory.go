@@ -29,8 +29,8 @@ type Memory struct {
 	Attempts OfService[decide.Attempt]
 	// Refusals are why standby slices could not be written.
 	Refusals OfService[decide.Refusal]
-	// Written are the standby slices that were written and that the cache may not show
-	// yet, by name.
+	// Written are the standby slices that were written, by this operator or another writer,
+	// and that the cache may not show yet, by name.
 	Written OfService[map[string]Written]
 	// Lookups are the last answers to whose Pod has a fallback's name, for those who
 	// observe without asking the API server.
