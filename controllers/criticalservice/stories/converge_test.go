@@ -22,6 +22,7 @@ func TestTheEndIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
 
 // The same stories are lived by operators that see the cluster as it was, in another order, or with gaps.
 func TestTheEndIsTheSameHoweverItIsSeen(t *testing.T) {
+	t.Parallel()
 	for story, live := range map[string]func(w *world, fate *testenv.Fate) string{
 		"an outage":   (*world).live,
 		"a denial":    (*world).denied,
