@@ -206,13 +206,14 @@ func (s *series) comes(t *testing.T, fate *Fate) bool {
 	return true
 }
 
-// end says how much came, and fails if that is less than expected by more than two writes, each with so many fates: where two
-// events come at once, a story takes a write less than the first time, and again when it is repeated.
+// end says how much came, and fails if too little did: more than two writes with so many fates each, and more than an eighth,
+// did not. Where two events come at once, a story takes a write less than the first time, and again when it is repeated; on a
+// busy machine the first one takes a few more.
 func (s *series) end(t *testing.T, fates int64) {
 	t.Helper()
 	happened := s.happened.Load()
 	t.Logf("%d writes, %d of %d faults injected, %d of them crashes", len(s.writes), happened, s.expected, s.crashes.Load())
-	if s.expected-happened > min(2*fates, s.expected/4) {
+	if s.expected-happened > max(min(2*fates, s.expected/4), s.expected/8) {
 		t.Errorf("only %d of %d mishaps happened", happened, s.expected)
 	}
 }
