@@ -3,6 +3,7 @@ package etcdinstance
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -186,11 +187,29 @@ func (r *Reconciler) finalize(ctx context.Context, snap *decide.Snapshot, change
 	return write.Patch(ctx, r.client, before, &now)
 }
 
+// cacheBehind is when to write a ConfigMap again of a version that was written already. Its news come sooner, or later where
+// the cache is late: until then, another write would only meet a conflict, at each event of a Pod.
+const cacheBehind = time.Second
+
+// written is the version of a ConfigMap that is no longer the one that is stored.
+type written struct {
+	version string
+	at      time.Time
+}
+
+// config writes the ConfigMap, provided that it is as the cache shows it.
 func (r *Reconciler) config(ctx context.Context, snap *sight, plan *decide.Plan, done *outcome) error {
 	if plan.Config == nil {
 		return nil
 	}
-	_, err := write.Apply(ctx, r.client, plan.Config, read.UIDOf(snap.Config))
+	of, version := client.ObjectKeyFromObject(snap.Instance), plan.Config.ResourceVersion
+	if last := r.written.Get(of); last != nil && last.version == version && snap.Now.Sub(last.at) < cacheBehind {
+		return fault.WaitFor(cacheBehind, fmt.Sprintf("ConfigMap %q was written, and the cache does not show it yet", plan.Config.Name))
+	}
+	stored, err := write.Apply(ctx, r.client, plan.Config, read.UIDOf(snap.Config))
+	if apierrors.IsConflict(err) || err == nil && stored.GetResourceVersion() != version {
+		r.written.Set(of, written{version, snap.Now})
+	}
 	return done.refused(fmt.Sprintf("ConfigMap %q", plan.Config.Name), err)
 }
 

@@ -3,12 +3,15 @@ package etcdinstance
 import (
 	"context"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -67,6 +70,41 @@ func TestWhatIsWrittenIsOfTheSpecThatIsStored(t *testing.T) {
 			_, err = r.apply(t.Context(), &sight{Snapshot: decide.Snapshot{Instance: now}}, plan)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(writes + etcd.asked).To(Equal(1))
+		})
+	}
+}
+
+// Each event of a Pod sent the ConfigMap again while the cache did not show it, only to meet a conflict.
+func TestAConfigMapIsWrittenOnceOfEachVersion(t *testing.T) {
+	instance := &workloadsv1alpha1.ETCDInstance{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "etcd"}}
+	config := func(version string) *decide.Plan {
+		return &decide.Plan{Config: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "etcd", ResourceVersion: version}}}
+	}
+	for sentence, conflict := range map[string]error{
+		"it was accepted":   nil,
+		"it met a conflict": apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, "etcd", nil),
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			writes := 0
+			r := &Reconciler{client: interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
+				Apply: func(_ context.Context, _ client.WithWatch, applied runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+					writes++
+					applied.(metav1.Object).SetResourceVersion("9")
+					return conflict
+				},
+			})}
+			began := time.Now()
+			write := func(plan *decide.Plan, after time.Duration) error {
+				return r.config(t.Context(), &sight{Snapshot: decide.Snapshot{Instance: instance, Now: began.Add(after)}}, plan, &outcome{})
+			}
+			g.Expect(write(config("7"), 0) == nil).To(Equal(conflict == nil))
+			g.Expect(fault.Of(write(config("7"), time.Millisecond))).To(Equal(fault.Wait))
+			g.Expect(writes).To(Equal(1), "the cache shows the same version")
+			_ = write(config("8"), time.Millisecond)
+			g.Expect(writes).To(Equal(2), "it shows another one")
+			_ = write(config("8"), cacheBehind+time.Millisecond)
+			g.Expect(writes).To(Equal(3), "it was not what was written")
 		})
 	}
 }
