@@ -98,7 +98,7 @@ func (r *Reconciler) protect(ctx context.Context, snap *decide.Snapshot, plan *d
 // run writes what the members need, each only after what it depends on, and then takes the one
 // step of the cluster.
 func (r *Reconciler) run(ctx context.Context, snap *sight, plan *decide.Plan, done *outcome) error {
-	for _, step := range []func(context.Context, *sight, *decide.Plan, *outcome) error{r.budget, r.certify, r.moveSnapshots, r.config, r.statefulSet, r.change, r.remove} {
+	for _, step := range []func(context.Context, *sight, *decide.Plan, *outcome) error{r.budget, r.certify, r.moveSnapshots, r.config, r.confirm, r.statefulSet, r.change, r.remove} {
 		if err := step(ctx, snap, plan, done); err != nil || done.refusal != nil {
 			return err
 		}
@@ -211,6 +211,22 @@ func (r *Reconciler) config(ctx context.Context, snap *sight, plan *decide.Plan,
 		r.written.Set(of, written{version, snap.Now})
 	}
 	return done.refused(fmt.Sprintf("ConfigMap %q", plan.Config.Name), err)
+}
+
+// confirm fails with a conflict where what was decided on is not what is noted of the members: a cache that is late would
+// take the Pod of a member away that has its vote since then. A ConfigMap that was just written is what is noted.
+func (r *Reconciler) confirm(ctx context.Context, snap *sight, plan *decide.Plan, _ *outcome) error {
+	if plan.Config != nil || snap.Config == nil || plan.StatefulSet == nil && plan.Change == nil && plan.RemovePod == nil {
+		return nil
+	}
+	var now corev1.ConfigMap
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(snap.Config), &now); err != nil {
+		return err
+	}
+	if now.UID != snap.Config.UID || now.ResourceVersion != snap.Config.ResourceVersion {
+		return fault.WaitFor(cacheBehind, fmt.Sprintf("ConfigMap %q has changed, and the cache does not show it yet", now.Name))
+	}
+	return nil
 }
 
 func (r *Reconciler) statefulSet(ctx context.Context, snap *sight, plan *decide.Plan, done *outcome) error {

@@ -53,16 +53,7 @@ func TestWhatIsWrittenIsOfTheSpecThatIsStored(t *testing.T) {
 			g.Expect(known.AddToScheme(scheme)).To(Succeed())
 			stored := fake.NewClientBuilder().WithScheme(scheme).WithObjects(now).Build()
 			writes, etcd := 0, &counted{}
-			r := &Reconciler{observer: observer{live: stored, etcd: etcd}, client: interceptor.NewClient(stored, interceptor.Funcs{
-				Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
-					writes++
-					return nil
-				},
-				Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
-					writes++
-					return nil
-				},
-			})}
+			r := &Reconciler{observer: observer{live: stored, etcd: etcd}, client: counting(stored, &writes)}
 
 			_, err := r.apply(t.Context(), &sight{Snapshot: decide.Snapshot{Instance: behind}}, plan)
 			g.Expect(fault.Of(err)).To(Equal(fault.Wait), "%v", err)
@@ -72,6 +63,48 @@ func TestWhatIsWrittenIsOfTheSpecThatIsStored(t *testing.T) {
 			g.Expect(writes + etcd.asked).To(Equal(1))
 		})
 	}
+}
+
+// A cache that showed the members late took the Pod of one away that had got its vote.
+func TestWhatIsDoneIsForTheMembersThatAreNoted(t *testing.T) {
+	named := metav1.ObjectMeta{Namespace: "shop", Name: "etcd"}
+	instance := &workloadsv1alpha1.ETCDInstance{ObjectMeta: named}
+	for sentence, plan := range map[string]*decide.Plan{
+		"a StatefulSet":         {StatefulSet: &appsv1.StatefulSet{ObjectMeta: named}},
+		"a change of members":   {Change: &decide.Change{Kind: decide.Remove, Name: "etcd-2"}},
+		"the deletion of a Pod": {RemovePod: &decide.Removal{Pod: &corev1.Pod{ObjectMeta: named}}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			stored := fake.NewClientBuilder().WithObjects(&corev1.ConfigMap{ObjectMeta: named}).Build()
+			now := &corev1.ConfigMap{}
+			g.Expect(stored.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "etcd"}, now)).To(Succeed())
+			writes, etcd := 0, &counted{}
+			r := &Reconciler{observer: observer{live: stored, etcd: etcd}, client: counting(stored, &writes)}
+			behind := now.DeepCopy()
+			behind.ResourceVersion = "1"
+
+			err := r.run(t.Context(), &sight{Snapshot: decide.Snapshot{Instance: instance, Config: behind}}, plan, &outcome{})
+			g.Expect(fault.Of(err)).To(Equal(fault.Wait), "%v", err)
+			g.Expect(writes + etcd.asked).To(BeZero())
+			g.Expect(r.run(t.Context(), &sight{Snapshot: decide.Snapshot{Instance: instance, Config: now}}, plan, &outcome{})).To(Succeed())
+			g.Expect(writes + etcd.asked).To(Equal(1))
+		})
+	}
+}
+
+// counting counts the objects that are applied and deleted.
+func counting(stored client.WithWatch, writes *int) client.Client {
+	return interceptor.NewClient(stored, interceptor.Funcs{
+		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+			*writes++
+			return nil
+		},
+		Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
+			*writes++
+			return nil
+		},
+	})
 }
 
 // Each event of a Pod sent the ConfigMap again while the cache did not show it, only to meet a conflict.
