@@ -206,9 +206,9 @@ func (s *series) comes(t *testing.T, fate *Fate) bool {
 	return true
 }
 
-// end says how much came, and fails if too little did: more than two writes with so many fates each, and more than an eighth,
-// did not. Where two events come at once, a story takes a write less than the first time, and again when it is repeated; on a
-// busy machine the first one takes a few more.
+// end says how much came. It fails if the faults of more than two writes, and more than an eighth of all, did not; of a few
+// faults, more than a quarter. Where two events come at once, a story takes a write less than the first time, and again when it
+// is repeated; on a busy machine the first one takes a few more.
 func (s *series) end(t *testing.T, fates int64) {
 	t.Helper()
 	happened := s.happened.Load()

@@ -34,8 +34,8 @@ type outcome struct {
 const (
 	// cacheBehind: the operator's cache does not show yet what the API server has.
 	cacheBehind = time.Second
-	// changedMeanwhile: the cache shows another state than what was decided on, and its news
-	// are about to wake the Service. It is short, as a promotion may wait for it.
+	// changedMeanwhile: the slice is not what was decided on any more, and what it is now can be
+	// read. It is short, as a promotion may wait for it.
 	changedMeanwhile = 200 * time.Millisecond
 )
 
@@ -56,8 +56,9 @@ func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, plan d
 		if !concerned(slice) {
 			continue
 		}
-		if _, behind := written[slice.Name]; behind {
-			failures[i] = fault.WaitFor(cacheBehind, fmt.Sprintf("EndpointSlice %q was written, and the cache does not show it yet", slice.Name))
+		if w, behind := written[slice.Name]; behind {
+			rest := max(cacheBehind-r.Clock.Since(w.At), time.Millisecond)
+			failures[i] = fault.WaitFor(rest, fmt.Sprintf("EndpointSlice %q was written, and the cache does not show it yet", slice.Name))
 			continue
 		}
 		writes.Go(func() { refusals[i], failures[i] = r.publish(ctx, slice) })
@@ -69,7 +70,7 @@ func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, plan d
 		case !concerned(slice):
 		case err == nil:
 			done.published = append(done.published, slice)
-		case apierrors.IsConflict(err):
+		case apierrors.IsConflict(err) && exists(slice):
 			late = append(late, slice)
 		case fault.IsRefusal(err) && protection.IsPromoted(slice):
 			done.denied = slice.Labels[criticalv2.LabelFallbackKind]

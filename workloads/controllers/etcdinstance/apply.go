@@ -98,7 +98,7 @@ func (r *Reconciler) protect(ctx context.Context, snap *decide.Snapshot, plan *d
 // run writes what the members need, each only after what it depends on, and then takes the one
 // step of the cluster.
 func (r *Reconciler) run(ctx context.Context, snap *sight, plan *decide.Plan, done *outcome) error {
-	for _, step := range []func(context.Context, *sight, *decide.Plan, *outcome) error{r.budget, r.certify, r.moveSnapshots, r.config, r.confirm, r.statefulSet, r.change, r.remove} {
+	for _, step := range []func(context.Context, *sight, *decide.Plan, *outcome) error{r.certify, r.moveSnapshots, r.confirm, r.config, r.budget, r.statefulSet, r.change, r.remove} {
 		if err := step(ctx, snap, plan, done); err != nil || done.refusal != nil {
 			return err
 		}
@@ -187,46 +187,32 @@ func (r *Reconciler) finalize(ctx context.Context, snap *decide.Snapshot, change
 	return write.Patch(ctx, r.client, before, &now)
 }
 
-// cacheBehind is when to write a ConfigMap again of a version that was written already. Its news come sooner, or later where
-// the cache is late: until then, another write would only meet a conflict, at each event of a Pod.
+// cacheBehind is how long to wait for a cache that does not show what is stored. Its events wake the ETCDInstance sooner.
 const cacheBehind = time.Second
 
-// written is the version of a ConfigMap that is no longer the one that is stored.
-type written struct {
-	version string
-	at      time.Time
+// confirm waits where the entries that were decided on are not those that are stored: by a cache that is late, the Pod of a
+// member would go that has got its vote since then.
+func (r *Reconciler) confirm(ctx context.Context, snap *sight, plan *decide.Plan, _ *outcome) error {
+	noted := snap.Noted()
+	if noted == nil || !plan.FollowsEntries() {
+		return nil
+	}
+	now := noted.DeepCopyObject().(client.Object)
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(noted), now); err != nil {
+		return err
+	}
+	if now.GetResourceVersion() != noted.GetResourceVersion() {
+		return fault.WaitFor(cacheBehind, fmt.Sprintf("%T %q has changed, and the cache does not show it yet", noted, noted.GetName()))
+	}
+	return nil
 }
 
-// config writes the ConfigMap, provided that it is as the cache shows it.
 func (r *Reconciler) config(ctx context.Context, snap *sight, plan *decide.Plan, done *outcome) error {
 	if plan.Config == nil {
 		return nil
 	}
-	of, version := client.ObjectKeyFromObject(snap.Instance), plan.Config.ResourceVersion
-	if last := r.written.Get(of); last != nil && last.version == version && snap.Now.Sub(last.at) < cacheBehind {
-		return fault.WaitFor(cacheBehind, fmt.Sprintf("ConfigMap %q was written, and the cache does not show it yet", plan.Config.Name))
-	}
-	stored, err := write.Apply(ctx, r.client, plan.Config, read.UIDOf(snap.Config))
-	if apierrors.IsConflict(err) || err == nil && stored.GetResourceVersion() != version {
-		r.written.Set(of, written{version, snap.Now})
-	}
+	_, err := write.Apply(ctx, r.client, plan.Config, read.UIDOf(snap.Config))
 	return done.refused(fmt.Sprintf("ConfigMap %q", plan.Config.Name), err)
-}
-
-// confirm fails with a conflict where what was decided on is not what is noted of the members: a cache that is late would
-// take the Pod of a member away that has its vote since then. A ConfigMap that was just written is what is noted.
-func (r *Reconciler) confirm(ctx context.Context, snap *sight, plan *decide.Plan, _ *outcome) error {
-	if plan.Config != nil || snap.Config == nil || plan.StatefulSet == nil && plan.Change == nil && plan.RemovePod == nil {
-		return nil
-	}
-	var now corev1.ConfigMap
-	if err := r.live.Get(ctx, client.ObjectKeyFromObject(snap.Config), &now); err != nil {
-		return err
-	}
-	if now.UID != snap.Config.UID || now.ResourceVersion != snap.Config.ResourceVersion {
-		return fault.WaitFor(cacheBehind, fmt.Sprintf("ConfigMap %q has changed, and the cache does not show it yet", now.Name))
-	}
-	return nil
 }
 
 func (r *Reconciler) statefulSet(ctx context.Context, snap *sight, plan *decide.Plan, done *outcome) error {

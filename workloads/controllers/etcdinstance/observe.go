@@ -16,7 +16,6 @@ import (
 
 	"github.com/critical-service/operator/internal/controller/read"
 	"github.com/critical-service/operator/internal/controller/recheck"
-	"github.com/critical-service/operator/internal/controller/store"
 	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/certificate"
 	"github.com/critical-service/operator/workloads/controllers/etcdinstance/internal/decide"
@@ -36,8 +35,6 @@ type observer struct {
 	clock           clock.PassiveClock
 	// reasons are those of the conditions.
 	reasons recheck.Reasons
-	// written are the ConfigMaps that the cache may not show yet, by ETCDInstance.
-	written store.Map[types.NamespacedName, written]
 }
 
 // sight is a Snapshot, and what decisions do not need: keys, and where the members are.
@@ -56,7 +53,6 @@ func (o *observer) observe(ctx context.Context, key types.NamespacedName) (sight
 	}
 	if e == nil || e.DeletionTimestamp != nil && !slices.Contains(e.Finalizers, workloadsv1alpha1.Finalizer) {
 		o.reasons.Observe(key, nil, snap.Now)
-		o.written.Delete(key)
 		return snap, nil
 	}
 	snap.Ages = o.reasons.Observe(key, e.Status.Conditions, snap.Now)

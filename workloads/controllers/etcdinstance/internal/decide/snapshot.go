@@ -13,6 +13,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/critical-service/operator/internal/controller/recheck"
 	workloadsv1alpha1 "github.com/critical-service/operator/workloads/api/v1alpha1"
@@ -172,16 +174,33 @@ func (p *Plan) IsEmpty() bool {
 		p.Config == nil && p.StatefulSet == nil && p.Change == nil && p.RemovePod == nil
 }
 
-// entries are what is noted of the members, on the ConfigMap or else on the StatefulSet: both
-// would have to be deleted for it to be lost.
+// FollowsEntries reports whether something is to be done that depends on what is noted of the members.
+func (p *Plan) FollowsEntries() bool {
+	return p.Config != nil || p.Budget != nil || p.StatefulSet != nil || p.Change != nil || p.RemovePod != nil
+}
+
+// entries are what is noted of the members.
 func (s *Snapshot) entries() []render.Entry {
-	if s.Config != nil && render.IsOurs(s.Instance, s.Config) {
-		if noted := render.Entries(s.Instance, s.Config); len(noted) > 0 {
-			return noted
-		}
+	if noted := s.Noted(); noted != nil {
+		return render.Entries(s.Instance, noted)
+	}
+	return nil
+}
+
+// Object is one of the API.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// Noted is the object that the entries are read from, the ConfigMap or else the StatefulSet: both would have to be deleted for
+// them to be lost. It is nil if there are none.
+func (s *Snapshot) Noted() Object {
+	if s.Config != nil && render.IsOurs(s.Instance, s.Config) && len(render.Entries(s.Instance, s.Config)) > 0 {
+		return s.Config
 	}
 	if s.StatefulSet != nil && render.IsOurs(s.Instance, s.StatefulSet) {
-		return render.Entries(s.Instance, s.StatefulSet)
+		return s.StatefulSet
 	}
 	return nil
 }
