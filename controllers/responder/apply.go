@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -50,10 +49,6 @@ func (o *outcome) denied() []error {
 }
 
 func (o *outcome) failed(failures ...error) { o.failures = append(o.failures, failures...) }
-
-// cacheBehind is when to retry where the operator's cache does not show yet what
-// the API server has. It ends sooner by itself: the late event wakes the namespace.
-const cacheBehind = time.Second
 
 // apply carries a plan out. The failure of one write does not block the others;
 // only without a table nothing else would be of use.
@@ -135,7 +130,7 @@ func put[T any, P read.Object[T]](ctx context.Context, r *Reconciler, cached, wa
 			done.taken = append(done.taken, existing)
 			return nil
 		case existing.GetLabels()[criticalv2.LabelResponder] == role:
-			return fault.WaitFor(cacheBehind, fmt.Sprintf("%T %q is not in the cache yet", wanted, wanted.GetName()))
+			return fault.WaitFor(fault.CacheBehind, fmt.Sprintf("%T %q is not in the cache yet", wanted, wanted.GetName()))
 		}
 	}
 	result, err := write.Apply(ctx, r.client, wanted, read.UIDOf(existing))
@@ -163,7 +158,7 @@ func (r *Reconciler) remove(ctx context.Context, namespace string, done *outcome
 		return err
 	}
 	if len(asking.Items) > 0 {
-		return fault.WaitFor(cacheBehind, "keeping the responder: a live read found a standby slice that asks for it")
+		return fault.WaitFor(fault.CacheBehind, "keeping the responder: a live read found a standby slice that asks for it")
 	}
 	key := types.NamespacedName{Namespace: namespace, Name: criticalv2.ResponderName}
 	failures := []error{

@@ -100,7 +100,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return fault.Result(err)
 	}
 	if again {
-		return ctrl.Result{RequeueAfter: cacheBehind}, nil
+		return ctrl.Result{RequeueAfter: fault.CacheBehind}, nil
 	}
 	if len(done.taken) > 0 {
 		return ctrl.Result{RequeueAfter: nameRetry}, nil

@@ -29,15 +29,9 @@ type outcome struct {
 	denied string
 }
 
-// When to check again after something turned out to be behind. Both end sooner by
-// themselves: what is late wakes the Service when it comes.
-const (
-	// cacheBehind: the operator's cache does not show yet what the API server has.
-	cacheBehind = time.Second
-	// changedMeanwhile: the slice is not what was decided on any more, and what it is now can be
-	// read. It is short, as a promotion may wait for it.
-	changedMeanwhile = 200 * time.Millisecond
-)
+// changedMeanwhile is when to check again where a slice is not what was decided on any more, and what it is now can be read.
+// It is short, as a promotion may wait for it.
+const changedMeanwhile = 200 * time.Millisecond
 
 // exists reports whether a slice that is to be written does so far. Those that do are
 // changed by the controller that protects, all others are made by one of their own.
@@ -57,7 +51,7 @@ func (r *Reconciler) apply(ctx context.Context, key types.NamespacedName, plan d
 			continue
 		}
 		if w, behind := written[slice.Name]; behind {
-			rest := max(cacheBehind-r.Clock.Since(w.At), time.Millisecond)
+			rest := max(fault.CacheBehind-r.Clock.Since(w.At), time.Millisecond)
 			failures[i] = fault.WaitFor(rest, fmt.Sprintf("EndpointSlice %q was written, and the cache does not show it yet", slice.Name))
 			continue
 		}
@@ -92,7 +86,7 @@ func (r *Reconciler) written(key types.NamespacedName, plan decide.Plan) map[str
 		}
 		for _, slice := range plan.Publish {
 			w, found := (*last)[slice.Name]
-			if found && w.From == slice.ResourceVersion && r.Clock.Since(w.At) < cacheBehind {
+			if found && w.From == slice.ResourceVersion && r.Clock.Since(w.At) < fault.CacheBehind {
 				still[slice.Name] = w
 			}
 		}
@@ -187,7 +181,7 @@ func (r *Reconciler) reclaim(ctx context.Context, wanted *discoveryv1.EndpointSl
 			"EndpointSlice %q has the name of the standby and is not the operator's: delete or rename it.", existing.Name,
 		)}, fault.WaitFor(nameTakenWait, fmt.Sprintf("EndpointSlice %q belongs to another user", existing.Name))
 	case existing.DeletionTimestamp != nil || maps.Equal(existing.Labels, fixed.Labels):
-		return nil, fault.WaitFor(cacheBehind, fmt.Sprintf("EndpointSlice %q is not in the cache yet", existing.Name))
+		return nil, fault.WaitFor(fault.CacheBehind, fmt.Sprintf("EndpointSlice %q is not in the cache yet", existing.Name))
 	default:
 		return nil, write.Patch(ctx, r.Client, existing, fixed)
 	}

@@ -34,14 +34,9 @@ type outcome struct {
 	asked bool
 }
 
-// When to check again after something turned out to be behind. All end sooner by
-// themselves: what is late wakes the Service when it comes.
-const (
-	// cacheBehind: the operator's cache does not show yet what the API server has.
-	cacheBehind = time.Second
-	// slicesBehind: the EndpointSlices do not show yet which Pods there are.
-	slicesBehind = 30 * time.Second
-)
+// slicesBehind is when to check again where the EndpointSlices do not show yet which Pods there are. It ends sooner by
+// itself: what is late wakes the Service when it comes.
+const slicesBehind = 30 * time.Second
 
 // apply carries out what protect does not. What adds comes before what takes away, and
 // the failure of one write does not block the others.
@@ -77,7 +72,7 @@ func (r *Reconciler) relabel(ctx context.Context, to *corev1.Pod) error {
 		return err
 	}
 	if from.UID != to.UID || from.ResourceVersion != to.ResourceVersion {
-		return fault.WaitFor(cacheBehind, fmt.Sprintf("fallback Pod %q changed meanwhile", to.Name))
+		return fault.WaitFor(fault.CacheBehind, fmt.Sprintf("fallback Pod %q changed meanwhile", to.Name))
 	}
 	return write.Patch(ctx, r.Client, from, render.Relabelled(from, to))
 }
@@ -88,7 +83,7 @@ func (r *Reconciler) create(ctx context.Context, snap *decide.Snapshot, pod *cor
 	err := r.creates.run(ctx, func(ctx context.Context) error { return write.Create(ctx, r.Client, pod.DeepCopy()) })
 	isThere := apierrors.IsAlreadyExists(err)
 	if err = r.unlessOurs(ctx, pod, err); err == nil && isThere && wasMade(snap, pod) {
-		return fault.WaitFor(cacheBehind, fmt.Sprintf("fallback Pod %q was made and is not in the cache yet", pod.Name))
+		return fault.WaitFor(fault.CacheBehind, fmt.Sprintf("fallback Pod %q was made and is not in the cache yet", pod.Name))
 	}
 	if done.asked = r.record(snap, pod, false, err); !done.asked {
 		return err
@@ -133,7 +128,7 @@ func (r *Reconciler) unlessOurs(ctx context.Context, pod *corev1.Pod, err error)
 	case failure != nil:
 		return failure
 	case holder == nil:
-		return fault.WaitFor(cacheBehind, fmt.Sprintf("Pod %q, which held the name, is gone", pod.Name))
+		return fault.WaitFor(fault.CacheBehind, fmt.Sprintf("Pod %q, which held the name, is gone", pod.Name))
 	case isOurs && holder.Labels[criticalv2.LabelFallbackFor] == pod.Labels[criticalv2.LabelFallbackFor]:
 		return nil
 	default:

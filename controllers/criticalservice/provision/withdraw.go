@@ -32,7 +32,7 @@ func (r *Reconciler) withdraw(ctx context.Context, key types.NamespacedName, pla
 		return err
 	}
 	if plan.Governor == nil && snap.IsGoverned() {
-		return fault.WaitFor(cacheBehind, "a CriticalService that is not in the cache yet protects the Service")
+		return fault.WaitFor(fault.CacheBehind, "a CriticalService that is not in the cache yet protects the Service")
 	}
 	live := decide.Decide(snap)
 	mayUnpublish := sync.OnceValue(func() error { return r.provePromotedSpare(ctx, &snap, live) })
@@ -133,7 +133,7 @@ func confirmed[S any](planned S, live []S, objectOf func(S) client.Object) (S, e
 	i := slices.IndexFunc(live, func(step S) bool { return objectOf(step).GetUID() == object.GetUID() })
 	if i < 0 {
 		var none S
-		return none, fault.WaitFor(cacheBehind, fmt.Sprintf("keeping %q: a live read no longer confirms its removal", object.GetName()))
+		return none, fault.WaitFor(fault.CacheBehind, fmt.Sprintf("keeping %q: a live read no longer confirms its removal", object.GetName()))
 	}
 	return live[i], nil
 }

@@ -37,11 +37,10 @@ const (
 	Bug Class = "Bug"
 )
 
-// conflictWait is when to retry after a write to an object that has changed
-// meanwhile. It is no error: the cache was behind, and is not for long. Where the
-// object is watched, its news wakes the controller sooner, and a retry before that
-// would meet the same conflict.
-const conflictWait = time.Second
+// CacheBehind is when to retry where the cache does not show yet what the API server has, also after a write to an object
+// that has changed meanwhile. It is no error: the cache is not behind for long. Where the object is watched, its news wakes
+// the controller sooner, and a retry before that would meet the same.
+const CacheBehind = time.Second
 
 // stopWait is when to retry what was cancelled: that is how an operator that stops ends what is under way. It is no error
 // then, and never retried.
@@ -162,7 +161,7 @@ func delayOf(err error) time.Duration {
 		return wait.after
 	}
 	if apierrors.IsConflict(err) {
-		return conflictWait
+		return CacheBehind
 	}
 	if errors.Is(err, context.Canceled) {
 		return stopWait

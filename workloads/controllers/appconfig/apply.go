@@ -83,7 +83,7 @@ func (r *Reconciler) confirm(ctx context.Context, snap *decide.Snapshot) (*workl
 	}
 	if app.UID != snap.AppConfig.UID || app.Generation != snap.AppConfig.Generation ||
 		app.Labels[criticalv2.LabelResponder] != snap.AppConfig.Labels[criticalv2.LabelResponder] {
-		return nil, fault.WaitFor(cacheBehind, fmt.Sprintf("AppConfig %q is another than the cache has", app.Name))
+		return nil, fault.WaitFor(fault.CacheBehind, fmt.Sprintf("AppConfig %q is another than the cache has", app.Name))
 	}
 	return app, nil
 }
@@ -114,7 +114,7 @@ func (r *Reconciler) writePage(ctx context.Context, app *workloadsv2.AppConfig) 
 	case existing == nil:
 		return write.Create(ctx, r.client, wanted)
 	case !render.IsOurs(existing, app):
-		return fault.WaitFor(cacheBehind, fmt.Sprintf("ConfigMap %q was made by another user meanwhile", wanted.Name))
+		return fault.WaitFor(fault.CacheBehind, fmt.Sprintf("ConfigMap %q was made by another user meanwhile", wanted.Name))
 	}
 	changed := existing.DeepCopy()
 	changed.Data, changed.BinaryData = wanted.Data, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -20,10 +19,6 @@ import (
 	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/decide"
 	"github.com/critical-service/operator/workloads/controllers/appconfig/internal/render"
 )
-
-// cacheBehind is when to retry where the cache does not show yet what the API server has. It
-// ends sooner by itself: the late event wakes the AppConfig.
-const cacheBehind = time.Second
 
 // observer makes Snapshots. It is the only place that reads.
 type observer struct {
@@ -122,9 +117,9 @@ func (o *observer) taken(ctx context.Context, app *workloadsv2.AppConfig, names 
 		case client.IgnoreNotFound(err) != nil:
 			return nil, err
 		case err == nil && render.IsOurs(existing, app):
-			return nil, fault.WaitFor(cacheBehind, fmt.Sprintf("ConfigMap %q is not in the cache yet", name))
+			return nil, fault.WaitFor(fault.CacheBehind, fmt.Sprintf("ConfigMap %q is not in the cache yet", name))
 		case err == nil && render.IsEarlier(existing, app):
-			return nil, fault.WaitFor(cacheBehind, fmt.Sprintf("ConfigMap %q still belongs to an earlier AppConfig of the name", name))
+			return nil, fault.WaitFor(fault.CacheBehind, fmt.Sprintf("ConfigMap %q still belongs to an earlier AppConfig of the name", name))
 		case err == nil:
 			taken[name] = true
 		}

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/critical-service/operator/internal/controller/events"
+	"github.com/critical-service/operator/internal/controller/fault"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 )
 
@@ -133,7 +134,7 @@ func TestWhatIsOfAnEarlierAppConfigIsWaitedFor(t *testing.T) {
 	g.Expect(stored.Update(t.Context(), &config)).To(Succeed())
 	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "web", Name: "shop"}})
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(result.RequeueAfter).To(Equal(cacheBehind))
+	g.Expect(result.RequeueAfter).To(Equal(fault.CacheBehind))
 	var app workloadsv2.AppConfig
 	g.Expect(stored.Get(t.Context(), types.NamespacedName{Namespace: "web", Name: "shop"}, &app)).To(Succeed())
 	g.Expect(meta.IsStatusConditionTrue(app.Status.Conditions, workloadsv2.ConditionStalled)).To(BeFalse(), "no person has to act")
@@ -167,7 +168,7 @@ func TestAChangeWaitsUntilTheCacheHasTheLastConfigMap(t *testing.T) {
 	r.cached = forgetful{cached, last.Name}
 	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&app)})
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(result.RequeueAfter).To(Equal(cacheBehind))
+	g.Expect(result.RequeueAfter).To(Equal(fault.CacheBehind))
 	var list corev1.ConfigMapList
 	g.Expect(stored.List(t.Context(), &list)).To(Succeed())
 	g.Expect(list.Items).To(HaveLen(1))
@@ -272,6 +273,6 @@ func TestNoWorkloadTakesWhatAnOldListSays(t *testing.T) {
 	before := rolled
 	r.live = newer{stored}
 	_, result := readyOf(t, g, r, stored)
-	g.Expect(result.RequeueAfter).To(Equal(cacheBehind))
+	g.Expect(result.RequeueAfter).To(Equal(fault.CacheBehind))
 	g.Expect(rolled).To(Equal(before))
 }

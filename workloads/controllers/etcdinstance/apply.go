@@ -3,7 +3,6 @@ package etcdinstance
 import (
 	"context"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -187,9 +186,6 @@ func (r *Reconciler) finalize(ctx context.Context, snap *decide.Snapshot, change
 	return write.Patch(ctx, r.client, before, &now)
 }
 
-// cacheBehind is how long to wait for a cache that does not show what is stored. Its events wake the ETCDInstance sooner.
-const cacheBehind = time.Second
-
 // confirm waits where the entries that were decided on are not those that are stored: by a cache that is late, the Pod of a
 // member would go that has got its vote since then.
 func (r *Reconciler) confirm(ctx context.Context, snap *sight, plan *decide.Plan, _ *outcome) error {
@@ -202,7 +198,7 @@ func (r *Reconciler) confirm(ctx context.Context, snap *sight, plan *decide.Plan
 		return err
 	}
 	if now.GetResourceVersion() != noted.GetResourceVersion() {
-		return fault.WaitFor(cacheBehind, fmt.Sprintf("%T %q has changed, and the cache does not show it yet", noted, noted.GetName()))
+		return fault.WaitFor(fault.CacheBehind, fmt.Sprintf("%T %q has changed, and the cache does not show it yet", noted, noted.GetName()))
 	}
 	return nil
 }
