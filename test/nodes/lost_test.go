@@ -32,10 +32,11 @@ func TestThePageAnswersForAnApplicationWhoseNodeIsLost(t *testing.T) {
 		g.Expect(pods).To(HaveEach(Not(Satisfy(ready))))
 	}).Should(Succeed(), "Kubernetes notices")
 	noticed := time.Now()
-	w.answeredBy(clients, thePage)
-	t.Logf("Pods not ready %s after the cut; until the page answered: %s", noticed.Sub(cut).Round(time.Second), missed(clients, cut))
 	w.Eventually(w.state(policy, shop)).Should(Equal(criticalv2.StateCovered))
-	t.Logf("Covered %s after the cut", time.Since(cut).Round(time.Second))
+	t.Logf("Pods not ready %s after the cut, Covered %s after it", noticed.Sub(cut).Round(time.Second), time.Since(cut).Round(time.Second))
+	// Some requests may still fail: Linux sends new connections to the lost Pod whose source port was last used for it.
+	w.answeredBy(clients, thePage)
+	t.Logf("until the page answered all: %s", missed(clients, cut))
 	answered := time.Now().Add(-patience)
 	w.Expect(clients.unanswered(answered)).To(BeEmpty(), "while the page stands in")
 
