@@ -28,10 +28,10 @@ const (
 	// fewObjects are declared in every run of the tests, and more by `make generated-objects`, from another seed.
 	fewObjects = 120
 	theSeed    = 17
-	// atATime is how many objects are declared together.
-	atATime = 120
-	// rest is how long an operator does nothing where all has settled.
-	rest = time.Second
+	// AtATime is how many objects are declared together.
+	AtATime = 120
+	// rest is how long an operator does nothing where all has settled: longer than it waits for a cache that is behind.
+	rest = 1500 * time.Millisecond
 	// patience is how long an object may take to settle: others wait for the same operator, and so do other tests.
 	patience = 5 * time.Minute
 )
@@ -43,12 +43,17 @@ type Run struct {
 	Kinds []*crdtest.Generator
 	// Operator is what is to report them.
 	Operator *testenv.Operator
-	// Prepare gives an object what the world needs in it.
-	Prepare func(object *unstructured.Unstructured)
+	// Prepare gives the object of a number what the world needs in it.
+	Prepare func(number int, object *unstructured.Unstructured)
+	// Declared is called when objects are declared together, and returns what is to be done when they have gone; nil is nothing.
+	Declared func() (gone func())
 	// Made are the kinds of what the operator makes for these, for Kubernetes to delete with them, and Outlives reports
 	// whether an object is to stay. Other orphans are a defect.
 	Made     []schema.GroupVersionKind
 	Outlives func(object *metav1.PartialObjectMetadata) bool
+
+	// reported is how often objects of a kind came to rest with which reason.
+	reported map[string]int
 }
 
 // Declare declares as many objects as OBJECTS says, from the seed SEED.
@@ -56,9 +61,10 @@ func (r *Run) Declare() {
 	r.T.Helper()
 	number, seed := testenv.Number(r.T, "OBJECTS", fewObjects), testenv.Number(r.T, "SEED", theSeed)
 	random := rand.New(rand.NewPCG(uint64(seed), 0)) //nolint:gosec // To be repeated.
+	r.reported = map[string]int{}
 	accepted, changed := 0, 0
-	for first := 0; first < number; first += atATime {
-		objects := make([]*unstructured.Unstructured, min(atATime, number-first))
+	for first := 0; first < number; first += AtATime {
+		objects := make([]*unstructured.Unstructured, min(AtATime, number-first))
 		for i := range objects {
 			objects[i] = r.declared(first+i, r.Kinds[(first+i)%len(r.Kinds)].Next(random))
 		}
@@ -69,13 +75,14 @@ func (r *Run) Declare() {
 	r.Expect(r.Operator.Log("panic")).To(gomega.BeEmpty())
 	r.T.Logf("%d objects from seed %d: %d accepted, all of which settled, and %d refused; %d of them got another spec, and settled again",
 		number, seed, accepted, number-accepted, changed)
+	r.T.Logf("with which reasons they were at rest, and how often: %v", r.reported)
 }
 
 // declared is a generated object with what the world needs in it.
 func (r *Run) declared(number int, content map[string]any) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{Object: content}
 	object.SetName(r.Unique(fmt.Sprintf("o%d", number)))
-	r.Prepare(object)
+	r.Prepare(number, object)
 	return object
 }
 
@@ -90,6 +97,10 @@ func (r *Run) settled(objects []*unstructured.Unstructured) (accepted, changed i
 			created, specs = append(created, objects[i]), append(specs, r.another(objects, i).DeepCopy())
 		}
 	}
+	gone := func() {}
+	if r.Declared != nil {
+		gone = r.Declared()
+	}
 	r.areSettled(created)
 	isChanged := r.each(created, func(i int) error { return r.change(created[i], specs[i]) })
 	r.areSettled(created)
@@ -97,6 +108,7 @@ func (r *Run) settled(objects []*unstructured.Unstructured) (accepted, changed i
 		r.Expect(client.IgnoreNotFound(r.Cluster.Client.Delete(r.T.Context(), created[i]))).To(gomega.Succeed())
 		r.Eventually(func() bool { return r.Exists(created[i]) }).Should(gomega.BeFalse(), "it stays: %v", created[i].Object)
 	})
+	gone()
 	return len(created), len(slices.DeleteFunc(isChanged, func(is bool) bool { return !is }))
 }
 
@@ -145,6 +157,24 @@ func (r *Run) areSettled(objects []*unstructured.Unstructured) {
 		r.Expect(obscure(objects[i])).To(gomega.BeEmpty(), "%v", objects[i].Object)
 	})
 	r.Eventually(func() time.Duration { return r.Operator.Idle(r.Namespace) }).WithTimeout(patience).Should(gomega.BeNumerically(">", rest), "the operator comes to rest")
+	for _, object := range objects {
+		r.reported[object.GetKind()+" "+reason(object)]++
+	}
+}
+
+// reason is that of the condition Ready of an object, or else of its first one.
+func reason(object *unstructured.Unstructured) string {
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	first := ""
+	for _, condition := range conditions {
+		of := condition.(map[string]any)
+		if text := fmt.Sprint(of["reason"]); of["type"] == "Ready" {
+			return text
+		} else if first == "" {
+			first = text
+		}
+	}
+	return first
 }
 
 // isReported reports whether the status of an object is about it as it is. One that is to be deleted when it is over may be.

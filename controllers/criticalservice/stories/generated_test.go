@@ -1,6 +1,7 @@
 package stories_test
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
@@ -53,23 +54,59 @@ var ofResponder = []schema.GroupVersionKind{
 	policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"),
 }
 
-// An object that the API server accepts settles, and one that it refuses is refused in one sentence that names the field.
+// An object that the API server accepts settles, and one that it refuses is refused in one sentence that names the field. Each
+// has a Service of its own, so that no other policy takes precedence: of two, one is out.
 func TestAGeneratedObjectSettlesOrIsRefused(t *testing.T) {
 	w := withResponder(t)
 	w.start(w.complete())
-	service := w.down("web", func(s *corev1.Service) { s.Labels["a"] = "b" })
+	w.template(func(template *corev1.PodTemplate) { template.Name = "a" })
+	w.spare("a", "a-1")
+	services := make([]*corev1.Service, generated.AtATime)
+	for i := range services {
+		name := fmt.Sprintf("web-%d", i)
+		labeled := func(s *corev1.Service) { s.Labels = map[string]string{"a": name} }
+		if services[i] = w.down(name, labeled); i%2 == 0 {
+			w.recover(services[i])
+		}
+	}
 	run := generated.Run{
 		World: w.World, Operator: w.operator, Kinds: generators(t),
 		Made: ofResponder, Outlives: func(*metav1.PartialObjectMetadata) bool { return false },
-		Prepare: func(object *unstructured.Unstructured) {
+		Prepare: func(number int, object *unstructured.Unstructured) {
 			object.SetLabels(map[string]string{labelWorld: w.Namespace})
 			if object.GetKind() != "CriticalService" {
 				object.SetNamespace(w.Namespace)
 			}
+			object.Object["spec"] = about(object.Object["spec"], services[number%len(services)].Name)
+		},
+		Declared: func() (gone func()) {
+			pod := w.responder("responder-1")
+			return func() { w.Delete(pod) }
 		},
 	}
 
 	run.Declare()
-	w.Eventually(w.published(service)).Should(BeEmpty(), "nothing stays of objects that are gone")
-	w.gone(service)
+	for _, service := range services {
+		w.Eventually(w.published(service)).Should(BeEmpty(), "nothing stays of objects that are gone")
+		w.gone(service)
+	}
+}
+
+// about is a spec of the examples that names, or selects by its label, a Service.
+func about(value any, service string) any {
+	switch of := value.(type) {
+	case map[string]any:
+		for key := range of {
+			of[key] = about(of[key], service)
+		}
+	case []any:
+		for i := range of {
+			of[i] = about(of[i], service)
+		}
+	case string:
+		if of == "web" || of == "b" {
+			return service
+		}
+	}
+	return value
 }

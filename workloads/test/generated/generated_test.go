@@ -95,7 +95,7 @@ func TestAGeneratedObjectSettlesOrIsRefused(t *testing.T) {
 	defer started.Stop(t)
 	run := generated.Run{
 		World: w, Operator: started, Kinds: generators(t), Made: made, Outlives: outlives,
-		Prepare: func(object *unstructured.Unstructured) { object.SetNamespace(w.Namespace) },
+		Prepare: func(_ int, object *unstructured.Unstructured) { object.SetNamespace(w.Namespace) },
 	}
 	run.Declare()
 }
