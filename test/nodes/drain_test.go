@@ -22,7 +22,7 @@ func TestNoRequestIsLostWhileEachNodeIsDrained(t *testing.T) {
 		MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: labels{"app": "shop"}},
 	}})
 	w.protect()
-	open, page := w.ask(shop), w.ask(closed)
+	open, page := w.ask(shop, lowPorts), w.ask(closed, lowPorts)
 	w.answeredBy(open, "shop")
 	w.answeredBy(page, thePage)
 

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -63,6 +64,8 @@ type Prober struct {
 	// KeepAlive lets requests follow each other on a connection. By default each opens its own: a kept one
 	// would stay with the endpoint it once reached, whatever the Service does meanwhile.
 	KeepAlive bool
+	// Control may change the socket of a connection before it is opened, as that of net.Dialer; nil changes none.
+	Control func(network, address string, socket syscall.RawConn) error
 }
 
 // Validate says what is wrong with the settings, in words for the person who gave them.
@@ -132,7 +135,7 @@ func (p Prober) pace(ctx context.Context, send func(n int)) {
 func (p Prober) client() *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
-			DisableKeepAlives: !p.KeepAlive, MaxIdleConnsPerHost: p.Rate, DialContext: (&net.Dialer{}).DialContext,
+			DisableKeepAlives: !p.KeepAlive, MaxIdleConnsPerHost: p.Rate, DialContext: (&net.Dialer{Control: p.Control}).DialContext,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
