@@ -176,16 +176,15 @@ func (f *Fate) Change(do func()) {
 	f.AwaitSuccessor()
 }
 
-// AwaitRest returns when an operator that starts on what a story has left writes nothing: replace stops the one that runs and
-// starts another, and settled is that one when it has nothing left to do. What the one before had not finished, the next one may.
+// AwaitRest returns when an operator that starts on what a story has left has written nothing: replace stops the one that runs
+// and starts another, and settled is that one when it has nothing left to do. The one before has come to rest.
 func (f *Fate) AwaitRest(w *World, replace func(), settled func() *Operator) {
 	w.T.Helper()
 	f.Calm()
-	if !f.dies || f.struck == none {
-		settled() // Also the one that something went wrong for comes to rest, and not only the next one.
+	if f.dies && f.struck != none {
+		f.Change(replace) // Else it may die while it comes to rest.
 	}
-	w.Eventually(func() []Request {
-		f.Change(replace)
-		return settled().Traffic.Requests(Request.Writes)
-	}).Should(gomega.BeEmpty(), "nothing is left to do, so that nothing may be written")
+	settled()
+	f.Change(replace)
+	w.Expect(settled().Traffic.Requests(Request.Writes)).To(gomega.BeEmpty(), "nothing is left to do, so that nothing may be written")
 }
