@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,8 +62,8 @@ type Fate struct {
 	mu     sync.Mutex
 	writes []nthWrite
 	ends   sync.Once
-	// view is how its operators see the cluster; nil is as it is.
-	view *View
+	// view is how its operators see the cluster; nil is as it is. Then noting may note what changes.
+	view, noting *View
 	// dead is closed when the first operator dies, and followed when another one runs.
 	dead, followed chan struct{}
 	replacing      sync.Mutex
@@ -87,7 +88,7 @@ func (f *Fate) Befall(program *Program) {
 }
 
 // Follow is for the operators after that one.
-func (f *Fate) Follow(next *Program) { next.view, next.history = f.view, f.history }
+func (f *Fate) Follow(next *Program) { next.view, next.history = cmp.Or(f.view, f.noting), f.history }
 
 // Calm ends what is done to the view of the operators, so that they can come to rest.
 func (f *Fate) Calm() { f.view.Calm() }

@@ -43,8 +43,14 @@ func SideBySide(live func(t *testing.T, fate *Fate) string) func(t *testing.T, f
 func HoweverItIsSeen(t *testing.T, live func(t *testing.T, fate *Fate) string) {
 	t.Helper()
 	seed := Number(t, "SEED", int(rand.Uint32())) //nolint:gosec // Chance is enough.
-	t.Logf("with SEED=%d watches live as long, and events come as late, once more; which resource is held depends on their order", seed)
-	s := begin(t, live)
+	t.Logf("with SEED=%d watches live as long, and events come as late, once more", seed)
+	happy := NewFate()
+	happy.noting = (&View{}).again(0, "")
+	s := begin(t, live, happy)
+	resources := happy.noting.whatChanges()
+	if len(resources) == 0 {
+		t.Fatal("no watch of the operator showed a change")
+	}
 	s.group(t, "when", func(t *testing.T) {
 		for _, view := range views() {
 			for i, last := range deaths(view, s.writes) {
@@ -54,7 +60,7 @@ func HoweverItIsSeen(t *testing.T, live func(t *testing.T, fate *Fate) string) {
 				}
 				s.befall(t, name, func() *Fate {
 					fate := NewFate()
-					fate.struck, fate.view = last, view.again(uint64(seed+i)) //nolint:gosec // A seed is any number.
+					fate.struck, fate.view = last, view.again(uint64(seed+i), resources[(seed+i)%len(resources)]) //nolint:gosec // A seed is any number.
 					fate.mishap = mishap{verdict: LoseAnswer, dies: true}
 					return fate
 				})
@@ -88,7 +94,7 @@ func deaths(view *View, writes []nthWrite) []nthWrite {
 // at least so many writes.
 func WhicheverWriteGoesWrong(t *testing.T, fewest int, live func(t *testing.T, fate *Fate) string) {
 	t.Helper()
-	s := begin(t, live)
+	s := begin(t, live, NewFate())
 	if len(s.writes) < fewest {
 		t.Fatalf("the story has only %d writes: it tests too little", len(s.writes))
 	}
@@ -124,9 +130,10 @@ type series struct {
 	done disturbances
 }
 
-func begin(t *testing.T, live func(t *testing.T, fate *Fate) string) *series {
+// begin lives the story with a fate in which nothing goes wrong.
+func begin(t *testing.T, live func(t *testing.T, fate *Fate) string, fate *Fate) *series {
 	t.Helper()
-	s, fate := &series{live: live}, NewFate()
+	s := &series{live: live}
 	if !t.Run("when all goes well", func(t *testing.T) {
 		s.undisturbed = live(t, fate)
 		s.usual = fate.history.judge(t)

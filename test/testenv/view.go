@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"path"
@@ -35,15 +36,17 @@ type View struct {
 	// seed is what chance is a matter of.
 	seed uint64
 
+	// resource is that whose events are held, for example pods.
+	resource string
+
 	mu      sync.Mutex
 	expired map[string]int
 	watched map[string]uint64
-	// paths are those that were watched, in the order in which they were first, and heldPath is the number of that which is held.
-	paths    []string
-	heldPath int
-	seen     []moment
-	calm     chan struct{}
-	calms    sync.Once
+	// changed are the resources of which there were events, after those of what there was.
+	changed map[string]bool
+	seen    []moment
+	calm    chan struct{}
+	calms   sync.Once
 	// counts is how often something was done.
 	counts disturbances
 }
@@ -52,8 +55,8 @@ type View struct {
 type disturbances struct {
 	mu                   sync.Mutex
 	cuts, expiries, late int
-	// held are the events of the resource that was held.
-	held int
+	// held are the events of each resource that was held.
+	held map[string]int
 	// behind are the lists that were old.
 	behind int
 }
@@ -64,18 +67,37 @@ func (d *disturbances) add(v *View) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.cuts, d.expiries, d.late = d.cuts+v.counts.cuts, d.expiries+v.counts.expiries, d.late+v.counts.late
-	d.held, d.behind = d.held+v.counts.held, d.behind+v.counts.behind
+	d.behind += v.counts.behind
+	if v.held > 0 {
+		d.hold(v.resource, v.counts.held[v.resource])
+	}
+}
+
+// hold counts events of a resource that was held; none is a resource of which nothing was.
+func (d *disturbances) hold(resource string, events int) {
+	if d.held == nil {
+		d.held = map[string]int{}
+	}
+	d.held[resource] += events
+}
+
+// heldInAll is how many events were held.
+func (d *disturbances) heldInAll() (sum int) {
+	for _, events := range d.held {
+		sum += events
+	}
+	return sum
 }
 
 // isAll reports whether everything was done. That a list is old is what an operator has to prevent, and in a few lives nothing
 // may happen to the resource that is held.
 func (d *disturbances) isAll(lives int64) bool {
-	return min(d.cuts, d.expiries, d.late) > 0 && (d.held > 0 || lives < 10)
+	return min(d.cuts, d.expiries, d.late) > 0 && (d.heldInAll() > 0 || lives < 10)
 }
 
 // String is for the log of a test.
 func (d *disturbances) String() string {
-	return fmt.Sprintf("%d watches were cut, %d of them by an error; %d events came late, %d of them of a resource that was held", d.cuts, d.expiries, d.late, d.held)
+	return fmt.Sprintf("%d watches were cut, %d of them by an error; %d events came late, %d of them of a resource that was held: %v", d.cuts, d.expiries, d.late, d.heldInAll(), d.held)
 }
 
 // moment is when an operator learned of a version.
@@ -93,14 +115,19 @@ func views() []*View {
 	}
 }
 
-// again is the same View for another story.
-func (v *View) again(seed uint64) *View {
-	next := &View{
-		name: v.name, lives: v.lives, expires: v.expires, late: v.late, held: v.held, behind: v.behind, seed: seed,
-		expired: map[string]int{}, watched: map[string]uint64{}, calm: make(chan struct{}),
+// again is the same View for another story, which holds a resource.
+func (v *View) again(seed uint64, resource string) *View {
+	return &View{
+		name: v.name, lives: v.lives, expires: v.expires, late: v.late, held: v.held, behind: v.behind, seed: seed, resource: resource,
+		expired: map[string]int{}, watched: map[string]uint64{}, changed: map[string]bool{}, calm: make(chan struct{}),
 	}
-	next.heldPath = next.chance("").IntN(3)
-	return next
+}
+
+// whatChanges are the resources of which there were events.
+func (v *View) whatChanges() []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Sorted(maps.Keys(v.changed))
 }
 
 // chance is what happens to the next watch of a resource. It depends on nothing that another watch does, so that the same
@@ -244,7 +271,7 @@ func (v *View) send(events <-chan event, to *io.PipeWriter, of string, isInitial
 	if v.lives > 0 {
 		fewChanges = 1 + chance.IntN(3)
 	}
-	late, isHeld := v.lateness(of, chance)
+	late, isHeld := v.lateness(path.Base(of), chance)
 	var end <-chan time.Time
 	for {
 		if v.lives > 0 && end == nil && !isInitial {
@@ -264,6 +291,7 @@ func (v *View) send(events <-chan event, to *io.PipeWriter, of string, isInitial
 				isInitial = !strings.Contains(string(e.text), initialEnd)
 			} else {
 				changes++
+				v.note(path.Base(of), e)
 			}
 			if changes == fewChanges && v.cut(to, of) {
 				return
@@ -291,21 +319,26 @@ func upTo(most time.Duration, chance *rand.Rand) time.Duration {
 	return time.Duration(chance.Int64N(int64(most)))
 }
 
-// lateness is how late the events of a watch of a path come, and whether that path is held.
-func (v *View) lateness(path string, chance *rand.Rand) (late time.Duration, isHeld bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if !slices.Contains(v.paths, path) {
-		v.paths = append(v.paths, path)
-	}
+// lateness is how late the events of a watch of a resource come, and whether that is held.
+func (v *View) lateness(resource string, chance *rand.Rand) (late time.Duration, isHeld bool) {
 	switch {
-	case v.held > 0 && slices.Index(v.paths, path) == v.heldPath:
+	case v.held > 0 && resource == v.resource:
 		return v.held, true
 	case v.late > 0:
 		return upTo(v.late, chance), false
 	default:
 		return 0, false
 	}
+}
+
+// note notes that a resource has changed.
+func (v *View) note(resource string, e event) {
+	if strings.HasPrefix(string(e.text), `{"type":"BOOKMARK"`) {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.changed[resource] = true
 }
 
 // await waits for the time of an event, or until all is calm.
@@ -319,7 +352,7 @@ func (v *View) await(at time.Time, isHeld bool) {
 		v.count(func(d *disturbances) {
 			d.late++
 			if isHeld {
-				d.held++
+				d.hold(v.resource, 1)
 			}
 		})
 	case <-v.calm:

@@ -39,7 +39,7 @@ const modified = `{"type":"MODIFIED","object":{"metadata":{"resourceVersion":"7"
 
 func TestAWatchEndsByAnErrorAndThenWithout(t *testing.T) {
 	g := NewWithT(t)
-	view := (&View{lives: time.Second, expires: 1}).again(1)
+	view := (&View{lives: time.Second, expires: 1}).again(1, "")
 	_, first := asked(g, view, "/api/v1/pods?watch=true&resourceVersion=5", modified)
 	g.Expect(first).To(Equal(modified + tooFarBehind))
 	_, second := asked(g, view, "/api/v1/pods?watch=true&resourceVersion=7", modified)
@@ -52,7 +52,7 @@ func TestAWatchEndsByAnErrorAndThenWithout(t *testing.T) {
 func TestTheSameHappensToAWatchWithTheSameSeed(t *testing.T) {
 	g := NewWithT(t)
 	of := func(seed uint64) (chances []uint64) {
-		view := (&View{}).again(seed)
+		view := (&View{}).again(seed, "")
 		for _, resource := range []string{"pods", "services", "pods"} {
 			chances = append(chances, view.chance(resource).Uint64())
 		}
@@ -67,13 +67,13 @@ func TestTheSameHappensToAWatchWithTheSameSeed(t *testing.T) {
 func TestAWatchDoesNotEndInTheMidstOfWhatThereIs(t *testing.T) {
 	const bookmark = `{"type":"BOOKMARK","object":{"metadata":{"annotations":{"k8s.io/initial-events-end":"true"}}}}` + "\n"
 	begins := strings.Repeat(modified, 100) + bookmark
-	_, answered := asked(NewWithT(t), (&View{lives: 2 * time.Nanosecond}).again(1), "/api/v1/pods?watch=true&sendInitialEvents=true", begins)
+	_, answered := asked(NewWithT(t), (&View{lives: 2 * time.Nanosecond}).again(1, ""), "/api/v1/pods?watch=true&sendInitialEvents=true", begins)
 	NewWithT(t).Expect(answered).To(Equal(begins))
 }
 
 func TestOnlyCachesBeginWithWhatAnotherOperatorSaw(t *testing.T) {
 	g := NewWithT(t)
-	view := (&View{behind: time.Nanosecond}).again(1)
+	view := (&View{behind: time.Nanosecond}).again(1, "")
 	query, _ := asked(g, view, "/api/v1/pods?resourceVersion=0", "")
 	g.Expect(query).To(Equal("resourceVersion=0"), "no operator has seen anything")
 	view.learn(event{text: []byte(modified)})
@@ -86,4 +86,24 @@ func TestOnlyCachesBeginWithWhatAnotherOperatorSaw(t *testing.T) {
 	view.Calm()
 	query, _ = asked(g, view, "/api/v1/pods?resourceVersion=0", "")
 	g.Expect(query).To(Equal("resourceVersion=0"))
+}
+
+func TestTheEventsOfOneResourceAreHeld(t *testing.T) {
+	g := NewWithT(t)
+	view := (&View{held: 5 * time.Second, late: time.Second}).again(1, "pods")
+	late, isHeld := view.lateness("pods", view.chance("pods"))
+	g.Expect(late).To(Equal(5 * time.Second))
+	g.Expect(isHeld).To(BeTrue())
+	late, isHeld = view.lateness("services", view.chance("services"))
+	g.Expect(late).To(BeNumerically("<", time.Second))
+	g.Expect(isHeld).To(BeFalse())
+}
+
+func TestWhatChangesIsNoted(t *testing.T) {
+	g := NewWithT(t)
+	view := (&View{lives: time.Second}).again(1, "")
+	const bookmark = `{"type":"BOOKMARK","object":{"metadata":{}}}` + "\n"
+	asked(g, view, "/api/v1/namespaces/a/services?watch=true&resourceVersion=5", bookmark)
+	asked(g, view, "/api/v1/namespaces/a/pods?watch=true&resourceVersion=5", modified)
+	g.Expect(view.whatChanges()).To(Equal([]string{"pods"}))
 }
