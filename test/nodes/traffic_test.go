@@ -20,8 +20,8 @@ import (
 const (
 	// rate is how many clients ask a Service every second.
 	rate = 20
-	// patience is how long one of them waits for an answer.
-	patience = time.Second
+	// patience is how long one of them waits for an answer: longer than Linux waits, 1 s, until it sends a lost SYN again.
+	patience = 3 * time.Second
 )
 
 // traffic is what clients of a Service got. They are on the machine, and open a connection each.
