@@ -11,26 +11,28 @@ module=hack/devcluster/components/kubernetes${KUBERNETES:+-$KUBERNETES}/go.mod
 }
 version=$(sed -nE 's#^(require)?[[:space:]]*k8s.io/kubernetes v([0-9.]+).*#\2#p' "$module")
 
-targets=(test workloads e2e consumers)
+targets=(test workloads e2e e2e-workloads consumers)
 # The API server of 1.28 refuses the CRDs of the second operator.
 [[ ${KUBERNETES:-} != 1.28 ]] || targets=(test e2e consumers)
 
-# reported TARGET writes a report with one failure for a target that failed before it wrote one: else the table would have a
-# dash for it, as if it did not exist on this version.
+# reported TARGET writes a report with one failure for a target that failed though no test in its reports did: else the table
+# would show that all passed, or that the target does not exist on this version.
 reported() {
-  local report=$1
+  local reports
   case $1 in
-    test) report=unit ;;
-    consumers) report=consumers-iptables ;; # All versions have that mode.
+    test) reports='unit devcluster' ;;
+    consumers) reports='consumers-nftables consumers-iptables' ;;
+    *) reports=$1 ;;
   esac
-  [[ -e bin/reports/$report.xml ]] || {
-    mkdir -p bin/reports
-    echo "<testsuites><testsuite name=\"make $1\"><testcase classname=\"make $1\" name=\"TestMain\"><failure>without a report</failure></testcase></testsuite></testsuites>" >"bin/reports/$report.xml"
-  }
+  for report in $reports; do
+    if grep --quiet --no-messages '<failure' "bin/reports/$report.xml"; then return; fi
+  done
+  mkdir -p bin/reports
+  echo "<testsuites><testsuite name=\"make $1\"><testcase classname=\"make $1\" name=\"TestMain\"><failure>although no test did</failure></testcase></testsuite></testsuites>" >"bin/reports/failed-$1.xml"
 }
 
 # What earlier runs have left is of other versions.
-rm -f bin/reports/{unit,workloads,e2e,consumers-*}.*
+rm -f bin/reports/{unit,devcluster,workloads,e2e,e2e-workloads,consumers-*,failed-*}.*
 status=0
 for target in "${targets[@]}"; do
   # The cluster may have another version.

@@ -14,8 +14,15 @@ import (
 	"time"
 )
 
-// columns are the reports that a row of the matrix has, each as a pattern, in the order of its columns.
-var columns = []string{"unit.xml", "workloads.xml", "e2e.xml", "consumers-*.xml"}
+// columns are the reports that a row of the matrix has, as patterns, in the order of its columns. Those whose names begin with
+// "failed" are of targets of make that failed though no test did.
+var columns = [][]string{
+	{"unit.xml", "devcluster.xml", "failed-test.xml"},
+	{"workloads.xml", "failed-workloads.xml"},
+	{"e2e.xml", "failed-e2e.xml"},
+	{"e2e-workloads.xml", "failed-e2e-workloads.xml"},
+	{"consumers-*.xml", "failed-consumers.xml"},
+}
 
 // untested stands where a version was not tried.
 const untested = "-"
@@ -31,8 +38,8 @@ func matrix(document, kubernetes, folder string, day time.Time) error {
 		return err
 	}
 	row := []string{kubernetes}
-	for _, pattern := range columns {
-		cell, err := outcome(filepath.Join(folder, pattern))
+	for _, patterns := range columns {
+		cell, err := outcome(folder, patterns)
 		if err != nil {
 			return err
 		}
@@ -46,10 +53,17 @@ func matrix(document, kubernetes, folder string, day time.Time) error {
 }
 
 // outcome is how many tests passed, and how many did not.
-func outcome(pattern string) (string, error) {
-	reports, err := filepath.Glob(pattern)
-	if err != nil || len(reports) == 0 {
-		return untested, err
+func outcome(folder string, patterns []string) (string, error) {
+	var reports []string
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(filepath.Join(folder, pattern))
+		if err != nil {
+			return "", err
+		}
+		reports = append(reports, found...)
+	}
+	if len(reports) == 0 {
+		return untested, nil
 	}
 	var passed, failed int
 	for _, report := range reports {
