@@ -32,14 +32,14 @@ func TestTenThousandConnectionsAtOnce(t *testing.T) {
 	wantFiles(t)
 	binary := built(t)
 	for sentence, opening := range map[string]string{
-		"that say nothing":               "",
-		"in the midst of a header":       "GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", 4<<10),
-		"in the midst of HTTP/2":         beginHTTP2 + "\x00\x40\x00\x01\x04\x00\x00\x00\x01" + strings.Repeat("x", 4<<10),
-		"in the midst of TLS":            "\x16\x03\x01\x40\x00\x01\x00\x3f\xfc" + strings.Repeat("x", 4<<10),
-		"in the midst of MongoDB":        "\x00\x20\x00\x00\x07\x00\x00\x00\x00\x00\x00\x00\xdd\x07\x00\x00" + strings.Repeat("x", 4<<10),
-		"in the midst of PostgreSQL":     "\x00\x00\x27\x10\x00\x03\x00\x00" + strings.Repeat("x", 4<<10),
-		"in the midst of Redis":          "*1\r\n$1000000\r\n" + strings.Repeat("x", 4<<10),
-		"that were answered, and remain": "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+		"that say nothing, as MySQL's do": "",
+		"in the midst of a header":        "GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", 4<<10),
+		"in the midst of HTTP/2":          beginHTTP2 + "\x00\x40\x00\x01\x04\x00\x00\x00\x01" + strings.Repeat("x", 4<<10),
+		"in the midst of TLS":             "\x16\x03\x01\x40\x00\x01\x00\x3f\xfc" + strings.Repeat("x", 4<<10),
+		"in the midst of MongoDB":         "\x00\x20\x00\x00\x07\x00\x00\x00\x00\x00\x00\x00\xdd\x07\x00\x00" + strings.Repeat("x", 4<<10),
+		"in the midst of PostgreSQL":      "\x00\x00\x27\x10\x00\x03\x00\x00" + strings.Repeat("x", 4<<10),
+		"in the midst of Redis":           "*1\r\n$1000000\r\n" + strings.Repeat("x", 4<<10),
+		"that were answered, and remain":  "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
@@ -110,7 +110,7 @@ func TestWhatIsTooLargeTakesNoMemory(t *testing.T) {
 		"TLS: a record":                          "\x16\x03\x01\xff\xff\x01\xff\xff\xff",
 		"PostgreSQL: a packet of 2 GiB":          "\x7f\xff\xff\xff\x00\x03\x00\x00",
 		"PostgreSQL: the largest packet":         "\x00\x00\x27\x10\x00\x03\x00\x00",
-		"MySQL: a packet, though none is asked":  "\xff\xff\xff\x01",
+		"MySQL: a packet":                        "\xff\xff\xff\x01",
 		"Redis: an argument of 2 GiB":            "*1\r\n$2147483647\r\n",
 		"Redis: the largest argument":            "*1\r\n$536870912\r\n",
 		"Redis: two billion arguments":           "*2147483647\r\n$4\r\nPING\r\n",

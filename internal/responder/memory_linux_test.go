@@ -178,7 +178,8 @@ func built(t *testing.T) (binary string) {
 	return binary
 }
 
-// fifty runs the binary with 50 Services on 64 listeners.
+// fifty runs the binary with 50 Services on 64 listeners. Every second one is on the port of MySQL, whose clients say nothing
+// until they are greeted.
 func fifty(t *testing.T, binary string) (*world, *exec.Cmd) {
 	t.Helper()
 	g := NewWithT(t)
@@ -188,7 +189,8 @@ func fifty(t *testing.T, binary string) (*world, *exec.Cmd) {
 	w.admin = fmt.Sprintf("127.0.0.1:%d", w.ports.Last+1)
 	table := []listener.Listener{}
 	for i := range int32(50) {
-		table = append(table, listener.Listener{Port: w.ports.First + i, Service: fmt.Sprintf("service-%d", i), ServicePort: 80, Page: says("closed")})
+		port := []int32{80, 3306}[i%2]
+		table = append(table, listener.Listener{Port: w.ports.First + i, Service: fmt.Sprintf("service-%d", i), ServicePort: port, Page: says("closed")})
 	}
 	w.writeTable(table)
 	process := exec.CommandContext(t.Context(), binary, "--listeners", w.ports.String(), "--table", w.table,
