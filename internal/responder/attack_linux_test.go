@@ -125,7 +125,7 @@ func TestWhatIsTooLargeTakesNoMemory(t *testing.T) {
 			g := NewWithT(t)
 			var running sync.WaitGroup
 			for i := range int32(clients) {
-				c := w.dial(i)
+				c := w.dial(10 + i)
 				running.Go(func() {
 					_, _ = io.WriteString(c, opening)
 					_, _ = io.CopyN(c, zeros{}, each) // It may be cut off.

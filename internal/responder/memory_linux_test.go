@@ -178,8 +178,8 @@ func built(t *testing.T) (binary string) {
 	return binary
 }
 
-// fifty runs the binary with 50 Services on 64 listeners. Every second one is on the port of MySQL, whose clients say nothing
-// until they are greeted.
+// fifty runs the binary with 50 Services on 64 listeners. From the tenth on, every second one is on the port of MySQL, whose
+// clients say nothing until they are greeted.
 func fifty(t *testing.T, binary string) (*world, *exec.Cmd) {
 	t.Helper()
 	g := NewWithT(t)
@@ -189,7 +189,10 @@ func fifty(t *testing.T, binary string) (*world, *exec.Cmd) {
 	w.admin = fmt.Sprintf("127.0.0.1:%d", w.ports.Last+1)
 	table := []listener.Listener{}
 	for i := range int32(50) {
-		port := []int32{80, 3306}[i%2]
+		port := int32(80)
+		if i >= 10 && i%2 == 1 {
+			port = 3306
+		}
 		table = append(table, listener.Listener{Port: w.ports.First + i, Service: fmt.Sprintf("service-%d", i), ServicePort: port, Page: says("closed")})
 	}
 	w.writeTable(table)
