@@ -228,7 +228,7 @@ consumers: bin/devcluster $(TOOLS)/gotestsum ## Test who honours a standby: kube
 	test/consumers/run.sh
 
 .PHONY: versions
-versions: ## Run test, workloads, e2e, e2e-workloads and consumers on KUBERNETES, and write what came of it into docs/versions.md. Restarts the devcluster.
+versions: ## Run what depends on the version of Kubernetes on KUBERNETES, and write what came of it into docs/versions.md. Restarts the devcluster.
 	hack/versions.sh
 
 .PHONY: bench-failover
