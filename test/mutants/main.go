@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -98,33 +99,51 @@ func (m mutant) caughtBy(ctx context.Context, root string, suite [][]string) (ca
 	if err != nil {
 		return caught{}, err
 	}
+	var doubts []error
 	for _, packages := range suite {
-		by, err := test(ctx, root, append([]string{"-overlay", overlay}, packages...)...)
-		if err != nil {
-			return caught{}, err
+		by, unproven, err := firstProven(ctx, root, overlay, packages)
+		if err != nil || by.test != "" {
+			return by, err
 		}
-		if by.test == "" {
-			continue
-		}
-		return by, by.isProven(ctx, root, overlay)
+		doubts = append(doubts, unproven...)
 	}
-	return caught{}, nil
+	return caught{}, errors.Join(doubts...)
 }
 
-// isProven is nil if the test, run alone, fails with the bug each time and passes without it. One that fails now and then
-// has caught nothing.
-func (by caught) isProven(ctx context.Context, root, overlay string) error {
+// firstProven is the first test of packages that fails because of the bug, and what it says of those that failed before. One
+// that fails now and then, as on a machine that is slow, has caught nothing.
+func firstProven(ctx context.Context, root, overlay string, packages []string) (by caught, unproven []error, err error) {
+	var leftOut []string
+	for {
+		arguments := []string{"-overlay", overlay}
+		if len(leftOut) > 0 {
+			arguments = append(arguments, "-skip", "^("+strings.Join(leftOut, "|")+")$")
+		}
+		by, err = test(ctx, root, append(arguments, packages...)...)
+		if err != nil || by.test == "" {
+			return caught{}, unproven, err
+		}
+		doubt, err := by.doubt(ctx, root, overlay)
+		if err != nil || doubt == nil {
+			return by, nil, err
+		}
+		leftOut, unproven = append(leftOut, by.test), append(unproven, doubt)
+	}
+}
+
+// doubt is nil if the test, run alone, fails with the bug again and passes without it.
+func (by caught) doubt(ctx context.Context, root, overlay string) (doubt, err error) {
 	alone := []string{"-count=1", "-run", "^" + by.test + "$", by.pkg}
 	innocent, err := test(ctx, root, alone...)
-	if err == nil && innocent.test != "" {
-		err = fmt.Errorf("%s in %s fails without it as well", by.test, by.pkg)
-	}
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if innocent.test != "" {
+		return fmt.Errorf("%s in %s fails without it as well", by.test, by.pkg), nil
 	}
 	again, err := test(ctx, root, append([]string{"-overlay", overlay}, alone...)...)
-	if err == nil && again.test == "" {
-		err = fmt.Errorf("%s in %s failed, and passes when it runs again", by.test, by.pkg)
+	if err != nil || again.test != "" {
+		return nil, err
 	}
-	return err
+	return fmt.Errorf("%s in %s failed, and passes when it runs again", by.test, by.pkg), nil
 }

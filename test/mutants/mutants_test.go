@@ -100,6 +100,10 @@ func TestABugIsCaughtOrSurvives(t *testing.T) {
 		"not by a test that fails now and then": {
 			patch: patched("3 * n"), test: flaky, says: "0 of 1 bugs caught", fails: "TestDouble in example.com/m failed, and passes when it runs again",
 		},
+		"by another test than the one that fails now and then": {
+			patch: patched("3 * n"), test: flaky + strings.ReplaceAll(strings.TrimPrefix(module["m_test.go"], "package m\n\nimport \"testing\"\n"), "TestDouble", "TestThree"),
+			says: "bug                          caught by TestThree in example.com/m",
+		},
 		"not by a patch of other code": {
 			patch: strings.Replace(patched("3 * n"), "-\treturn 2 * n", "-\treturn n + n", 1), test: module["m_test.go"],
 			says: "0 of 1 bugs caught", fails: "the patch does not apply any more: change it with the code that it mutates",
