@@ -88,6 +88,26 @@ func TestAMishapThatDoesNotComeIsTriedAgain(t *testing.T) {
 	g.Expect(lost).To(Equal(2))
 }
 
+// On a busy machine, the first life may take many writes that never come again.
+func TestAWriteThatNeverComesAgainIsNoneOfTheStory(t *testing.T) {
+	t.Setenv("FAULTS", "few")
+	lost := 0
+	testenv.WhicheverWriteGoesWrong(t, 4, func(_ *testing.T, fate *testenv.Fate) string {
+		writes := 4
+		if fate.IsHappy() {
+			writes = 12
+		}
+		for range writes {
+			if fate.Interfere(write) != testenv.Pass {
+				lost++
+				break
+			}
+		}
+		return "the end"
+	})
+	NewWithT(t).Expect(lost).To(Equal(4*3), "each of four writes is lost in three ways")
+}
+
 // Two writes of different resources may come in any order: the mishap befalls the same one.
 func TestAMishapBefallsTheSameWriteInAnyOrder(t *testing.T) {
 	t.Setenv("FAULTS", "")

@@ -91,7 +91,7 @@ func (d *disturbances) heldInAll() (sum int) {
 
 // isAll reports whether everything was done. That a list is old is what an operator has to prevent, and in a few lives nothing
 // may happen to the resource that is held.
-func (d *disturbances) isAll(lives int64) bool {
+func (d *disturbances) isAll(lives int) bool {
 	return min(d.cuts, d.expiries, d.late) > 0 && (d.heldInAll() > 0 || lives < 10)
 }
 
