@@ -50,6 +50,7 @@ type adviser struct {
 	// synced reports whether the caches hold all that is there.
 	synced   func(context.Context) error
 	settings Settings
+	budget   time.Duration
 	// places has room for those that are advised at the same time.
 	places chan struct{}
 }
@@ -57,7 +58,7 @@ type adviser struct {
 // newAdviser makes an adviser of one at a time: the others are validated meanwhile,
 // and accepted without advice.
 func newAdviser(reader client.Reader, synced func(context.Context) error, settings Settings) *adviser {
-	return &adviser{reader: reader, synced: synced, settings: settings, places: make(chan struct{}, 1)}
+	return &adviser{reader: reader, synced: synced, settings: settings, budget: budget, places: make(chan struct{}, 1)}
 }
 
 // synced reports whether a cache holds what an adviser reads. It never waits: a
@@ -90,7 +91,7 @@ func (a *adviser) advise(ctx context.Context, policy *criticalv2.CriticalService
 	default:
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, budget)
+	ctx, cancel := context.WithTimeout(ctx, a.budget)
 	defer cancel()
 	warnings, err := a.look(ctx, policy)
 	if err == nil && len(warnings) > 0 {

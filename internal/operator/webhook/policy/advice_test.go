@@ -77,7 +77,9 @@ func adviserOf(t *testing.T, settings Settings, objects ...client.Object) *advis
 	NewWithT(t).Expect(known.AddToScheme(scheme)).To(Succeed())
 	settings.Template, settings.OperatorNamespace = types.NamespacedName{Namespace: "system", Name: "standard"}, "system"
 	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
-	return newAdviser(reader, func(context.Context) error { return nil }, settings)
+	a := newAdviser(reader, func(context.Context) error { return nil }, settings)
+	a.budget = time.Minute // For a machine that is busy.
+	return a
 }
 
 func TestWhatIsWarnedAbout(t *testing.T) {
