@@ -18,7 +18,7 @@ targets=(test workloads e2e e2e-workloads consumers)
 # reported TARGET writes a report with one failure for a target that failed though no test in its reports did: else the table
 # would show that all passed, or that the target does not exist on this version.
 reported() {
-  local reports
+  local reports report
   case $1 in
     test) reports='unit devcluster' ;;
     consumers) reports='consumers-nftables consumers-iptables' ;;
