@@ -17,7 +17,7 @@ import (
 // must be reached and the end must be the same.
 func TestTheEndIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
 	t.Parallel()
-	testenv.WhicheverWriteGoesWrong(t, 15, lived)
+	testenv.WhicheverWriteGoesWrong(t, 18, lived)
 }
 
 // The same story is lived by operators that see the cluster as it was, in another order, or with gaps.

@@ -14,7 +14,7 @@ import (
 // The same story is lived again and again; each time another write of the operator goes wrong, or is its last. Every scene
 // must be reached and the end must be the same.
 func TestTheEndIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
-	testenv.WhicheverWriteGoesWrong(t, 10, lived)
+	testenv.WhicheverWriteGoesWrong(t, 12, lived)
 }
 
 // The same story is lived by operators that see the cluster as it was, in another order, or with gaps.

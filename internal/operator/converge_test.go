@@ -15,7 +15,7 @@ import (
 // The same start is lived again and again, of an operator that finds objects stored as v1 and webhooks without an authority;
 // each time another of its writes goes wrong, or is its last. The end must be the same.
 func TestTheStartEndsTheSameWhicheverWriteGoesWrong(t *testing.T) {
-	testenv.WhicheverWriteGoesWrong(t, 4, func(t *testing.T, fate *testenv.Fate) string { return newWorld(t).startUp(fate) })
+	testenv.WhicheverWriteGoesWrong(t, 6, func(t *testing.T, fate *testenv.Fate) string { return newWorld(t).startUp(fate) })
 }
 
 // startUp lives that start, and describes the end.

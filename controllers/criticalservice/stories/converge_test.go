@@ -17,7 +17,7 @@ import (
 // The same story is lived again and again; each time another write of the
 // operator goes wrong. Every scene must be reached and the end must be the same.
 func TestTheEndIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
-	whicheverWriteGoesWrong(t, 10, (*world).live)
+	whicheverWriteGoesWrong(t, 12, (*world).live)
 }
 
 // The same stories are lived by operators that see the cluster as it was, in another order, or with gaps.

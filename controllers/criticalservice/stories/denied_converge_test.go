@@ -14,7 +14,7 @@ import (
 // The story of a headless Service whose fallback Pod finds its name taken, is denied by a quota, then made, and deleted by a
 // user, is lived again and again; each time another write of the operator goes wrong.
 func TestADeniedFallbackComesWhicheverWriteGoesWrong(t *testing.T) {
-	whicheverWriteGoesWrong(t, 6, (*world).denied)
+	whicheverWriteGoesWrong(t, 9, (*world).denied)
 }
 
 // denied lives that story under an operator of its own, and describes the end.

@@ -18,7 +18,7 @@ import (
 // The story of a namespace that is deleted in mid-outage, while a Pod stands in for one of its Services and a page for
 // another one, is lived again and again; each time another write of the operator goes wrong.
 func TestANamespaceGoesWhicheverWriteGoesWrong(t *testing.T) {
-	whicheverWriteGoesWrong(t, 8, (*world).depart)
+	whicheverWriteGoesWrong(t, 20, (*world).depart)
 }
 
 // depart lives that story under an operator of its own, and describes the end.

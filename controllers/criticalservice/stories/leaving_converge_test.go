@@ -15,7 +15,7 @@ import (
 // The story of a Service that loses its policy in mid-outage, gets another one, and is made again under its name; each
 // time another write of the operator goes wrong.
 func TestNothingStaysWhicheverWriteGoesWrong(t *testing.T) {
-	whicheverWriteGoesWrong(t, 12, (*world).leave)
+	whicheverWriteGoesWrong(t, 16, (*world).leave)
 }
 
 // leave lives that story under an operator of its own, and describes the end.

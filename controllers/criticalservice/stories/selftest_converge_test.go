@@ -16,7 +16,7 @@ import (
 // The story of a Service with two IP families, whose page is tested while it stands by, and is published and withdrawn after
 // delays, is lived again and again; each time another write of the operator goes wrong.
 func TestAStandbyIsTestedWhicheverWriteGoesWrong(t *testing.T) {
-	whicheverWriteGoesWrong(t, 8, (*world).selfTest)
+	whicheverWriteGoesWrong(t, 17, (*world).selfTest)
 }
 
 // selfTest lives that story under an operator of its own, and describes the end.

@@ -23,7 +23,7 @@ import (
 // the operator goes wrong. Every scene must be reached, the Service must be
 // answered throughout, and the end must be the same.
 func TestTheStandbyIsTheSameWhicheverWriteGoesWrong(t *testing.T) {
-	whicheverWriteGoesWrong(t, 15, (*world).standBy)
+	whicheverWriteGoesWrong(t, 22, (*world).standBy)
 }
 
 // beginFated starts an operator of the story's own, which can make responders. Every write for Services may go wrong;

@@ -13,7 +13,7 @@ import (
 // The story of a Service that a team protects, through a maintenance, an administrator's policy and a drill, is lived again and
 // again; each time another write of the operator goes wrong.
 func TestATeamIsServedWhicheverWriteGoesWrong(t *testing.T) {
-	whicheverWriteGoesWrong(t, 15, (*world).serveTeam)
+	whicheverWriteGoesWrong(t, 20, (*world).serveTeam)
 }
 
 // serveTeam lives that story under an operator of its own, and describes the end.
