@@ -13,6 +13,8 @@ const (
 	allLines, mostLines, leastLines = 200, 60, 10
 	// How long a line is at most: logs in JSON have objects in one.
 	width = 300
+	// How many lines from the reason on are put into one at the end, and for how many tests.
+	reasonLines, mostReasons = 6, 10
 )
 
 var (
@@ -55,7 +57,21 @@ func excerpt(log []string, most int) []string {
 	return append(kept, log[tail:]...)
 }
 
-// show prints the reason of each failure, within bounds.
+// inOneLine is the reason in a log.
+func inOneLine(log []string) string {
+	at := reason(log)
+	words := strings.Fields(strings.Join(log[at:min(at+reasonLines, len(log))], " "))
+	return cut(strings.Join(words, " "))
+}
+
+func cut(line string) string {
+	if runes := []rune(line); len(runes) > width {
+		return string(runes[:width]) + "..."
+	}
+	return line
+}
+
+// show prints the reason of each failure, within bounds; and last in a line each, as some show the end of a log only.
 func show(w io.Writer, failures []failure) {
 	// A test of which a subtest failed has nothing of its own to say.
 	failures = slices.DeleteFunc(slices.Clone(failures), func(f failure) bool {
@@ -72,15 +88,16 @@ func show(w io.Writer, failures []failure) {
 		part := excerpt(f.log, each)
 		if shown+len(part) > allLines {
 			fmt.Fprintf(w, "---- and %d more: see the reports\n", len(failures)-i)
-			return
+			break
 		}
 		shown += len(part)
 		fmt.Fprintf(w, "---- %s %s (whole in %s)\n", f.pkg, f.test, f.report)
 		for _, line := range part {
-			if runes := []rune(line); len(runes) > width {
-				line = string(runes[:width]) + "..."
-			}
-			fmt.Fprintln(w, line)
+			fmt.Fprintln(w, cut(line))
 		}
+	}
+	fmt.Fprintln(w, "---- in a line each:")
+	for _, f := range failures[:min(mostReasons, len(failures))] {
+		fmt.Fprintf(w, "%s %s: %s\n", f.pkg, f.test, inOneLine(f.log))
 	}
 }

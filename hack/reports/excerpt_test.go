@@ -68,7 +68,7 @@ func TestWhatIsShownIsBounded(t *testing.T) {
 	show(&shown, failures)
 	g.Expect(strings.Count(shown.String(), "\n")).To(BeNumerically("<", 2*allLines))
 	g.Expect(shown.String()).To(ContainSubstring("---- p Test0 "))
-	g.Expect(shown.String()).To(MatchRegexp(`---- and \d+ more: see the reports\n$`))
+	g.Expect(shown.String()).To(MatchRegexp(`---- and \d+ more: see the reports\n---- in a line each:\n(p Test.*\n){10}$`))
 	for line := range strings.Lines(shown.String()) {
 		g.Expect(len(line)).To(BeNumerically("<", 2*width))
 	}
@@ -83,5 +83,14 @@ func TestATestIsNotShownForItsSubtest(t *testing.T) {
 		{pkg: "q", test: "TestA", log: []string{"--- FAIL: TestA (0.00s)"}, report: "r.xml"},
 	})
 	g.Expect(shown.String()).To(Equal("---- p TestA/x (whole in r.xml)\nreason\n--- FAIL: TestA/x (0.00s)\n" +
-		"---- q TestA (whole in r.xml)\n--- FAIL: TestA (0.00s)\n"))
+		"---- q TestA (whole in r.xml)\n--- FAIL: TestA (0.00s)\n" +
+		"---- in a line each:\np TestA/x: reason --- FAIL: TestA/x (0.00s)\nq TestA: --- FAIL: TestA (0.00s)\n"))
+}
+
+func TestTheReasonIsLastInALine(t *testing.T) {
+	g := NewWithT(t)
+	var shown strings.Builder
+	log := append(noise(99), "    x_test.go:7: ", "        Expected", "            <int>: 3", "        to be zero", "")
+	show(&shown, []failure{{pkg: "p", test: "TestA", log: append(log, noise(99)...), report: "r.xml"}})
+	g.Expect(shown.String()).To(MatchRegexp(`\np TestA: x_test\.go:7: Expected <int>: 3 to be zero [^\n]*\n$`))
 }

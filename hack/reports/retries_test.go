@@ -118,5 +118,5 @@ func TestABrokenReportHidesNoOther(t *testing.T) {
 	g.Expect(os.WriteFile(broken, []byte(head), 0o600)).To(Succeed())
 	var printed strings.Builder
 	g.Expect(run(&printed, []string{"show", broken, good})).To(MatchError(ContainSubstring("broken.xml")))
-	g.Expect(printed.String()).To(Equal("---- p TestA (whole in " + good + ")\nit is 3\n"))
+	g.Expect(printed.String()).To(Equal("---- p TestA (whole in " + good + ")\nit is 3\n---- in a line each:\np TestA: it is 3\n"))
 }
