@@ -166,7 +166,8 @@ const (
 	passes = `<testcase classname="p" name="TestA"></testcase>` + "\n"
 	fails  = `<testcase classname="p" name="TestA">` + "\n" +
 		`<failure message="Failed" type="">=== RUN TestA&#xA;    a_test.go:7: &#xA;        Expected &lt;int&gt;: 1&#xA;</failure></testcase>` + "\n"
-	why = "\n---- p TestA (whole in bin/reports/workloads.xml)\n    a_test.go:7: \n        Expected <int>: 1\n"
+	why = "\n---- p TestA (whole in bin/reports/workloads.xml)\n    a_test.go:7: \n        Expected <int>: 1\n" +
+		"---- in a line each:\np TestA: a_test.go:7: Expected <int>: 1\n"
 )
 
 // What is lost from a long log is at its end.
@@ -185,7 +186,7 @@ func TestAFailureSaysWhyAtTheEnd(t *testing.T) {
 		},
 		"a package that does not compile": {
 			"1", map[string]string{"workloads.xml": passes + `<testcase classname="" name="TestMain">` + "\n<failure message=\"Failed\" type=\"\">FAIL p [build failed]</failure></testcase>\n"},
-			"\n---- p TestMain (whole in bin/reports/workloads.xml)\nFAIL p [build failed]\nfailed: p TestMain\n1 passed, 1 failed, 0 skipped\n",
+			"\n---- p TestMain (whole in bin/reports/workloads.xml)\nFAIL p [build failed]\n---- in a line each:\np TestMain: FAIL p [build failed]\nfailed: p TestMain\n1 passed, 1 failed, 0 skipped\n",
 		},
 		"none": {"0", map[string]string{"workloads.xml": passes}, " s\n1 passed, 0 failed, 0 skipped\n"},
 	} {
