@@ -96,6 +96,7 @@ func TestWhatIsTooLargeTakesNoMemory(t *testing.T) {
 		t.Skip("it builds the binary")
 	}
 	const clients, each = 8, 32 << 20
+	const mySQL = "MySQL: a packet, once it is greeted"
 	binary := built(t)
 	w, process := fifty(t, binary)
 	for sentence, opening := range map[string]string{
@@ -110,7 +111,7 @@ func TestWhatIsTooLargeTakesNoMemory(t *testing.T) {
 		"TLS: a record":                          "\x16\x03\x01\xff\xff\x01\xff\xff\xff",
 		"PostgreSQL: a packet of 2 GiB":          "\x7f\xff\xff\xff\x00\x03\x00\x00",
 		"PostgreSQL: the largest packet":         "\x00\x00\x27\x10\x00\x03\x00\x00",
-		"MySQL: a packet":                        "\xff\xff\xff\x01",
+		mySQL:                                    "\xff\xff\xff\x01",
 		"Redis: an argument of 2 GiB":            "*1\r\n$2147483647\r\n",
 		"Redis: the largest argument":            "*1\r\n$536870912\r\n",
 		"Redis: two billion arguments":           "*2147483647\r\n$4\r\nPING\r\n",
@@ -125,8 +126,14 @@ func TestWhatIsTooLargeTakesNoMemory(t *testing.T) {
 			g := NewWithT(t)
 			var running sync.WaitGroup
 			for i := range int32(clients) {
-				c := w.dial(10 + i)
+				c, first := w.dial(10+i), 0
+				if sentence == mySQL {
+					c, first = w.dial(11+2*i), 1
+				}
 				running.Go(func() {
+					if _, err := io.ReadFull(c, make([]byte, first)); err != nil {
+						t.Error(err)
+					}
 					_, _ = io.WriteString(c, opening)
 					_, _ = io.CopyN(c, zeros{}, each) // It may be cut off.
 					_ = c.CloseWrite()

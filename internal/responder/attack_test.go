@@ -1,6 +1,7 @@
 package responder_test
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net"
@@ -23,6 +24,8 @@ type slow struct {
 	to    listener.Listener
 	says  string
 	drips string
+	// every is how long it waits before each drip; 20 ms without one.
+	every time.Duration
 }
 
 var slowClients = map[string]slow{
@@ -37,7 +40,7 @@ var slowClients = map[string]slow{
 	"TLS":                           {says: "\x16\x03\x01\x40\x00\x01", drips: "\x00"},
 	"PostgreSQL":                    {to: listener.Listener{AppProtocol: "postgresql"}, says: "\x00\x00\x27\x10\x00\x03\x00\x00", drips: "x"},
 	"PostgreSQL, silent":            {to: listener.Listener{AppProtocol: "postgresql"}},
-	"MySQL":                         {to: listener.Listener{ServicePort: 3306}, drips: "x"},
+	"MySQL, once it is greeted":     {to: listener.Listener{ServicePort: 3306}, drips: "x", every: 300 * time.Millisecond},
 	"MySQL, silent":                 {to: listener.Listener{ServicePort: 3306}},
 	"Redis, in a line":              {to: listener.Listener{AppProtocol: "redis"}, says: "SUBSCRIBE ", drips: "x"},
 	"Redis, in an argument":         {to: listener.Listener{AppProtocol: "redis"}, says: "*1\r\n$1000000\r\n", drips: "x"},
@@ -55,9 +58,10 @@ func (c slow) drip(conn net.Conn) {
 	if c.drips == "" {
 		return
 	}
-	ticker := time.NewTicker(20 * time.Millisecond)
+	ticker := time.NewTicker(cmp.Or(c.every, 20*time.Millisecond))
 	defer ticker.Stop()
-	for ; err == nil; <-ticker.C {
+	for err == nil {
+		<-ticker.C
 		_, err = io.WriteString(conn, c.drips)
 	}
 }
