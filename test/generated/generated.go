@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -43,8 +44,11 @@ type Run struct {
 	Kinds []*crdtest.Generator
 	// Operator is what is to report them.
 	Operator *testenv.Operator
-	// Prepare gives the object of a number what the world needs in it.
+	// Prepare gives the object of a number what the world needs in it, and each spec that it gets later.
 	Prepare func(number int, object *unstructured.Unstructured)
+	// Reasons are kinds and reasons, for example "CriticalService Protected", with which some are to come to rest: an operator that
+	// reports all of them as left alone would have done nothing.
+	Reasons []string
 	// Declared is called when objects are declared together, and returns what is to be done when they have gone; nil is nothing.
 	Declared func() (gone func())
 	// Made are the kinds of what the operator makes for these, for Kubernetes to delete with them, and Outlives reports
@@ -64,11 +68,15 @@ func (r *Run) Declare() {
 	r.reported = map[string]int{}
 	accepted, changed := 0, 0
 	for first := 0; first < number; first += AtATime {
-		objects := make([]*unstructured.Unstructured, min(AtATime, number-first))
-		for i := range objects {
-			objects[i] = r.declared(first+i, r.Kinds[(first+i)%len(r.Kinds)].Next(random))
+		contents := make([]map[string]any, min(AtATime, number-first))
+		for i := range contents {
+			contents[i] = r.Kinds[(first+i)%len(r.Kinds)].Next(random)
 		}
-		of, again := r.settled(objects)
+		objects, others := make([]*unstructured.Unstructured, len(contents)), make([]*unstructured.Unstructured, len(contents))
+		for i := range contents {
+			objects[i], others[i] = r.declared(first+i, contents[i]), r.declared(first+i, contents[r.another(i, len(contents))])
+		}
+		of, again := r.settled(objects, others)
 		accepted, changed = accepted+of, changed+again
 		r.Eventually(r.orphans).WithTimeout(patience).Should(gomega.BeEmpty())
 	}
@@ -76,25 +84,28 @@ func (r *Run) Declare() {
 	r.T.Logf("%d objects from seed %d: %d accepted, all of which settled, and %d refused; %d of them got another spec, and settled again",
 		number, seed, accepted, number-accepted, changed)
 	r.T.Logf("with which reasons they were at rest, and how often: %v", r.reported)
+	for _, reason := range r.Reasons {
+		r.Expect(r.reported).To(gomega.HaveKey(reason))
+	}
 }
 
 // declared is a generated object with what the world needs in it.
 func (r *Run) declared(number int, content map[string]any) *unstructured.Unstructured {
-	object := &unstructured.Unstructured{Object: content}
+	object := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(content)}
 	object.SetName(r.Unique(fmt.Sprintf("o%d", number)))
 	r.Prepare(number, object)
 	return object
 }
 
-// settled creates objects, gives each that the API server accepts the spec of another one, and deletes them. Each time it waits
+// settled creates objects, gives each that the API server accepts the spec of its other, and deletes them. Each time it waits
 // until the operator has reported all, and has come to rest. It counts what was accepted, and what was changed.
-func (r *Run) settled(objects []*unstructured.Unstructured) (accepted, changed int) {
+func (r *Run) settled(objects, others []*unstructured.Unstructured) (accepted, changed int) {
 	r.T.Helper()
 	isAccepted := r.each(objects, func(i int) error { return r.Cluster.Client.Create(r.T.Context(), objects[i]) })
-	var created, specs []*unstructured.Unstructured
+	var created, next []*unstructured.Unstructured
 	for i := range objects {
 		if isAccepted[i] {
-			created, specs = append(created, objects[i]), append(specs, r.another(objects, i).DeepCopy())
+			created, next = append(created, objects[i]), append(next, others[i])
 		}
 	}
 	gone := func() {}
@@ -102,7 +113,7 @@ func (r *Run) settled(objects []*unstructured.Unstructured) (accepted, changed i
 		gone = r.Declared()
 	}
 	r.areSettled(created)
-	isChanged := r.each(created, func(i int) error { return r.change(created[i], specs[i]) })
+	isChanged := r.each(created, func(i int) error { return r.change(created[i], next[i]) })
 	r.areSettled(created)
 	r.EachAtOnce(len(created), func(i int) {
 		r.Expect(client.IgnoreNotFound(r.Cluster.Client.Delete(r.T.Context(), created[i]))).To(gomega.Succeed())
@@ -127,12 +138,12 @@ func (r *Run) each(objects []*unstructured.Unstructured, send func(i int) error)
 	return isAccepted
 }
 
-// another is the next object of the kind and version of one.
-func (r *Run) another(objects []*unstructured.Unstructured, i int) *unstructured.Unstructured {
-	if next := i + len(r.Kinds); next < len(objects) {
-		return objects[next]
+// another is the number of the next object of the kind and version of one, of so many.
+func (r *Run) another(i, of int) int {
+	if next := i + len(r.Kinds); next < of {
+		return next
 	}
-	return objects[i%len(r.Kinds)]
+	return i % len(r.Kinds)
 }
 
 // change gives an object the spec of another one.

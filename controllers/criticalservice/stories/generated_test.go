@@ -79,6 +79,7 @@ func TestAGeneratedObjectSettlesOrIsRefused(t *testing.T) {
 			}
 			object.Object["spec"] = about(object.Object["spec"], services[number%len(services)].Name)
 		},
+		Reasons: []string{"CriticalService Protected", "ServiceFallback Protected", "Maintenance Announced"},
 		Declared: func() (gone func()) {
 			pod := w.responder("responder-1")
 			return func() { w.Delete(pod) }
