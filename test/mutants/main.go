@@ -72,8 +72,11 @@ func hunt(ctx context.Context, w io.Writer, root string, suite [][]string, mutan
 	var errs []error
 	for _, m := range mutants {
 		begun := time.Now()
-		by, err := m.caughtBy(ctx, root, suite)
+		by, doubts, err := m.caughtBy(ctx, root, suite)
 		took := time.Since(begun).Round(time.Second)
+		for _, doubt := range doubts {
+			fmt.Fprintf(w, "%-28s left out: %v\n", m.name, doubt)
+		}
 		switch {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("%s: %w", m.name, err))
@@ -88,47 +91,68 @@ func hunt(ctx context.Context, w io.Writer, root string, suite [][]string, mutan
 	return errors.Join(errs...)
 }
 
-// caughtBy is the test that fails with the bug, and passes without it.
-func (m mutant) caughtBy(ctx context.Context, root string, suite [][]string) (caught, error) {
+// caughtBy is the test that fails with the bug, and passes without it; and what those are that were left out.
+func (m mutant) caughtBy(ctx context.Context, root string, suite [][]string) (by caught, doubts []error, err error) {
 	folder, err := os.MkdirTemp("", "mutant")
 	if err != nil {
-		return caught{}, err
+		return caught{}, nil, err
 	}
 	defer os.RemoveAll(folder)
 	overlay, err := m.seed(ctx, root, folder)
 	if err != nil {
-		return caught{}, err
+		return caught{}, nil, err
 	}
-	var doubts []error
-	for _, packages := range suite {
-		by, unproven, err := firstProven(ctx, root, overlay, packages)
-		if err != nil || by.test != "" {
-			return by, err
-		}
+	for _, patterns := range suite {
+		by, unproven, err := firstProven(ctx, root, overlay, patterns)
 		doubts = append(doubts, unproven...)
+		if err != nil || by.test != "" {
+			return by, doubts, err
+		}
 	}
-	return caught{}, errors.Join(doubts...)
+	return caught{}, doubts, nil
 }
 
-// firstProven is the first test of packages that fails because of the bug, and what it says of those that failed before. One
-// that fails now and then, as on a machine that is slow, has caught nothing.
-func firstProven(ctx context.Context, root, overlay string, packages []string) (by caught, unproven []error, err error) {
-	var leftOut []string
+// firstProven is the first test that fails because of the bug, and what it says of those that failed before. One that fails now
+// and then, as on a machine that is slow, has caught nothing; it is left out of its package.
+func firstProven(ctx context.Context, root, overlay string, patterns []string) (by caught, unproven []error, err error) {
+	packages, err := list(ctx, root, patterns)
+	if err != nil {
+		return caught{}, nil, err
+	}
+	leftOut := map[string][]string{}
 	for {
-		arguments := []string{"-overlay", overlay}
-		if len(leftOut) > 0 {
-			arguments = append(arguments, "-skip", "^("+strings.Join(leftOut, "|")+")$")
-		}
-		by, err = test(ctx, root, append(arguments, packages...)...)
+		by, err := firstFailing(ctx, root, overlay, packages, leftOut)
 		if err != nil || by.test == "" {
 			return caught{}, unproven, err
 		}
 		doubt, err := by.doubt(ctx, root, overlay)
 		if err != nil || doubt == nil {
-			return by, nil, err
+			return by, unproven, err
 		}
-		leftOut, unproven = append(leftOut, by.test), append(unproven, doubt)
+		leftOut[by.pkg], unproven = append(leftOut[by.pkg], by.test), append(unproven, doubt)
 	}
+}
+
+// firstFailing is the first test of packages that fails, but for those that are left out.
+func firstFailing(ctx context.Context, root, overlay string, packages []string, leftOut map[string][]string) (caught, error) {
+	var whole []string
+	var runs [][]string
+	for _, pkg := range packages {
+		if names := leftOut[pkg]; names != nil {
+			runs = append(runs, []string{"-skip", "^(" + strings.Join(names, "|") + ")$", pkg})
+		} else {
+			whole = append(whole, pkg)
+		}
+	}
+	if len(whole) > 0 {
+		runs = append([][]string{whole}, runs...)
+	}
+	for _, arguments := range runs {
+		if by, err := test(ctx, root, append([]string{"-overlay", overlay}, arguments...)...); err != nil || by.test != "" {
+			return by, err
+		}
+	}
+	return caught{}, nil
 }
 
 // doubt is nil if the test, run alone, fails with the bug again and passes without it.

@@ -83,7 +83,7 @@ func patched(by string) string {
 }
 
 func TestABugIsCaughtOrSurvives(t *testing.T) {
-	for sentence, c := range map[string]struct{ patch, test, says, fails string }{
+	for sentence, c := range map[string]struct{ patch, test, other, says, fails string }{
 		"by the test that fails": {
 			patch: patched("3 * n"), test: module["m_test.go"], says: "bug                          caught by TestDouble in example.com/m",
 		},
@@ -95,14 +95,19 @@ func TestABugIsCaughtOrSurvives(t *testing.T) {
 		},
 		"not by a test that fails anyway": {
 			patch: patched("3 * n"), test: strings.Replace(module["m_test.go"], "!= 6", "!= 7", 1),
-			says: "0 of 1 bugs caught", fails: "TestDouble in example.com/m fails without it as well",
+			says: "bug                          left out: TestDouble in example.com/m fails without it as well\n0 of 1", fails: "bug survives",
 		},
 		"not by a test that fails now and then": {
-			patch: patched("3 * n"), test: flaky, says: "0 of 1 bugs caught", fails: "TestDouble in example.com/m failed, and passes when it runs again",
+			patch: patched("3 * n"), test: flaky, fails: "bug survives",
+			says: "bug                          left out: TestDouble in example.com/m failed, and passes when it runs again\n0 of 1",
 		},
 		"by another test than the one that fails now and then": {
 			patch: patched("3 * n"), test: flaky + strings.ReplaceAll(strings.TrimPrefix(module["m_test.go"], "package m\n\nimport \"testing\"\n"), "TestDouble", "TestThree"),
 			says: "bug                          caught by TestThree in example.com/m",
+		},
+		"by a test of the same name in another package": {
+			patch: patched("3 * n"), test: flaky, other: strings.NewReplacer("package m", "package other", "import \"testing\"", "import (\n\t\"testing\"\n\n\t. \"example.com/m\"\n)").Replace(module["m_test.go"]),
+			says: "bug                          caught by TestDouble in example.com/m/other",
 		},
 		"not by a patch of other code": {
 			patch: strings.Replace(patched("3 * n"), "-\treturn 2 * n", "-\treturn n + n", 1), test: module["m_test.go"],
@@ -117,6 +122,10 @@ func TestABugIsCaughtOrSurvives(t *testing.T) {
 			}
 			g.Expect(os.WriteFile(filepath.Join(root, "m_test.go"), []byte(c.test), 0o600)).To(Succeed())
 			g.Expect(os.WriteFile(filepath.Join(patches, "bug.patch"), []byte(c.patch), 0o600)).To(Succeed())
+			if c.other != "" {
+				g.Expect(os.Mkdir(filepath.Join(root, "other"), 0o700)).To(Succeed())
+				g.Expect(os.WriteFile(filepath.Join(root, "other/other_test.go"), []byte(c.other), 0o600)).To(Succeed())
+			}
 			mutants, err := load(patches, []string{"bug"})
 			g.Expect(err).NotTo(HaveOccurred())
 			var said strings.Builder

@@ -53,6 +53,14 @@ func test(ctx context.Context, folder string, arguments ...string) (caught, erro
 	return result.first, err
 }
 
+// list is which packages patterns name in the module of a folder.
+func list(ctx context.Context, folder string, patterns []string) ([]string, error) {
+	command := exec.CommandContext(ctx, "go", append([]string{"list"}, patterns...)...)
+	command.Dir, command.Stderr = folder, os.Stderr
+	output, err := command.Output()
+	return strings.Fields(string(output)), err
+}
+
 // results are what came of tests so far.
 type results struct {
 	// first is the test that failed first, and broken what failed without a test.
