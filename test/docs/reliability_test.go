@@ -35,7 +35,7 @@ func TestTheFiguresOfReliabilityAddUp(t *testing.T) {
 	for claim, rows := range map[string]string{
 		`([\d,]+) faults and ([\d,]+) crashes of operators in stories;`: `\| ([\d,]+)(?: of [\d,]+)? faults, ([\d,]+) of them crashes`,
 		`([\d,]+) stories in other views, with ([\d,]+) crashes;`:       `\| ([\d,]+) stories with ([\d,]+) crashes:`,
-		`; ([\d,]+) generated objects;`:                                 `\| ([\d,]+) from seed 20261127:`,
+		`; ([\d,]+) generated objects;`:                                 `\| ([\d,]+) from seed 20261130:`,
 		`; (\d+) seeded bugs;`:                                          `\| (\d+) of \d+ are caught`,
 	} {
 		g.Expect(sumOf(g, page, claim)).To(Equal(sumOf(g, page, rows)), "the rows of %s have another sum", rows)
