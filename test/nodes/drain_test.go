@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/critical-service/operator/test/prober"
 )
 
 func TestNoRequestIsLostWhileEachNodeIsDrained(t *testing.T) {
@@ -22,7 +24,7 @@ func TestNoRequestIsLostWhileEachNodeIsDrained(t *testing.T) {
 		MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: labels{"app": "shop"}},
 	}})
 	w.protect()
-	open, page := w.ask(shop, lowPorts), w.ask(closed, lowPorts)
+	open, page := w.ask(shop, prober.LowPorts), w.ask(closed, prober.LowPorts)
 	w.answeredBy(open, "shop")
 	w.answeredBy(page, thePage)
 

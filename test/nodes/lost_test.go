@@ -12,6 +12,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/cluster"
+	"github.com/critical-service/operator/test/prober"
 )
 
 // What holds of any outage holds here: Kubernetes must first notice, and then no request is lost.
@@ -22,7 +23,7 @@ func TestThePageAnswersForAnApplicationWhoseNodeIsLost(t *testing.T) {
 	app := w.application("shop", 1, second)
 	policy := w.protect()
 	w.Eventually(w.state(policy, shop)).Should(Equal(criticalv2.StateArmed))
-	clients := w.ask(shop, lowPorts)
+	clients := w.ask(shop, prober.LowPorts)
 	w.answeredBy(clients, "shop")
 
 	cut := w.lose(second)
@@ -36,7 +37,7 @@ func TestThePageAnswersForAnApplicationWhoseNodeIsLost(t *testing.T) {
 	t.Logf("Pods not ready %s after the cut, Covered %s after it", noticed.Sub(cut).Round(time.Second), time.Since(cut).Round(time.Second))
 	clients.stop()
 	t.Logf("until then: %s", missed(clients, cut))
-	clients = w.ask(shop, highPorts)
+	clients = w.ask(shop, prober.HighPorts)
 	w.answeredBy(clients, thePage)
 
 	back := time.Now()
@@ -57,7 +58,7 @@ func TestAResponderOnAnotherNodeAnswersWhenOneIsLost(t *testing.T) {
 	w.Eventually(func(g Gomega) []string { return w.nodesOf(g, w.responders(g)) }).Should(Equal([]string{first, second}), "spread")
 	w.only(first, second, third)
 	w.Eventually(w.state(policy, shop)).Should(Equal(criticalv2.StateCovered))
-	clients := w.ask(shop, lowPorts)
+	clients := w.ask(shop, prober.LowPorts)
 	w.answeredBy(clients, thePage)
 	var before []string
 	w.Eventually(func(g Gomega) {
@@ -71,7 +72,7 @@ func TestAResponderOnAnotherNodeAnswersWhenOneIsLost(t *testing.T) {
 	t.Logf("the lost address was withdrawn %s after the cut", time.Since(cut).Round(time.Second))
 	clients.stop()
 	t.Logf("until then: %s", missed(clients, cut))
-	clients = w.ask(shop, highPorts)
+	clients = w.ask(shop, prober.HighPorts)
 	w.answeredBy(clients, thePage)
 	answered := time.Now()
 	w.Eventually(func(g Gomega) []string { return w.nodesOf(g, w.responders(g)) }).Should(Equal([]string{first, third}), "the lost Pod is replaced")
@@ -106,7 +107,7 @@ func TestTheNextOperatorActsWhenTheNodeOfTheLeaderIsLost(t *testing.T) {
 	w.only(first)
 	policy := w.protect()
 	w.Eventually(w.state(policy, shop)).Should(Equal(criticalv2.StateArmed))
-	clients := w.ask(shop, lowPorts)
+	clients := w.ask(shop, prober.LowPorts)
 	w.answeredBy(clients, "shop")
 	before, node := w.leader()
 

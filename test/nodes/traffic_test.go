@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"syscall"
 	"time"
 
 	. "github.com/onsi/gomega"
-	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/critical-service/operator/test/prober"
@@ -31,32 +29,12 @@ type traffic struct {
 	stop    func()
 }
 
-// ports are a range of source ports. Linux sends a connection where the last one from the same port went, if that got no answer,
-// for two minutes: a client that asked a Pod that was lost may miss the next one for as long.
-type ports struct{ first, last uint16 }
-
-var (
-	lowPorts = ports{32768, 46999}
-	// highPorts are for clients that have never asked a Pod that was lost.
-	highPorts = ports{47000, 60999}
-)
-
-// bind lets a socket take one of the ports (IP_LOCAL_PORT_RANGE of ip(7)).
-func (p ports) bind(_, _ string, socket syscall.RawConn) (err error) {
-	if unusable := socket.Control(func(fd uintptr) {
-		err = unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_LOCAL_PORT_RANGE, int(p.last)<<16|int(p.first))
-	}); unusable != nil {
-		return unusable
-	}
-	return err
-}
-
 // ask lets clients ask a Service by its cluster IP, from some ports, until the scenario ends.
-func (w *world) ask(service *corev1.Service, from ports) *traffic {
+func (w *world) ask(service *corev1.Service, from prober.Ports) *traffic {
 	w.t.Helper()
 	probe := prober.Prober{
 		URL: "http://" + net.JoinHostPort(service.Spec.ClusterIP, "80") + "/", Rate: rate, Timeout: patience,
-		Marks: map[string]string{sentence: thePage}, Control: from.bind,
+		Marks: map[string]string{sentence: thePage}, Control: from.Bind,
 	}
 	w.Expect(probe.Validate()).To(Succeed())
 	ctx, cancel := context.WithCancel(w.ctx)

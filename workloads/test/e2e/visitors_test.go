@@ -37,9 +37,21 @@ type visitors struct {
 // visited starts to ask for a page, so many times per second.
 func (a *webApp) visited(path string, rate int) *visitors {
 	a.t.Helper()
+	return a.ask(prober.Prober{URL: a.url(path), Rate: rate})
+}
+
+// visitedFrom is the same of few visitors, who ask from some ports only: from others than those who have met Pods whose
+// processes were killed.
+func (a *webApp) visitedFrom(ports prober.Ports) *visitors {
+	a.t.Helper()
+	return a.ask(prober.Prober{URL: a.url("/"), Rate: fewVisitors, Control: ports.Bind})
+}
+
+func (a *webApp) ask(probe prober.Prober) *visitors {
+	a.t.Helper()
+	probe.Timeout, probe.Marks = late, map[string]string{pageSentence: thePage}
 	ctx, cancel := context.WithCancel(a.ctx)
 	v := &visitors{webApp: a, stop: cancel, ended: make(chan error, 1)}
-	probe := prober.Prober{URL: a.url(path), Rate: rate, Timeout: late, Marks: map[string]string{pageSentence: thePage}}
 	go func() {
 		v.ended <- probe.Run(ctx, func(result prober.Result) {
 			v.mutex.Lock()

@@ -54,7 +54,7 @@ func TestAnApplicationMadeOfOneWebAppSurvives(t *testing.T) {
 		}},
 	}
 	for _, l := range losses {
-		l.seen = app.through(l.strike)
+		l.seen = app.through(l)
 		of := countAnswers(l.seen)
 		t.Logf("%s: %+v", l.of, of)
 		if l.bystander {
@@ -76,11 +76,15 @@ func TestAnApplicationMadeOfOneWebAppSurvives(t *testing.T) {
 }
 
 // through is what visitors see from before a loss until the application runs as before.
-func (a *webApp) through(strike func()) []prober.Result {
+func (a *webApp) through(l *loss) []prober.Result {
 	a.t.Helper()
-	visitors := a.visited("/", fewVisitors)
+	ports := prober.LowPorts
+	if l.crash {
+		ports = prober.HighPorts
+	}
+	visitors := a.visitedFrom(ports)
 	visitors.see(false)
-	strike()
+	l.strike()
 	visitors.see(false)
 	a.runs()
 	a.answers("/db", 200, "The database is ")

@@ -20,6 +20,7 @@ import (
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/test/cluster"
+	"github.com/critical-service/operator/test/prober"
 	workloadsv1 "github.com/critical-service/operator/workloads/api/v1"
 	workloadsv2 "github.com/critical-service/operator/workloads/api/v2"
 )
@@ -97,7 +98,7 @@ func TestWhileAWebAppIsDownItsPageAnswers(t *testing.T) {
 	w := newWebWorld(t)
 	app := w.webApp("shop", fixed(2)).runs()
 	app.becomes(2)
-	visitors := app.visited("/", fewVisitors)
+	visitors := app.visitedFrom(prober.HighPorts)
 	visitors.see(false)
 	w.Eventually(func(g Gomega) { keepDown(g, app.pods(g)) }).Should(Succeed())
 	app.is(workloadsv1.ConditionReady, metav1.ConditionFalse, workloadsv1.ReasonPodFailing)
@@ -107,7 +108,7 @@ func TestWhileAWebAppIsDownItsPageAnswers(t *testing.T) {
 	t.Logf("%+v", countAnswers(visitors.leave()))
 
 	// To nothing and back by its scale subresource, as kubectl does it: an outage by intention.
-	visitors = app.visited("/", fewVisitors)
+	visitors = app.visitedFrom(prober.LowPorts)
 	w.Expect(w.kubectl("scale", "webapp", "shop", "--replicas=0")).To(ContainSubstring("scaled"))
 	visitors.see(true)
 	w.Expect(w.kubectl("scale", "webapp", "shop", "--replicas=1")).To(ContainSubstring("scaled"))

@@ -1,0 +1,36 @@
+package prober
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+)
+
+func TestConnectionsComeFromThePorts(t *testing.T) {
+	for sentence, ports := range map[string]Ports{"the low ones": LowPorts, "the high ones": HighPorts} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			ctx, enough := context.WithCancel(t.Context())
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				from := netip.MustParseAddrPort(r.RemoteAddr).Port()
+				if from < ports.First || from > ports.Last {
+					t.Errorf("a request from port %d", from)
+				}
+			}))
+			defer server.Close()
+			asked := 0
+			prober := Prober{URL: server.URL, Rate: 1000, Timeout: 10 * time.Second, Control: ports.Bind}
+			g.Expect(prober.Run(ctx, func(result Result) {
+				g.Expect(result.Answered()).To(BeTrue(), result.Detail)
+				if asked++; asked == 20 {
+					enough()
+				}
+			})).To(Succeed())
+		})
+	}
+}
