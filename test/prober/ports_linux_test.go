@@ -16,7 +16,7 @@ func TestConnectionsComeFromThePorts(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
 			ctx, enough := context.WithCancel(t.Context())
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				from := netip.MustParseAddrPort(r.RemoteAddr).Port()
 				if from < ports.First || from > ports.Last {
 					t.Errorf("a request from port %d", from)
@@ -27,7 +27,8 @@ func TestConnectionsComeFromThePorts(t *testing.T) {
 			prober := Prober{URL: server.URL, Rate: 1000, Timeout: 10 * time.Second, Control: ports.Bind}
 			g.Expect(prober.Run(ctx, func(result Result) {
 				g.Expect(result.Answered()).To(BeTrue(), result.Detail)
-				if asked++; asked == 20 {
+				asked++
+				if asked == 20 {
 					enough()
 				}
 			})).To(Succeed())
