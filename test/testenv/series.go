@@ -238,12 +238,21 @@ func (s *series) comes(t *testing.T, fate *Fate) bool {
 func (s *series) end(t *testing.T, fewest, fates int) {
 	t.Helper()
 	var writes, expected, happened int
-	for _, faults := range s.faults {
-		if faults.happened > 0 {
-			writes, expected, happened = writes+1, expected+faults.expected, happened+faults.happened
+	var never, some []string
+	for write, faults := range s.faults {
+		switch {
+		case faults.happened == 0:
+			never = append(never, write.String())
+			continue
+		case faults.happened < faults.expected:
+			some = append(some, fmt.Sprintf("%s: %d of %d", write, faults.happened, faults.expected))
 		}
+		writes, expected, happened = writes+1, expected+faults.expected, happened+faults.happened
 	}
-	t.Logf("%d of %d writes came again, with %d of %d faults, %d of them crashes", writes, len(s.faults), happened, expected, s.crashes)
+	slices.Sort(never)
+	slices.Sort(some)
+	t.Logf("%d of %d writes came again, with %d of %d faults, %d of them crashes; never: %q; not each time: %q",
+		writes, len(s.faults), happened, expected, s.crashes, never, some)
 	if writes < fewest {
 		t.Errorf("only %d of %d writes came again", writes, len(s.faults))
 	}
