@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -106,7 +107,11 @@ func (w *World) DeleteAll(kinds ...client.Object) {
 // Exists reports whether an object of this name exists, and reads it.
 func (w *World) Exists(object client.Object) bool {
 	w.T.Helper()
-	err := w.Cluster.Client.Get(w.T.Context(), client.ObjectKeyFromObject(object), object)
+	read := func() error { return w.Cluster.Client.Get(w.T.Context(), client.ObjectKeyFromObject(object), object) }
+	err := read()
+	if status := apierrors.APIStatus(nil); err != nil && !errors.As(err, &status) {
+		err = read() // The API server gave no answer: it may reset a stream when it is busy.
+	}
 	if apierrors.IsNotFound(err) {
 		return false
 	}
