@@ -14,10 +14,12 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
@@ -138,10 +140,11 @@ func Refusal(err error) string {
 
 // prepare makes the clients, and the operator's user with its permissions.
 func (c *Cluster) prepare(installed Installation) error {
-	var err error
-	if c.Client, err = client.NewWithWatch(c.Admin, client.Options{Scheme: c.scheme}); err != nil {
+	admin, err := client.NewWithWatch(c.Admin, client.Options{Scheme: c.scheme})
+	if err != nil {
 		return err
 	}
+	c.Client = readsAgain(admin)
 	if err := c.grant(context.Background(), installed); err != nil {
 		return fmt.Errorf("give the operator its permissions: %w", err)
 	}
@@ -152,6 +155,26 @@ func (c *Cluster) prepare(installed Installation) error {
 	c.operator = unlimited(user.Config())
 	c.OperatorKubeconfig, err = user.KubeConfig()
 	return err
+}
+
+// readsAgain is a client that reads once more if the API server gave no answer: it may reset a stream when it is busy,
+// which says nothing about the operator.
+func readsAgain(admin client.WithWatch) client.WithWatch {
+	again := func(read func() error) error {
+		err := read()
+		if status := apierrors.APIStatus(nil); err == nil || errors.As(err, &status) {
+			return err
+		}
+		return read()
+	}
+	return interceptor.NewClient(admin, interceptor.Funcs{
+		Get: func(ctx context.Context, admin client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			return again(func() error { return admin.Get(ctx, key, object, options...) })
+		},
+		List: func(ctx context.Context, admin client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			return again(func() error { return admin.List(ctx, list, options...) })
+		},
+	})
 }
 
 // unlimited leaves the rate of requests to the API server, as production does.

@@ -2,7 +2,6 @@ package testenv
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -107,11 +106,7 @@ func (w *World) DeleteAll(kinds ...client.Object) {
 // Exists reports whether an object of this name exists, and reads it.
 func (w *World) Exists(object client.Object) bool {
 	w.T.Helper()
-	read := func() error { return w.Cluster.Client.Get(w.T.Context(), client.ObjectKeyFromObject(object), object) }
-	err := read()
-	if status := apierrors.APIStatus(nil); err != nil && !errors.As(err, &status) {
-		err = read() // The API server gave no answer: it may reset a stream when it is busy.
-	}
+	err := w.Cluster.Client.Get(w.T.Context(), client.ObjectKeyFromObject(object), object)
 	if apierrors.IsNotFound(err) {
 		return false
 	}
