@@ -52,6 +52,24 @@ func counted(t *testing.T) []int {
 	return []int{happy, lost, died, succeeded}
 }
 
+// The story takes its write undisturbed, and again when each of three faults has been tried twice.
+func TestAFaultThatDoesNotComeIsTriedThreeTimes(t *testing.T) {
+	g := NewWithT(t)
+	t.Setenv("FAULTS", "few")
+	lives, struck := 0, 0
+	testenv.WhicheverWriteGoesWrong(t, 1, func(_ *testing.T, fate *testenv.Fate) string {
+		lives++
+		if lives == 1 || lives > 7 {
+			if fate.Interfere(write) != testenv.Pass {
+				struck++
+			}
+		}
+		return "the end"
+	})
+	g.Expect(lives).To(Equal(10))
+	g.Expect(struck).To(Equal(3))
+}
+
 func TestWhatAFateSparesIsNoWriteOfTheStory(t *testing.T) {
 	g := NewWithT(t)
 	t.Setenv("FAULTS", "")

@@ -126,8 +126,8 @@ type series struct {
 	// faults are those of each write that is struck, and crashes those of which an operator died.
 	faults  map[nthWrite]*tally
 	crashes int
-	// missed are the lives whose fate did not come.
-	missed []missed
+	// missed are the lives whose fate did not come in their last try.
+	missed []life
 	// done is what was done to views.
 	done disturbances
 }
@@ -151,36 +151,44 @@ func begin(t *testing.T, live func(t *testing.T, fate *Fate) string, fate *Fate)
 	return s
 }
 
+// tries are how often a life is lived whose fate does not come.
+const tries = 3
+
 // group runs lives, and those again whose fate did not come: a story may take a write less than the first one, where two news
 // come at once. They come after all others, and not within the life that they repeat: that one would not end before them, and
 // keep what tests wait for that run beside it.
 func (s *series) group(t *testing.T, name string, lives func(t *testing.T)) {
 	t.Helper()
 	t.Run(name, lives)
-	if len(s.missed) == 0 {
-		return
-	}
-	t.Run("again, "+name, func(t *testing.T) {
-		for _, m := range s.missed {
-			t.Run(m.name, func(t *testing.T) {
-				if !s.comes(t, m.fate()) {
-					t.Log("its write did not come, as in the first try")
-				}
-			})
+	for range tries - 1 {
+		again := s.missed
+		if s.missed = nil; len(again) == 0 {
+			return
 		}
-	})
+		name = "again, " + name
+		t.Run(name, func(t *testing.T) {
+			for _, m := range again {
+				s.try(t, m)
+			}
+		})
+	}
 }
 
 // befall lives the story with a fate.
 func (s *series) befall(t *testing.T, name string, fate func() *Fate) {
 	t.Helper()
-	t.Run(name, func(t *testing.T) {
-		first := fate()
-		s.expect(first.struck)
-		if !s.comes(t, first) {
+	s.expect(fate().struck)
+	s.try(t, life{name, fate})
+}
+
+// try lives a life, and notes if its fate does not come.
+func (s *series) try(t *testing.T, l life) {
+	t.Helper()
+	t.Run(l.name, func(t *testing.T) {
+		if !s.comes(t, l.fate()) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.missed = append(s.missed, missed{name, fate})
+			s.missed = append(s.missed, l)
 		}
 	})
 }
@@ -198,8 +206,8 @@ func (s *series) expect(write nthWrite) {
 	s.faults[write].expected++
 }
 
-// missed is a life whose fate did not come.
-type missed struct {
+// life is a story with a fate.
+type life struct {
 	name string
 	fate func() *Fate
 }
