@@ -100,3 +100,40 @@ func TestASelectorThatDoesNotParseMatchesNothing(t *testing.T) {
 		})
 	}
 }
+
+// Nobody knows which Services such a selector means, so that fallbacks stay; and they go when it is known.
+func TestAFallbackStaysOnlyWhileTheSelectorDoesNotParse(t *testing.T) {
+	t.Parallel()
+	for ending, end := range map[string]func(*world, *criticalv2.CriticalService){
+		"it selects another Service": func(w *world, policy *criticalv2.CriticalService) {
+			w.turn(policy, func(p *criticalv2.CriticalService) {
+				p.Spec.ServiceSelector = metav1.LabelSelector{MatchLabels: map[string]string{"role": "another"}}
+			})
+		},
+		"the policy is deleted": func(w *world, policy *criticalv2.CriticalService) { w.Delete(policy) },
+	} {
+		for kind, fallback := range map[string]func(*world) func(*criticalv2.CriticalService){
+			"a page": func(*world) func(*criticalv2.CriticalService) { return toPage },
+			"a Pod":  func(w *world) func(*criticalv2.CriticalService) { return w.toPod(criticalv2.ActivationStandby) },
+		} {
+			t.Run(kind+", "+ending, func(t *testing.T) {
+				w := withResponder(t)
+				w.start(w.complete())
+				w.template()
+				policy := w.policy("shop", fallback(w))
+				service, _ := w.up("web")
+				w.Eventually(w.published(service)).ShouldNot(BeEmpty())
+				w.turn(policy, func(p *criticalv2.CriticalService) {
+					p.Spec.ServiceSelector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "no label", Operator: metav1.LabelSelectorOpDoesNotExist}}
+				})
+				w.Eventually(w.conditionOf(policy, "Ready")).Should(Equal("False/SelectorInvalid"))
+				w.look(service, func() {})
+				w.Expect(w.published(service)()).NotTo(BeEmpty())
+
+				end(w, policy)
+				w.Eventually(w.published(service)).Should(BeEmpty())
+				w.Eventually(func() int { return len(w.fallbacks(service)) }).Should(BeZero())
+			})
+		}
+	}
+}

@@ -121,11 +121,10 @@ func (s *Snapshot) overdueIn(pod *corev1.Pod) time.Duration {
 }
 
 // inDoubt reports whether what there is of a fallback has to stay although no
-// policy matches the Service: it belongs to one whose selector is not
-// valid. The schema lets none pass; but a CustomResourceDefinition may be replaced
-// by one that loses it, for example one that does not convert, and then it cannot
-// be known whether this Service is meant. A fallback that answers beside the
-// application is never left there.
+// policy matches the Service: it belongs to one whose selector is not valid, so that it
+// cannot be known whether this Service is meant. The schema does not refuse every such
+// selector, and a CustomResourceDefinition may be replaced by one that loses it. A fallback
+// that answers beside the application is never left there.
 func (f *facts) inDoubt() bool {
 	if f.Service.DeletionTimestamp != nil || protection.OptedOut(f.Service, nil) {
 		return false

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -116,6 +117,28 @@ func EachStandby(ctx context.Context, reader client.Reader, namespace string, ch
 	for i := range list.Items {
 		if len(ServiceOfSlice(&list.Items[i])) > 0 {
 			f(&list.Items[i])
+		}
+	}
+}
+
+// EachWithFallbackOf calls f with every Service that has a standby slice, or a fallback Pod, of a policy.
+func EachWithFallbackOf(ctx context.Context, reader client.Reader, policy criticalv2.Policy, f func(service types.NamespacedName)) {
+	visit := func(object client.Object, service string) {
+		isIt := func(owner metav1.OwnerReference) bool { return owner.UID == policy.GetUID() }
+		if slices.ContainsFunc(object.GetOwnerReferences(), isIt) {
+			f(types.NamespacedName{Namespace: object.GetNamespace(), Name: service})
+		}
+	}
+	EachStandby(ctx, reader, policy.GetNamespace(), client.MatchingLabels{discoveryv1.LabelManagedBy: criticalv2.ManagedBy}, func(slice *discoveryv1.EndpointSlice) {
+		visit(slice, ServiceOfSlice(slice)[0])
+	})
+	var pods corev1.PodList
+	if err := reader.List(ctx, &pods, client.InNamespace(policy.GetNamespace()), client.UnsafeDisableDeepCopy, client.HasLabels{criticalv2.LabelFallbackFor}); err != nil {
+		return
+	}
+	for i := range pods.Items {
+		if service := pods.Items[i].Labels[criticalv2.LabelFallbackFor]; service != "" {
+			visit(&pods.Items[i], service)
 		}
 	}
 }

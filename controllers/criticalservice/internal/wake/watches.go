@@ -146,7 +146,8 @@ func ServicesOfNamespace(reader client.Reader) func(context.Context, client.Obje
 }
 
 // ServicesOfPolicy wakes every Service that a policy selects: what one that is ending did
-// match must be looked at as well.
+// match must be looked at as well. Where its selector is not valid, it wakes those that keep a
+// fallback of it: nothing else shows that it is known again whether they are meant.
 func ServicesOfPolicy(reader client.Reader) func(context.Context, client.Object, queue.Requests) {
 	return func(ctx context.Context, object client.Object, q queue.Requests) {
 		policy, isPolicy := object.(criticalv2.Policy)
@@ -156,6 +157,11 @@ func ServicesOfPolicy(reader client.Reader) func(context.Context, client.Object,
 		observe.EachSelected(ctx, reader, policy, func(service *corev1.Service) {
 			q.Add(Request(service.Namespace, service.Name))
 		})
+		if policy.SelectorProblem() != nil {
+			observe.EachWithFallbackOf(ctx, reader, policy, func(service types.NamespacedName) {
+				q.Add(reconcile.Request{NamespacedName: service})
+			})
+		}
 	}
 }
 
