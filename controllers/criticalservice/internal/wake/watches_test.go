@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
@@ -17,6 +18,7 @@ import (
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/observe/observetest"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
+	"github.com/critical-service/operator/internal/controller/queue"
 )
 
 // It may be about other Services after a change: both follow. What does not exist costs
@@ -34,13 +36,37 @@ func TestAMaintenanceWakesTheServicesThatItIsAboutAndWas(t *testing.T) {
 	defer services.ShutDown()
 	wake.EachState(wake.ServicesOfMaintenance(cached)).Update(t.Context(),
 		event.TypedUpdateEvent[client.Object]{ObjectOld: about("web", "api"), ObjectNew: about("web", "cart", "none")}, services)
-	var names []string
+	g.Expect(namesOf(services)).To(ConsistOf("web", "api", "cart"))
+}
+
+// Whom it selected when its selector was valid can be known by what they have of it only.
+func TestAPolicyWhoseSelectorIsNotValidWakesTheServicesThatHaveAFallbackOfIt(t *testing.T) {
+	g := NewWithT(t)
+	policy := &criticalv2.ServiceFallback{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "team", UID: "team"}}
+	policy.Spec.ServiceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"no label": ""}}
+	owned := func(object client.Object, by types.UID) client.Object {
+		object.SetOwnerReferences([]metav1.OwnerReference{{UID: by}})
+		return object
+	}
+	pod := func(name, service string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{criticalv2.LabelFallbackFor: service}}}
+	}
+	_, cached := observetest.Of(t, owned(ofPage("web"), "team"), owned(ofPage("other"), "another"), owned(pod("a", "api"), "team"),
+		owned(pod("b", ""), "team"), owned(pod("c", "other"), "another"))
+	services := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	defer services.ShutDown()
+	wake.ServicesOfPolicy(cached)(t.Context(), policy, services)
+	g.Expect(namesOf(services)).To(ConsistOf("web", "api"))
+}
+
+// namesOf are those of the Services that wait in a queue.
+func namesOf(services queue.Requests) (names []string) {
 	for services.Len() > 0 {
 		request, _ := services.Get()
 		names = append(names, request.Name)
 		services.Done(request)
 	}
-	g.Expect(names).To(ConsistOf("web", "api", "cart"))
+	return names
 }
 
 // ofPage is a standby slice of a Service with a page.
