@@ -101,7 +101,7 @@ func TestASelectorThatDoesNotParseMatchesNothing(t *testing.T) {
 	}
 }
 
-// Nobody knows which Services such a selector means, so that fallbacks stay; and they go when it is known.
+// It is not known which Services such a selector means, so that fallbacks stay; and they go when it is.
 func TestAFallbackStaysOnlyWhileTheSelectorDoesNotParse(t *testing.T) {
 	t.Parallel()
 	for ending, end := range map[string]func(*world, *criticalv2.CriticalService){
