@@ -86,8 +86,9 @@ const (
 	Hang
 )
 
-// timeout is how long a request takes that times out. A minute would be that of an API server.
-const timeout = 2 * time.Second
+// timeout is how long a request takes that times out: less than quietFor, or its operator would count as at rest meanwhile. A
+// minute would be that of an API server.
+const timeout = time.Second
 
 // refusals are the answers that verdicts stand for.
 var refusals = map[Verdict]metav1.Status{
