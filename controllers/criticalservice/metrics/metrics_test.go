@@ -369,7 +369,7 @@ func TestAScrapeKnowsOfANameConflict(t *testing.T) {
 	}
 	judge(t, watched)
 	g.Expect(ready()).To(Equal(0.0), "it is not known yet")
-	watched.Memory.Lookups.Set(key, memory.LookupOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: snap.PodName(), UID: "theirs"}}))
+	watched.Memory.Lookups.Set(key, memory.LookupOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: snap.PodName(), UID: "theirs"}}, "theirs"))
 	judge(t, watched)
 	g.Expect(ready()).To(Equal(1.0))
 }

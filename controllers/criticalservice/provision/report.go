@@ -2,6 +2,7 @@ package provision
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -40,25 +41,29 @@ func (r *Reconciler) remember(ctx context.Context, key types.NamespacedName, sna
 		r.Memory.Attempts.Delete(key)
 		learnt = true
 	}
-	known := r.Memory.Lookups.Get(key)
+	known, unknown := r.Memory.Lookups.Get(key), r.unknown(ctx, key)
+	isNew := known == nil || !slices.Equal(known.Of, unknown)
 	switch {
 	case snap.NameConflict != nil:
-		learnt = learnt || known == nil || known.Conflict == nil || known.Conflict.UID != snap.NameConflict.UID
-		r.Memory.Lookups.Set(key, memory.LookupOf(snap.NameConflict))
-	case r.isLookedUp(ctx, key):
-		learnt = learnt || known == nil || known.Conflict != nil
-		r.Memory.Lookups.Set(key, memory.Lookup{})
+		learnt = learnt || isNew || known.Conflict == nil || known.Conflict.UID != snap.NameConflict.UID
+		r.Memory.Lookups.Set(key, memory.LookupOf(snap.NameConflict, unknown...))
+	case len(unknown) > 0:
+		learnt = learnt || isNew || known.Conflict != nil
+		r.Memory.Lookups.Set(key, memory.Lookup{Of: unknown})
 	case known != nil:
 		r.Memory.Lookups.Delete(key)
 	}
 	return learnt
 }
 
-// isLookedUp reports whether the caches alone do not know whose Pod has the fallback's
-// name, so that the API server was asked.
-func (r *Reconciler) isLookedUp(ctx context.Context, key types.NamespacedName) bool {
+// unknown are the Pods of the fallback's name of which the caches alone do not know whose
+// they are, so that the API server was asked.
+func (r *Reconciler) unknown(ctx context.Context, key types.NamespacedName) []types.UID {
 	cached, err := r.ObserveCached(ctx, key)
-	return err == nil && cached.NeedsPodLookup()
+	if err != nil {
+		return nil
+	}
+	return cached.Unknown()
 }
 
 func (r *Reconciler) emit(snap *decide.Snapshot, plan decide.Plan, done outcome) {

@@ -219,6 +219,25 @@ func TestAForeignPodThatHoldsTheNameAndIsReadyIsTheServicesOwn(t *testing.T) {
 	w.Expect(w.Exists(foreign)).To(BeTrue())
 }
 
+// The next Pod of that name is looked up as the first one was: no page stays promoted beside it.
+func TestTheNextPodThatHoldsTheNameIsTheServicesOwnToo(t *testing.T) {
+	w := withResponder(t)
+	w.start(w.complete())
+	policy := w.policy("shop", toPage)
+	service := w.critical("web")
+	w.responder("responder-1")
+	for range 2 {
+		foreign := w.Pod("service-watcher-web", service)
+		w.MakeReady(foreign)
+		w.PublishEndpoints(service)
+		w.Eventually(w.stateOf(policy, service)).Should(Equal("Armed/StandbyReady"))
+		w.Eventually(w.published(service)).Should(HaveSuffix("standby"))
+		w.Delete(foreign)
+		w.PublishEndpoints(service)
+		w.Eventually(w.published(service)).Should(HaveSuffix("promoted"))
+	}
+}
+
 func TestAPortThatTheTemplateDoesNotServeIsNamed(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

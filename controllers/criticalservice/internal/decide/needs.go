@@ -144,18 +144,20 @@ func (s *Snapshot) ours() protection.Ours {
 	return protection.OursOf(s.PodName(), conflicting, uids...)
 }
 
-// NeedsPodLookup reports whether a slice lists a Pod that has the fallback's name and is
-// not among the known fallbacks, so that it must be looked up.
-func (s *Snapshot) NeedsPodLookup() bool {
+// Unknown are the Pods that slices list, which have the fallback's name and are not among the
+// known fallbacks, so that they must be looked up. They are sorted.
+func (s *Snapshot) Unknown() []types.UID {
+	var unknown []types.UID
 	for _, slice := range s.Slices {
 		for _, endpoint := range slice.Endpoints {
 			ref := endpoint.TargetRef
 			if ref != nil && ref.Kind == "Pod" && ref.Name == s.PodName() && !s.knows(ref.UID) {
-				return true
+				unknown = append(unknown, ref.UID)
 			}
 		}
 	}
-	return false
+	slices.Sort(unknown)
+	return slices.Compact(unknown)
 }
 
 func (s *Snapshot) knows(uid types.UID) bool {

@@ -71,13 +71,15 @@ type Written struct {
 
 // Lookup is what is known of a Pod that has a fallback's name.
 type Lookup struct {
+	// Of are the Pods that slices listed under that name, as decide.Snapshot has them.
+	Of []types.UID
 	// Conflict is the Pod, if it is no fallback; nil if it is one, or is gone.
 	Conflict *corev1.Pod
 }
 
 // LookupOf keeps of a Pod in conflict what a decision reads.
-func LookupOf(pod *corev1.Pod) Lookup {
-	return Lookup{Conflict: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID}}}
+func LookupOf(pod *corev1.Pod, of ...types.UID) Lookup {
+	return Lookup{Of: of, Conflict: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID}}}
 }
 
 // Answer is of a fallback Pod that has answered a self-test on every port.

@@ -113,9 +113,14 @@ func (o *Observer) ObserveCached(ctx context.Context, key types.NamespacedName) 
 }
 
 // NeedsLookup reports whether only the API server can say whose Pod has the fallback's
-// name, and was not asked yet.
+// name, and was not asked yet about the Pods that are listed now.
 func (o *Observer) NeedsLookup(key types.NamespacedName, snap *decide.Snapshot) bool {
-	return snap.IsGoverned() && snap.NeedsPodLookup() && o.Memory.Lookups.Get(key) == nil
+	unknown := snap.Unknown()
+	if len(unknown) == 0 || !snap.IsGoverned() {
+		return false
+	}
+	known := o.Memory.Lookups.Get(key)
+	return known == nil || !slices.Equal(known.Of, unknown)
 }
 
 // ObserveLive makes a Snapshot from what the API server has now. It costs some
@@ -334,7 +339,7 @@ func (o *Observer) lookUpNameConflict(ctx context.Context, snap *decide.Snapshot
 		return nil
 	}
 	nameTaken := snap.Attempt.IsNameTaken()
-	if !nameTaken && !snap.NeedsPodLookup() {
+	if !nameTaken && len(snap.Unknown()) == 0 {
 		return nil
 	}
 	pod, err := read.Existing[corev1.Pod](ctx, o.Live, types.NamespacedName{Namespace: snap.Service.Namespace, Name: snap.PodName()})
