@@ -65,7 +65,8 @@ func Counts(ctx context.Context, reader client.Reader, policy criticalv2.Policy)
 }
 
 // EachMisplaced calls f with the ServiceFallbacks of a namespace whose status has it wrong whether
-// they count, because others came or went.
+// they count, because others came or went. Of those whose selector is not valid it does not say so, and
+// they select nothing.
 func EachMisplaced(ctx context.Context, reader client.Reader, namespace string, f func(criticalv2.Policy)) {
 	found, _ := fallbacks(ctx, reader, namespace)
 	counting, _ := protection.Counting(found)
@@ -75,7 +76,7 @@ func EachMisplaced(ctx context.Context, reader client.Reader, namespace string, 
 	}
 	for _, policy := range found {
 		ready := meta.FindStatusCondition(policy.Observed().Conditions, criticalv2.ConditionReady)
-		if ready != nil && (ready.Reason == criticalv2.ConditionReasonTooMany) == counts.Has(policy.GetUID()) {
+		if ready != nil && (ready.Reason == criticalv2.ConditionReasonTooMany) == counts.Has(policy.GetUID()) && policy.SelectorProblem() == nil {
 			f(policy)
 		}
 	}

@@ -130,6 +130,15 @@ func TestAServiceFallbackBeyondTheBoundDoesNotCount(t *testing.T) {
 	g.Expect(client.Delete(t.Context(), objects[8])).To(Succeed())
 	g.Expect(observe.Counts(t.Context(), observer.Cached, surplus)).To(BeTrue())
 	g.Expect(misplaced()).To(Equal([]string{"a-new-one"}), "however many are gone")
+
+	for i := range 2 {
+		g.Expect(client.Create(t.Context(), team(fmt.Sprintf("older-%d", i), 500))).To(Succeed())
+	}
+	surplus.Spec.Services, surplus.Spec.ServiceSelector = nil, &metav1.LabelSelector{MatchLabels: map[string]string{"no label": ""}}
+	surplus.Status.Conditions[0].Reason = criticalv2.ConditionReasonSelectorInvalid
+	g.Expect(client.Update(t.Context(), surplus)).To(Succeed())
+	g.Expect(client.Status().Update(t.Context(), surplus)).To(Succeed())
+	g.Expect(misplaced()).To(BeEmpty(), "its status says only that its selector is not valid, and each event would wake for all such")
 }
 
 // A team can make its list as large as it likes, and must not end withdrawals by that.

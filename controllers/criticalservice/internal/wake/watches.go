@@ -154,14 +154,15 @@ func ServicesOfPolicy(reader client.Reader) func(context.Context, client.Object,
 		if !isPolicy {
 			return
 		}
-		observe.EachSelected(ctx, reader, policy, func(service *corev1.Service) {
-			q.Add(Request(service.Namespace, service.Name))
-		})
 		if policy.SelectorProblem() != nil {
 			observe.EachWithFallbackOf(ctx, reader, policy, func(service types.NamespacedName) {
 				q.Add(reconcile.Request{NamespacedName: service})
 			})
+			return
 		}
+		observe.EachSelected(ctx, reader, policy, func(service *corev1.Service) {
+			q.Add(Request(service.Namespace, service.Name))
+		})
 	}
 }
 
