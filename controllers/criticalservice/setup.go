@@ -145,7 +145,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		return fmt.Errorf("set up the provision controller: %w", err)
 	}
 	if err := setUpStatuses(mgr, &options, &status.Reconciler{
-		Observer: observer, Emitter: emitter, Client: writer, Metrics: measured, Wake: wakeStatus, Untested: options.SelfTestInterval <= 0,
+		Observer: observer, Emitter: emitter, Client: writer, Metrics: measured, Wake: wakeStatus, Protect: wakeProtect, Untested: options.SelfTestInterval <= 0,
 	}); err != nil {
 		return fmt.Errorf("set up the status controller: %w", err)
 	}

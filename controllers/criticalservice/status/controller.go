@@ -38,8 +38,9 @@ type Reconciler struct {
 	// Client writes.
 	Client  client.Client
 	Metrics *metrics.Counters
-	// Wake wakes this controller.
-	Wake wake.Status
+	// Wake wakes this controller, and Protect the one that protects.
+	Wake    wake.Status
+	Protect *queue.Waker
 	// Untested is true where the self-test is off.
 	Untested bool
 }

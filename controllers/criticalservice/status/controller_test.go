@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,6 +22,7 @@ import (
 	"github.com/critical-service/operator/controllers/criticalservice/internal/summary"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/wake"
 	"github.com/critical-service/operator/controllers/criticalservice/metrics"
+	"github.com/critical-service/operator/internal/controller/queue"
 )
 
 // room is the status controller over the caches of a test, with CriticalService "shop",
@@ -43,7 +45,7 @@ func roomOf(t testing.TB, services int) *room {
 	observer, caches := observetest.Of(t, objects...)
 	observer.Clock = clock
 	return &room{t, NewWithT(t), &Reconciler{
-		Observer: observer, Client: caches, Metrics: metrics.New(observer.Memory), Wake: wake.NewStatus(observer.Memory),
+		Observer: observer, Client: caches, Metrics: metrics.New(observer.Memory), Wake: wake.NewStatus(observer.Memory), Protect: queue.NewWaker(0),
 	}, caches, clock}
 }
 
@@ -106,6 +108,18 @@ func TestNoStatusIsWrittenFromAPartOfTheServices(t *testing.T) {
 	r.judge(nameOf(0), criticalv2.StateCovered)
 	r.Expect(first(r.pass())).To(BeTrue(), "what begins later is not waited for")
 	r.Expect(r.policy().Status.Services).To(Equal(criticalv2.ServiceCounts{Total: 3, Armed: 2, Covered: 1}))
+}
+
+// Else it would be waited for, and stay without protection, until something else wakes it.
+func TestAServiceThatIsWaitedForAgainIsWoken(t *testing.T) {
+	r := roomOf(t, 1)
+	services := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[ctrl.Request]())
+	defer services.ShutDown()
+	r.Expect(r.Protect.Start(t.Context(), services)).To(Succeed())
+	r.pass()
+	r.Expect(services.Len()).To(Equal(0))
+	r.pass()
+	r.Expect(services.Len()).To(Equal(1))
 }
 
 func TestAServiceThatIsGoneIsNotWaitedFor(t *testing.T) {

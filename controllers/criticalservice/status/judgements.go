@@ -29,6 +29,9 @@ func (r *Reconciler) judgements(ctx context.Context, policy criticalv2.Policy) (
 		return judged, true
 	}
 	missing := r.missing(ctx, policy, last.Awaits)
+	if missing.Name != "" && missing == last.Awaits {
+		r.Protect.Wake(missing) // It was waited for already: what made the policy count for it may have woken nothing.
+	}
 	r.follow(of.Key, func(status *memory.Status) {
 		status.Awaits = missing
 		if missing == (types.NamespacedName{}) {
