@@ -78,6 +78,9 @@ var podAnnotations = []string{
 // maxPodAnnotation is more bytes than such an annotation has.
 const maxPodAnnotation = 16 << 10
 
+// maxFinalizers are those that are named where they hold a Pod.
+const maxFinalizers = 4
+
 func slimPod(pod *corev1.Pod) *corev1.Pod {
 	slim := &corev1.Pod{
 		ObjectMeta: SlimMeta(pod.ObjectMeta),
@@ -91,6 +94,7 @@ func slimPod(pod *corev1.Pod) *corev1.Pod {
 		},
 	}
 	slim.OwnerReferences = pod.OwnerReferences
+	slim.Finalizers = pod.Finalizers[:min(len(pod.Finalizers), maxFinalizers)]
 	for _, key := range podAnnotations {
 		if value, found := pod.Annotations[key]; found && len(value) <= maxPodAnnotation {
 			metav1.SetMetaDataAnnotation(&slim.ObjectMeta, key, value)

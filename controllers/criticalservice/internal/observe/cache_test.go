@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,7 +23,7 @@ func TestThePodsOfOthersTakeLittleMemory(t *testing.T) {
 	slim := slimPod(&corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "theirs", Annotations: map[string]string{
 			"example.com/notes": large, criticalv2.AnnotationSelector: large, criticalv2.AnnotationOwned: criticalv2.Owned,
-		}},
+		}, Finalizers: slices.Repeat([]string{"example.com/hold"}, 10_000)},
 		Spec: corev1.PodSpec{
 			NodeName: "node-1",
 			Containers: []corev1.Container{{
@@ -38,6 +39,7 @@ func TestThePodsOfOthersTakeLittleMemory(t *testing.T) {
 	g.Expect(slim).To(HaveField("ObjectMeta.Annotations", Equal(map[string]string{criticalv2.AnnotationOwned: criticalv2.Owned})))
 	g.Expect(slim).To(HaveField("Spec.Containers", ConsistOf(HaveField("Ports", HaveLen(1)))))
 	g.Expect(slim).To(HaveField("Status.PodIPs", HaveLen(1)))
+	g.Expect(slim).To(HaveField("ObjectMeta.Finalizers", HaveEach("example.com/hold")), "who holds it is named")
 }
 
 // Kubernetes bounds neither the number of labels nor that of ports.
