@@ -100,6 +100,8 @@ func Decide(s Snapshot) Plan {
 	if err != nil {
 		d.status.Since, d.status.Until, d.status.Next, d.status.Ended = nil, nil, nil, nil
 		d.conditions().Set(criticalv2.MaintenanceActive, false, criticalv2.MaintenanceScheduleInvalid, err.Error()+".")
+		// Windows may overlap in the night in which clocks change only.
+		d.recheckAt(d.Now.Add(longestRetry))
 		d.stall()
 		return d.plan
 	}

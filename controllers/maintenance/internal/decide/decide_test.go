@@ -138,6 +138,7 @@ func TestSchedulesThatAnnounceNothing(t *testing.T) {
 			stalled := meta.FindStatusCondition(plan.Status.Conditions, criticalv2.ConditionStalled)
 			g.Expect(stalled.Reason).To(Equal(criticalv2.MaintenanceScheduleInvalid))
 			g.Expect(stalled.Message).To(Equal(active.Message))
+			g.Expect(plan.RecheckAfter).To(BeNumerically(">", 0), "it may be valid later")
 		})
 	}
 }
