@@ -214,7 +214,7 @@ func (d *decision) explain() {
 			message = d.whatRuns(message)
 		}
 		d.conditions().Set(workloadsv1.ConditionReady, rule.answers, rule.reason, condition.Message(message))
-		if rule.unwatched {
+		if rule.unwatched || d.Refusal != nil {
 			d.lookAgain(workloadsv1.ConditionReady)
 		}
 		return

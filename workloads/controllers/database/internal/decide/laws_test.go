@@ -395,3 +395,14 @@ func TestMessagesAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// No watch says when what the API server refused would be accepted, whatever else is wrong.
+func TestWhatWasRefusedIsTriedAgain(t *testing.T) {
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, _ *decide.Plan) {
+		if s.Database == nil || s.Database.DeletionTimestamp != nil {
+			return
+		}
+		s.Refusal = &decide.Refusal{Reason: workloadsv1.ReasonCreateDenied, Message: "no"}
+		g.Expect(decide.Decide(*s).RecheckAfter).To(BeNumerically(">", 0))
+	})
+}

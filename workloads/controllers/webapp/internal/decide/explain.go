@@ -142,7 +142,7 @@ func (d *decision) explain() {
 			if !rule.answers && rule.reason != workloadsv1.ReasonStarting && d.status.ReadyReplicas > 0 {
 				message = text.Shorten(message, condition.MaxMessage-60) + " Until then, the application answers as it did."
 			}
-			d.set(workloadsv1.ConditionReady, rule.answers, rule.reason, message, rule.unwatched)
+			d.set(workloadsv1.ConditionReady, rule.answers, rule.reason, message, rule.unwatched || len(d.Refusals) > 0)
 			break
 		}
 	}

@@ -326,3 +326,14 @@ func TestWhatNoWatchReportsIsLookedForAgain(t *testing.T) {
 	})
 	NewWithT(t).Expect(looked).To(BeNumerically(">", 10))
 }
+
+// No watch says when what the API server refused would be accepted, whatever else is wrong.
+func TestWhatWasRefusedIsTriedAgain(t *testing.T) {
+	eachWorld(t, func(g Gomega, s *decide.Snapshot, _ *decide.Plan) {
+		if s.WebApp == nil || s.WebApp.DeletionTimestamp != nil {
+			return
+		}
+		s.Refusals = map[decide.Subject]decide.Refusal{decide.OfApplication: {Message: "no"}}
+		g.Expect(decide.Decide(*s).RecheckAfter).To(BeNumerically(">", 0))
+	})
+}
