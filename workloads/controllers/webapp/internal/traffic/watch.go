@@ -90,7 +90,7 @@ func NewWatch(pods client.Reader, now clock.WithTicker) *Watch {
 	}
 }
 
-// Source wakes a WebApp when its traffic, rounded to two digits, has become another, or known or
+// Source wakes a WebApp when its traffic, rounded to three digits, has become another, or known or
 // unknown.
 func (w *Watch) Source() source.Source { return w.waker }
 
@@ -348,7 +348,7 @@ func (w *Watch) wake(key types.NamespacedName) {
 		return
 	}
 	seen := of.read(now)
-	says := fmt.Sprintf("%d/%d %.2g", seen.Known, seen.Asked, seen.RequestsPerSecond)
+	says := fmt.Sprintf("%d/%d %.3g", seen.Known, seen.Asked, seen.RequestsPerSecond)
 	if says != of.said {
 		of.said = says
 		w.waker.Wake(key)
