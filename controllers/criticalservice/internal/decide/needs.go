@@ -147,6 +147,9 @@ func (s *Snapshot) ours() protection.Ours {
 // Unknown are the Pods that slices list, which have the fallback's name and are not among the
 // known fallbacks, so that they must be looked up. They are sorted.
 func (s *Snapshot) Unknown() []types.UID {
+	if s.Service == nil {
+		return nil // It is gone, and its slices may still be there.
+	}
 	var unknown []types.UID
 	for _, slice := range s.Slices {
 		for _, endpoint := range slice.Endpoints {

@@ -156,6 +156,14 @@ func TestATableIsForgottenWithItsConfigMap(t *testing.T) {
 	g.Expect(observer.Memory.Tables.Keys()).To(BeEmpty())
 }
 
+// Its EndpointSlices, which may list any Pod, go later.
+func TestNothingIsLookedUpForAServiceThatIsGone(t *testing.T) {
+	g := NewWithT(t)
+	observer, _ := observetest.Of(t)
+	gone := decide.Snapshot{Slices: []discoveryv1.EndpointSlice{{Endpoints: []discoveryv1.Endpoint{{TargetRef: &corev1.ObjectReference{Kind: "Pod", Name: "a"}}}}}}
+	g.Expect(observer.NeedsLookup(web, &gone)).To(BeFalse())
+}
+
 func TestALookAtCachesUsesWhatIsRemembered(t *testing.T) {
 	g := NewWithT(t)
 	observer, _ := observetest.Of(t, service())
