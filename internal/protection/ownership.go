@@ -1,6 +1,7 @@
 package protection
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +15,11 @@ import (
 // IsStandby reports whether an EndpointSlice is one that the operator publishes.
 func IsStandby(slice metav1.Object) bool {
 	return slice.GetLabels()[discoveryv1.LabelManagedBy] == criticalv2.ManagedBy
+}
+
+// BelongsTo reports whether a standby slice or a fallback Pod is there for a policy.
+func BelongsTo(fallback, policy metav1.Object) bool {
+	return slices.ContainsFunc(fallback.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == policy.GetUID() })
 }
 
 // IsOfPage reports whether an EndpointSlice is one that the operator publishes for a page:

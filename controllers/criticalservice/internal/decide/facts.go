@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
 	"github.com/critical-service/operator/controllers/criticalservice/internal/render"
@@ -132,15 +131,9 @@ func (f *facts) inDoubt() bool {
 	if f.up() && (f.promoted || slices.ContainsFunc(f.Pods, func(pod corev1.Pod) bool { return render.IsSelected(&pod) })) {
 		return false
 	}
-	var owners []metav1.OwnerReference
-	for i := range f.Standby {
-		owners = append(owners, f.Standby[i].OwnerReferences...)
-	}
-	for i := range f.Pods {
-		owners = append(owners, f.Pods[i].OwnerReferences...)
-	}
 	return slices.ContainsFunc(f.Policies, func(policy criticalv2.Policy) bool {
 		return protection.IsActive(policy) && policy.SelectorProblem() != nil &&
-			slices.ContainsFunc(owners, func(owner metav1.OwnerReference) bool { return owner.UID == policy.GetUID() })
+			(slices.ContainsFunc(f.Standby, func(slice discoveryv1.EndpointSlice) bool { return protection.BelongsTo(&slice, policy) }) ||
+				slices.ContainsFunc(f.Pods, func(pod corev1.Pod) bool { return protection.BelongsTo(&pod, policy) }))
 	})
 }

@@ -151,10 +151,11 @@ func (s *Snapshot) Unknown() []types.UID {
 		return nil // It is gone, and its slices may still be there.
 	}
 	var unknown []types.UID
+	name := s.PodName()
 	for _, slice := range s.Slices {
 		for _, endpoint := range slice.Endpoints {
 			ref := endpoint.TargetRef
-			if ref != nil && ref.Kind == "Pod" && ref.Name == s.PodName() && !s.knows(ref.UID) {
+			if ref != nil && ref.Kind == "Pod" && ref.Name == name && !s.knows(ref.UID) {
 				unknown = append(unknown, ref.UID)
 			}
 		}

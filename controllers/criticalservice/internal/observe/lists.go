@@ -2,7 +2,6 @@ package observe
 
 import (
 	"context"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -124,8 +123,7 @@ func EachStandby(ctx context.Context, reader client.Reader, namespace string, ch
 // EachWithFallbackOf calls f with every Service that has a standby slice, or a fallback Pod, of a policy.
 func EachWithFallbackOf(ctx context.Context, reader client.Reader, policy criticalv2.Policy, f func(service types.NamespacedName)) {
 	visit := func(object client.Object, service string) {
-		isIt := func(owner metav1.OwnerReference) bool { return owner.UID == policy.GetUID() }
-		if slices.ContainsFunc(object.GetOwnerReferences(), isIt) {
+		if protection.BelongsTo(object, policy) {
 			f(types.NamespacedName{Namespace: object.GetNamespace(), Name: service})
 		}
 	}

@@ -115,12 +115,11 @@ func (o *Observer) ObserveCached(ctx context.Context, key types.NamespacedName) 
 // NeedsLookup reports whether only the API server can say whose Pod has the fallback's
 // name, and was not asked yet about the Pods that are listed now.
 func (o *Observer) NeedsLookup(key types.NamespacedName, snap *decide.Snapshot) bool {
-	unknown := snap.Unknown()
-	if len(unknown) == 0 || !snap.IsGoverned() {
+	if !snap.IsGoverned() {
 		return false
 	}
-	known := o.Memory.Lookups.Get(key)
-	return known == nil || !slices.Equal(known.Of, unknown)
+	unknown, known := snap.Unknown(), o.Memory.Lookups.Get(key)
+	return len(unknown) > 0 && (known == nil || !slices.Equal(known.Of, unknown))
 }
 
 // ObserveLive makes a Snapshot from what the API server has now. It costs some
