@@ -151,8 +151,14 @@ func begin(t *testing.T, live func(t *testing.T, fate *Fate) string, fate *Fate)
 	return s
 }
 
-// tries are how often a life is lived whose fate does not come.
-const tries = 3
+// tries is how often a life is lived whose fate does not come. A run with each fault has the time to wait for writes that
+// stories seldom take.
+func tries() int {
+	if os.Getenv("FAULTS") != "" {
+		return 12
+	}
+	return 3
+}
 
 // group runs lives, and those again whose fate did not come: a story may take a write less than the first one, where two news
 // come at once. They come after all others, and not within the life that they repeat: that one would not end before them, and
@@ -160,13 +166,12 @@ const tries = 3
 func (s *series) group(t *testing.T, name string, lives func(t *testing.T)) {
 	t.Helper()
 	t.Run(name, lives)
-	for range tries - 1 {
+	for try := 2; try <= tries(); try++ {
 		again := s.missed
 		if s.missed = nil; len(again) == 0 {
 			return
 		}
-		name = "again, " + name
-		t.Run(name, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s, try %d", name, try), func(t *testing.T) {
 			for _, m := range again {
 				s.try(t, m)
 			}
