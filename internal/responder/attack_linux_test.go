@@ -142,7 +142,7 @@ func TestWhatIsTooLargeTakesNoMemory(t *testing.T) {
 					}
 				})
 			}
-			g.Expect(w.text(49)).To(ContainSubstring("closed"), "others are answered")
+			g.Expect(w.text(48)).To(ContainSubstring("closed"), "others are answered")
 			running.Wait()
 			g.Expect(memory(process, "VmHWM:")).To(BeNumerically("<", mostUnderAttack/4))
 		})

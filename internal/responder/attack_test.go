@@ -82,7 +82,8 @@ func TestASlowClientHoldsNoPlaceInAnyProtocol(t *testing.T) {
 	}
 	w := start(t, last+1, table, func(o *responder.Options) {
 		hasty(o)
-		o.FirstByteTimeout = 2 * time.Second // For the others as well, which may get no processor for a while.
+		// They are those of the others as well, which may get no processor for a while.
+		o.FirstByteTimeout, o.HeaderTimeout, o.ConnectionTimeout = 2*time.Second, time.Second, 2*time.Second
 		o.MaxConnectionsPerListener = perListener
 	})
 	t.Run("all at once", func(t *testing.T) {

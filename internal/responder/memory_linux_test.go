@@ -53,7 +53,8 @@ func TestTheResponderIsSmall(t *testing.T) {
 	}
 	isSmall("at rest")
 	for i := range int32(200) {
-		g.Expect(w.text(i % 50)).To(ContainSubstring("closed"))
+		// A client of a port of MySQL that gets no processor for a while is greeted in MySQL.
+		g.Eventually(func() string { return w.text(i % 50) }).Should(ContainSubstring("closed"))
 	}
 	isSmall("after it answered for every Service")
 
