@@ -92,9 +92,9 @@ func TestAFallbackThatEndsSlowlyIsFollowedByTheNext(t *testing.T) {
 func TestAFallbackThatEndedIsReplacedAndNotInALoop(t *testing.T) {
 	w := sideBySide(t)
 	policy := w.policy("shop")
-	service, first := w.covered("web")
+	service := w.down("web")
+	first := w.fallback(service)
 	w.PodStatus(first, func(s *corev1.PodStatus) { s.Phase, s.Reason = corev1.PodFailed, "Evicted" })
-	w.PublishEndpoints(service)
 	w.Eventually(func() criticalv2.ServiceStatus { return w.detailOf(policy, service) }).Should(And(
 		HaveField("State", criticalv2.StateExposed), HaveField("Reason", criticalv2.ReasonFallbackFailing), HaveField("Message", ContainSubstring("Evicted"))))
 

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
@@ -81,10 +80,7 @@ func TestNoStatusIsOfAPartOfTheServices(t *testing.T) {
 	const number = 25
 	w := apart(t)
 	policy, _ := w.many(number)
-	var list criticalv2.CriticalServiceList
-	changes, err := w.Cluster.Client.Watch(t.Context(), &list, client.MatchingFields{"metadata.name": policy.Name})
-	w.Expect(err).NotTo(HaveOccurred())
-	defer changes.Stop()
+	nextVersion := w.versions(policy)
 
 	w.start(w.confined(standard))
 	w.Eventually(func() int32 { return w.statusOf(policy).Services.Total }).Should(BeEquivalentTo(number))
@@ -97,11 +93,7 @@ func TestNoStatusIsOfAPartOfTheServices(t *testing.T) {
 
 	last := w.statusOf(policy)
 	for seen := (criticalv2.ProtectionStatus{}); seen.ObservedGeneration != last.ObservedGeneration; {
-		var change watch.Event
-		w.Eventually(changes.ResultChan()).Should(Receive(&change))
-		after, isPolicy := change.Object.(*criticalv2.CriticalService)
-		w.Expect(isPolicy).To(BeTrue(), "%v", change)
-		if seen = after.Status; seen.ObservedGeneration > 0 {
+		if seen = nextVersion().Status; seen.ObservedGeneration > 0 {
 			w.Expect(seen.Services.Total).To(BeEquivalentTo(number))
 		}
 	}

@@ -181,15 +181,29 @@ func lintOutages(status *criticalv2.ProtectionStatus) []string {
 	return wrong
 }
 
+// versions lets read each version of a policy in turn, from the present one on.
+func (w *world) versions(policy *criticalv2.CriticalService) (next func() *criticalv2.CriticalService) {
+	w.T.Helper()
+	changes := make(chan watch.Event, 1000)
+	ctx, cancel := context.WithCancel(w.T.Context())
+	ended := w.Follow(ctx, &criticalv2.CriticalServiceList{}, func(change watch.Event) { changes <- change }, client.MatchingFields{"metadata.name": policy.Name})
+	w.T.Cleanup(func() { cancel(); ended() })
+	return func() *criticalv2.CriticalService {
+		w.T.Helper()
+		var change watch.Event
+		w.Eventually(changes).Should(Receive(&change))
+		version, isPolicy := change.Object.(*criticalv2.CriticalService)
+		w.Expect(isPolicy).To(BeTrue(), "%v", change)
+		return version
+	}
+}
+
 // Every version of a status, and not only the last, is held to the rules through an
 // outage and two changes of the spec.
 func TestEveryStatusOfAnOutageIsClean(t *testing.T) {
 	w := withResponder(t)
 	policy := w.policy("shop", toPage)
-	var list criticalv2.CriticalServiceList
-	changes, err := w.Cluster.Client.Watch(t.Context(), &list, client.MatchingFields{"metadata.name": policy.Name})
-	w.Expect(err).NotTo(HaveOccurred())
-	defer changes.Stop()
+	nextVersion := w.versions(policy)
 	w.start(w.complete())
 	service, real := w.armed(policy, "web")
 	w.fail(service, real)
@@ -210,10 +224,7 @@ func TestEveryStatusOfAnOutageIsClean(t *testing.T) {
 	versions := 0
 	before := policy
 	for before.ResourceVersion != last.ResourceVersion {
-		var change watch.Event
-		w.Eventually(changes.ResultChan()).Should(Receive(&change))
-		after, isPolicy := change.Object.(*criticalv2.CriticalService)
-		w.Expect(isPolicy).To(BeTrue(), "%v", change)
+		after := nextVersion()
 		versions++
 		w.Expect(lintStatus(after, known)).To(BeEmpty(), "version %d: %+v", versions, after.Status)
 		for _, condition := range after.Status.Conditions {

@@ -108,7 +108,7 @@ func TestWhoGovernsChangesInMidOutage(t *testing.T) {
 			}
 			w.Expect(w.statusOf(policy).Outages).To(HaveLen(outages), "the history of %s", policy.GetName())
 		}
-		w.Expect(counted()).To(Equal(1.0))
+		w.Eventually(counted).Should(Equal(1.0), "it is counted once its status is written")
 	}
 	holds(baseline)
 	selecting := w.team("z-selects", w.selecting)

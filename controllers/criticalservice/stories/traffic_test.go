@@ -22,6 +22,10 @@ func TestInASettledWorldNothingIsWritten(t *testing.T) {
 	armed, real := w.up("armed")
 	covered, fallback := w.covered("covered")
 	exposed := w.down("exposed")
+	// One that was merely starting would be called failing after a minute.
+	w.PodStatus(w.fallback(exposed), func(s *corev1.PodStatus) {
+		s.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
+	})
 	ignored := w.critical("ignored", func(s *corev1.Service) { s.Spec.Selector = nil })
 	want := criticalv2.ServiceCounts{Total: 4, Ignored: 1, Armed: 1, Exposed: 1, Covered: 1}
 	w.Eventually(func() criticalv2.ServiceCounts { return w.statusOf(first).Services }).Should(Equal(want))
