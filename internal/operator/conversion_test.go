@@ -112,13 +112,17 @@ func openDoor(w *world, address, server string) (closeDoor func()) {
 	w.t.Helper()
 	listener, err := net.Listen("tcp", address)
 	w.Expect(err).NotTo(HaveOccurred())
-	var through sync.Map
+	var mu sync.Mutex
+	var through []net.Conn
+	closed := false
 	closeDoor = sync.OnceFunc(func() {
+		mu.Lock()
+		defer mu.Unlock()
+		closed = true
 		_ = listener.Close()
-		through.Range(func(connection, _ any) bool {
-			_ = connection.(net.Conn).Close() // It may have been closed by its other end.
-			return true
-		})
+		for _, connection := range through {
+			_ = connection.Close() // It may have been closed by its other end.
+		}
 	})
 	w.t.Cleanup(closeDoor)
 	go func() {
@@ -132,8 +136,14 @@ func openDoor(w *world, address, server string) (closeDoor func()) {
 				_ = outer.Close()
 				continue
 			}
-			through.Store(outer, nil)
-			through.Store(inner, nil)
+			mu.Lock()
+			through = append(through, outer, inner)
+			tooLate := closed
+			mu.Unlock()
+			if tooLate { // It was accepted as the door closed.
+				_, _ = outer.Close(), inner.Close()
+				return
+			}
 			go func() { _, _ = io.Copy(inner, outer); _ = inner.Close() }()
 			go func() { _, _ = io.Copy(outer, inner); _ = outer.Close() }()
 		}
