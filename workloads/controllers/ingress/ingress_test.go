@@ -175,9 +175,11 @@ func TestAnIngressSaysWhichOfItsServicesAreOnTheirFallback(t *testing.T) {
 	w.Expect(w.annotations(one)()).NotTo(HaveKey(fallback), "a standby that no client uses is no outage")
 	w.promote(web, true)
 	w.Eventually(w.annotations(one)).Should(HaveKeyWithValue(fallback, "web"))
+	w.operator.Settled(w.World) // Its cache shows what it wrote: else the next write would meet a conflict, and count.
 	w.promote(api, true)
 	w.Eventually(w.annotations(one)).Should(HaveKeyWithValue(fallback, "api, web"))
 	w.Eventually(w.EventsOf(one, "ServicesOnFallback")).ShouldNot(BeEmpty())
+	w.operator.Settled(w.World)
 	w.promote(web, false)
 	w.Eventually(w.annotations(one)).Should(HaveKeyWithValue(fallback, "api"))
 	w.operator.Settled(w.World)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,6 +37,9 @@ func TestIngressesNeedAPermissionOfTheirOwn(t *testing.T) {
 		}},
 	}
 	w.create(ingress)
+	w.Eventually(func() bool {
+		return w.may(t.Context(), "", authorizationv1.ResourceAttributes{Group: networkingv1.GroupName, Resource: "ingresses", Verb: "patch"})
+	}).Should(BeTrue(), "the API server reads roles from a cache")
 	permitted := w.start("INGRESS_ANNOTATIONS=foo=bar")
 	w.Eventually(permitted.Ready).Should(Succeed())
 	w.Eventually(func() map[string]string {

@@ -59,7 +59,7 @@ func TestWhatIsWrittenOutlivesThePod(t *testing.T) {
 			// Neither the claim nor its key goes with the Database: the next of that name has the data.
 			w.remove(d.object)
 			w.gone(next)
-			w.exists(d.claim())
+			w.refresh(d.claim())
 			again := w.database("shop", kind, func(o *workloadsv1.Database) { o.Spec.Storage = d.object.Spec.Storage })
 			again.runs().holds("first", "second")
 		})

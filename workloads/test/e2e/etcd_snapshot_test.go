@@ -30,8 +30,8 @@ import (
 func (w *world) etcdTLSClient(e *workloadsv1alpha1.ETCDInstance) *clientv3.Client {
 	w.t.Helper()
 	service, secret := &corev1.Service{ObjectMeta: w.named(e.Name)}, &corev1.Secret{ObjectMeta: w.named(e.ClientSecretName())}
-	w.exists(service)
-	w.exists(secret)
+	w.refresh(service)
+	w.refresh(secret)
 	pair, err := tls.X509KeyPair(secret.Data[workloadsv1alpha1.KeyCertificate], secret.Data[workloadsv1alpha1.KeyPrivateKey])
 	w.Expect(err).NotTo(HaveOccurred())
 	trusted := x509.NewCertPool()

@@ -59,7 +59,7 @@ func at(host string, port int32) string { return net.JoinHostPort(host, strconv.
 func (w *world) etcdClient(e *workloadsv1alpha1.ETCDInstance) *clientv3.Client {
 	w.t.Helper()
 	service := &corev1.Service{ObjectMeta: w.named(e.Name)}
-	w.exists(service)
+	w.refresh(service)
 	made, err := clientv3.New(clientv3.Config{
 		Endpoints: []string{"http://" + at(service.Spec.ClusterIP, workloadsv1alpha1.PortClient)}, DialTimeout: 5 * time.Second, DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 5 * time.Second, Logger: zap.NewNop(),
 	})
@@ -230,7 +230,7 @@ func TestAnETCDInstanceLosesNoWriteWhileItsMembersComeAndGo(t *testing.T) {
 func (w *world) etcdLosesPod(e *workloadsv1alpha1.ETCDInstance, ordinal int) {
 	w.t.Helper()
 	pod := &corev1.Pod{ObjectMeta: w.named(e.MemberName(ordinal))}
-	w.exists(pod)
+	w.refresh(pod)
 	killed := pod.UID
 	w.Expect(w.Delete(w.ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 	w.Eventually(func(g Gomega) {
@@ -289,7 +289,7 @@ func TestAnETCDInstanceWithoutAQuorumKeepsItsData(t *testing.T) {
 	}).WithTimeout(etcdSlow).Should(Succeed())
 	left := &corev1.Pod{ObjectMeta: w.named(e.MemberName(2))}
 	w.Consistently(func(g Gomega) {
-		w.exists(left)
+		w.refresh(left)
 		g.Expect(left.DeletionTimestamp).To(BeNil(), "the last copy is left alone")
 	}).Should(Succeed())
 	w.Expect(w.etcdctlAt(e, e.ClientURL(left.Name), "read", "get", "greeting", "--print-value-only", "--consistency=s")).To(Equal("hello"), "the data of the last copy")

@@ -46,7 +46,7 @@ func TestAWebAppOfSevenFields(t *testing.T) {
 	w.refresh(service)
 	w.Expect(service.Spec.Ports).To(ConsistOf(And(HaveField("Name", "http"), HaveField("Port", int32(80)))))
 	budget, fallback := &policyv1.PodDisruptionBudget{ObjectMeta: w.named("shop")}, &criticalv2.ServiceFallback{ObjectMeta: w.named("shop")}
-	w.exists(budget)
+	w.refresh(budget)
 	w.refresh(fallback)
 	deployment := app.deployment()
 	w.refresh(deployment)

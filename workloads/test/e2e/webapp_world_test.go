@@ -98,7 +98,7 @@ func (a *webApp) runs() *webApp {
 func (a *webApp) database() *database {
 	a.t.Helper()
 	d := &database{world: a.world, object: &workloadsv1.Database{ObjectMeta: a.named(a.object.DatabaseName())}}
-	a.exists(d.object)
+	a.refresh(d.object)
 	return d
 }
 
@@ -174,7 +174,7 @@ func (a *webApp) variables(g Gomega) map[string]string {
 func (a *webApp) url(path string) string {
 	a.t.Helper()
 	service := &corev1.Service{ObjectMeta: a.named(a.object.Name)}
-	a.exists(service)
+	a.refresh(service)
 	return (&url.URL{Scheme: "http", Host: at(service.Spec.ClusterIP, 80), Path: path}).String()
 }
 

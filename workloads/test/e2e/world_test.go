@@ -77,7 +77,7 @@ func newWorldOf(t *testing.T, level string) *world {
 		"pod-security.kubernetes.io/enforce": level, "pod-security.kubernetes.io/enforce-version": "latest",
 	}}})
 	// Until Kubernetes has made this account, it denies every Pod of the namespace.
-	w.exists(&corev1.ServiceAccount{ObjectMeta: w.named("default")})
+	w.refresh(&corev1.ServiceAccount{ObjectMeta: w.named("default")})
 	return w
 }
 
@@ -133,14 +133,8 @@ func (w *world) forbid(resource corev1.ResourceName) *corev1.ResourceQuota {
 	return none
 }
 
-// refresh reads an object again.
+// refresh reads an object once it is there.
 func (w *world) refresh(object client.Object) {
-	w.t.Helper()
-	w.Expect(w.Get(w.ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
-}
-
-// exists waits until an object is there, and reads it.
-func (w *world) exists(object client.Object) {
 	w.t.Helper()
 	w.Eventually(func() error { return w.Get(w.ctx, client.ObjectKeyFromObject(object), object) }).Should(Succeed())
 }

@@ -45,7 +45,8 @@ func TestASmallWorldSettlesAndNothingIsWrittenAnyMore(t *testing.T) {
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	g.Expect(os.WriteFile(kubeconfig, shared.OperatorKubeconfig, 0o600)).To(Succeed())
 	b := &bench{
-		client: shared.Client, world: "settled-" + rand.String(8), count: 3, length: time.Second, calm: time.Second,
+		client: shared.Client, world: "settled-" + rand.String(8), count: 3, length: time.Second,
+		calm: 5 * time.Second, // Longer than until a write that met a conflict is sent again.
 		start: func(variables ...string) (*process.Process, error) {
 			return process.Start(t, kubeconfig, operator.Namespace, variables...), nil
 		},
