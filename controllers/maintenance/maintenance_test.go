@@ -270,6 +270,7 @@ func TestManyThatAreNotPermittedAreAskedForSeldom(t *testing.T) {
 	}
 	w.Eventually(asked).Should(Equal(many), "the next operator asks for each of them")
 	w.ends(m)
+	w.Eventually(w.restored(m)).Should(Equal(criticalv2.RestoreDone)) // Else its next look could come before the cache shows that.
 	w.comeBack()
 	w.Eventually(w.active(m)).Should(Equal(criticalv2.MaintenanceEnded))
 	w.Expect(w.replicas()).To(Equal(int32(3)))

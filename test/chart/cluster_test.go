@@ -18,6 +18,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -125,20 +126,26 @@ func (w *world) policy() *criticalv2.CriticalService {
 	return policy
 }
 
-// defined waits until the API server serves CriticalServices, and says so. Until
-// then the operator ends at once, and kubelet would have to start it again.
+// defined waits until the API server serves CriticalServices.
 func (w *world) defined() {
 	w.t.Helper()
+	w.served(w.definition)
+}
+
+// served waits until the API server serves a kind, and says so. Until then an
+// operator of it ends at once, and kubelet would have to start it again.
+func (w *world) served(definition *apiextensionsv1.CustomResourceDefinition) {
+	w.t.Helper()
 	w.Eventually(func(g Gomega) {
-		w.read(w.definition)
-		g.Expect(w.definition.Status.Conditions).To(ContainElement(And(
+		w.read(definition)
+		g.Expect(definition.Status.Conditions).To(ContainElement(And(
 			HaveField("Type", apiextensionsv1.Established), HaveField("Status", apiextensionsv1.ConditionTrue))))
 		// A mapper of its own, because one that found the kind before does not ask again.
 		httpClient, err := rest.HTTPClientFor(adminConfig)
 		g.Expect(err).NotTo(HaveOccurred())
 		mapper, err := apiutil.NewDynamicRESTMapper(adminConfig, httpClient)
 		g.Expect(err).NotTo(HaveOccurred())
-		_, err = mapper.RESTMapping(criticalv2.GroupVersion.WithKind("CriticalService").GroupKind(), criticalv2.GroupVersion.Version)
+		_, err = mapper.RESTMapping(schema.GroupKind{Group: definition.Spec.Group, Kind: definition.Spec.Names.Kind})
 		g.Expect(err).NotTo(HaveOccurred())
 	}).Should(Succeed())
 }

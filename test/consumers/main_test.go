@@ -36,7 +36,7 @@ var clusterDNS = client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: "kube
 
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard())
-	SetDefaultEventuallyTimeout(20 * time.Second)
+	SetDefaultEventuallyTimeout(2 * time.Minute)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	SetDefaultConsistentlyDuration(2 * time.Second)
 	SetDefaultConsistentlyPollingInterval(100 * time.Millisecond)

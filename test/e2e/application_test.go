@@ -100,16 +100,17 @@ func (a *application) start() {
 	}
 }
 
-// pods are the application's Pods that run.
+// pods are the application's two Pods, once both are ready: one that was starting would survive what happens to them.
 func (a *application) pods() []corev1.Pod {
 	a.t.Helper()
+	a.Eventually(a.ownReady).Should(Equal(2), "ready endpoints of the application")
 	var running []corev1.Pod
 	for _, pod := range a.podsWith(a, labels{"app": "shop"}) {
 		if cluster.PodReady(&pod) {
 			running = append(running, pod)
 		}
 	}
-	a.Expect(running).NotTo(BeEmpty(), "Pods of the application that run")
+	a.Expect(running).To(HaveLen(2), "Pods of the application that run")
 	return running
 }
 

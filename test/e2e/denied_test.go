@@ -68,7 +68,7 @@ func TestAQuotaThatTheApplicationFillsIsFreeWhenItsPodsAreGone(t *testing.T) {
 	// What was refused while the Service was well must not hold up the fallback when it is needed.
 	w.remove(pod)
 	w.Eventually(func() bool { return testenv.Gone(w.ctx, w.Client, pod) }).Should(BeTrue())
-	const soon = 15 * time.Second // In an outage the API server is asked again every five seconds at least.
+	const soon = 30 * time.Second // In an outage the API server is asked again every five seconds at least.
 	w.Eventually(shop.fallbacks, soon).Should(HaveLen(1))
 	shop.covered()
 }

@@ -88,7 +88,7 @@ func (w *world) asks(name, url string) asking {
 	w.t.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: labels{"asks": "yes"}}, Spec: webPod(name)}
 	container := &pod.Spec.Containers[0]
-	container.Args, container.Ports, container.ReadinessProbe = []string{"probe", "--rate=10", url}, nil, nil
+	container.Args, container.Ports, container.ReadinessProbe = []string{"probe", "--rate=10", "--timeout=10s", url}, nil, nil
 	w.create(pod)
 	return asking{world: w, pod: pod}
 }

@@ -164,7 +164,7 @@ func TestARolloutThatTakesAllPodsAtOnce(t *testing.T) {
 	change(w, shop.deployment, func(d *appsv1.Deployment) {
 		d.Spec.Template.Spec = politePod("shop-next")
 		// Long enough for the page to be seen in between.
-		d.Spec.Template.Spec.Containers[0].ReadinessProbe.InitialDelaySeconds = 5
+		d.Spec.Template.Spec.Containers[0].ReadinessProbe.InitialDelaySeconds = 15
 	})
 	o.answers(thePage)
 	shop.isBack()

@@ -153,7 +153,7 @@ func TestThePageStandsInForAPodTemplateThatIsMissing(t *testing.T) {
 	// The operator watches for it: well before any retry, the fallback is made, and takes over without a gap.
 	stop := shop.probe()
 	restore()
-	w.Eventually(shop.fallbacks, 5*time.Second).Should(HaveExactElements(
+	w.Eventually(shop.fallbacks, 30*time.Second).Should(HaveExactElements(
 		HaveField("Status.Phase", Or(Equal(corev1.PodPending), Equal(corev1.PodRunning)))))
 	shop.covered()
 	w.Expect(prober.Summarise(stop()).Faults).To(BeEmpty(), "requests that no one answered")

@@ -41,7 +41,7 @@ const (
 var pageMarks = labels{pageSentence: thePage, builtInSentence: theBuiltInPage, contentSentence: theContent}
 
 var oneConnectionEach = &http.Client{
-	Timeout:   2 * time.Second,
+	Timeout:   patience,
 	Transport: &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{}).DialContext},
 }
 

@@ -155,7 +155,7 @@ func TestATimeoutSaysWhatWasWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = listener.Close() }()
-	results := runUntil(t, Prober{URL: "http://" + listener.Addr().String(), Rate: 200, Timeout: 100 * time.Millisecond}, count(1))
+	results := runUntil(t, Prober{URL: "http://" + listener.Addr().String(), Rate: 200, Timeout: 3 * time.Second}, count(1))
 	NewWithT(t).Expect(results[0]).To(And(HaveField("Fault", Timeout), HaveField("Detail", "connected, without an answer")))
 }
 

@@ -144,7 +144,7 @@ func TestProbePrintsLines(t *testing.T) {
 	var out bytes.Buffer
 	command := command()
 	command.SetOut(&out)
-	command.SetArgs([]string{"probe", server.URL, "--rate=50", "--duration=2s"})
+	command.SetArgs([]string{"probe", server.URL, "--rate=50", "--duration=2s", "--timeout=30s"})
 	g.Expect(command.ExecuteContext(t.Context())).To(Succeed())
 
 	var results []prober.Result
@@ -162,7 +162,7 @@ func TestProbeKnowsByItsWordsWhoDoesNotSayWhoItIs(t *testing.T) {
 	var out bytes.Buffer
 	command := command()
 	command.SetOut(&out)
-	command.SetArgs([]string{"probe", server.URL, "--rate=50", "--duration=2s", "--mark=Closed for a moment.=page"})
+	command.SetArgs([]string{"probe", server.URL, "--rate=50", "--duration=2s", "--timeout=30s", "--mark=Closed for a moment.=page"})
 	g.Expect(command.ExecuteContext(t.Context())).To(Succeed())
 
 	var results []prober.Result
