@@ -142,7 +142,7 @@ fuzz: ## Let every fuzz target look for inputs that fail, FUZZTIME each.
 faults: bin/devcluster $(TOOLS)/gotestsum ## Let each write of each story go wrong in every way (test/testenv/fate.go), and watches too (view.go).
 	@export KUBEBUILDER_ASSETS FAULTS=$(FAULTS); KUBEBUILDER_ASSETS=$$(bin/devcluster assets) || exit; status=0; \
 	run="-run=WhicheverWriteGoesWrong|HoweverItIsSeen -count=1 -timeout=120m"; \
-	hack/gotest.sh faults ./controllers/... ./internal/operator $$run $(TEST_ARGS) || status=1; \
+	hack/gotest.sh faults './controllers/... ./internal/operator' $$run $(TEST_ARGS) || status=1; \
 	(cd workloads && ../hack/gotest.sh workloads-faults ./controllers/... $$run $(TEST_ARGS)) || status=1; \
 	exit $$status
 

@@ -10,6 +10,10 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 
 name=${1:?usage: hack/gotest.sh NAME PACKAGES [ARGUMENTS]} packages=${2:?which packages?}
 shift 2
+if [[ ${1:-} == ./* ]]; then
+  echo "hack/gotest.sh: packages are one argument: '$packages $1'. Only $1 would be tested." >&2
+  exit 2
+fi
 mkdir -p "$root/bin/reports"
 rm -f "$root/bin/reports/$name".*
 

@@ -20,6 +20,15 @@ printf '<testsuites><testsuite name="p"><testcase classname="p" name="TestA"><fa
 exit 1
 `
 
+// The second would be the only one that is tested.
+func TestPackagesInTwoArgumentsAreRefused(t *testing.T) {
+	g := NewWithT(t)
+	copied := checkout.New(t, root)
+	said, err := copied.Run(t, "hack/gotest.sh", "unit", "./a", "./b")
+	g.Expect(err).To(HaveOccurred())
+	g.Expect(said).To(ContainSubstring("packages are one argument: './a ./b'"))
+}
+
 func TestAFailureIsNotHiddenByARetry(t *testing.T) {
 	const first, again = "gotestsum --format standard-verbose --junitfile ROOT/bin/reports/unit.xml --packages ./... -- -count=1",
 		"gotestsum --format standard-verbose --junitfile ROOT/bin/reports/unit.retry.xml --packages p -- -run ^(TestA)$ -count=1"
