@@ -45,6 +45,8 @@ func (c *connections) note(connection net.Conn, state http.ConnState) (tooMany n
 	if len(c.all) <= c.most || c.idle.Len() == 0 {
 		return nil
 	}
-	oldest, _ := c.idle.Front().Value.(net.Conn)
+	// It does not count from here on: until its server says that it is closed, others would make no room.
+	oldest, _ := c.idle.Remove(c.idle.Front()).(net.Conn)
+	delete(c.all, oldest)
 	return oldest
 }
