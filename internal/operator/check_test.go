@@ -50,7 +50,7 @@ func TestTheCheckFailsWhereTheAPIServerDoesNotReachTheWebhooks(t *testing.T) {
 		"nothing asks for the validation": {func(w *world) {
 			w.installNew()
 			w.start()
-			w.Eventually(func() error { return admin.Create(w.t.Context(), shopV1()) }).Should(Succeed())
+			w.createShop()
 		}, "validation: a CriticalService is accepted that the operator refuses", "conversion: the API server reaches the operator's webhook\n"},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -22,7 +22,7 @@ func TestTheStartEndsTheSameWhicheverWriteGoesWrong(t *testing.T) {
 func (w *world) startUp(fate *testenv.Fate) string {
 	w.t.Helper()
 	w.installOld()
-	w.Expect(admin.Create(w.t.Context(), shopV1())).To(Succeed())
+	w.createShop()
 	w.installNew()
 	w.installValidation()
 

@@ -73,7 +73,7 @@ func TestBothVersionsAreServed(t *testing.T) {
 func TestTheOperatorWaitsForAWebhookThatIsNotReached(t *testing.T) {
 	w := newWorld(t)
 	w.installOld()
-	w.Expect(admin.Create(t.Context(), shopV1())).To(Succeed())
+	w.createShop()
 	w.installNew()
 
 	door := ports.Free(w.t)

@@ -37,7 +37,7 @@ func TestOLMWaitsWhileStoredObjectsAreRewritten(t *testing.T) {
 	w.installOLM()
 	w.makeOperatorCondition()
 	w.installOld()
-	w.Expect(admin.Create(t.Context(), shopV1())).To(Succeed())
+	w.createShop()
 	w.installNew()
 	door := ports.Free(w.t)
 	p := w.start(underOLM, "WEBHOOK_URL=https://"+door)
@@ -62,7 +62,7 @@ func TestTheNextLeaderCorrectsWhatAKilledOneReported(t *testing.T) {
 	w.installOLM()
 	w.makeOperatorCondition()
 	w.installOld()
-	w.Expect(admin.Create(t.Context(), shopV1())).To(Succeed())
+	w.createShop()
 	w.installNew()
 	p := w.start(underOLM, "WEBHOOK_URL=https://"+ports.Free(w.t)) // Where nothing listens, so that the migration does not end.
 	w.Eventually(w.lastReported).Should(Equal(metav1.ConditionFalse))
@@ -92,7 +92,7 @@ func TestAnOperatorConditionThatCannotBeWrittenBlocksNothing(t *testing.T) {
 			p := w.start(underOLM)
 			w.Eventually(p.Log.String).Should(ContainSubstring("read OperatorCondition " + operatorNamespace + "/" + installed))
 			w.Eventually(p.Ready).Should(Succeed())
-			w.Eventually(func() error { return admin.Create(t.Context(), shopV1()) }).Should(Succeed())
+			w.createShop()
 			w.Eventually(w.observed("shop")).Should(BeTrue(), "the controllers run")
 
 			if !test.known {
@@ -120,7 +120,7 @@ func TestOnlyOLMMakesTheOperatorAskForAnOperatorCondition(t *testing.T) {
 			w.installNew()
 			config, asked := w.eavesdrop()
 			p := w.start(append(test.variables, "KUBECONFIG="+config)...)
-			w.Eventually(func() error { return admin.Create(t.Context(), shopV1()) }).Should(Succeed())
+			w.createShop()
 			w.Eventually(w.observed("shop")).Should(BeTrue(), "the controllers run")
 			if test.asks {
 				w.Eventually(asked).Should(ContainElement(ContainSubstring("/operatorconditions/" + installed)))

@@ -128,6 +128,13 @@ func (w *world) install(crd *apiextensionsv1.CustomResourceDefinition) {
 	w.Eventually(func() error { return admin.List(w.t.Context(), &criticalv1.CriticalServiceList{}) }).Should(Succeed())
 }
 
+// createShop makes the policy of v1, once the API server serves it: where the definition of another world went a moment
+// before, a list may have been answered by that one.
+func (w *world) createShop() {
+	w.t.Helper()
+	w.Eventually(func() error { return admin.Create(w.t.Context(), shopV1()) }).Should(Succeed())
+}
+
 func (w *world) definition() *apiextensionsv1.CustomResourceDefinition {
 	w.t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}
