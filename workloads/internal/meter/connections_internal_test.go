@@ -15,7 +15,7 @@ func TestEachConnectionThatIsTooManyClosesAnother(t *testing.T) {
 	var before net.Conn
 	for range 3 {
 		connection, other := net.Pipe()
-		defer func() { _ = other.Close() }()
+		t.Cleanup(func() { _ = other.Close() })
 		if closed := bound.note(connection, http.StateNew); before == nil {
 			g.Expect(closed).To(BeNil())
 		} else {
