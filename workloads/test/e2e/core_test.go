@@ -34,7 +34,7 @@ func TestTheCoreComesAndGoes(t *testing.T) {
 	before.is(workloadsv1.ConditionProtected, metav1.ConditionFalse, workloadsv1.ReasonFallbackUnavailable, "install critical-service-operator")
 	before.is(workloadsv1.ConditionReady, metav1.ConditionTrue, workloadsv1.ReasonRunning)
 	before.keeps(pod)
-	client.isAnswered()
+	w.Expect(client.asks()).To(Equal(fine))
 
 	// One that is made without it runs as well.
 	without := w.database("without", workloadsv1.DatabasePostgres)

@@ -81,7 +81,7 @@ func TestADatabaseGoesOnWhateverItsSpecSays(t *testing.T) {
 	d.edit(func(s *workloadsv1.DatabaseSpec) { s.Storage.Size = "2Gi" })
 	d.is(workloadsv1.ConditionReady, metav1.ConditionTrue, workloadsv1.ReasonStorageDenied, "allowVolumeExpansion")
 	d.keeps(pod)
-	client.isAnswered()
+	w.Expect(client.asks()).To(Equal(fine))
 	d.holds("first")
 }
 
@@ -113,7 +113,7 @@ func TestWhatRunsGoesOnUntilTheNextWasTriedOut(t *testing.T) {
 		d.is(workloadsv1.ConditionReady, metav1.ConditionFalse, reason, append(words, "the database answers as it did")...)
 		d.keeps(pod)
 		w.Expect(d.endpoints()).To(ConsistOf("shop"))
-		client.isAnswered()
+		w.Expect(client.asks()).To(Equal(fine))
 	}
 	for _, test := range []struct {
 		edit   func(*workloadsv1.DatabaseSpec)
