@@ -106,10 +106,9 @@ func refuse(request *http.Request, status metav1.Status) (*http.Response, error)
 	if err != nil {
 		return nil, err
 	}
+	// Without Retry-After, which priority and fairness sets: client-go would send the request again by itself, and no
+	// controller would see that it was refused.
 	header := http.Header{"Content-Type": {"application/json"}}
-	if status.Code == http.StatusTooManyRequests {
-		header.Set("Retry-After", "1") // As priority and fairness does.
-	}
 	return &http.Response{
 		Status: http.StatusText(int(status.Code)), StatusCode: int(status.Code), Proto: request.Proto, ProtoMajor: 1, ProtoMinor: 1,
 		Header: header, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: request,

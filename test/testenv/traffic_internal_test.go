@@ -6,6 +6,11 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 )
 
 func TestAVerdictIsWhatTheClientSees(t *testing.T) {
@@ -45,4 +50,19 @@ func TestAVerdictIsWhatTheClientSees(t *testing.T) {
 			g.Expect(response.Body.Close()).To(Succeed())
 		})
 	}
+}
+
+// TestARefusalReachesTheController: client-go sends a request that is one of too many again where the answer says when.
+func TestARefusalReachesTheController(t *testing.T) {
+	g := NewWithT(t)
+	sent := 0
+	traffic := &Traffic{interfere: func(Request) Verdict {
+		sent++
+		return TooMany
+	}}
+	kube, err := kubernetes.NewForConfig(&rest.Config{Host: "http://localhost", WrapTransport: traffic.Through})
+	g.Expect(err).NotTo(HaveOccurred())
+	_, err = kube.CoreV1().Pods("shop").Create(t.Context(), &corev1.Pod{}, metav1.CreateOptions{})
+	g.Expect(apierrors.IsTooManyRequests(err)).To(BeTrue(), "%v", err)
+	g.Expect(sent).To(Equal(1))
 }
