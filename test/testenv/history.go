@@ -251,9 +251,11 @@ func fieldsOf(entry metav1.ManagedFieldsEntry) []string {
 }
 
 // foreignRequests are writes outside the story, and those to what the operator has not made, or to a kind that is not recorded,
-// beyond what it may write there. What they take away is in no managed fields.
+// beyond what it may write there. What they take away is in no managed fields. A deletion says of which object it is: another
+// one may have its name by then.
 func foreignRequests(laws Laws, namespace string, revisions []Revision, requests []Request) []string {
 	may, made, recorded := map[string][]string{}, madeBy(laws, revisions), map[string]bool{}
+	mayGo := map[types.UID]bool{}
 	for _, v := range revisions {
 		resource, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: v.Kind})
 		recorded[resource.Resource] = true
@@ -262,6 +264,7 @@ func foreignRequests(laws Laws, namespace string, revisions []Revision, requests
 		if made[v.GetUID()] {
 			may[object] = append(may[object], everything)
 		}
+		mayGo[v.GetUID()] = mayGo[v.GetUID()] || made[v.GetUID()] || slices.Contains(laws.mayWrite(v), Deletion)
 	}
 	var found []string
 	for _, r := range requests {
@@ -270,7 +273,11 @@ func foreignRequests(laws Laws, namespace string, revisions []Revision, requests
 		}
 		isInside := strings.Contains(r.Path, "/namespaces/"+namespace+"/") ||
 			!strings.Contains(r.Path, "/namespaces/") && strings.Contains(r.Path, namespace)
-		if !isInside || !mayBeSent(r, recorded, may) {
+		isAllowed := mayBeSent(r, recorded, may)
+		if r.Method == http.MethodDelete {
+			isAllowed = mayGo[r.UID]
+		}
+		if !isInside || !isAllowed {
 			found = append(found, "the operator sent "+r.String())
 		}
 	}
@@ -280,8 +287,8 @@ func foreignRequests(laws Laws, namespace string, revisions []Revision, requests
 // everything is what may be written of an object that the operator has made.
 const everything = "*"
 
-// mayBeSent reports whether a request makes an object of a resource that is recorded, or writes what may be written, by resource
-// and name.
+// mayBeSent reports whether a request, which deletes nothing, makes an object of a resource that is recorded, or writes what may
+// be written, by resource and name.
 func mayBeSent(r Request, recorded map[string]bool, may map[string][]string) bool {
 	resource, subresource, isSubresource := strings.Cut(r.Resource(), "/")
 	name := path.Base(r.Path)
@@ -292,8 +299,6 @@ func mayBeSent(r Request, recorded map[string]bool, may map[string][]string) boo
 		switch {
 		case part == everything:
 			return true
-		case r.Method == http.MethodDelete:
-			return part == Deletion
 		case isSubresource:
 			return part == subresource
 		default: // Which fields it writes is in the object's managed fields.

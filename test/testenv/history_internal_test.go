@@ -79,7 +79,9 @@ func TestFieldsThatTheOperatorMayNotWriteAreFound(t *testing.T) {
 
 func TestRequestsForWhatIsForeignAreFound(t *testing.T) {
 	const core = "/api/v1/namespaces/"
+	users := metav1.ObjectMeta{Name: "fallback", UID: "users"}
 	revisions := []Revision{revisionOf("Pod", &corev1.Pod{ObjectMeta: made("fallback")}), revisionOf("Pod", &corev1.Pod{ObjectMeta: named("real")}),
+		revisionOf("Pod", &corev1.Pod{ObjectMeta: users}),
 		revisionOf("ConfigMap", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "real", UID: "2", Labels: made("").Labels}}),
 		revisionOf("Maintenance", &criticalv2.Maintenance{ObjectMeta: named("night")}),
 		revisionOf("CriticalService", &criticalv2.CriticalService{ObjectMeta: named("a-shop")})}
@@ -102,9 +104,11 @@ func TestRequestsForWhatIsForeignAreFound(t *testing.T) {
 		"a question for its own rights":                    {Request{Method: http.MethodPost, Path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"}, 0},
 		"a write without a namespace, of the world":        {Request{Method: http.MethodPatch, Path: "/apis/mycrd.com/v2/criticalservices/a-shop/status"}, 0},
 		"a write without a namespace, of another one":      {Request{Method: http.MethodPatch, Path: "/apis/mycrd.com/v2/criticalservices/a-bank/status"}, 1},
-		"the deletion of what it has made":                 {Request{Method: http.MethodDelete, Path: core + "shop/pods/fallback"}, 0},
-		"the deletion of what it has not made":             {Request{Method: http.MethodDelete, Path: core + "shop/pods/real"}, 1},
-		"the deletion of what it may delete":               {Request{Method: http.MethodDelete, Path: "/apis/mycrd.com/v2/namespaces/shop/maintenances/night"}, 0},
+		"the deletion of what it has made":                 {Request{Method: http.MethodDelete, Path: core + "shop/pods/fallback", UID: "fallback"}, 0},
+		"the deletion of what it has not made":             {Request{Method: http.MethodDelete, Path: core + "shop/pods/real", UID: "real"}, 1},
+		"the deletion of a user's that has the same name":  {Request{Method: http.MethodDelete, Path: core + "shop/pods/fallback", UID: "users"}, 1},
+		"the deletion of whatever has the name":            {Request{Method: http.MethodDelete, Path: core + "shop/pods/fallback"}, 1},
+		"the deletion of what it may delete":               {Request{Method: http.MethodDelete, Path: "/apis/mycrd.com/v2/namespaces/shop/maintenances/night", UID: "night"}, 0},
 		"the deletion of all objects":                      {Request{Method: http.MethodDelete, Path: core + "shop/pods"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Request is one request that the operator sent.
@@ -20,6 +22,8 @@ type Request struct {
 	Method string
 	Path   string
 	Query  url.Values
+	// UID is, of a deletion, that of the one object which it may delete, if it says so.
+	UID types.UID
 }
 
 // String is how a failed test names the request.
@@ -142,7 +146,7 @@ func (t *Traffic) Through(next http.RoundTripper) http.RoundTripper {
 }
 
 func (t *Traffic) send(request *http.Request, next http.RoundTripper) (*http.Response, error) {
-	seen := Request{Method: request.Method, Path: request.URL.Path, Query: request.URL.Query()}
+	seen := Request{Method: request.Method, Path: request.URL.Path, Query: request.URL.Query(), UID: preconditionOf(request)}
 	t.record(seen)
 	verdict := Pass
 	if t.interfere != nil {
@@ -180,6 +184,34 @@ func (t *Traffic) send(request *http.Request, next http.RoundTripper) (*http.Res
 		return timeOut(asked)
 	}
 	return nil, errLost
+}
+
+// preconditionOf is the UID that an object must have to be deleted by a request.
+func preconditionOf(request *http.Request) types.UID {
+	if request.Method != http.MethodDelete || request.GetBody == nil {
+		return ""
+	}
+	body, err := request.GetBody()
+	if err != nil {
+		return ""
+	}
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return ""
+	}
+	var options metav1.DeleteOptions
+	if message, isProtobuf := bytes.CutPrefix(data, []byte("k8s\x00")); isProtobuf {
+		var envelope runtime.Unknown
+		if err = envelope.Unmarshal(message); err == nil {
+			err = options.Unmarshal(envelope.Raw)
+		}
+	} else {
+		err = json.Unmarshal(data, &options)
+	}
+	if err != nil || options.Preconditions == nil || options.Preconditions.UID == nil {
+		return ""
+	}
+	return *options.Preconditions.UID
 }
 
 // timeOut refuses a request after the timeout, unless its client gives up before.

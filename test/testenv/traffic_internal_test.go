@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
@@ -65,4 +67,26 @@ func TestARefusalReachesTheController(t *testing.T) {
 	_, err = kube.CoreV1().Pods("shop").Create(t.Context(), &corev1.Pod{}, metav1.CreateOptions{})
 	g.Expect(apierrors.IsTooManyRequests(err)).To(BeTrue(), "%v", err)
 	g.Expect(sent).To(Equal(1))
+}
+
+// What is deleted is known of each encoding: that of Kubernetes' own kinds, and that of others.
+func TestADeletionNamesItsObject(t *testing.T) {
+	for sentence, contentType := range map[string]string{"in JSON": runtime.ContentTypeJSON, "in Protobuf": runtime.ContentTypeProtobuf} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			var asked []Request
+			traffic := &Traffic{interfere: func(request Request) Verdict {
+				asked = append(asked, request)
+				return Conflict
+			}}
+			kube, err := kubernetes.NewForConfig(&rest.Config{
+				Host: "http://localhost", WrapTransport: traffic.Through, ContentConfig: rest.ContentConfig{ContentType: contentType},
+			})
+			g.Expect(err).NotTo(HaveOccurred())
+			pods := kube.CoreV1().Pods("shop")
+			g.Expect(apierrors.IsConflict(pods.Delete(t.Context(), "web", *metav1.NewPreconditionDeleteOptions("the-first")))).To(BeTrue())
+			g.Expect(apierrors.IsConflict(pods.Delete(t.Context(), "web", metav1.DeleteOptions{}))).To(BeTrue())
+			g.Expect(asked).To(HaveExactElements(HaveField("UID", Equal(types.UID("the-first"))), HaveField("UID", BeEmpty())))
+		})
+	}
 }
