@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 # shellcheck source=hack/cluster.sh
 source hack/cluster.sh
 
+on_devcluster || fail "the soak kills processes and drains nodes of a cluster of its own, the devcluster: run it without KUBECONFIG"
 export SOAK=${SOAK:-5m} SEED=${SEED:-}
 # One of them is drained from time to time.
 export DEVCLUSTER_NODES=2
