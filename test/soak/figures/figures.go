@@ -48,7 +48,7 @@ const (
 
 // unexplainedShare is how many of all requests may fail without a fault, one in so many: a machine that is busy may lose some at
 // any time.
-const unexplainedShare = 1000
+const unexplainedShare = 5000
 
 // limits are a fifth more, and some.
 func limits(before measure.Usage) measure.Usage {

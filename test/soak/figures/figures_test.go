@@ -24,8 +24,8 @@ func TestTheOperatorMayUseSomeMoreInTheEnd(t *testing.T) {
 		"more memory is a leak":                   {after: measure.Usage{Memory: 76<<20 + 1, Goroutines: 300}, missed: []string{"Resident memory"}},
 		"more goroutines are a leak":              {after: measure.Usage{Memory: 40 << 20, Goroutines: 381}, missed: []string{"Goroutines"}},
 		"requests that a fault explains may fail": {after: before, failed: map[fault.Kind]int{fault.DeletePods: 9}},
-		"one in a thousand of others may":         {after: before, failed: map[fault.Kind]int{fault.None: 24}},
-		"more of others are a sign":               {after: before, failed: map[fault.Kind]int{fault.None: 25}, missed: []string{"Requests that failed without a fault"}},
+		"one in five thousand of others may":      {after: before, failed: map[fault.Kind]int{fault.None: 4}},
+		"more of others are a sign":               {after: before, failed: map[fault.Kind]int{fault.None: 5}, missed: []string{"Requests that failed without a fault"}},
 	}
 	for sentence, test := range tests {
 		t.Run(sentence, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestTheReportHasAllFigures(t *testing.T) {
 		"| delete the Pods by force | 7 | 3 | 0.0125 % |", "| opt the Service out | 2 | 0 | 0.0000 % |", "| kill a Pod of the operator | 0 | 0 |", "| no fault | 0 | 1 |",
 		"| Resident memory | operator | 64 MiB (40 MiB, a fifth of it, and 16 MiB) | 44 MiB | met |", "| Goroutines | operator | 380 (300, a fifth of it, and 20) | 301 | met |",
 		"| Without a fault | Requests that failed |", "| 12:01:02 web: refused | 1 |",
-		"| Requests that failed without a fault | clients | 24 (one in 1000) | 1 | met |",
+		"| Requests that failed without a fault | clients | 4 (one in 5000) | 1 | met |",
 	} {
 		g.Expect(text).To(ContainSubstring(line))
 	}
