@@ -85,7 +85,5 @@ func (r *Reconciler) reportCreates(ctx context.Context, key types.NamespacedName
 		r.Metrics.Activated(key, a)
 	}
 	r.emitPromoted(snap, plan, done)
-	if r.Memory.Judgements.Get(key) != nil { // Else the Service was forgotten meanwhile.
-		r.remember(key, snap, plan)
-	}
+	r.judged(key, snap, plan, r.Wake.Amended)
 }

@@ -41,8 +41,7 @@ func logPublished(ctx context.Context, plan decide.Plan, done outcome) {
 }
 
 // remember stores what was decided, which wakes the status if that has changed, and drops
-// all that is known of a Service that is gone or not protected. Where the API server has
-// answered a write meanwhile, it is decided again with the answer.
+// all that is known of a Service that is gone or not protected.
 func (r *Reconciler) remember(key types.NamespacedName, snap *decide.Snapshot, plan decide.Plan) {
 	if snap.Service == nil || plan.Governor == nil {
 		// Whom to wake is forgotten as well.
@@ -51,13 +50,19 @@ func (r *Reconciler) remember(key types.NamespacedName, snap *decide.Snapshot, p
 		}
 		return
 	}
+	r.judged(key, snap, plan, r.Wake.Judged)
+}
+
+// judged stores what was decided in one of the ways of Wake. Where the API server has answered a
+// write meanwhile, it is decided again with the answer.
+func (r *Reconciler) judged(key types.NamespacedName, snap *decide.Snapshot, plan decide.Plan, store func(types.NamespacedName, *decide.Snapshot, *decide.Plan) bool) {
 	known := *snap
 	known.Attempt, known.Refusal = r.Memory.Attempts.Get(key), r.Memory.Refusals.Get(key)
 	if known.Attempt != snap.Attempt || known.Refusal != snap.Refusal {
 		plan = decide.Decide(known)
 	}
 	last := r.Memory.Judgements.Get(key)
-	r.Wake.Judged(key, &known, &plan)
+	store(key, &known, &plan)
 	next := r.Memory.Judgements.Get(key)
 	if r.SelfTest != nil && next != nil && next.Published && (last == nil || !last.Published) {
 		r.SelfTest.Wake(key) // The Service may select its fallback, which no standby slice shows.

@@ -57,6 +57,21 @@ func (j *Judgements) Delete(service types.NamespacedName) {
 func (j *Judgements) Replace(service types.NamespacedName, at time.Time, next *summary.Judgement) (last *summary.Judgement, stored bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	return j.judge(service, at, next)
+}
+
+// Amend is Replace of a Service that is known still. What was decided before it was forgotten
+// would stay for good: no watch shows that the Service is gone once more.
+func (j *Judgements) Amend(service types.NamespacedName, at time.Time, next *summary.Judgement) (last *summary.Judgement, stored bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.services[service] == nil {
+		return nil, false
+	}
+	return j.judge(service, at, next)
+}
+
+func (j *Judgements) judge(service types.NamespacedName, at time.Time, next *summary.Judgement) (last *summary.Judgement, stored bool) {
 	known := j.services[service]
 	if known != nil {
 		last = &known.Judgement

@@ -83,3 +83,19 @@ func TestWhatIsRememberedOfANamespaceGoesWithItsLastService(t *testing.T) {
 	}
 	g.Expect(known.Tables.Keys()).To(ConsistOf("bank"))
 }
+
+// Two controllers decide about a Service. One of them may still work on what it saw when the other one has forgotten it.
+func TestAServiceThatWasForgottenIsNotKnownAgainByWhatWasDecidedBefore(t *testing.T) {
+	g := NewWithT(t)
+	var known memory.Judgements
+	web, now := types.NamespacedName{Namespace: "shop", Name: "web"}, time.Unix(1_800_000_000, 0)
+	known.Set(web, judgement(web, criticalv2.StateArming, now, "a"))
+	armed := judgement(web, criticalv2.StateArmed, now.Add(time.Second), "a")
+	last, stored := known.Amend(web, armed.At, &armed)
+	g.Expect(stored).To(BeTrue())
+	g.Expect(last.State).To(Equal(criticalv2.StateArming))
+	known.Delete(web)
+	_, stored = known.Amend(web, armed.At, &armed)
+	g.Expect(stored).To(BeFalse())
+	g.Expect(known.Keys()).To(BeEmpty())
+}

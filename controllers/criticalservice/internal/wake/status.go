@@ -32,6 +32,17 @@ func NewStatus(known *memory.Memory) Status { return Status{queue.NewWaker(settl
 func (s Status) Judged(service types.NamespacedName, snap *decide.Snapshot, plan *decide.Plan) bool {
 	next := summary.Judge(snap, plan)
 	last, stored := s.known.Judgements.Replace(service, snap.Now, next)
+	return s.follow(last, next, stored)
+}
+
+// Amended is Judged, but nothing is stored of a Service that was forgotten meanwhile.
+func (s Status) Amended(service types.NamespacedName, snap *decide.Snapshot, plan *decide.Plan) bool {
+	next := summary.Judge(snap, plan)
+	last, stored := s.known.Judgements.Amend(service, snap.Now, next)
+	return s.follow(last, next, stored)
+}
+
+func (s Status) follow(last, next *summary.Judgement, stored bool) bool {
 	switch {
 	case !stored || next.Same(last):
 	case next.SameGovernor(last) && !next.Turns(last):

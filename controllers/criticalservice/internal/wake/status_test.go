@@ -130,3 +130,20 @@ func TestWhatWasNotDecidedWakesTheStatusToo(t *testing.T) {
 	status.About(web)
 	g.Expect(queued.take()).To(Equal([]string{"a"}))
 }
+
+func TestWhatIsDecidedOfAServiceThatWasForgottenReachesNoStatus(t *testing.T) {
+	g := NewWithT(t)
+	known, requests := &memory.Memory{}, &woken{}
+	status := wake.NewStatus(known)
+	g.Expect(status.Start(t.Context(), requests)).To(Succeed())
+	s := covered("a", "b")
+	g.Expect(status.Judged(web, &s.snap, &s.plan)).To(BeTrue())
+	s.plan.Reason = criticalv2.ReasonPortMismatch
+	requests.take()
+	g.Expect(status.Amended(web, &s.snap, &s.plan)).To(BeTrue())
+	g.Expect(requests.take()).To(Equal([]string{"a"}))
+	known.Forget(web)
+	g.Expect(status.Amended(web, &s.snap, &s.plan)).To(BeFalse())
+	g.Expect(requests.take()).To(BeEmpty())
+	g.Expect(known.Judgements.Get(web)).To(BeNil())
+}
