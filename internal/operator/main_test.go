@@ -68,8 +68,8 @@ func runTests(m *testing.M) int {
 		return 1
 	}
 	environment := &envtest.Environment{
-		CRDDirectoryPaths: definitionsOfTeams, CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: time.Minute},
-		ControlPlaneStartTimeout: time.Minute, ControlPlaneStopTimeout: time.Minute,
+		CRDDirectoryPaths: definitionsOfTeams, CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: 5 * time.Minute},
+		ControlPlaneStartTimeout: 5 * time.Minute, ControlPlaneStopTimeout: 5 * time.Minute,
 	}
 	config, err := environment.Start()
 	defer func() { log.Print(errors.Join(environment.Stop(), os.RemoveAll(filepath.Dir(kubeconfig)))) }()

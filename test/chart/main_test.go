@@ -79,7 +79,7 @@ func runTests(m *testing.M) int {
 		log.Print(err)
 		return 1
 	}
-	environment := &envtest.Environment{ControlPlaneStartTimeout: time.Minute, ControlPlaneStopTimeout: time.Minute}
+	environment := &envtest.Environment{ControlPlaneStartTimeout: 5 * time.Minute, ControlPlaneStopTimeout: 5 * time.Minute}
 	defer func() { log.Print(errors.Join(environment.Stop(), os.RemoveAll(folder))) }()
 	config, err := environment.Start()
 	if err == nil {

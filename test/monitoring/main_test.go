@@ -82,7 +82,7 @@ func prepare(ctx context.Context) error {
 	if err := os.WriteFile(filepath.Join(folder, "crds.yaml"), definitions, 0o600); err != nil {
 		return err
 	}
-	if _, err := envtest.InstallCRDs(cluster.Admin, envtest.CRDInstallOptions{Paths: []string{folder}, MaxTime: time.Minute}); err != nil {
+	if _, err := envtest.InstallCRDs(cluster.Admin, envtest.CRDInstallOptions{Paths: []string{folder}, MaxTime: 5 * time.Minute}); err != nil {
 		return fmt.Errorf("install the definitions of prometheus-operator: %w", err)
 	}
 	output, err := exec.CommandContext(ctx, "go", "-C", testenv.Path(module), "list", "-m", "-f", "{{.Dir}}", "github.com/prometheus-operator/prometheus-operator").Output()

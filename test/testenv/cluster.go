@@ -98,11 +98,11 @@ func Start(installed Installation, scheme *apiruntime.Scheme) (*Cluster, error) 
 	environment := &envtest.Environment{
 		Scheme:                   scheme,
 		CRDDirectoryPaths:        installed.definitions(),
-		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: time.Minute}, // The default, 10 s, is short on a busy machine.
+		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: 5 * time.Minute}, // The default, 10 s, is short at load 20.
 		ErrorIfCRDPathMissing:    true,
 		WebhookInstallOptions:    webhooks,
-		ControlPlaneStartTimeout: time.Minute,
-		ControlPlaneStopTimeout:  time.Minute,
+		ControlPlaneStartTimeout: 5 * time.Minute,
+		ControlPlaneStopTimeout:  5 * time.Minute,
 	}
 	// OpenShift turns this plug-in on; it asks for more permissions of clients that
 	// set owner references.

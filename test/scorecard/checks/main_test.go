@@ -65,8 +65,8 @@ func TestMain(m *testing.M) {
 			IgnoreSchemeConvertible: true,
 			Paths:                   []string{filepath.Join("..", "..", "..", "config", "webhook", "manifests.yaml")},
 		},
-		ControlPlaneStartTimeout: 2 * time.Minute,
-		ControlPlaneStopTimeout:  time.Minute,
+		ControlPlaneStartTimeout: 5 * time.Minute,
+		ControlPlaneStopTimeout:  5 * time.Minute,
 	}
 	config, err := environment.Start()
 	if err == nil {

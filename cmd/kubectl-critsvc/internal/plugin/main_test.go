@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 }
 
 func start(folder string) error {
-	environment = &envtest.Environment{ControlPlaneStartTimeout: time.Minute, ControlPlaneStopTimeout: time.Minute}
+	environment = &envtest.Environment{ControlPlaneStartTimeout: 5 * time.Minute, ControlPlaneStopTimeout: 5 * time.Minute}
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		return errors.New("these tests need etcd and kube-apiserver: run them with `make test`, " +
 			"or set KUBEBUILDER_ASSETS to the folder that holds both")
