@@ -33,10 +33,10 @@ func TestTheFiguresOfReliabilityAddUp(t *testing.T) {
 	g := NewWithT(t)
 	page := read(g, reliabilityPage)
 	for claim, rows := range map[string]string{
-		`([\d,]+) faults and ([\d,]+) crashes of operators in stories;`: `\| ([\d,]+)(?: of [\d,]+)? faults, ([\d,]+) of them crashes`,
-		`([\d,]+) stories in other views, with ([\d,]+) crashes;`:       `\| ([\d,]+) stories with ([\d,]+) crashes:`,
-		`; ([\d,]+) generated objects;`:                                 `\| ([\d,]+) from seed 20261130:`,
-		`; (\d+) seeded bugs;`:                                          `\| (\d+) of \d+ are caught`,
+		`([\d,]+) faults of operators in stories, ([\d,]+) of them crashes;`: `\| ([\d,]+)(?: of [\d,]+)? faults, ([\d,]+) of them crashes`,
+		`([\d,]+) stories in other views, with ([\d,]+) crashes;`:            `\| ([\d,]+) stories with ([\d,]+) crashes:`,
+		`; ([\d,]+) generated objects;`:                                      `\| ([\d,]+) from seed 20261130:`,
+		`; (\d+) seeded bugs;`:                                               `\| (\d+) of \d+ are caught`,
 	} {
 		g.Expect(sumOf(g, page, claim)).To(Equal(sumOf(g, page, rows)), "the rows of %s have another sum", rows)
 	}
