@@ -273,9 +273,9 @@ func foreignRequests(laws Laws, namespace string, revisions []Revision, requests
 		}
 		isInside := strings.Contains(r.Path, "/namespaces/"+namespace+"/") ||
 			!strings.Contains(r.Path, "/namespaces/") && strings.Contains(r.Path, namespace)
-		isAllowed := mayBeSent(r, recorded, may)
-		if r.Method == http.MethodDelete {
-			isAllowed = mayGo[r.UID]
+		isAllowed := mayGo[r.UID]
+		if r.Method != http.MethodDelete {
+			isAllowed = mayBeSent(r, recorded, may)
 		}
 		if !isInside || !isAllowed {
 			found = append(found, "the operator sent "+r.String())
