@@ -39,7 +39,7 @@ type run struct {
 	// last is the latest look.
 	last  *invariant.Look
 	token string
-	// changes is a file beside the report, of what happened when: it is read where requests failed without a fault.
+	// changes is a file beside the report, of what happened when, and which requests failed: it is read to find out why.
 	changes *os.File
 }
 
@@ -98,7 +98,7 @@ func (r *run) look() *invariant.Look {
 		return err
 	}).Should(Succeed(), "read the objects")
 	look.At, look.Answered = time.Now(), r.latest()
-	r.note(look.At, invariant.Changes(r.last, look)...)
+	r.note(look.At, append(r.failures(), invariant.Changes(r.last, look)...)...)
 	r.figures.Looks, r.last = r.figures.Looks+1, look
 	if breaches := r.ledger.Add(look.At, invariant.Findings(look)); len(breaches) > 0 {
 		var lines []string

@@ -5,8 +5,10 @@ package soak
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,12 +37,14 @@ type traffic struct {
 	failed   map[fault.Kind]int
 	// unexplained are the requests that failed without a fault, by second, Service and what went wrong.
 	unexplained map[string]int
+	// noticed are those that failed since they were noted last, by Service, what went wrong and what explains it.
+	noticed map[string]int
 }
 
 // startTraffic lets clients ask each Service by its cluster IP until the run ends, once it has been answered.
 func (w *world) startTraffic() *traffic {
 	w.t.Helper()
-	tr := &traffic{answers: map[string]*invariant.Answers{}, failed: map[fault.Kind]int{}, unexplained: map[string]int{}}
+	tr := &traffic{answers: map[string]*invariant.Answers{}, failed: map[fault.Kind]int{}, unexplained: map[string]int{}, noticed: map[string]int{}}
 	probes := map[string]prober.Prober{}
 	for _, name := range serviceNames() {
 		var service corev1.Service
@@ -87,6 +91,7 @@ func (tr *traffic) add(service string, result prober.Result) {
 	}
 	kind := tr.history.Explains(service, result.Sent.Add(result.Latency))
 	tr.failed[kind]++
+	tr.noticed[fmt.Sprintf("%s: %s (%s)", service, result.Fault, kind)]++
 	if kind == fault.None {
 		tr.unexplained[fmt.Sprintf("%s %s: %s", result.Sent.UTC().Format(time.TimeOnly), service, result.Fault)]++
 	}
@@ -99,6 +104,17 @@ func (tr *traffic) begin() {
 	tr.requests = 0
 	clear(tr.failed)
 	clear(tr.unexplained)
+}
+
+// failures are the requests that failed since the last call, a line for each Service, what went wrong and what explains it.
+func (tr *traffic) failures() (lines []string) {
+	tr.mutex.Lock()
+	defer tr.mutex.Unlock()
+	for _, what := range slices.Sorted(maps.Keys(tr.noticed)) {
+		lines = append(lines, fmt.Sprintf("%d failed of %s", tr.noticed[what], what))
+	}
+	clear(tr.noticed)
+	return lines
 }
 
 // inject notes a fault that is about to happen.
