@@ -122,7 +122,7 @@ const (
 	quietFor     = 1500 * time.Millisecond // Longer than what waits for a cache that is behind.
 	quietAnswers = 25
 	// settleTimeout is for so many answers on a machine that is busy, where each may take seconds.
-	settleTimeout = 3 * waitTimeout
+	settleTimeout = waitTimeout
 )
 
 // Settled is the operator, when it has nothing left to do in a world.

@@ -21,7 +21,7 @@ import (
 // How long a test waits for what must come. What comes takes milliseconds; the
 // rest is for a machine that is busy.
 const (
-	waitTimeout = time.Minute
+	waitTimeout = 3 * time.Minute
 	pollEach    = 40 * time.Millisecond
 )
 
@@ -98,8 +98,10 @@ func (w *World) DeleteAll(kinds ...client.Object) {
 	w.T.Helper()
 	ctx := context.WithoutCancel(w.T.Context())
 	for _, kind := range kinds {
-		err := w.Cluster.Client.DeleteAllOf(ctx, kind, client.InNamespace(w.Namespace), client.GracePeriodSeconds(0))
-		w.Expect(client.IgnoreNotFound(err)).To(gomega.Succeed())
+		// Hundreds of them may take an API server longer than a request may take.
+		w.Eventually(func() error {
+			return client.IgnoreNotFound(w.Cluster.Client.DeleteAllOf(ctx, kind, client.InNamespace(w.Namespace), client.GracePeriodSeconds(0)))
+		}).Should(gomega.Succeed())
 	}
 }
 
