@@ -121,8 +121,6 @@ func (o *Operator) Idle(about string) time.Duration {
 const (
 	quietFor     = 1500 * time.Millisecond // Longer than what waits for a cache that is behind.
 	quietAnswers = 25
-	// settleTimeout is for so many answers on a machine that is busy, where each may take seconds.
-	settleTimeout = waitTimeout
 )
 
 // Settled is the operator, when it has nothing left to do in a world.
@@ -139,7 +137,7 @@ func (o *Operator) Settled(w *World) *Operator {
 		answers++
 		err := w.Cluster.Client.Get(w.T.Context(), client.ObjectKey{Name: w.Namespace}, &corev1.Namespace{})
 		return idle > quietFor && answers > quietAnswers, client.IgnoreNotFound(err) // It may have been deleted.
-	}).WithTimeout(settleTimeout).Should(gomega.BeTrue(), "it logs on")
+	}).Should(gomega.BeTrue(), "it logs on")
 	return o
 }
 
