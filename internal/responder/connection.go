@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,7 +17,14 @@ const lingerTimeout = 5 * time.Second
 // short ones would take some twenty times their size in memory.
 const mostLines = 128
 
-var errLines = errors.New("the header of the request has too many lines")
+// mostAhead is how many bytes a client may send while an answer waits for it to read. A server of HTTP/2 goes on reading then,
+// and keeps what it has to say to each frame: some 100 bytes for the 17 of a PING, up to 10,000 times.
+const mostAhead = 32 << 10
+
+var (
+	errLines = errors.New("the header of the request has too many lines")
+	errAhead = errors.New("the client sends more and takes no answer")
+)
 
 // stream is what a connection needs of TCP.
 type stream interface {
@@ -42,6 +50,9 @@ type connection struct {
 	// counted, or the header has ended. isBegin reports whether a line begins.
 	lines   int
 	isBegin bool
+	// isWriting while an answer is written, and ahead is what was read meanwhile, in bytes.
+	isWriting atomic.Bool
+	ahead     atomic.Int64
 	// failure is what every further Read returns. A reader may drop an error that
 	// comes once: bufio does when it has half a line.
 	failure error
@@ -62,6 +73,10 @@ func (c *connection) Read(into []byte) (n int, err error) {
 	} else {
 		n, err = c.stream.Read(into)
 	}
+	if c.isWriting.Load() && c.ahead.Add(int64(n)) > mostAhead {
+		c.failure = errAhead
+		return 0, errAhead
+	}
 	// The lines before the limit are read, however they arrive, so that the answer
 	// does not depend on that.
 	if allowed := c.count(into[:n]); allowed < n {
@@ -69,6 +84,14 @@ func (c *connection) Read(into []byte) (n int, err error) {
 		return allowed, errLines
 	}
 	return n, err
+}
+
+// Write waits until the client has room for what is written.
+func (c *connection) Write(from []byte) (int, error) {
+	c.ahead.Store(0)
+	c.isWriting.Store(true)
+	defer c.isWriting.Store(false)
+	return c.stream.Write(from)
 }
 
 // count counts lines until the header ends. It returns how many bytes are within

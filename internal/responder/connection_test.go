@@ -8,6 +8,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
 )
 
 // pair is a connection as it was accepted, and its client.
@@ -52,6 +53,37 @@ func TestNoDeadlineOutlastsTheConnection(t *testing.T) {
 		_, err := own.Write([]byte("x"))
 		g.Expect(err).To(MatchError(os.ErrDeadlineExceeded))
 	})
+}
+
+func TestAClientSendsLittleWhileItTakesNoAnswer(t *testing.T) {
+	const much = mostAhead + 1
+	for sentence, c := range map[string]struct {
+		answer int
+		want   types.GomegaMatcher
+	}{
+		"one whose answer waits for it is cut off": {64 << 20, MatchError(errAhead)},
+		"one that has its answer sends on":         {1, Succeed()},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			own, client := pair(t)
+			written := make(chan struct{})
+			go func() {
+				defer close(written)
+				_, _ = own.Write(make([]byte, c.answer)) // Much does not fit into the buffers of the kernel.
+			}()
+			if c.answer == 1 {
+				<-written
+			}
+			g.Eventually(own.isWriting.Load).Should(Equal(c.answer > 1))
+			go func() {
+				_, _ = client.Write(make([]byte, much)) // It may be cut off.
+				_ = client.(*net.TCPConn).CloseWrite()
+			}()
+			_, err := io.Copy(io.Discard, struct{ io.Reader }{own})
+			g.Expect(err).To(c.want)
+		})
+	}
 }
 
 func TestWhatWasLookedAtIsReadAgain(t *testing.T) {
