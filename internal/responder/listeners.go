@@ -23,7 +23,7 @@ const acceptBackoff = 20 * time.Millisecond
 func bind(ctx context.Context, address string, ports listener.Range) ([]*net.TCPListener, error) {
 	// Every connection ends within seconds: probing whether its client is alive would
 	// only cost four system calls for each.
-	config := net.ListenConfig{KeepAlive: -1}
+	config := net.ListenConfig{KeepAlive: -1, Control: boundBuffers}
 	bound := make([]*net.TCPListener, 0, ports.Last-ports.First+1)
 	for port := ports.First; port <= ports.Last; port++ {
 		l, err := config.Listen(ctx, "tcp", net.JoinHostPort(address, strconv.Itoa(int(port))))

@@ -168,8 +168,8 @@ func (r *Responder) container() corev1.Container {
 			"--content=" + contentFolder,
 			fmt.Sprintf("--admin-bind-address=:%d", adminPort),
 		},
-		// The Go runtime frees memory before the kernel would end the process.
-		Env:   []corev1.EnvVar{{Name: "GOMEMLIMIT", Value: fmt.Sprintf("%dMiB", limit*9/10)}},
+		// The Go runtime frees memory before the kernel would end the process, which counts what it keeps for connections.
+		Env:   []corev1.EnvVar{{Name: "GOMEMLIMIT", Value: fmt.Sprintf("%dMiB", limit-forKernel)}},
 		Ports: []corev1.ContainerPort{{Name: adminPortName, ContainerPort: adminPort, Protocol: corev1.ProtocolTCP}},
 		Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{
@@ -212,6 +212,9 @@ func configMapVolume(volume, configMap string) corev1.Volume {
 		LocalObjectReference: corev1.LocalObjectReference{Name: configMap}, Optional: new(true),
 	}}}
 }
+
+// forKernel is how much of the limit is left for the buffers of connections and the executable's pages, in MiB.
+const forKernel = 32
 
 // memory is what a Pod asks for, and may use, in MiB: it grows with what the
 // responder holds, which is its listeners and the content of the teams.
