@@ -87,8 +87,8 @@ func TestTheDocumentsNameThePrometheusOperatorThatIsTested(t *testing.T) {
 // docs/versions.md is what `make versions` wrote.
 func TestTheReadmeSaysWhichVersionsOfKubernetesWereTested(t *testing.T) {
 	g := NewWithT(t)
-	var tested []string
-	for _, row := range regexp.MustCompile(`(?m)^\| ((1\.\d+)\.\d+) \|.*$`).FindAllStringSubmatch(read(g, "docs/versions.md"), -1) {
+	var tested, second []string
+	for _, row := range regexp.MustCompile(`(?m)^\| ((1\.\d+)\.\d+) \| [^|]+ \| ([^|]+) \|.*$`).FindAllStringSubmatch(read(g, "docs/versions.md"), -1) {
 		g.Expect(row[0]).NotTo(ContainSubstring("failed"), "a version on which a test fails is not supported")
 		module := "hack/devcluster/components/kubernetes"
 		if slices.Contains(versionsBeside(g), row[2]) {
@@ -96,7 +96,29 @@ func TestTheReadmeSaysWhichVersionsOfKubernetesWereTested(t *testing.T) {
 		}
 		g.Expect(modules(g, module+"/go.mod", `k8s\.io/kubernetes`)).To(ConsistOf("v"+row[1]), "the row of %s is of another release", row[2])
 		tested = append(tested, row[2])
+		if row[3] != "-" {
+			second = append(second, row[2])
+		}
 	}
 	slices.Reverse(tested)
+	slices.Reverse(second)
 	g.Expect(read(g, "README.md")).To(ContainSubstring("\n| Kubernetes | [" + strings.Join(tested, ", ") + "](docs/versions.md) | others since 1.28 (second operator: 1.31) |\n"))
+	// What a catalog shows is read where no README is.
+	const bases = "config/manifests/bases/critical-service-"
+	g.Expect(read(g, bases+"operator.clusterserviceversion.yaml")).To(ContainSubstring("Kubernetes 1.28 or later (tested on " + listed(tested) + "),"))
+	g.Expect(read(g, "workloads/"+bases+"workloads.clusterserviceversion.yaml")).To(
+		ContainSubstring("Kubernetes 1.31 or later (tested on " + listed(second) + "),"))
+}
+
+// listed are two or more words as a sentence lists them: "1.31, 1.34 and 1.37".
+func listed(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+func TestTheCatalogSaysOnHowManyNodesItWasTested(t *testing.T) {
+	g := NewWithT(t)
+	nodes := regexp.MustCompile(`(?m)^\| Nodes \| (\w+) \|`).FindStringSubmatch(read(g, "README.md"))
+	g.Expect(nodes).To(HaveLen(2), "README.md does not say on how many nodes it was tested")
+	g.Expect(read(g, "config/manifests/bases/critical-service-operator.clusterserviceversion.yaml")).To(ContainSubstring("on up to " + nodes[1] + " nodes,"))
 }
