@@ -19,6 +19,12 @@ var explains = map[Kind]time.Duration{
 // unprotected are those under which a Service is not protected, with what ends them: until then they explain all that fails.
 var unprotected = map[Kind]Kind{DeletePolicy: RecreatePolicy, OptOut: OptIn}
 
+// Unprotects reports whether a Service is not protected under this kind.
+func (k Kind) Unprotects() bool {
+	_, lasts := unprotected[k]
+	return lasts
+}
+
 // Injected is a step that was taken.
 type Injected struct {
 	Step

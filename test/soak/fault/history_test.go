@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -45,6 +46,11 @@ func TestAFailureIsExplained(t *testing.T) {
 			NewWithT(t).Expect(history.Explains(test.service, start.Add(time.Duration(test.second)*time.Second))).To(Equal(test.want))
 		})
 	}
+}
+
+func TestAServiceIsUnprotectedUnderFewKinds(t *testing.T) {
+	NewWithT(t).Expect(slices.DeleteFunc(append(Kinds(), None), func(kind Kind) bool { return !kind.Unprotects() })).
+		To(Equal([]Kind{DeletePolicy, OptOut}))
 }
 
 func TestTheHistoryIsReported(t *testing.T) {

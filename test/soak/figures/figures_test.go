@@ -26,6 +26,14 @@ func TestTheOperatorMayUseSomeMoreInTheEnd(t *testing.T) {
 		"requests that a fault explains may fail": {after: before, failed: map[fault.Kind]int{fault.DeletePods: 9}},
 		"one in five thousand of others may":      {after: before, failed: map[fault.Kind]int{fault.None: 4}},
 		"more of others are a sign":               {after: before, failed: map[fault.Kind]int{fault.None: 5}, missed: []string{"Requests that failed without a fault"}},
+		"one in 25 of protected Services may, whatever explains them": {
+			after: before, failed: map[fault.Kind]int{fault.None: 4, fault.Drain: 900, fault.RecreatePolicy: 56},
+		},
+		"more are too many, though a fault explains each": {
+			after: before, failed: map[fault.Kind]int{fault.None: 4, fault.Drain: 900, fault.RecreatePolicy: 57},
+			missed: []string{"Requests that failed of protected Services"},
+		},
+		"without protection all may": {after: before, failed: map[fault.Kind]int{fault.DeletePolicy: 9000, fault.OptOut: 9000}},
 	}
 	for sentence, test := range tests {
 		t.Run(sentence, func(t *testing.T) {
@@ -71,6 +79,7 @@ func TestTheReportHasAllFigures(t *testing.T) {
 		"| Resident memory | operator | 64 MiB (40 MiB, a fifth of it, and 16 MiB) | 44 MiB | met |", "| Goroutines | operator | 380 (300, a fifth of it, and 20) | 301 | met |",
 		"| Without a fault | Requests that failed |", "| 12:01:02 web: refused | 1 |",
 		"| Requests that failed without a fault | clients | 4 (one in 5000) | 1 | met |",
+		"| Requests that failed of protected Services | clients | 960 (one in 25) | 4 | met |",
 	} {
 		g.Expect(text).To(ContainSubstring(line))
 	}
