@@ -28,14 +28,15 @@ var others = []schema.GroupVersionKind{
 // read reads what the invariants are held against, but for what clients got.
 func (w *world) read() (*invariant.Look, error) {
 	var (
-		services  corev1.ServiceList
-		endpoints discoveryv1.EndpointSliceList
-		pods      corev1.PodList
-		policies  criticalv2.CriticalServiceList
-		fallbacks criticalv2.ServiceFallbackList
+		services     corev1.ServiceList
+		endpoints    discoveryv1.EndpointSliceList
+		pods         corev1.PodList
+		policies     criticalv2.CriticalServiceList
+		fallbacks    criticalv2.ServiceFallbackList
+		maintenances criticalv2.MaintenanceList
 	)
 	look := &invariant.Look{}
-	for _, list := range []client.ObjectList{&services, &endpoints, &pods, &fallbacks} {
+	for _, list := range []client.ObjectList{&services, &endpoints, &pods, &fallbacks, &maintenances} {
 		if err := w.List(w.ctx, list, client.InNamespace(w.namespace)); err != nil {
 			return nil, err
 		}
@@ -59,6 +60,7 @@ func (w *world) read() (*invariant.Look, error) {
 		return nil, err
 	}
 	look.Services, look.Slices, look.Pods = services.Items, endpoints.Items, pods.Items
+	look.Maintenances = maintenances.Items
 	look.Policies = append(policies.Policies(), fallbacks.Policies()...)
 	return look, nil
 }

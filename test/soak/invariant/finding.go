@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -160,19 +161,44 @@ func unreported(look *Look) []Finding {
 	return found
 }
 
-// touched: Kubernetes remembers who wrote which field. Of a policy, the operator writes the status.
+// touched: Kubernetes remembers who wrote which field.
 func touched(look *Look) []Finding {
 	var found []Finding
 	for _, object := range look.objects() {
-		_, isPolicy := object.Object.(criticalv2.Policy)
-		byOperator := slices.ContainsFunc(object.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
-			return entry.Manager == write.FieldManager
+		isBeyond := slices.ContainsFunc(object.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+			return entry.Manager == write.FieldManager && !mayWrite(object, entry)
 		})
-		if byOperator && !object.operators && !isPolicy {
+		if isBeyond && !object.operators {
 			found = append(found, Finding{Untouched, object.kind + " " + object.GetName(), 0})
 		}
 	}
 	return found
+}
+
+// mayWrite reports whether an entry has only what the operator writes of the objects of a user: the status of policies and of
+// Maintenances, and the finalizer that keeps one of these until the workload is given back.
+func mayWrite(object object, entry metav1.ManagedFieldsEntry) bool {
+	_, isPolicy := object.Object.(criticalv2.Policy)
+	_, isMaintenance := object.Object.(*criticalv2.Maintenance)
+	switch {
+	case entry.Subresource == "status":
+		return isPolicy || isMaintenance
+	case entry.Subresource == "":
+		return isMaintenance && isFinalizerAlone(entry.FieldsV1)
+	}
+	return false
+}
+
+// isFinalizerAlone reports whether fields are the operator's finalizer and no other. The dot is the list itself.
+func isFinalizerAlone(fields *metav1.FieldsV1) bool {
+	var set map[string]map[string]map[string]any
+	if fields == nil || json.Unmarshal(fields.GetRawBytes(), &set) != nil {
+		return false
+	}
+	finalizers := set["f:metadata"]["f:finalizers"]
+	delete(finalizers, ".")
+	_, isOurs := finalizers[fmt.Sprintf("v:%q", criticalv2.FinalizerRestore)]
+	return isOurs && len(set) == 1 && len(set["f:metadata"]) == 1 && len(finalizers) == 1
 }
 
 // ended: what a fault ends is a Pod, and the next one is another. Only what ends by itself is started again in its Pod.

@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -10,11 +11,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	criticalv2 "github.com/critical-service/operator/api/v2"
+	"github.com/critical-service/operator/internal/controller/write"
 )
 
 type change = func(*Look)
 
 const shop = "Service shop"
+
+// Fields as the API server notes them. The last are those of the finalizer that the operator gives to a Maintenance.
+const (
+	someSpec   = `{"f:spec":{"f:replicas":{}}}`
+	someLabel  = `{"f:metadata":{"f:labels":{"f:critical":{}}}}`
+	someStatus = `{"f:status":{"f:observedGeneration":{}}}`
+	restore    = `{"f:metadata":{"f:finalizers":{".":{},"v:\"mycrd.com/restore\"":{}}}}`
+)
 
 func TestFindings(t *testing.T) {
 	tests := map[string]struct {
@@ -122,15 +132,81 @@ func TestFindings(t *testing.T) {
 			want:    []Finding{{Reported, "CriticalService policy", reportedLimit}},
 		},
 		"the Service is its user's": {
-			changes: []change{func(look *Look) { wroteTo(&look.Services[0]) }}, want: []Finding{{Untouched, shop, 0}},
+			changes: []change{func(look *Look) { wroteTo(&look.Services[0], "", someLabel) }}, want: []Finding{{Untouched, shop, 0}},
 		},
 		"so are the workload, its Pods and its slices": {
 			changes: []change{func(look *Look) {
-				wroteTo(&look.Others[3])
-				wroteTo(&look.Pods[0])
-				wroteTo(&look.Slices[0])
+				wroteTo(&look.Others[3], "", someSpec)
+				wroteTo(&look.Pods[0], "", restore)
+				wroteTo(&look.Slices[0], "", someLabel)
 			}},
 			want: []Finding{{Untouched, "EndpointSlice shop-own", 0}, {Untouched, "Pod shop-1", 0}, {Untouched, "Deployment shop-app", 0}},
+		},
+		"so is the status of all but policies and Maintenances": {
+			changes: []change{func(look *Look) {
+				wroteTo(&look.Services[0], "status", someStatus)
+				wroteTo(&look.Pods[0], "status", someStatus)
+			}},
+			want: []Finding{{Untouched, shop, 0}, {Untouched, "Pod shop-1", 0}},
+		},
+		"the spec of a policy is its user's, whatever else the operator writes": {
+			changes: []change{func(look *Look) {
+				wroteTo(look.Policies[0], "status", someStatus)
+				wroteTo(look.Policies[0], "", someSpec)
+			}},
+			want: []Finding{{Untouched, "CriticalService policy", 0}},
+		},
+		"so are its labels": {
+			changes: []change{func(look *Look) { wroteTo(look.Policies[0], "", someLabel) }},
+			want:    []Finding{{Untouched, "CriticalService policy", 0}},
+		},
+		"a policy gets no finalizer": {
+			changes: []change{func(look *Look) { wroteTo(look.Policies[0], "", restore) }},
+			want:    []Finding{{Untouched, "CriticalService policy", 0}},
+		},
+		"a Maintenance gets its finalizer, and a status": {
+			changes: []change{func(look *Look) {
+				wroteTo(&look.Maintenances[0], "", restore)
+				wroteTo(&look.Maintenances[0], "status", someStatus)
+			}},
+		},
+		"the finalizer may come into a list that there is": {
+			changes: []change{func(look *Look) {
+				wroteTo(&look.Maintenances[0], "", `{"f:metadata":{"f:finalizers":{"v:\"mycrd.com/restore\"":{}}}}`)
+			}},
+		},
+		"another finalizer is not the operator's": {
+			changes: []change{func(look *Look) {
+				wroteTo(&look.Maintenances[0], "", `{"f:metadata":{"f:finalizers":{".":{},"v:\"example.com/keep\"":{}}}}`)
+			}},
+			want: []Finding{{Untouched, "Maintenance move", 0}},
+		},
+		"another one beside it is not, either": {
+			changes: []change{func(look *Look) {
+				wroteTo(&look.Maintenances[0], "", strings.Replace(restore, `".":{}`, `"v:\"example.com/keep\"":{}`, 1))
+			}},
+			want: []Finding{{Untouched, "Maintenance move", 0}},
+		},
+		"nor is a label beside it": {
+			changes: []change{func(look *Look) {
+				wroteTo(&look.Maintenances[0], "", strings.Replace(restore, `"f:finalizers"`, `"f:labels":{"f:critical":{}},"f:finalizers"`, 1))
+			}},
+			want: []Finding{{Untouched, "Maintenance move", 0}},
+		},
+		"nor is the spec of a Maintenance": {
+			changes: []change{func(look *Look) { wroteTo(&look.Maintenances[0], "", someSpec) }},
+			want:    []Finding{{Untouched, "Maintenance move", 0}},
+		},
+		"fields that say nothing are not the status": {
+			changes: []change{func(look *Look) {
+				look.Maintenances[0].ManagedFields = []metav1.ManagedFieldsEntry{{Manager: write.FieldManager}}
+			}},
+			want: []Finding{{Untouched, "Maintenance move", 0}},
+		},
+		"what others write is theirs": {
+			changes: []change{func(look *Look) {
+				look.Policies[0].SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubectl", FieldsV1: metav1.NewFieldsV1(someSpec)}})
+			}},
 		},
 		"a process of the operator, or of a responder, may not end by itself": {
 			changes: []change{func(look *Look) {
@@ -147,10 +223,10 @@ func TestFindings(t *testing.T) {
 		},
 		"its own objects the operator writes, and the status of policies": {
 			changes: []change{func(look *Look) {
-				wroteTo(&look.Slices[1])
-				wroteTo(&look.Pods[1])
-				wroteTo(&look.Others[0])
-				wroteTo(look.Policies[0])
+				wroteTo(&look.Slices[1], "", someLabel)
+				wroteTo(&look.Pods[1], "status", someStatus)
+				wroteTo(&look.Others[0], "", someSpec)
+				wroteTo(look.Policies[0], "status", someStatus)
 			}},
 		},
 	}

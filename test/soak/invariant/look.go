@@ -32,6 +32,8 @@ type Look struct {
 	Operators []corev1.Pod
 	// Policies are all CriticalServices, and the ServiceFallbacks of the namespace.
 	Policies []criticalv2.Policy
+	// Maintenances are those of the namespace.
+	Maintenances []criticalv2.Maintenance
 	// Others are the Deployments, ReplicaSets, ConfigMaps and PodDisruptionBudgets. They have their kind.
 	Others []metav1.PartialObjectMetadata
 	// Answered is, for each Service that clients ask all the time, the latest of its Answers.
@@ -101,7 +103,7 @@ func takingTraffic(service *corev1.Service, slice *discoveryv1.EndpointSlice) in
 	return count
 }
 
-// object is an object of the operator, or one that may own it.
+// object is an object of the operator, or one of a user: it may own that.
 type object struct {
 	metav1.Object
 	kind string
@@ -127,6 +129,9 @@ func (l *Look) objects() []object {
 	}
 	for _, policy := range l.Policies {
 		all = append(all, object{policy, policy.PolicyKind().Kind, false})
+	}
+	for i := range l.Maintenances {
+		all = append(all, object{&l.Maintenances[i], "Maintenance", false})
 	}
 	return all
 }

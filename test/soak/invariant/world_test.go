@@ -46,7 +46,8 @@ func calm() *Look {
 			ofKind("ConfigMap", "critical-service-responder-table", criticalv2.ResponderListeners, "policy"),
 			ofKind("Deployment", "shop-app", "", ""),
 		},
-		Answered: map[string]time.Time{"shop": now.Add(-time.Second)},
+		Maintenances: []criticalv2.Maintenance{{ObjectMeta: meta("move")}},
+		Answered:     map[string]time.Time{"shop": now.Add(-time.Second)},
 	}
 }
 
@@ -111,6 +112,8 @@ func optOut(look *Look) {
 }
 func deletePolicy(look *Look) { look.Policies = nil }
 
-func wroteTo(object metav1.Object) {
-	object.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubectl"}, {Manager: write.FieldManager}})
+// wroteTo has the operator write fields by a subresource; none is the object itself.
+func wroteTo(object metav1.Object, subresource, fields string) {
+	object.SetManagedFields(append(object.GetManagedFields(), metav1.ManagedFieldsEntry{Manager: "kubectl"},
+		metav1.ManagedFieldsEntry{Manager: write.FieldManager, Subresource: subresource, FieldsV1: metav1.NewFieldsV1(fields)}))
 }
