@@ -38,13 +38,13 @@ func TestThePageAnswersForAnApplicationWhoseNodeIsLost(t *testing.T) {
 	clients.stop()
 	t.Logf("until then: %s", missed(clients, cut))
 	clients = w.ask(shop, prober.HighPorts)
-	w.answeredBy(clients, thePage)
+	answered := w.takenOver(clients)
 
 	back := time.Now()
 	w.switchOn()
 	w.answeredBy(clients, "shop")
-	t.Logf("the application is back after %s: %s", time.Since(back).Round(time.Second), missed(clients, back))
-	w.Expect(clients.unanswered(back)).To(BeEmpty(), "while the page stands in, and the node comes back")
+	t.Logf("the application is back after %s; since the page answered: %s", time.Since(back).Round(time.Second), missed(clients, answered))
+	w.Expect(clients.unanswered(answered)).To(BeEmpty(), "while the page stands in, and the node comes back")
 	w.Eventually(w.state(policy, shop)).Should(Equal(criticalv2.StateArmed))
 }
 
@@ -73,8 +73,7 @@ func TestAResponderOnAnotherNodeAnswersWhenOneIsLost(t *testing.T) {
 	clients.stop()
 	t.Logf("until then: %s", missed(clients, cut))
 	clients = w.ask(shop, prober.HighPorts)
-	w.answeredBy(clients, thePage)
-	answered := time.Now()
+	answered := w.takenOver(clients)
 	w.Eventually(func(g Gomega) []string { return w.nodesOf(g, w.responders(g)) }).Should(Equal([]string{first, third}), "the lost Pod is replaced")
 	t.Logf("a new one answers on %s %s after the cut", third, time.Since(cut).Round(time.Second))
 	w.Eventually(w.standbys).WithArguments(shop).Should(HaveLen(2))

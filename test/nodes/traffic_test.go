@@ -4,6 +4,7 @@ package nodes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -20,10 +21,14 @@ const (
 	rate = 20
 	// patience is how long one of them waits for an answer: longer than Linux waits, 1 s, until it sends a lost SYN again.
 	patience = 3 * time.Second
+	// followed is how many requests may fail until kube-proxy has followed a change of endpoints: those of two seconds.
+	followed = 2 * rate
 )
 
 // traffic is what clients of a Service got. They are on the machine, and open a connection each.
 type traffic struct {
+	// began is a moment before all requests.
+	began   time.Time
 	mutex   sync.Mutex
 	results []prober.Result
 	stop    func()
@@ -38,7 +43,7 @@ func (w *world) ask(service *corev1.Service, from prober.Ports) *traffic {
 	}
 	w.Expect(probe.Validate()).To(Succeed())
 	ctx, cancel := context.WithCancel(w.ctx)
-	tr := &traffic{}
+	tr := &traffic{began: time.Now()}
 	var clients sync.WaitGroup
 	clients.Go(func() {
 		_ = probe.Run(ctx, func(result prober.Result) {
@@ -68,11 +73,15 @@ func (tr *traffic) since(moment time.Time) []prober.Result {
 	return found
 }
 
-// answeredBy waits until all requests of two seconds are answered, by one name only.
-func (w *world) answeredBy(tr *traffic, who string) {
+// answeredBy waits until all requests of two seconds are answered, by one name only, and returns since when they are.
+func (w *world) answeredBy(tr *traffic, who string) (since time.Time) {
 	w.t.Helper()
 	w.Eventually(func() error {
-		results := tr.since(time.Now().Add(-patience - 2*time.Second))
+		since = time.Now().Add(-patience - 2*time.Second)
+		results := tr.since(since)
+		if since.Before(tr.began) {
+			return errors.New("they have asked for too short a time to know which requests fail")
+		}
 		if len(results) < rate {
 			return fmt.Errorf("there are %d requests only", len(results))
 		}
@@ -83,6 +92,17 @@ func (w *world) answeredBy(tr *traffic, who string) {
 		}
 		return nil
 	}).Should(Succeed())
+	return since
+}
+
+// takenOver waits until the page answers new clients, and returns since when it does. By default, kube-proxy follows changes of
+// endpoints once a second, so that a few requests may still be sent to what is lost.
+func (w *world) takenOver(tr *traffic) (since time.Time) {
+	w.t.Helper()
+	since = w.answeredBy(tr, thePage)
+	w.t.Logf("until the page answers new clients: %s", missed(tr, tr.began))
+	w.Expect(len(tr.unanswered(tr.began))).To(BeNumerically("<=", followed), "requests of new clients until the page answers them")
+	return since
 }
 
 // missed is what clients missed from a moment on, in words.
