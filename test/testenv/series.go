@@ -126,6 +126,8 @@ type series struct {
 	// faults are those of each write that is struck, and crashes those of which an operator died.
 	faults  map[nthWrite]*tally
 	crashes int
+	// planned are all lives, and lived those of them that -run does not leave out.
+	planned, lived int
 	// missed are the lives whose fate did not come in their last try.
 	missed []life
 	// done is what was done to views.
@@ -182,26 +184,32 @@ func (s *series) group(t *testing.T, name string, lives func(t *testing.T)) {
 // befall lives the story with a fate.
 func (s *series) befall(t *testing.T, name string, fate func() *Fate) {
 	t.Helper()
-	s.expect(fate().struck)
-	s.try(t, life{name, fate})
+	s.planned++
+	s.try(t, life{name: name, fate: fate})
 }
 
-// try lives a life, and notes if its fate does not come.
+// try lives a life, and notes if its fate does not come. The fault of one that -run leaves out is not expected.
 func (s *series) try(t *testing.T, l life) {
 	t.Helper()
 	t.Run(l.name, func(t *testing.T) {
-		if !s.comes(t, l.fate()) {
+		fate := l.fate()
+		if !l.again {
+			s.expect(fate.struck)
+		}
+		if !s.comes(t, fate) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
+			l.again = true
 			s.missed = append(s.missed, l)
 		}
 	})
 }
 
-// expect notes that a fault is to befall a write.
+// expect notes that a life begins in which a fault is to befall a write.
 func (s *series) expect(write nthWrite) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.lived++
 	if write == none {
 		return
 	}
@@ -215,6 +223,8 @@ func (s *series) expect(write nthWrite) {
 type life struct {
 	name string
 	fate func() *Fate
+	// again: it was lived before, and its fate did not come.
+	again bool
 }
 
 // comes lives the story with a fate, and reports whether it came.
@@ -247,12 +257,23 @@ func (s *series) comes(t *testing.T, fate *Fate) bool {
 // end says how much came. It fails if fewer writes than so many came again, or if of their faults more than those of two writes,
 // and more than an eighth, did not; of a few faults, more than half. Where two events come at once, a story takes a write less
 // than the first time, and again when it is repeated. On a busy machine the first one takes more that never come again: they are
-// none of the story.
+// none of the story, but by `make faults`, which has the time to wait for them, they count: see shortfall. Where -run leaves lives
+// out, the others may be of few writes.
 func (s *series) end(t *testing.T, fewest, fates int) {
 	t.Helper()
-	var writes, expected, happened int
+	summary, problems := s.summary(fewest, fates)
+	t.Log(summary)
+	for _, problem := range problems {
+		t.Error(problem)
+	}
+}
+
+// summary is what came, and what is too few.
+func (s *series) summary(fewest, fates int) (summary string, problems []string) {
+	var writes, expected, happened, all int
 	var never, some []string
 	for write, faults := range s.faults {
+		all += faults.expected
 		switch {
 		case faults.happened == 0:
 			never = append(never, write.String())
@@ -264,12 +285,29 @@ func (s *series) end(t *testing.T, fewest, fates int) {
 	}
 	slices.Sort(never)
 	slices.Sort(some)
-	t.Logf("%d of %d writes came again, with %d of %d faults, %d of them crashes; never: %q; not each time: %q",
+	summary = fmt.Sprintf("%d of %d writes came again, with %d of %d faults, %d of them crashes; never: %q; not each time: %q",
 		writes, len(s.faults), happened, expected, s.crashes, never, some)
-	if writes < fewest {
-		t.Errorf("only %d of %d writes came again", writes, len(s.faults))
+	if writes < fewest && s.lived == s.planned {
+		problems = append(problems, fmt.Sprintf("only %d of %d writes came again", writes, len(s.faults)))
 	}
 	if expected-happened > max(min(2*fates, expected/2), expected/8) {
-		t.Errorf("only %d of %d mishaps happened", happened, expected)
+		problems = append(problems, fmt.Sprintf("only %d of %d mishaps happened", happened, expected))
 	}
+	if short := shortfall(happened, all); short != "" && os.Getenv("FAULTS") == "all" {
+		problems = append(problems, short)
+	}
+	return summary, problems
+}
+
+// leastPercent is how many of all faults must come where each write meets each. In full runs, at most three of a story did not,
+// which were less than 2 %.
+const leastPercent = 95
+
+// shortfall says how many of all faults came, those of writes that never came again among them, if that is too few. In a view,
+// each is a crash.
+func shortfall(happened, all int) string {
+	if 100*happened >= leastPercent*all {
+		return ""
+	}
+	return fmt.Sprintf("only %d of all %d faults came: at least %d %% must", happened, all, leastPercent)
 }
