@@ -60,7 +60,8 @@ func TestAStoryHasItsWritesUnlessRunLeavesSomeOut(t *testing.T) {
 func TestAFaultIsExpectedWhenItsLifeIsLived(t *testing.T) {
 	g, lives := NewWithT(t), 0
 	s := &series{faults: map[nthWrite]*tally{}, live: func(_ *testing.T, fate *Fate) string {
-		if lives++; lives == 2 {
+		lives++
+		if lives == 2 {
 			fate.Interfere(Request{Method: http.MethodPost, Path: "/api/v1/namespaces/shop/pods"})
 		}
 		return ""

@@ -180,13 +180,14 @@ func touched(look *Look) []Finding {
 func mayWrite(object object, entry metav1.ManagedFieldsEntry) bool {
 	_, isPolicy := object.Object.(criticalv2.Policy)
 	_, isMaintenance := object.Object.(*criticalv2.Maintenance)
-	switch {
-	case entry.Subresource == "status":
+	switch entry.Subresource {
+	case "status":
 		return isPolicy || isMaintenance
-	case entry.Subresource == "":
+	case "":
 		return isMaintenance && isFinalizerAlone(entry.FieldsV1)
+	default:
+		return false
 	}
-	return false
 }
 
 // isFinalizerAlone reports whether fields are the operator's finalizer and no other. The dot is the list itself.
