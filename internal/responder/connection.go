@@ -17,9 +17,9 @@ const lingerTimeout = 5 * time.Second
 // short ones would take some twenty times their size in memory.
 const mostLines = 128
 
-// mostAhead is how many bytes a client may send while an answer waits for it to read. A server of HTTP/2 goes on reading then,
-// and keeps what it has to say to each frame: some 100 bytes for the 17 of a PING, up to 10,000 times.
-const mostAhead = 32 << 10
+// mostAhead is how many bytes a client of HTTP/2 may send while an answer waits for it to read, uploads apart. A server goes on
+// reading then, and keeps what it has to say to each frame: some 100 bytes for the 17 of a PING, up to 10,000 times.
+const mostAhead = 16 << 10
 
 var (
 	errLines = errors.New("the header of the request has too many lines")
@@ -50,7 +50,9 @@ type connection struct {
 	// counted, or the header has ended. isBegin reports whether a line begins.
 	lines   int
 	isBegin bool
-	// isWriting while an answer is written, and ahead is what was read meanwhile, in bytes.
+	// frames are those of a client of HTTP/2; nil of others. isWriting while an answer is written, and ahead is what came
+	// meanwhile, in bytes.
+	frames    *frames
 	isWriting atomic.Bool
 	ahead     atomic.Int64
 	// failure is what every further Read returns. A reader may drop an error that
@@ -73,7 +75,7 @@ func (c *connection) Read(into []byte) (n int, err error) {
 	} else {
 		n, err = c.stream.Read(into)
 	}
-	if c.isWriting.Load() && c.ahead.Add(int64(n)) > mostAhead {
+	if c.isTooFarAhead(into[:n]) {
 		c.failure = errAhead
 		return 0, errAhead
 	}
@@ -84,6 +86,15 @@ func (c *connection) Read(into []byte) (n int, err error) {
 		return allowed, errLines
 	}
 	return n, err
+}
+
+// isTooFarAhead reports whether the client has sent too much since an answer began to wait for it.
+func (c *connection) isTooFarAhead(part []byte) bool {
+	if c.frames == nil {
+		return false
+	}
+	sent := c.frames.count(part)
+	return c.isWriting.Load() && c.ahead.Add(sent) > mostAhead
 }
 
 // Write waits until the client has room for what is written.

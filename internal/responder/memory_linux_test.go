@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -79,21 +80,20 @@ func TestTheResponderUnderAttackFitsItsPod(t *testing.T) {
 	// By far most of what may be open at once: 128 of HTTP/2, 512 of one listener,
 	// and 1024 in all, of which some are left to those who behave.
 	const ofHTTP2, ofOne, ofOther = 128, 512, 380
-	// Answers to many of them, which the client does not take, are kept for it.
-	pings := strings.Repeat("\x00\x00\x08\x06\x00\x00\x00\x00\x00ping-...", 9_900)
 	longLine := "GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", 8<<10)
 	longStreams := streams(t, hpack.HeaderField{Name: "x", Value: strings.Repeat("~", 7<<10)})
-	for sentence, c := range map[string]struct{ http1, http2 string }{
-		"with long lines":            {longLine, longStreams},
-		"with pings":                 {longLine, beginHTTP2 + pings},
-		"with long lines, and pings": {longLine, longStreams + pings},
+	// The client takes no answer to them, and so they are kept for it.
+	pings := strings.Repeat("\x00\x00\x08\x06\x00\x00\x00\x00\x00ping-...", 9_900)
+	for sentence, c := range map[string]struct{ http1, http2, then string }{
+		"with long lines":                 {longLine, longStreams, ""},
+		"with long lines, and then pings": {longLine, longStreams, pings},
 		"with many short lines": {
 			"GET / HTTP/1.1\r\nHost: a\r\n" + lines(120),
 			streams(t, fields(200)...),
+			pings,
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			t.Parallel()
 			g, memory := NewWithT(t), 0
 			// On a machine that is busy, the first may have to leave before the last has come.
 			g.Eventually(func(g Gomega) {
@@ -102,17 +102,20 @@ func TestTheResponderUnderAttackFitsItsPod(t *testing.T) {
 					memory = max(memory, most(process))
 					_ = process.Process.Kill() // If it has ended, its memory was no size.
 				}()
-				attack := func(n int32, times int, opening string) {
-					for range times {
-						conn := w.dial(n)
-						g.Expect(conn.SetReadBuffer(1)).To(Succeed())
-						go func() { _, _ = io.WriteString(conn, opening) }() // It may be cut off.
+				send := func(conn *net.TCPConn, what string) { _, _ = io.WriteString(conn, what) } // It may be cut off.
+				attack := func(n int32, times int, opening string) []*net.TCPConn {
+					conns := make([]*net.TCPConn, times)
+					for i := range conns {
+						conns[i] = w.dial(n)
+						g.Expect(conns[i].SetReadBuffer(1)).To(Succeed())
+						send(conns[i], opening)
 					}
+					return conns
 				}
 				taken := func(service, count int, protocol string) string {
 					return fmt.Sprintf(`connections_total{port="80",protocol=%q,service="service-%d"} %d`, protocol, service, count)
 				}
-				attack(0, ofHTTP2, c.http2)
+				ofFirst := attack(0, ofHTTP2, c.http2)
 				g.Eventually(w.metrics, timeout).Should(ContainSubstring(taken(0, ofHTTP2, "http2")))
 				attack(3, 1, c.http2)
 				g.Eventually(w.metrics, timeout).Should(ContainSubstring("connections_rejected_total 1\n"), "one more of HTTP/2, of any listener")
@@ -124,6 +127,9 @@ func TestTheResponderUnderAttackFitsItsPod(t *testing.T) {
 				g.Eventually(w.metrics, timeout).Should(ContainSubstring(taken(2, ofOther, "http1")))
 				g.Eventually(w.metrics, timeout).Should(ContainSubstring("connections_open %d\n", ofHTTP2+ofOne+ofOther), "all are still open")
 				g.Expect(w.text(3)).To(ContainSubstring("closed"), "others are answered")
+				for _, conn := range ofFirst {
+					go send(conn, c.then)
+				}
 				g.Eventually(w.metrics, timeOfCrowd).Should(ContainSubstring("connections_open 0\n"), "none stays")
 			}, 5*timeOfCrowd).Should(Succeed())
 			t.Logf("%d MiB at most", memory>>20)

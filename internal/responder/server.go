@@ -160,6 +160,8 @@ func (s *server) handOver(c *connection, kind protocol.Kind, first []byte) {
 	if kind == protocol.HTTP1 {
 		c.first = protocol.SkipEmptyLines(first)
 		c.lines = mostLines + 1 // And that of the request itself.
+	} else {
+		c.frames = &frames{}
 	}
 	s.toHTTP.give(c)
 }
