@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,4 +35,31 @@ func TestConnectionsComeFromThePorts(t *testing.T) {
 			})).To(Succeed())
 		})
 	}
+}
+
+func TestAFreshPortDoesNotComeBack(t *testing.T) {
+	const connections, atOnce = 400, 150
+	g := NewWithT(t)
+	ctx, enough := context.WithCancel(t.Context())
+	var mutex sync.Mutex
+	came := map[uint16]int{}
+	total := 0
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		total++
+		port := netip.MustParseAddrPort(r.RemoteAddr).Port()
+		if before := came[port]; before != 0 && total-before > atOnce {
+			t.Errorf("port %d comes back after %d connections", port, total-before)
+		}
+		came[port] = total
+		if total == connections {
+			enough()
+		}
+	}))
+	defer server.Close()
+	prober := Prober{URL: server.URL, Rate: 1000, Timeout: 10 * time.Second, Control: Fresh()}
+	g.Expect(prober.Run(ctx, func(result Result) {
+		g.Expect(result.Answered()).To(BeTrue(), result.Detail)
+	})).To(Succeed())
 }

@@ -49,7 +49,7 @@ func (w *world) startTraffic() *traffic {
 	for _, name := range serviceNames() {
 		var service corev1.Service
 		w.Expect(w.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, &service)).To(Succeed())
-		probe := prober.Prober{URL: "http://" + net.JoinHostPort(service.Spec.ClusterIP, "80") + "/", Rate: rate, Timeout: patience}
+		probe := prober.Prober{URL: "http://" + net.JoinHostPort(service.Spec.ClusterIP, "80") + "/", Rate: rate, Timeout: patience, Control: prober.Fresh()}
 		w.Expect(probe.Validate()).To(Succeed())
 		w.Eventually(func() error { return ask(w.ctx, probe.URL) }).Should(Succeed(), "requests to Service %s", name)
 		probes[name], tr.answers[name] = probe, invariant.AnsweredAt(time.Now())
