@@ -19,10 +19,15 @@ var (
 	HighPorts = Ports{47000, 60999}
 )
 
-// Bind is a Prober's Control, by which connections come from these ports (IP_LOCAL_PORT_RANGE of ip(7)).
-func (p Ports) Bind(_, _ string, socket syscall.RawConn) (err error) {
+// Bind is a Prober's Control, by which connections come from these ports.
+func (p Ports) Bind(_, _ string, socket syscall.RawConn) error {
+	return bind(socket, int(p.First), int(p.Last))
+}
+
+// bind lets Linux choose among ports (IP_LOCAL_PORT_RANGE of ip(7)).
+func bind(socket syscall.RawConn, first, last int) (err error) {
 	if unusable := socket.Control(func(fd uintptr) {
-		err = unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_LOCAL_PORT_RANGE, int(p.Last)<<16|int(p.First))
+		err = unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_LOCAL_PORT_RANGE, last<<16|first)
 	}); unusable != nil {
 		return unusable
 	}
@@ -34,9 +39,10 @@ func (p Ports) Bind(_, _ string, socket syscall.RawConn) (err error) {
 func Fresh() func(network, address string, socket syscall.RawConn) error {
 	// choice are the ports of which Linux takes one that is free; the last of them is new.
 	const choice = 50
-	var made atomic.Uint32
-	return func(network, address string, socket syscall.RawConn) error {
-		first := LowPorts.First + uint16(made.Add(1)%uint32(HighPorts.Last-LowPorts.First-choice))
-		return Ports{first, first + choice}.Bind(network, address, socket)
+	all := int64(HighPorts.Last - LowPorts.First)
+	var made atomic.Int64
+	return func(_, _ string, socket syscall.RawConn) error {
+		first := int(LowPorts.First) + int(made.Add(1)%(all-choice))
+		return bind(socket, first, first+choice)
 	}
 }
