@@ -74,7 +74,7 @@ func TestAClientSendsLittleWhileItTakesNoAnswer(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			g := NewWithT(t)
 			own, client := pair(t)
-			own.frames = &frames{}
+			own.frames = newFrames()
 			answer := 64 << 20 // It does not fit into the buffers of the kernel.
 			if c.isTaken {
 				answer = 1
@@ -103,7 +103,7 @@ func TestFramesAreFollowedHoweverTheyArrive(t *testing.T) {
 		"\x00\x00\x05\x00\x00\x00\x00\x00\x01words" + "\x00\x00\x00\x04\x01\x00\x00\x00\x00" +
 		"\x00\x00\x00\x00\x00\x00\x00\x00\x01" + "\x00\x00\x08\x06\x00\x00\x00\x00\x00ping-..."
 	for each := 1; each <= len(sent); each++ {
-		f, other := &frames{}, int64(0)
+		f, other := newFrames(), int64(0)
 		for part := range slices.Chunk([]byte(sent), each) {
 			other += f.count(part)
 		}

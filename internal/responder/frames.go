@@ -2,11 +2,10 @@ package responder
 
 // frames follows the frames of HTTP/2 that a client sends (RFC 9113, 4.1), from its preface on.
 type frames struct {
-	begun bool
 	// header is that of the frame which begins, of which so many bytes have come.
 	header [9]byte
 	came   int
-	// rest is how many bytes of the frame are still to come, and isData whether it is of an upload.
+	// rest is how many bytes of the frame, or of the preface, are still to come, and isData whether it is of an upload.
 	rest   int
 	isData bool
 }
@@ -17,11 +16,10 @@ const lengthOfPreface = 24
 // typeOfData is that of the frames of an upload (RFC 9113, 6.1).
 const typeOfData = 0
 
+func newFrames() *frames { return &frames{rest: lengthOfPreface} }
+
 // count returns how many bytes are of anything but an upload, which flow control bounds.
 func (f *frames) count(part []byte) (other int64) {
-	if !f.begun {
-		f.begun, f.rest = true, lengthOfPreface
-	}
 	for len(part) > 0 {
 		var n int
 		if f.rest > 0 {

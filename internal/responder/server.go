@@ -161,7 +161,7 @@ func (s *server) handOver(c *connection, kind protocol.Kind, first []byte) {
 		c.first = protocol.SkipEmptyLines(first)
 		c.lines = mostLines + 1 // And that of the request itself.
 	} else {
-		c.frames = &frames{}
+		c.frames = newFrames()
 	}
 	s.toHTTP.give(c)
 }
