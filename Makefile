@@ -162,7 +162,7 @@ leader-loss: bin/devcluster $(TOOLS)/gotestsum ## Lose the leader in every way, 
 .PHONY: attacks
 attacks: $(TOOLS)/gotestsum ## Attack the responder (slow and huge clients, 10,000 at once), and compare it with a plain net/http server.
 	hack/gotest.sh attacks ./internal/responder -run='ASlowClient|TakesNoAnswer|TenThousand|TooLarge|UnderAttack' -count=1 $(TEST_ARGS)
-	CGO_ENABLED=0 go test ./internal/responder -run='^$$' -bench=Throughput -benchtime=$(ROUNDS)x
+	go test ./internal/responder -run='^$$' -bench=Throughput -benchtime=$(ROUNDS)x
 
 .PHONY: mutants
 mutants: bin/devcluster ## Seed 22 bugs into both operators (test/mutants, workloads/test/mutants), and show which test catches each.
