@@ -11,6 +11,8 @@ import (
 
 	. "github.com/onsi/gomega"
 	"golang.org/x/sys/unix"
+
+	"github.com/critical-service/operator/test/cgroup"
 )
 
 const (
@@ -60,8 +62,8 @@ func TestTenThousandConnectionsAtOnce(t *testing.T) {
 			}
 			g.Eventually(func() (int, error) { return w.statusFrom(t.Context(), net.IPv4(127, 0, 0, 2), 0) }, timeOfCrowd).
 				Should(Equal(http.StatusServiceUnavailable), "another client is answered")
-			t.Logf("%d connections %s: %d MiB at most", crowd, sentence, most(process)>>20)
-			g.Expect(most(process)).To(BeNumerically("<", mostUnderAttack))
+			t.Logf("%d connections %s: %d MiB at most", crowd, sentence, cgroup.Peak(process)>>20)
+			g.Expect(cgroup.Peak(process)).To(BeNumerically("<", mostUnderAttack))
 			for _, conn := range conns {
 				if conn != nil {
 					_ = conn.Close() // The other end may have closed it.
@@ -144,10 +146,10 @@ func TestWhatIsTooLargeTakesNoMemory(t *testing.T) {
 			}
 			g.Expect(w.text(48)).To(ContainSubstring("closed"), "others are answered")
 			running.Wait()
-			g.Expect(most(process)).To(BeNumerically("<", mostUnderAttack/4))
+			g.Expect(cgroup.Peak(process)).To(BeNumerically("<", mostUnderAttack/4))
 		})
 	}
-	t.Logf("what is too large: %d MiB at most", most(process)>>20)
+	t.Logf("what is too large: %d MiB at most", cgroup.Peak(process)>>20)
 	NewWithT(t).Expect(w.metrics()).To(ContainSubstring("panics_total 0\n"))
 }
 
@@ -172,8 +174,8 @@ func TestTenThousandConnectionsToTheAdminPort(t *testing.T) {
 		g.Eventually(func() int { return w.adminStatus("/healthz") }, timeOfCrowd).Should(Equal(http.StatusOK), "the kubelet restarts nothing")
 		g.Eventually(func() string { return w.text(n) }, timeOfCrowd).Should(ContainSubstring("closed"), "all are answered")
 	}
-	t.Logf("%d connections to the admin port: %d MiB at most", crowd, most(process)>>20)
-	g.Expect(most(process)).To(BeNumerically("<", mostUnderAttack/4))
+	t.Logf("%d connections to the admin port: %d MiB at most", crowd, cgroup.Peak(process)>>20)
+	g.Expect(cgroup.Peak(process)).To(BeNumerically("<", mostUnderAttack/4))
 	for _, conn := range conns {
 		if conn != nil {
 			_ = conn.Close() // The other end may have closed it.

@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +18,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/critical-service/operator/internal/contract/listener"
+	"github.com/critical-service/operator/test/cgroup"
 	"github.com/critical-service/operator/test/ports"
 )
 
@@ -47,7 +46,7 @@ func TestTheResponderIsSmall(t *testing.T) {
 
 	w, process := fifty(t, binary)
 	isSmall := func(when string) {
-		own, resident := memory(process, "RssAnon:"), memory(process, "VmRSS:")
+		own, resident := cgroup.Memory(process, "RssAnon:"), cgroup.Memory(process, "VmRSS:")
 		t.Logf("%s: %d KiB of its own, %d KiB resident", when, own>>10, resident>>10)
 		g.Expect(own).To(BeNumerically("<=", mostOwn), when)
 		g.Expect(resident).To(BeNumerically("<=", mostResident), when)
@@ -99,7 +98,7 @@ func TestTheResponderUnderAttackFitsItsPod(t *testing.T) {
 			g.Eventually(func(g Gomega) {
 				w, process := fifty(t, binary)
 				defer func() {
-					memory = max(memory, most(process))
+					memory = max(memory, cgroup.Peak(process))
 					_ = process.Process.Kill() // If it has ended, its memory was no size.
 				}()
 				send := func(conn *net.TCPConn, what string) { _, _ = io.WriteString(conn, what) } // It may be cut off.
@@ -215,27 +214,12 @@ func fifty(t *testing.T, binary string) (*world, *exec.Cmd) {
 	process.Env = append(os.Environ(), "GOMEMLIMIT="+softLimit)
 	process.Stderr = os.Stderr
 	g.Expect(process.Start()).To(Succeed())
-	contain(t, process)
+	cgroup.Contain(t, process, mostUnderAttack)
 	t.Cleanup(func() {
 		if process.ProcessState == nil {
 			_ = process.Wait() // The end of the test's context has killed it.
 		}
-		release(process)
 	})
 	g.Eventually(func() int { return w.adminStatus("/readyz") }, timeout).Should(Equal(http.StatusOK))
 	return w, process
-}
-
-// memory is a line of a process's status, in bytes: VmRSS is what it has in memory
-// now, RssAnon what of that is its own, VmHWM what it had at most. It is no size
-// while there is no such process.
-func memory(process *exec.Cmd, name string) int {
-	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", process.Process.Pid))
-	for line := range strings.Lines(string(status)) {
-		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == name {
-			kib, _ := strconv.Atoi(fields[1])
-			return kib << 10
-		}
-	}
-	return math.MaxInt
 }
