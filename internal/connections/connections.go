@@ -1,5 +1,5 @@
-// Package connections bounds how many connections a server has open, for servers that any
-// Pod of the cluster may reach.
+// Package connections bounds how many connections a server has open, and follows what clients of HTTP/2 send on one, for servers
+// that any Pod of the cluster may reach.
 package connections
 
 import (

@@ -5,8 +5,9 @@ import (
 	"io"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
+
+	"github.com/critical-service/operator/internal/connections"
 )
 
 // lingerTimeout is how long a client that was answered may send nothing, until the
@@ -17,14 +18,7 @@ const lingerTimeout = 5 * time.Second
 // short ones would take some twenty times their size in memory.
 const mostLines = 128
 
-// mostAhead is how many bytes a client of HTTP/2 may send while an answer waits for it to read, uploads apart. A server goes on
-// reading then, and keeps what it has to say to each frame: some 100 bytes for the 17 of a PING, up to 10,000 times.
-const mostAhead = 16 << 10
-
-var (
-	errLines = errors.New("the header of the request has too many lines")
-	errAhead = errors.New("the client sends more and takes no answer")
-)
+var errLines = errors.New("the header of the request has too many lines")
 
 // stream is what a connection needs of TCP.
 type stream interface {
@@ -50,11 +44,8 @@ type connection struct {
 	// counted, or the header has ended. isBegin reports whether a line begins.
 	lines   int
 	isBegin bool
-	// frames are those of a client of HTTP/2; nil of others. isWriting while an answer is written, and ahead is what came
-	// meanwhile, in bytes.
-	frames    *frames
-	isWriting atomic.Bool
-	ahead     atomic.Int64
+	// backlog is that of a client of HTTP/2; nil of others.
+	backlog *connections.Backlog
 	// failure is what every further Read returns. A reader may drop an error that
 	// comes once: bufio does when it has half a line.
 	failure error
@@ -75,9 +66,10 @@ func (c *connection) Read(into []byte) (n int, err error) {
 	} else {
 		n, err = c.stream.Read(into)
 	}
-	if c.isTooFarAhead(into[:n]) {
-		c.failure = errAhead
-		return 0, errAhead
+	if c.backlog != nil {
+		if c.failure = c.backlog.Received(into[:n]); c.failure != nil {
+			return 0, c.failure
+		}
 	}
 	// The lines before the limit are read, however they arrive, so that the answer
 	// does not depend on that.
@@ -88,21 +80,12 @@ func (c *connection) Read(into []byte) (n int, err error) {
 	return n, err
 }
 
-// isTooFarAhead reports whether the client has sent too much since an answer began to wait for it.
-func (c *connection) isTooFarAhead(part []byte) bool {
-	if c.frames == nil {
-		return false
-	}
-	sent := c.frames.count(part)
-	return c.isWriting.Load() && c.ahead.Add(sent) > mostAhead
-}
-
 // Write waits until the client has room for what is written.
 func (c *connection) Write(from []byte) (int, error) {
-	c.ahead.Store(0)
-	c.isWriting.Store(true)
-	defer c.isWriting.Store(false)
-	return c.stream.Write(from)
+	if c.backlog == nil {
+		return c.stream.Write(from)
+	}
+	return c.backlog.Write(c.stream.Write, from)
 }
 
 // count counts lines until the header ends. It returns how many bytes are within

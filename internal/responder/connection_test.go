@@ -4,13 +4,10 @@ import (
 	"io"
 	"net"
 	"os"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
-	"github.com/onsi/gomega/types"
 )
 
 // pair is a connection as it was accepted, and its client.
@@ -55,60 +52,6 @@ func TestNoDeadlineOutlastsTheConnection(t *testing.T) {
 		_, err := own.Write([]byte("x"))
 		g.Expect(err).To(MatchError(os.ErrDeadlineExceeded))
 	})
-}
-
-func TestAClientSendsLittleWhileItTakesNoAnswer(t *testing.T) {
-	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-	ping := "\x00\x00\x08\x06\x00\x00\x00\x00\x00ping-..."
-	data := "\x00\x40\x00\x00\x00\x00\x00\x00\x01" + strings.Repeat("x", frame)
-	for sentence, c := range map[string]struct {
-		sent    string
-		isTaken bool
-		want    types.GomegaMatcher
-	}{
-		"one that pings is cut off":                              {preface + strings.Repeat(ping, mostAhead/len(ping)+1), false, MatchError(errAhead)},
-		"a ping is none too many":                                {preface + ping, false, Succeed()},
-		"one that uploads as much as it may without word is not": {preface + strings.Repeat(data, window/frame+1), false, Succeed()},
-		"one that has its answer goes on":                        {preface + strings.Repeat(ping, mostAhead/len(ping)+1), true, Succeed()},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			g := NewWithT(t)
-			own, client := pair(t)
-			own.frames = newFrames()
-			answer := 64 << 20 // It does not fit into the buffers of the kernel.
-			if c.isTaken {
-				answer = 1
-			}
-			written := make(chan struct{})
-			go func() {
-				defer close(written)
-				_, _ = own.Write(make([]byte, answer)) // It may be cut off.
-			}()
-			if c.isTaken {
-				<-written
-			}
-			g.Eventually(own.isWriting.Load).Should(Equal(!c.isTaken))
-			go func() {
-				_, _ = io.WriteString(client, c.sent) // It may be cut off.
-				_ = client.(*net.TCPConn).CloseWrite()
-			}()
-			_, err := io.Copy(io.Discard, struct{ io.Reader }{own})
-			g.Expect(err).To(c.want)
-		})
-	}
-}
-
-func TestFramesAreFollowedHoweverTheyArrive(t *testing.T) {
-	sent := strings.Repeat("p", lengthOfPreface) +
-		"\x00\x00\x05\x00\x00\x00\x00\x00\x01words" + "\x00\x00\x00\x04\x01\x00\x00\x00\x00" +
-		"\x00\x00\x00\x00\x00\x00\x00\x00\x01" + "\x00\x00\x08\x06\x00\x00\x00\x00\x00ping-..."
-	for each := 1; each <= len(sent); each++ {
-		f, other := newFrames(), int64(0)
-		for part := range slices.Chunk([]byte(sent), each) {
-			other += f.count(part)
-		}
-		NewWithT(t).Expect(other).To(BeEquivalentTo(len(sent)-len("words")), "all but the upload, %d bytes at a time", each)
-	}
 }
 
 func TestWhatWasLookedAtIsReadAgain(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-logr/logr"
 
+	"github.com/critical-service/operator/internal/connections"
 	"github.com/critical-service/operator/internal/contract/listener"
 	"github.com/critical-service/operator/internal/responder/live"
 	"github.com/critical-service/operator/internal/responder/protocol"
@@ -47,6 +48,8 @@ type server struct {
 	log     logr.Logger
 	http    *http.Server
 	toHTTP  *handover
+	// backlogs are those of its clients of HTTP/2.
+	backlogs connections.Backlogs
 	// refusing ends with the server, and with it what Refuse is about.
 	refusing context.Context //nolint:containedctx // It is that of all connections.
 }
@@ -161,7 +164,7 @@ func (s *server) handOver(c *connection, kind protocol.Kind, first []byte) {
 		c.first = protocol.SkipEmptyLines(first)
 		c.lines = mostLines + 1 // And that of the request itself.
 	} else {
-		c.frames = newFrames()
+		c.backlog = s.backlogs.Begin()
 	}
 	s.toHTTP.give(c)
 }
