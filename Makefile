@@ -160,8 +160,9 @@ leader-loss: bin/devcluster $(TOOLS)/gotestsum ## Lose the leader in every way, 
 	  hack/gotest.sh leader-loss ./controllers/criticalservice/stories -run=TestALeaderThatIsLost -count=1 -timeout=60m $(TEST_ARGS)
 
 .PHONY: attacks
-attacks: $(TOOLS)/gotestsum ## Attack the responder (slow and huge clients, 10,000 at once), and compare it with a plain net/http server.
-	hack/gotest.sh attacks ./internal/responder -run='ASlowClient|TakesNoAnswer|TenThousand|TooLarge|UnderAttack' -count=1 $(TEST_ARGS)
+attacks: $(TOOLS)/gotestsum ## Attack the responder and the meter (slow and huge clients, 10,000 at once), and compare the responder with a plain net/http server.
+	hack/gotest.sh attacks './internal/responder ./internal/connections' -run='ASlowClient|TakesNoAnswer|TenThousand|TooLarge|UnderAttack' -count=1 $(TEST_ARGS)
+	cd workloads && ../hack/gotest.sh attacks-meter ./internal/meter -run=UnderAttack -count=1 $(TEST_ARGS)
 	go test ./internal/responder -run='^$$' -bench=Throughput -benchtime=$(ROUNDS)x
 
 .PHONY: mutants

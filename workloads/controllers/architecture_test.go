@@ -25,7 +25,7 @@ var rules = append(code.Rules(), []architecture.Rule{
 			"the process and what is pure, and neither its kinds nor its programs",
 		In: func(string) bool { return true },
 		Forbids: func(_, imported string) bool {
-			return ofCore(imported) && !architecture.AnyOf(core+"api", core+"internal/controller", core+"internal/operator",
+			return ofCore(imported) && !architecture.AnyOf(core+"api", core+"internal/connections", core+"internal/controller", core+"internal/operator",
 				core+"internal/contract", core+"internal/etcd", core+"internal/kubelet", core+"internal/text", core+"internal/version")(imported)
 		},
 		Offence: architecture.Offence{Folder: "controllers/database", Imported: core + "controllers/responder"},
@@ -45,7 +45,7 @@ var rules = append(code.Rules(), []architecture.Rule{
 			return architecture.AnyOf("internal/meter", "internal/metering", "cmd/meter")(folder)
 		},
 		Forbids: func(_, imported string) bool {
-			return strings.Contains(imported, ".") && !architecture.AnyOf(module+"internal/meter", module+"internal/metering")(imported)
+			return strings.Contains(imported, ".") && !architecture.AnyOf(module+"internal/meter", module+"internal/metering", core+"internal/connections")(imported)
 		},
 		Offence: architecture.Offence{Folder: "internal/meter", Imported: "k8s.io/client-go/rest"},
 	},

@@ -23,11 +23,13 @@ func newBackend(app string) *backend {
 		return &http.Transport{
 			// Not by the host of a URL, nor through a proxy: it is always the same process.
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				dialer := net.Dialer{Timeout: 5 * time.Second}
+				dialer := net.Dialer{Timeout: 5 * time.Second, Control: keepLittle}
 				return dialer.DialContext(ctx, "tcp", app)
 			},
 			Protocols: protocols, DisableCompression: true, MaxIdleConnsPerHost: 256, IdleConnTimeout: idleAppTimeout,
 			MaxResponseHeaderBytes: 256 << 10, ReadBufferSize: 4 << 10, WriteBufferSize: 4 << 10,
+			// A stream whose client takes nothing leaves the others of its connection enough.
+			HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 32 << 10, MaxReceiveBufferPerConnection: 32 << 20},
 		}
 	}
 	return &backend{plain: transport(false), multiplexed: transport(true)}

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// connections bound how many there are: the one that has been idle for longest makes room.
-type connections struct {
+// limit bounds how many connections there are: the one that has been idle for longest makes room.
+type limit struct {
 	most int
 
 	mu   sync.Mutex
@@ -16,18 +16,18 @@ type connections struct {
 	idle list.List
 }
 
-func newConnections(most int) *connections {
-	return &connections{most: most, all: map[net.Conn]*list.Element{}}
+func newLimit(most int) *limit {
+	return &limit{most: most, all: map[net.Conn]*list.Element{}}
 }
 
 // changed follows the states of a server's connections. One that has not sent a request yet is idle.
-func (c *connections) changed(connection net.Conn, state http.ConnState) {
+func (c *limit) changed(connection net.Conn, state http.ConnState) {
 	if tooMany := c.note(connection, state); tooMany != nil {
 		_ = tooMany.Close()
 	}
 }
 
-func (c *connections) note(connection net.Conn, state http.ConnState) (tooMany net.Conn) {
+func (c *limit) note(connection net.Conn, state http.ConnState) (tooMany net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if at := c.all[connection]; at != nil {

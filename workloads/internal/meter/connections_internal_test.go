@@ -11,7 +11,7 @@ import (
 // A server says that a connection is closed once its goroutine gets a processor.
 func TestEachConnectionThatIsTooManyClosesAnother(t *testing.T) {
 	g := NewWithT(t)
-	bound := newConnections(1)
+	bound := newLimit(1)
 	var before net.Conn
 	for range 3 {
 		connection, other := net.Pipe()

@@ -18,16 +18,24 @@ import (
 	"github.com/critical-service/operator/workloads/internal/metering"
 )
 
-// The bounds of what a client can take. The container has 128 MiB.
+// The bounds of what clients can take: together they fit metering.MemoryLimit.
 const (
 	maxInFlight = 1024
 	// maxWaiting is how many requests wait for their bodies, which they do without a place.
-	maxWaiting      = 1024
-	maxConnections  = 1536
+	maxWaiting     = 1024
+	maxConnections = 1536
+	// maxHTTP2 is how many of them are of HTTP/2: each takes more memory, and carries more requests.
+	maxHTTP2 = 128
+	// maxMemory is what all requests may take at once, in bytes, as cost counts it.
+	maxMemory       = 32 << 20
 	maxHeaderBytes  = 32 << 10
 	maxHeaderFields = 128
 	// maxStreams is how many requests a connection of HTTP/2 carries at once: an ingress may have only one.
 	maxStreams = 128
+	// maxFrame is as small as the protocol lets it be: a client that begins a frame makes the server get room for all of it.
+	maxFrame = 16 << 10
+	// maxUploads is what is kept of the bodies of a connection's requests, in bytes.
+	maxUploads = 64 << 10
 	// maxStatusConnections is how many there are for metrics and probes: more than ask at once.
 	maxStatusConnections = 32
 	headerTimeout        = 10 * time.Second
@@ -55,6 +63,7 @@ type Options struct {
 type Meter struct {
 	options         Options
 	waiting, places *places
+	memory          budget
 	// total is how many requests there were, including those that found no place: they are the
 	// traffic that asks for more Pods.
 	total atomic.Int64
@@ -65,7 +74,7 @@ type Meter struct {
 func New(options Options) *Meter {
 	m := &Meter{options: options, waiting: newPlaces(maxWaiting), places: newPlaces(maxInFlight)}
 	m.proxy = &httputil.ReverseProxy{
-		Rewrite: m.rewrite, Transport: newBackend(options.App), FlushInterval: -1,
+		Rewrite: m.rewrite, Transport: newBackend(options.App), FlushInterval: -1, BufferPool: newBuffers(),
 		ErrorHandler: m.failed, ErrorLog: slog.NewLogLogger(options.Log.Handler(), slog.LevelDebug),
 	}
 	return m
@@ -73,7 +82,8 @@ func New(options Options) *Meter {
 
 // Run serves until the context ends and the drain after it is over.
 func (m *Meter) Run(ctx context.Context) error {
-	var listen net.ListenConfig
+	listen := net.ListenConfig{Control: sendLittleAhead}
+	listen.SetMultipathTCP(false) // With it, connections do not inherit what Control sets.
 	traffic, err := listen.Listen(ctx, "tcp", m.options.Listen)
 	if err != nil {
 		return fmt.Errorf("listen for traffic: %w", err)
@@ -84,7 +94,7 @@ func (m *Meter) Run(ctx context.Context) error {
 	}
 	server, status := m.server(), m.statusServer()
 	ended := make(chan error, 2)
-	go func() { ended <- server.Serve(traffic) }()
+	go func() { ended <- server.Serve(&listener{Listener: traffic}) }()
 	go func() { ended <- status.Serve(metrics) }()
 	select {
 	case err := <-ended:
@@ -112,20 +122,44 @@ func (m *Meter) server() *http.Server {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
-	connections := newConnections(maxConnections)
+	all, multiplexed := newLimit(maxConnections), newLimit(maxHTTP2)
 	return &http.Server{
 		Handler: http.HandlerFunc(m.serve), Protocols: protocols,
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		HTTP2:     &http.HTTP2Config{MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 64 << 10},
-		ConnState: connections.changed,
-		ErrorLog:  slog.NewLogLogger(m.options.Log.Handler(), slog.LevelDebug),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: maxStreams, MaxReadFrameSize: maxFrame,
+			MaxReceiveBufferPerConnection: maxUploads, MaxReceiveBufferPerStream: maxUploads,
+		},
+		ConnState: func(conn net.Conn, state http.ConnState) {
+			all.changed(conn, state)
+			if isHTTP2(conn) {
+				multiplexed.changed(conn, state)
+			}
+		},
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return context.WithValue(ctx, connectionOf{}, conn)
+		},
+		ErrorLog: slog.NewLogLogger(m.options.Log.Handler(), slog.LevelDebug),
 	}
 }
 
 // serve forwards one request once it has a place.
 func (m *Meter) serve(w http.ResponseWriter, r *http.Request) {
+	if conn, ok := r.Context().Value(connectionOf{}).(*connection); ok && r.ProtoMajor == 1 {
+		conn.serve(true)
+		defer conn.serve(false)
+	}
+	size := cost(r.Header)
+	if !m.memory.take(size) {
+		m.total.Add(1)
+		panic(http.ErrAbortHandler) // An answer would take memory as well, until the client takes it.
+	}
+	defer m.memory.leave(size)
 	control := http.NewResponseController(w)
-	_ = control.SetWriteDeadline(time.Time{}) // That of the request before, on the same connection.
+	// A refusal has to be taken, and what is left in buffers when this ends.
+	inTime := func() { _ = control.SetWriteDeadline(time.Now().Add(progressTimeout)) }
+	inTime()
+	defer inTime()
 	if fields(r.Header) > maxHeaderFields {
 		http.Error(w, "too many header fields", http.StatusRequestHeaderFieldsTooLarge)
 		return
@@ -150,8 +184,7 @@ func (m *Meter) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	defer leave()
 	m.total.Add(1)
-	// What is left in buffers when this ends has a deadline, too.
-	defer func() { _ = control.SetWriteDeadline(time.Now().Add(progressTimeout)) }()
+	_ = control.SetWriteDeadline(time.Time{}) // The application has its time.
 	m.proxy.ServeHTTP(&patient{w, control}, r)
 }
 
@@ -221,7 +254,7 @@ func (m *Meter) statusServer() *http.Server {
 	})
 	return &http.Server{
 		Handler: mux, ReadTimeout: headerTimeout, WriteTimeout: headerTimeout, MaxHeaderBytes: maxHeaderBytes / 8,
-		ConnState: newConnections(maxStatusConnections).changed,
+		ConnState: newLimit(maxStatusConnections).changed,
 		ErrorLog:  slog.NewLogLogger(m.options.Log.Handler(), slog.LevelDebug),
 	}
 }

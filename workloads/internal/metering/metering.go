@@ -20,4 +20,8 @@ const (
 	MetricRequests = "webapp_meter_requests_total"
 	// MetricInFlight is how many requests hold a place.
 	MetricInFlight = "webapp_meter_requests_in_flight"
+	// MemoryLimit is that of the container, in bytes, with what the kernel keeps for connections.
+	MemoryLimit = 512 << 20
+	// SoftMemoryLimit is what Go uses without a need for more, in bytes (GOMEMLIMIT).
+	SoftMemoryLimit = 160 << 20
 )

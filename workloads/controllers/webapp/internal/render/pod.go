@@ -110,10 +110,10 @@ func meter(a *workloadsv1.WebApp, image string) corev1.Container {
 		Name: metering.ContainerName, Image: image, RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
 		Command: []string{"/meter", fmt.Sprintf("--app-port=%d", a.Spec.Port), "--drain=0s"},
 		Ports:   []corev1.ContainerPort{{Name: metering.MetricsPortName, ContainerPort: metering.MetricsPort, Protocol: corev1.ProtocolTCP}},
-		Env:     []corev1.EnvVar{{Name: "GOMEMLIMIT", Value: "100MiB"}},
+		Env:     []corev1.EnvVar{{Name: "GOMEMLIMIT", Value: fmt.Sprintf("%dMiB", metering.SoftMemoryLimit>>20)}},
 		Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")},
-			Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")},
+			Limits:   corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(metering.MemoryLimit, resource.BinarySI)},
 		},
 		// Without a startup probe the application would start before it listens.
 		StartupProbe:    &corev1.Probe{ProbeHandler: get(metering.LivePath, status), PeriodSeconds: 1, FailureThreshold: 30},
