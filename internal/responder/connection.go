@@ -130,6 +130,9 @@ func (c *connection) SetWriteDeadline(t time.Time) error {
 func (c *connection) Close() error {
 	c.closing.Do(func() {
 		defer c.release()
+		if c.backlog != nil {
+			c.backlog.End()
+		}
 		c.place.is(waiting)
 		if c.linger > 0 && c.CloseWrite() == nil {
 			_, _ = io.CopyN(io.Discard, lingering{c}, c.linger) // Whatever it sends, and however it ends.
