@@ -43,7 +43,6 @@ func (p *patient) FlushError() error {
 type body struct {
 	*bufio.Reader
 	io.Closer
-	control *http.ResponseController
 }
 
 // firstRead is as much of a body as is read before there is a place.
@@ -54,11 +53,8 @@ func awaited(control *http.ResponseController, r *http.Request) (io.ReadCloser, 
 	if r.Body == nil || r.Body == http.NoBody || isStream(r) {
 		return r.Body, nil
 	}
-	if err := control.SetReadDeadline(time.Now().Add(bodyTimeout)); err != nil {
-		return nil, err
-	}
-	waiting := &body{Closer: r.Body, control: control}
-	waiting.Reader = bufio.NewReaderSize(&patientReader{r.Body, control}, firstRead)
+	waiting := &body{Closer: r.Body}
+	waiting.Reader = bufio.NewReaderSize(&patientReader{r.Body, control, bodyTimeout}, firstRead)
 	if _, err := waiting.Peek(1); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
@@ -71,19 +67,19 @@ func isStream(r *http.Request) bool {
 	return r.ProtoMajor >= 2 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc")
 }
 
+// patientReader reads what a client has to send.
 type patientReader struct {
 	io.Reader
 	control *http.ResponseController
+	// patience is how long the next read waits.
+	patience time.Duration
 }
 
-// Read implements io.Reader: it extends the deadline once there was progress, so that the next read
-// has its own.
+// Read implements io.Reader. The deadline is that of this read alone: the application may read when it likes.
 func (p *patientReader) Read(data []byte) (int, error) {
+	_ = p.control.SetReadDeadline(time.Now().Add(p.patience))
 	read, err := p.Reader.Read(data)
-	if err == nil {
-		_ = p.control.SetReadDeadline(time.Now().Add(progressTimeout))
-	} else {
-		_ = p.control.SetReadDeadline(time.Time{})
-	}
+	_ = p.control.SetReadDeadline(time.Time{})
+	p.patience = progressTimeout
 	return read, err
 }
