@@ -1,9 +1,6 @@
 package meter
 
-import (
-	"errors"
-	"syscall"
-)
+import "syscall"
 
 // tcpNotSentLowAt is TCP_NOTSENT_LOWAT of tcp(7), which syscall does not have.
 const tcpNotSentLowAt = 25
@@ -17,20 +14,20 @@ const (
 
 // sendLittleAhead is for a listener that is about to be bound: its connections inherit it.
 func sendLittleAhead(_, _ string, socket syscall.RawConn) error {
-	return set(socket, func(fd int) error {
-		return syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, tcpNotSentLowAt, sendAhead)
+	return socket.Control(func(fd uintptr) {
+		set(fd, syscall.IPPROTO_TCP, tcpNotSentLowAt, sendAhead)
 	})
 }
 
 // keepLittle is for a connection to the application.
-func keepLittle(network, address string, socket syscall.RawConn) error {
-	return errors.Join(sendLittleAhead(network, address, socket), set(socket, func(fd int) error {
-		return syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_RCVBUF, receiveBuffer)
-	}))
+func keepLittle(_, _ string, socket syscall.RawConn) error {
+	return socket.Control(func(fd uintptr) {
+		set(fd, syscall.IPPROTO_TCP, tcpNotSentLowAt, sendAhead)
+		set(fd, syscall.SOL_SOCKET, syscall.SO_RCVBUF, receiveBuffer)
+	})
 }
 
-func set(socket syscall.RawConn, option func(fd int) error) error {
-	var failed error
-	err := socket.Control(func(fd uintptr) { failed = option(int(fd)) })
-	return errors.Join(err, failed)
+// set saves memory where the kernel lets it: a sandbox may know no such option, and traffic passes all the same.
+func set(fd uintptr, level, option, value int) {
+	_ = syscall.SetsockoptInt(int(fd), level, option, value)
 }
