@@ -28,8 +28,8 @@ func newBackend(app string) *backend {
 			},
 			Protocols: protocols, DisableCompression: true, MaxIdleConnsPerHost: 256, IdleConnTimeout: idleAppTimeout,
 			MaxResponseHeaderBytes: 256 << 10, ReadBufferSize: 4 << 10, WriteBufferSize: 4 << 10,
-			// A stream whose client takes nothing leaves the others of its connection enough.
-			HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 32 << 10, MaxReceiveBufferPerConnection: 32 << 20},
+			// A connection's own bound is a gigabyte: a stream whose client takes nothing leaves the others enough.
+			HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 32 << 10},
 		}
 	}
 	return &backend{plain: transport(false), multiplexed: transport(true)}
