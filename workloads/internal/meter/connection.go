@@ -21,8 +21,8 @@ const (
 	mostOfHeaders = 4 << 20
 )
 
-// errHeaders is an error of reading, upon which a server closes the connection without an answer.
-var errHeaders = &net.OpError{Op: "read", Net: "tcp", Err: errors.New("there is no memory for more headers")}
+// errHeaders is why a connection is cut off.
+var errHeaders = errors.New("there is no memory for more headers")
 
 // listener gives connections that bound what the server keeps of a client before it is asked for anything.
 type listener struct {
@@ -62,6 +62,7 @@ type connection struct {
 func (c *connection) Read(into []byte) (int, error) {
 	n, err := c.TCPConn.Read(into)
 	if failed := c.received(into[:n]); failed != nil {
+		_ = c.Close() // A reader may drop an error that comes once: bufio does when it has half a line.
 		return 0, failed
 	}
 	return n, err
@@ -108,7 +109,7 @@ func (c *connection) follow(part []byte) (rest []byte) {
 	return nil
 }
 
-// serve says whether a request of HTTP/1.1 is under way: what comes meanwhile is its body.
+// serve says whether a request of HTTP/1.1 is under way: what comes until the server waits for the next one is its body.
 func (c *connection) serve(isServed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,8 +127,12 @@ func (c *connection) Write(part []byte) (int, error) {
 
 // Close implements net.Conn.
 func (c *connection) Close() error {
+	err := c.TCPConn.Close()
 	c.serve(true)
-	return c.TCPConn.Close()
+	if backlog := c.backlog.Load(); backlog != nil {
+		backlog.End()
+	}
+	return err
 }
 
 func isHTTP2(conn net.Conn) bool {

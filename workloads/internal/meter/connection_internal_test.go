@@ -1,7 +1,10 @@
 package meter
 
 import (
+	"bufio"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -39,6 +42,83 @@ func TestHeadersAreBoundedForAllClientsTogether(t *testing.T) {
 	}
 }
 
+// A reader that has half a line drops the error that comes then: what it reads next would be taken for the rest.
+func TestAHeaderThatWasCutOffIsReadNoFurther(t *testing.T) {
+	g := NewWithT(t)
+	client, all := connected(t)
+	all.headers.Store(mostOfHeaders)
+	_, err := io.WriteString(client, "GET / HTTP/1.1\r\nContent-Length: 6\r\nHo")
+	g.Expect(err).NotTo(HaveOccurred())
+	conn, err := all.Accept()
+	g.Expect(err).NotTo(HaveOccurred())
+	reader := bufio.NewReader(conn)
+	_, err = reader.Peek(1)
+	g.Expect(err).NotTo(HaveOccurred())
+	_, err = io.WriteString(client, strings.Repeat("x", 2*mostOfHeader))
+	g.Expect(err).NotTo(HaveOccurred())
+	for err == nil {
+		_, err = reader.ReadSlice('\n')
+	}
+	_, _ = io.WriteString(client, "\r\nHost: a\r\n\r\n") // The connection may be gone.
+	_, err = io.ReadAll(reader)
+	g.Expect(err).To(MatchError(net.ErrClosed))
+	g.Expect(all.headers.Load()).To(BeEquivalentTo(mostOfHeaders), "it counts no more")
+}
+
+// connected is a client of a listener, which has yet to accept it.
+func connected(t *testing.T) (client net.Conn, server *listener) {
+	t.Helper()
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { _ = tcp.Close() })
+	client, err = net.Dial("tcp", tcp.Addr().String())
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { _ = client.Close() })
+	return client, &listener{Listener: tcp}
+}
+
+func TestRequestsTakeNothingOnceTheyAreAnswered(t *testing.T) {
+	large := "X: " + strings.Repeat("x", maxHeaderBytes/2) + "\r\n\r\n"
+	for sentence, c := range map[string]struct {
+		sent string
+		want int
+	}{
+		"one that passes":                 {"GET / HTTP/1.1\r\nHost: a\r\n" + large, http.StatusOK},
+		"one with a body":                 {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n" + large + "12345", http.StatusOK},
+		"one that is for no path":         {"OPTIONS * HTTP/1.1\r\nHost: a\r\n" + large, http.StatusOK},
+		"one that is refused":             {"GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X: x\r\n", maxHeaderFields+1) + large, http.StatusRequestHeaderFieldsTooLarge},
+		"one whose body is not read":      {"POST /no HTTP/1.1\r\nHost: a\r\nContent-Length: 20000\r\n" + large + strings.Repeat("\n", 20000), http.StatusOK},
+		"one that is refused with a body": {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 20000\r\n" + strings.Repeat("X: x\r\n", maxHeaderFields+1) + large + strings.Repeat("\n", 20000), http.StatusRequestHeaderFieldsTooLarge},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			g := NewWithT(t)
+			app := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != "/no" {
+					_, _ = io.Copy(io.Discard, r.Body)
+				}
+			}))
+			t.Cleanup(app.Close)
+			m := New(Options{App: app.Listener.Addr().String(), Log: slog.New(slog.DiscardHandler)})
+			client, traffic := connected(t)
+			server := m.server()
+			t.Cleanup(func() { _ = server.Close() })
+			go func() { _ = server.Serve(traffic) }()
+			reader := bufio.NewReader(client)
+			for range 3 {
+				_, err := io.WriteString(client, c.sent)
+				g.Expect(err).NotTo(HaveOccurred())
+				response, err := http.ReadResponse(reader, nil)
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(response.StatusCode).To(Equal(c.want))
+				_, err = io.Copy(io.Discard, response.Body)
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Eventually(traffic.headers.Load).Should(BeZero(), "its header")
+				g.Eventually(m.memory.used.Load).Should(BeZero(), "its memory")
+			}
+		})
+	}
+}
+
 func TestHTTP2IsSeenHoweverItArrives(t *testing.T) {
 	for each := 1; each <= len(preface); each++ {
 		g, client := NewWithT(t), &connection{of: &listener{}}
@@ -61,5 +141,5 @@ func TestARequestWithoutMemoryIsAborted(t *testing.T) {
 	g.Expect(func() { m.serve(nil, httptest.NewRequest(http.MethodGet, "/", http.NoBody)) }).To(PanicWith(http.ErrAbortHandler))
 	g.Expect(m.total.Load()).To(Equal(int64(1)))
 	m.memory.leave(maxMemory)
-	g.Expect(m.memory.take(cost(http.Header{"X": {"x"}}))).To(BeTrue())
+	g.Expect(m.memory.take(maxMemory)).To(BeTrue())
 }

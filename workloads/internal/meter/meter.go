@@ -130,10 +130,13 @@ func (m *Meter) server() *http.Server {
 			MaxConcurrentStreams: maxStreams, MaxReadFrameSize: maxFrame,
 			MaxReceiveBufferPerConnection: maxUploads, MaxReceiveBufferPerStream: maxUploads,
 		},
+		DisableGeneralOptionsHandler: true, // It is for the application to answer.
 		ConnState: func(conn net.Conn, state http.ConnState) {
 			all.changed(conn, state)
 			if isHTTP2(conn) {
 				multiplexed.changed(conn, state)
+			} else if client, ok := conn.(*connection); ok && state == http.StateIdle {
+				client.serve(false)
 			}
 		},
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
@@ -147,7 +150,6 @@ func (m *Meter) server() *http.Server {
 func (m *Meter) serve(w http.ResponseWriter, r *http.Request) {
 	if conn, ok := r.Context().Value(connectionOf{}).(*connection); ok && r.ProtoMajor == 1 {
 		conn.serve(true)
-		defer conn.serve(false)
 	}
 	size := cost(r.Header)
 	if !m.memory.take(size) {
