@@ -35,8 +35,8 @@ func TestTheFiguresOfReliabilityAddUp(t *testing.T) {
 	for claim, rows := range map[string]string{
 		`([\d,]+) faults of operators in stories, ([\d,]+) of them crashes;`: `\| ([\d,]+)(?: of [\d,]+)? faults, ([\d,]+) of them crashes`,
 		`([\d,]+) stories in other views, with ([\d,]+) crashes;`:            `\| ([\d,]+) stories with ([\d,]+) crashes:`,
-		`; ([\d,]+) generated objects;`:                                      `\| ([\d,]+) from seed 20261130:`,
-		`; (\d+) seeded bugs;`:                                               `\| (\d+) of \d+ are caught`,
+		`; ([\d,]+) generated objects, ([\d,]+) of them accepted;`:           `\| ([\d,]+) from seed 20261130: ([\d,]+) accepted`,
+		`; (\d+) seeded bugs;`: `\| (\d+) of \d+ are caught`,
 	} {
 		g.Expect(sumOf(g, page, claim)).To(Equal(sumOf(g, page, rows)), "the rows of %s have another sum", rows)
 	}
@@ -51,6 +51,18 @@ func TestWhatReliabilityNamesExists(t *testing.T) {
 	g.Expect(targets).NotTo(BeEmpty())
 	for _, target := range targets {
 		g.Expect(strings.Contains(makefile, "\n"+target[1]+":")).To(BeTrue(), "%s names make %s, which does not exist", reliabilityPage, target[1])
+	}
+	for head, names := range map[string]string{
+		"| What | Figures | Date | Command |\n":                     "(?:`make [a-z0-9-]+.*`|`\\.ci/run.*`|those below)",
+		"| What failed | What happens now | Test that holds it |\n": "`Test\\w+`",
+	} {
+		_, rest, _ := strings.Cut(page, head)
+		table, _, _ := strings.Cut(rest, "\n\n")
+		rows := strings.Split(table, "\n")[1:]
+		g.Expect(len(rows)).To(BeNumerically(">", 10))
+		for _, row := range rows {
+			g.Expect(row).To(MatchRegexp(`\| ` + names + `[^|]* \|$`))
+		}
 	}
 	tests := testsOfTheRepository(g)
 	named := testName.FindAllStringSubmatch(page, -1)

@@ -74,8 +74,8 @@ func TestTheFiguresOfWebAppsAreThoseOfTheCode(t *testing.T) {
 			`resource.MustParse("32Mi")`: "32 MiB of memory",
 		},
 		"workloads/internal/meter/meter.go": {
-			"maxInFlight = 1024\n": "takes 1,024 requests at once", "maxConnections = 1536\n": "more than 1,536 connections", "maxHTTP2 = 128\n": "or 128 of HTTP/2",
-			"maxHeaderFields = 128\n": "at most 128 header fields", "maxHeaderBytes  = 32 << 10\n": "and 32 KiB of them",
+			"maxInFlight = 1024\n": "takes 1,024 requests at once", "maxConnections = 1536\n": "more than 1,536 connections", "maxHTTP2 = 80\n": "or 80 of HTTP/2",
+			"maxHeaderFields = 128\n": "at most 128 header fields", "maxHeaderBytes  = 16 << 10\n": "and 16 KiB of them",
 			"bodyTimeout = 5 * time.Second\n": "within 5 seconds gets 408", "progressTimeout = 30 * time.Second\n": "for 30 seconds (but in gRPC)",
 		},
 		"workloads/internal/metering/metering.go": {"\tMemoryLimit = 512 << 20\n": "512 under attack", "\tPort = 18080\n": "18080", "MetricsPort = 18081\n": "18081"},

@@ -23,12 +23,12 @@ func (b *budget) take(size int64) bool {
 
 func (b *budget) leave(size int64) { b.used.Add(-size) }
 
-// cost is what a request takes, in bytes, beside the buffers of who has a place: its goroutine, and twice its header, as a proxy has
-// one of its own.
-func cost(header http.Header) int64 {
+// cost is what a request takes, in bytes, beside the buffers of who has a place: its goroutine, its address, which is kept as it came
+// and parsed, and its header, of which a proxy has a map of its own.
+func cost(r *http.Request) int64 {
 	const ofRequest = 8 << 10
-	size := int64(ofRequest)
-	for name, values := range header {
+	size := int64(ofRequest + 2*len(r.RequestURI) + len(r.Host))
+	for name, values := range r.Header {
 		for _, value := range values {
 			size += int64(len(name) + len(value) + ofField)
 		}

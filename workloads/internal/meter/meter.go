@@ -25,17 +25,20 @@ const (
 	maxWaiting     = 1024
 	maxConnections = 1536
 	// maxHTTP2 is how many of them are of HTTP/2: each takes more memory, and carries more requests.
-	maxHTTP2 = 128
+	maxHTTP2 = 80
 	// maxMemory is what all requests may take at once, in bytes, as cost counts it.
 	maxMemory       = 32 << 20
-	maxHeaderBytes  = 32 << 10
+	maxHeaderBytes  = 16 << 10
 	maxHeaderFields = 128
-	// maxStreams is how many requests a connection of HTTP/2 carries at once: an ingress may have only one.
-	maxStreams = 128
+	// maxStreams is how many requests a connection of HTTP/2 carries at once: an ingress may have only one. The headers of all streams
+	// of all connections have room, as net/http refuses some by itself, and keeps them until the client takes that.
+	maxStreams = 100
 	// maxFrame is as small as the protocol lets it be: a client that begins a frame makes the server get room for all of it.
 	maxFrame = 16 << 10
-	// maxUploads is what is kept of the bodies of a connection's requests, in bytes.
-	maxUploads = 64 << 10
+	// maxUpload is what is kept of a request's body, in bytes: what a client of HTTP/2 may send before it knows of any bound.
+	maxUpload = 64 << 10
+	// maxUploads is what is kept of those of a connection: what one does not take leaves room for others.
+	maxUploads = 4 * maxUpload
 	// maxStatusConnections is how many there are for metrics and probes: more than ask at once.
 	maxStatusConnections = 32
 	headerTimeout        = 10 * time.Second
@@ -128,9 +131,11 @@ func (m *Meter) server() *http.Server {
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: maxStreams, MaxReadFrameSize: maxFrame,
-			MaxReceiveBufferPerConnection: maxUploads, MaxReceiveBufferPerStream: maxUploads,
+			MaxReceiveBufferPerConnection: maxUploads, MaxReceiveBufferPerStream: maxUpload,
 		},
 		DisableGeneralOptionsHandler: true, // It is for the application to answer.
+		// The answers of net/http have to be taken in time. The application has its own.
+		WriteTimeout: progressTimeout,
 		ConnState: func(conn net.Conn, state http.ConnState) {
 			all.changed(conn, state)
 			if isHTTP2(conn) {
@@ -151,37 +156,38 @@ func (m *Meter) serve(w http.ResponseWriter, r *http.Request) {
 	if conn, ok := r.Context().Value(connectionOf{}).(*connection); ok && r.ProtoMajor == 1 {
 		conn.serve(true)
 	}
-	size := cost(r.Header)
+	size := cost(r)
 	if !m.memory.take(size) {
 		m.total.Add(1)
 		panic(http.ErrAbortHandler) // An answer would take memory as well, until the client takes it.
 	}
 	defer m.memory.leave(size)
 	control := http.NewResponseController(w)
-	// A refusal has to be taken, and what is left in buffers when this ends.
-	inTime := func() { _ = control.SetWriteDeadline(time.Now().Add(progressTimeout)) }
-	inTime()
-	defer inTime()
+	defer func() {
+		// What is left in buffers has to be taken, and the rest of a body sent, which a server awaits.
+		_ = control.SetWriteDeadline(time.Now().Add(progressTimeout))
+		_ = control.SetReadDeadline(time.Now().Add(progressTimeout))
+	}()
 	if fields(r.Header) > maxHeaderFields {
-		http.Error(w, "too many header fields", http.StatusRequestHeaderFieldsTooLarge)
+		refuse(w, "too many header fields", http.StatusRequestHeaderFieldsTooLarge)
 		return
 	}
 	arrived, ok := m.waiting.take()
 	if !ok {
-		m.refuse(w)
+		m.tooMany(w)
 		return
 	}
 	body, err := awaited(control, r)
 	arrived()
 	if err != nil {
 		w.Header().Set("Connection", "close")
-		http.Error(w, "the body of the request does not come", http.StatusRequestTimeout)
+		refuse(w, "the body of the request does not come", http.StatusRequestTimeout)
 		return
 	}
 	r.Body = body
 	leave, ok := m.places.take()
 	if !ok {
-		m.refuse(w)
+		m.tooMany(w)
 		return
 	}
 	defer leave()
@@ -190,11 +196,17 @@ func (m *Meter) serve(w http.ResponseWriter, r *http.Request) {
 	m.proxy.ServeHTTP(&patient{w, control}, r)
 }
 
-// refuse answers a request that finds no place.
-func (m *Meter) refuse(w http.ResponseWriter) {
+// tooMany refuses a request that finds no place.
+func (m *Meter) tooMany(w http.ResponseWriter) {
 	m.total.Add(1)
 	w.Header().Set("Retry-After", "1")
-	http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
+	refuse(w, "too many requests at once", http.StatusServiceUnavailable)
+}
+
+// refuse answers in place of the application. The request has its memory until the client has taken the answer.
+func refuse(w http.ResponseWriter, message string, status int) {
+	http.Error(w, message, status)
+	_ = http.NewResponseController(w).Flush() // If it is not taken, the connection ends.
 }
 
 // fields counts header fields: many small ones cost more than their bytes.
@@ -231,7 +243,7 @@ func (m *Meter) failed(w http.ResponseWriter, r *http.Request, err error) {
 		panic(http.ErrAbortHandler) // The client is gone.
 	}
 	m.options.Log.Debug("the application does not answer", "error", err)
-	http.Error(w, "the application does not answer", http.StatusBadGateway)
+	refuse(w, "the application does not answer", http.StatusBadGateway)
 }
 
 // statusServer serves metrics and probes.
@@ -255,7 +267,7 @@ func (m *Meter) statusServer() *http.Server {
 		_, _ = io.WriteString(w, "ok\n")
 	})
 	return &http.Server{
-		Handler: mux, ReadTimeout: headerTimeout, WriteTimeout: headerTimeout, MaxHeaderBytes: maxHeaderBytes / 8,
+		Handler: mux, ReadTimeout: headerTimeout, WriteTimeout: headerTimeout, MaxHeaderBytes: maxHeaderBytes / 4,
 		ConnState: newLimit(maxStatusConnections).changed,
 		ErrorLog:  slog.NewLogLogger(m.options.Log.Handler(), slog.LevelDebug),
 	}
