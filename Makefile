@@ -178,6 +178,11 @@ docs: ## Build the documents as a site in dist/site; a link or heading that is m
 e2e: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## Run the end-to-end tests on the devcluster, or on the cluster of KUBECONFIG.
 	hack/e2e.sh $(TEST_ARGS)
 
+.PHONY: e2e-builds
+e2e-builds: bin/devcluster ## Build what e2e builds once: the cluster and ingress controllers.
+	bin/devcluster build
+	test/consumers/build.sh
+
 .PHONY: e2e-nodes
 e2e-nodes: bin/devcluster $(TOOLS)/gotestsum $(TOOLS)/kustomize ## Lose and drain nodes under traffic, on the devcluster with three nodes.
 	hack/e2e-nodes.sh $(TEST_ARGS)
