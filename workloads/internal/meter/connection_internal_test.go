@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
@@ -77,6 +78,18 @@ func connected(t *testing.T) (client net.Conn, server *listener) {
 	return client, &listener{Listener: tcp}
 }
 
+// served is a meter that serves one client.
+func served(t *testing.T, app net.Addr, progress time.Duration) (*Meter, *listener, net.Conn) {
+	t.Helper()
+	m := New(Options{App: app.String(), Log: slog.New(slog.DiscardHandler)})
+	m.progress = progress
+	client, traffic := connected(t)
+	server := m.server()
+	t.Cleanup(func() { _ = server.Close() })
+	go func() { _ = server.Serve(traffic) }()
+	return m, traffic, client
+}
+
 func TestRequestsTakeNothingOnceTheyAreAnswered(t *testing.T) {
 	large := "X: " + strings.Repeat("x", maxHeaderBytes/2) + "\r\n\r\n"
 	for sentence, c := range map[string]struct {
@@ -98,11 +111,7 @@ func TestRequestsTakeNothingOnceTheyAreAnswered(t *testing.T) {
 				}
 			}))
 			t.Cleanup(app.Close)
-			m := New(Options{App: app.Listener.Addr().String(), Log: slog.New(slog.DiscardHandler)})
-			client, traffic := connected(t)
-			server := m.server()
-			t.Cleanup(func() { _ = server.Close() })
-			go func() { _ = server.Serve(traffic) }()
+			m, traffic, client := served(t, app.Listener.Addr(), progressTimeout)
 			reader := bufio.NewReader(client)
 			for range 3 {
 				_, err := io.WriteString(client, c.sent)

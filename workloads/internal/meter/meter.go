@@ -67,6 +67,8 @@ type Meter struct {
 	options         Options
 	waiting, places *places
 	memory          budget
+	// progress is how long a client may neither send nor take a byte.
+	progress time.Duration
 	// total is how many requests there were, including those that found no place: they are the
 	// traffic that asks for more Pods.
 	total atomic.Int64
@@ -75,7 +77,7 @@ type Meter struct {
 
 // New makes a Meter.
 func New(options Options) *Meter {
-	m := &Meter{options: options, waiting: newPlaces(maxWaiting), places: newPlaces(maxInFlight)}
+	m := &Meter{options: options, waiting: newPlaces(maxWaiting), places: newPlaces(maxInFlight), progress: progressTimeout}
 	m.proxy = &httputil.ReverseProxy{
 		Rewrite: m.rewrite, Transport: newBackend(options.App), FlushInterval: -1, BufferPool: newBuffers(),
 		ErrorHandler: m.failed, ErrorLog: slog.NewLogLogger(options.Log.Handler(), slog.LevelDebug),
@@ -132,10 +134,11 @@ func (m *Meter) server() *http.Server {
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: maxStreams, MaxReadFrameSize: maxFrame,
 			MaxReceiveBufferPerConnection: maxUploads, MaxReceiveBufferPerStream: maxUpload,
+			WriteByteTimeout: m.progress, // A stream's own deadline ends nothing while the connection takes nothing.
 		},
 		DisableGeneralOptionsHandler: true, // It is for the application to answer.
 		// The answers of net/http have to be taken in time. The application has its own.
-		WriteTimeout: progressTimeout,
+		WriteTimeout: m.progress,
 		ConnState: func(conn net.Conn, state http.ConnState) {
 			all.changed(conn, state)
 			if isHTTP2(conn) {
@@ -163,50 +166,61 @@ func (m *Meter) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	defer m.memory.leave(size)
 	control := http.NewResponseController(w)
-	defer func() {
-		// What is left in buffers has to be taken, and the rest of a body sent, which a server awaits.
-		_ = control.SetWriteDeadline(time.Now().Add(progressTimeout))
-		_ = control.SetReadDeadline(time.Now().Add(progressTimeout))
-	}()
+	defer m.inTime(control, r)
 	if fields(r.Header) > maxHeaderFields {
-		refuse(w, "too many header fields", http.StatusRequestHeaderFieldsTooLarge)
+		m.refuse(w, r, "too many header fields", http.StatusRequestHeaderFieldsTooLarge)
 		return
 	}
 	arrived, ok := m.waiting.take()
 	if !ok {
-		m.tooMany(w)
+		m.tooMany(w, r)
 		return
 	}
-	body, err := awaited(control, r)
+	body, ended, err := m.awaited(control, r)
+	defer ended()
 	arrived()
 	if err != nil {
 		w.Header().Set("Connection", "close")
-		refuse(w, "the body of the request does not come", http.StatusRequestTimeout)
+		m.refuse(w, r, "the body of the request does not come", http.StatusRequestTimeout)
 		return
 	}
 	r.Body = body
 	leave, ok := m.places.take()
 	if !ok {
-		m.tooMany(w)
+		m.tooMany(w, r)
 		return
 	}
 	defer leave()
 	m.total.Add(1)
 	_ = control.SetWriteDeadline(time.Time{}) // The application has its time.
-	m.proxy.ServeHTTP(&patient{w, control}, r)
+	m.proxy.ServeHTTP(&patient{w, control, m.progress}, r)
 }
 
 // tooMany refuses a request that finds no place.
-func (m *Meter) tooMany(w http.ResponseWriter) {
+func (m *Meter) tooMany(w http.ResponseWriter, r *http.Request) {
 	m.total.Add(1)
 	w.Header().Set("Retry-After", "1")
-	refuse(w, "too many requests at once", http.StatusServiceUnavailable)
+	m.refuse(w, r, "too many requests at once", http.StatusServiceUnavailable)
 }
 
 // refuse answers in place of the application. The request has its memory until the client has taken the answer.
-func refuse(w http.ResponseWriter, message string, status int) {
+func (m *Meter) refuse(w http.ResponseWriter, r *http.Request, message string, status int) {
+	control := http.NewResponseController(w)
+	m.inTime(control, r)
 	http.Error(w, message, status)
-	_ = http.NewResponseController(w).Flush() // If it is not taken, the connection ends.
+	_ = control.Flush() // If it is not taken, the request ends.
+}
+
+// inTime bounds how long a client takes what is left of an answer. In HTTP/1.1 it has to send the rest of its body meanwhile, which
+// a server awaits before it writes.
+func (m *Meter) inTime(control *http.ResponseController, r *http.Request) {
+	if r.Context().Err() != nil {
+		return // It is gone, and HTTP/2 would keep its stream for a deadline.
+	}
+	_ = control.SetWriteDeadline(time.Now().Add(m.progress))
+	if r.ProtoMajor == 1 {
+		_ = control.SetReadDeadline(time.Now().Add(m.progress))
+	}
 }
 
 // fields counts header fields: many small ones cost more than their bytes.
@@ -243,7 +257,7 @@ func (m *Meter) failed(w http.ResponseWriter, r *http.Request, err error) {
 		panic(http.ErrAbortHandler) // The client is gone.
 	}
 	m.options.Log.Debug("the application does not answer", "error", err)
-	refuse(w, "the application does not answer", http.StatusBadGateway)
+	m.refuse(w, r, "the application does not answer", http.StatusBadGateway)
 }
 
 // statusServer serves metrics and probes.

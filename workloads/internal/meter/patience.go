@@ -6,13 +6,15 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 )
 
 // patient is a response whose client has to take what is written.
 type patient struct {
 	http.ResponseWriter
-	control *http.ResponseController
+	control  *http.ResponseController
+	progress time.Duration
 }
 
 // Unwrap lets upgrades through.
@@ -21,22 +23,19 @@ func (p *patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 // Write implements io.Writer. The deadline is that of this write alone: what waits for the
 // application may wait.
 func (p *patient) Write(data []byte) (int, error) {
-	_ = p.control.SetWriteDeadline(time.Now().Add(progressTimeout))
-	written, err := p.ResponseWriter.Write(data)
-	if err == nil {
-		_ = p.control.SetWriteDeadline(time.Time{})
-	}
-	return written, err
+	defer p.bounded()()
+	return p.ResponseWriter.Write(data)
 }
 
 // FlushError sends what is in the buffers, as Write does.
 func (p *patient) FlushError() error {
-	_ = p.control.SetWriteDeadline(time.Now().Add(progressTimeout))
-	err := p.control.Flush()
-	if err == nil {
-		_ = p.control.SetWriteDeadline(time.Time{})
-	}
-	return err
+	defer p.bounded()()
+	return p.control.Flush()
+}
+
+func (p *patient) bounded() (written func()) {
+	_ = p.control.SetWriteDeadline(time.Now().Add(p.progress))
+	return func() { _ = p.control.SetWriteDeadline(time.Time{}) }
 }
 
 // body is that of a request whose client has to send it.
@@ -48,17 +47,17 @@ type body struct {
 // firstRead is as much of a body as is read before there is a place.
 const firstRead = 512
 
-// awaited waits for the first byte of a body, if there is one, and bounds the wait for the others.
-func awaited(control *http.ResponseController, r *http.Request) (io.ReadCloser, error) {
+// awaited waits for the first byte of a body, if there is one, and bounds the wait for the others until the request has ended.
+func (m *Meter) awaited(control *http.ResponseController, r *http.Request) (io.ReadCloser, func(), error) {
 	if r.Body == nil || r.Body == http.NoBody || isStream(r) {
-		return r.Body, nil
+		return r.Body, func() {}, nil
 	}
-	waiting := &body{Closer: r.Body}
-	waiting.Reader = bufio.NewReaderSize(&patientReader{r.Body, control, bodyTimeout}, firstRead)
+	from := &patientReader{Reader: r.Body, control: control, isHTTP2: r.ProtoMajor >= 2, next: bodyTimeout, progress: m.progress}
+	waiting := &body{Reader: bufio.NewReaderSize(from, firstRead), Closer: r.Body}
 	if _, err := waiting.Peek(1); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+		return nil, from.end, err
 	}
-	return waiting, nil
+	return waiting, from.end, nil
 }
 
 // isStream reports whether client and application talk at the same time, as in gRPC: the client may
@@ -71,15 +70,38 @@ func isStream(r *http.Request) bool {
 type patientReader struct {
 	io.Reader
 	control *http.ResponseController
-	// patience is how long the next read waits.
-	patience time.Duration
+	isHTTP2 bool
+	// next is how long the next read waits, and progress each one after it.
+	next, progress time.Duration
+
+	mu       sync.Mutex
+	hasEnded bool
 }
 
 // Read implements io.Reader. The deadline is that of this read alone: the application may read when it likes.
 func (p *patientReader) Read(data []byte) (int, error) {
-	_ = p.control.SetReadDeadline(time.Now().Add(p.patience))
+	p.deadline(time.Now().Add(p.next))
+	p.next = p.progress
 	read, err := p.Reader.Read(data)
-	_ = p.control.SetReadDeadline(time.Time{})
-	p.patience = progressTimeout
+	// It would end a body of HTTP/2 that nothing reads, and in HTTP/1.1 the wait for the answer. In the midst of a body of HTTP/1.1 it
+	// stays: the server may discard the rest by itself.
+	if p.isHTTP2 || errors.Is(err, io.EOF) {
+		p.deadline(time.Time{})
+	}
 	return read, err
+}
+
+func (p *patientReader) deadline(at time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.hasEnded {
+		_ = p.control.SetReadDeadline(at)
+	}
+}
+
+// end is for when the request has ended: a transport may still be reading, and a response that has ended must not be touched.
+func (p *patientReader) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hasEnded = true
 }
