@@ -147,7 +147,7 @@ func TestARequestWithoutMemoryIsAborted(t *testing.T) {
 	g := NewWithT(t)
 	m := New(Options{App: "127.0.0.1:1", Log: slog.New(slog.DiscardHandler)})
 	g.Expect(m.memory.take(maxMemory)).To(BeTrue())
-	g.Expect(func() { m.serve(nil, httptest.NewRequest(http.MethodGet, "/", http.NoBody)) }).To(PanicWith(http.ErrAbortHandler))
+	g.Expect(func() { m.serve(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody)) }).To(PanicWith(http.ErrAbortHandler))
 	g.Expect(m.total.Load()).To(Equal(int64(1)))
 	m.memory.leave(maxMemory)
 	g.Expect(m.memory.take(maxMemory)).To(BeTrue())

@@ -73,6 +73,7 @@ func TestTheMeterUnderAttackFitsItsPod(t *testing.T) {
 					}
 					conns <- conn
 					_ = conn.(*net.TCPConn).SetReadBuffer(1)
+					_ = conn.(*net.TCPConn).SetWriteBuffer(32 << 10) // So that the machine has room for what all clients send.
 					_ = conn.SetDeadline(time.Now().Add(timeOfCrowd / 12))
 					_, _ = io.WriteString(conn, c.opening) // It may be cut off.
 					_, _ = io.WriteString(conn, c.then)

@@ -159,13 +159,14 @@ func (m *Meter) serve(w http.ResponseWriter, r *http.Request) {
 	if conn, ok := r.Context().Value(connectionOf{}).(*connection); ok && r.ProtoMajor == 1 {
 		conn.serve(true)
 	}
+	control := http.NewResponseController(w)
 	size := cost(r)
 	if !m.memory.take(size) {
 		m.total.Add(1)
+		m.inTime(control, r)
 		panic(http.ErrAbortHandler) // An answer would take memory as well, until the client takes it.
 	}
 	defer m.memory.leave(size)
-	control := http.NewResponseController(w)
 	defer m.inTime(control, r)
 	if fields(r.Header) > maxHeaderFields {
 		m.refuse(w, r, "too many header fields", http.StatusRequestHeaderFieldsTooLarge)
@@ -176,8 +177,8 @@ func (m *Meter) serve(w http.ResponseWriter, r *http.Request) {
 		m.tooMany(w, r)
 		return
 	}
-	body, ended, err := m.awaited(control, r)
-	defer ended()
+	body, from, err := m.awaited(control, r)
+	defer from.end()
 	arrived()
 	if err != nil {
 		w.Header().Set("Connection", "close")
@@ -193,7 +194,7 @@ func (m *Meter) serve(w http.ResponseWriter, r *http.Request) {
 	defer leave()
 	m.total.Add(1)
 	_ = control.SetWriteDeadline(time.Time{}) // The application has its time.
-	m.proxy.ServeHTTP(&patient{w, control, m.progress}, r)
+	m.proxy.ServeHTTP(&patient{w, control, m.progress, from}, r)
 }
 
 // tooMany refuses a request that finds no place.
@@ -214,8 +215,8 @@ func (m *Meter) refuse(w http.ResponseWriter, r *http.Request, message string, s
 // inTime bounds how long a client takes what is left of an answer. In HTTP/1.1 it has to send the rest of its body meanwhile, which
 // a server awaits before it writes.
 func (m *Meter) inTime(control *http.ResponseController, r *http.Request) {
-	if r.Context().Err() != nil {
-		return // It is gone, and HTTP/2 would keep its stream for a deadline.
+	if r.ProtoMajor >= 2 && r.Context().Err() != nil {
+		return // It is gone, and its stream would be kept for the deadline.
 	}
 	_ = control.SetWriteDeadline(time.Now().Add(m.progress))
 	if r.ProtoMajor == 1 {
