@@ -160,14 +160,13 @@ func (m *Meter) serve(w http.ResponseWriter, r *http.Request) {
 		conn.serve(true)
 	}
 	control := http.NewResponseController(w)
+	defer m.inTime(control, r)
 	size := cost(r)
 	if !m.memory.take(size) {
 		m.total.Add(1)
-		m.inTime(control, r)
 		panic(http.ErrAbortHandler) // An answer would take memory as well, until the client takes it.
 	}
 	defer m.memory.leave(size)
-	defer m.inTime(control, r)
 	if fields(r.Header) > maxHeaderFields {
 		m.refuse(w, r, "too many header fields", http.StatusRequestHeaderFieldsTooLarge)
 		return
